@@ -1,0 +1,29 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "autograd/var.h"
+#include "engine/rng.h"
+
+namespace headroom::autograd {
+
+struct GradcheckOptions {
+  double step = 1e-5;       ///< relative central-difference step: h = step · max(1, |x|)
+  double tolerance = 1e-6;  ///< on |analytic - numeric| / max(1, |numeric|, |cotangent|·|y|)
+};
+
+/// What a gradient check found. `ok` says all; `message` names the worst element, and the first failure.
+struct GradcheckResult {
+  bool ok = true;
+  double worst = 0;  ///< largest scaled difference
+  std::string message;
+};
+
+/// Compares the tape's gradients of <u, f(inputs)>, u a random cotangent, with central differences, for every element of
+/// every input that requires a gradient. All floating inputs must be f64; a sum() instead of u would be blind to whatever
+/// leaves a total unchanged, such as softmax. `f` must be deterministic.
+GradcheckResult gradcheck(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs,
+                          const engine::RngKey& cotangent, const GradcheckOptions& options = {});
+
+}  // namespace headroom::autograd

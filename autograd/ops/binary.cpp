@@ -1,0 +1,63 @@
+#include "engine/ops/binary.h"
+
+#include "engine/ops/binary_list.h"
+
+#include "autograd/op_suite/sample.h"
+#include "autograd/ops.h"
+#include "engine/ops/unary.h"
+
+namespace headroom::autograd {
+namespace {
+
+/// Samples that fit any elementwise op of two operands; b stays away from 0.
+OpSamples binary_samples(const char* name, Var (*op)(const Var&, const Var&)) {
+  const auto run = [op](const std::vector<Var>& in) { return op(in[0], in[1]); };
+  const auto pair = [](Shape a, Shape b) {
+    return std::vector<Input>{normal("a", std::move(a)), uniform("b", std::move(b), 0.5, 2.0)};
+  };
+  OpSamples out;
+  out.samples = {{"typical", pair({3, 5, 7}, {3, 5, 7}), run},       {"long", pair({2, 1031}, {2, 1031}), run},
+                 {"broadcast row", pair({4, 3, 5}, {5}), run},       {"broadcast column", pair({4, 3, 5}, {4, 3, 1}), run},
+                 {"broadcast both", pair({4, 1, 5}, {3, 1}), run},   {"broadcast left", pair({6}, {2, 3, 6}), run},
+                 {"broadcast scalar", pair({}, {2, 3}), run},        {"size-1", pair({1}, {1}), run},
+                 {"empty", pair({0, 4}, {0, 4}), run},               {"empty broadcast", pair({0, 4}, {1, 4}), run}};
+  out.refusals = {{"shapes", pair({2, 3}, {4}), run, {name, "(2, 3)", "(4)"}},
+                  {"integers", {integers("a", {3}, 0, 5), normal("b", {3})}, run, {name, "i64"}}};
+  return out;
+}
+
+}  // namespace
+
+Var add(const Var& a, const Var& b) {
+  return record("add", engine::add(a.value(), b.value()), {a, b},
+                [](const Tensor& dy, const Needs&) -> std::vector<Tensor> { return {dy, dy}; });
+}
+
+Var sub(const Var& a, const Var& b) {
+  return record("sub", engine::sub(a.value(), b.value()), {a, b},
+                [](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
+                  return {dy, needs[1] ? engine::neg(dy) : Tensor()};
+                });
+}
+
+Var mul(const Var& a, const Var& b) {
+  return record("mul", engine::mul(a.value(), b.value()), {a, b},
+                [a = a.value(), b = b.value()](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
+                  return {needs[0] ? engine::mul(dy, b) : Tensor(), needs[1] ? engine::mul(dy, a) : Tensor()};
+                });
+}
+
+Var div(const Var& a, const Var& b) {
+  const Tensor y = engine::div(a.value(), b.value());
+  return record("div", y, {a, b}, [y, b = b.value()](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
+    const Tensor da = engine::div(dy, b);
+    return {da, needs[1] ? engine::neg(engine::mul(da, y)) : Tensor()};
+  });
+}
+
+#define HEADROOM_SAMPLES(NAME, FUNCTOR) \
+  OpSamples NAME##_samples() { return binary_samples(#NAME, NAME); }
+HEADROOM_BINARY_OPS(HEADROOM_SAMPLES)
+#undef HEADROOM_SAMPLES
+
+}  // namespace headroom::autograd

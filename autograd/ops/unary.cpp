@@ -1,0 +1,36 @@
+#include "engine/ops/unary.h"
+
+#include "autograd/op_suite/sample.h"
+#include "autograd/ops.h"
+#include "engine/ops/unary_functors.h"
+
+namespace headroom::autograd {
+namespace {
+
+/// Samples that fit any elementwise op of one operand whose domain is (low, high).
+OpSamples unary_samples(const char* name, Var (*op)(const Var&), double low, double high) {
+  const auto run = [op](const std::vector<Var>& in) { return op(in[0]); };
+  OpSamples out;
+  for (const auto& [label, shape] : std::vector<std::pair<std::string, Shape>>{
+           {"typical", {3, 5, 7}}, {"long", {2, 1031}}, {"size-1", {1}}, {"scalar", {}}, {"empty", {0, 4}}})
+    out.samples.push_back({label, {uniform("x", shape, low, high)}, run});
+  out.refusals.push_back({"integers", {integers("x", {3}, 0, 5)}, run, {name, "i64"}});
+  return out;
+}
+
+}  // namespace
+
+#define HEADROOM_DEFINE(NAME, FUNCTOR)                                                            \
+  Var NAME(const Var& x) {                                                                        \
+    const Tensor y = engine::NAME(x.value());                                                     \
+    const Tensor kept_x = engine::FUNCTOR::reads_x ? x.value() : Tensor();                        \
+    const Tensor kept_y = engine::FUNCTOR::reads_y ? y : Tensor();                                \
+    return record(#NAME, y, {x}, [=](const Tensor& dy, const Needs&) -> std::vector<Tensor> {     \
+      return {engine::NAME##_grad(dy, kept_x, kept_y)};                                           \
+    });                                                                                           \
+  }                                                                                               \
+  OpSamples NAME##_samples() { return unary_samples(#NAME, NAME, engine::FUNCTOR::low, engine::FUNCTOR::high); }
+HEADROOM_UNARY_OPS(HEADROOM_DEFINE)
+#undef HEADROOM_DEFINE
+
+}  // namespace headroom::autograd

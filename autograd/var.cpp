@@ -1,0 +1,211 @@
+#include "autograd/var.h"
+
+#include <algorithm>
+#include <atomic>
+#include <unordered_set>
+
+#include "engine/error.h"
+#include "engine/ops/binary.h"
+#include "engine/ops/sum/sum.h"
+
+namespace headroom::autograd {
+namespace {
+
+thread_local bool grad_enabled_ = true;
+
+uint64_t next_id() {
+  static std::atomic<uint64_t> id{0};
+  return ++id;
+}
+
+}  // namespace
+
+/// One entry of the tape. Ids grow with creation, so descending id is a topological order.
+struct Node {
+  Tensor value, grad;
+  bool requires_grad = false;
+  bool bound = false;       ///< grad is a view of an arena
+  bool grad_fresh = false;  ///< the bound grad counts as zero
+  bool consumed = false;    ///< backward() went through and freed what was saved
+  const char* op = "leaf";
+  uint64_t id = next_id();
+  std::vector<Var> parents;
+  std::vector<uint32_t> versions;  ///< of each parent's storage, then of the output's, when recorded
+  Vjp vjp;
+
+  void accumulate(const Tensor& g) {
+    if (bound) {
+      if (grad_fresh) engine::copy_inplace(grad, g);
+      else engine::add_inplace(grad, g);
+      grad_fresh = false;
+    } else if (!grad.defined()) {
+      grad = g;
+    } else if (grad.is_unique() && grad.is_contiguous()) {
+      engine::add_inplace(grad, g);
+    } else {
+      grad = engine::add(grad, g);
+    }
+  }
+};
+
+namespace {
+
+using NodePtr = std::shared_ptr<Node>;
+
+/// Every node that a gradient flows through from `root`, newest first.
+std::vector<NodePtr> reachable(const NodePtr& root) {
+  std::vector<NodePtr> nodes{root};
+  std::unordered_set<const Node*> seen{root.get()};
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const std::vector<Var>& parents = nodes[i]->parents;
+    for (const Var& parent : parents)
+      if (parent.defined() && parent.requires_grad() && seen.insert(parent.node().get()).second)
+        nodes.push_back(parent.node());
+  }
+  std::sort(nodes.begin(), nodes.end(), [](const NodePtr& a, const NodePtr& b) { return a->id > b->id; });
+  return nodes;
+}
+
+void check_versions(const Node& node) {
+  for (size_t i = 0; i < node.parents.size(); ++i)
+    require(!node.parents[i].defined() || node.parents[i].value().version() == node.versions[i],
+            "backward: operand {} of {} {} was written in place after it was used", i, node.op,
+            node.parents[i].value().str());
+  require(node.value.version() == node.versions.back(), "backward: the result of {} {} was written in place", node.op,
+          node.value.str());
+}
+
+/// The one place where a gradient is checked and summed back to the shape of what was broadcast.
+Tensor fit(const Node& node, size_t i, const Tensor& g) {
+  const Tensor& value = node.parents[i].value();
+  require(g.dtype() == value.dtype(), "backward: {} gave operand {} {} a gradient of {}", node.op, i, value.str(),
+          g.str());
+  if (g.shape() == value.shape()) return g;
+  require(engine::broadcasts_to(value.shape(), g.shape()), "backward: {} gave operand {} {} a gradient of {}", node.op,
+          i, value.str(), g.str());
+  return engine::sum_to(g, value.shape());
+}
+
+void step_back(Node& node) {
+  check_versions(node);
+  Needs needs;
+  for (const Var& parent : node.parents) needs.push_back(parent.defined() && parent.requires_grad());
+  Tensor dy = std::move(node.grad);
+  node.grad = Tensor();
+  std::vector<Tensor> gradients = node.vjp(dy, needs);
+  require(gradients.size() == node.parents.size(), "backward: {} has {} operands and gave {} gradients", node.op,
+          node.parents.size(), gradients.size());
+  dy = Tensor();
+  node.vjp = nullptr;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!needs[i]) continue;
+    require(gradients[i].defined(), "backward: {} gave operand {} no gradient", node.op, i);
+    const Tensor g = fit(node, i, gradients[i]);
+    gradients[i] = Tensor();
+    node.parents[i].node()->accumulate(g);
+  }
+  node.parents.clear();
+  node.consumed = true;
+}
+
+}  // namespace
+
+Var::Var(Tensor value, bool requires_grad) : node_(std::make_shared<Node>()) {
+  require(!requires_grad || engine::is_floating(value.dtype()), "var: {} cannot have a gradient", value.str());
+  node_->value = std::move(value);
+  node_->requires_grad = requires_grad;
+}
+
+const Tensor& Var::value() const {
+  require(defined(), "var: undefined where a value was expected");
+  return node_->value;
+}
+
+bool Var::requires_grad() const { return node_ && node_->requires_grad; }
+
+Tensor Var::grad() const { return node_ && !node_->grad_fresh ? node_->grad : Tensor(); }
+
+void Var::zero_grad() const {
+  if (node_->bound) node_->grad_fresh = true;
+  else node_->grad = Tensor();
+}
+
+void Var::bind(const Tensor& value, const Tensor& grad) const {
+  require(node_->vjp == nullptr && node_->parents.empty(), "bind: {} is not a leaf", value.str());
+  require(value.shape() == shape() && grad.shape() == shape(), "bind: leaf {}, value {}, gradient {}", shape().str(),
+          value.str(), grad.str());
+  node_->value = value;
+  node_->grad = grad;
+  node_->bound = node_->grad_fresh = true;
+}
+
+void Var::backward() const {
+  require(value().numel() == 1, "backward: {} has more than one element and no cotangent was given", value().str());
+  backward(Tensor::full(shape(), 1.0, value().dtype(), value().device()));
+}
+
+void Var::backward(const Tensor& dy) const {
+  require(requires_grad(), "backward: nothing that {} depends on requires a gradient", value().str());
+  require(dy.shape() == shape() && dy.dtype() == value().dtype(), "backward: value {}, cotangent {}", value().str(),
+          dy.str());
+  const NoGrad no_grad;
+  std::vector<NodePtr> nodes = reachable(node_);
+  for (const NodePtr& node : nodes)
+    require(!node->consumed, "backward: the graph through {} was already freed by an earlier backward", node->op);
+  node_->accumulate(dy);
+  for (NodePtr& node : nodes) {
+    if (node->vjp) step_back(*node);
+    node.reset();
+  }
+}
+
+Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp) {
+  Var out(std::move(value));
+  if (!grad_enabled_ || std::none_of(parents.begin(), parents.end(), [](const Var& p) { return p.requires_grad(); }))
+    return out;
+  Node& node = *out.node_;
+  node.requires_grad = true;
+  node.op = op;
+  for (const Var& parent : parents) node.versions.push_back(parent.defined() ? parent.value().version() : 0);
+  node.versions.push_back(node.value.version());
+  node.parents = std::move(parents);
+  node.vjp = std::move(vjp);
+  return out;
+}
+
+NoGrad::NoGrad() : previous_(grad_enabled_) { grad_enabled_ = false; }
+NoGrad::~NoGrad() { grad_enabled_ = previous_; }
+bool grad_enabled() { return grad_enabled_; }
+
+Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs) {
+  Tensor value;
+  {
+    const NoGrad no_grad;
+    value = f(inputs).value();
+  }
+  // A leaf that f captures gets its gradient from the inner backward; the token makes the tape call the vjp even when
+  // no input needs one.
+  std::vector<Var> parents = inputs;
+  parents.emplace_back(Tensor::zeros({}), true);
+  return record("checkpoint", value, parents, [f, inputs](const Tensor& dy, const Needs& needs) {
+    struct EnableGrad {
+      bool previous = std::exchange(grad_enabled_, true);
+      ~EnableGrad() { grad_enabled_ = previous; }
+    } enable;
+    std::vector<Var> leaves;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      leaves.push_back(inputs[i].defined() ? Var(inputs[i].value(), needs[i]) : Var());
+    const Var again = f(leaves);
+    if (again.requires_grad()) again.backward(dy);
+    std::vector<Tensor> gradients;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      Tensor g = needs[i] ? leaves[i].grad() : Tensor();
+      if (needs[i] && !g.defined()) g = Tensor::zeros(leaves[i].shape(), leaves[i].value().dtype());
+      gradients.push_back(g);
+    }
+    gradients.push_back(Tensor::zeros({}));
+    return gradients;
+  });
+}
+
+}  // namespace headroom::autograd

@@ -1,0 +1,78 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/tensor.h"
+
+namespace headroom::autograd {
+
+using engine::Shape;
+using engine::Tensor;
+
+struct Node;
+
+/// Which parents of an op want a gradient: needs[i] for the i-th. A vjp computes nothing for the others.
+using Needs = std::vector<bool>;
+/// Vector-Jacobian product: from dL/dy to dL/d(parent i), undefined where !needs[i]. A parent that was broadcast may get
+/// its gradient at the broadcast shape: the tape sums it back.
+using Vjp = std::function<std::vector<Tensor>(const Tensor& dy, const Needs& needs)>;
+
+/// A value in the graph of computations: a cheap handle, copied like a pointer.
+class Var {
+ public:
+  Var() = default;  ///< undefined: an optional operand that is absent
+  /// A leaf: a constant, or with `requires_grad` something to differentiate with respect to.
+  explicit Var(Tensor value, bool requires_grad = false);
+
+  bool defined() const { return node_ != nullptr; }
+  const Tensor& value() const;
+  const Shape& shape() const { return value().shape(); }
+  int64_t dim(int axis) const { return value().dim(axis); }
+  bool requires_grad() const;
+  /// dL/d(this), summed over every backward() since the last zero_grad(); undefined before the first. Kept for leaves only.
+  Tensor grad() const;
+  void zero_grad() const;
+  /// The same value, cut off from the graph.
+  Var detach() const { return Var(value()); }
+
+  /// Runs the tape backwards from this value and adds into the grad of every leaf. Saved values are freed as it goes: a
+  /// second backward() through the same graph is an Error. Without `dy`, this must have one element and dy = 1.
+  void backward() const;
+  void backward(const Tensor& dy) const;
+
+  /// Makes a leaf's value and gradient views of an arena. The gradient buffer counts as zero until the next backward().
+  void bind(const Tensor& value, const Tensor& grad) const;
+
+  const std::shared_ptr<Node>& node() const { return node_; }
+
+ private:
+  friend Var record(const char*, Tensor, std::vector<Var>, Vjp);
+  std::shared_ptr<Node> node_;
+};
+
+/// The only way to make a Var that depends on others: an op's name, its value, its operands (undefined ones allowed) and
+/// its vjp. There is no overload without a vjp. At backward the tape checks that no operand and no output was written in
+/// place since, and that each gradient has its operand's dtype and a shape that sums to its operand's.
+Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp);
+
+/// While it lives, this thread's ops record nothing.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool previous_;
+};
+bool grad_enabled();
+
+/// y = f(inputs) without keeping what f saves: backward() runs f again (Chen et al., "Training deep nets with sublinear
+/// memory cost", 2016). f must be a pure function of `inputs` and of leaves that it captures; random ops inside it take
+/// their keys before, so that both runs draw the same values.
+Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs);
+
+}  // namespace headroom::autograd

@@ -1,0 +1,27 @@
+#include "engine/backend.h"
+
+#include "engine/error.h"
+#include "engine/parallel.h"
+
+namespace headroom::engine {
+bool reference_only() { return detail::thread_context().reference_only; }
+ReferenceScope::ReferenceScope() : previous_(reference_only()) { detail::thread_context().reference_only = true; }
+ReferenceScope::~ReferenceScope() { detail::thread_context().reference_only = previous_; }
+
+bool use_fast(const Tensor& x) { return x.dtype() == DType::f32 && x.device().is_cpu() && !reference_only(); }
+
+void check_floating(const char* op, std::initializer_list<const Tensor*> tensors) {
+  const Tensor& first = **tensors.begin();
+  for (const Tensor* x : tensors) {
+    require(x->defined(), "{}: an operand is undefined", op);
+    require(x->dtype() == first.dtype() && x->device() == first.device(),
+            "{}: operands differ in dtype or device: {} on {}, {} on {}", op, first.str(), first.device().str(),
+            x->str(), x->device().str());
+  }
+  require(first.dtype() == DType::f32 || first.dtype() == DType::f64, "{}: dtype {} is not f32 or f64", op,
+          name_of(first.dtype()));
+}
+
+void no_kernel(const char* op, const Tensor& x) { fail("{}: no kernel for {} on {}", op, x.str(), x.device().str()); }
+
+}  // namespace headroom::engine

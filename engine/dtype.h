@@ -1,0 +1,68 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <string_view>
+
+namespace headroom::engine {
+
+enum class DType : uint8_t { f32, bf16, f16, f64, i64, i32, i8, u8, boolean };
+
+/// Bytes of one element.
+int64_t size_of(DType dtype);
+/// "f32", "bf16", …, "bool".
+const char* name_of(DType dtype);
+/// The dtype of that name. Throws Error that lists the known names.
+DType dtype_named(std::string_view name);
+bool is_floating(DType dtype);
+
+/// Brain float: the upper half of an f32, rounded to nearest even.
+struct bf16 {
+  uint16_t bits = 0;
+  bf16() = default;
+  explicit bf16(float x) {
+    const auto u = std::bit_cast<uint32_t>(x);
+    const bool nan = (u & 0x7fffffffu) > 0x7f800000u;
+    bits = static_cast<uint16_t>(nan ? (u >> 16) | 0x40u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+  }
+  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+};
+
+/// IEEE 754 binary16, rounded to nearest even.
+struct f16 {
+  uint16_t bits = 0;
+  f16() = default;
+  explicit f16(float x);
+  explicit operator float() const;
+};
+
+/// The DType of a C++ scalar type.
+template <class T>
+constexpr DType dtype_of();
+template <> constexpr DType dtype_of<float>() { return DType::f32; }
+template <> constexpr DType dtype_of<bf16>() { return DType::bf16; }
+template <> constexpr DType dtype_of<f16>() { return DType::f16; }
+template <> constexpr DType dtype_of<double>() { return DType::f64; }
+template <> constexpr DType dtype_of<int64_t>() { return DType::i64; }
+template <> constexpr DType dtype_of<int32_t>() { return DType::i32; }
+template <> constexpr DType dtype_of<int8_t>() { return DType::i8; }
+template <> constexpr DType dtype_of<uint8_t>() { return DType::u8; }
+template <> constexpr DType dtype_of<bool>() { return DType::boolean; }
+
+/// Calls `f` with a value of the C++ type of `dtype`, any of the nine.
+template <class F>
+decltype(auto) visit_dtype(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f32: return f(float{});
+    case DType::bf16: return f(bf16{});
+    case DType::f16: return f(f16{});
+    case DType::f64: return f(double{});
+    case DType::i64: return f(int64_t{});
+    case DType::i32: return f(int32_t{});
+    case DType::i8: return f(int8_t{});
+    case DType::u8: return f(uint8_t{});
+    case DType::boolean: break;
+  }
+  return f(bool{});
+}
+
+}  // namespace headroom::engine

@@ -1,0 +1,15 @@
+#pragma once
+#include "engine/ops/unary_list.h"
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+
+/// NAME(x): y = f(x), any shape, f32 or f64. NAME_grad(dy, x, y): dx = dy · f'(x); of x and y only what the functor's
+/// `reads_x` and `reads_y` name need be defined.
+#define HEADROOM_DECLARE(NAME, FUNCTOR) \
+  Tensor NAME(const Tensor& x);         \
+  Tensor NAME##_grad(const Tensor& dy, const Tensor& x, const Tensor& y);
+HEADROOM_UNARY_OPS(HEADROOM_DECLARE)
+#undef HEADROOM_DECLARE
+
+}  // namespace headroom::engine

@@ -1,0 +1,115 @@
+#include "engine/rng.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "engine/error.h"
+#include "engine/parallel.h"
+
+namespace headroom::engine {
+namespace {
+
+/// FNV-1a: a name's stream number must be the same on every machine and in every version.
+uint32_t hash_name(const std::string& name) {
+  uint32_t hash = 2166136261u;
+  for (unsigned char c : name) hash = (hash ^ c) * 16777619u;
+  return hash;
+}
+
+std::array<uint32_t, 4> block(const RngKey& key, uint64_t index) {
+  return philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), 0u, key.stream},
+                {static_cast<uint32_t>(key.seed), static_cast<uint32_t>(key.seed >> 32)});
+}
+
+/// (0, 1): the midpoint of one of 2^32 cells, so that a logarithm is finite.
+double open_unit(uint32_t bits) { return (static_cast<double>(bits) + 0.5) * 0x1p-32; }
+
+/// Calls f(i, four words) for every group of four elements; parallel, order-free.
+template <class F>
+void for_each_block(int64_t n, const RngKey& key, F&& f) {
+  require(key.offset % 4 == 0, "rng: offset {} is not a multiple of four", key.offset);
+  parallel_ranges((n + 3) / 4, 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(4 * i, block(key, key.offset / 4 + static_cast<uint64_t>(i)));
+  });
+}
+
+template <class F>
+Tensor filled(const char* op, const Shape& shape, DType dtype, const RngKey& key, F&& values) {
+  require(dtype == DType::f32 || dtype == DType::f64, "{}: dtype {} is not f32 or f64", op, name_of(dtype));
+  Tensor out = Tensor::empty(shape, dtype);
+  const int64_t n = out.numel();
+  void* data = out.mutable_raw();
+  for_each_block(n, key, [&](int64_t i, const std::array<uint32_t, 4>& words) {
+    const std::array<double, 4> four = values(words);
+    for (int64_t j = 0; j < 4 && i + j < n; ++j) {
+      if (dtype == DType::f32) static_cast<float*>(data)[i + j] = static_cast<float>(four[static_cast<size_t>(j)]);
+      else static_cast<double*>(data)[i + j] = four[static_cast<size_t>(j)];
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t{0xD2511F53u} * c[0], p1 = uint64_t{0xCD9E8D57u} * c[2];
+    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
+         static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
+    k[0] += 0x9E3779B9u;
+    k[1] += 0xBB67AE85u;
+  }
+  return c;
+}
+
+RngKey Rng::take(const std::string& stream, int64_t count) {
+  uint64_t& next = offsets_[stream];
+  const RngKey key{seed_, hash_name(stream), next};
+  next += (static_cast<uint64_t>(count) + 3) / 4 * 4;
+  return key;
+}
+
+uint32_t random_bits(const RngKey& key, uint64_t i) {
+  const uint64_t index = key.offset + i;
+  return block(key, index / 4)[index % 4];
+}
+
+Tensor random_uniform(const Shape& shape, double low, double high, const RngKey& key, DType dtype) {
+  return filled("random_uniform", shape, dtype, key, [&](const std::array<uint32_t, 4>& words) {
+    std::array<double, 4> values{};
+    for (size_t j = 0; j < 4; ++j) {
+      // f32 keeps 24 bits, so that rounding never reaches `high`.
+      const double unit = dtype == DType::f32 ? (words[j] >> 8) * 0x1p-24 : words[j] * 0x1p-32;
+      values[j] = low + (high - low) * unit;
+    }
+    return values;
+  });
+}
+
+Tensor random_normal(const Shape& shape, double mean, double std, const RngKey& key, DType dtype) {
+  return filled("random_normal", shape, dtype, key, [&](const std::array<uint32_t, 4>& words) {
+    std::array<double, 4> values{};
+    for (size_t j = 0; j < 4; j += 2) {
+      const double radius = std * std::sqrt(-2 * std::log(open_unit(words[j])));
+      const double angle = 2 * std::numbers::pi * open_unit(words[j + 1]);
+      values[j] = mean + radius * std::cos(angle);
+      values[j + 1] = mean + radius * std::sin(angle);
+    }
+    return values;
+  });
+}
+
+Tensor random_integers(const Shape& shape, int64_t low, int64_t high, const RngKey& key) {
+  require(low < high && high - low <= (int64_t{1} << 32), "random_integers: [{}, {}) is empty or too wide", low, high);
+  Tensor out = Tensor::empty(shape, DType::i64);
+  const int64_t n = out.numel();
+  auto* data = out.mutable_data<int64_t>();
+  const auto range = static_cast<uint64_t>(high - low);
+  for_each_block(n, key, [&](int64_t i, const std::array<uint32_t, 4>& words) {
+    for (int64_t j = 0; j < 4 && i + j < n; ++j)
+      data[i + j] = low + static_cast<int64_t>((words[static_cast<size_t>(j)] * range) >> 32);
+  });
+  return out;
+}
+
+}  // namespace headroom::engine

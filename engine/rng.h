@@ -1,0 +1,50 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+
+/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four random words from a
+/// counter and a key. The same bits on every machine, thread and device.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+/// Random values are addressed, not drawn in sequence: element i of a fill is a pure function of (seed, stream, offset + i).
+struct RngKey {
+  uint64_t seed = 0;    ///< Philox key
+  uint32_t stream = 0;  ///< hash of the stream's name: the fourth counter word
+  uint64_t offset = 0;  ///< first element: counter words 0 and 1 hold (offset + i) / 4
+};
+
+/// Named streams of one seed ("init", "data", "mask", "dropout"): drawing from one never moves another. Its state (the
+/// next offset of each stream) is part of a checkpoint.
+class Rng {
+ public:
+  explicit Rng(uint64_t seed) : seed_(seed) {}
+
+  /// The key of the next `count` values of a stream; the stream moves past them, to a multiple of four.
+  RngKey take(const std::string& stream, int64_t count);
+
+  uint64_t seed() const { return seed_; }
+  const std::map<std::string, uint64_t>& offsets() const { return offsets_; }
+  void set_offsets(std::map<std::string, uint64_t> offsets) { offsets_ = std::move(offsets); }
+
+ private:
+  uint64_t seed_;
+  std::map<std::string, uint64_t> offsets_;
+};
+
+/// The 32 random bits of element i of a key.
+uint32_t random_bits(const RngKey& key, uint64_t i);
+
+/// Uniform on [low, high), f32 or f64. Uses 24 bits per value in f32, 32 in f64.
+Tensor random_uniform(const Shape& shape, double low, double high, const RngKey& key, DType dtype = DType::f32);
+/// Normal by Box–Muller on pairs of elements, computed in f64 and rounded. `key` must cover numel rounded up to even.
+Tensor random_normal(const Shape& shape, double mean, double std, const RngKey& key, DType dtype = DType::f32);
+/// Integers uniform on [low, high), i64.
+Tensor random_integers(const Shape& shape, int64_t low, int64_t high, const RngKey& key);
+
+}  // namespace headroom::engine

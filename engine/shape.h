@@ -1,0 +1,54 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+namespace headroom::engine {
+
+/// Sizes (or strides) of a tensor's axes, outermost first, as in PyTorch. At most `max_rank` axes, held in place: a
+/// Shape never allocates.
+class Shape {
+ public:
+  static constexpr int max_rank = 8;
+
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> dims);
+  static Shape of_rank(int rank, int64_t fill = 1);
+
+  int rank() const { return rank_; }
+  /// Size of one axis; a negative axis counts from the last (-1). Throws Error when out of range.
+  int64_t operator[](int axis) const { return dims_[static_cast<size_t>(index(axis))]; }
+  int64_t& operator[](int axis) { return dims_[static_cast<size_t>(index(axis))]; }
+  /// An axis in 0..rank-1 for one that may be negative.
+  int index(int axis) const;
+
+  /// Number of elements; 1 for rank 0. Throws Error on overflow.
+  int64_t numel() const;
+  /// Product of the sizes of axes [begin, end).
+  int64_t numel(int begin, int end) const;
+  /// Row-major strides, in elements.
+  Shape contiguous_strides() const;
+
+  void push_back(int64_t dim);
+  Shape with(int axis, int64_t dim) const;
+  Shape without(int axis) const;
+
+  const int64_t* begin() const { return dims_.data(); }
+  const int64_t* end() const { return dims_.data() + rank_; }
+  bool operator==(const Shape& other) const;
+
+  /// "(2, 3, 8)".
+  std::string str() const;
+
+ private:
+  std::array<int64_t, max_rank> dims_{};
+  int rank_ = 0;
+};
+
+/// NumPy broadcasting of two shapes. Throws Error naming `op` and both shapes when they do not fit.
+Shape broadcast(const char* op, const Shape& a, const Shape& b);
+/// Whether `from` broadcasts to exactly `to`.
+bool broadcasts_to(const Shape& from, const Shape& to);
+
+}  // namespace headroom::engine

@@ -1,0 +1,249 @@
+#include "engine/tensor.h"
+
+#include <cstring>
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "engine/transfer.h"
+
+namespace headroom::engine {
+namespace {
+
+/// Calls f(destination offset, source offset, n, destination step, source step) for every innermost run of a pair of
+/// strided tensors of one shape.
+template <class F>
+void for_each_run(const Shape& shape, const Shape& to, const Shape& from, F&& f) {
+  if (shape.numel() == 0) return;
+  if (shape.rank() == 0) return f(int64_t{0}, int64_t{0}, int64_t{1}, int64_t{1}, int64_t{1});
+  const int last = shape.rank() - 1;
+  const int64_t runs = shape.numel(0, last), n = shape[last];
+  parallel_ranges(runs, std::max<int64_t>(1, (int64_t{1} << 15) / n), [&](int64_t begin, int64_t end) {
+    for (int64_t run = begin; run < end; ++run) {
+      int64_t rest = run, a = 0, b = 0;
+      for (int axis = last - 1; axis >= 0; --axis) {
+        const int64_t i = rest % shape[axis];
+        rest /= shape[axis];
+        a += i * to[axis];
+        b += i * from[axis];
+      }
+      f(a, b, n, to[last], from[last]);
+    }
+  });
+}
+
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, From>) return x;
+  else if constexpr (std::is_same_v<To, bool>) return static_cast<double>(static_cast<float>(x)) != 0;
+  else if constexpr (std::is_same_v<To, bf16> || std::is_same_v<To, f16>) return To(static_cast<float>(x));
+  else if constexpr (std::is_same_v<From, bf16> || std::is_same_v<From, f16>) return static_cast<To>(float(x));
+  else return static_cast<To>(x);
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+  for (int64_t dim : shape) require(dim >= 0, "tensor: shape {} has a negative size", shape.str());
+  Tensor tensor;
+  tensor.shape_ = shape;
+  tensor.strides_ = shape.contiguous_strides();
+  tensor.dtype_ = dtype;
+  tensor.storage_ = std::make_shared<Storage>(device, static_cast<size_t>(shape.numel() * size_of(dtype)));
+  return tensor;
+}
+
+Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
+  Tensor tensor = empty(shape, dtype, device);
+  fill_bytes(device, tensor.address(), 0, static_cast<size_t>(tensor.numel() * size_of(dtype)));
+  return tensor;
+}
+
+Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
+  Tensor tensor = empty(shape, dtype);
+  visit_dtype(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t n = tensor.numel();
+    for (int64_t i = 0; i < n; ++i) tensor.mutable_data<T>()[i] = convert<T>(value);
+  });
+  return tensor.to(device);
+}
+
+template <class T>
+Tensor Tensor::from(const Shape& shape, const std::vector<T>& values) {
+  Tensor tensor = empty(shape, dtype_of<T>());
+  require(static_cast<int64_t>(values.size()) == tensor.numel(), "tensor: {} values for shape {}", values.size(),
+          shape.str());
+  for (size_t i = 0; i < values.size(); ++i) tensor.mutable_data<T>()[i] = values[i];
+  return tensor;
+}
+
+bool Tensor::is_contiguous() const {
+  int64_t step = 1;
+  for (int axis = rank() - 1; axis >= 0; --axis) {
+    if (shape_[axis] != 1 && strides_[axis] != step) return numel() == 0;
+    step *= shape_[axis];
+  }
+  return true;
+}
+
+void* Tensor::address() const {
+  require(defined(), "tensor: undefined where a value was expected");
+  return static_cast<char*>(storage_->block()) + offset_ * size_of(dtype_);
+}
+
+void* Tensor::checked(DType wanted) const {
+  require(!defined() || wanted == dtype_, "tensor: {} read as {}", str(), name_of(wanted));
+  return address();
+}
+
+Tensor Tensor::reshape(Shape shape) const {
+  int inferred = -1;
+  int64_t known = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != -1) {
+      known *= shape[axis];
+      continue;
+    }
+    require(inferred < 0, "reshape: more than one axis is -1: {}", shape.str());
+    inferred = axis;
+  }
+  if (inferred >= 0 && known > 0) shape[inferred] = numel() / known;
+  require(shape.numel() == numel() && (inferred < 0 || known > 0), "reshape: {} elements do not fit: from {} to {}",
+          numel(), shape_.str(), shape.str());
+  Tensor view = contiguous();
+  view.shape_ = shape;
+  view.strides_ = shape.contiguous_strides();
+  return view;
+}
+
+Tensor Tensor::transpose(int axis_a, int axis_b) const {
+  Tensor view = *this;
+  std::swap(view.shape_[axis_a], view.shape_[axis_b]);
+  std::swap(view.strides_[axis_a], view.strides_[axis_b]);
+  return view;
+}
+
+Tensor Tensor::permute(const std::vector<int>& axes) const {
+  require(static_cast<int>(axes.size()) == rank(), "permute: {} axes for shape {}", axes.size(), shape_.str());
+  Tensor view = *this;
+  std::vector<bool> seen(axes.size());
+  for (int i = 0; i < rank(); ++i) {
+    const int axis = shape_.index(axes[static_cast<size_t>(i)]);
+    require(!seen[static_cast<size_t>(axis)], "permute: axis {} named twice for shape {}", axis, shape_.str());
+    seen[static_cast<size_t>(axis)] = true;
+    view.shape_[i] = shape_[axis];
+    view.strides_[i] = strides_[axis];
+  }
+  return view;
+}
+
+Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
+  require(0 <= begin && begin <= end && end <= shape_[axis], "slice: [{}, {}) is outside axis {} of shape {}", begin,
+          end, axis, shape_.str());
+  Tensor view = *this;
+  view.shape_[axis] = end - begin;
+  view.offset_ += begin * strides_[axis];
+  return view;
+}
+
+Tensor Tensor::expand(const Shape& shape) const {
+  require(broadcasts_to(shape_, shape), "expand: {} does not broadcast to {}", shape_.str(), shape.str());
+  Tensor view = *this;
+  view.shape_ = shape;
+  view.strides_ = Shape::of_rank(shape.rank(), 0);
+  for (int axis = 1; axis <= rank(); ++axis)
+    if (shape_[-axis] == shape[-axis]) view.strides_[-axis] = strides_[-axis];
+  return view;
+}
+
+Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
+
+Tensor Tensor::clone() const {
+  Tensor copy = empty(shape_, dtype_, device());
+  copy_inplace(copy, *this);
+  return copy;
+}
+
+Tensor Tensor::to(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  if (!device().is_cpu()) return to(cpu).to(dtype).to(device());
+  Tensor out = empty(shape_, dtype);
+  visit_dtype(dtype, [&](auto to_zero) {
+    visit_dtype(dtype_, [&](auto from_zero) {
+      using To = decltype(to_zero);
+      using From = decltype(from_zero);
+      To* y = out.mutable_data<To>();
+      const From* x = data<From>();
+      for_each_run(shape_, out.strides_, strides_, [&](int64_t a, int64_t b, int64_t n, int64_t da, int64_t db) {
+        for (int64_t i = 0; i < n; ++i) y[a + i * da] = convert<To>(x[b + i * db]);
+      });
+    });
+  });
+  return out;
+}
+
+Tensor Tensor::to(Device device) const {
+  if (device == this->device()) return *this;
+  const Tensor source = contiguous();
+  Tensor out = empty(shape_, dtype_, device);
+  copy_bytes(device, out.address(), source.device(), source.address(), static_cast<size_t>(numel() * size_of(dtype_)));
+  return out;
+}
+
+double Tensor::item() const {
+  require(defined() && numel() == 1, "item: {} has not exactly one element", str());
+  return to_vector<double>()[0];
+}
+
+template <class T>
+std::vector<T> Tensor::to_vector() const {
+  const Tensor values = to(cpu).to(dtype_of<T>()).contiguous();
+  return std::vector<T>(values.data<T>(), values.data<T>() + numel());
+}
+
+std::string Tensor::str() const {
+  return defined() ? fmt::format("{} {}", name_of(dtype_), shape_.str()) : std::string("undefined");
+}
+
+void copy_inplace(const Tensor& destination, const Tensor& source) {
+  require(destination.shape() == source.shape() && destination.dtype() == source.dtype(),
+          "copy_inplace: destination {}, source {}", destination.str(), source.str());
+  const DType dtype = source.dtype();
+  destination.bump_version();
+  if (destination.is_contiguous() && source.is_contiguous()) {
+    copy_bytes(destination.device(), destination.mutable_raw(), source.device(), source.raw(),
+               static_cast<size_t>(source.numel() * size_of(dtype)));
+    return;
+  }
+  if (!source.device().is_cpu() || !destination.device().is_cpu()) {
+    strided_copy(destination, source);
+    return;
+  }
+  visit_dtype(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* y = destination.mutable_data<T>();
+    const T* x = source.data<T>();
+    for_each_run(source.shape(), destination.strides(), source.strides(),
+                 [&](int64_t a, int64_t b, int64_t n, int64_t da, int64_t db) {
+                   if (da == 1 && db == 1) {
+                     std::memcpy(y + a, x + b, static_cast<size_t>(n) * sizeof(T));
+                   } else {
+                     for (int64_t i = 0; i < n; ++i) y[a + i * da] = x[b + i * db];
+                   }
+                 });
+  });
+}
+
+#define HEADROOM_INSTANTIATE(T)                                          \
+  template Tensor Tensor::from<T>(const Shape&, const std::vector<T>&); \
+  template std::vector<T> Tensor::to_vector<T>() const;
+HEADROOM_INSTANTIATE(float)
+HEADROOM_INSTANTIATE(double)
+HEADROOM_INSTANTIATE(int64_t)
+HEADROOM_INSTANTIATE(int32_t)
+HEADROOM_INSTANTIATE(int8_t)
+HEADROOM_INSTANTIATE(uint8_t)
+#undef HEADROOM_INSTANTIATE
+
+}  // namespace headroom::engine

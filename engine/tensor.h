@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/device.h"
+#include "engine/dtype.h"
+#include "engine/shape.h"
+#include "engine/storage.h"
+
+namespace headroom::engine {
+
+/// A cheap value handle on a strided view of shared storage. Tensors are immutable once filled: only functions named
+/// `*_inplace` write to one that others may see. Views (reshape, transpose, permute, slice, expand) copy nothing.
+class Tensor {
+ public:
+  Tensor() = default;  ///< undefined: "no gradient", "no bias"
+  static Tensor empty(const Shape& shape, DType dtype = DType::f32, Device device = cpu);
+  static Tensor zeros(const Shape& shape, DType dtype = DType::f32, Device device = cpu);
+  static Tensor full(const Shape& shape, double value, DType dtype = DType::f32, Device device = cpu);
+  /// Elements in row-major order. Throws Error when their number is not the shape's.
+  template <class T>
+  static Tensor from(const Shape& shape, const std::vector<T>& values);
+
+  bool defined() const { return storage_ != nullptr; }
+  const Shape& shape() const { return shape_; }
+  const Shape& strides() const { return strides_; }
+  int rank() const { return shape_.rank(); }
+  int64_t dim(int axis) const { return shape_[axis]; }
+  int64_t numel() const { return shape_.numel(); }
+  DType dtype() const { return dtype_; }
+  Device device() const { return storage_ ? storage_->device() : cpu; }
+  bool is_contiguous() const;
+  /// Writes since the storage was made: see Storage.
+  uint32_t version() const { return storage_ ? storage_->version() : 0; }
+  /// Whether no other tensor sees the storage, so that its owner may write to it.
+  bool is_unique() const { return storage_ && storage_.use_count() == 1; }
+  bool shares_storage(const Tensor& other) const { return storage_ && storage_ == other.storage_; }
+
+  /// The first element. Throws Error unless the dtype is T's. Strided tensors need strides() beside it.
+  template <class T>
+  const T* data() const {
+    return static_cast<const T*>(checked(dtype_of<T>()));
+  }
+  /// For the one who has just made the tensor with empty(), and for `*_inplace` functions (which bump the version).
+  template <class T>
+  T* mutable_data() const {
+    return static_cast<T*>(checked(dtype_of<T>()));
+  }
+  const void* raw() const { return address(); }
+  void* mutable_raw() const { return address(); }
+  void bump_version() const { storage_->bump_version(); }
+
+  /// One axis may be -1: inferred. A copy only where no view can do it.
+  Tensor reshape(Shape shape) const;
+  Tensor transpose(int axis_a, int axis_b) const;
+  Tensor permute(const std::vector<int>& axes) const;
+  /// Elements [begin, end) of one axis.
+  Tensor slice(int axis, int64_t begin, int64_t end) const;
+  /// Broadcasts axes of size 1 (and missing leading ones) with stride 0.
+  Tensor expand(const Shape& shape) const;
+  /// Itself, or a row-major copy: the one place where strided becomes contiguous.
+  Tensor contiguous() const;
+  /// A copy with a storage of its own.
+  Tensor clone() const;
+  Tensor to(DType dtype) const;
+  Tensor to(Device device) const;
+
+  /// The single element as a double. Throws Error when there is not exactly one.
+  double item() const;
+  /// All elements in row-major order, converted.
+  template <class T>
+  std::vector<T> to_vector() const;
+  /// "f32 (2, 3)".
+  std::string str() const;
+
+ private:
+  void* address() const;
+  void* checked(DType wanted) const;
+
+  std::shared_ptr<Storage> storage_;
+  Shape shape_, strides_;
+  int64_t offset_ = 0;
+  DType dtype_ = DType::f32;
+};
+
+/// destination[...] = source[...] (same shape, dtype and device; either may be strided). Bumps the version.
+void copy_inplace(const Tensor& destination, const Tensor& source);
+
+}  // namespace headroom::engine

@@ -1,0 +1,56 @@
+#include "engine/transfer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+namespace {
+
+DeviceBackend cuda_backend;
+
+const DeviceBackend& backend_of(Device device) {
+  require(cuda_backend.copy != nullptr, "device: this build or machine has no {}", device.str());
+  return cuda_backend;
+}
+
+}  // namespace
+
+void register_device(Device::Kind kind, const DeviceBackend& backend) {
+  cuda_backend = backend;
+  set_memory_source(kind, backend.memory);
+}
+
+bool has_device(Device::Kind kind) { return kind == Device::Kind::cpu || cuda_backend.copy != nullptr; }
+
+void copy_bytes(Device to, void* destination, Device from, const void* source, size_t bytes) {
+  if (bytes == 0) return;
+  if (!to.is_cpu() || !from.is_cpu()) {
+    backend_of(to.is_cpu() ? from : to).copy(to, destination, from, source, bytes);
+    return;
+  }
+  parallel_ranges(static_cast<int64_t>(bytes), int64_t{1} << 18, [&](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<char*>(destination) + begin, static_cast<const char*>(source) + begin,
+                static_cast<size_t>(end - begin));
+  });
+}
+
+void fill_bytes(Device device, void* destination, int byte, size_t bytes) {
+  if (bytes == 0) return;
+  if (!device.is_cpu()) return backend_of(device).fill(destination, byte, bytes);
+  parallel_ranges(static_cast<int64_t>(bytes), int64_t{1} << 18, [&](int64_t begin, int64_t end) {
+    std::memset(static_cast<char*>(destination) + begin, byte, static_cast<size_t>(end - begin));
+  });
+}
+
+void strided_copy(const Tensor& destination, const Tensor& source) {
+  // Between two devices a strided side is first made contiguous where it lives.
+  if (destination.device() == source.device()) return backend_of(source.device()).strided_copy(destination, source);
+  const Tensor moved = source.to(destination.device());
+  copy_inplace(destination, moved);
+}
+
+}  // namespace headroom::engine

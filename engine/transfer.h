@@ -1,0 +1,28 @@
+#pragma once
+#include <cstddef>
+
+#include "engine/allocator.h"
+#include "engine/device.h"
+
+namespace headroom::engine {
+
+class Tensor;
+
+/// What a device other than the CPU must offer before tensors can live there. Registered once by its backend.
+struct DeviceBackend {
+  MemorySource memory;
+  void (*copy)(Device to, void* destination, Device from, const void* source, size_t bytes) = nullptr;
+  void (*fill)(void* destination, int byte, size_t bytes) = nullptr;
+  /// Both tensors on the device, same shape and dtype, any strides.
+  void (*strided_copy)(const Tensor& destination, const Tensor& source) = nullptr;
+};
+void register_device(Device::Kind kind, const DeviceBackend& backend);
+bool has_device(Device::Kind kind);
+
+/// Copies bytes between any two devices; returns when they are there.
+void copy_bytes(Device to, void* destination, Device from, const void* source, size_t bytes);
+void fill_bytes(Device device, void* destination, int byte, size_t bytes);
+/// destination[...] = source[...] where one side is strided and not on the CPU.
+void strided_copy(const Tensor& destination, const Tensor& source);
+
+}  // namespace headroom::engine

@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headroom::models {
+
+/// Heads of one shape. Widths are free of D/H and of each other: Q/K may be narrower than V, groups may differ.
+struct HeadGroup {
+  int64_t heads = 1;
+  int64_t qk_dim = 64;
+  int64_t v_dim = 64;
+  int64_t kv_heads = 0;  ///< 0: as many as heads; else divides heads
+  bool operator==(const HeadGroup&) const = default;
+};
+
+enum class Positions { none, sinusoidal, learned, rope, alibi };
+enum class Norm { none, layer_norm, rms_norm };
+enum class NormPlace { pre, post };
+enum class Activation { relu, gelu, gelu_tanh, swiglu };
+/// What leaves the model: one vector per position, or one per sequence (mean over positions).
+enum class Pooling { none, mean };
+
+/// How a weight starts. `torch_linear`: uniform ±1/√fan_in, biases too (PyTorch's Linear). `normal`: N(0, std²), biases 0.
+/// `xavier`: uniform ±√(6/(fan_in + fan_out)), biases 0. `kaiming`: N(0, 2/fan_in), biases 0. `gpt2`: N(0, 0.02²), the
+/// projections that end a residual branch divided by √(2·layers), biases 0.
+enum class InitScheme { torch_linear, normal, xavier, kaiming, gpt2 };
+struct Init {
+  InitScheme scheme = InitScheme::torch_linear;
+  double std = 0.02;            ///< of `normal`
+  double embedding_std = 0.02;  ///< token embeddings: N(0, embedding_std²)
+  double position_std = 0.02;   ///< learned positions: N(0, position_std²)
+};
+
+/// An encoder (causal = false) or decoder stack between an input and a readout.
+struct TransformerConfig {
+  int64_t layers = 1;
+  int64_t width = 64;              ///< D
+  std::vector<HeadGroup> groups;   ///< of every layer
+  int64_t max_length = 64;         ///< longest sequence (learned and sinusoidal positions)
+  int64_t vocab = 0;               ///< > 0: token input through an embedding
+  int64_t input_dim = 0;           ///< > 0: real-valued tokens through a Linear; exactly one of vocab, input_dim is set
+  int64_t output_dim = 0;          ///< width of the readout; vocab when `tied`
+  bool tied = false;               ///< the readout is the token embedding, without bias
+  Pooling pooling = Pooling::none;
+  bool causal = false;
+  Positions positions = Positions::learned;
+  double rope_base = 10000.0;
+  double alibi_slope_first = 4.0;  ///< learnable slopes e^θ start geometrically between first and last over the heads
+  double alibi_slope_last = 0.05;
+  Norm norm = Norm::layer_norm;
+  NormPlace norm_place = NormPlace::pre;
+  bool final_norm = true;          ///< of pre-norm stacks
+  double norm_eps = 1e-5;
+  int64_t ffn_width = 0;           ///< 0: no feed-forward network; swiglu has three matrices of this width
+  Activation activation = Activation::gelu;
+  bool attention_bias = true;      ///< on Q, K, V and O
+  bool ffn_bias = true;
+  double dropout = 0.0;            ///< on attention probabilities and on each residual branch
+  std::optional<double> logit_scale;  ///< default 1/√qk_dim of each group
+  bool checkpoint_blocks = false;  ///< recompute each block in backward
+  Init init;
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const TransformerConfig& config);
+
+}  // namespace headroom::models
