@@ -40,6 +40,7 @@ struct Vec {
   Vec() = default;
   Vec(RawF raw) : v(raw) {}
   Vec(float x) : v(RawF{} + x) {}
+  explicit Vec(double x) : Vec(static_cast<float>(x)) {}
 
   friend Vec operator+(Vec a, Vec b) { return a.v + b.v; }
   friend Vec operator-(Vec a, Vec b) { return a.v - b.v; }

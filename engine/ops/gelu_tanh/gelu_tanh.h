@@ -17,7 +17,7 @@ struct GeluTanh {
   HEADROOM_HD static T df([[maybe_unused]] T x, [[maybe_unused]] T y) {
     using std::tanh;
     const T t = tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x));
-    const T du = T(0.79788456080286535588) * (T(1.0f) + T(3.0f * 0.044715) * x * x);
+    const T du = T(0.79788456080286535588) * (T(1.0f) + T(0.134145) * x * x);
     return T(0.5f) * (T(1.0f) + t) + T(0.5f) * x * (T(1.0f) - t * t) * du;
   }
 };
