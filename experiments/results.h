@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headroom::experiments {
+
+enum class TrialStatus { finished, failed };
+
+/// One trial as the store keeps it.
+struct TrialRecord {
+  std::string id;      ///< hash of its resolved config
+  std::string series;  ///< "" when the study has no [[series]]
+  double x = 0;        ///< value of the swept key that the report puts on its x axis
+  std::map<std::string, double> choice;  ///< values of the keys swept by `best_of` ("train.optimizer.lr": 0.04)
+  int64_t seed = 0;
+  TrialStatus status = TrialStatus::finished;
+  std::string message;  ///< why it failed: step, last finite loss, gradient norm
+  std::map<std::string, double> validation;  ///< metrics that choices are made on
+  std::map<std::string, double> test;        ///< metrics that are reported and judged
+  int64_t parameters = 0;
+  double flops = 0, seconds = 0;
+};
+
+enum class Scale { linear, log2, log10 };
+
+/// A reference curve laid over a series on an axis of its own.
+struct Overlay {
+  std::string series, label;
+  std::vector<std::pair<double, double>> points;
+};
+
+/// [report]
+struct ReportConfig {
+  std::string x_key, x_label;
+  Scale x_scale = Scale::linear;
+  std::string y_metric, y_label;
+  Scale y_scale = Scale::linear;
+  std::vector<Overlay> overlays;
+};
+
+/// One [[claim]]; each kind reads its own fields.
+struct ClaimConfig {
+  std::string kind;               ///< interior_optimum | argmin_in | within_factor
+  std::string series;             ///< the series it judges; "" = the only one
+  std::string paper;              ///< the claim in words
+  std::vector<double> among;      ///< argmin_in
+  std::optional<double> at;       ///< within_factor: the x whose error must be near the best
+  double factor = 1.0;            ///< within_factor: "within factor of the best"; interior_optimum: ends at least this much worse
+  double significance = 0.05;
+  bool log_error = false;         ///< tests on log(metric)
+};
+
+/// Everything a report is made of. Nothing in it depends on the order in which trials ended.
+struct StudyResults {
+  std::string id, title, paper, profile;
+  ReportConfig report;
+  std::vector<std::string> series;
+  std::vector<ClaimConfig> claims;
+  std::vector<TrialRecord> trials;
+  int64_t planned = 0;                             ///< trials of the whole sweep
+  std::string resolved_config;                     ///< TOML
+  std::map<std::string, std::string> provenance;   ///< version, compiler, CPU, ISA, threads, libraries, wall time
+};
+
+}  // namespace headroom::experiments
