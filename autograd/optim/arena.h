@@ -13,8 +13,9 @@ struct ArenaEntry {
   bool decays = true;
 };
 
-/// All parameters of a model in one flat buffer, their gradients in another: one fused update, one norm. Building it moves
-/// every value in and binds the leaves to views; decayed parameters come first, so that a decay group is one range.
+/// All parameters of a model in one flat buffer, their gradients in another: one fused update, one norm. Building it
+/// moves every value in and binds the leaves to views; decayed parameters come first, so that a decay group is one
+/// range.
 class ParameterArena {
  public:
   /// Throws Error on an empty list, mixed dtypes, or a leaf given twice.
@@ -24,7 +25,7 @@ class ParameterArena {
   /// (N), after backward(); parameters that got no gradient count as zero here.
   const Tensor& gradients() const;
   int64_t size() const { return values_.numel(); }
-  int64_t decayed() const { return decayed_; }      ///< elements [0, decayed) decay
+  int64_t decayed() const { return decayed_; }  ///< elements [0, decayed) decay
   const std::vector<ArenaEntry>& entries() const { return entries_; }
   /// Makes every gradient count as zero; costs nothing.
   void zero_grad();

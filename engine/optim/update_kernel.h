@@ -1,0 +1,17 @@
+#pragma once
+#include <cstdint>
+
+#include "engine/kernel.h"
+
+namespace headroom::engine {
+
+/// Constants of one Adam step, prepared in f64 and rounded once.
+struct AdamConstants {
+  float keep, l2, one_minus_beta1, beta2, one_minus_beta2, step_size, inverse_root, eps;
+};
+HEADROOM_KERNEL(void, adam_run, (float* p, const float* g, float* m, float* v, int64_t n, const AdamConstants& c),
+                (p, g, m, v, n, c))
+/// Σ x² of n ≤ 2^14 values.
+HEADROOM_KERNEL(double, square_sum_run, (const float* x, int64_t n), (x, n))
+
+}  // namespace headroom::engine
