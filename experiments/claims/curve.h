@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "experiments/results.h"
+
+namespace headroom::experiments {
+
+/// What the seeds of one x say about the test metric, at the choice that validation preferred.
+struct Point {
+  double x = 0;
+  std::map<std::string, double> choice;  ///< the chosen values of the `best_of` keys
+  std::vector<std::string> edges;       ///< chosen keys that stand at an end of the values tried: the grid is too short
+  std::map<int64_t, double> values;     ///< seed → test metric, of the finished trials
+  std::vector<int64_t> failed;          ///< seeds of the chosen trials that failed: in none of the figures below
+  std::vector<int64_t> missing;         ///< seeds of the series that have no trial here
+  int failed_elsewhere = 0;             ///< failed trials of the choices that were not taken
+  double mean = 0, standard_error = 0;  ///< NaN without (enough) values, like the next two
+  double geometric_mean = 0, best = 0;  ///< best: the smallest over seeds
+};
+
+/// One series of the report's metric over the report's x, which grows from point to point.
+struct Curve {
+  std::string series;
+  std::vector<Point> points;
+
+  /// The point at x; nullptr when there is none.
+  const Point* at(double x) const;
+};
+
+/// The names of the study's series: {""} when it has no [[series]].
+std::vector<std::string> series_names(const StudyResults& results);
+
+/// The trials ordered by (series, x, choice, seed, id), so that nothing depends on which trial ended first. Series
+/// stand in the study's order. Throws Error when two trials share series, x, choice and seed.
+std::vector<TrialRecord> ordered_trials(const StudyResults& results);
+
+/// The curve of one series. At each x the `best_of` choice is the one with the smallest mean over seeds of the
+/// *validation* metric, never of the test metric. A choice with a failed or missing seed comes after every complete
+/// one, because a mean over the seeds that survived would favour choices that diverge. A metric that is not finite
+/// counts as a failed trial. Smaller is better. Throws Error when a choice is to be made and validation lacks the
+/// metric.
+Curve curve(const StudyResults& results, const std::string& series);
+
+}  // namespace headroom::experiments
