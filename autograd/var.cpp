@@ -68,21 +68,19 @@ std::vector<NodePtr> reachable(const NodePtr& root) {
 
 void check_versions(const Node& node) {
   for (size_t i = 0; i < node.parents.size(); ++i)
-    require(!node.parents[i].defined() || node.parents[i].value().version() == node.versions[i],
-            "backward: operand {} of {} {} was written in place after it was used", i, node.op,
-            node.parents[i].value().str());
-  require(node.value.version() == node.versions.back(), "backward: the result of {} {} was written in place", node.op,
-          node.value.str());
+    if (node.parents[i].defined() && node.parents[i].value().version() != node.versions[i])
+      fail("backward: operand {} of {} {} was written in place after it was used", i, node.op,
+           node.parents[i].value().str());
+  if (node.value.version() != node.versions.back())
+    fail("backward: the result of {} {} was written in place", node.op, node.value.str());
 }
 
 /// The one place where a gradient is checked and summed back to the shape of what was broadcast.
 Tensor fit(const Node& node, size_t i, const Tensor& g) {
   const Tensor& value = node.parents[i].value();
-  require(g.dtype() == value.dtype(), "backward: {} gave operand {} {} a gradient of {}", node.op, i, value.str(),
-          g.str());
+  if (g.dtype() != value.dtype() || g.device() != value.device() || !engine::broadcasts_to(value.shape(), g.shape()))
+    fail("backward: {} gave operand {} {} a gradient of {}", node.op, i, value.str(), g.str());
   if (g.shape() == value.shape()) return g;
-  require(engine::broadcasts_to(value.shape(), g.shape()), "backward: {} gave operand {} {} a gradient of {}", node.op,
-          i, value.str(), g.str());
   return engine::sum_to(g, value.shape());
 }
 
@@ -111,7 +109,8 @@ void step_back(Node& node) {
 }  // namespace
 
 Var::Var(Tensor value, bool requires_grad) : node_(std::make_shared<Node>()) {
-  require(!requires_grad || engine::is_floating(value.dtype()), "var: {} cannot have a gradient", value.str());
+  if (requires_grad && !(value.defined() && engine::is_floating(value.dtype())))
+    fail("var: {} cannot have a gradient", value.str());
   node_->value = std::move(value);
   node_->requires_grad = requires_grad;
 }
@@ -146,8 +145,8 @@ void Var::backward() const {
 
 void Var::backward(const Tensor& dy) const {
   require(requires_grad(), "backward: nothing that {} depends on requires a gradient", value().str());
-  require(dy.shape() == shape() && dy.dtype() == value().dtype(), "backward: value {}, cotangent {}", value().str(),
-          dy.str());
+  if (!dy.defined() || dy.shape() != shape() || dy.dtype() != value().dtype())
+    fail("backward: value {}, cotangent {}", value().str(), dy.str());
   const NoGrad no_grad;
   std::vector<NodePtr> nodes = reachable(node_);
   for (const NodePtr& node : nodes)

@@ -14,9 +14,9 @@ void check_floating(const char* op, std::initializer_list<const Tensor*> tensors
   const Tensor& first = **tensors.begin();
   for (const Tensor* x : tensors) {
     require(x->defined(), "{}: an operand is undefined", op);
-    require(x->dtype() == first.dtype() && x->device() == first.device(),
-            "{}: operands differ in dtype or device: {} on {}, {} on {}", op, first.str(), first.device().str(),
-            x->str(), x->device().str());
+    if (x->dtype() != first.dtype() || x->device() != first.device())
+      fail("{}: operands differ in dtype or device: {} on {}, {} on {}", op, first.str(), first.device().str(),
+           x->str(), x->device().str());
   }
   require(first.dtype() == DType::f32 || first.dtype() == DType::f64, "{}: dtype {} is not f32 or f64", op,
           name_of(first.dtype()));

@@ -18,7 +18,7 @@ Shape Shape::of_rank(int rank, int64_t fill) {
 
 int Shape::index(int axis) const {
   const int i = axis < 0 ? axis + rank_ : axis;
-  require(i >= 0 && i < rank_, "shape {}: axis {} is out of range for rank {}", str(), axis, rank_);
+  if (i < 0 || i >= rank_) fail("shape {}: axis {} is out of range for rank {}", str(), axis, rank_);
   return i;
 }
 
@@ -27,7 +27,7 @@ int64_t Shape::numel() const { return numel(0, rank_); }
 int64_t Shape::numel(int begin, int end) const {
   int64_t n = 1;
   for (int axis = begin; axis < end; ++axis)
-    require(!__builtin_mul_overflow(n, dims_[static_cast<size_t>(axis)], &n), "shape {}: too many elements", str());
+    if (__builtin_mul_overflow(n, dims_[static_cast<size_t>(axis)], &n)) fail("shape {}: too many elements", str());
   return n;
 }
 
@@ -42,7 +42,7 @@ Shape Shape::contiguous_strides() const {
 }
 
 void Shape::push_back(int64_t dim) {
-  require(rank_ < max_rank, "shape {}: more than {} axes", str(), max_rank);
+  if (rank_ == max_rank) fail("shape {}: more than {} axes", str(), max_rank);
   dims_[static_cast<size_t>(rank_++)] = dim;
 }
 
@@ -73,7 +73,7 @@ Shape broadcast(const char* op, const Shape& a, const Shape& b) {
   Shape out = Shape::of_rank(std::max(a.rank(), b.rank()));
   for (int axis = 1; axis <= out.rank(); ++axis) {
     const int64_t x = axis <= a.rank() ? a[-axis] : 1, y = axis <= b.rank() ? b[-axis] : 1;
-    require(x == y || x == 1 || y == 1, "{}: shapes do not broadcast: a {}, b {}", op, a.str(), b.str());
+    if (x != y && x != 1 && y != 1) fail("{}: shapes do not broadcast: a {}, b {}", op, a.str(), b.str());
     out[-axis] = x == 1 ? y : x;
   }
   return out;

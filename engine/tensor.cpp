@@ -1,5 +1,6 @@
 #include "engine/tensor.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -44,7 +45,8 @@ To convert(From x) {
 }  // namespace
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
-  for (int64_t dim : shape) require(dim >= 0, "tensor: shape {} has a negative size", shape.str());
+  for (int64_t dim : shape)
+    if (dim < 0) fail("tensor: shape {} has a negative size", shape.str());
   Tensor tensor;
   tensor.shape_ = shape;
   tensor.strides_ = shape.contiguous_strides();
@@ -63,8 +65,7 @@ Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device
   Tensor tensor = empty(shape, dtype);
   visit_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
-    const int64_t n = tensor.numel();
-    for (int64_t i = 0; i < n; ++i) tensor.mutable_data<T>()[i] = convert<T>(value);
+    std::fill_n(tensor.mutable_data<T>(), tensor.numel(), convert<T>(value));
   });
   return tensor.to(device);
 }
@@ -74,7 +75,7 @@ Tensor Tensor::from(const Shape& shape, const std::vector<T>& values) {
   Tensor tensor = empty(shape, dtype_of<T>());
   require(static_cast<int64_t>(values.size()) == tensor.numel(), "tensor: {} values for shape {}", values.size(),
           shape.str());
-  for (size_t i = 0; i < values.size(); ++i) tensor.mutable_data<T>()[i] = values[i];
+  std::copy(values.begin(), values.end(), tensor.mutable_data<T>());
   return tensor;
 }
 
@@ -93,24 +94,22 @@ void* Tensor::address() const {
 }
 
 void* Tensor::checked(DType wanted) const {
-  require(!defined() || wanted == dtype_, "tensor: {} read as {}", str(), name_of(wanted));
+  if (defined() && wanted != dtype_) fail("tensor: {} read as {}", str(), name_of(wanted));
   return address();
 }
 
 Tensor Tensor::reshape(Shape shape) const {
   int inferred = -1;
-  int64_t known = 1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] != -1) {
-      known *= shape[axis];
-      continue;
-    }
+    if (shape[axis] != -1) continue;
     require(inferred < 0, "reshape: more than one axis is -1: {}", shape.str());
     inferred = axis;
   }
+  const int64_t known = inferred < 0 ? 1 : shape.with(inferred, 1).numel();
   if (inferred >= 0 && known > 0) shape[inferred] = numel() / known;
-  require(shape.numel() == numel() && (inferred < 0 || known > 0), "reshape: {} elements do not fit: from {} to {}",
-          numel(), shape_.str(), shape.str());
+  if (shape.numel() != numel() || (inferred >= 0 && known == 0) ||
+      std::any_of(shape.begin(), shape.end(), [](int64_t n) { return n < 0; }))
+    fail("reshape: {} elements do not fit: from {} to {}", numel(), shape_.str(), shape.str());
   Tensor view = contiguous();
   view.shape_ = shape;
   view.strides_ = shape.contiguous_strides();
@@ -139,8 +138,8 @@ Tensor Tensor::permute(const std::vector<int>& axes) const {
 }
 
 Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
-  require(0 <= begin && begin <= end && end <= shape_[axis], "slice: [{}, {}) is outside axis {} of shape {}", begin,
-          end, axis, shape_.str());
+  if (begin < 0 || begin > end || end > shape_[axis])
+    fail("slice: [{}, {}) is outside axis {} of shape {}", begin, end, axis, shape_.str());
   Tensor view = *this;
   view.shape_[axis] = end - begin;
   view.offset_ += begin * strides_[axis];
@@ -148,7 +147,7 @@ Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
 }
 
 Tensor Tensor::expand(const Shape& shape) const {
-  require(broadcasts_to(shape_, shape), "expand: {} does not broadcast to {}", shape_.str(), shape.str());
+  if (!broadcasts_to(shape_, shape)) fail("expand: {} does not broadcast to {}", shape_.str(), shape.str());
   Tensor view = *this;
   view.shape_ = shape;
   view.strides_ = Shape::of_rank(shape.rank(), 0);
@@ -207,8 +206,9 @@ std::string Tensor::str() const {
 }
 
 void copy_inplace(const Tensor& destination, const Tensor& source) {
-  require(destination.shape() == source.shape() && destination.dtype() == source.dtype(),
-          "copy_inplace: destination {}, source {}", destination.str(), source.str());
+  if (!destination.defined() || !source.defined() || destination.shape() != source.shape() ||
+      destination.dtype() != source.dtype())
+    fail("copy_inplace: destination {}, source {}", destination.str(), source.str());
   const DType dtype = source.dtype();
   destination.bump_version();
   if (destination.is_contiguous() && source.is_contiguous()) {
@@ -235,7 +235,7 @@ void copy_inplace(const Tensor& destination, const Tensor& source) {
   });
 }
 
-#define HEADROOM_INSTANTIATE(T)                                          \
+#define HEADROOM_INSTANTIATE(T)                                         \
   template Tensor Tensor::from<T>(const Shape&, const std::vector<T>&); \
   template std::vector<T> Tensor::to_vector<T>() const;
 HEADROOM_INSTANTIATE(float)

@@ -20,8 +20,8 @@ HEADROOM_BINARY_OPS(HEADROOM_DEFINE)
 #undef HEADROOM_DEFINE
 
 void add_inplace(const Tensor& y, const Tensor& x) {
-  require(y.shape() == x.shape() && y.dtype() == x.dtype() && y.is_contiguous(), "add_inplace: y {}, x {}", y.str(),
-          x.str());
+  if (!y.defined() || y.shape() != x.shape() || y.dtype() != x.dtype() || !y.is_contiguous())
+    fail("add_inplace: y {}, x {}", y.str(), x.str());
   const Tensor from = x.contiguous();
   y.bump_version();
   visit_real("add_inplace", y, [&](auto zero) {

@@ -94,7 +94,7 @@ Tensor sum(const Tensor& x, std::vector<int> axes, bool keep_axes) {
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {
-  require(broadcasts_to(shape, x.shape()), "sum_to: {} does not broadcast to {}", shape.str(), x.shape().str());
+  if (!broadcasts_to(shape, x.shape())) fail("sum_to: {} does not broadcast to {}", shape.str(), x.shape().str());
   std::vector<int> axes;
   for (int axis = 0; axis < x.rank(); ++axis) {
     const int own = axis - (x.rank() - shape.rank());
