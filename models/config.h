@@ -12,6 +12,7 @@ struct HeadGroup {
   int64_t qk_dim = 64;
   int64_t v_dim = 64;
   int64_t kv_heads = 0;  ///< 0: as many as heads; else divides heads
+  int64_t key_value_heads() const { return kv_heads == 0 ? heads : kv_heads; }
   bool operator==(const HeadGroup&) const = default;
 };
 
@@ -19,12 +20,12 @@ enum class Positions { none, sinusoidal, learned, rope, alibi };
 enum class Norm { none, layer_norm, rms_norm };
 enum class NormPlace { pre, post };
 enum class Activation { relu, gelu, gelu_tanh, swiglu };
-/// What leaves the model: one vector per position, or one per sequence (mean over positions).
+/// What leaves the model: one vector per position, or one per sequence (mean over the positions that a key mask keeps).
 enum class Pooling { none, mean };
 
-/// How a weight starts. `torch_linear`: uniform ±1/√fan_in, biases too (PyTorch's Linear). `normal`: N(0, std²), biases 0.
-/// `xavier`: uniform ±√(6/(fan_in + fan_out)), biases 0. `kaiming`: N(0, 2/fan_in), biases 0. `gpt2`: N(0, 0.02²), the
-/// projections that end a residual branch divided by √(2·layers), biases 0.
+/// How a weight starts. `torch_linear`: uniform ±1/√fan_in, biases too (PyTorch's Linear). `normal`: N(0, std²), biases
+/// 0. `xavier`: uniform ±√(6/(fan_in + fan_out)), biases 0. `kaiming`: N(0, 2/fan_in), biases 0. `gpt2`: N(0, 0.02²),
+/// the projections that end a residual branch divided by √(2·layers), biases 0.
 enum class InitScheme { torch_linear, normal, xavier, kaiming, gpt2 };
 struct Init {
   InitScheme scheme = InitScheme::torch_linear;
@@ -36,13 +37,13 @@ struct Init {
 /// An encoder (causal = false) or decoder stack between an input and a readout.
 struct TransformerConfig {
   int64_t layers = 1;
-  int64_t width = 64;              ///< D
-  std::vector<HeadGroup> groups;   ///< of every layer
-  int64_t max_length = 64;         ///< longest sequence (learned and sinusoidal positions)
-  int64_t vocab = 0;               ///< > 0: token input through an embedding
-  int64_t input_dim = 0;           ///< > 0: real-valued tokens through a Linear; exactly one of vocab, input_dim is set
-  int64_t output_dim = 0;          ///< width of the readout; vocab when `tied`
-  bool tied = false;               ///< the readout is the token embedding, without bias
+  int64_t width = 64;             ///< D
+  std::vector<HeadGroup> groups;  ///< of every layer
+  int64_t max_length = 64;        ///< longest sequence (learned and sinusoidal positions)
+  int64_t vocab = 0;              ///< > 0: token input through an embedding
+  int64_t input_dim = 0;          ///< > 0: real-valued tokens through a Linear; exactly one of vocab, input_dim is set
+  int64_t output_dim = 0;         ///< width of the readout; vocab when `tied`
+  bool tied = false;              ///< the readout is the token embedding, without bias
   Pooling pooling = Pooling::none;
   bool causal = false;
   Positions positions = Positions::learned;
@@ -51,17 +52,25 @@ struct TransformerConfig {
   double alibi_slope_last = 0.05;
   Norm norm = Norm::layer_norm;
   NormPlace norm_place = NormPlace::pre;
-  bool final_norm = true;          ///< of pre-norm stacks
+  bool final_norm = true;  ///< of pre-norm stacks
   double norm_eps = 1e-5;
-  int64_t ffn_width = 0;           ///< 0: no feed-forward network; swiglu has three matrices of this width
+  int64_t ffn_width = 0;  ///< 0: no feed-forward network; swiglu has three matrices of this width
   Activation activation = Activation::gelu;
-  bool attention_bias = true;      ///< on Q, K, V and O
+  bool attention_bias = true;  ///< on Q, K, V and O
   bool ffn_bias = true;
-  double dropout = 0.0;            ///< on attention probabilities and on each residual branch
+  double dropout = 0.0;               ///< on attention probabilities and on each residual branch
   std::optional<double> logit_scale;  ///< default 1/√qk_dim of each group
-  bool checkpoint_blocks = false;  ///< recompute each block in backward
+  bool checkpoint_blocks = false;     ///< recompute each block in backward
   Init init;
 };
+
+/// The names above, as study files and describe() write them.
+const char* name_of(Positions positions);
+const char* name_of(Norm norm);
+const char* name_of(NormPlace place);
+const char* name_of(Activation activation);
+const char* name_of(Pooling pooling);
+const char* name_of(InitScheme scheme);
 
 /// Throws Error naming the field and what is allowed.
 void validate(const TransformerConfig& config);

@@ -16,25 +16,29 @@ class NormLayer;
 
 /// What a forward pass needs beside its input.
 struct ForwardContext {
-  bool training = false;         ///< dropout on
-  engine::Rng* rng = nullptr;    ///< source of dropout keys; needed when training with dropout > 0
-  Tensor key_mask{};             ///< bool (B, T), true = may be attended; undefined = all
+  bool training = false;       ///< dropout on
+  engine::Rng* rng = nullptr;  ///< source of dropout keys; needed when training with dropout > 0
+  Tensor key_mask{};           ///< bool (B, T), true = may be attended; undefined = all
 };
 
 /// Input (embedding or Linear) + positions → blocks → final norm → readout.
 class Transformer : public Module {
  public:
-  /// Parameters drawn from rng's stream "init". Throws Error when the config is invalid.
-  Transformer(const TransformerConfig& config, engine::Rng& rng);
+  /// Parameters f32 or f64, drawn from rng's stream "init". Throws Error when the config is invalid.
+  Transformer(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype = engine::DType::f32);
   ~Transformer() override;
 
-  /// tokens i64 (B, T) or real f32/f64 (B, T, input_dim) → (B, T, output_dim), or (B, output_dim) with mean pooling.
+  /// tokens i64 (B, T) or real (B, T, input_dim) of the parameters' dtype → (B, T, output_dim), or (B, output_dim) with
+  /// mean pooling.
   Var forward(const Tensor& input, const ForwardContext& context = {}) const;
   const TransformerConfig& config() const { return config_; }
   std::string describe() const override;
 
  private:
+  Var embed(const Tensor& input) const;
+
   TransformerConfig config_;
+  engine::DType dtype_;
   std::unique_ptr<Embedding> tokens_;
   std::unique_ptr<Linear> input_;
   Var positions_;  ///< (max_length, D), learned or constant
@@ -45,8 +49,8 @@ class Transformer : public Module {
 
 /// Parameters of a config, without building it.
 int64_t parameter_count(const TransformerConfig& config);
-/// Multiply-adds count 2. Products only (no softmax, norms), of one forward pass over `batch` sequences of `length`; with
-/// `causal` still the full L² products, as the paper counts (TeX 646–656).
+/// Multiply-adds count 2. Products only (no softmax, norms), of one forward pass over `batch` sequences of `length`;
+/// with `causal` still the full L² products, as the paper's efficiency analysis counts.
 double forward_flops(const TransformerConfig& config, int64_t batch, int64_t length);
 
 }  // namespace headroom::models

@@ -1,0 +1,82 @@
+#include "models/attention.h"
+
+#include "autograd/ops.h"
+#include "models/positions.h"
+
+namespace headroom::models {
+
+HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, const Tensor& log_slopes,
+                               const Initializer& init)
+    : group_(group),
+      causal_(config.causal),
+      logit_scale_(config.logit_scale),
+      q_proj_(config.width, group.heads * group.qk_dim, config.attention_bias, init),
+      k_proj_(config.width, group.key_value_heads() * group.qk_dim, config.attention_bias, init),
+      v_proj_(config.width, group.key_value_heads() * group.v_dim, config.attention_bias, init) {
+  if (config.positions == Positions::rope) rope_base_ = config.rope_base;
+  add_child("q_proj", q_proj_);
+  add_child("k_proj", k_proj_);
+  add_child("v_proj", v_proj_);
+  if (log_slopes.defined()) log_slopes_ = add_parameter("log_slopes", log_slopes, false);
+}
+
+Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, const engine::RngKey& dropout_key) const {
+  const int64_t batch = x.dim(0), length = x.dim(1);
+  const auto project = [&](const Linear& linear, int64_t heads, int64_t dim) {
+    return autograd::reshape(linear.forward(x), {batch, length, heads, dim});  // (B, T, H, D)
+  };
+  Var q = project(q_proj_, group_.heads, group_.qk_dim);                   // (B, T, H, d_qk)
+  Var k = project(k_proj_, group_.key_value_heads(), group_.qk_dim);       // (B, T, H_kv, d_qk)
+  const Var v = project(v_proj_, group_.key_value_heads(), group_.v_dim);  // (B, T, H_kv, d_v)
+  return located([&] {
+    if (rope_base_) {
+      q = autograd::rope(q, context.positions, *rope_base_);
+      k = autograd::rope(k, context.positions, *rope_base_);
+    }
+    const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
+    const Var y = autograd::attention(q, k, v, slopes,
+                                      {.causal = causal_,
+                                       .scale = logit_scale_,
+                                       .dropout = context.dropout,
+                                       .dropout_key = dropout_key,
+                                       .key_mask = context.key_mask});  // (B, T, H, d_v)
+    return autograd::reshape(y, {batch, length, group_.heads * group_.v_dim});
+  });
+}
+
+std::string HeadGroupLayer::describe() const {
+  const std::string shared =
+      group_.key_value_heads() == group_.heads ? "" : fmt::format(" sharing {} keys and values", group_.kv_heads);
+  return fmt::format("{} heads (qk {}, v {}){}", group_.heads, group_.qk_dim, group_.v_dim, shared);
+}
+
+Attention::Attention(const TransformerConfig& config, const Initializer& init) {
+  std::vector<Tensor> slopes(config.groups.size());
+  if (config.positions == Positions::alibi)
+    slopes = alibi_log_slopes(config.groups, config.alibi_slope_first, config.alibi_slope_last, init.dtype());
+  int64_t values = 0;
+  for (size_t i = 0; i < config.groups.size(); ++i) {
+    const HeadGroup& group = config.groups[i];
+    groups_.push_back(std::make_unique<HeadGroupLayer>(config, group, slopes[i], init));
+    add_child(std::to_string(i), *groups_.back());
+    values += group.heads * group.v_dim;
+  }
+  o_proj_ = std::make_unique<Linear>(values, config.width, config.attention_bias, init, true);
+  add_child("o_proj", *o_proj_);
+}
+
+Var Attention::forward(const Var& x, const AttentionContext& context) const {
+  std::vector<Var> outputs;
+  for (size_t i = 0; i < groups_.size(); ++i)
+    outputs.push_back(
+        groups_[i]->forward(x, context, context.dropout > 0 ? context.dropout_keys[i] : engine::RngKey{}));
+  return o_proj_->forward(outputs.size() == 1 ? outputs[0] : autograd::concat(outputs, -1));  // (B, T, D)
+}
+
+std::string Attention::describe() const {
+  std::string text = "attention ";
+  for (size_t i = 0; i < groups_.size(); ++i) text += (i == 0 ? "" : " + ") + groups_[i]->describe();
+  return text;
+}
+
+}  // namespace headroom::models

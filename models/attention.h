@@ -1,0 +1,47 @@
+#pragma once
+#include "models/linear.h"
+
+namespace headroom::models {
+
+/// What attention needs beside its input.
+struct AttentionContext {
+  Tensor key_mask{};                           ///< bool (B, T), true = may be attended; undefined = all
+  Tensor positions{};                          ///< i64 (T), for rope
+  double dropout = 0.0;                        ///< on the probabilities; 0 unless training
+  std::vector<engine::RngKey> dropout_keys{};  ///< one per group when dropout > 0
+};
+
+/// The heads of one group: projections, positions that act on scores, attention.
+class HeadGroupLayer : public Module {
+ public:
+  /// log_slopes (H): first θ of learnable ALiBi slopes e^θ; undefined = none.
+  HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, const Tensor& log_slopes,
+                 const Initializer& init);
+
+  /// (B, T, D) → (B, T, heads · v_dim)
+  Var forward(const Var& x, const AttentionContext& context, const engine::RngKey& dropout_key) const;
+  std::string describe() const override;
+
+ private:
+  HeadGroup group_;
+  bool causal_;
+  std::optional<double> logit_scale_, rope_base_;
+  Linear q_proj_, k_proj_, v_proj_;
+  Var log_slopes_;  ///< (H) or undefined
+};
+
+/// Multi-head self-attention whose heads come in groups of unequal shapes; D/H plays no part.
+class Attention : public Module {
+ public:
+  Attention(const TransformerConfig& config, const Initializer& init);
+
+  /// (B, T, D) → (B, T, D)
+  Var forward(const Var& x, const AttentionContext& context) const;
+  std::string describe() const override;
+
+ private:
+  std::vector<std::unique_ptr<HeadGroupLayer>> groups_;
+  std::unique_ptr<Linear> o_proj_;  ///< (D, Σ heads · v_dim)
+};
+
+}  // namespace headroom::models

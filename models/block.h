@@ -1,0 +1,32 @@
+#pragma once
+#include "models/attention.h"
+#include "models/feed_forward.h"
+#include "models/norm.h"
+
+namespace headroom::models {
+
+/// What a block needs beside its input. All its randomness is in here, so that checkpointing can run it again.
+struct BlockContext {
+  AttentionContext attention{};
+  double dropout = 0.0;  ///< on each residual branch; 0 unless training
+  engine::RngKey attention_branch{}, ffn_branch{};
+};
+
+/// One layer. Pre-norm: x += attention(norm(x)); x += ffn(norm(x)). Post-norm: x = norm(x + attention(x)), and so on.
+class Block : public Module {
+ public:
+  Block(const TransformerConfig& config, const Initializer& init);
+
+  /// (B, T, D) → (B, T, D)
+  Var forward(const Var& x, const BlockContext& context) const;
+  std::string describe() const override;
+
+ private:
+  bool pre_norm_;
+  NormLayer attention_norm_;
+  Attention attention_;
+  std::unique_ptr<NormLayer> ffn_norm_;  ///< with ffn_
+  std::unique_ptr<FeedForward> ffn_;     ///< absent when ffn_width is 0
+};
+
+}  // namespace headroom::models

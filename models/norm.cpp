@@ -1,0 +1,26 @@
+#include "models/norm.h"
+
+#include "autograd/ops.h"
+
+namespace headroom::models {
+
+NormLayer::NormLayer(Norm kind, int64_t width, double eps, const Initializer& init)
+    : kind_(kind), width_(width), eps_(eps) {
+  if (kind == Norm::none) return;
+  weight_ = add_parameter("weight", init.constant({width}, 1), false);
+  if (kind == Norm::layer_norm) bias_ = add_parameter("bias", init.constant({width}, 0), false);
+}
+
+Var NormLayer::forward(const Var& x) const {
+  if (kind_ == Norm::none) return x;
+  return located([&] {
+    return kind_ == Norm::layer_norm ? autograd::layer_norm(x, weight_, bias_, eps_)
+                                     : autograd::rms_norm(x, weight_, eps_);
+  });
+}
+
+std::string NormLayer::describe() const {
+  return kind_ == Norm::none ? "no norm" : fmt::format("{} {}, eps {:g}", name_of(kind_), width_, eps_);
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,22 @@
+#pragma once
+#include "models/initializer.h"
+
+namespace headroom::models {
+
+/// Layer norm, RMS norm or nothing, over the last axis. Weights start at 1, biases at 0.
+class NormLayer : public Module {
+ public:
+  NormLayer(Norm kind, int64_t width, double eps, const Initializer& init);
+
+  /// (…, C) → (…, C)
+  Var forward(const Var& x) const;
+  std::string describe() const override;
+
+ private:
+  Norm kind_;
+  int64_t width_;
+  double eps_;
+  Var weight_, bias_;  ///< (C); bias of layer_norm only
+};
+
+}  // namespace headroom::models

@@ -1,0 +1,42 @@
+#include "models/positions.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace headroom::models {
+
+Tensor sinusoids(int64_t length, int64_t width, engine::DType dtype) {
+  std::vector<double> values;
+  values.reserve(static_cast<size_t>(length * width));
+  for (int64_t t = 0; t < length; ++t)
+    for (int64_t c = 0; c < width; ++c) {
+      const double exponent = -static_cast<double>(c - c % 2) / static_cast<double>(width);
+      const double angle = static_cast<double>(t) * std::pow(10000.0, exponent);
+      values.push_back(c % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  return Tensor::from({length, width}, values).to(dtype);  // (T, C)
+}
+
+Tensor position_indices(int64_t length) {
+  const Tensor indices = Tensor::empty({length}, engine::DType::i64);  // (T)
+  std::iota(indices.mutable_data<int64_t>(), indices.mutable_data<int64_t>() + length, int64_t{0});
+  return indices;
+}
+
+std::vector<Tensor> alibi_log_slopes(const std::vector<HeadGroup>& groups, double first, double last,
+                                     engine::DType dtype) {
+  int64_t heads = 0, head = 0;
+  for (const HeadGroup& group : groups) heads += group.heads;
+  std::vector<Tensor> slopes;
+  for (const HeadGroup& group : groups) {
+    std::vector<double> values;
+    for (int64_t h = 0; h < group.heads; ++h, ++head) {
+      const double share = heads == 1 ? 0.5 : static_cast<double>(head) / static_cast<double>(heads - 1);
+      values.push_back(std::log(first) + share * (std::log(last) - std::log(first)));
+    }
+    slopes.push_back(Tensor::from({group.heads}, values).to(dtype));  // (H)
+  }
+  return slopes;
+}
+
+}  // namespace headroom::models
