@@ -1,0 +1,156 @@
+#include "engine/cpu/gemm.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+#include "engine/backend.h"
+#include "engine/cpu/gemm_kernel.h"
+#include "engine/cpu/onednn.h"
+#include "engine/parallel.h"
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+namespace {
+
+thread_local bool own_gemm = false;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// How one product is cut. Of the shape alone: never of the number of threads.
+struct Cut {
+  int64_t rows, columns, depth;  ///< of one tile
+  int64_t row_tiles, column_tiles, depth_tiles;
+
+  Cut(int64_t m, int64_t n, int64_t k, int64_t batch) {
+    constexpr int64_t wanted_tiles = 16, fewest_rows = 256, least_depth = 512, least_work = 1 << 18;
+    column_tiles = ceil_div(n, gemm_tile_columns);
+    columns = std::min(n, ceil_div(ceil_div(n, column_tiles), 32) * 32);
+    column_tiles = ceil_div(n, columns);
+    const auto more = [&](int64_t have) { return ceil_div(wanted_tiles, have); };
+    const int64_t worth = std::max<int64_t>(1, m * columns * k / least_work);
+    // Tall tiles: each one packs its columns of B anew.
+    rows = ceil_div(
+        m, std::clamp<int64_t>(std::min(more(batch * column_tiles), worth), 1, std::max<int64_t>(1, m / fewest_rows)));
+    rows = std::min(m, ceil_div(rows, gemm_row_block) * gemm_row_block);
+    row_tiles = ceil_div(m, rows);
+    const int64_t cuts =
+        std::clamp<int64_t>(more(batch * column_tiles * row_tiles), 1, std::max<int64_t>(1, k / least_depth));
+    depth = ceil_div(ceil_div(k, cuts), gemm_k_block) * gemm_k_block;
+    depth_tiles = ceil_div(k, depth);
+  }
+  int64_t tiles() const { return row_tiles * column_tiles * depth_tiles; }
+};
+
+/// This thread's space for packed blocks, kept as long as the thread.
+float* scratch() {
+  struct Free {
+    void operator()(float* p) const { ::operator delete(p, std::align_val_t(64)); }
+  };
+  thread_local const std::unique_ptr<float, Free> block(
+      static_cast<float*>(::operator new(gemm_scratch * sizeof(float), std::align_val_t(64))));
+  return block.get();
+}
+
+/// One tile through oneDNN, else through our own kernel.
+void fast_tile(const GemmTile& t, bool own) {
+  const bool at = t.a_column != 1, bt = t.b_column != 1;
+  // A factor of one row may have any stride; oneDNN wants one that holds the row.
+  const int64_t lda = std::max(std::max(t.a_row, t.a_column), at ? t.m : t.k);
+  const int64_t ldb = std::max(std::max(t.b_row, t.b_column), bt ? t.k : t.n);
+  if (own || !onednn_sgemm(at, bt, t.m, t.n, t.k, t.a, lda, t.b, ldb, t.c, t.ldc))
+    return kernel::gemm_tile(t, scratch());
+  if (!t.bias) return;
+  for (int64_t i = 0; i < t.m; ++i)
+    for (int64_t j = 0; j < t.n; ++j) t.c[i * t.ldc + j] += t.bias[j];
+}
+
+void fast_gemm(const MatrixProduct<float>& g, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
+               int64_t c_step) {
+  const Cut cut(g.m, g.n, g.k, batch);
+  const bool own = own_gemm;
+  const int64_t a_row = g.a.transposed ? 1 : g.a.stride, a_column = g.a.transposed ? g.a.stride : 1;
+  const int64_t b_row = g.b.transposed ? 1 : g.b.stride, b_column = g.b.transposed ? g.b.stride : 1;
+  // Chunks of k beyond the first go to (batch, depth_tiles - 1, m, n) and are added in order afterwards.
+  const Tensor partial = Tensor::empty({batch, cut.depth_tiles - 1, g.m, g.n});
+  float* const sums = partial.mutable_data<float>();
+  parallel_for(batch * cut.tiles(), [&](int64_t index) {
+    const int64_t d = index % cut.depth_tiles, j0 = index / cut.depth_tiles % cut.column_tiles * cut.columns,
+                  i0 = index / (cut.depth_tiles * cut.column_tiles) % cut.row_tiles * cut.rows, b = index / cut.tiles();
+    const int64_t p0 = d * cut.depth;
+    float* const c = d == 0 ? g.c + b * c_step : sums + (b * (cut.depth_tiles - 1) + d - 1) * g.m * g.n;
+    const int64_t ldc = d == 0 ? g.ldc : g.n;
+    fast_tile({std::min(cut.rows, g.m - i0), std::min(cut.columns, g.n - j0), std::min(cut.depth, g.k - p0),
+               g.a.data + (a_offsets ? a_offsets[b] : 0) + i0 * a_row + p0 * a_column, a_row, a_column,
+               g.b.data + (b_offsets ? b_offsets[b] : 0) + p0 * b_row + j0 * b_column, b_row, b_column,
+               c + i0 * ldc + j0, ldc, d == 0 && g.bias ? g.bias + j0 : nullptr},
+              own);
+  });
+  if (cut.depth_tiles == 1) return;
+  parallel_ranges(batch * g.m, std::max<int64_t>(1, (1 << 14) / g.n), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t b = row / g.m, i = row % g.m;
+      float* const c = g.c + b * c_step + i * g.ldc;
+      for (int64_t d = 0; d < cut.depth_tiles - 1; ++d) {
+        const float* const from = sums + ((b * (cut.depth_tiles - 1) + d) * g.m + i) * g.n;
+        for (int64_t j = 0; j < g.n; ++j) c[j] += from[j];
+      }
+    }
+  });
+}
+
+/// The definition: every sum runs through k in order. B is laid out by rows first, so that the inner loop is
+/// contiguous.
+template <class T>
+void reference_gemm(const MatrixProduct<T>& g, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
+                    int64_t c_step) {
+  const int64_t a_row = g.a.transposed ? 1 : g.a.stride, a_column = g.a.transposed ? g.a.stride : 1;
+  const Tensor rows_of_b = Tensor::empty({b_offsets ? batch : 1, g.k, g.n}, dtype_of<T>());
+  T* const by_rows = rows_of_b.mutable_data<T>();
+  parallel_ranges(rows_of_b.dim(0) * g.k, std::max<int64_t>(1, (1 << 14) / g.n), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t p = row % g.k;
+      const T* const from = g.b.data + (b_offsets ? b_offsets[row / g.k] : 0) + p * (g.b.transposed ? 1 : g.b.stride);
+      for (int64_t j = 0; j < g.n; ++j) by_rows[row * g.n + j] = from[j * (g.b.transposed ? g.b.stride : 1)];
+    }
+  });
+  parallel_ranges(batch * g.m, std::max<int64_t>(1, (1 << 15) / (g.n * std::max<int64_t>(1, g.k))),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t row = begin; row < end; ++row) {
+                      const int64_t i = row % g.m, which = row / g.m;
+                      const T* const a = g.a.data + (a_offsets ? a_offsets[which] : 0) + i * a_row;
+                      const T* const b = by_rows + (b_offsets ? which : 0) * g.k * g.n;
+                      T* const c = g.c + which * c_step + i * g.ldc;
+                      std::fill(c, c + g.n, T(0));
+                      for (int64_t p = 0; p < g.k; ++p)
+                        for (int64_t j = 0; j < g.n; ++j) c[j] += a[p * a_column] * b[p * g.n + j];
+                      if (g.bias)
+                        for (int64_t j = 0; j < g.n; ++j) c[j] += g.bias[j];
+                    }
+                  });
+}
+
+template <class T>
+void run(const MatrixProduct<T>& g, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets, int64_t c_step) {
+  if (batch == 0 || g.m == 0 || g.n == 0) return;
+  if constexpr (std::is_same_v<T, float>)
+    if (!reference_only() && g.k > 0) return fast_gemm(g, batch, a_offsets, b_offsets, c_step);
+  reference_gemm(g, batch, a_offsets, b_offsets, c_step);
+}
+
+}  // namespace
+
+void gemm(const MatrixProduct<float>& product, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
+          int64_t c_step) {
+  run(product, batch, a_offsets, b_offsets, c_step);
+}
+void gemm(const MatrixProduct<double>& product, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
+          int64_t c_step) {
+  run(product, batch, a_offsets, b_offsets, c_step);
+}
+
+OwnGemmScope::OwnGemmScope() : previous_(own_gemm) { own_gemm = true; }
+OwnGemmScope::~OwnGemmScope() { own_gemm = previous_; }
+
+}  // namespace headroom::engine

@@ -1,0 +1,28 @@
+#pragma once
+#include <cstdint>
+
+#include "engine/kernel.h"
+
+namespace headroom::engine {
+
+/// C (m, n) = A (m, k) · B (k, n) + bias, on one thread; n ≤ gemm_tile_columns. Element (i, p) of A lies at
+/// a[i·a_row + p·a_column], and B's likewise; c's rows are `ldc` apart. bias (n) or null.
+struct GemmTile {
+  int64_t m, n, k;
+  const float* a;
+  int64_t a_row, a_column;
+  const float* b;
+  int64_t b_row, b_column;
+  float* c;
+  int64_t ldc;
+  const float* bias;
+};
+inline constexpr int64_t gemm_tile_columns = 256;
+/// Block of k whose panel of B (k × 2 vectors) stays in the first-level cache, and rows of A that stay in the second.
+inline constexpr int64_t gemm_k_block = 256, gemm_row_block = 96;
+/// Floats of scratch that gemm_tile needs, 64-byte aligned: the packed block of B and one of A.
+inline constexpr int64_t gemm_scratch = gemm_k_block * (gemm_tile_columns + gemm_row_block);
+
+HEADROOM_KERNEL(void, gemm_tile, (const GemmTile& tile, float* scratch), (tile, scratch))
+
+}  // namespace headroom::engine

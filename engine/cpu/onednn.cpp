@@ -1,0 +1,87 @@
+// The only file that sees oneDNN's headers. Everything used here is the same in its versions 2 and 3.
+#include "engine/cpu/onednn.h"
+
+#ifdef HEADROOM_ONEDNN
+#include <dlfcn.h>
+#include <dnnl.h>
+#include <fmt/core.h>
+
+#include "engine/isa.h"
+#endif
+
+namespace headroom::engine {
+
+#ifdef HEADROOM_ONEDNN
+namespace {
+
+/// oneDNN's limit can be set once, before its first kernel is made.
+bool limit_isa() {
+#ifdef __x86_64__
+  switch (active_isa()) {
+    case Isa::portable:
+      return dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41) == dnnl_success;
+    case Isa::avx2:
+      return dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2) == dnnl_success;
+    case Isa::avx512:
+      return dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core) == dnnl_success;
+    case Isa::amx:
+      return true;
+  }
+#endif
+  return true;
+}
+
+/// The OpenMP runtime that oneDNN runs on, if any: found by name, since we ourselves may be built without OpenMP.
+struct OpenMp {
+  int (*max_threads)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+  void (*set_threads)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+};
+
+/// While it lives, parallel regions of the calling thread have one thread: oneDNN neither starts others nor lets its
+/// sums depend on their number.
+class OneThread {
+ public:
+  OneThread() {
+    if (openmp().set_threads) openmp().set_threads(1);
+  }
+  ~OneThread() {
+    if (openmp().set_threads) openmp().set_threads(previous_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  static const OpenMp& openmp() {
+    static const OpenMp functions;
+    return functions;
+  }
+  int previous_ = openmp().max_threads ? openmp().max_threads() : 1;
+};
+
+}  // namespace
+
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+bool onednn_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+                  const float* b, int64_t ldb, float* c, int64_t ldc) {
+  static const bool limited = limit_isa();
+  if (!limited) return false;
+  const OneThread one_thread;
+  return dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb, 0.0f, c, ldc) ==
+         dnnl_success;
+}
+
+#else
+
+std::string onednn_version() { return ""; }
+bool onednn_sgemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const float*, int64_t, float*,
+                  int64_t) {
+  return false;
+}
+
+#endif
+
+}  // namespace headroom::engine

@@ -1,0 +1,114 @@
+#include "engine/ops/matmul/matmul.h"
+
+#include <vector>
+
+#include "engine/backend.h"
+#include "engine/cpu/gemm.h"
+#include "engine/error.h"
+
+namespace headroom::engine {
+namespace {
+
+Shape leading(const Shape& shape) { return shape.without(-1).without(-1); }
+
+/// A stack of matrices as gemm takes them: rows of stride 1, or columns of stride 1 (then `transposed` is flipped).
+struct Stack {
+  Tensor x;  ///< what `transposed` and `stride` speak of; keeps a copy alive
+  bool transposed;
+  int64_t stride;
+
+  Stack(const Tensor& operand, bool transpose) : x(operand), transposed(transpose) {
+    const auto fits = [&](int rows, int columns) {
+      return x.strides()[columns] == 1 && x.strides()[rows] >= x.dim(columns);
+    };
+    if (fits(-2, -1)) {
+      stride = x.strides()[-2];
+    } else if (fits(-1, -2)) {
+      stride = x.strides()[-1];
+      transposed = !transposed;
+    } else {
+      x = x.contiguous();
+      stride = x.dim(-1);
+    }
+  }
+
+  /// Where each matrix of the broadcast stack begins; empty when all are the same one.
+  std::vector<int64_t> offsets(const Shape& batch) const {
+    if (leading(x.shape()).numel() == 1) return {};
+    std::vector<int64_t> out(static_cast<size_t>(batch.numel()));
+    const int missing = batch.rank() - (x.rank() - 2);
+    for (size_t i = 0; i < out.size(); ++i) {
+      auto rest = static_cast<int64_t>(i);
+      for (int axis = batch.rank() - 1; axis >= 0; rest /= batch[axis--])
+        if (axis >= missing && x.dim(axis - missing) != 1) out[i] += rest % batch[axis] * x.strides()[axis - missing];
+    }
+    return out;
+  }
+};
+
+/// (…, M, K) as one (…·M, K): all products with one b are a single one.
+Tensor folded(const Tensor& x) { return x.reshape({leading(x.shape()).numel() * x.dim(-2), x.dim(-1)}); }
+
+bool one_matrix(const Tensor& x) { return leading(x.shape()).numel() == 1; }
+
+Shape leading_of_product(const Tensor& a, const Tensor& b) {
+  const Shape batch_a = leading(a.shape()), batch_b = leading(b.shape());
+  Shape out;
+  try {
+    out = broadcast("matmul", batch_a, batch_b);
+  } catch (const Error&) {
+    fail("matmul: leading axes do not broadcast: a {}, b {}", a.shape().str(), b.shape().str());
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
+  check_floating("matmul", {&a, &b});
+  require(a.rank() >= 2 && b.rank() >= 2, "matmul: operands need two axes or more: a {}, b {}", a.shape().str(),
+          b.shape().str());
+  const int64_t m = a.dim(transpose_a ? -1 : -2), k = a.dim(transpose_a ? -2 : -1), n = b.dim(transpose_b ? -2 : -1);
+  require(k == b.dim(transpose_b ? -1 : -2), "matmul: inner dims differ: a {}{}, b {}{}", a.shape().str(),
+          transpose_a ? " transposed" : "", b.shape().str(), transpose_b ? " transposed" : "");
+  Shape shape = leading_of_product(a, b), batch = shape;
+  shape.push_back(m);
+  shape.push_back(n);
+  if (!transpose_a && a.rank() > 2 && one_matrix(b) && b.rank() <= a.rank())
+    return matmul(folded(a), b.reshape({b.dim(-2), b.dim(-1)}), false, transpose_b).reshape(shape);  // (…·M, N)
+  const Tensor y = Tensor::empty(shape, a.dtype());                                                  // (…, M, N)
+  if (y.numel() == 0) return y;
+  const Stack left(a, transpose_a), right(b, transpose_b);
+  const std::vector<int64_t> offsets_a = left.offsets(batch), offsets_b = right.offsets(batch);
+  visit_real("matmul", a, [&](auto zero) {
+    using T = decltype(zero);
+    const MatrixProduct<T> product{m,
+                                   n,
+                                   k,
+                                   {left.x.data<T>(), left.stride, left.transposed},
+                                   {right.x.data<T>(), right.stride, right.transposed},
+                                   y.mutable_data<T>(),
+                                   n};
+    gemm(product, batch.numel(), offsets_a.empty() ? nullptr : offsets_a.data(),
+         offsets_b.empty() ? nullptr : offsets_b.data(), m * n);
+  });
+  return y;
+}
+
+MatmulGrad matmul_grad(const Tensor& dy, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,
+                       bool need_a, bool need_b) {
+  MatmulGrad out;
+  if (need_a) out.da = transpose_a ? matmul(b, dy, transpose_b, true) : matmul(dy, b, false, !transpose_b);
+  if (!need_b) return out;
+  if (!transpose_a && a.rank() > 2 && a.shape().numel(0, a.rank() - 1) == dy.shape().numel(0, dy.rank() - 1) &&
+      one_matrix(b)) {
+    // One b for every a: the sum over the stack is part of the product.
+    const Tensor rows = folded(a), dy_rows = folded(dy);  // (…·M, K), (…·M, N)
+    out.db = (transpose_b ? matmul(dy_rows, rows, true, false) : matmul(rows, dy_rows, true, false)).reshape(b.shape());
+  } else {
+    out.db = transpose_b ? matmul(dy, a, true, transpose_a) : matmul(a, dy, !transpose_a, false);
+  }
+  return out;
+}
+
+}  // namespace headroom::engine

@@ -1,0 +1,24 @@
+#pragma once
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+
+/// Products of matrices in the last two axes:
+///
+///   y = op(a) · op(b),   a (…, M, K), b (…, K, N) → y (…, M, N),   op the transposition where asked for
+///
+/// A transposed operand is stored as (…, K, M) or (…, N, K). Leading axes are broadcast as in NumPy. K = 0 gives zeros.
+/// Strided operands are read in place where one of their last two axes has stride 1. Throws Error when an operand has
+/// fewer than two axes, or when K or the leading axes do not fit.
+Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
+
+struct MatmulGrad {
+  Tensor da, db;  ///< leading axes as y's: not summed where a or b was broadcast, except a b of one matrix for all of a
+};
+
+/// Without transpositions da = dy · bᵀ and db = aᵀ · dy; a transposed operand gets the transpose of that. `need_a` and
+/// `need_b` say which to compute.
+MatmulGrad matmul_grad(const Tensor& dy, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,
+                       bool need_a, bool need_b);
+
+}  // namespace headroom::engine
