@@ -39,7 +39,7 @@ struct Vec {
   RawF v;
   Vec() = default;
   Vec(RawF raw) : v(raw) {}
-  Vec(float x) : v(RawF{} + x) {}
+  Vec(float x) : v(x - RawF{}) {}  // one broadcast: x - 0 is x, where 0 + x would make +0 of -0 and cost an addition
   explicit Vec(double x) : Vec(static_cast<float>(x)) {}
 
   friend Vec operator+(Vec a, Vec b) { return a.v + b.v; }
