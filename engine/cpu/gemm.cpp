@@ -8,13 +8,14 @@
 #include "engine/backend.h"
 #include "engine/cpu/gemm_kernel.h"
 #include "engine/cpu/onednn.h"
+#include "engine/isa.h"
 #include "engine/parallel.h"
 #include "engine/tensor.h"
 
 namespace headroom::engine {
 namespace {
 
-thread_local bool own_gemm = false;
+thread_local GemmPath path_of_this_thread = GemmPath::best;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -66,10 +67,17 @@ void fast_tile(const GemmTile& t, bool own) {
     for (int64_t j = 0; j < t.n; ++j) t.c[i * t.ldc + j] += t.bias[j];
 }
 
+/// A product of a few rows reads B once: our kernel, which packs B, would read it twice.
+bool takes_own(const MatrixProduct<float>& g) {
+  constexpr int64_t few_rows = 8;
+  if (path_of_this_thread != GemmPath::best) return path_of_this_thread == GemmPath::own;
+  return active_isa() <= Isa::avx2 && g.m > few_rows;
+}
+
 void fast_gemm(const MatrixProduct<float>& g, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
                int64_t c_step) {
   const Cut cut(g.m, g.n, g.k, batch);
-  const bool own = own_gemm;
+  const bool own = takes_own(g);
   const int64_t a_row = g.a.transposed ? 1 : g.a.stride, a_column = g.a.transposed ? g.a.stride : 1;
   const int64_t b_row = g.b.transposed ? 1 : g.b.stride, b_column = g.b.transposed ? g.b.stride : 1;
   // Chunks of k beyond the first go to (batch, depth_tiles - 1, m, n) and are added in order afterwards.
@@ -150,7 +158,7 @@ void gemm(const MatrixProduct<double>& product, int64_t batch, const int64_t* a_
   run(product, batch, a_offsets, b_offsets, c_step);
 }
 
-OwnGemmScope::OwnGemmScope() : previous_(own_gemm) { own_gemm = true; }
-OwnGemmScope::~OwnGemmScope() { own_gemm = previous_; }
+GemmPathScope::GemmPathScope(GemmPath path) : previous_(path_of_this_thread) { path_of_this_thread = path; }
+GemmPathScope::~GemmPathScope() { path_of_this_thread = previous_; }
 
 }  // namespace headroom::engine

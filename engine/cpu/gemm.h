@@ -32,17 +32,21 @@ void gemm(const MatrixProduct<float>& product, int64_t batch = 1, const int64_t*
 void gemm(const MatrixProduct<double>& product, int64_t batch = 1, const int64_t* a_offsets = nullptr,
           const int64_t* b_offsets = nullptr, int64_t c_step = 0);
 
-/// While it lives, f32 products of this thread take our own kernel even where oneDNN is there: for tests and
-/// benchmarks.
-class OwnGemmScope {
+/// What multiplies an f32 tile. `best` is what measured faster: up to AVX2 our own kernel (equal on tall products,
+/// twice as fast on transposed A), except for a few rows; from AVX-512 on oneDNN, where it is built in.
+enum class GemmPath { best, own, onednn };
+
+/// While it lives, f32 products of this thread take one path: for tests and benchmarks. What oneDNN refuses, our own
+/// kernel multiplies.
+class GemmPathScope {
  public:
-  OwnGemmScope();
-  ~OwnGemmScope();
-  OwnGemmScope(const OwnGemmScope&) = delete;
-  OwnGemmScope& operator=(const OwnGemmScope&) = delete;
+  explicit GemmPathScope(GemmPath path);
+  ~GemmPathScope();
+  GemmPathScope(const GemmPathScope&) = delete;
+  GemmPathScope& operator=(const GemmPathScope&) = delete;
 
  private:
-  bool previous_;
+  GemmPath previous_;
 };
 
 }  // namespace headroom::engine
