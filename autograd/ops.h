@@ -1,8 +1,8 @@
 #pragma once
-#include <optional>
 #include <vector>
 
 #include "autograd/var.h"
+#include "engine/ops/attention/attention.h"
 #include "engine/ops/unary_list.h"
 #include "engine/rng.h"
 
@@ -71,14 +71,7 @@ Var embedding(const Var& table, const Tensor& indices);
 /// `interleaved`: pairs (2i, 2i+1); else halves (i, i + D/2). D even.
 Var rope(const Var& x, const Tensor& positions, double base = 10000.0, bool interleaved = false);
 
-/// Options of attention beside its tensors.
-struct AttentionOptions {
-  bool causal = false;            ///< query i sees keys j ≤ i + (Tk - Tq)
-  std::optional<double> scale{};  ///< on q·k; default 1/√d_qk
-  double dropout = 0.0;           ///< on the probabilities
-  engine::RngKey dropout_key{};   ///< element (b, h, i, j) takes index ((b·H + h)·Tq + i)·Tk + j
-  Tensor key_mask{};              ///< bool (B, Tk), true = may be attended; undefined = all
-};
+using engine::AttentionOptions;
 /// softmax(scale · q kᵀ + bias) v in one pass, without a T×T matrix in memory (Dao et al., 2022; Rabe & Staats, 2021).
 ///   q (B, Tq, H, d_qk), k (B, Tk, H_kv, d_qk), v (B, Tk, H_kv, d_v) → (B, Tq, H, d_v);  H_kv divides H.
 ///   slopes (H) or undefined: ALiBi (Press et al., 2022), bias = -slope_h · |i + (Tk - Tq) - j|, differentiable.

@@ -1,0 +1,137 @@
+#include "engine/ops/attention/attention.h"
+
+#include <fmt/core.h>
+
+#include "autograd/op_suite/sample.h"
+#include "autograd/ops.h"
+
+namespace headroom::autograd {
+
+Var attention(const Var& q, const Var& k, const Var& v, const Var& slopes, const AttentionOptions& options) {
+  const Tensor kept_slopes = slopes.defined() ? slopes.value() : Tensor();
+  const engine::Attention forward = engine::attention(q.value(), k.value(), v.value(), kept_slopes, options);
+  return record(
+      "attention", forward.y, {q, k, v, slopes},
+      [=, q = q.value(), k = k.value(), v = v.value()](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
+        auto [dq, dk, dv, dslopes] = engine::attention_grad(dy, q, k, v, kept_slopes, forward, options);
+        return {dq, dk, dv, dslopes};
+      });
+}
+
+namespace {
+
+/// The sizes of one sample.
+struct Sizes {
+  int64_t batch = 2, queries = 5, keys = 5, heads = 2, kv_heads = 2, qk_dim = 4, v_dim = 4;
+};
+
+struct Extras {
+  bool causal = false, alibi = false;
+  std::optional<double> scale{}, key_mask{};  ///< key_mask: probability that a key may be attended
+  double dropout = 0;
+  uint64_t offset = 0;  ///< of the dropout key
+};
+
+std::vector<Input> inputs(const Sizes& s, const Extras& e) {
+  std::vector<Input> out{normal("q", {s.batch, s.queries, s.heads, s.qk_dim}),
+                         normal("k", {s.batch, s.keys, s.kv_heads, s.qk_dim}),
+                         normal("v", {s.batch, s.keys, s.kv_heads, s.v_dim})};
+  if (e.alibi) out.push_back(uniform("slopes", {s.heads}, 0.05, 0.5));
+  if (e.key_mask) out.push_back(booleans("key_mask", {s.batch, s.keys}, *e.key_mask));
+  return out;
+}
+
+auto calls(Var (*op)(const Var&, const Var&, const Var&, const Var&, const AttentionOptions&), const Extras& e) {
+  return [=](const std::vector<Var>& in) {
+    AttentionOptions options{.causal = e.causal, .scale = e.scale, .dropout = e.dropout};
+    options.dropout_key = {.seed = 11, .stream = 5, .offset = e.offset};
+    if (e.key_mask) options.key_mask = in.back().value();
+    return op(in[0], in[1], in[2], e.alibi ? in[3] : Var(), options);
+  };
+}
+
+Sample sample(const std::string& label, const Sizes& sizes, const Extras& extras = {}) {
+  return {label, inputs(sizes, extras), calls(attention, extras)};
+}
+
+}  // namespace
+
+OpSamples attention_samples() {
+  OpSamples out;
+  out.samples = {
+      sample("typical", {}),
+      sample("causal", {}, {.causal = true}),
+      sample("alibi", {}, {.alibi = true}),
+      sample("causal alibi, wide", {.queries = 19, .keys = 19, .qk_dim = 8, .v_dim = 8},
+             {.causal = true, .alibi = true}),
+      sample("key mask", {.queries = 9, .keys = 11}, {.key_mask = 0.6}),
+      sample("everything masked", {}, {.key_mask = 0.0}),
+      sample("first queries see nothing", {.queries = 9, .keys = 4}, {.causal = true}),
+      sample("causal key mask, some rows empty", {.batch = 4, .queries = 6, .keys = 6},
+             {.causal = true, .key_mask = 0.4}),
+      sample("more keys than queries, causal", {.queries = 3, .keys = 12}, {.causal = true, .alibi = true}),
+      sample("one query", {.queries = 1, .keys = 21, .qk_dim = 8, .v_dim = 8}, {.causal = true}),
+      sample("logit scale", {}, {.scale = 1.7}),
+      sample("scale 0", {}, {.scale = 0.0}),
+      sample("grouped heads", {.heads = 6, .kv_heads = 2}, {.causal = true}),
+      sample("one key-value head", {.heads = 3, .kv_heads = 1, .qk_dim = 3, .v_dim = 5}, {.alibi = true}),
+      sample("dropout", {.queries = 7, .keys = 7}, {.dropout = 0.3}),
+      sample("dropout, rows of four", {.queries = 8, .keys = 24, .qk_dim = 8, .v_dim = 8},
+             {.dropout = 0.1, .offset = 64}),
+      sample("dropout, everything at once", {.queries = 9, .keys = 13, .heads = 4, .qk_dim = 3, .v_dim = 2},
+             {.causal = true, .alibi = true, .scale = 0.4, .key_mask = 0.8, .dropout = 0.4, .offset = 4}),
+      sample("tiles and a rest", {.batch = 1, .queries = 67, .keys = 67, .heads = 1, .kv_heads = 1}, {.causal = true}),
+      sample("many keys", {.batch = 1, .queries = 3, .keys = 301, .heads = 1, .kv_heads = 1, .qk_dim = 2, .v_dim = 1},
+             {.alibi = true, .key_mask = 0.9, .dropout = 0.2}),
+      sample("many queries, causal",
+             {.batch = 1, .queries = 147, .keys = 131, .heads = 1, .kv_heads = 1, .qk_dim = 1, .v_dim = 2},
+             {.causal = true}),
+      sample("wide tiles and a rest",
+             {.batch = 1, .queries = 37, .keys = 71, .heads = 1, .kv_heads = 1, .qk_dim = 16, .v_dim = 8},
+             {.causal = true}),
+      sample("size-1", {.batch = 1, .queries = 1, .keys = 1, .heads = 1, .kv_heads = 1, .qk_dim = 1, .v_dim = 1}),
+      sample("empty batch", {.batch = 0}),
+      sample("no tokens", {.queries = 0, .keys = 0}),
+      sample("no queries", {.queries = 0}),
+      sample("no keys", {.keys = 0}),
+  };
+  for (const auto& [qk_dim, v_dim] : std::vector<std::pair<int64_t, int64_t>>{{1, 1},
+                                                                              {1, 8},
+                                                                              {2, 2},
+                                                                              {2, 128},
+                                                                              {3, 5},
+                                                                              {5, 3},
+                                                                              {8, 1},
+                                                                              {8, 8},
+                                                                              {64, 3},
+                                                                              {64, 64},
+                                                                              {80, 80},
+                                                                              {128, 2},
+                                                                              {128, 128}})
+    out.samples.push_back(
+        sample(fmt::format("widths {} and {}", qk_dim, v_dim),
+               {.batch = 1, .queries = 6, .keys = 9, .heads = 2, .kv_heads = 1, .qk_dim = qk_dim, .v_dim = v_dim},
+               {.causal = true}));
+  const auto refuse = [&](const std::string& label, std::vector<Input> in, std::vector<std::string> mentions,
+                          const Extras& e = {}) {
+    mentions.push_back("attention");
+    out.refusals.push_back({label, std::move(in), calls(attention, e), std::move(mentions)});
+  };
+  const Shape x{2, 5, 4, 8};
+  refuse("rank", {normal("q", {5, 4, 8}), normal("k", x), normal("v", x)}, {"(5, 4, 8)"});
+  refuse("batch", {normal("q", x), normal("k", {3, 5, 4, 8}), normal("v", {3, 5, 4, 8})}, {"(3, 5, 4, 8)"});
+  refuse("length", {normal("q", x), normal("k", x), normal("v", {2, 6, 4, 8})}, {"(2, 6, 4, 8)"});
+  refuse("width", {normal("q", x), normal("k", {2, 5, 4, 7}), normal("v", x)}, {"(2, 5, 4, 7)"});
+  refuse("width 0", {normal("q", x), normal("k", x), normal("v", {2, 5, 4, 0})}, {"(2, 5, 4, 0)"});
+  refuse("heads", {normal("q", x), normal("k", {2, 5, 3, 8}), normal("v", {2, 5, 3, 8})}, {"4", "3"});
+  refuse("slopes", {normal("q", x), normal("k", x), normal("v", x), normal("slopes", {3})}, {"(3)"}, {.alibi = true});
+  refuse("mask shape", {normal("q", x), normal("k", x), normal("v", x), booleans("key_mask", {2, 4}, 0.5)}, {"(2, 4)"},
+         {.key_mask = 0.5});
+  refuse("mask dtype", {normal("q", x), normal("k", x), normal("v", x), integers("key_mask", {2, 5}, 0, 2)}, {"i64"},
+         {.key_mask = 0.5});
+  refuse("dropout", inputs({}, {}), {"dropout 1"}, {.dropout = 1.0});
+  refuse("integers", {integers("q", x, 0, 3), normal("k", x), normal("v", x)}, {"i64"});
+  return out;
+}
+
+}  // namespace headroom::autograd

@@ -1,0 +1,50 @@
+#pragma once
+#include <optional>
+
+#include "engine/rng.h"
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+
+/// Options of attention beside its tensors.
+struct AttentionOptions {
+  bool causal = false;            ///< query i sees keys j ≤ i + (Tk - Tq)
+  std::optional<double> scale{};  ///< on q·k; default 1/√d_qk
+  double dropout = 0.0;           ///< on the probabilities
+  RngKey dropout_key{};           ///< element (b, h, i, j) takes index ((b·H + h)·Tq + i)·Tk + j
+  Tensor key_mask{};              ///< bool (B, Tk), true = may be attended; undefined = all
+};
+
+struct Attention {
+  Tensor y;    ///< (B, Tq, H, d_v)
+  Tensor lse;  ///< (B, H, Tq): log Σ_j exp s_ij, saved for the gradient; -inf where query i may attend nothing
+};
+
+/// Scaled dot-product attention with grouped heads (Vaswani et al., 2017; Ainslie et al., "GQA", 2023), tile by tile
+/// with a running maximum, so that no Tq × Tk matrix is held (Dao et al., 2022; Rabe & Staats, 2021):
+///
+///   s_ij = scale · q_i·k_j - slope_h · |i + (Tk - Tq) - j|,   p_ij = exp(s_ij - lse_i),   y_i = Σ_j m_ij p_ij v_j
+///
+/// q (B, Tq, H, d_qk), k (B, Tk, H_kv, d_qk), v (B, Tk, H_kv, d_v); head h reads key-value head h / (H / H_kv). d_qk
+/// and d_v are independent and ≥ 1. slopes (H) or undefined is ALiBi (Press et al., 2022). m_ij is dropout: 0 where the
+/// element's random bits are below dropout · 2^32, else 1 / (1 - dropout). A query that may attend nothing gives zeros.
+/// Throws Error naming the shapes that do not fit, or a dropout outside [0, 1).
+Attention attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
+                    const AttentionOptions& options);
+
+struct AttentionGrad {
+  Tensor dq, dk, dv;
+  Tensor dslopes;  ///< undefined when slopes is
+};
+
+/// With dp_ij = m_ij dy_i·v_j, delta_i = dy_i·y_i = Σ_j p_ij dp_ij and ds_ij = p_ij (dp_ij - delta_i):
+///
+///   dq_i = scale Σ_j ds_ij k_j,   dk_j = scale Σ_i ds_ij q_i,   dv_j = Σ_i m_ij p_ij dy_i,
+///   dslope_h = -Σ_bij ds_ij |i + (Tk - Tq) - j|
+///
+/// dk and dv also sum over the heads that share them. p is computed again from q, k and lse; every sum has a fixed
+/// order.
+AttentionGrad attention_grad(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
+                             const Attention& forward, const AttentionOptions& options);
+
+}  // namespace headroom::engine
