@@ -21,4 +21,14 @@ inline Rows rows_of(const char* op, const Tensor& x) {
   return {x.shape().numel(0, x.rank() - 1), x.dim(-1)};
 }
 
+/// Throws Error unless `vector` (named `name` in the message) has one axis, as long as x's last.
+inline void check_width(const char* op, const char* name, const Tensor& vector, const Tensor& x) {
+  if (vector.rank() == 1 && vector.dim(0) == x.dim(-1)) return;
+  fail("{}: {} has {} elements, x's last axis has {}: x {}, {} {}", op, name, vector.numel(), x.dim(-1),
+       x.shape().str(), name, vector.shape().str());
+}
+
+/// Rows of one task of a gradient that is summed over rows: at most 64 tasks, so that partial sums stay small.
+inline int64_t partial_grain(const Rows& rows) { return std::max(rows.grain(), (rows.count + 63) / 64); }
+
 }  // namespace headroom::engine

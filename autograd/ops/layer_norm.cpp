@@ -1,0 +1,64 @@
+#include "engine/ops/layer_norm/layer_norm.h"
+
+#include "autograd/op_suite/sample.h"
+#include "autograd/ops.h"
+
+namespace headroom::autograd {
+
+Var layer_norm(const Var& x, const Var& weight, const Var& bias, double eps) {
+  const Tensor bias_value = bias.defined() ? bias.value() : Tensor();
+  const auto [y, mean, inv_std] = engine::layer_norm(x.value(), weight.value(), bias_value, eps);
+  return record("layer_norm", y, {x, weight, bias},
+                [x = x.value(), w = weight.value(), mean = mean, inv_std = inv_std](
+                    const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
+                  const auto g = engine::layer_norm_grad(dy, x, w, mean, inv_std, needs[0], needs[1] || needs[2]);
+                  return {g.dx, g.dweight, g.dbias};
+                });
+}
+
+namespace {
+
+Var composed(const Var& x, const Var& weight, const Var& bias, double eps) {
+  const double inverse = 1.0 / static_cast<double>(x.dim(-1));
+  const Var centred = x - scale(sum(x, {-1}, true), inverse);               // (…, C)
+  const Var variance = scale(sum(centred * centred, {-1}, true), inverse);  // (…, 1)
+  const Var eps_var(Tensor::full({}, eps, x.value().dtype()));
+  const Var y = centred * rsqrt(variance + eps_var) * weight;  // (…, C)
+  return bias.defined() ? y + bias : y;
+}
+
+}  // namespace
+
+OpSamples layer_norm_samples() {
+  constexpr double eps = 1e-5;
+  const auto bias = [](const std::vector<Var>& in) { return in.size() > 2 ? in[2] : Var(); };
+  const auto run = [=](const std::vector<Var>& in) { return layer_norm(in[0], in[1], bias(in), eps); };
+  const auto twin = [=](const std::vector<Var>& in) { return composed(in[0], in[1], bias(in), eps); };
+  const auto inputs = [](Shape x, Shape weight) {
+    return std::vector<Input>{normal("x", x), normal("weight", weight), normal("bias", weight)};
+  };
+  OpSamples out;
+  out.samples = {{"typical", inputs({2, 3, 8}, {8}), run, twin},
+                 {"odd width", inputs({3, 5, 13}, {13}), run, twin},
+                 {"without bias", {normal("x", {7, 19}), normal("weight", {19})}, run, twin},
+                 {"long rows", inputs({3, 1031}, {1031}), run, twin},
+                 {"many rows", inputs({1031, 33}, {33}), run, twin},
+                 {"one axis", inputs({37}, {37}), run, twin},
+                 {"size-1", inputs({1, 1}, {1}), run, twin},
+                 {"empty", inputs({0, 4}, {4}), run},
+                 {"empty rows", inputs({4, 0}, {0}), run}};
+  // Far from the origin the mean is rounded to a few 100 · 2^-24, and inv_std ≈ 3.5 magnifies that.
+  out.samples.push_back({"offset", {uniform("x", {4, 64}, 100, 101), normal("w", {64}), normal("b", {64})}, run});
+  out.samples.back().tolerances.fast = 1e-4;
+  out.refusals = {{"weight", inputs({2, 3, 8}, {7}), run, {"layer_norm", "weight has 7", "(2, 3, 8)", "(7)"}},
+                  {"bias",
+                   {normal("x", {2, 8}), normal("w", {8}), normal("b", {1})},
+                   run,
+                   {"layer_norm", "bias has 1", "(2, 8)", "(1)"}},
+                  {"weight's rank", inputs({2, 8}, {1, 8}), run, {"layer_norm", "(2, 8)", "(1, 8)"}},
+                  {"scalar", inputs({}, {1}), run, {"layer_norm", "()"}},
+                  {"integers", {integers("x", {3}, 0, 5), normal("w", {3})}, run, {"layer_norm", "i64"}}};
+  return out;
+}
+
+}  // namespace headroom::autograd

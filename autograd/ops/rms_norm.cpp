@@ -1,0 +1,44 @@
+#include "engine/ops/rms_norm/rms_norm.h"
+
+#include "autograd/op_suite/sample.h"
+#include "autograd/ops.h"
+
+namespace headroom::autograd {
+
+Var rms_norm(const Var& x, const Var& weight, double eps) {
+  const auto [y, inv_rms] = engine::rms_norm(x.value(), weight.value(), eps);
+  return record("rms_norm", y, {x, weight},
+                [x = x.value(), w = weight.value(), inv_rms = inv_rms](const Tensor& dy,
+                                                                       const Needs& needs) -> std::vector<Tensor> {
+                  const auto g = engine::rms_norm_grad(dy, x, w, inv_rms, needs[0], needs[1]);
+                  return {g.dx, g.dweight};
+                });
+}
+
+OpSamples rms_norm_samples() {
+  constexpr double eps = 1e-6;
+  const auto run = [](const std::vector<Var>& in) { return rms_norm(in[0], in[1], eps); };
+  const auto twin = [](const std::vector<Var>& in) {
+    const Var mean_square = scale(sum(in[0] * in[0], {-1}, true), 1.0 / static_cast<double>(in[0].dim(-1)));  // (…, 1)
+    return in[0] * rsqrt(mean_square + Var(Tensor::full({}, eps, in[0].value().dtype()))) * in[1];  // (…, C)
+  };
+  const auto inputs = [](Shape x, Shape weight) {
+    return std::vector<Input>{normal("x", x), normal("weight", weight)};
+  };
+  OpSamples out;
+  out.samples = {{"typical", inputs({2, 3, 8}, {8}), run, twin},
+                 {"odd width", inputs({3, 5, 13}, {13}), run, twin},
+                 {"long rows", inputs({3, 1031}, {1031}), run, twin},
+                 {"many rows", inputs({1031, 33}, {33}), run, twin},
+                 {"one axis", inputs({37}, {37}), run, twin},
+                 // dx of one element is 0 but for eps, the difference of numbers as large as 1/|x|: x stays off 0.
+                 {"size-1", {uniform("x", {1, 1}, 0.5, 2), normal("weight", {1})}, run, twin},
+                 {"empty", inputs({0, 4}, {4}), run},
+                 {"empty rows", inputs({4, 0}, {0}), run}};
+  out.refusals = {{"weight", inputs({2, 3, 8}, {7}), run, {"rms_norm", "weight has 7", "(2, 3, 8)", "(7)"}},
+                  {"scalar", inputs({}, {1}), run, {"rms_norm", "()"}},
+                  {"integers", {integers("x", {3}, 0, 5), normal("w", {3})}, run, {"rms_norm", "i64"}}};
+  return out;
+}
+
+}  // namespace headroom::autograd

@@ -1,0 +1,25 @@
+#pragma once
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+
+struct LayerNorm {
+  Tensor y, mean, inv_std;
+};
+/// Layer normalisation over the last axis (Ba, Kiros & Hinton, 2016).
+///
+///   y = x̂ · w + b,   x̂ = (x - mean(x)) · inv_std,   inv_std = 1/sqrt(var(x) + eps),   var the mean square deviation
+///
+/// x (…, C), w (C), b (C) or undefined → y (…, C); mean (…), inv_std (…) saved for the gradient. Throws Error when C
+/// differs or x has no last axis. Reads x once, writes y once.
+LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
+
+struct LayerNormGrad {
+  Tensor dx, dweight, dbias;
+};
+/// dx = (g - mean(g) - x̂ · mean(g · x̂)) · inv_std,   g = dy · w;   dw = Σ dy · x̂,   db = Σ dy over rows, in fixed
+/// chunks added in order. What is not wanted stays undefined. Reads dy and x once, writes dx once.
+LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& mean,
+                              const Tensor& inv_std, bool want_dx, bool want_parameters);
+
+}  // namespace headroom::engine

@@ -1,0 +1,25 @@
+#pragma once
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+
+struct RmsNorm {
+  Tensor y, inv_rms;
+};
+/// Root-mean-square normalisation over the last axis (Zhang & Sennrich, 2019).
+///
+///   y = x · inv_rms · w,   inv_rms = 1/sqrt(mean(x²) + eps)
+///
+/// x (…, C), w (C) → y (…, C); inv_rms (…) saved for the gradient. Throws Error when C differs or x has no last axis.
+/// Reads x once, writes y once.
+RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps);
+
+struct RmsNormGrad {
+  Tensor dx, dweight;
+};
+/// dx = (g - x̂ · mean(g · x̂)) · inv_rms,   g = dy · w,   x̂ = x · inv_rms;   dw = Σ dy · x̂ over rows, in fixed chunks
+/// added in order. What is not wanted stays undefined. Reads dy and x once, writes dx once.
+RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& inv_rms, bool want_dx,
+                          bool want_weight);
+
+}  // namespace headroom::engine
