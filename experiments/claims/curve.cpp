@@ -1,0 +1,146 @@
+#include "experiments/claims/curve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "engine/error.h"
+#include "experiments/claims/statistics.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Choice = std::map<std::string, double>;
+
+/// The trials of one choice at one x.
+struct Candidate {
+  std::map<int64_t, const TrialRecord*> finished;
+  std::vector<int64_t> failed, missing;
+  double validation = 0;  ///< mean over the finished seeds; +∞ when there is none
+
+  bool complete() const { return failed.empty() && missing.empty(); }
+};
+
+double metric(const TrialRecord& trial, const std::map<std::string, double>& metrics, const std::string& name,
+              const char* split) {
+  const auto found = metrics.find(name);
+  require(found != metrics.end(), "trial {}: no {} metric '{}' to report", trial.id, split, name);
+  return found->second;
+}
+
+/// Candidates in the order in which they are preferred.
+bool preferred(const Candidate& a, const Candidate& b) {
+  if (a.complete() != b.complete()) return a.complete();
+  if (a.finished.size() != b.finished.size()) return a.finished.size() > b.finished.size();
+  return a.validation < b.validation;
+}
+
+std::vector<std::string> edges(const Choice& chosen, const std::map<Choice, Candidate>& candidates) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : chosen) {
+    std::set<double> tried;
+    for (const auto& candidate : candidates)
+      if (const auto it = candidate.first.find(key); it != candidate.first.end()) tried.insert(it->second);
+    if (tried.size() > 1 && (value == *tried.begin() || value == *tried.rbegin())) keys.push_back(key);
+  }
+  return keys;
+}
+
+Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::set<int64_t>& seeds,
+                 const std::string& name) {
+  for (auto& [choice, candidate] : candidates) {
+    for (int64_t seed : seeds) {
+      const bool failed = std::count(candidate.failed.begin(), candidate.failed.end(), seed) > 0;
+      if (!failed && !candidate.finished.count(seed)) candidate.missing.push_back(seed);
+    }
+    if (candidates.size() == 1) break;  // nothing to choose: validation is not asked for
+    std::vector<double> values;
+    for (const auto& trial : candidate.finished)
+      values.push_back(metric(*trial.second, trial.second->validation, name, "validation"));
+    candidate.validation = values.empty() ? INFINITY : mean(values);
+  }
+  // The first of equals: the smallest choice.
+  const auto chosen = std::min_element(candidates.begin(), candidates.end(),
+                                       [](const auto& a, const auto& b) { return preferred(a.second, b.second); });
+  Point point;
+  point.x = x;
+  point.choice = chosen->first;
+  point.edges = edges(chosen->first, candidates);
+  point.failed = chosen->second.failed;
+  point.missing = chosen->second.missing;
+  for (const auto& [choice, candidate] : candidates)
+    point.failed_elsewhere += static_cast<int>(candidate.failed.size());
+  point.failed_elsewhere -= static_cast<int>(point.failed.size());
+  std::vector<double> values;
+  for (const auto& [seed, trial] : chosen->second.finished) {
+    point.values[seed] = metric(*trial, trial->test, name, "test");
+    values.push_back(point.values[seed]);
+  }
+  point.mean = mean(values);
+  point.standard_error = standard_error(values);
+  point.geometric_mean = geometric_mean(values);
+  point.best = values.empty() ? point.mean : *std::min_element(values.begin(), values.end());
+  return point;
+}
+
+/// Finished, with finite metrics wherever they are given.
+bool usable(const TrialRecord& trial, const std::string& name) {
+  const auto finite = [&](const std::map<std::string, double>& metrics) {
+    const auto found = metrics.find(name);
+    return found == metrics.end() || std::isfinite(found->second);
+  };
+  return trial.status == TrialStatus::finished && finite(trial.validation) && finite(trial.test);
+}
+
+}  // namespace
+
+const Point* Curve::at(double x) const {
+  for (const Point& point : points)
+    if (point.x == x) return &point;
+  return nullptr;
+}
+
+std::vector<std::string> series_names(const StudyResults& results) {
+  return results.series.empty() ? std::vector<std::string>{""} : results.series;
+}
+
+std::vector<TrialRecord> ordered_trials(const StudyResults& results) {
+  const auto names = series_names(results);
+  const auto place = [&](const TrialRecord& t) {
+    return std::find(names.begin(), names.end(), t.series) - names.begin();
+  };
+  std::vector<TrialRecord> trials = results.trials;
+  for (const TrialRecord& t : trials)
+    require(place(t) < std::ssize(names), "trial {}: the study has no series '{}'", t.id, t.series);
+  std::sort(trials.begin(), trials.end(), [&](const TrialRecord& a, const TrialRecord& b) {
+    if (place(a) != place(b)) return place(a) < place(b);
+    return std::tie(a.x, a.choice, a.seed, a.id) < std::tie(b.x, b.choice, b.seed, b.id);
+  });
+  for (size_t i = 1; i < trials.size(); ++i) {
+    const TrialRecord &a = trials[i - 1], &b = trials[i];
+    require(std::tie(a.series, a.x, a.choice, a.seed) != std::tie(b.series, b.x, b.choice, b.seed),
+            "trials {} and {} are both {}={} seed={} of series '{}'", a.id, b.id, results.report.x_key, a.x, a.seed,
+            a.series);
+  }
+  return trials;
+}
+
+Curve curve(const StudyResults& results, const std::string& series) {
+  const std::string& name = results.report.y_metric;
+  const std::vector<TrialRecord> trials = ordered_trials(results);
+  std::map<double, std::map<Choice, Candidate>> by_x;
+  std::set<int64_t> seeds;
+  for (const TrialRecord& trial : trials) {
+    if (trial.series != series) continue;
+    seeds.insert(trial.seed);
+    Candidate& candidate = by_x[trial.x][trial.choice];
+    if (usable(trial, name)) candidate.finished[trial.seed] = &trial;
+    else candidate.failed.push_back(trial.seed);
+  }
+  Curve result{series, {}};
+  for (auto& [x, candidates] : by_x) result.points.push_back(make_point(x, candidates, seeds, name));
+  return result;
+}
+
+}  // namespace headroom::experiments

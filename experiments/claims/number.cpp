@@ -1,0 +1,45 @@
+#include "experiments/claims/number.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headroom::experiments {
+namespace {
+
+/// "1.20e-04" → "1.20e-4": C's two-digit exponent reads badly in a table.
+std::string short_exponent(std::string text) {
+  const size_t e = text.find('e');
+  if (e == std::string::npos) return text;
+  size_t digit = e + 1;
+  if (text[digit] == '+') text.erase(digit, 1);
+  if (text[digit] == '-') ++digit;
+  while (digit + 1 < text.size() && text[digit] == '0') text.erase(digit, 1);
+  return text;
+}
+
+}  // namespace
+
+std::string rounded(double value) {
+  if (std::isnan(value)) return "—";
+  if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
+  if (value == 0) return "0";
+  // The exponent after rounding: 0.9996 is 1.00.
+  const std::string scientific = fmt::format("{:.2e}", value);
+  const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
+  if (exponent < -3 || exponent > 5) return short_exponent(scientific);
+  return fmt::format("{:.{}f}", value, std::max(0, 2 - exponent));
+}
+
+std::string exact(double value) { return short_exponent(fmt::format("{}", value)); }
+
+std::string probability(double p) {
+  if (std::isnan(p)) return "—";
+  if (p < 1e-6) return "< 1e-6";
+  return short_exponent(fmt::format("{:.{}g}", p, p < 0.1 ? 1 : 2));
+}
+
+std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+}  // namespace headroom::experiments

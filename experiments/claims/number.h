@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+
+namespace headroom::experiments {
+
+/// A number for people, to three significant digits: "0.0931", "1.20e-4", "254", "12345", "—" for NaN.
+std::string rounded(double value);
+
+/// The shortest text that reads back as the same number: "8", "0.04", "1e-4".
+std::string exact(double value);
+
+/// A probability: "0.003", "0.52", "< 1e-6".
+std::string probability(double p);
+
+/// The last part of a dotted key, for labels: "model.heads" → "heads".
+std::string last_part(const std::string& key);
+
+}  // namespace headroom::experiments

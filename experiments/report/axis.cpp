@@ -1,0 +1,74 @@
+#include "experiments/report/axis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/error.h"
+#include "experiments/claims/number.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// Powers of the base within the range; with few decades also 2 and 5 times them.
+std::vector<double> log_ticks(double base, double low, double high) {
+  const auto power = [&](double x) { return std::log(x) / std::log(base); };
+  const int first = static_cast<int>(std::floor(power(low))), last = static_cast<int>(std::ceil(power(high)));
+  const int step = std::max(1, (last - first) / 9);
+  std::vector<double> ticks;
+  for (int e = first; e <= last; e += step) {
+    for (double multiple : {1.0, 2.0, 5.0}) {
+      const bool extra = multiple > 1;
+      if (extra && (base != 10 || last - first > 2)) continue;
+      // Negative powers as quotients: 1 / 10 is the nearest double to 0.1, pow(10, −1) need not be.
+      const double unit = e < 0 ? multiple / std::pow(base, -e) : multiple * std::pow(base, e);
+      if (unit >= low && unit <= high) ticks.push_back(unit);
+    }
+  }
+  return ticks;
+}
+
+/// 0.001 → "0.001", 1e-5 → "10⁻⁵": an exponent only where the plain number is long.
+std::string tick_label(double tick) {
+  static const char* const superscripts[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  const double exponent = std::log10(tick);
+  const bool power = tick > 0 && std::abs(exponent - std::round(exponent)) < 1e-9;
+  if (!power || std::abs(exponent) < 3.5) return exact(tick);
+  const int e = static_cast<int>(std::lround(exponent));
+  std::string label = e < 0 ? "10⁻" : "10";
+  for (char digit : std::to_string(std::abs(e))) label += superscripts[digit - '0'];
+  return label;
+}
+
+}  // namespace
+
+Axis fit_axis(Scale scale, const std::vector<double>& values) {
+  require(!values.empty(), "figure: an axis without values");
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  Axis axis{scale, *low, *high, {}};
+  if (axis.low <= 0) axis.scale = Scale::linear;
+  if (axis.scale == Scale::linear) {
+    const double spread = axis.high - axis.low;
+    const double air = spread > 0 ? 0.06 * spread : std::max(std::abs(axis.high) * 0.1, 1e-12);
+    axis.low -= air;
+    axis.high += air;
+    return axis;
+  }
+  const double air = std::max(1.12, std::pow(axis.high / axis.low, 0.05));
+  axis.low /= air;
+  axis.high *= air;
+  axis.ticks = log_ticks(axis.scale == Scale::log2 ? 2 : 10, axis.low, axis.high);
+  return axis;
+}
+
+std::string axis_commands(const Axis& axis, const std::string& name) {
+  std::string out = fmt::format("set {}range [{}:{}]\n", name, axis.low, axis.high);
+  if (axis.scale != Scale::linear) out += fmt::format("set logscale {} {}\n", name, axis.scale == Scale::log2 ? 2 : 10);
+  if (axis.ticks.empty()) return out;
+  std::vector<std::string> ticks;
+  for (double tick : axis.ticks) ticks.push_back(fmt::format("'{}' {}", tick_label(tick), tick));
+  return out + fmt::format("set {}tics ({})\n", name, fmt::join(ticks, ", "));
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "experiments/results.h"
+
+namespace headroom::experiments {
+
+/// One axis of a figure: the range it shows and where it is labelled.
+struct Axis {
+  Scale scale = Scale::linear;
+  double low = 0, high = 1;
+  std::vector<double> ticks;  ///< empty: gnuplot's own
+};
+
+/// An axis that shows all `values` with some air. A logarithmic scale falls back to a linear one where a value is not
+/// positive. Throws Error without a value.
+Axis fit_axis(Scale scale, const std::vector<double>& values);
+
+/// gnuplot's commands for the axis `name` ("x", "y", "y2").
+std::string axis_commands(const Axis& axis, const std::string& name);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,72 @@
+#include "experiments/report/csv.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "experiments/claims/curve.h"
+
+namespace headroom::experiments {
+namespace {
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string cell(const std::map<std::string, double>& values, const std::string& key) {
+  const auto found = values.find(key);
+  return found == values.end() ? "" : fmt::format("{}", found->second);
+}
+
+void add_keys(std::set<std::string>& keys, const std::map<std::string, double>& values) {
+  for (const auto& entry : values) keys.insert(entry.first);
+}
+
+}  // namespace
+
+std::string csv(const StudyResults& results, Clock clock) {
+  const std::vector<TrialRecord> trials = ordered_trials(results);
+  std::set<std::string> choices, validation, test;
+  for (const TrialRecord& t : trials) {
+    add_keys(choices, t.choice);
+    add_keys(validation, t.validation);
+    add_keys(test, t.test);
+  }
+  std::map<std::string, Curve> curves;
+  for (const std::string& series : series_names(results)) curves[series] = curve(results, series);
+
+  std::vector<std::vector<std::string>> rows = {{"series", results.report.x_key}};
+  for (const std::string& key : choices) rows[0].push_back(key);
+  for (const char* key : {"seed", "status", "chosen", "parameters", "flops"}) rows[0].push_back(key);
+  if (clock == Clock::kept) rows[0].push_back("seconds");
+  for (const std::string& key : validation) rows[0].push_back("validation." + key);
+  for (const std::string& key : test) rows[0].push_back("test." + key);
+  rows[0].insert(rows[0].end(), {"id", "message"});
+
+  for (const TrialRecord& t : trials) {
+    std::vector<std::string> row = {t.series, fmt::format("{}", t.x)};
+    for (const std::string& key : choices) row.push_back(cell(t.choice, key));
+    const bool chosen = curves[t.series].at(t.x)->choice == t.choice;
+    row.insert(row.end(), {fmt::format("{}", t.seed), t.status == TrialStatus::finished ? "finished" : "failed",
+                           chosen ? "yes" : "no", fmt::format("{}", t.parameters), fmt::format("{}", t.flops)});
+    if (clock == Clock::kept) row.push_back(fmt::format("{}", t.seconds));
+    for (const std::string& key : validation) row.push_back(cell(t.validation, key));
+    for (const std::string& key : test) row.push_back(cell(t.test, key));
+    row.insert(row.end(), {t.id, t.message});
+    rows.push_back(row);
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    for (const std::string& text : row) out += quoted(text) + ',';
+    out.back() = '\n';
+  }
+  return out;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,84 @@
+#include "experiments/report/page.h"
+
+namespace headroom::experiments {
+
+const char* const kPageStyle = R"css(
+:root {
+  color-scheme: light dark;
+  --paper: #fdfdfc; --ink: #23272e; --muted: #667080; --grid: #e6e8ec; --soft: #f5f6f7;
+  --series: #2457a6; --theory: #a8500f; --warn: #b3261e; --good: #1c7245; --unsure: #84610a;
+}
+@media screen and (prefers-color-scheme: dark) {
+  :root {
+    --paper: #14171b; --ink: #e3e6ea; --muted: #98a1ae; --grid: #2b3038; --soft: #1b1f25;
+    --series: #86b2ff; --theory: #eda66c; --warn: #ff938a; --good: #7cd3a3; --unsure: #e2bf63;
+  }
+}
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body {
+  margin: 0 auto; padding: 3rem 1.25rem 4rem; max-width: 52rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
+}
+h1 { margin: .2rem 0 .4rem; font-size: 1.75rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em; }
+h2 { margin: 3rem 0 .75rem; font-size: 1.2rem; font-weight: 650; }
+p { margin: .4rem 0; max-width: 44rem; }
+a { color: var(--series); text-underline-offset: .15em; }
+code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .86em; }
+.over, .muted, figcaption, .notes { color: var(--muted); }
+.over { margin: 0; font-size: .9rem; }
+.muted, figcaption, .notes { font-size: .875rem; }
+
+.verdicts { margin: 2rem 0 0; padding: 0; list-style: none; }
+.verdicts > li { padding: 1rem 0 1.1rem; border-top: 1px solid var(--grid); }
+.verdicts > li:last-child { border-bottom: 1px solid var(--grid); }
+.verdict { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .8rem; }
+.status { flex: 0 0 auto; font-weight: 650; }
+.status::before { content: ""; display: inline-block; width: .6em; height: .6em; margin-right: .5em; border-radius: 50%;
+  background: currentColor; }
+.pass .status { color: var(--good); } .fail .status { color: var(--warn); }
+.underpowered .status { color: var(--unsure); } .not-run .status { color: var(--muted); }
+.not-run .status::before { background: none; border: 2px solid currentColor; }
+.claim { color: var(--muted); }
+.numbers { margin-left: 1.5em; white-space: nowrap; }
+.notes { margin: .3rem 0 0; padding-left: 1.1rem; }
+
+figure { margin: 1rem 0 1.5rem; }
+figure svg { display: block; width: 100%; height: auto; font-family: inherit; }
+figure svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
+.narrow { display: none; }
+.scroll { overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .38rem .9rem .38rem 0; text-align: right; vertical-align: baseline; white-space: nowrap; }
+th:last-child, td:last-child { padding-right: 0; }
+thead th { color: var(--muted); font-weight: 500; border-bottom: 1px solid var(--grid); }
+tbody tr + tr > * { border-top: 1px solid var(--grid); }
+tbody th { font-weight: 500; }
+tr.best > * { background: var(--soft); font-weight: 650; }
+.bad { color: var(--warn); }
+table.words th, table.words td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+table.words th { width: 12rem; color: var(--muted); font-weight: 400; }
+th:first-child, td:first-child { padding-left: .5rem; } table.words th:first-child { padding-left: 0; }
+details { margin: 1rem 0; }
+summary { cursor: pointer; }
+pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(--soft); border-radius: 6px; line-height: 1.5; }
+
+@media (max-width: 34rem) {
+  body { padding: 1.75rem 1rem 3rem; }
+  h1 { font-size: 1.4rem; }
+  .wide { display: none; } .narrow { display: block; }
+  table.words th { width: 7rem; }
+}
+@media print {
+  @page { margin: 18mm; }
+  body { max-width: none; padding: 0; font-size: 10pt; background: none; }
+  .wide { display: block; } .narrow { display: none; }
+  figure, .verdicts > li, tr { break-inside: avoid; }
+  h2 { break-after: avoid; }
+  .scroll { overflow: visible; }
+  tr.best > *, pre { background: none; }
+  pre { padding: 0; white-space: pre-wrap; }
+}
+)css";
+
+}  // namespace headroom::experiments

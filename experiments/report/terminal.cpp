@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/claims/claims.h"
+#include "experiments/claims/curve.h"
+#include "experiments/claims/number.h"
+#include "experiments/report/report.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// Columns a text takes on a terminal: its characters, not its bytes.
+size_t width(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+std::string right(const std::string& text, size_t columns) {
+  return std::string(columns > width(text) ? columns - width(text) : 0, ' ') + text;
+}
+std::string left(const std::string& text, size_t columns) {
+  return text + std::string(columns > width(text) ? columns - width(text) : 0, ' ');
+}
+
+/// Labelled rows of equally many cells.
+using Rows = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+Rows curve_rows(const StudyResults& r, const Curve& c) {
+  Rows rows = {{last_part(r.report.x_key), {}}, {r.report.y_metric, {}}, {"±", {}}};
+  std::vector<std::string> keys;
+  for (const Point& p : c.points)
+    for (const auto& chosen : p.choice)
+      if (std::find(keys.begin(), keys.end(), chosen.first) == keys.end()) keys.push_back(chosen.first);
+  for (const std::string& key : keys) rows.push_back({last_part(key), {}});
+  const bool failures = std::any_of(c.points.begin(), c.points.end(), [](const Point& p) { return !p.failed.empty(); });
+  if (failures) rows.push_back({"failed", {}});
+  for (const Point& p : c.points) {
+    rows[0].second.push_back(exact(p.x));
+    rows[1].second.push_back(rounded(p.mean));
+    rows[2].second.push_back(rounded(p.standard_error));
+    for (size_t k = 0; k < keys.size(); ++k) {
+      const bool edge = std::count(p.edges.begin(), p.edges.end(), keys[k]) > 0;
+      const auto chosen = p.choice.find(keys[k]);
+      rows[3 + k].second.push_back(chosen == p.choice.end() ? "" : exact(chosen->second) + (edge ? "!" : ""));
+    }
+    if (failures) rows.back().second.push_back(p.failed.empty() ? "" : std::to_string(p.failed.size()));
+  }
+  return rows;
+}
+
+/// The rows, broken into blocks of columns where they are too wide.
+std::string layout(const Rows& rows, size_t columns) {
+  size_t label = 0, cell = 0;
+  for (const auto& [name, cells] : rows) {
+    label = std::max(label, width(name));
+    for (const std::string& text : cells) cell = std::max(cell, width(text));
+  }
+  cell += 2;
+  const size_t count = rows[0].second.size(), fit = columns > label + cell ? (columns - label) / cell : 1;
+  std::string out;
+  for (size_t first = 0; first < count; first += fit) {
+    if (first) out += '\n';
+    for (const auto& [name, cells] : rows) {
+      out += name == "±" ? right(name, label) : left(name, label);
+      for (size_t i = first; i < std::min(count, first + fit); ++i) out += right(cells[i], cell);
+      while (out.back() == ' ') out.pop_back();
+      out += '\n';
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string terminal_table(const StudyResults& results, int columns) {
+  std::string out;
+  bool edge = false;
+  for (const std::string& series : series_names(results)) {
+    const Curve c = curve(results, series);
+    if (!series.empty()) out += series + "\n";
+    out += c.points.empty() ? "no trial has run\n"
+                            : layout(curve_rows(results, c), static_cast<size_t>(std::max(columns, 1)));
+    out += '\n';
+    for (const Point& p : c.points) edge = edge || !p.edges.empty();
+  }
+  if (edge) out += "! best at an end of the values tried\n\n";
+  const std::vector<Verdict> verdicts = judge(results);
+  size_t names = 0, statuses = 0;
+  for (const Verdict& v : verdicts) {
+    names = std::max(names, width(claim_name(v.claim)));
+    statuses = std::max(statuses, width(name(v.status)));
+  }
+  for (const Verdict& v : verdicts) {
+    const bool plain = v.summary.empty();  // then the sentence says why
+    out += fmt::format("{}   {}   {}\n", left(claim_name(v.claim), names), left(name(v.status), statuses),
+                       plain ? v.sentence : v.summary);
+  }
+  return out;
+}
+
+}  // namespace headroom::experiments

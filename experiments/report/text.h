@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace headroom::experiments {
+
+/// Valid UTF-8 without control characters other than newline and tab; anything else becomes U+FFFD. What comes from a
+/// study file or an error message may hold any byte.
+std::string clean(std::string_view text);
+
+/// `text` for HTML and XML, element content and quoted attributes alike; cleaned, then & < > " ' escaped.
+std::string escape(std::string_view text);
+
+/// A file-name part: lower case, everything but letters and digits as single dashes ("D 256" → "d-256").
+std::string slug(std::string_view text);
+
+}  // namespace headroom::experiments
