@@ -1,0 +1,11 @@
+#pragma once
+#include <cstdint>
+
+#include "engine/kernel.h"
+
+namespace headroom::engine {
+
+/// Where the first largest of n ≥ 1 elements stands; the first NaN, if there is one.
+HEADROOM_KERNEL(int64_t, max_position, (const float* x, int64_t n), (x, n))
+
+}  // namespace headroom::engine
