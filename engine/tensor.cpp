@@ -47,6 +47,7 @@ To convert(From x) {
 Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   for (int64_t dim : shape)
     if (dim < 0) fail("tensor: shape {} has a negative size", shape.str());
+  if (!device.is_cpu()) check_device(device);
   Tensor tensor;
   tensor.shape_ = shape;
   tensor.strides_ = shape.contiguous_strides();

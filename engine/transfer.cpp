@@ -13,7 +13,7 @@ namespace {
 DeviceBackend cuda_backend;
 
 const DeviceBackend& backend_of(Device device) {
-  require(cuda_backend.copy != nullptr, "device: this build or machine has no {}", device.str());
+  check_device(device);
   return cuda_backend;
 }
 
@@ -24,7 +24,21 @@ void register_device(Device::Kind kind, const DeviceBackend& backend) {
   set_memory_source(kind, backend.memory);
 }
 
-bool has_device(Device::Kind kind) { return kind == Device::Kind::cpu || cuda_backend.copy != nullptr; }
+const std::string& cuda_status() {
+  static const std::string status = start_cuda();
+  return status;
+}
+
+bool has_device(Device::Kind kind) {
+  if (kind == Device::Kind::cpu) return true;
+  cuda_status();
+  return cuda_backend.copy != nullptr;
+}
+
+void check_device(Device device) {
+  if (!has_device(device.kind)) fail("device: {} cannot be used: {}", device.str(), cuda_status());
+  if (device.index != 0) fail("device: {} cannot be used: only the first of its kind is supported", device.str());
+}
 
 void copy_bytes(Device to, void* destination, Device from, const void* source, size_t bytes) {
   if (bytes == 0) return;

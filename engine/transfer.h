@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <string>
 
 #include "engine/allocator.h"
 #include "engine/device.h"
@@ -18,6 +19,12 @@ struct DeviceBackend {
 };
 void register_device(Device::Kind kind, const DeviceBackend& backend);
 bool has_device(Device::Kind kind);
+/// Throws Error that says why, unless tensors can live there.
+void check_device(Device device);
+/// What was found when CUDA was looked for, at the first call: the GPU, or why there is none.
+const std::string& cuda_status();
+/// Starts CUDA if this build and machine have it. Generated: see cuda/make_registry.sh.
+std::string start_cuda();
 
 /// Copies bytes between any two devices; returns when they are there.
 void copy_bytes(Device to, void* destination, Device from, const void* source, size_t bytes);

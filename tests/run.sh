@@ -2,7 +2,7 @@
 # run.sh BUILD ARGUMENTS...: runs `meson test` and ends with the line `N passed, N failed, N skipped`.
 #
 # A test program counts its own cases: it appends `NAME: P passed, F failed, S skipped` to $HEADROOM_TALLY, NAME as in
-# meson.build. A test without such a line counts as one; so does a program that failed (crashed, ran out of time) though
+# meson.build (with -$HEADROOM_ISA behind it when that is set). A test without such a line counts as one; so does a program that failed (crashed, ran out of time) though
 # its line, if any, knows of no failure.
 set -eu
 build=$1
@@ -36,6 +36,7 @@ awk -v status="$status" '
     sub(/.* \/ /, "", name)
     sub(/.*", "result": "/, "", result)
     sub(/".*/, "", result)
+    if (!(name in known)) name = name "-" ENVIRON["HEADROOM_ISA"]
     bad = result !~ /^(OK|SKIP|EXPECTEDFAIL)$/
     if (bad && failures[name] == 0) count(0, 1, 0)
     else if (!(name in known) && result == "SKIP") count(0, 0, 1)

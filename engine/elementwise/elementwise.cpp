@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/backend.h"
+#include "engine/device_op.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 
@@ -45,6 +46,7 @@ struct Walk {
 
 Tensor unary(const UnaryKernels& kernels, const Tensor& input) {
   check_floating(kernels.name, {&input});
+  if (!input.device().is_cpu()) return device_kernel(kernels.name, &DeviceOp::unary, input)(input);
   const Tensor x = input.contiguous();
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   visit_real(kernels.name, x, [&](auto zero) {
@@ -61,6 +63,7 @@ Tensor unary(const UnaryKernels& kernels, const Tensor& input) {
 }
 
 Tensor unary_grad(const UnaryKernels& kernels, const Tensor& dy_in, const Tensor& x_in, const Tensor& y_in) {
+  if (!dy_in.device().is_cpu()) return device_kernel(kernels.name, &DeviceOp::unary_grad, dy_in)(dy_in, x_in, y_in);
   const Tensor dy = dy_in.contiguous();
   const Tensor x = x_in.defined() ? x_in.contiguous() : x_in, y = y_in.defined() ? y_in.contiguous() : y_in;
   Tensor dx = Tensor::empty(dy.shape(), dy.dtype());
@@ -80,6 +83,7 @@ Tensor unary_grad(const UnaryKernels& kernels, const Tensor& dy_in, const Tensor
 Tensor binary(const BinaryKernels& kernels, const Tensor& a_in, const Tensor& b_in) {
   check_floating(kernels.name, {&a_in, &b_in});
   const Shape shape = broadcast(kernels.name, a_in.shape(), b_in.shape());
+  if (!a_in.device().is_cpu()) return device_kernel(kernels.name, &DeviceOp::binary, a_in)(a_in, b_in, shape);
   const Tensor a = a_in.contiguous(), b = b_in.contiguous();
   Tensor y = Tensor::empty(shape, a.dtype());
   if (y.numel() == 0) return y;

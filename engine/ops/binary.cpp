@@ -22,6 +22,7 @@ HEADROOM_BINARY_OPS(HEADROOM_DEFINE)
 void add_inplace(const Tensor& y, const Tensor& x) {
   if (!y.defined() || y.shape() != x.shape() || y.dtype() != x.dtype() || !y.is_contiguous())
     fail("add_inplace: y {}, x {}", y.str(), x.str());
+  if (!y.device().is_cpu()) return copy_inplace(y, add(y, x));
   const Tensor from = x.contiguous();
   y.bump_version();
   visit_real("add_inplace", y, [&](auto zero) {

@@ -83,6 +83,7 @@ Tensor sum(const Tensor& x, std::vector<int> axes, bool keep_axes) {
     if (!reduced[static_cast<size_t>(i)]) kept.push_back(x.dim(i));
     out.push_back(reduced[static_cast<size_t>(i)] ? 1 : x.dim(i));
   }
+  if (!x.device().is_cpu()) return sum(x.to(cpu), std::move(axes), keep_axes).to(x.device());
   const Tensor ordered = x.permute(order).contiguous();
   Tensor y = Tensor::empty(keep_axes ? out : kept, x.dtype());
   if (y.numel() == 0) return y;
