@@ -51,7 +51,7 @@ auto calls(Var (*op)(const Var&, const Var&, const Var&, const Var&, const Atten
 }
 
 Sample sample(const std::string& label, const Sizes& sizes, const Extras& extras = {}) {
-  return {label, inputs(sizes, extras), calls(attention, extras)};
+  return {label, inputs(sizes, extras), calls(attention, extras), calls(attention_composed, extras)};
 }
 
 }  // namespace

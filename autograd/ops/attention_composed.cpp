@@ -1,0 +1,52 @@
+#include <cmath>
+
+#include "autograd/ops.h"
+
+namespace headroom::autograd {
+namespace {
+
+/// bool (B, 1, 1, Tq, Tk): true where query i may not attend key j.
+Tensor forbidden(int64_t batch, int64_t queries, int64_t keys, const AttentionOptions& options) {
+  const Tensor mask = options.key_mask.defined() ? options.key_mask.contiguous() : Tensor();
+  Tensor out = Tensor::empty({batch, 1, 1, queries, keys}, engine::DType::boolean);
+  bool* hidden = out.mutable_data<bool>();
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t i = 0; i < queries; ++i)
+      for (int64_t j = 0; j < keys; ++j)
+        *hidden++ = (mask.defined() && !mask.data<bool>()[b * keys + j]) || (options.causal && j > i + keys - queries);
+  return out;
+}
+
+/// (Tq, Tk): ALiBi's |i + (Tk - Tq) - j|.
+Tensor distances(int64_t queries, int64_t keys, engine::DType dtype) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < queries; ++i)
+    for (int64_t j = 0; j < keys; ++j) out.push_back(static_cast<double>(std::abs(i + keys - queries - j)));
+  return Tensor::from({queries, keys}, out).to(dtype);
+}
+
+}  // namespace
+
+Var attention_composed(const Var& q, const Var& k, const Var& v, const Var& slopes, const AttentionOptions& options) {
+  const int64_t batch = q.dim(0), queries = q.dim(1), heads = q.dim(2), keys = k.dim(1), kv_heads = k.dim(2);
+  const int64_t group = heads / kv_heads, qk_dim = q.dim(3), v_dim = v.dim(3);
+  const double factor = options.scale.value_or(1 / std::sqrt(static_cast<double>(qk_dim)));
+  // Heads that share keys and values form an axis of their own, along which k and v broadcast.
+  const auto split = [&](const Var& x, int64_t length, int64_t per_group, int64_t dim) {
+    return reshape(permute(x, {0, 2, 1, 3}), {batch, kv_heads, per_group, length, dim});
+  };
+  const Var grouped_q = split(q, queries, group, qk_dim);                               // (B, H_kv, G, Tq, d_qk)
+  const Var shared_k = split(k, keys, 1, qk_dim), shared_v = split(v, keys, 1, v_dim);  // (B, H_kv, 1, Tk, d)
+  Var scores = scale(matmul(grouped_q, shared_k, false, true), factor);                 // (B, H_kv, G, Tq, Tk)
+  if (slopes.defined())
+    scores = scores - reshape(slopes, {kv_heads, group, 1, 1}) * Var(distances(queries, keys, q.value().dtype()));
+  // A finite fill, so that a row where all is forbidden stays finite until the second fill makes it zero.
+  const Tensor hidden = forbidden(batch, queries, keys, options);
+  Var probabilities = masked_fill(softmax(masked_fill(scores, hidden, -1e30)), hidden, 0);
+  probabilities = reshape(probabilities, {batch, heads, queries, keys});
+  if (options.dropout > 0) probabilities = dropout(probabilities, options.dropout, options.dropout_key);
+  const Var y = matmul(reshape(probabilities, {batch, kv_heads, group, queries, keys}), shared_v);
+  return permute(reshape(y, {batch, heads, queries, v_dim}), {0, 2, 1, 3});  // (B, Tq, H, d_v)
+}
+
+}  // namespace headroom::autograd
