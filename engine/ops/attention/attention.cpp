@@ -7,6 +7,7 @@
 
 #include "engine/backend.h"
 #include "engine/error.h"
+#include "engine/ops/attention/attention_kernel.h"
 #include "engine/ops/sum/sum.h"
 #include "engine/parallel.h"
 
@@ -27,12 +28,12 @@ struct Problem {
   /// The ALiBi distance.
   double distance(int64_t i, int64_t j) const { return static_cast<double>(std::abs(i + keys - queries - j)); }
   const bool* mask(int64_t b) const { return key_mask.defined() ? key_mask.data<bool>() + b * keys : nullptr; }
+  uint32_t dropped_below() const { return static_cast<uint32_t>(dropout * 0x1p32); }
   /// m_ij of the formula.
   double kept(int64_t b, int64_t h, int64_t i, int64_t j) const {
     if (dropout == 0) return 1;
     const int64_t index = ((b * heads + h) * queries + i) * keys + j;
-    const auto threshold = static_cast<uint32_t>(dropout * 0x1p32);
-    return random_bits(dropout_key, static_cast<uint64_t>(index)) < threshold ? 0 : 1 / (1 - dropout);
+    return random_bits(dropout_key, static_cast<uint64_t>(index)) < dropped_below() ? 0 : 1 / (1 - dropout);
   }
 };
 
@@ -155,6 +156,87 @@ struct Reference {
   }
 };
 
+/// Scratch memory of this thread, kept for its next task.
+float* scratch(int64_t floats) {
+  thread_local std::vector<float> memory;
+  constexpr size_t line = 64 / sizeof(float);
+  if (memory.size() < static_cast<size_t>(floats) + line) memory.resize(static_cast<size_t>(floats) + line);
+  const auto past = reinterpret_cast<uintptr_t>(memory.data()) % 64 / sizeof(float);
+  return memory.data() + (line - past) % line;
+}
+
+/// Sequence b's key-value head `kv_head` for the kernels.
+AttentionHead head_of(const Problem& p, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
+                      int64_t b, int64_t kv_head) {
+  const int64_t first = kv_head * p.group();
+  return {.q = q.data<float>() + (b * p.queries * p.heads + first) * p.qk_dim,
+          .k = k.data<float>() + (b * p.keys * p.kv_heads + kv_head) * p.qk_dim,
+          .v = v.data<float>() + (b * p.keys * p.kv_heads + kv_head) * p.v_dim,
+          .q_stride = p.heads * p.qk_dim,
+          .k_stride = p.kv_heads * p.qk_dim,
+          .v_stride = p.kv_heads * p.v_dim,
+          .y_stride = p.heads * p.v_dim,
+          .queries = p.queries,
+          .keys = p.keys,
+          .qk_dim = p.qk_dim,
+          .v_dim = p.v_dim,
+          .group = p.group(),
+          .causal = p.causal,
+          .scale = static_cast<float>(p.scale),
+          .key_mask = p.mask(b),
+          .slopes = slopes.defined() ? slopes.data<float>() + first : nullptr,
+          .dropout = p.dropout > 0,
+          .dropped_below = p.dropped_below(),
+          .kept_scale = static_cast<float>(1 / (1 - p.dropout)),
+          .seed = p.dropout_key.seed,
+          .first_index = p.dropout_key.offset +
+                         static_cast<uint64_t>((b * p.heads + first) * p.queries) * static_cast<uint64_t>(p.keys),
+          .stream = p.dropout_key.stream};
+}
+
+/// Tasks that are handed out together, so that tiny heads do not pay for the hand-over.
+int64_t tasks_at_once(const Problem& p, int64_t queries_per_task) {
+  const int64_t work = queries_per_task * std::max<int64_t>(1, p.keys) * (p.qk_dim + p.v_dim);
+  return std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, work));
+}
+
+void forward_fast(const Problem& p, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
+                  const Attention& out) {
+  // Few heads: their queries are cut, and each piece packs the keys again.
+  const int64_t piece = p.batch * p.heads < 32 ? 64 : 1024, pieces = (p.queries + piece - 1) / piece;
+  parallel_ranges(
+      p.batch * p.heads * pieces, tasks_at_once(p, std::min(piece, p.queries)), [&](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; ++task) {
+          const int64_t b = task / pieces / p.heads, h = task / pieces % p.heads, i = task % pieces * piece;
+          const int64_t first = h / p.group() * p.group();
+          const AttentionHead head = head_of(p, q, k, v, slopes, b, h / p.group());
+          kernel::attention_forward(head, h - first, i, std::min(i + piece, p.queries),
+                                    out.y.mutable_data<float>() + (b * p.queries * p.heads + first) * p.v_dim,
+                                    out.lse.mutable_data<float>() + (b * p.heads + first) * p.queries,
+                                    scratch(kernel::attention_scratch(head)));
+        }
+      });
+}
+
+void backward_fast(const Problem& p, const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v,
+                   const Tensor& slopes, const Attention& forward, const AttentionGrad& out, const Tensor& dslopes) {
+  parallel_ranges(p.batch * p.kv_heads, tasks_at_once(p, p.queries * p.group()), [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads, first = b * p.heads + kv_head * p.group();
+      const AttentionHead head = head_of(p, q, k, v, slopes, b, kv_head);
+      const int64_t row = (b * p.queries * p.heads + kv_head * p.group()) * p.v_dim;
+      const AttentionHeadGrad grad{.dy = dy.data<float>() + row,
+                                   .y = forward.y.data<float>() + row,
+                                   .lse = forward.lse.data<float>() + first * p.queries,
+                                   .dq = out.dq.mutable_data<float>() + (head.q - q.data<float>()),
+                                   .dk = out.dk.mutable_data<float>() + (head.k - k.data<float>()),
+                                   .dv = out.dv.mutable_data<float>() + (head.v - v.data<float>()),
+                                   .dslopes = slopes.defined() ? dslopes.mutable_data<float>() + first : nullptr};
+      kernel::attention_backward(head, grad, scratch(kernel::attention_grad_scratch(head)));
+    }
+  });
+}
+
 template <class T>
 const T* data_or_null(const Tensor& x) {
   return x.defined() ? x.data<T>() : nullptr;
@@ -169,6 +251,11 @@ Attention attention(const Tensor& q_in, const Tensor& k_in, const Tensor& v_in, 
   const Tensor slopes = slopes_in.defined() ? slopes_in.contiguous() : Tensor();
   Attention out{Tensor::empty({p.batch, p.queries, p.heads, p.v_dim}, q.dtype()),
                 Tensor::empty({p.batch, p.heads, p.queries}, q.dtype())};
+  if (out.y.numel() == 0) return out;
+  if (use_fast(q)) {
+    forward_fast(p, q, k, v, slopes, out);
+    return out;
+  }
   visit_real("attention", q, [&](auto zero) {
     using T = decltype(zero);
     const Reference<T> reference{p, q.data<T>(), k.data<T>(), v.data<T>(), data_or_null<T>(slopes)};
@@ -184,12 +271,19 @@ AttentionGrad attention_grad(const Tensor& dy_in, const Tensor& q_in, const Tens
   const Problem p = check(q_in, k_in, v_in, slopes_in, options);
   const Tensor dy = dy_in.contiguous(), q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
   const Tensor slopes = slopes_in.defined() ? slopes_in.contiguous() : Tensor();
-  AttentionGrad out{Tensor::empty(q.shape(), q.dtype()), Tensor::zeros(k.shape(), q.dtype()),
-                    Tensor::zeros(v.shape(), q.dtype()), Tensor()};
-  const Tensor dslopes = Tensor::zeros({p.batch, p.heads}, q.dtype());
+  AttentionGrad out{Tensor::empty(q.shape(), q.dtype()), Tensor::empty(k.shape(), q.dtype()),
+                    Tensor::empty(v.shape(), q.dtype()), Tensor()};
+  const Tensor dslopes = Tensor::empty({p.batch, p.heads}, q.dtype());
+  if (use_fast(q)) {
+    backward_fast(p, dy, q, k, v, slopes, forward, out, dslopes);
+    if (slopes.defined()) out.dslopes = sum(dslopes, {0}, false);
+    return out;
+  }
   visit_real("attention", q, [&](auto zero) {
     using T = decltype(zero);
     const Reference<T> reference{p, q.data<T>(), k.data<T>(), v.data<T>(), data_or_null<T>(slopes)};
+    std::fill_n(out.dk.mutable_data<T>(), out.dk.numel(), T(0));
+    std::fill_n(out.dv.mutable_data<T>(), out.dv.numel(), T(0));
     // One task per key-value head: the heads that share it add to the same rows of dk and dv, in order.
     parallel_for(p.batch * p.kv_heads, [&](int64_t task) {
       const int64_t b = task / p.kv_heads, first = task % p.kv_heads * p.group();

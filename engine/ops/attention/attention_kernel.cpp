@@ -1,0 +1,310 @@
+#include "engine/ops/attention/attention_kernel.h"
+
+#include "engine/ops/attention/attention_tiles.h"
+
+namespace headroom::engine::HEADROOM_ISA {
+
+static constexpr float log2_e = 1.44269504f, ln_2 = 0.693147181f;
+/// Forward: two vectors of queries against tiles of keys. Both numbers are even and multiples of 4.
+static constexpr int64_t query_block = 2 * lanes, key_tile = 64;
+
+static inline int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/// Head widths are padded with zeros to one that the products know: 1, 2, 4 or a number of whole vectors.
+static inline int64_t padded(int64_t dim) {
+  if (dim <= 2) return dim;
+  return dim <= 4 ? 4 : round_up(dim, lanes < 8 ? 8 : lanes);
+}
+
+/// Query i may see keys [0, visible(i)).
+static inline int64_t visible(const AttentionHead& head, int64_t i) {
+  if (!head.causal) return head.keys;
+  const int64_t n = i + head.keys - head.queries + 1;
+  return n < 0 ? 0 : smaller(n, head.keys);
+}
+
+static inline uint64_t first_bit(const AttentionHead& head, int64_t g, int64_t i, int64_t j) {
+  return head.first_index + static_cast<uint64_t>((g * head.queries + i) * head.keys + j);
+}
+
+/// out[r][c] = factor · x[r][c], zero beyond rows or dim.
+static void pack_rows(const float* x, int64_t stride, int64_t rows, int64_t dim, float factor, float* out,
+                      int64_t out_rows, int64_t out_dim) {
+  for (int64_t r = 0; r < out_rows; ++r, x += stride, out += out_dim) {
+    const int64_t n = r < rows ? dim : 0;
+    for (int64_t c = 0; c < n; ++c) out[c] = factor * x[c];
+    for (int64_t c = n; c < out_dim; ++c) out[c] = 0;
+  }
+}
+
+/// out[c][r] = factor · x[r][c], zero beyond rows or dim.
+static void pack_columns(const float* x, int64_t stride, int64_t rows, int64_t dim, float factor, float* out,
+                         int64_t out_rows, int64_t out_dim, int64_t out_stride) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < dim; ++c) out[c * out_stride + r] = factor * x[r * stride + c];
+  for (int64_t c = 0; c < out_dim; ++c)
+    for (int64_t r = c < dim ? rows : 0; r < out_rows; ++r) out[c * out_stride + r] = 0;
+}
+
+/// Hands out 64-byte aligned pieces of the scratch memory; with none, only counts.
+struct Scratch {
+  float* memory;
+  int64_t used = 0;
+  float* take(int64_t n) {
+    float* piece = memory ? memory + used : nullptr;
+    used += round_up(n, 16);
+    return piece;
+  }
+};
+
+struct ForwardScratch {
+  float *k, *v, *q, *sum, *tile, *bits;
+  ForwardScratch(const AttentionHead& head, Scratch& s)
+      : k(s.take((head.keys + 4) * padded(head.qk_dim))),
+        v(s.take((head.keys + 4) * padded(head.v_dim))),
+        q(s.take(padded(head.qk_dim) * query_block)),
+        sum(s.take(padded(head.v_dim) * query_block)),
+        tile(s.take(key_tile * query_block)),
+        bits(s.take(key_tile + 8)) {}
+};
+
+int64_t attention_scratch(const AttentionHead& head) {
+  Scratch s{nullptr};
+  ForwardScratch{head, s};
+  return s.used;
+}
+
+/// Query indices of one vector of lanes.
+static inline Vec index_from(int64_t first) {
+  Vec x;
+  for (int i = 0; i < lanes; ++i) x.v[i] = static_cast<float>(first + i);
+  return x;
+}
+
+/// Scores of keys [j, j + rows) and queries i, i + 1, …: adds the bias, hides what may not be seen.
+static void adjust_scores(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t rows, float* tile) {
+  const Vec hidden(-__builtin_inff());
+  const int64_t shift = head.keys - head.queries;
+  for (int n = 0; n < 2; ++n) {
+    const Vec position = index_from(i + shift + n * lanes);
+    for (int64_t r = 0; r < rows; ++r) {
+      float* at = tile + r * query_block + n * lanes;
+      const Vec key(static_cast<float>(j + r));
+      if (head.slopes) store(at, load(at) - Vec(head.slopes[g] * log2_e) * abs(position - key));
+      if (head.causal) store(at, select(position < key, hidden, load(at)));
+      if (head.key_mask && !head.key_mask[j + r]) store(at, hidden);
+    }
+  }
+}
+
+static void drop(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t rows, float* tile, float* bits) {
+  auto* words = reinterpret_cast<uint32_t*>(bits);
+  for (int64_t lane = 0; lane < query_block && i + lane < head.queries; ++lane) {
+    const int64_t at = random_words(first_bit(head, g, i + lane, j), rows, head.seed, head.stream, words);
+    for (int64_t r = 0; r < rows; ++r) {
+      float& p = tile[r * query_block + lane];
+      p = words[at + r] < head.dropped_below ? 0 : p;
+    }
+  }
+}
+
+void attention_forward(const AttentionHead& head, int64_t g, int64_t begin, int64_t end, float* y, float* lse,
+                       float* memory) {
+  Scratch pieces{memory};
+  const ForwardScratch s(head, pieces);
+  const int64_t dqk = padded(head.qk_dim), dv = padded(head.v_dim), W = query_block;
+  const int64_t all = visible(head, end - 1), shift = head.keys - head.queries;
+  pack_rows(head.k, head.k_stride, all, head.qk_dim, 1, s.k, round_up(all, 4), dqk);
+  pack_rows(head.v, head.v_stride, all, head.v_dim, 1, s.v, all, dv);
+  for (int64_t i = begin; i < end; i += W) {
+    const int64_t n = smaller(W, end - i), limit = visible(head, i + n - 1);
+    pack_columns(head.q + i * head.q_stride + g * head.qk_dim, head.q_stride, n, head.qk_dim, head.scale * log2_e, s.q,
+                 W, dqk, W);
+    for (int64_t e = 0; e < dv * W; ++e) s.sum[e] = 0;
+    // Finite, so that hidden scores (-inf) give 2^-inf = 0 even before any other is seen.
+    Vec top0(-1e30f), top1(-1e30f), total0(0.0f), total1(0.0f);
+    for (int64_t j = 0; j < limit; j += key_tile) {
+      const int64_t rows = smaller(key_tile, limit - j);
+      product(s.k + j * dqk, round_up(rows, 4), dqk, s.q, W, W, s.tile, W);
+      if (head.slopes || head.key_mask || (head.causal && j + rows - 1 > i + shift))
+        adjust_scores(head, g, i, j, rows, s.tile);
+      Vec new0 = top0, new1 = top1;
+      for (int64_t r = 0; r < rows; ++r) {
+        new0 = maximum(load(s.tile + r * W), new0);
+        new1 = maximum(load(s.tile + r * W + lanes), new1);
+      }
+      const Vec shrink0 = exp2(top0 - new0), shrink1 = exp2(top1 - new1);
+      top0 = new0, top1 = new1;
+      total0 *= shrink0, total1 *= shrink1;
+      for (int64_t d = 0; d < dv; ++d) {
+        store(s.sum + d * W, load(s.sum + d * W) * shrink0);
+        store(s.sum + d * W + lanes, load(s.sum + d * W + lanes) * shrink1);
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        const Vec p0 = exp2(load(s.tile + r * W) - top0), p1 = exp2(load(s.tile + r * W + lanes) - top1);
+        total0 += p0, total1 += p1;
+        store(s.tile + r * W, p0);
+        store(s.tile + r * W + lanes, p1);
+      }
+      if (head.dropout) drop(head, g, i, j, rows, s.tile, s.bits);
+      add_transposed(s.v + j * dv, rows, dv, s.tile, W, W, s.sum, W);
+    }
+    float inverse[query_block], log_sum[query_block];
+    const Vec zero(0.0f), kept(head.kept_scale), unit(ln_2);
+    store(inverse, select(total0 == zero, zero, kept / total0));
+    store(inverse + lanes, select(total1 == zero, zero, kept / total1));
+    store(log_sum, fma(top0, unit, log(total0)));
+    store(log_sum + lanes, fma(top1, unit, log(total1)));
+    for (int64_t r = 0; r < n; ++r) {
+      float* row = y + (i + r) * head.y_stride + g * head.v_dim;
+      for (int64_t c = 0; c < head.v_dim; ++c) row[c] = s.sum[c * W + r] * inverse[r];
+      lse[g * head.queries + i + r] = log_sum[r];
+    }
+  }
+}
+
+/// Backward: tiles of queries × keys, keys along the lanes.
+struct BackwardScratch {
+  int64_t dqk, dv, width, rows, tiles;
+  float *q, *dy, *lse, *delta, *dq, *k, *k_rows, *v, *dk, *dv_sum, *bias, *p, *ds, *bits;
+  BackwardScratch(const AttentionHead& head, Scratch& s)
+      : dqk(padded(head.qk_dim)),
+        dv(padded(head.v_dim)),
+        // Narrow heads take wide tiles: their dq is summed along the lanes, once per tile.
+        width(smaller(round_up(head.keys, 2 * lanes), dqk <= 8 && dv <= 8 ? 128 : 64)),
+        rows(width > 64 ? 16 : 32),
+        tiles(head.group == 1 ? 1 : (head.keys + width - 1) / width),
+        q(s.take((head.queries + 4) * dqk)),
+        dy(s.take((head.queries + 4) * dv)),
+        lse(s.take(head.queries + 4)),
+        delta(s.take(head.queries + 4)),
+        dq(s.take((head.queries + 4) * dqk)),
+        k(s.take(width * dqk)),
+        k_rows(s.take(width * dqk)),
+        v(s.take(width * dv)),
+        dk(s.take(tiles * width * dqk)),
+        dv_sum(s.take(tiles * width * dv)),
+        bias(s.take(width)),
+        p(s.take(rows * width)),
+        ds(s.take(rows * width)),
+        bits(s.take(width + 8)) {}
+};
+
+int64_t attention_grad_scratch(const AttentionHead& head) {
+  if (head.keys == 0) return 0;
+  Scratch s{nullptr};
+  BackwardScratch{head, s};
+  return s.used;
+}
+
+/// The rows of head g: scaled queries, dy, and per row -log2 of its sum of exponentials and -delta. Rows past the last
+/// have probability 0.
+static void pack_queries(const AttentionHead& head, const AttentionHeadGrad& grad, int64_t g,
+                         const BackwardScratch& s) {
+  const int64_t n = head.queries;
+  const float *dy = grad.dy + g * head.v_dim, *y = grad.y + g * head.v_dim;
+  pack_rows(head.q + g * head.qk_dim, head.q_stride, n, head.qk_dim, head.scale * log2_e, s.q, n + 4, s.dqk);
+  pack_rows(dy, head.y_stride, n, head.v_dim, 1, s.dy, n + 4, s.dv);
+  for (int64_t i = 0; i < n + 4; ++i) {
+    float total = 0;
+    for (int64_t c = 0; c < head.v_dim && i < n; ++c) total += dy[i * head.y_stride + c] * y[i * head.y_stride + c];
+    s.delta[i] = -total;
+    const float sum = i < n ? grad.lse[g * n + i] : -__builtin_inff();
+    s.lse[i] = sum == -__builtin_inff() ? sum : -sum * log2_e;
+  }
+  for (int64_t e = 0; e < (n + 4) * s.dqk; ++e) s.dq[e] = 0;
+}
+
+static void pack_keys(const AttentionHead& head, int64_t j, int64_t n, int64_t width, const BackwardScratch& s) {
+  const float *k = head.k + j * head.k_stride, *v = head.v + j * head.v_stride;
+  pack_columns(k, head.k_stride, n, head.qk_dim, 1, s.k, width, s.dqk, s.width);
+  pack_columns(v, head.v_stride, n, head.v_dim, 1, s.v, width, s.dv, s.width);
+  if (s.dqk > 4) pack_rows(k, head.k_stride, n, head.qk_dim, 1, s.k_rows, width, s.dqk);
+  for (int64_t c = 0; c < width; ++c)
+    s.bias[c] = c < n && (!head.key_mask || head.key_mask[j + c]) ? 0 : -__builtin_inff();
+}
+
+/// One row of a tile, query i against keys j …: from scores and dp to ds and the probabilities that dv takes.
+/// Returns Σ ds · distance per lane when the head has a slope.
+static Vec row_gradient(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t width, float lse,
+                        float delta, const float* bias, float* ds, float* p, float* bits) {
+  const Vec minus_lse(lse), minus_delta(delta), zero(0.0f);
+  Vec slope_sum(0.0f);
+  const int64_t position = i + head.keys - head.queries, seen = visible(head, i) - j;
+  const bool special = head.slopes || head.dropout;
+  int64_t w = 0;
+  if (!special)
+    for (; w + lanes <= seen && w < width; w += lanes) {
+      const Vec prob = exp2(load(ds + w) + (load(bias + w) + minus_lse));
+      store(ds + w, prob * (load(p + w) + minus_delta));
+      store(p + w, prob);
+    }
+  const auto* words = reinterpret_cast<const uint32_t*>(bits);
+  if (head.dropout)
+    words += random_words(first_bit(head, g, i, j), width, head.seed, head.stream, reinterpret_cast<uint32_t*>(bits));
+  for (; w < width; w += lanes) {
+    const Vec distance = abs(index_from(position - j - w - lanes + 1));
+    Vec score = load(ds + w) + (load(bias + w) + minus_lse), kept(1.0f), away;
+    for (int n = 0; n < lanes; ++n) away.v[n] = distance.v[lanes - 1 - n];
+    if (head.slopes) score -= Vec(head.slopes[g] * log2_e) * away;
+    if (head.dropout)
+      for (int n = 0; n < lanes; ++n) kept.v[n] = words[w + n] < head.dropped_below ? 0 : head.kept_scale;
+    const Vec prob = select(index_from(w) < Vec(static_cast<float>(seen)), exp2(score), zero);
+    const Vec gradient = prob * fma(load(p + w), kept, minus_delta);
+    slope_sum = fma(gradient, away, slope_sum);
+    store(ds + w, gradient);
+    store(p + w, prob * kept);
+  }
+  return slope_sum;
+}
+
+void attention_backward(const AttentionHead& head, const AttentionHeadGrad& grad, float* memory) {
+  if (head.keys == 0) {
+    for (int64_t i = 0; i < head.queries; ++i)
+      for (int64_t c = 0; c < head.group * head.qk_dim; ++c) grad.dq[i * head.q_stride + c] = 0;
+    for (int64_t g = 0; g < head.group && grad.dslopes; ++g) grad.dslopes[g] = 0;
+    return;
+  }
+  Scratch pieces{memory};
+  const BackwardScratch s(head, pieces);
+  const int64_t shift = head.keys - head.queries, W = s.width;
+  for (int64_t g = 0; g < head.group; ++g) {
+    pack_queries(head, grad, g, s);
+    Vec slope_sum(0.0f);
+    for (int64_t j = 0, tile = 0; j < head.keys; j += W, ++tile) {
+      const int64_t n = smaller(W, head.keys - j), width = round_up(n, 2 * lanes);
+      float *dk = s.dk + (s.tiles > 1 ? tile : 0) * W * s.dqk, *dv = s.dv_sum + (s.tiles > 1 ? tile : 0) * W * s.dv;
+      pack_keys(head, j, n, width, s);
+      if (g == 0) {
+        for (int64_t e = 0; e < W * s.dqk; ++e) dk[e] = 0;
+        for (int64_t e = 0; e < W * s.dv; ++e) dv[e] = 0;
+      }
+      for (int64_t i = head.causal && j > shift ? j - shift : 0; i < head.queries; i += s.rows) {
+        const int64_t rows = smaller(s.rows, head.queries - i), rows4 = round_up(rows, 4);
+        const int64_t used = smaller(width, round_up(visible(head, i + rows - 1) - j, 2 * lanes));
+        product(s.q + i * s.dqk, rows4, s.dqk, s.k, W, used, s.ds, W);
+        product(s.dy + i * s.dv, rows4, s.dv, s.v, W, used, s.p, W);
+        for (int64_t r = 0; r < rows4; ++r)
+          slope_sum += row_gradient(head, g, i + r, j, used, s.lse[i + r], s.delta[i + r], s.bias, s.ds + r * W,
+                                    s.p + r * W, s.bits);
+        add_transposed(s.dy + i * s.dv, rows, s.dv, s.p, W, used, dv, W);
+        add_transposed(s.q + i * s.dqk, rows, s.dqk, s.ds, W, used, dk, W);
+        if (s.dqk <= 4) add_row_sums(s.ds, W, rows4, s.k, W, s.dqk, used, s.dq + i * s.dqk);
+        else product_of<0, true>(s.ds, W, rows4, used, s.k_rows, s.dqk, s.dqk, s.dq + i * s.dqk, s.dqk);
+      }
+      if (g + 1 < head.group) continue;
+      // The queries were packed with scale · log2 e: dk takes the log2 e back.
+      for (int64_t r = 0; r < n; ++r) {
+        for (int64_t c = 0; c < head.qk_dim; ++c) grad.dk[(j + r) * head.k_stride + c] = dk[c * W + r] * ln_2;
+        for (int64_t c = 0; c < head.v_dim; ++c) grad.dv[(j + r) * head.v_stride + c] = dv[c * W + r];
+      }
+    }
+    for (int64_t i = 0; i < head.queries; ++i)
+      for (int64_t c = 0; c < head.qk_dim; ++c)
+        grad.dq[i * head.q_stride + g * head.qk_dim + c] = head.scale * s.dq[i * s.dqk + c];
+    if (grad.dslopes) grad.dslopes[g] = -sum(slope_sum);
+  }
+}
+
+}  // namespace headroom::engine::HEADROOM_ISA
