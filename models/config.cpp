@@ -99,9 +99,7 @@ const char* name_of(Norm norm) {
   return "rms_norm";
 }
 
-const char* name_of(NormPlace place) {
-  return place == NormPlace::pre ? "pre" : "post";
-}
+const char* name_of(NormPlace place) { return place == NormPlace::pre ? "pre" : "post"; }
 
 const char* name_of(Activation activation) {
   switch (activation) {
@@ -117,9 +115,7 @@ const char* name_of(Activation activation) {
   return "swiglu";
 }
 
-const char* name_of(Pooling pooling) {
-  return pooling == Pooling::none ? "none" : "mean";
-}
+const char* name_of(Pooling pooling) { return pooling == Pooling::none ? "none" : "mean"; }
 
 const char* name_of(InitScheme scheme) {
   switch (scheme) {

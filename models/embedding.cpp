@@ -11,8 +11,6 @@ Var Embedding::forward(const Tensor& tokens) const {
   return located([&] { return autograd::embedding(weight_, tokens); });
 }
 
-std::string Embedding::describe() const {
-  return fmt::format("embedding {} -> {}", weight_.dim(0), weight_.dim(1));
-}
+std::string Embedding::describe() const { return fmt::format("embedding {} -> {}", weight_.dim(0), weight_.dim(1)); }
 
 }  // namespace headroom::models

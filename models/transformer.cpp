@@ -13,7 +13,7 @@ namespace {
 Var pool(const Var& h, const Tensor& key_mask) {
   if (!key_mask.defined()) return autograd::mean(h, {1});
   const int64_t batch = h.dim(0), length = h.dim(1);
-  const std::vector<bool> kept = key_mask.to_vector<bool>();
+  const std::vector<uint8_t> kept = key_mask.to_vector<uint8_t>();
   std::vector<double> shares(kept.size(), 0.0);
   for (int64_t b = 0; b < batch; ++b) {
     const auto row = static_cast<size_t>(b * length), end = static_cast<size_t>((b + 1) * length);
