@@ -36,7 +36,6 @@ std::string exact(double value) { return short_exponent(fmt::format("{}", value)
 
 std::string probability(double p) {
   if (std::isnan(p)) return "—";
-  if (p < 1e-6) return "< 1e-6";
   return short_exponent(fmt::format("{:.{}g}", p, p < 0.1 ? 1 : 2));
 }
 

@@ -9,7 +9,7 @@ std::string rounded(double value);
 /// The shortest text that reads back as the same number: "8", "0.04", "1e-4".
 std::string exact(double value);
 
-/// A probability: "0.003", "0.52", "< 1e-6".
+/// A probability: "0.003", "0.52", "4e-8".
 std::string probability(double p);
 
 /// The last part of a dotted key, for labels: "model.heads" → "heads".

@@ -118,8 +118,11 @@ std::string run_gnuplot(const std::filesystem::path& program, const std::string&
 std::string gnuplot_string(const std::string& text) {
   std::string out = "'";
   for (char c : clean(text)) {
-    if (c == '\'') out += c;
-    out += c == '\n' ? ' ' : c;
+    // gnuplot's own escape, the quote doubled, fails at a string's end: the typographic quote needs none.
+    if (c == '\'')
+      out += "\u2019";
+    else
+      out += c == '\n' ? ' ' : c;
   }
   return out + "'";
 }

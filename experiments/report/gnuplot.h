@@ -12,7 +12,7 @@ std::optional<std::filesystem::path> find_gnuplot();
 /// nothing or takes longer than `seconds`.
 std::string run_gnuplot(const std::filesystem::path& program, const std::string& script, double seconds = 20);
 
-/// `text` as a gnuplot string: single quotes, within which only the quote itself is special.
+/// `text` as a gnuplot string in single quotes, within which only the quote itself is special: it becomes ’.
 std::string gnuplot_string(const std::string& text);
 
 }  // namespace headroom::experiments
