@@ -1,6 +1,7 @@
 #include "engine/cpu/gemm.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -19,26 +20,30 @@ thread_local GemmPath path_of_this_thread = GemmPath::best;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// How one product is cut. Of the shape alone: never of the number of threads.
+/// Size of the parts when `size` is cut into a power of two of them, so that they divide well among threads: at most
+/// `most` parts, none smaller than `least`, each a multiple of `quantum` but the last.
+int64_t part(int64_t size, int64_t most, int64_t least, int64_t quantum) {
+  const auto parts = std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, std::min(most, size / least))));
+  return std::min(size, ceil_div(ceil_div(size, static_cast<int64_t>(parts)), quantum) * quantum);
+}
+
+/// How one product is cut. Of the shape alone: never of the number of threads. Columns first, as many as the packed B
+/// may have; then rows, few tiles of many, since each packs its columns of B anew; then k, where the tiles would still
+/// be few.
 struct Cut {
   int64_t rows, columns, depth;  ///< of one tile
   int64_t row_tiles, column_tiles, depth_tiles;
 
   Cut(int64_t m, int64_t n, int64_t k, int64_t batch) {
-    constexpr int64_t wanted_tiles = 16, fewest_rows = 256, least_depth = 512, least_work = 1 << 18;
-    column_tiles = ceil_div(n, gemm_tile_columns);
-    columns = std::min(n, ceil_div(ceil_div(n, column_tiles), 32) * 32);
+    constexpr int64_t wanted_tiles = 16, least_rows = 128, least_depth = 192, least_work = 1 << 18;
+    const auto wanted = [&](int64_t have) {
+      return std::min(ceil_div(wanted_tiles, have), ceil_div(m * n * k, have * least_work));
+    };
+    columns = std::min(n, ceil_div(ceil_div(n, ceil_div(n, gemm_tile_columns)), 32) * 32);
     column_tiles = ceil_div(n, columns);
-    const auto more = [&](int64_t have) { return ceil_div(wanted_tiles, have); };
-    const int64_t worth = std::max<int64_t>(1, m * columns * k / least_work);
-    // Tall tiles: each one packs its columns of B anew.
-    rows = ceil_div(
-        m, std::clamp<int64_t>(std::min(more(batch * column_tiles), worth), 1, std::max<int64_t>(1, m / fewest_rows)));
-    rows = std::min(m, ceil_div(rows, gemm_row_block) * gemm_row_block);
+    rows = part(m, wanted(batch * column_tiles), least_rows, 12);
     row_tiles = ceil_div(m, rows);
-    const int64_t cuts =
-        std::clamp<int64_t>(more(batch * column_tiles * row_tiles), 1, std::max<int64_t>(1, k / least_depth));
-    depth = ceil_div(ceil_div(k, cuts), gemm_k_block) * gemm_k_block;
+    depth = part(k, wanted(batch * column_tiles * row_tiles), least_depth, 8);
     depth_tiles = ceil_div(k, depth);
   }
   int64_t tiles() const { return row_tiles * column_tiles * depth_tiles; }

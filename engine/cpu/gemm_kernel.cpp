@@ -82,21 +82,52 @@ static MicroFunction micro_of(int64_t wanted, bool wide, bool packed) {
   return wide ? micro<rows, 2, false> : micro<rows, 1, false>;
 }
 
-/// B's rows [p0, p0 + k), all columns, as panels of k × `panel`; columns beyond n are zero.
+/// Rows that are packed at a time, strip by strip: what is read stays contiguous, and neither side of the copy walks in
+/// strides that map to one set of the cache.
+static constexpr int64_t pack_rows = 8;
+
+/// to[i·panel + j] = from[j·stride + i] for 4 × 4 elements.
+static inline void transpose4(const float* from, int64_t stride, float* to) {
+  typedef float Four __attribute__((vector_size(16)));
+  Four r[4];
+  for (int j = 0; j < 4; ++j) std::memcpy(&r[j], from + j * stride, sizeof(Four));
+  const Four a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
+             c = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+  const Four y[4] = {__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
+                     __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)};
+  for (int i = 0; i < 4; ++i) std::memcpy(to + i * panel, &y[i], sizeof(Four));
+}
+
+/// Rows [p, end) of one panel of B, element by element; columns beyond n are zero.
+static void pack_b_edge(const float* from, int64_t row, int64_t column, int64_t p, int64_t end, int64_t n, float* to) {
+  for (; p < end; ++p)
+    for (int64_t j = 0; j < panel; ++j) to[p * panel + j] = j < n ? from[p * row + j * column] : 0.0f;
+}
+
+/// B's rows [p0, p0 + k), all columns, as panels of k × `panel`.
 static void pack_b(const GemmTile& t, int64_t p0, int64_t k, float* to) {
-  for (int64_t j = 0; j < t.n; j += panel, to += k * panel) {
-    const int64_t n = t.n - j < panel ? t.n - j : panel;
-    const float* from = t.b + p0 * t.b_row + j * t.b_column;
-    if (t.b_column == 1 && n == panel) {
-      for (int64_t p = 0; p < k; ++p) {
-        store(to + p * panel, load(from + p * t.b_row));
-        store(to + p * panel + lanes, load(from + p * t.b_row + lanes));
+  const float* const b = t.b + p0 * t.b_row;
+  for (int64_t first = 0; first < k; first += pack_rows) {
+    const int64_t last = first + pack_rows < k ? first + pack_rows : k;
+    float* out = to;
+    for (int64_t j = 0; j < t.n; j += panel, out += k * panel) {
+      const float* const from = b + j * t.b_column;
+      const int64_t n = t.n - j < panel ? t.n - j : panel;
+      if (n < panel) {
+        pack_b_edge(from, t.b_row, t.b_column, first, last, n, out);
+      } else if (t.b_column == 1) {
+        for (int64_t p = first; p < last; ++p) {
+          store(out + p * panel, load(from + p * t.b_row));
+          store(out + p * panel + lanes, load(from + p * t.b_row + lanes));
+        }
+      } else {
+        int64_t p = first;
+        if (t.b_row == 1)
+          for (; p + 4 <= last; p += 4)
+            for (int64_t i = 0; i < panel; i += 4)
+              transpose4(from + p + i * t.b_column, t.b_column, out + p * panel + i);
+        pack_b_edge(from, t.b_row, t.b_column, p, last, n, out);
       }
-    } else {
-      for (int64_t i = 0; i < n; ++i)
-        for (int64_t p = 0; p < k; ++p) to[p * panel + i] = from[p * t.b_row + i * t.b_column];
-      for (int64_t i = n; i < panel; ++i)
-        for (int64_t p = 0; p < k; ++p) to[p * panel + i] = 0.0f;
     }
   }
 }
@@ -104,14 +135,20 @@ static void pack_b(const GemmTile& t, int64_t p0, int64_t k, float* to) {
 /// `rows` rows of A from i0 on, columns [p0, p0 + k), as strips of k × max_rows. What pads the last strip is never
 /// read.
 static void pack_a(const GemmTile& t, int64_t i0, int64_t rows, int64_t p0, int64_t k, float* to) {
-  for (int64_t i = 0; i < rows; i += max_rows, to += k * max_rows) {
-    const int64_t n = rows - i < max_rows ? rows - i : max_rows;
-    const float* from = t.a + (i0 + i) * t.a_row + p0 * t.a_column;
-    if (n == max_rows && t.a_row == 1) {
-      for (int64_t p = 0; p < k; ++p) std::memcpy(to + p * max_rows, from + p * t.a_column, max_rows * sizeof(float));
-    } else {
-      for (int64_t p = 0; p < k; ++p)
-        for (int64_t r = 0; r < n; ++r) to[p * max_rows + r] = from[p * t.a_column + r * t.a_row];
+  const float* const a = t.a + i0 * t.a_row + p0 * t.a_column;
+  for (int64_t first = 0; first < k; first += pack_rows) {
+    const int64_t last = first + pack_rows < k ? first + pack_rows : k;
+    float* out = to;
+    for (int64_t i = 0; i < rows; i += max_rows, out += k * max_rows) {
+      const int64_t n = rows - i < max_rows ? rows - i : max_rows;
+      const float* const from = a + i * t.a_row;
+      if (n == max_rows && t.a_row == 1) {
+        for (int64_t p = first; p < last; ++p)
+          std::memcpy(out + p * max_rows, from + p * t.a_column, max_rows * sizeof(float));
+      } else {
+        for (int64_t p = first; p < last; ++p)
+          for (int64_t r = 0; r < n; ++r) out[p * max_rows + r] = from[p * t.a_column + r * t.a_row];
+      }
     }
   }
 }
