@@ -1,0 +1,128 @@
+#include "experiments/bench/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "autograd/ops.h"
+#include "autograd/optim/optimizer.h"
+#include "engine/allocator.h"
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "models/transformer.h"
+
+namespace headroom::experiments {
+namespace {
+
+using autograd::Tensor;
+using autograd::Var;
+
+struct Batch {
+  Tensor input, target;
+};
+
+Batch random_batch(const Workload& workload, engine::DType dtype) {
+  engine::Rng rng(0);
+  const models::TransformerConfig& model = workload.model;
+  const int64_t batch = workload.batch, length = workload.length, tokens = batch * length;
+  const auto key = [&](int64_t count) { return rng.take("data", count + count % 2); };
+  if (workload.objective == Objective::mse) {
+    const engine::Shape shape{batch, length, model.input_dim};
+    const int64_t n = shape.numel();
+    return {engine::random_normal(shape, 0, 1, key(n), dtype), engine::random_normal(shape, 0, 1, key(n), dtype)};
+  }
+  const Tensor input = engine::random_integers({batch, length}, 0, model.vocab, key(tokens));  // (B, T)
+  if (workload.objective == Objective::classify)
+    return {input, engine::random_integers({batch}, 0, model.output_dim, key(batch))};
+  std::vector<int64_t> target =
+      engine::random_integers({batch, length}, 0, model.vocab, key(tokens)).to_vector<int64_t>();
+  if (workload.objective == Objective::mlm) {
+    const engine::RngKey mask = key(tokens);
+    constexpr double share = 0.15 * 4294967296.0;  // of the tokens is predicted
+    for (size_t i = 0; i < target.size(); ++i)
+      if (engine::random_bits(mask, i) > share) target[i] = -100;
+  }
+  return {input, Tensor::from({batch, length}, target)};
+}
+
+Var loss_of(const Workload& workload, const Var& output, const Tensor& target) {
+  return workload.objective == Objective::mse ? autograd::mse(output, Var(target))
+                                              : autograd::cross_entropy(output, target);
+}
+
+}  // namespace
+
+BenchResult bench(const Workload& workload, const BenchOptions& options) {
+  const engine::ThreadScope threads(options.threads > 0 ? options.threads : engine::num_threads());
+  engine::Rng rng(0);
+  const models::Transformer model(workload.model, rng, options.dtype);
+  std::vector<autograd::ArenaEntry> entries;
+  for (const models::Parameter& p : model.parameters()) entries.push_back({p.name, p.var, p.decays});
+  autograd::ParameterArena arena(std::move(entries));
+  const double lr = 1e-3;
+  const auto optimizer = autograd::make_optimizer({.kind = "adamw", .lr = lr, .weight_decay = 0.1}, arena);
+  const Batch batch = random_batch(workload, options.dtype);
+
+  const auto step = [&] {
+    const Var output = model.forward(batch.input, {.training = true, .rng = &rng});
+    const Var loss = loss_of(workload, output, batch.target);
+    if (options.forward_only) return;
+    loss.backward();
+    optimizer->step(lr);
+    arena.zero_grad();
+  };
+  step();
+  step();
+  engine::reset_peak();
+  const int64_t allocations = engine::allocator_stats().system_allocations;
+  step();
+
+  using Clock = std::chrono::steady_clock;
+  const auto ms_since = [](Clock::time_point t) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
+  };
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  while (times.size() < 5 || ms_since(begin) < options.seconds * 1e3) {
+    const auto t = Clock::now();
+    step();
+    times.push_back(ms_since(t));
+  }
+  std::sort(times.begin(), times.end());
+  const size_t n = times.size();
+  const double median = (times[(n - 1) / 2] + times[n / 2]) / 2;
+  return {.workload = workload.name,
+          .dtype = options.dtype,
+          .threads = engine::num_threads(),
+          .forward_only = options.forward_only,
+          .steps = static_cast<int64_t>(n),
+          .ms_min = times[0],
+          .ms_median = median,
+          .tokens_per_second = static_cast<double>(workload.batch * workload.length) / median * 1e3,
+          .parameters = model.parameter_count(),
+          .peak_bytes = engine::allocator_stats().peak,
+          .system_allocations = engine::allocator_stats().system_allocations - allocations};
+}
+
+std::string to_json(const BenchResult& r) {
+  const auto thousandths = [](double x) { return std::round(x * 1e3) / 1e3; };
+  const nlohmann::ordered_json json{{"workload", r.workload},
+                                    {"peer", "headroom-" HEADROOM_VERSION},
+                                    {"mode", "eager"},
+                                    {"dtype", engine::name_of(r.dtype)},
+                                    {"device", "cpu"},
+                                    {"threads", r.threads},
+                                    {"forward_only", r.forward_only},
+                                    {"steps", r.steps},
+                                    {"ms_min", thousandths(r.ms_min)},
+                                    {"ms_median", thousandths(r.ms_median)},
+                                    {"tokens_per_s", std::llround(r.tokens_per_second)},
+                                    {"params", r.parameters},
+                                    {"peak_bytes", r.peak_bytes},
+                                    {"system_allocations", r.system_allocations}};
+  return json.dump();
+}
+
+}  // namespace headroom::experiments

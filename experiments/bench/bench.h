@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "engine/dtype.h"
+#include "experiments/bench/workload.h"
+
+namespace CLI {
+class App;
+}
+
+namespace headroom::experiments {
+
+struct BenchOptions {
+  engine::DType dtype = engine::DType::f32;
+  int threads = 0;            ///< 0: num_threads()
+  double seconds = 8;         ///< to go on timing steps for; at least five are timed
+  bool forward_only = false;  ///< the loss alone: no backward pass, no update
+};
+
+struct BenchResult {
+  std::string workload;
+  engine::DType dtype = engine::DType::f32;
+  int threads = 1;
+  bool forward_only = false;
+  int64_t steps = 0;  ///< timed, after three that warm up
+  double ms_min = 0, ms_median = 0;
+  double tokens_per_second = 0;  ///< of the median step
+  int64_t parameters = 0;
+  int64_t peak_bytes = 0;          ///< highest number of bytes that tensors held
+  int64_t system_allocations = 0;  ///< times memory was asked of the system after the second step
+};
+
+/// Times training steps on random data: forward, backward, AdamW (learning rate 1e-3, decay 0.1), gradients forgotten.
+BenchResult bench(const Workload& workload, const BenchOptions& options);
+
+/// One line of JSON.
+std::string to_json(const BenchResult& result);
+
+/// Adds `bench WORKLOAD [--dtype f32] [--threads N] [--seconds S] [--json] [--workloads FILE] [--forward-only]`, which
+/// prints one result. Errors leave as exceptions from the program's parse().
+void add_bench_command(CLI::App& app);
+
+}  // namespace headroom::experiments

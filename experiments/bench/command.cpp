@@ -1,0 +1,52 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "engine/error.h"
+#include "experiments/bench/bench.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct Arguments {
+  std::string workload, dtype = "f32", file = "experiments/bench/workloads.toml";
+  BenchOptions options;
+  bool json = false;
+};
+
+void run(const Arguments& arguments) {
+  BenchOptions options = arguments.options;
+  require(arguments.dtype == "f32" || arguments.dtype == "f64", "bench: dtype '{}' cannot be trained; known: f32, f64",
+          arguments.dtype);
+  options.dtype = arguments.dtype == "f32" ? engine::DType::f32 : engine::DType::f64;
+  const BenchResult r = bench(read_workload(arguments.file, arguments.workload), options);
+  if (arguments.json) {
+    std::puts(to_json(r).c_str());
+    return;
+  }
+  std::puts(fmt::format("{}: {:.1f} ms per step (least {:.1f}, {} steps), {:.0f} tokens/s, {} threads, {}\n"
+                        "{} parameters, {:.1f} MB of tensors at most, {} system allocations after the second step",
+                        r.workload, r.ms_median, r.ms_min, r.steps, r.tokens_per_second, r.threads,
+                        engine::name_of(r.dtype), r.parameters, static_cast<double>(r.peak_bytes) * 1e-6,
+                        r.system_allocations)
+                .c_str());
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", "time the training steps of a workload");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("workload", arguments->workload, "a table of the file of workloads")->required();
+  command->add_option("--dtype", arguments->dtype, "f32 or f64")->capture_default_str();
+  command->add_option("--threads", arguments->options.threads, "default: as everywhere")->check(CLI::PositiveNumber);
+  command->add_option("--seconds", arguments->options.seconds, "how long to time")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--workloads", arguments->file, "file of workloads")->capture_default_str();
+  command->add_flag("--json", arguments->json, "one line of JSON");
+  command->add_flag("--forward-only", arguments->options.forward_only, "the loss alone");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace headroom::experiments
