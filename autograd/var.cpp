@@ -12,6 +12,7 @@ namespace headroom::autograd {
 namespace {
 
 thread_local bool grad_enabled_ = true;
+thread_local int64_t unwanted_gradients_ = 0;
 
 uint64_t next_id() {
   static std::atomic<uint64_t> id{0};
@@ -93,6 +94,11 @@ void step_back(Node& node) {
   std::vector<Tensor> gradients = node.vjp(dy, needs);
   require(gradients.size() == node.parents.size(), "backward: {} has {} operands and gave {} gradients", node.op,
           node.parents.size(), gradients.size());
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (needs[i] || !gradients[i].defined()) continue;
+    if (!gradients[i].shares_storage(dy)) ++unwanted_gradients_;
+    gradients[i] = Tensor();
+  }
   dy = Tensor();
   node.vjp = nullptr;
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -157,6 +163,8 @@ void Var::backward(const Tensor& dy) const {
     node.reset();
   }
 }
+
+int64_t unwanted_gradients() { return unwanted_gradients_; }
 
 Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp) {
   Var out(std::move(value));

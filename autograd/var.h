@@ -57,6 +57,10 @@ class Var {
 /// place since, and that each gradient has its operand's dtype and a shape that sums to its operand's.
 Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp);
 
+/// Gradients that vjps of this thread made, in storage of their own, for operands that needed none. The op suite demands
+/// that an op adds nothing to it.
+int64_t unwanted_gradients();
+
 /// While it lives, this thread's ops record nothing.
 class NoGrad {
  public:

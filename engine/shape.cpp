@@ -16,9 +16,9 @@ Shape Shape::of_rank(int rank, int64_t fill) {
   return shape;
 }
 
-int Shape::index(int axis) const {
+int Shape::index(int axis, const char* op) const {
   const int i = axis < 0 ? axis + rank_ : axis;
-  if (i < 0 || i >= rank_) fail("shape {}: axis {} is out of range for rank {}", str(), axis, rank_);
+  if (i < 0 || i >= rank_) fail("{}: axis {} is out of range for shape {}", op, axis, str());
   return i;
 }
 

@@ -20,8 +20,8 @@ class Shape {
   /// Size of one axis; a negative axis counts from the last (-1). Throws Error when out of range.
   int64_t operator[](int axis) const { return dims_[static_cast<size_t>(index(axis))]; }
   int64_t& operator[](int axis) { return dims_[static_cast<size_t>(index(axis))]; }
-  /// An axis in 0..rank-1 for one that may be negative.
-  int index(int axis) const;
+  /// An axis in 0..rank-1 for one that may be negative. Throws Error naming `op` when out of range.
+  int index(int axis, const char* op = "shape") const;
 
   /// Number of elements; 1 for rank 0. Throws Error on overflow.
   int64_t numel() const;

@@ -118,9 +118,10 @@ Tensor Tensor::reshape(Shape shape) const {
 }
 
 Tensor Tensor::transpose(int axis_a, int axis_b) const {
+  const int a = shape_.index(axis_a, "transpose"), b = shape_.index(axis_b, "transpose");
   Tensor view = *this;
-  std::swap(view.shape_[axis_a], view.shape_[axis_b]);
-  std::swap(view.strides_[axis_a], view.strides_[axis_b]);
+  std::swap(view.shape_[a], view.shape_[b]);
+  std::swap(view.strides_[a], view.strides_[b]);
   return view;
 }
 
@@ -129,7 +130,7 @@ Tensor Tensor::permute(const std::vector<int>& axes) const {
   Tensor view = *this;
   std::vector<bool> seen(axes.size());
   for (int i = 0; i < rank(); ++i) {
-    const int axis = shape_.index(axes[static_cast<size_t>(i)]);
+    const int axis = shape_.index(axes[static_cast<size_t>(i)], "permute");
     require(!seen[static_cast<size_t>(axis)], "permute: axis {} named twice for shape {}", axis, shape_.str());
     seen[static_cast<size_t>(axis)] = true;
     view.shape_[i] = shape_[axis];
@@ -139,6 +140,7 @@ Tensor Tensor::permute(const std::vector<int>& axes) const {
 }
 
 Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
+  axis = shape_.index(axis, "slice");
   if (begin < 0 || begin > end || end > shape_[axis])
     fail("slice: [{}, {}) is outside axis {} of shape {}", begin, end, axis, shape_.str());
   Tensor view = *this;

@@ -21,15 +21,17 @@ Input uniform(std::string name, Shape shape, double low, double high);
 Input integers(std::string name, Shape shape, int64_t low, int64_t high);
 Input booleans(std::string name, Shape shape, double probability);
 
-/// Largest differences that a check of this sample may show: |got - want| ≤ relative · scale, where scale is the largest
-/// |want| of the tensor, at least 1. A loosened one carries its cause in a comment beside the sample.
+/// Largest differences that a check of this sample may show: |got - want| ≤ relative · scale, where scale is the
+/// largest |want| of the tensor, at least 1. A loosened one carries its cause in a comment beside the sample.
 struct Tolerances {
   double gradcheck = 1e-6;  ///< f64, analytic against central differences
   double fast = 2e-5;       ///< f32 kernels against f64 reference loops
   double twin = 2e-5;       ///< f32 fused against f32 composed
+  double strided = 0;       ///< f32, strided operands against contiguous ones; 0 = the same bits
 };
 
-/// One call of an op with given shapes and options, as data. Inputs that are not differentiable reach `run` as Vars too.
+/// One call of an op with given shapes and options, as data. Inputs that are not differentiable reach `run` as Vars
+/// too.
 struct Sample {
   std::string label;  ///< unique within the op: "typical", "size-1", "empty", "broadcast rows", …
   std::vector<Input> inputs;
@@ -46,8 +48,8 @@ struct Refusal {
   std::vector<std::string> mentions;
 };
 
-/// What the driver knows of an op. Every op of engine/ops.txt defines `OpSamples NAME_samples()`; one that is forgotten is
-/// a link error.
+/// What the driver knows of an op. Every op of engine/ops.txt defines `OpSamples NAME_samples()`; one that is forgotten
+/// is a link error.
 struct OpSamples {
   std::vector<Sample> samples;    ///< among them one with an empty and one with a size-1 input
   std::vector<Refusal> refusals;  ///< at least one

@@ -12,9 +12,10 @@ Var attention(const Var& q, const Var& k, const Var& v, const Var& slopes, const
   const engine::Attention forward = engine::attention(q.value(), k.value(), v.value(), kept_slopes, options);
   return record(
       "attention", forward.y, {q, k, v, slopes},
-      [=, q = q.value(), k = k.value(), v = v.value()](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
+      [=, q = q.value(), k = k.value(), v = v.value()](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
         auto [dq, dk, dv, dslopes] = engine::attention_grad(dy, q, k, v, kept_slopes, forward, options);
-        return {dq, dk, dv, dslopes};
+        return {needs[0] ? dq : Tensor(), needs[1] ? dk : Tensor(), needs[2] ? dv : Tensor(),
+                needs[3] ? dslopes : Tensor()};
       });
 }
 

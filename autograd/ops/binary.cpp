@@ -51,7 +51,7 @@ Var div(const Var& a, const Var& b) {
   const Tensor y = engine::div(a.value(), b.value());
   return record("div", y, {a, b}, [y, b = b.value()](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
     const Tensor da = engine::div(dy, b);
-    return {da, needs[1] ? engine::neg(engine::mul(da, y)) : Tensor()};
+    return {needs[0] ? da : Tensor(), needs[1] ? engine::neg(engine::mul(da, y)) : Tensor()};
   });
 }
 

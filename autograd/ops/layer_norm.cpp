@@ -12,7 +12,7 @@ Var layer_norm(const Var& x, const Var& weight, const Var& bias, double eps) {
                 [x = x.value(), w = weight.value(), mean = mean, inv_std = inv_std](
                     const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
                   const auto g = engine::layer_norm_grad(dy, x, w, mean, inv_std, needs[0], needs[1] || needs[2]);
-                  return {g.dx, g.dweight, g.dbias};
+                  return {g.dx, needs[1] ? g.dweight : Tensor(), needs[2] ? g.dbias : Tensor()};
                 });
 }
 

@@ -44,9 +44,7 @@ Var expand(const Var& x, const Shape& shape) {
 
 namespace {
 
-std::vector<Input> one(Shape shape) {
-  return {normal("x", std::move(shape))};
-}
+std::vector<Input> one(Shape shape) { return {normal("x", std::move(shape))}; }
 
 }  // namespace
 
@@ -119,7 +117,8 @@ OpSamples expand_samples() {
                  {"same shape", one({3, 5}), to({3, 5})},
                  {"size-1", one({1}), to({6})},
                  {"scalar", one({}), to({2, 3})},
-                 {"empty", one({1, 4}), to({0, 4})}};
+                 {"to nothing", one({1, 4}), to({0, 4})},
+                 {"empty", one({0, 4}), to({3, 0, 4})}};
   out.refusals = {{"shapes", one({2, 3}), to({2, 4}), {"expand", "(2, 3)", "(2, 4)"}},
                   {"fewer axes", one({2, 3}), to({3}), {"expand", "(2, 3)", "(3)"}}};
   return out;

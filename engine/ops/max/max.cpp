@@ -29,7 +29,7 @@ struct Plan {
   Plan(const Shape& shape, const std::vector<int>& axes) {
     std::vector<bool> reduces(static_cast<size_t>(shape.rank()), axes.empty());
     for (int axis : axes) {
-      const auto i = static_cast<size_t>(shape.index(axis));
+      const auto i = static_cast<size_t>(shape.index(axis, "max"));
       if (reduces[i]) fail("max: axis {} named twice for shape {}", axis, shape.str());
       reduces[i] = true;
     }

@@ -61,7 +61,7 @@ Tensor sum(const Tensor& x, std::vector<int> axes, bool keep_axes) {
   check_floating("sum", {&x});
   std::vector<bool> reduced(static_cast<size_t>(x.rank()), axes.empty());
   for (int axis : axes) {
-    const auto i = static_cast<size_t>(x.shape().index(axis));
+    const auto i = static_cast<size_t>(x.shape().index(axis, "sum"));
     require(!reduced[i], "sum: axis {} named twice for shape {}", axis, x.shape().str());
     reduced[i] = true;
   }

@@ -1,0 +1,145 @@
+#include "autograd/op_suite/data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/error.h"
+
+namespace headroom::autograd::op_suite {
+namespace {
+
+using engine::DType;
+
+std::string position(const Shape& shape, int64_t flat) {
+  Shape index = shape;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    index[axis] = flat % shape[axis];
+    flat /= shape[axis];
+  }
+  return index.str();
+}
+
+std::string unlike(const Tensor& got, const Tensor& want) {
+  if (got.defined() != want.defined() || (got.defined() && got.shape() != want.shape()))
+    return fmt::format("got {}, want {}", got.str(), want.str());
+  return "";
+}
+
+template <class Compare>
+std::string compare_runs(const Run& got, const Run& want, const std::vector<Input>& inputs, const Compare& compare) {
+  if (const std::string difference = compare(got.value, want.value); !difference.empty()) return "value: " + difference;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string difference = compare(got.gradients[i], want.gradients[i]);
+    if (!difference.empty()) return "gradient of " + inputs[i].name + ": " + difference;
+  }
+  return "";
+}
+
+}  // namespace
+
+engine::RngKey key_of(const std::string& name) {
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const unsigned char c : name) hash = (hash ^ c) * 1099511628211u;
+  return {hash, 0, 0};
+}
+
+std::vector<Tensor> make_data(const std::string& name, const std::vector<Input>& inputs, DType dtype) {
+  std::vector<Tensor> data;
+  for (const Input& input : inputs) {
+    const engine::RngKey key = key_of(name + "/" + input.name);
+    switch (input.fill) {
+      case Input::Fill::normal:
+        data.push_back(engine::random_normal(input.shape, 0, 1, key).to(dtype));
+        break;
+      case Input::Fill::uniform:
+        data.push_back(engine::random_uniform(input.shape, input.low, input.high, key).to(dtype));
+        break;
+      case Input::Fill::integers:
+        data.push_back(engine::random_integers(input.shape, static_cast<int64_t>(input.low),
+                                               static_cast<int64_t>(input.high), key));
+        break;
+      case Input::Fill::booleans: {
+        std::vector<float> values = engine::random_uniform(input.shape, 0, 1, key).to_vector<float>();
+        for (float& v : values) v = v < static_cast<float>(input.low) ? 1.0f : 0.0f;
+        data.push_back(Tensor::from<float>(input.shape, values).to(DType::boolean));
+        break;
+      }
+    }
+  }
+  return data;
+}
+
+Tensor laid_out(const Tensor& x, Layout layout) {
+  if (layout == Layout::transposed) {
+    std::vector<int> reversed;
+    for (int axis = x.rank() - 1; axis >= 0; --axis) reversed.push_back(axis);
+    return x.permute(reversed).clone().permute(reversed);
+  }
+  if (layout == Layout::sliced && x.rank() > 0) {
+    const int64_t n = x.dim(-1);
+    const Tensor window = Tensor::zeros(x.shape().with(-1, n + 3), x.dtype()).slice(-1, 2, n + 2);
+    copy_inplace(window, x);
+    return window;
+  }
+  const Tensor view = Tensor::zeros({x.numel() + 1}, x.dtype()).slice(0, 1, x.numel() + 1).reshape(x.shape());
+  copy_inplace(view, x);
+  return view;
+}
+
+Tensor cotangent_for(const std::string& name, const Tensor& value) {
+  return engine::random_normal(value.shape(), 0, 1, key_of(name + "/cotangent")).to(value.dtype()).to(value.device());
+}
+
+Run run(const std::string& name, const Function& f, const std::vector<Tensor>& inputs, const std::vector<bool>& wanted,
+        Tensor cotangent) {
+  std::vector<Var> variables;
+  for (size_t i = 0; i < inputs.size(); ++i) variables.emplace_back(inputs[i], wanted[i]);
+  const Var y = f(variables);
+  if (!engine::is_floating(y.value().dtype())) fail("the result is {}", y.value().str());
+  Run out{y.value(), {}, y.requires_grad()};
+  if (out.recorded) y.backward(cotangent.defined() ? cotangent : cotangent_for(name, y.value()));
+  for (const Var& variable : variables) out.gradients.push_back(variable.grad());
+  return out;
+}
+
+std::string compare_close(const Tensor& got, const Tensor& want, double tolerance) {
+  if (std::string difference = unlike(got, want); !difference.empty() || !got.defined()) return difference;
+  const std::vector<double> a = got.to_vector<double>(), b = want.to_vector<double>();
+  double scale = 1;
+  for (const double x : b)
+    if (std::isfinite(x)) scale = std::max(scale, std::fabs(x));
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    if (std::fabs(a[i] - b[i]) <= tolerance * scale) continue;  // false for NaN
+    return fmt::format("element {}: got {:.9g}, want {:.9g} (tolerance {:.2g})",
+                       position(got.shape(), static_cast<int64_t>(i)), a[i], b[i], tolerance * scale);
+  }
+  return "";
+}
+
+std::string compare_bits(const Tensor& got, const Tensor& want) {
+  if (std::string difference = unlike(got, want); !difference.empty() || !got.defined()) return difference;
+  if (got.dtype() != want.dtype()) return fmt::format("got {}, want {}", got.str(), want.str());
+  const Tensor a = got.contiguous(), b = want.contiguous();
+  const int64_t size = size_of(a.dtype());
+  const auto *p = static_cast<const char*>(a.raw()), *q = static_cast<const char*>(b.raw());
+  for (int64_t i = 0; i < a.numel(); ++i) {
+    if (std::memcmp(p + i * size, q + i * size, static_cast<size_t>(size)) == 0) continue;
+    const auto e = static_cast<size_t>(i);
+    return fmt::format("element {}: got {:.17g}, want the bits of {:.17g}", position(a.shape(), i),
+                       a.to_vector<double>()[e], b.to_vector<double>()[e]);
+  }
+  return "";
+}
+
+std::string compare_close(const Run& got, const Run& want, const std::vector<Input>& inputs, double tolerance) {
+  return compare_runs(got, want, inputs,
+                      [&](const Tensor& a, const Tensor& b) { return compare_close(a, b, tolerance); });
+}
+
+std::string compare_bits(const Run& got, const Run& want, const std::vector<Input>& inputs) {
+  return compare_runs(got, want, inputs, [](const Tensor& a, const Tensor& b) { return compare_bits(a, b); });
+}
+
+}  // namespace headroom::autograd::op_suite

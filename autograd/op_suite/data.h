@@ -1,0 +1,46 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "autograd/op_suite/sample.h"
+#include "engine/rng.h"
+
+/// Data of the op suite's samples, and the runs that its checks compare.
+namespace headroom::autograd::op_suite {
+
+/// Random values addressed by name: "matmul/typical/a".
+engine::RngKey key_of(const std::string& name);
+
+/// One tensor per input: floating ones as `dtype`, but the same f32 values for each; integers i64; booleans bool.
+std::vector<Tensor> make_data(const std::string& name, const std::vector<Input>& inputs, engine::DType dtype);
+
+/// How a tensor is laid out in memory; its values stay.
+enum class Layout {
+  transposed,  ///< axes reversed in storage
+  sliced,      ///< a window of the last axis of a larger tensor
+  unaligned,   ///< contiguous, but one element into its storage
+};
+Tensor laid_out(const Tensor& x, Layout layout);
+
+/// A forward and a backward pass.
+struct Run {
+  Tensor value;
+  std::vector<Tensor> gradients;  ///< undefined where none was wanted
+  bool recorded = false;          ///< the result requires a gradient
+};
+using Function = std::function<Var(const std::vector<Var>&)>;
+
+/// Runs f with inputs[i] requiring a gradient where wanted[i]; the cotangent is random, or `cotangent` when defined.
+Run run(const std::string& name, const Function& f, const std::vector<Tensor>& inputs, const std::vector<bool>& wanted,
+        Tensor cotangent = {});
+/// The cotangent that run() takes for a result like `value`.
+Tensor cotangent_for(const std::string& name, const Tensor& value);
+
+/// An empty string, or what differs: "element (1, 2): got 0.5, want 0.25 (tolerance 2e-05)".
+std::string compare_close(const Tensor& got, const Tensor& want, double tolerance);
+std::string compare_bits(const Tensor& got, const Tensor& want);
+/// The same over value and gradients, the message preceded by "value: " or "gradient of x: ".
+std::string compare_close(const Run& got, const Run& want, const std::vector<Input>& inputs, double tolerance);
+std::string compare_bits(const Run& got, const Run& want, const std::vector<Input>& inputs);
+
+}  // namespace headroom::autograd::op_suite

@@ -1,0 +1,284 @@
+#include "autograd/op_suite/driver.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "autograd/gradcheck.h"
+#include "autograd/op_suite/data.h"
+#include "engine/backend.h"
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "engine/transfer.h"
+
+namespace headroom::autograd {
+namespace {
+
+using engine::DType;
+using op_suite::compare_bits;
+using op_suite::compare_close;
+using op_suite::Run;
+
+/// Inputs with more elements are checked on so many, and along one random direction.
+constexpr int64_t gradcheck_elements = 96;
+/// The f32 reference loops add one element after the other, in f32: long sums drift further than the kernels' many
+/// partial sums do.
+constexpr double reference_tolerance = 1e-3;
+
+/// One sample of one op, and the checks on it. Each check gives an empty string or what is wrong.
+class SampleChecker {
+ public:
+  SampleChecker(const std::string& op, const Sample& sample)
+      : sample_(sample), name_(op + "/" + sample.label), inputs_(sample.inputs) {
+    for (const Input& input : inputs_) wanted_.push_back(input.differentiable());
+    f32_ = op_suite::make_data(name_, inputs_, DType::f32);
+  }
+
+  std::string gradcheck() const { return gradcheck_of(sample_.run, wanted_, data(DType::f64)); }
+
+  std::string fast() const {
+    const Run got = run(f32_);
+    if (got.value.dtype() != DType::f32) return fmt::format("f32 inputs gave {}", got.value.str());
+    return compare_close(got, truth(), inputs_, sample_.tolerances.fast);
+  }
+
+  std::string reference() const {
+    const engine::ReferenceScope scope;
+    return compare_close(run(f32_), truth(), inputs_, std::max(reference_tolerance, sample_.tolerances.fast));
+  }
+
+  std::string strided() const {
+    const Run want = run(f32_);
+    const Tensor cotangent = op_suite::cotangent_for(name_, want.value);
+    using op_suite::Layout;
+    for (const auto& [layout, label] :
+         {std::pair{Layout::transposed, "transposed"}, std::pair{Layout::sliced, "sliced"},
+          std::pair{Layout::unaligned, "unaligned"}}) {
+      std::vector<Tensor> moved;
+      for (const Tensor& x : f32_) moved.push_back(laid_out(x, layout));
+      const Run got = op_suite::run(name_, sample_.run, moved, wanted_, laid_out(cotangent, layout));
+      const double tolerance = sample_.tolerances.strided;
+      const std::string wrong =
+          tolerance > 0 ? compare_close(got, want, inputs_, tolerance) : compare_bits(got, want, inputs_);
+      if (!wrong.empty()) return label + (", " + wrong);
+    }
+    return "";
+  }
+
+  std::string repeated() const {
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      for (size_t j = i + 1; j < inputs_.size(); ++j)
+        if (const std::optional<Input> both = common(inputs_[i], inputs_[j])) {
+          std::vector<Tensor> values = data(DType::f64);
+          values[i] = op_suite::make_data(name_, {*both}, DType::f64)[0];
+          std::vector<bool> wanted = wanted_;
+          wanted[j] = false;
+          const auto f = [&](std::vector<Var> in) {
+            in[j] = in[i];
+            return sample_.run(in);
+          };
+          if (const std::string wrong = gradcheck_of(f, wanted, values); !wrong.empty())
+            return fmt::format("{} = {}, {}", inputs_[j].name, inputs_[i].name, wrong);
+        }
+    return "";
+  }
+
+  std::string needs() const {
+    const Run want = run(f32_);
+    const int64_t unwanted = unwanted_gradients();
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (!wanted_[i]) continue;
+      std::vector<bool> only(inputs_.size(), false);
+      only[i] = true;
+      const Run got = op_suite::run(name_, sample_.run, f32_, only);
+      if (const std::string wrong = compare_bits(got.gradients[i], want.gradients[i]); !wrong.empty())
+        return fmt::format("alone, gradient of {}: {}", inputs_[i].name, wrong);
+      for (size_t j = 0; j < inputs_.size(); ++j)
+        if (j != i && got.gradients[j].defined()) return fmt::format("{} got an unwanted gradient", inputs_[j].name);
+      if (unwanted_gradients() != unwanted)
+        return fmt::format("only {} requires a gradient, yet the vjp computed another", inputs_[i].name);
+    }
+    if (op_suite::run(name_, sample_.run, f32_, std::vector<bool>(inputs_.size(), false)).recorded)
+      return "no input requires a gradient, yet the result does";
+    return "";
+  }
+
+  std::string threads() const {
+    std::optional<Run> want;
+    for (const int threads : {1, 2, 3}) {
+      const engine::ThreadScope scope(threads);
+      const Run got = run(f32_);
+      if (!want) want = got;
+      if (const std::string wrong = compare_bits(got, *want, inputs_); !wrong.empty())
+        return fmt::format("{} threads against 1, {}", threads, wrong);
+    }
+    return "";
+  }
+
+  std::string unwritten() const {
+    std::vector<Tensor> before, given;
+    for (const Tensor& x : f32_) before.push_back(x.clone()), given.push_back(x.clone());
+    const Tensor cotangent = op_suite::cotangent_for(name_, run(f32_).value), cotangent_given = cotangent.clone();
+    std::vector<uint32_t> versions;
+    for (const Tensor& x : given) versions.push_back(x.version());
+    const uint32_t cotangent_version = cotangent_given.version();
+    op_suite::run(name_, sample_.run, given, wanted_, cotangent_given);
+    for (size_t i = 0; i < given.size(); ++i) {
+      const std::string wrong = compare_bits(given[i], before[i]);
+      if (!wrong.empty()) return fmt::format("{} was written to: {}", inputs_[i].name, wrong);
+      if (given[i].version() != versions[i]) return fmt::format("{} was written to in place", inputs_[i].name);
+    }
+    const std::string wrong = compare_bits(cotangent_given, cotangent);
+    if (!wrong.empty() || cotangent_given.version() != cotangent_version)
+      return "the cotangent was written to " + wrong;
+    return "";
+  }
+
+  std::string twin() const {
+    const Run want = op_suite::run(name_, sample_.twin, f32_, wanted_);
+    return compare_close(run(f32_), want, inputs_, sample_.tolerances.twin);
+  }
+
+  std::string cuda() const {
+    std::vector<Tensor> moved;
+    for (const Tensor& x : f32_) moved.push_back(x.to(engine::Device{engine::Device::Kind::cuda, 0}));
+    return compare_close(run(moved), truth(), inputs_, sample_.tolerances.fast);
+  }
+
+ private:
+  std::vector<Tensor> data(DType dtype) const { return op_suite::make_data(name_, inputs_, dtype); }
+  Run run(const std::vector<Tensor>& inputs) const { return op_suite::run(name_, sample_.run, inputs, wanted_); }
+
+  Run truth() const {
+    const engine::ReferenceScope scope;
+    return run(data(DType::f64));
+  }
+
+  std::string gradcheck_of(const op_suite::Function& f, const std::vector<bool>& wanted,
+                           const std::vector<Tensor>& values) const {
+    if (std::none_of(wanted.begin(), wanted.end(), [](bool w) { return w; })) return "";
+    const engine::ReferenceScope reference;
+    const engine::ThreadScope one_thread(
+        1);  // thousands of tiny evaluations: waking threads would cost more than they do
+    std::vector<Var> inputs;
+    for (size_t i = 0; i < values.size(); ++i) inputs.emplace_back(values[i], wanted[i]);
+    GradcheckOptions options;
+    options.tolerance = sample_.tolerances.gradcheck;
+    options.elements = gradcheck_elements;
+    const GradcheckResult result = autograd::gradcheck(f, inputs, op_suite::key_of(name_ + "/cotangent"), options);
+    return result.ok ? "" : result.message;
+  }
+
+  /// An input whose values suit both, when there are any.
+  static std::optional<Input> common(const Input& a, const Input& b) {
+    if (!a.differentiable() || !b.differentiable() || a.shape != b.shape) return {};
+    if (a.fill == Input::Fill::normal) return b;
+    if (b.fill == Input::Fill::normal) return a;
+    const double low = std::max(a.low, b.low), high = std::min(a.high, b.high);
+    if (low >= high) return {};
+    return uniform(a.name, a.shape, low, high);
+  }
+
+  const Sample& sample_;
+  std::string name_;
+  const std::vector<Input>& inputs_;
+  std::vector<bool> wanted_;
+  std::vector<Tensor> f32_;
+};
+
+/// Runs one check and turns what it says, or throws, into a Check.
+template <class F>
+void add_check(std::vector<Check>& out, const std::string& op, const std::string& sample, const char* name, F&& check) {
+  Check result{op, sample, name, Check::Status::pass, ""};
+  try {
+    result.message = check();
+  } catch (const std::exception& e) {
+    result.message = fmt::format("threw: {}", e.what());
+  }
+  if (!result.message.empty()) result.status = Check::Status::fail;
+  out.push_back(std::move(result));
+}
+
+std::string check_refusal(const std::string& op, const Refusal& refusal) {
+  const std::vector<Tensor> data = op_suite::make_data(op + "/" + refusal.label, refusal.inputs, DType::f32);
+  std::vector<Var> variables;
+  for (size_t i = 0; i < data.size(); ++i) variables.emplace_back(data[i], refusal.inputs[i].differentiable());
+  try {
+    refusal.run(variables);
+  } catch (const Error& e) {
+    const std::string message = e.what();
+    std::vector<std::string> mentions = refusal.mentions;
+    mentions.push_back(op);
+    for (const std::string& mention : mentions)
+      if (message.find(mention) == std::string::npos)
+        return fmt::format("the message lacks '{}': {}", mention, message);
+    return "";
+  } catch (const std::exception& e) {
+    return fmt::format("threw something that is not headroom::Error: {}", e.what());
+  }
+  return "was not refused";
+}
+
+std::string check_coverage(const OpSamples& samples) {
+  const auto has_input_of = [&](int64_t numel) {
+    return std::any_of(samples.samples.begin(), samples.samples.end(), [&](const Sample& sample) {
+      return std::any_of(sample.inputs.begin(), sample.inputs.end(),
+                         [&](const Input& input) { return input.shape.numel() == numel; });
+    });
+  };
+  std::set<std::string> labels;
+  for (const Sample& sample : samples.samples)
+    if (!labels.insert(sample.label).second) return "two samples are labelled '" + sample.label + "'";
+  for (const Refusal& refusal : samples.refusals)
+    if (!labels.insert("refusal " + refusal.label).second) return "two refusals are labelled '" + refusal.label + "'";
+  if (!has_input_of(0)) return "no sample has an empty input";
+  if (!has_input_of(1)) return "no sample has an input of size 1";
+  if (samples.refusals.empty()) return "no refusal";
+  return "";
+}
+
+}  // namespace
+
+std::string Check::str() const {
+  static constexpr const char* words[] = {"pass", "fail", "skip"};
+  return fmt::format("{}[{}] {}: {}", op, sample, name,
+                     message.empty() ? words[static_cast<size_t>(status)] : message.c_str());
+}
+
+std::vector<Check> check_op(const OpEntry& op) {
+  std::vector<Check> out;
+  const OpSamples samples = op.samples();
+  for (const Sample& sample : samples.samples) {
+    const SampleChecker checker(op.name, sample);
+    const auto add = [&](const char* name, std::string (SampleChecker::*check)() const) {
+      add_check(out, op.name, sample.label, name, [&] { return (checker.*check)(); });
+    };
+    add("gradcheck", &SampleChecker::gradcheck);
+    add("fast", &SampleChecker::fast);
+    add("reference", &SampleChecker::reference);
+    add("strided", &SampleChecker::strided);
+    add("repeated", &SampleChecker::repeated);
+    add("needs", &SampleChecker::needs);
+    add("threads", &SampleChecker::threads);
+    add("unwritten", &SampleChecker::unwritten);
+    if (sample.twin) add("twin", &SampleChecker::twin);
+  }
+  for (const Refusal& refusal : samples.refusals)
+    add_check(out, op.name, refusal.label, "refusal", [&] { return check_refusal(op.name, refusal); });
+  add_check(out, op.name, "all", "coverage", [&] { return check_coverage(samples); });
+  return out;
+}
+
+std::vector<Check> check_op_on_cuda(const OpEntry& op) {
+  std::vector<Check> out;
+  const OpSamples samples = op.samples();
+  if (!samples.cuda) return out;
+  for (const Sample& sample : samples.samples) {
+    if (engine::has_device(engine::Device::Kind::cuda))
+      add_check(out, op.name, sample.label, "cuda", [&] { return SampleChecker(op.name, sample).cuda(); });
+    else out.push_back({op.name, sample.label, "cuda", Check::Status::skip, "no CUDA device"});
+  }
+  return out;
+}
+
+}  // namespace headroom::autograd

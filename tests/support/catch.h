@@ -1,0 +1,26 @@
+#pragma once
+#include <functional>
+#include <string>
+
+// Catch2 2.13 (one header) or 3.x.
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+using Catch::Approx;
+#else
+#include <catch2/catch.hpp>
+#endif
+
+namespace headroom::testing {
+
+/// Marks the running test case as skipped: `return skip("no gnuplot");`. Catch2 2.13 knows no skipping, so a listener
+/// of our own counts: a skipped case is neither passed nor failed, and a program in which all were skipped exits
+/// with 77.
+void skip(const std::string& reason);
+
+/// Adds a test case made at run time. Call it while statics are initialised.
+void register_test(const std::string& name, const std::string& tags, std::function<void()> body);
+
+/// Whether this CPU has the level that HEADROOM_ISA asks for.
+bool isa_available();
+
+}  // namespace headroom::testing
