@@ -28,7 +28,9 @@ struct Problem {
   /// The ALiBi distance.
   double distance(int64_t i, int64_t j) const { return static_cast<double>(std::abs(i + keys - queries - j)); }
   const bool* mask(int64_t b) const { return key_mask.defined() ? key_mask.data<bool>() + b * keys : nullptr; }
-  uint32_t dropped_below() const { return static_cast<uint32_t>(dropout * 0x1p32); }
+  uint32_t dropped_below() const {
+    return static_cast<uint32_t>(std::min(std::floor(dropout * 0x1p32 + 0.5), 0x1p32 - 1));
+  }
   /// m_ij of the formula.
   double kept(int64_t b, int64_t h, int64_t i, int64_t j) const {
     if (dropout == 0) return 1;

@@ -1,5 +1,6 @@
 #include "engine/ops/attention/attention_kernel.h"
 
+#include "engine/cpu/simd_philox.h"
 #include "engine/ops/attention/attention_tiles.h"
 
 namespace headroom::engine::HEADROOM_ISA {
@@ -28,23 +29,22 @@ static inline uint64_t first_bit(const AttentionHead& head, int64_t g, int64_t i
   return head.first_index + static_cast<uint64_t>((g * head.queries + i) * head.keys + j);
 }
 
-/// out[r][c] = factor · x[r][c], zero beyond rows or dim.
+/// out (out_rows, out_dim) = factor · x, zero beyond x's rows and dim.
 static void pack_rows(const float* x, int64_t stride, int64_t rows, int64_t dim, float factor, float* out,
                       int64_t out_rows, int64_t out_dim) {
-  for (int64_t r = 0; r < out_rows; ++r, x += stride, out += out_dim) {
-    const int64_t n = r < rows ? dim : 0;
-    for (int64_t c = 0; c < n; ++c) out[c] = factor * x[c];
-    for (int64_t c = n; c < out_dim; ++c) out[c] = 0;
-  }
+  if (dim < out_dim) fill_zero(out, rows * out_dim);
+  fill_zero(out + rows * out_dim, (out_rows - rows) * out_dim);
+  copy_to(x, stride, rows, dim, factor, out, out_dim);
 }
 
-/// out[c][r] = factor · x[r][c], zero beyond rows or dim.
+/// out (out_dim, out_rows of out_stride) = factor · xᵀ, zero beyond x's rows and dim.
 static void pack_columns(const float* x, int64_t stride, int64_t rows, int64_t dim, float factor, float* out,
                          int64_t out_rows, int64_t out_dim, int64_t out_stride) {
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < dim; ++c) out[c * out_stride + r] = factor * x[r * stride + c];
-  for (int64_t c = 0; c < out_dim; ++c)
-    for (int64_t r = c < dim ? rows : 0; r < out_rows; ++r) out[c * out_stride + r] = 0;
+  for (int64_t c = 0; c < out_dim; ++c) {
+    const int64_t filled = c < dim ? rows : 0;
+    fill_zero(out + c * out_stride + filled, out_rows - filled);
+  }
+  transpose_to(x, stride, rows, dim, factor, out, out_stride);
 }
 
 /// Hands out 64-byte aligned pieces of the scratch memory; with none, only counts.
@@ -58,6 +58,9 @@ struct Scratch {
   }
 };
 
+/// Floats that random_words wants for n elements.
+static inline int64_t word_room(int64_t n) { return round_up(n + 4 * philox_blocks + 4, 16); }
+
 struct ForwardScratch {
   float *k, *v, *q, *sum, *tile, *bits;
   ForwardScratch(const AttentionHead& head, Scratch& s)
@@ -66,20 +69,13 @@ struct ForwardScratch {
         q(s.take(padded(head.qk_dim) * query_block)),
         sum(s.take(padded(head.v_dim) * query_block)),
         tile(s.take(key_tile * query_block)),
-        bits(s.take(key_tile + 8)) {}
+        bits(s.take(query_block * word_room(key_tile) + key_tile * query_block)) {}
 };
 
 int64_t attention_scratch(const AttentionHead& head) {
   Scratch s{nullptr};
   ForwardScratch{head, s};
   return s.used;
-}
-
-/// Query indices of one vector of lanes.
-static inline Vec index_from(int64_t first) {
-  Vec x;
-  for (int i = 0; i < lanes; ++i) x.v[i] = static_cast<float>(first + i);
-  return x;
 }
 
 /// Scores of keys [j, j + rows) and queries i, i + 1, …: adds the bias, hides what may not be seen.
@@ -98,15 +94,29 @@ static void adjust_scores(const AttentionHead& head, int64_t g, int64_t i, int64
   }
 }
 
+/// Zeroes the dropped probabilities. Random bits come along the keys and are transposed: no arithmetic touches them.
 static void drop(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t rows, float* tile, float* bits) {
+  const int64_t room = word_room(key_tile);
   auto* words = reinterpret_cast<uint32_t*>(bits);
-  for (int64_t lane = 0; lane < query_block && i + lane < head.queries; ++lane) {
+  auto* turned = words + query_block * room;
+  const int64_t queries = smaller(query_block, head.queries - i);
+  for (int64_t lane = 0; lane < queries; ++lane) {
     const int64_t at = random_words(first_bit(head, g, i + lane, j), rows, head.seed, head.stream, words);
-    for (int64_t r = 0; r < rows; ++r) {
-      float& p = tile[r * query_block + lane];
-      p = words[at + r] < head.dropped_below ? 0 : p;
-    }
+    for (int64_t r = 0; r < rows; ++r) turned[r * query_block + lane] = words[at + r];
   }
+  for (int64_t e = 0; e < rows * query_block; e += lanes)
+    store(tile + e, select(below(turned + e, head.dropped_below), Vec(0.0f), load(tile + e)));
+}
+
+/// tile = 2^(tile - top) for one vector of queries, returns their sum over the rows.
+static Vec exponentials(float* tile, int64_t rows, Vec top) {
+  Vec total(0.0f);
+  for (int64_t r = 0; r < rows; ++r, tile += query_block) {
+    const Vec p = exp2(load(tile) - top);
+    total += p;
+    store(tile, p);
+  }
+  return total;
 }
 
 void attention_forward(const AttentionHead& head, int64_t g, int64_t begin, int64_t end, float* y, float* lse,
@@ -121,7 +131,7 @@ void attention_forward(const AttentionHead& head, int64_t g, int64_t begin, int6
     const int64_t n = smaller(W, end - i), limit = visible(head, i + n - 1);
     pack_columns(head.q + i * head.q_stride + g * head.qk_dim, head.q_stride, n, head.qk_dim, head.scale * log2_e, s.q,
                  W, dqk, W);
-    for (int64_t e = 0; e < dv * W; ++e) s.sum[e] = 0;
+    fill_zero(s.sum, dv * W);
     // Finite, so that hidden scores (-inf) give 2^-inf = 0 even before any other is seen.
     Vec top0(-1e30f), top1(-1e30f), total0(0.0f), total1(0.0f);
     for (int64_t j = 0; j < limit; j += key_tile) {
@@ -141,26 +151,23 @@ void attention_forward(const AttentionHead& head, int64_t g, int64_t begin, int6
         store(s.sum + d * W, load(s.sum + d * W) * shrink0);
         store(s.sum + d * W + lanes, load(s.sum + d * W + lanes) * shrink1);
       }
-      for (int64_t r = 0; r < rows; ++r) {
-        const Vec p0 = exp2(load(s.tile + r * W) - top0), p1 = exp2(load(s.tile + r * W + lanes) - top1);
-        total0 += p0, total1 += p1;
-        store(s.tile + r * W, p0);
-        store(s.tile + r * W + lanes, p1);
-      }
+      total0 += exponentials(s.tile, rows, top0);
+      total1 += exponentials(s.tile + lanes, rows, top1);
       if (head.dropout) drop(head, g, i, j, rows, s.tile, s.bits);
       add_transposed(s.v + j * dv, rows, dv, s.tile, W, W, s.sum, W);
     }
-    float inverse[query_block], log_sum[query_block];
     const Vec zero(0.0f), kept(head.kept_scale), unit(ln_2);
-    store(inverse, select(total0 == zero, zero, kept / total0));
-    store(inverse + lanes, select(total1 == zero, zero, kept / total1));
+    const Vec inverse0 = select(total0 == zero, zero, kept / total0);
+    const Vec inverse1 = select(total1 == zero, zero, kept / total1);
+    for (int64_t d = 0; d < head.v_dim; ++d) {
+      store(s.sum + d * W, load(s.sum + d * W) * inverse0);
+      store(s.sum + d * W + lanes, load(s.sum + d * W + lanes) * inverse1);
+    }
+    transpose_to(s.sum, W, head.v_dim, n, 1, y + i * head.y_stride + g * head.v_dim, head.y_stride);
+    float log_sum[query_block];
     store(log_sum, fma(top0, unit, log(total0)));
     store(log_sum + lanes, fma(top1, unit, log(total1)));
-    for (int64_t r = 0; r < n; ++r) {
-      float* row = y + (i + r) * head.y_stride + g * head.v_dim;
-      for (int64_t c = 0; c < head.v_dim; ++c) row[c] = s.sum[c * W + r] * inverse[r];
-      lse[g * head.queries + i + r] = log_sum[r];
-    }
+    std::memcpy(lse + g * head.queries + i, log_sum, static_cast<size_t>(n) * sizeof(float));
   }
 }
 
@@ -188,7 +195,7 @@ struct BackwardScratch {
         bias(s.take(width)),
         p(s.take(rows * width)),
         ds(s.take(rows * width)),
-        bits(s.take(width + 8)) {}
+        bits(s.take(word_room(width))) {}
 };
 
 int64_t attention_grad_scratch(const AttentionHead& head) {
@@ -213,7 +220,7 @@ static void pack_queries(const AttentionHead& head, const AttentionHeadGrad& gra
     const float sum = i < n ? grad.lse[g * n + i] : -__builtin_inff();
     s.lse[i] = sum == -__builtin_inff() ? sum : -sum * log2_e;
   }
-  for (int64_t e = 0; e < (n + 4) * s.dqk; ++e) s.dq[e] = 0;
+  fill_zero(s.dq, (n + 4) * s.dqk);
 }
 
 static void pack_keys(const AttentionHead& head, int64_t j, int64_t n, int64_t width, const BackwardScratch& s) {
@@ -225,34 +232,32 @@ static void pack_keys(const AttentionHead& head, int64_t j, int64_t n, int64_t w
     s.bias[c] = c < n && (!head.key_mask || head.key_mask[j + c]) ? 0 : -__builtin_inff();
 }
 
-/// One row of a tile, query i against keys j …: from scores and dp to ds and the probabilities that dv takes.
-/// Returns Σ ds · distance per lane when the head has a slope.
-static Vec row_gradient(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t width, float lse,
-                        float delta, const float* bias, float* ds, float* p, float* bits) {
-  const Vec minus_lse(lse), minus_delta(delta), zero(0.0f);
-  Vec slope_sum(0.0f);
-  const int64_t position = i + head.keys - head.queries, seen = visible(head, i) - j;
-  const bool special = head.slopes || head.dropout;
-  int64_t w = 0;
-  if (!special)
-    for (; w + lanes <= seen && w < width; w += lanes) {
-      const Vec prob = exp2(load(ds + w) + (load(bias + w) + minus_lse));
-      store(ds + w, prob * (load(p + w) + minus_delta));
-      store(p + w, prob);
-    }
-  const auto* words = reinterpret_cast<const uint32_t*>(bits);
-  if (head.dropout)
-    words += random_words(first_bit(head, g, i, j), width, head.seed, head.stream, reinterpret_cast<uint32_t*>(bits));
+/// One row of a tile, query i against keys j …: from scores and dp to ds and the probabilities that dv takes, where
+/// every key may be seen.
+static void plain_gradient(int64_t width, float lse, float delta, const float* bias, float* ds, float* p) {
+  for (int64_t w = 0; w < width; w += lanes) {
+    const Vec prob = exp2(load(ds + w) + (load(bias + w) + Vec(lse)));
+    store(ds + w, prob * (load(p + w) + Vec(delta)));
+    store(p + w, prob);
+  }
+}
+
+/// The same where the diagonal, a slope or dropout has a say, from key w on. Returns Σ ds · distance per lane.
+static Vec special_gradient(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t w, int64_t width,
+                            float lse, float delta, const BackwardScratch& s, float* ds, float* p) {
+  const Vec position(static_cast<float>(i + head.keys - head.queries)), zero(0.0f);
+  const Vec slope(head.slopes ? head.slopes[g] * log2_e : 0), last(static_cast<float>(visible(head, i)));
+  auto* words = reinterpret_cast<uint32_t*>(s.bits);
+  if (head.dropout) words += random_words(first_bit(head, g, i, j), width, head.seed, head.stream, words);
+  Vec slope_sum = zero;
   for (; w < width; w += lanes) {
-    const Vec distance = abs(index_from(position - j - w - lanes + 1));
-    Vec score = load(ds + w) + (load(bias + w) + minus_lse), kept(1.0f), away;
-    for (int n = 0; n < lanes; ++n) away.v[n] = distance.v[lanes - 1 - n];
-    if (head.slopes) score -= Vec(head.slopes[g] * log2_e) * away;
-    if (head.dropout)
-      for (int n = 0; n < lanes; ++n) kept.v[n] = words[w + n] < head.dropped_below ? 0 : head.kept_scale;
-    const Vec prob = select(index_from(w) < Vec(static_cast<float>(seen)), exp2(score), zero);
-    const Vec gradient = prob * fma(load(p + w), kept, minus_delta);
-    slope_sum = fma(gradient, away, slope_sum);
+    const Vec key = index_from(j + w), distance = abs(position - key);
+    const Vec score = load(ds + w) + (load(s.bias + w) + Vec(lse)) - slope * distance;
+    const Vec prob = select(key < last, exp2(score), zero);
+    Vec kept(1.0f);
+    if (head.dropout) kept = select(below(words + w, head.dropped_below), zero, Vec(head.kept_scale));
+    const Vec gradient = prob * fma(load(p + w), kept, Vec(delta));
+    slope_sum = fma(gradient, distance, slope_sum);
     store(ds + w, gradient);
     store(p + w, prob * kept);
   }
@@ -269,6 +274,7 @@ void attention_backward(const AttentionHead& head, const AttentionHeadGrad& grad
   Scratch pieces{memory};
   const BackwardScratch s(head, pieces);
   const int64_t shift = head.keys - head.queries, W = s.width;
+  const bool special = head.slopes || head.dropout;
   for (int64_t g = 0; g < head.group; ++g) {
     pack_queries(head, grad, g, s);
     Vec slope_sum(0.0f);
@@ -277,32 +283,36 @@ void attention_backward(const AttentionHead& head, const AttentionHeadGrad& grad
       float *dk = s.dk + (s.tiles > 1 ? tile : 0) * W * s.dqk, *dv = s.dv_sum + (s.tiles > 1 ? tile : 0) * W * s.dv;
       pack_keys(head, j, n, width, s);
       if (g == 0) {
-        for (int64_t e = 0; e < W * s.dqk; ++e) dk[e] = 0;
-        for (int64_t e = 0; e < W * s.dv; ++e) dv[e] = 0;
+        fill_zero(dk, W * s.dqk);
+        fill_zero(dv, W * s.dv);
       }
       for (int64_t i = head.causal && j > shift ? j - shift : 0; i < head.queries; i += s.rows) {
         const int64_t rows = smaller(s.rows, head.queries - i), rows4 = round_up(rows, 4);
         const int64_t used = smaller(width, round_up(visible(head, i + rows - 1) - j, 2 * lanes));
         product(s.q + i * s.dqk, rows4, s.dqk, s.k, W, used, s.ds, W);
         product(s.dy + i * s.dv, rows4, s.dv, s.v, W, used, s.p, W);
-        for (int64_t r = 0; r < rows4; ++r)
-          slope_sum += row_gradient(head, g, i + r, j, used, s.lse[i + r], s.delta[i + r], s.bias, s.ds + r * W,
-                                    s.p + r * W, s.bits);
+        for (int64_t r = 0; r < rows4; ++r) {
+          float *ds = s.ds + r * W, *p = s.p + r * W;
+          const float lse = s.lse[i + r], delta = s.delta[i + r];
+          const int64_t seen = visible(head, i + r) - j;
+          const int64_t plain = special ? 0 : seen < used ? (seen > 0 ? seen : 0) / lanes * lanes : used;
+          plain_gradient(plain, lse, delta, s.bias, ds, p);
+          if (plain < used) slope_sum += special_gradient(head, g, i + r, j, plain, used, lse, delta, s, ds, p);
+        }
         add_transposed(s.dy + i * s.dv, rows, s.dv, s.p, W, used, dv, W);
         add_transposed(s.q + i * s.dqk, rows, s.dqk, s.ds, W, used, dk, W);
-        if (s.dqk <= 4) add_row_sums(s.ds, W, rows4, s.k, W, s.dqk, used, s.dq + i * s.dqk);
-        else product_of<0, true>(s.ds, W, rows4, used, s.k_rows, s.dqk, s.dqk, s.dq + i * s.dqk, s.dqk);
+        float* dq = s.dq + i * s.dqk;
+        if (s.dqk == 1) add_row_sums<1>(s.ds, W, rows4, s.k, W, used, dq);
+        else if (s.dqk == 2) add_row_sums<2>(s.ds, W, rows4, s.k, W, used, dq);
+        else if (s.dqk == 4) add_row_sums<4>(s.ds, W, rows4, s.k, W, used, dq);
+        else add_product(s.ds, W, rows4, used, s.k_rows, s.dqk, dq);
       }
       if (g + 1 < head.group) continue;
       // The queries were packed with scale · log2 e: dk takes the log2 e back.
-      for (int64_t r = 0; r < n; ++r) {
-        for (int64_t c = 0; c < head.qk_dim; ++c) grad.dk[(j + r) * head.k_stride + c] = dk[c * W + r] * ln_2;
-        for (int64_t c = 0; c < head.v_dim; ++c) grad.dv[(j + r) * head.v_stride + c] = dv[c * W + r];
-      }
+      transpose_to(dk, W, head.qk_dim, n, ln_2, grad.dk + j * head.k_stride, head.k_stride);
+      transpose_to(dv, W, head.v_dim, n, 1, grad.dv + j * head.v_stride, head.v_stride);
     }
-    for (int64_t i = 0; i < head.queries; ++i)
-      for (int64_t c = 0; c < head.qk_dim; ++c)
-        grad.dq[i * head.q_stride + g * head.qk_dim + c] = head.scale * s.dq[i * s.dqk + c];
+    copy_to(s.dq, s.dqk, head.queries, head.qk_dim, head.scale, grad.dq + g * head.qk_dim, head.q_stride);
     if (grad.dslopes) grad.dslopes[g] = -sum(slope_sum);
   }
 }

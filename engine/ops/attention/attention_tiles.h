@@ -1,6 +1,5 @@
 #pragma once
-// The small dense products, the exponential and the random bits that attention's tiles are made of. For kernel files
-// only.
+// The small products, sums, transposes and the exponential that attention's tiles are made of. For kernel files only.
 #include "engine/cpu/simd.h"
 
 namespace headroom::engine::HEADROOM_ISA {
@@ -19,6 +18,60 @@ static inline Vec exp2(Vec x) {
   const RawI scaled = reinterpret_cast<RawI>(p.v) + (reinterpret_cast<RawI>(shifted.v) << 23);
   return reinterpret_cast<RawF>(~(x < Vec(-125.0f)).v & scaled);
 }
+
+/// first, first + 1, … along the lanes.
+static inline Vec index_from(int64_t first) {
+  Vec x;
+  for (int i = 0; i < lanes; ++i) x.v[i] = static_cast<float>(first + i);
+  return x;
+}
+
+typedef float Four __attribute__((vector_size(16)));
+
+static inline Four load_four(const float* p) {
+  Four x;
+  std::memcpy(&x, p, sizeof(x));
+  return x;
+}
+static inline void store_four(float* p, Four x) { std::memcpy(p, &x, sizeof(x)); }
+
+/// Rows to columns.
+static inline void transpose(Four (&x)[4]) {
+  const Four a = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5), b = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
+  const Four c = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7), d = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+  x[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+  x[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  x[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+  x[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+}
+
+/// out[c][r] = factor · x[r][c].
+static inline void transpose_to(const float* x, int64_t x_stride, int64_t rows, int64_t columns, float factor,
+                                float* out, int64_t out_stride) {
+  const int64_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
+  for (int64_t r = 0; r < whole_rows; r += 4)
+    for (int64_t c = 0; c < whole_columns; c += 4) {
+      Four block[4];
+      for (int i = 0; i < 4; ++i) block[i] = load_four(x + (r + i) * x_stride + c);
+      transpose(block);
+      for (int i = 0; i < 4; ++i) store_four(out + (c + i) * out_stride + r, block[i] * factor);
+    }
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c)
+      out[c * out_stride + r] = factor * x[r * x_stride + c];
+}
+
+/// out[r][c] = factor · x[r][c].
+static inline void copy_to(const float* x, int64_t x_stride, int64_t rows, int64_t columns, float factor, float* out,
+                           int64_t out_stride) {
+  for (int64_t r = 0; r < rows; ++r, x += x_stride, out += out_stride) {
+    int64_t c = 0;
+    for (; c + 4 <= columns; c += 4) store_four(out + c, load_four(x + c) * factor);
+    for (; c < columns; ++c) out[c] = factor * x[c];
+  }
+}
+
+static inline void fill_zero(float* x, int64_t n) { std::memset(x, 0, static_cast<size_t>(n) * sizeof(float)); }
 
 /// out[r][w] (+)= Σ_d a[r][d]·b[d][w] for M rows and N vectors of w. D > 0: the depth, known at compile time.
 template <int M, int N, int D, bool add>
@@ -40,37 +93,78 @@ static inline void product_block(const float* a, int64_t a_stride, int64_t depth
     for (int n = 0; n < N; ++n) store(out + r * out_stride + n * lanes, sum[r][n]);
 }
 
-/// out = a·b for `rows` (a multiple of 4) and `width` (a multiple of 2 · lanes, or with `add` of lanes).
-template <int D, bool add>
-static void product_of(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* b, int64_t b_stride,
-                       int64_t width, float* out, int64_t out_stride) {
-  constexpr int M = D > 0 && D <= 4 ? 2 : 4;
-  int64_t w = 0;
-  for (; w + 2 * lanes <= width; w += 2 * lanes)
-    for (int64_t r = 0; r < rows; r += M)
-      product_block<M, 2, D, add>(a + r * a_stride, a_stride, depth, b + w, b_stride, out + r * out_stride + w,
-                                  out_stride);
-  if (w < width)
-    for (int64_t r = 0; r < rows; r += M)
-      product_block<M, 1, D, add>(a + r * a_stride, a_stride, depth, b + w, b_stride, out + r * out_stride + w,
-                                  out_stride);
+/// The same for all rows, a multiple of 4: six at a time, which hides the latency of 12 sums, then four or two.
+template <int N, int D, bool add>
+static inline void product_column(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* b,
+                                  int64_t b_stride, float* out, int64_t out_stride) {
+  int64_t r = 0;
+  for (; r + 6 <= rows && r + 8 != rows; r += 6)
+    product_block<6, N, D, add>(a + r * a_stride, a_stride, depth, b, b_stride, out + r * out_stride, out_stride);
+  for (; r + 4 <= rows; r += 4)
+    product_block<4, N, D, add>(a + r * a_stride, a_stride, depth, b, b_stride, out + r * out_stride, out_stride);
+  if (r < rows)
+    product_block<2, N, D, add>(a + r * a_stride, a_stride, depth, b, b_stride, out + r * out_stride, out_stride);
 }
 
-/// out[r][w] = Σ_d a[r][d]·b[d][w], d < depth.
+/// Depth D ≤ 4: the columns of b stay in registers.
+template <int D>
+static inline void narrow_product(const float* a, int64_t rows, const float* b, int64_t b_stride, int64_t width,
+                                  float* out, int64_t out_stride) {
+  for (int64_t w = 0; w < width; w += 2 * lanes) {
+    Vec column[D][2];
+    for (int d = 0; d < D; ++d)
+      for (int n = 0; n < 2; ++n) column[d][n] = load(b + d * b_stride + w + n * lanes);
+    for (int64_t r = 0; r < rows; ++r) {
+      Vec first(a[r * D]), x = first, y = first;
+      x *= column[0][0];
+      y *= column[0][1];
+      for (int d = 1; d < D; ++d) {
+        const Vec factor(a[r * D + d]);
+        x = fma(factor, column[d][0], x);
+        y = fma(factor, column[d][1], y);
+      }
+      store(out + r * out_stride + w, x);
+      store(out + r * out_stride + w + lanes, y);
+    }
+  }
+}
+
+template <int D>
+static void wide_product(const float* a, int64_t rows, int64_t depth, const float* b, int64_t b_stride, int64_t width,
+                         float* out, int64_t out_stride) {
+  for (int64_t w = 0; w < width; w += 2 * lanes)
+    product_column<2, D, false>(a, depth, rows, depth, b + w, b_stride, out + w, out_stride);
+}
+
+/// out[r][w] = Σ_d a[r][d]·b[d][w], d < depth; rows a multiple of 4, width of 2 · lanes.
 static inline void product(const float* a, int64_t rows, int64_t depth, const float* b, int64_t b_stride, int64_t width,
                            float* out, int64_t out_stride) {
   switch (depth) {
     case 1:
-      return product_of<1, false>(a, depth, rows, depth, b, b_stride, width, out, out_stride);
+      return narrow_product<1>(a, rows, b, b_stride, width, out, out_stride);
     case 2:
-      return product_of<2, false>(a, depth, rows, depth, b, b_stride, width, out, out_stride);
+      return narrow_product<2>(a, rows, b, b_stride, width, out, out_stride);
     case 4:
-      return product_of<4, false>(a, depth, rows, depth, b, b_stride, width, out, out_stride);
+      return narrow_product<4>(a, rows, b, b_stride, width, out, out_stride);
     case 8:
-      return product_of<8, false>(a, depth, rows, depth, b, b_stride, width, out, out_stride);
+      return wide_product<8>(a, rows, depth, b, b_stride, width, out, out_stride);
     default:
-      return product_of<0, false>(a, depth, rows, depth, b, b_stride, width, out, out_stride);
+      return wide_product<0>(a, rows, depth, b, b_stride, width, out, out_stride);
   }
+}
+
+/// out[r][w] += Σ_d a[r][d]·b[d][w] where b's rows and out's are `width` apart, a multiple of lanes.
+static void add_product(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* b, int64_t width,
+                        float* out) {
+  int64_t w = 0;
+  for (; w + 2 * lanes <= width; w += 2 * lanes)
+    product_column<2, 0, true>(a, a_stride, rows, depth, b + w, width, out + w, width);
+  if (w == width) return;
+  int64_t r = 0;
+  for (; r + 8 <= rows; r += 8)
+    product_block<8, 1, 0, true>(a + r * a_stride, a_stride, depth, b + w, width, out + r * width + w, width);
+  if (r < rows)
+    product_block<4, 1, 0, true>(a + r * a_stride, a_stride, depth, b + w, width, out + r * width + w, width);
 }
 
 /// out[d][w] += Σ_r a[r][d]·t[r][w] for M values of d and two vectors of w.
@@ -93,21 +187,37 @@ static inline void transposed_block(const float* a, int64_t a_stride, int64_t ro
 }
 
 /// out[d][w] += Σ_r a[r][d]·t[r][w], d < depth: 1, 2 or a multiple of 4.
-static inline void add_transposed(const float* a, int64_t rows, int64_t depth, const float* t, int64_t t_stride,
-                                  int64_t width, float* out, int64_t out_stride) {
+static void add_transposed(const float* a, int64_t rows, int64_t depth, const float* t, int64_t t_stride, int64_t width,
+                           float* out, int64_t out_stride) {
   for (int64_t w = 0; w < width; w += 2 * lanes) {
-    if (depth == 1) transposed_block<1>(a, depth, rows, t + w, t_stride, out + w, out_stride);
-    else if (depth == 2) transposed_block<2>(a, depth, rows, t + w, t_stride, out + w, out_stride);
-    else
-      for (int64_t d = 0; d < depth; d += 4)
-        transposed_block<4>(a + d, depth, rows, t + w, t_stride, out + d * out_stride + w, out_stride);
+    int64_t d = 0;
+    for (; d + 6 <= depth && d + 8 != depth; d += 6)
+      transposed_block<6>(a + d, depth, rows, t + w, t_stride, out + d * out_stride + w, out_stride);
+    for (; d + 4 <= depth; d += 4)
+      transposed_block<4>(a + d, depth, rows, t + w, t_stride, out + d * out_stride + w, out_stride);
+    for (; d + 2 <= depth; d += 2)
+      transposed_block<2>(a + d, depth, rows, t + w, t_stride, out + d * out_stride + w, out_stride);
+    if (d < depth) transposed_block<1>(a + d, depth, rows, t + w, t_stride, out + d * out_stride + w, out_stride);
   }
+}
+
+/// The sums of four vectors' lanes.
+static inline Four sums_of(const Vec* x, int count) {
+  Four parts[4] = {};
+  for (int i = 0; i < count; ++i) {
+    Four pieces[lanes / 4];
+    std::memcpy(pieces, &x[i].v, sizeof(pieces));
+    parts[i] = pieces[0];
+    for (int n = 1; n < lanes / 4; ++n) parts[i] += pieces[n];
+  }
+  transpose(parts);
+  return (parts[0] + parts[1]) + (parts[2] + parts[3]);
 }
 
 /// out[r][d] += Σ_w t[r][w]·b[d][w], d < D ≤ 4: sums along the lanes, for widths too narrow to fill a vector.
 template <int D>
-static void add_row_sums_of(const float* t, int64_t t_stride, int64_t rows, const float* b, int64_t b_stride,
-                            int64_t width, float* out) {
+static inline void add_row_sums(const float* t, int64_t t_stride, int64_t rows, const float* b, int64_t b_stride,
+                                int64_t width, float* out) {
   for (int64_t r = 0; r < rows; r += 2) {
     Vec first[D], second[D];
     for (int d = 0; d < D; ++d) first[d] = second[d] = Vec(0.0f);
@@ -119,42 +229,12 @@ static void add_row_sums_of(const float* t, int64_t t_stride, int64_t rows, cons
         second[d] = fma(t1, x, second[d]);
       }
     }
+    const Four sum0 = sums_of(first, D), sum1 = sums_of(second, D);
     for (int d = 0; d < D; ++d) {
-      out[r * D + d] += sum(first[d]);
-      out[(r + 1) * D + d] += sum(second[d]);
+      out[r * D + d] += sum0[d];
+      out[(r + 1) * D + d] += sum1[d];
     }
   }
-}
-
-static inline void add_row_sums(const float* t, int64_t t_stride, int64_t rows, const float* b, int64_t b_stride,
-                                int64_t depth, int64_t width, float* out) {
-  if (depth == 1) add_row_sums_of<1>(t, t_stride, rows, b, b_stride, width, out);
-  else if (depth == 2) add_row_sums_of<2>(t, t_stride, rows, b, b_stride, width, out);
-  else add_row_sums_of<4>(t, t_stride, rows, b, b_stride, width, out);
-}
-
-/// The four words of one Philox4x32-10 block: engine/rng.h.
-static inline void philox_block(uint64_t index, uint64_t seed, uint32_t stream, uint32_t* out) {
-  uint32_t c0 = static_cast<uint32_t>(index), c1 = static_cast<uint32_t>(index >> 32), c2 = 0, c3 = stream;
-  uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = uint64_t{0xD2511F53u} * c0, p1 = uint64_t{0xCD9E8D57u} * c2;
-    c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
-    c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
-    c1 = static_cast<uint32_t>(p1);
-    c3 = static_cast<uint32_t>(p0);
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
-}
-
-/// The random bits of elements [first, first + n): `out` has room for n + 8 and receives them from out[result] on.
-static inline int64_t random_words(uint64_t first, int64_t n, uint64_t seed, uint32_t stream, uint32_t* out) {
-  const auto skipped = static_cast<int64_t>(first % 4);
-  for (int64_t i = 0; i < n + skipped; i += 4)
-    philox_block(first / 4 + static_cast<uint64_t>(i / 4), seed, stream, out + i);
-  return skipped;
 }
 
 }  // namespace headroom::engine::HEADROOM_ISA
