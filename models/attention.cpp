@@ -45,9 +45,9 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, const
 }
 
 std::string HeadGroupLayer::describe() const {
-  const std::string shared =
-      group_.key_value_heads() == group_.heads ? "" : fmt::format(" sharing {} keys and values", group_.kv_heads);
-  return fmt::format("{} heads (qk {}, v {}){}", group_.heads, group_.qk_dim, group_.v_dim, shared);
+  const int64_t kv_heads = group_.key_value_heads();
+  return fmt::format("{} x (qk {}, v {}{})", group_.heads, group_.qk_dim, group_.v_dim,
+                     kv_heads == group_.heads ? "" : fmt::format(", {} key-value", kv_heads));
 }
 
 Attention::Attention(const TransformerConfig& config, const Initializer& init) {

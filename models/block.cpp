@@ -31,7 +31,7 @@ Var Block::forward(const Var& x, const BlockContext& context) const {
 }
 
 std::string Block::describe() const {
-  return fmt::format("block: {}{}, {}-norm: {}", attention_.describe(), ffn_ ? ", " + ffn_->describe() : "",
+  return fmt::format("block: {}{}, {}-norm {}", attention_.describe(), ffn_ ? ", " + ffn_->describe() : "",
                      pre_norm_ ? "pre" : "post", attention_norm_.describe());
 }
 

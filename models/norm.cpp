@@ -20,7 +20,7 @@ Var NormLayer::forward(const Var& x) const {
 }
 
 std::string NormLayer::describe() const {
-  return kind_ == Norm::none ? "no norm" : fmt::format("{} {}, eps {:g}", name_of(kind_), width_, eps_);
+  return kind_ == Norm::none ? "none" : fmt::format("{} {}, eps {:g}", name_of(kind_), width_, eps_);
 }
 
 }  // namespace headroom::models

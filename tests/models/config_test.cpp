@@ -1,0 +1,94 @@
+#include "models/config.h"
+
+#include <functional>
+#include <limits>
+
+#include "engine/error.h"
+#include "tests/support/catch.h"
+
+namespace headroom::models {
+namespace {
+
+TransformerConfig valid() {
+  TransformerConfig c;
+  c.groups = {{.heads = 4, .qk_dim = 8, .v_dim = 8}};
+  c.vocab = 11;
+  c.output_dim = 11;
+  return c;
+}
+
+std::string refusal(const std::function<void(TransformerConfig&)>& change) {
+  TransformerConfig c = valid();
+  change(c);
+  try {
+    validate(c);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a valid config is accepted", "[models]") {
+  CHECK_NOTHROW(validate(valid()));
+  CHECK(refusal([](auto& c) { c.tied = true; }) == "accepted");
+  CHECK(refusal([](auto& c) { c.tied = true, c.output_dim = 0; }) == "accepted");
+  CHECK(refusal([](auto& c) { c.vocab = 0, c.input_dim = 3; }) == "accepted");
+  CHECK(refusal([](auto& c) { c.groups = {{1, 1, 1, 0}, {6, 3, 80, 2}}; }) == "accepted");
+  CHECK(refusal([](auto& c) { c.width = 1; }) == "accepted");
+}
+
+TEST_CASE("a bad config is refused with the field and what is allowed", "[models]") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  CHECK(refusal([](auto& c) { c.layers = 0; }) == "model.layers is 0; it must be at least 1");
+  CHECK(refusal([](auto& c) { c.width = -3; }) == "model.width is -3; it must be at least 1");
+  CHECK(refusal([](auto& c) { c.max_length = 0; }) == "model.max_length is 0; it must be at least 1");
+  CHECK(refusal([](auto& c) { c.ffn_width = -1; }) == "model.ffn_width is -1; it must be at least 0");
+  CHECK(refusal([](auto& c) { c.groups.clear(); }) ==
+        "model.groups is empty; it must hold at least one group of heads");
+  CHECK(refusal([](auto& c) { c.groups[0].heads = 0; }) == "model.groups[0].heads is 0; it must be at least 1");
+  CHECK(refusal([](auto& c) { c.groups[0].qk_dim = 0; }) == "model.groups[0].qk_dim is 0; it must be at least 1");
+  CHECK(refusal([](auto& c) {
+          c.groups.push_back({1, 1, 0, 0});
+        }) == "model.groups[1].v_dim is 0; it must be at least 1");
+  const std::string kv = "it must be 0 (as many as heads) or divide heads, which is 4";
+  CHECK(refusal([](auto& c) { c.groups[0].kv_heads = 3; }) == "model.groups[0].kv_heads is 3; " + kv);
+  CHECK(refusal([](auto& c) { c.groups[0].kv_heads = -2; }) == "model.groups[0].kv_heads is -2; " + kv);
+  CHECK(refusal([](auto& c) { c.groups[0].kv_heads = 8; }) == "model.groups[0].kv_heads is 8; " + kv);
+  CHECK(refusal([](auto& c) { c.positions = Positions::rope, c.groups[0].qk_dim = 3; }) ==
+        "model.groups[0].qk_dim is 3; rope needs it to be even");
+  CHECK(refusal([](auto& c) { c.vocab = -1; }) == "model.vocab is -1; it must be at least 0");
+  CHECK(refusal([](auto& c) { c.input_dim = 2; }) ==
+        "model.vocab is 11 and model.input_dim is 2; exactly one of them must be above 0");
+  CHECK(refusal([](auto& c) { c.vocab = 0; }) ==
+        "model.vocab is 0 and model.input_dim is 0; exactly one of them must be above 0");
+  CHECK(refusal([](auto& c) { c.output_dim = 0; }) == "model.output_dim is 0; it must be at least 1");
+  CHECK(refusal([](auto& c) { c.tied = true, c.output_dim = 5; }) ==
+        "model.output_dim is 5; with model.tied it must be 0 or model.vocab, which is 11");
+  CHECK(refusal([](auto& c) { c.tied = true, c.vocab = 0, c.input_dim = 2; }) ==
+        "model.tied is true; it needs model.vocab, for there is no token embedding to share");
+  CHECK(refusal([](auto& c) { c.rope_base = 0; }) == "model.rope_base is 0; it must be finite and above 0");
+  CHECK(refusal([](auto& c) { c.alibi_slope_first = -1; }) ==
+        "model.alibi_slope_first is -1; it must be finite and above 0");
+  CHECK(refusal([&](auto& c) { c.alibi_slope_last = inf; }) ==
+        "model.alibi_slope_last is inf; it must be finite and above 0");
+  CHECK(refusal([&](auto& c) { c.norm_eps = nan; }) == "model.norm_eps is nan; it must be finite and above 0");
+  CHECK(refusal([](auto& c) { c.dropout = 1; }) == "model.dropout is 1; it must be at least 0 and below 1");
+  CHECK(refusal([&](auto& c) { c.dropout = nan; }) == "model.dropout is nan; it must be at least 0 and below 1");
+  CHECK(refusal([&](auto& c) { c.logit_scale = inf; }) == "model.logit_scale is inf; it must be finite");
+  CHECK(refusal([](auto& c) { c.init.std = -1; }) == "model.init.std is -1; it must be finite and at least 0");
+  CHECK(refusal([](auto& c) { c.init.embedding_std = -1; }) ==
+        "model.init.embedding_std is -1; it must be finite and at least 0");
+  CHECK(refusal([](auto& c) { c.init.position_std = -1; }) ==
+        "model.init.position_std is -1; it must be finite and at least 0");
+}
+
+TEST_CASE("widths that no memory could hold are refused before anything overflows", "[models]") {
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  CHECK(refusal([&](auto& c) { c.width = most, c.ffn_width = most, c.layers = most; }) ==
+        "model: these widths make 1.57e+57 parameters; at most 1e+12 are allowed");
+  CHECK(refusal([&](auto& c) { c.groups = {{most, most, most, 0}}; }).find("parameters; at most") != std::string::npos);
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,70 @@
+#include "models/module.h"
+
+#include "models/linear.h"
+#include "tests/support/catch.h"
+
+namespace headroom::models {
+namespace {
+
+Linear linear(engine::Rng& rng) { return Linear(3, 2, true, Initializer({}, rng, engine::DType::f32)); }
+
+struct Part : Module {
+  explicit Part(engine::Rng& rng) : v_proj(linear(rng)) {
+    add_child("v_proj", v_proj);
+    slopes = add_parameter("slopes", Tensor::zeros({5}), false);
+  }
+  std::string describe() const override { return "part"; }
+  void register_again(const std::string& name) { add_parameter(name, Tensor::zeros({1}), true); }
+  void adopt_again(const std::string& name) { add_child(name, v_proj); }
+
+  Linear v_proj;
+  Var slopes;
+};
+
+struct Whole : Module {
+  explicit Whole(engine::Rng& rng) : first(rng), second(rng) {
+    add_child("blocks.0", first);
+    add_child("blocks.1", second);
+  }
+  std::string describe() const override { return "whole"; }
+
+  Part first, second;
+};
+
+}  // namespace
+
+TEST_CASE("a module's parameters carry their path, own ones first", "[models]") {
+  engine::Rng rng(1);
+  const Whole whole(rng);
+  std::vector<std::string> names;
+  for (const Parameter& p : whole.parameters()) names.push_back(p.name);
+  CHECK(names == std::vector<std::string>{"blocks.0.slopes", "blocks.0.v_proj.weight", "blocks.0.v_proj.bias",
+                                          "blocks.1.slopes", "blocks.1.v_proj.weight", "blocks.1.v_proj.bias"});
+  CHECK(whole.parameter_count() == 2 * (5 + 6 + 2));
+  CHECK(whole.first.v_proj.describe() == "linear 3 -> 2, bias");
+}
+
+TEST_CASE("an error inside a module says in which", "[models]") {
+  engine::Rng rng(1);
+  const Whole whole(rng);
+  CHECK(whole.path().empty());
+  CHECK(whole.second.path() == "blocks[1]");
+  std::string what = "no error";
+  try {
+    whole.second.v_proj.forward(Var(Tensor::zeros({4, 5})));
+  } catch (const Error& error) {
+    what = error.what();
+  }
+  CHECK(what.find("linear") == 0);
+  CHECK(what.find("(4, 5)") != std::string::npos);
+  CHECK(what.find("\n  in blocks[1].v_proj") != std::string::npos);
+}
+
+TEST_CASE("two parts or parameters of one name are refused", "[models]") {
+  engine::Rng rng(1);
+  Part part(rng);
+  CHECK_THROWS_WITH(part.register_again("slopes"), "module: two parameters named 'slopes'");
+  CHECK_THROWS_WITH(part.adopt_again("v_proj"), "module: two parts named 'v_proj'");
+}
+
+}  // namespace headroom::models
