@@ -24,8 +24,8 @@ Var Block::forward(const Var& x, const BlockContext& context) const {
     if (context.dropout > 0) y = autograd::dropout(y, context.dropout, key);
     return pre_norm_ ? in + y : norm.forward(in + y);
   };
-  const Var h = residual(x, attention_norm_, context.attention_branch,
-                         [&](const Var& in) { return attention_.forward(in, context.attention); });
+  Var h = residual(x, attention_norm_, context.attention_branch,
+                   [&](const Var& in) { return attention_.forward(in, context.attention); });
   if (!ffn_) return h;
   return residual(h, *ffn_norm_, context.ffn_branch, [&](const Var& in) { return ffn_->forward(in); });
 }
