@@ -1,7 +1,6 @@
 #include "engine/cpu/gemm.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -20,30 +19,27 @@ thread_local GemmPath path_of_this_thread = GemmPath::best;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Size of the parts when `size` is cut into a power of two of them, so that they divide well among threads: at most
-/// `most` parts, none smaller than `least`, each a multiple of `quantum` but the last.
-int64_t part(int64_t size, int64_t most, int64_t least, int64_t quantum) {
-  const auto parts = std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, std::min(most, size / least))));
-  return std::min(size, ceil_div(ceil_div(size, static_cast<int64_t>(parts)), quantum) * quantum);
-}
-
-/// How one product is cut. Of the shape alone: never of the number of threads. Columns first, as many as the packed B
-/// may have; then rows, few tiles of many, since each packs its columns of B anew; then k, where the tiles would still
-/// be few.
+/// How one product is cut. Of the shape alone: never of the number of threads. Columns first: as many to a tile as the
+/// packed B may have. Then, while there are few tiles, rows or k by halves: powers of two divide well among threads.
 struct Cut {
   int64_t rows, columns, depth;  ///< of one tile
-  int64_t row_tiles, column_tiles, depth_tiles;
+  int64_t row_tiles = 1, column_tiles, depth_tiles = 1;
 
   Cut(int64_t m, int64_t n, int64_t k, int64_t batch) {
     constexpr int64_t wanted_tiles = 16, least_rows = 128, least_depth = 192, least_work = 1 << 18;
-    const auto wanted = [&](int64_t have) {
-      return std::min(ceil_div(wanted_tiles, have), ceil_div(m * n * k, have * least_work));
-    };
-    columns = std::min(n, ceil_div(ceil_div(n, ceil_div(n, gemm_tile_columns)), 32) * 32);
+    column_tiles = ceil_div(n, gemm_tile_columns);
+    columns = std::min(n, ceil_div(ceil_div(n, column_tiles), 32) * 32);
     column_tiles = ceil_div(n, columns);
-    rows = part(m, wanted(batch * column_tiles), least_rows, 12);
+    while (batch * tiles() < wanted_tiles && m * n * k >= 2 * least_work * tiles()) {
+      const bool can_rows = m >= 2 * row_tiles * least_rows, can_depth = k >= 2 * depth_tiles * least_depth;
+      if (!can_rows && !can_depth) break;
+      // Rows in twice as many tiles pack B (k, n) that often more; k in twice as many writes, reads and adds C (m, n).
+      if (can_rows && (!can_depth || row_tiles * k <= 3 * depth_tiles * m)) row_tiles *= 2;
+      else depth_tiles *= 2;
+    }
+    rows = std::min(m, ceil_div(ceil_div(m, row_tiles), 12) * 12);
     row_tiles = ceil_div(m, rows);
-    depth = part(k, wanted(batch * column_tiles * row_tiles), least_depth, 8);
+    depth = std::min(k, ceil_div(ceil_div(k, depth_tiles), 8) * 8);
     depth_tiles = ceil_div(k, depth);
   }
   int64_t tiles() const { return row_tiles * column_tiles * depth_tiles; }

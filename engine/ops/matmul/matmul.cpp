@@ -75,8 +75,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose
   Shape shape = leading_of_product(a, b), batch = shape;
   shape.push_back(m);
   shape.push_back(n);
-  if (!a.device().is_cpu())
-    return device_kernel("matmul", &DeviceOp::matmul, a)(a, b, transpose_a, transpose_b, shape);
+  if (!a.device().is_cpu()) return device_kernel("matmul", &DeviceOp::matmul, a)(a, b, transpose_a, transpose_b, shape);
   if (!transpose_a && a.rank() > 2 && one_matrix(b) && b.rank() <= a.rank())
     return matmul(folded(a), b.reshape({b.dim(-2), b.dim(-1)}), false, transpose_b).reshape(shape);  // (…·M, N)
   const Tensor y = Tensor::empty(shape, a.dtype());                                                  // (…, M, N)
