@@ -1,0 +1,12 @@
+#pragma once
+#include <cstdint>
+
+#include "engine/kernel.h"
+
+namespace headroom::engine {
+
+HEADROOM_KERNEL(void, softplus_forward, (const float* x, float* y, int64_t n), (x, y, n))
+HEADROOM_KERNEL(void, softplus_backward, (const float* dy, const float* x, const float* y, float* dx, int64_t n),
+                (dy, x, y, dx, n))
+
+}  // namespace headroom::engine

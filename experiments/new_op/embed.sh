@@ -1,0 +1,20 @@
+#!/bin/sh
+# embed.sh OUT.cpp FILE...: new_op_files(), the text of every file.
+set -eu
+out=$1
+shift
+{
+  echo '#include "experiments/new_op/new_op.h"'
+  echo 'namespace headroom::experiments {'
+  echo 'const std::vector<NewOpFile>& new_op_files() {'
+  echo '  static const std::vector<NewOpFile> files{'
+  for file in "$@"; do
+    printf '      {"%s", R"EMBEDDED(' "${file##*/}"
+    cat "$file"
+    echo ')EMBEDDED"},'
+  done
+  echo '  };'
+  echo '  return files;'
+  echo '}'
+  echo '}  // namespace headroom::experiments'
+} >"$out"

@@ -1,0 +1,66 @@
+#include "experiments/new_op/new_op.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "engine/error.h"
+#include "tests/support/catch.h"
+
+namespace {
+
+using namespace headroom;
+namespace fs = std::filesystem;
+
+/// A folder of its own, gone at the end.
+struct Scratch {
+  fs::path path = fs::temp_directory_path() / ("headroom-new-op-" + std::to_string(getpid()));
+  Scratch() { fs::create_directories(path); }
+  ~Scratch() { fs::remove_all(path); }
+};
+
+std::string text_of(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::string refusal(const std::string& name, const fs::path& folder) {
+  try {
+    experiments::write_new_op(name, folder);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("new-op renames every file and every mention") {
+  const Scratch scratch;
+  const fs::path folder = scratch.path / "deep" / "leaky_relu6";
+  const std::vector<std::string> files = experiments::write_new_op("leaky_relu6", folder);
+  CHECK(files.size() == experiments::new_op_files().size());
+  for (const std::string& file : files) {
+    INFO(file);
+    const std::string text = text_of(folder / file);
+    CHECK(text.size() > 100);
+    CHECK(text.find("oftplus") == std::string::npos);
+  }
+  CHECK(text_of(folder / "leaky_relu6.h").find("struct LeakyRelu6 {") != std::string::npos);
+  CHECK(text_of(folder / "meson.build").find("project('leaky_relu6'") != std::string::npos);
+}
+
+TEST_CASE("new-op refuses names and folders that cannot work") {
+  const Scratch scratch;
+  const fs::path folder = scratch.path / "op";
+  for (const char* name : {"", "Mish", "2pi", "soft-plus", "../x"})
+    CHECK(refusal(name, folder).find("is no name") != std::string::npos);
+  CHECK(refusal("gelu", folder).find("there is an op 'gelu' already") != std::string::npos);
+  CHECK(refusal("int", folder).find("has a meaning already") != std::string::npos);
+  CHECK_FALSE(fs::exists(folder));
+  CHECK(refusal("mish", scratch.path).find("exists already") != std::string::npos);
+  std::ofstream(scratch.path / "file") << "in the way";
+  CHECK(refusal("mish", scratch.path / "file" / "mish").find("cannot make the folder") != std::string::npos);
+}
