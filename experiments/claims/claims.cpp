@@ -182,7 +182,7 @@ void note_weaknesses(const Case& c, Verdict& verdict) {
   std::map<std::pair<std::string, double>, std::vector<std::string>> edges;  // (key, value) → where it was best
   for (const Point& p : c.curve.points) {
     if (!p.failed.empty())
-      verdict.notes.push_back(fmt::format("at {} seed {} failed and is in no figure", c.at(p), list(p.failed)));
+      verdict.notes.push_back(fmt::format("at {} seed {} failed and is in no mean", c.at(p), list(p.failed)));
     if (!p.missing.empty()) verdict.notes.push_back(fmt::format("at {} seed {} was not run", c.at(p), list(p.missing)));
     for (const std::string& key : p.edges) edges[{key, p.choice.at(key)}].push_back(exact(p.x));
   }

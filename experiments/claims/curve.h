@@ -14,7 +14,7 @@ struct Point {
   std::map<std::string, double> choice;  ///< the chosen values of the `best_of` keys
   std::vector<std::string> edges;       ///< chosen keys that stand at an end of the values tried: the grid is too short
   std::map<int64_t, double> values;     ///< seed → test metric, of the finished trials
-  std::vector<int64_t> failed;          ///< seeds of the chosen trials that failed: in none of the figures below
+  std::vector<int64_t> failed;          ///< seeds of the chosen trials that failed: in none of the means below
   std::vector<int64_t> missing;         ///< seeds of the series that have no trial here
   int failed_elsewhere = 0;             ///< failed trials of the choices that were not taken
   double mean = 0, standard_error = 0;  ///< NaN without (enough) values, like the next two

@@ -118,7 +118,7 @@ std::string run_gnuplot(const std::filesystem::path& program, const std::string&
 std::string gnuplot_string(const std::string& text) {
   std::string out = "'";
   for (char c : clean(text)) {
-    // gnuplot's own escape, the quote doubled, fails at a string's end: the typographic quote needs none.
+    // gnuplot's own escape, the quote doubled, fails on two quotes in a row: the typographic quote needs none.
     if (c == '\'')
       out += "\u2019";
     else

@@ -141,7 +141,7 @@ std::string failed_trials(const StudyResults& r) {
                         escape(t.message));
   }
   if (rows.empty()) return "";
-  return "<section>\n<h2>Failed trials</h2>\n<p class=\"muted\">They are in none of the figures above.</p>\n"
+  return "<section>\n<h2>Failed trials</h2>\n<p class=\"muted\">They are in none of the means above.</p>\n"
          "<table class=\"words\"><tbody>\n" +
          rows + "</tbody></table>\n</section>\n";
 }

@@ -1,0 +1,151 @@
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "experiments/report/csv.h"
+#include "experiments/report/file.h"
+#include "experiments/report/gnuplot.h"
+#include "experiments/report/text.h"
+#include "tests/experiments/report/folder.h"
+#include "tests/experiments/synthetic.h"
+#include "tests/support/catch.h"
+
+namespace headroom::experiments {
+
+using testing::contains;
+using testing::Environment;
+using testing::error_of;
+using testing::read;
+using testing::TemporaryFolder;
+
+namespace {
+
+std::ptrdiff_t files_in(const std::filesystem::path& folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
+}
+
+/// No file may grow beyond `bytes` while this lives: a full disk, as write() sees it.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("a file appears whole or not at all") {
+  const TemporaryFolder folder;
+  const auto path = folder.path / "a.txt";
+  write_file(path, "first");
+  CHECK(read(path) == "first");
+  const std::string large(100000, 'x');
+  {
+    const FullDisk full(1000);
+    CHECK(contains(error_of([&] { write_file(path, large); }), "cannot write " + path.string()));
+  }
+  CHECK(read(path) == "first");
+  CHECK(files_in(folder.path) == 1);
+  write_file(path, large);
+  CHECK(read(path) == large);
+  write_file(path, "");
+  CHECK(read(path).empty());
+}
+
+TEST_CASE("a place that cannot be written to is named") {
+  const TemporaryFolder folder;
+  write_file(folder.path / "file", "");
+  CHECK(contains(error_of([&] { write_file(folder.path / "none" / "a", ""); }), "none/a: No such file or directory"));
+  CHECK(contains(error_of([&] { make_folder(folder.path / "file" / "below"); }), "file/below: Not a directory"));
+  CHECK(contains(error_of([&] { make_folder(folder.path / "file"); }), "/file"));
+  make_folder(folder.path / "a" / "b");
+  make_folder(folder.path / "a" / "b");
+  CHECK(std::filesystem::is_directory(folder.path / "a" / "b"));
+}
+
+TEST_CASE("text is escaped and made valid") {
+  CHECK(escape("<a href=\"x\">'&amp;'</a>") == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;amp;&#39;&lt;/a&gt;");
+  CHECK(clean("a\tb\nc — ±") == "a\tb\nc — ±");
+  CHECK(clean(std::string("a\0b\x1b\x7f", 5)) == "a\uFFFDb\uFFFD\uFFFD");
+  CHECK(clean("\xff\xc3") == "\uFFFD\uFFFD");
+  CHECK(clean("\xc0\xaf") == "\uFFFD\uFFFD");              // an overlong '/'
+  CHECK(clean("\xed\xa0\x80") == "\uFFFD\uFFFD\uFFFD");    // a surrogate
+  CHECK(clean("\xf0\x9f\x98\x80") == "\xf0\x9f\x98\x80");  // four bytes
+  CHECK(slug("D 256, d_v = 8") == "d-256-d-v-8");
+  CHECK(slug("±").empty());
+}
+
+TEST_CASE("the CSV has a row per trial, in an order of its own") {
+  StudyResults r = testing::study({8, 1}, {{0.5, 0.25}, {1}});
+  r.trials.push_back(testing::failed(testing::trial(1, 1, 0)));
+  r.trials.back().message = "not \"finite\", at step 3";
+  r.trials[0].choice = r.trials[1].choice = {{"train.optimizer.lr", 0.01}};
+  r.trials[0].seconds = 12.5;
+  const std::string table = csv(r, Clock::kept);
+  CHECK(table ==
+        "series,model.heads,train.optimizer.lr,seed,status,chosen,parameters,flops,seconds,validation.mse,test.mse,id,"
+        "message\n"
+        ",1,,0,finished,yes,0,0,0,1,1,x1.000000-s0,\n"
+        ",1,,1,failed,yes,0,0,0,,,x1.000000-s1,\"not \"\"finite\"\", at step 3\"\n"
+        ",8,0.01,0,finished,yes,0,0,12.5,0.5,0.5,x8.000000-s0,\n"
+        ",8,0.01,1,finished,yes,0,0,0,0.25,0.25,x8.000000-s1,\n");
+  CHECK_FALSE(contains(csv(r, Clock::left_out), "seconds"));
+  CHECK_FALSE(contains(csv(r, Clock::left_out), "12.5"));
+  std::reverse(r.trials.begin(), r.trials.end());
+  CHECK(csv(r, Clock::kept) == table);
+}
+
+TEST_CASE("gnuplot is looked for on PATH") {
+  const TemporaryFolder folder;
+  const Environment path("PATH", folder.path.c_str());
+  CHECK_FALSE(find_gnuplot().has_value());
+  std::filesystem::create_directory(folder.path / "gnuplot");  // a folder is no program
+  CHECK_FALSE(find_gnuplot().has_value());
+  std::filesystem::remove(folder.path / "gnuplot");
+  write_file(folder.path / "gnuplot", "#!/bin/sh\ncat\n");
+  CHECK_FALSE(find_gnuplot().has_value());  // not executable
+  std::filesystem::permissions(folder.path / "gnuplot", std::filesystem::perms::owner_all);
+  CHECK(find_gnuplot() == folder.path / "gnuplot");
+  const Environment empty("PATH", "");
+  CHECK_FALSE(find_gnuplot().has_value());
+}
+
+TEST_CASE("a gnuplot that fails or hangs is an error") {
+  const TemporaryFolder folder;
+  const auto program = folder.path / "gnuplot";
+  const auto behave = [&](const std::string& script) {
+    write_file(program, "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  };
+  behave("cat");
+  const std::string script(300000, 'x');  // more than a pipe holds
+  CHECK(run_gnuplot(program, script) == script);
+  behave("echo no such terminal >&2; exit 3");
+  CHECK(contains(error_of([&] { run_gnuplot(program, ""); }), "status 3: no such terminal"));
+  behave("exit 0");
+  CHECK(contains(error_of([&] { run_gnuplot(program, ""); }), "status 0"));
+  behave("exec sleep 60");
+  CHECK(contains(error_of([&] { run_gnuplot(program, "", 0.05); }), "did not end within 0.05 s"));
+  CHECK(contains(error_of([&] { run_gnuplot(folder.path / "none", ""); }), "cannot run"));
+}
+
+TEST_CASE("gnuplot strings hold anything") {
+  CHECK(gnuplot_string("T's $x `date`\nend") == "'T’s $x `date` end'");
+  CHECK(gnuplot_string("\x01") == "'\uFFFD'");
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,251 @@
+#include "experiments/report/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "experiments/report/axis.h"
+#include "experiments/report/file.h"
+#include "experiments/report/gnuplot.h"
+#include "tests/experiments/report/folder.h"
+#include "tests/experiments/report/xml.h"
+#include "tests/experiments/synthetic.h"
+#include "tests/support/catch.h"
+
+namespace headroom::experiments {
+namespace {
+
+using testing::contains;
+using testing::Environment;
+using testing::error_of;
+using testing::malformed;
+using testing::read;
+using testing::TemporaryFolder;
+
+/// Two series with everything a report can show: claims of every kind, an overlay, a failed trial, learning rates.
+StudyResults rich() {
+  StudyResults r = testing::u_curve();
+  r.series = {"D 256", "D 64"};
+  for (TrialRecord& t : r.trials) t.series = "D 256";
+  for (double x : {1, 2, 4})
+    for (double lr : {0.01, 0.02, 0.04})
+      for (int seed : {0, 1}) {
+        TrialRecord t = testing::trial(x, seed, (x == 2 ? 0.001 : 0.4) * (1 + lr + 0.1 * seed));
+        t.series = "D 64";
+        t.choice = {{"train.optimizer.lr", lr}};
+        t.id += std::to_string(lr);
+        r.trials.push_back(x == 4 && seed == 1 ? testing::failed(t) : t);
+      }
+  r.planned = std::ssize(r.trials);
+  r.report.x_scale = Scale::log2;
+  r.report.y_scale = Scale::log10;
+  r.report.overlays = {{"D 256", "bound", {{1, 4.0}, {2, 3.5}, {4, 2.5}, {8, 3}, {16, 3.9}, {32, 4}}}};
+  for (const char* kind : {"interior_optimum", "argmin_in", "within_factor"}) {
+    ClaimConfig c = testing::claim(kind);
+    c.series = "D 256";
+    if (c.kind == "argmin_in") c.among = {8};
+    if (c.kind == "within_factor") c.at = 8, c.factor = 3;
+    r.claims.push_back(c);
+  }
+  r.resolved_config = "[study]\nid = \"synthetic\"\n";
+  r.provenance = {{"compiler", "g++"}, {"version", "0.1.0"}};
+  return r;
+}
+
+std::map<std::string, std::string> files_of(const StudyResults& results) {
+  const TemporaryFolder folder;
+  CHECK(write_report(results, folder.path / "runs" / "quick") == folder.path / "runs" / "quick" / "report.html");
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path / "runs" / "quick"))
+    files[entry.path().filename().string()] = read(entry.path());
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("a report has a page, figures, data, config and verdicts") {
+  auto files = files_of(rich());
+  const bool drawn = find_gnuplot().has_value();
+  CHECK(files.size() == (drawn ? 7U : 5U));
+  const std::string& page = files["report.html"];
+  CHECK(malformed(page) == "");
+  CHECK(contains(page, "33 of 33 trials done, 3 failed"));
+  CHECK(contains(page, "Both ends are worse than heads = 4"));
+  CHECK(contains(page, "<span class=\"status\">fail</span>"));
+  CHECK(contains(page, "The smallest error is at heads = 4, not where it was claimed"));
+  CHECK(contains(page, "+ 1 failed"));
+  CHECK(contains(page, "last finite 0.5"));
+  CHECK(contains(page, ">edge<"));
+  CHECK(contains(page, "id = &quot;synthetic&quot;"));
+  CHECK_FALSE(contains(page, "<script"));
+  CHECK_FALSE(contains(page, "nan"));
+  CHECK(files["config.toml"] == rich().resolved_config);
+  CHECK(contains(files["results.csv"], "seconds"));
+  CHECK_FALSE(contains(files["metrics.csv"], "seconds"));
+
+  const auto verdicts = nlohmann::json::parse(files["verdicts.json"]);
+  REQUIRE(verdicts["verdicts"].size() == 3);
+  CHECK(verdicts["study"] == "synthetic");
+  CHECK(verdicts["verdicts"][0]["status"] == "pass");
+  CHECK(verdicts["verdicts"][0]["numbers"]["best_x"] == 4);
+  CHECK(verdicts["verdicts"][1]["status"] == "fail");
+  CHECK(verdicts["verdicts"][1]["claim"]["among"] == std::vector<double>{8});
+  CHECK(verdicts["verdicts"][2]["claim"]["factor"] == 3);
+}
+
+TEST_CASE("figures are drawn, labelled and painted") {
+  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
+  auto files = files_of(rich());
+  for (const char* name : {"figure-d-256.svg", "figure-d-64.svg"}) {
+    CAPTURE(name);
+    const std::string& svg = files[name];
+    CHECK(malformed(svg) == "");
+    CHECK(contains(svg, "role=\"img\""));
+    CHECK(contains(svg, "<desc id=\"figure-d-"));
+    CHECK(contains(svg, "mean ± standard error"));
+    CHECK_FALSE(contains(svg, "var(--"));  // a file stands alone
+    CHECK_FALSE(contains(svg, "rgb("));    // no stand-in colour is left
+  }
+  CHECK(contains(files["figure-d-256.svg"],
+                 "MSE against heads. The mean over seeds is 1.03 at heads = 1, 0.200 at heads = 16"));
+  CHECK(contains(files["figure-d-256.svg"], ">bound (right)<"));
+  CHECK_FALSE(contains(files["figure-d-64.svg"], "(right)"));
+  CHECK(contains(files["figure-d-64.svg"], ">failed seeds<"));
+  const std::string& page = files["report.html"];
+  CHECK(contains(page, "var(--series)"));
+  CHECK_FALSE(contains(page, "rgb("));
+  CHECK_FALSE(contains(page, "Figures are missing"));
+  // An id twice would make one figure borrow another's marks.
+  size_t ids = 0;
+  for (size_t at = page.find(" id=\"figure-d-64-title\""); at != std::string::npos;
+       at = page.find(" id=\"figure-d-64-title\"", at + 1))
+    ++ids;
+  CHECK(ids == 1);
+}
+
+TEST_CASE("without gnuplot the page has the tables and says so") {
+  const Environment path("PATH", "");
+  const TemporaryFolder folder;
+  make_folder(folder.path);
+  write_file(folder.path / "figure-d-64.svg", "of an earlier report");
+  write_report(rich(), folder.path);
+  const std::string page = read(folder.path / "report.html");
+  CHECK(malformed(page) == "");
+  CHECK(contains(page, "gnuplot is not installed"));
+  CHECK(contains(page, "<table>"));
+  CHECK_FALSE(contains(page, "<svg"));
+  CHECK_FALSE(std::filesystem::exists(folder.path / "figure-d-64.svg"));
+}
+
+TEST_CASE("nothing depends on the order in which trials ended") {
+  StudyResults r = rich();
+  const auto before = files_of(r);
+  const std::string table = terminal_table(r);
+  std::mt19937 random(5);
+  for (int i = 0; i < 2; ++i) {
+    std::shuffle(r.trials.begin(), r.trials.end(), random);
+    CHECK(files_of(r) == before);
+    CHECK(terminal_table(r) == table);
+  }
+}
+
+TEST_CASE("what a study file says is text, never markup or a command") {
+  const std::string nasty = "<script>alert('x')</script> \"&\" `touch pwned` %s {} @x $x \x01\xff '' \\";
+  StudyResults r = rich();
+  r.title = r.paper = r.profile = r.id = r.report.x_label = r.report.y_label = r.resolved_config = nasty;
+  r.report.overlays[0].label = nasty;
+  r.provenance[nasty] = nasty;
+  r.claims[0].paper = nasty;
+  r.series[0] = r.report.overlays[0].series = nasty;
+  for (ClaimConfig& c : r.claims) c.series = nasty;
+  for (TrialRecord& t : r.trials) {
+    if (t.series == "D 256") t.series = nasty;
+    if (t.status == TrialStatus::failed) t.message = nasty;
+    if (!t.choice.empty()) t.choice = {{nasty, t.choice.begin()->second}};
+  }
+  auto files = files_of(r);
+  for (const auto& [name, text] : files) {
+    if (!contains(name, ".html") && !contains(name, ".svg")) continue;
+    CAPTURE(name);
+    CHECK(malformed(text) == "");
+    CHECK_FALSE(contains(text, "<script"));
+    CHECK_FALSE(contains(text, "\x01"));
+    CHECK_FALSE(contains(text, "\xff"));
+  }
+  CHECK(contains(files["report.html"], "&lt;script&gt;alert(&#39;x&#39;)"));
+  CHECK_NOTHROW(nlohmann::json::parse(files["verdicts.json"]));
+  CHECK_FALSE(std::filesystem::exists("pwned"));
+  if (find_gnuplot()) CHECK_FALSE(contains(files["report.html"], "Figures are missing"));
+}
+
+TEST_CASE("a study in its first minutes has a report, too") {
+  StudyResults nothing = rich();
+  nothing.trials.clear();
+  CHECK(malformed(files_of(nothing)["report.html"]) == "");
+  CHECK(contains(terminal_table(nothing), "0 of 33 trials are done"));
+
+  StudyResults failures = testing::study({1, 2}, {{1}, {1}});
+  for (TrialRecord& t : failures.trials) t = testing::failed(t);
+  const auto files = files_of(failures);
+  CHECK(malformed(files.at("report.html")) == "");
+  if (find_gnuplot()) CHECK(contains(files.at("figure.svg"), ">failed seeds<"));
+
+  const StudyResults one = testing::study({1}, {{0}});
+  CHECK(malformed(files_of(one)["report.html"]) == "");
+}
+
+TEST_CASE("values that a logarithmic axis cannot hold") {
+  StudyResults r = testing::study({0, 1, 2}, {{0, 0}, {1, 2}, {3, 4}});
+  r.report.x_scale = Scale::log2;
+  r.report.y_scale = Scale::log10;
+  const auto files = files_of(r);
+  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
+  CHECK(contains(files.at("report.html"), "<svg"));
+}
+
+TEST_CASE("axes") {
+  const Axis decades = fit_axis(Scale::log10, {0.00008, 0.02});
+  CHECK(decades.low < 0.00008);
+  CHECK(decades.high > 0.02);
+  CHECK(decades.ticks == std::vector<double>{1e-4, 1e-3, 1e-2});
+  CHECK(contains(axis_commands(decades, "y"), "set ytics ('10⁻⁴' 0.0001, '0.001' 0.001, '0.01' 0.01)"));
+  CHECK(fit_axis(Scale::log10, {0.9, 5}).ticks == std::vector<double>{1, 2, 5});
+  CHECK(fit_axis(Scale::log2, {1, 8}).ticks == std::vector<double>{1, 2, 4, 8});
+  CHECK(fit_axis(Scale::log10, {0, 5}).scale == Scale::linear);
+  const Axis flat = fit_axis(Scale::linear, {3, 3});
+  CHECK(flat.low < 3);
+  CHECK(flat.high > 3);
+  CHECK(contains(error_of([] { fit_axis(Scale::linear, {}); }), "without values"));
+}
+
+TEST_CASE("a folder that cannot be written to is named") {
+  const TemporaryFolder folder;
+  write_file(folder.path / "taken", "");
+  CHECK(contains(error_of([&] { write_report(rich(), folder.path / "taken"); }), (folder.path / "taken").string()));
+}
+
+TEST_CASE("the table on the terminal") {
+  StudyResults r = testing::u_curve();
+  r.claims = {testing::claim("interior_optimum"), testing::claim("argmin_in")};
+  r.claims[0].log_error = true;
+  r.claims[1].among = {4};
+  CHECK(terminal_table(r) ==
+        "heads        1        2        4        8       16\n"
+        "mse       1.03    0.103   0.0102   0.0300    0.200\n"
+        "    ±   0.0882  0.00882  4.41e-4  0.00115  0.00577\n"
+        "\n"
+        "interior_optimum   pass   p = 4e-5 / 1e-5\n"
+        "argmin_in [4]      pass   4\n");
+  const std::string narrow = terminal_table(r, 30);
+  for (size_t at = 0, end; (end = narrow.find('\n', at)) != std::string::npos; at = end + 1) {
+    const std::string line = narrow.substr(at, end - at);
+    if (!contains(line, "pass")) CHECK(line.size() <= 31);  // ± is two bytes
+  }
+  CHECK(contains(terminal_table(rich()), "lr"));
+  CHECK(contains(terminal_table(rich()), "0.01!"));
+  CHECK(contains(terminal_table(rich()), "failed"));
+}
+
+}  // namespace headroom::experiments
