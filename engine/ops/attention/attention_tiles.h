@@ -4,6 +4,8 @@
 
 namespace headroom::engine::HEADROOM_ISA {
 
+typedef uint32_t RawU __attribute__((vector_size(lanes * 4)));
+
 /// 2^x within 2 ulp for x ≤ 1: 0 below -125 (a probability there is nothing), NaN stays NaN. Cheaper than exp: no
 /// product with log2 e (the scores carry it) and one scaling, x = n + f with f in [-½, ½], a polynomial of degree 5 in
 /// f.
@@ -15,8 +17,9 @@ static inline Vec exp2(Vec x) {
   p = fma(p, f, Vec(2.402224243e-1f));
   p = fma(p, f, Vec(6.931470037e-1f));
   p = fma(p, f, Vec(1.0f));
-  const RawI scaled = reinterpret_cast<RawI>(p.v) + (reinterpret_cast<RawI>(shifted.v) << 23);
-  return reinterpret_cast<RawF>(~(x < Vec(-125.0f)).v & scaled);
+  // Unsigned: lanes that the mask zeroes may overflow.
+  const RawU scaled = reinterpret_cast<RawU>(p.v) + (reinterpret_cast<RawU>(shifted.v) << 23);
+  return reinterpret_cast<RawF>(~reinterpret_cast<RawU>((x < Vec(-125.0f)).v) & scaled);
 }
 
 /// first, first + 1, … along the lanes.
