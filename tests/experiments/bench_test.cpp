@@ -1,0 +1,109 @@
+// The bench command's library: what it reads, refuses and reports.
+#include "experiments/bench/bench.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "models/transformer.h"
+#include "tests/support/catch.h"
+
+namespace headroom::experiments {
+namespace {
+
+const std::string workloads = HEADROOM_SOURCE_ROOT "/experiments/bench/workloads.toml";
+
+/// A file of workloads that is removed with the object.
+class File {
+ public:
+  explicit File(const std::string& text) { std::ofstream(path_) << text; }
+  ~File() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = (std::filesystem::temp_directory_path() / "headroom-bench-test.toml").string();
+};
+
+const std::string tiny = R"([defaults]
+layers = 1
+causal = false
+norm = "layernorm"
+activation = "gelu"
+positions = "learned"
+tied = false
+dropout = 0.1
+width = 8
+heads = 2
+head_dim = 4
+length = 6
+batch = 3
+ffn = 16
+vocab = 11
+[next]
+objective = "ce"
+[masked]
+objective = "mlm"
+[class]
+objective = "classify"
+classes = 4
+[real]
+objective = "mse"
+io = 5
+[typo]
+objective = "ce"
+head_dims = 4
+[name]
+objective = "bce"
+[none]
+objective = "ce"
+batch = 0
+)";
+
+TEST_CASE("every workload of the repository's file is a valid model") {
+  for (const char* name : {"ngram", "nanogpt-cpu", "ntp-h4", "ntp-h32", "mlm-h8", "induction", "eff-d4", "eff-d16",
+                           "eff-d64", "eff-d128", "gpt-wikitext", "instruction-12l"})
+    CHECK_NOTHROW(models::validate(read_workload(workloads, name).model));
+  CHECK(models::parameter_count(read_workload(workloads, "nanogpt-cpu").model) == 809856);  // PyTorch's count
+  CHECK(models::parameter_count(read_workload(workloads, "ngram").model) == 794632);
+}
+
+TEST_CASE("a workload that cannot be run is refused by name") {
+  const File file(tiny);
+  const auto refuses = [&](const char* name, const char* words) {
+    try {
+      read_workload(file.path(), name);
+      FAIL("accepted " << name);
+    } catch (const Error& error) {
+      INFO(error.what());
+      CHECK(std::string(error.what()).find(words) != std::string::npos);
+    }
+  };
+  refuses("absent", "unknown workload 'absent'; known: class, masked, name, next, none, real, typo");
+  refuses("defaults", "unknown workload 'defaults'");
+  refuses("typo", "unknown key head_dims");
+  refuses("name", "objective is 'bce'; known: mse, ce, mlm, classify");
+  refuses("none", "batch is 0");
+  CHECK_THROWS_AS(read_workload("no such file", "ngram"), Error);
+}
+
+TEST_CASE("each objective trains, and asks for no memory after the second step") {
+  const File file(tiny);
+  for (const char* name : {"next", "masked", "class", "real"}) {
+    const BenchResult r = bench(read_workload(file.path(), name), {.threads = 1, .seconds = 1e-3});
+    INFO(name);
+    CHECK(r.steps >= 5);
+    CHECK(r.ms_min <= r.ms_median);
+    CHECK(r.system_allocations == 0);
+    CHECK(r.peak_bytes > 4 * r.parameters);
+    const auto json = nlohmann::json::parse(to_json(r));
+    for (const char* key : {"workload", "peer", "mode", "dtype", "device", "threads", "forward_only", "steps", "ms_min",
+                            "ms_median", "tokens_per_s", "params"})
+      CHECK(json.contains(key));
+    CHECK(json["workload"] == name);
+    CHECK(json["threads"] == 1);
+  }
+}
+
+}  // namespace
+}  // namespace headroom::experiments
