@@ -1,0 +1,53 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "tasks/task.h"
+
+namespace headroom::tasks {
+
+/// The memory ρ(s) of a linear functional.
+struct KernelConfig {
+  std::string kind = "n-gram";  ///< ρ(s) = 1 for s = 1..n, else 0
+  int64_t n = 4;
+};
+
+/// How a token is drawn: `normal` x ~ N(0, I); `unit` x = g/‖g‖ with g ~ N(0, I), what the paper's bound speaks of.
+enum class TokenInput { normal, unit };
+
+struct LinearFunctionalConfig {
+  KernelConfig kernel;
+  int64_t token_dim = 8;       ///< d
+  int64_t length = 16;         ///< T
+  int64_t first_position = 0;  ///< loss and metrics over t ≥ first_position, counted from 0
+  TokenInput input = TokenInput::normal;
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const LinearFunctionalConfig& config);
+
+/// y_t = Σ_{s ≥ 1} ρ(s) x_{t−s}, with x = 0 before the sequence: sequences of white noise (paper, §Tradeoff).
+/// Loss: MSE over t ≥ first_position. Metrics there: "mse", and "relative_mse" = MSE / Var(y), Var over the data set.
+class LinearFunctional : public Task {
+ public:
+  explicit LinearFunctional(const LinearFunctionalConfig& config);
+
+  int64_t input_dim() const override { return config_.token_dim; }
+  int64_t output_dim() const override { return config_.token_dim; }
+  int64_t length() const override { return config_.length; }
+  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const override;
+  Var loss(const Var& output, const Batch& batch) const override;
+  std::unique_ptr<Meter> meter() const override;
+  std::string describe() const override;
+
+  /// The target of given tokens: x (B, T, d) → y (B, T, d), f32.
+  Tensor target(const Tensor& x) const;
+  /// ρ(1), ρ(2), … as far as it is not zero within the length.
+  const std::vector<double>& kernel() const { return kernel_; }
+
+ private:
+  LinearFunctionalConfig config_;
+  std::vector<double> kernel_;
+};
+
+}  // namespace headroom::tasks
