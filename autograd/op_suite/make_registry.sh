@@ -1,9 +1,24 @@
 #!/bin/sh
-# make_registry.sh OPS.txt OUT.cpp [OP...]: the table of every op's samples; the ops named last have a CUDA kernel.
+# make_registry.sh OPS.txt OUT.cpp [OP...]: the table of every op's samples; the ops named last have a CUDA kernel. An op
+# has fast CPU kernels when its folder is one functor header (engine/elementwise compiles those), or when its source calls
+# a kernel, a matrix product or another op.
 set -eu
 ops=$1 out=$2
 shift 2
 on_cuda=" $* "
+folders=$(dirname "$ops")/ops
+
+has_kernels() {
+  source=$folders/$1/$1.cpp
+  [ -d "$folders/$1" ] || { echo false; return; }
+  [ -f "$source" ] || { echo true; return; }
+  if grep '#include' "$source" | grep -v "/$1\.h\"" | grep -Eq '_kernel\.h"|"engine/(cpu|ops)/'; then
+    echo true
+  else
+    echo false
+  fi
+}
+
 {
   echo '#include "autograd/op_suite/registry.h"'
   echo 'namespace headroom::autograd {'
@@ -20,8 +35,8 @@ on_cuda=" $* "
   echo '  static const std::vector<OpEntry> entries{'
   while read -r op; do
     case $on_cuda in
-      *" $op "*) echo "      {\"$op\", with_cuda<${op}_samples>}," ;;
-      *) echo "      {\"$op\", ${op}_samples}," ;;
+      *" $op "*) echo "      {\"$op\", with_cuda<${op}_samples>, $(has_kernels "$op")}," ;;
+      *) echo "      {\"$op\", ${op}_samples, $(has_kernels "$op")}," ;;
     esac
   done <"$ops"
   echo '  };'

@@ -1,0 +1,18 @@
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace headroom::experiments {
+
+/// `run STUDY.toml`: trains what is missing, then writes and prints the report. A stop by SIGINT or SIGTERM exits 130.
+void add_run_command(CLI::App& app);
+/// `report STUDY.toml…`: renders again what the store has.
+void add_report_command(CLI::App& app);
+/// `ops`: every op and the backends that it has.
+void add_ops_command(CLI::App& app);
+/// `doctor`: what was found on this machine, and what it means.
+void add_doctor_command(CLI::App& app);
+
+}  // namespace headroom::experiments

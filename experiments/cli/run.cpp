@@ -1,0 +1,122 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "engine/error.h"
+#include "engine/isa.h"
+#include "engine/parallel.h"
+#include "experiments/cli/commands.h"
+#include "experiments/config/study.h"
+#include "experiments/report/report.h"
+#include "experiments/run/runner.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr int interrupted = 130;  ///< 128 + SIGINT, as shells count
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+
+/// The first signal asks the trials to stop; a second one has its usual effect.
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_requested = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  // A full disk shows as an error of the write, not as a signal (file size limits).
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+struct StudyArguments {
+  std::string profile = base_profile;
+  std::string out = "runs";
+  std::vector<std::string> settings;
+};
+
+void add_study_options(CLI::App& command, StudyArguments& arguments) {
+  command.add_option("--profile", arguments.profile, "the file's profile; \"paper\" is its own keys")
+      ->capture_default_str();
+  command.add_option("--out", arguments.out, "folder of stores and reports")->capture_default_str();
+  // allow_extra_args(false): each --set takes one argument, so that a study file may follow it.
+  command.add_option("--set", arguments.settings, "key=value in TOML, in place of the file's; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+}
+
+/// A failed trial is no error of the study, but a study without any finished trial has no result.
+void check_any_finished(const StudyResults& results) {
+  for (const TrialRecord& trial : results.trials)
+    if (trial.status == TrialStatus::finished) return;
+  fail("{} · {}: every trial failed{}", results.id, results.profile,
+       results.trials.empty() ? "" : "; the first " + results.trials.front().message);
+}
+
+void render(const Study& study, const std::string& out) {
+  const StudyResults results = collect_results(study, out);
+  check_any_finished(results);
+  const std::filesystem::path page = write_report(results, study_folder(study, out));
+  fmt::print("\n{}report  {}\n", terminal_table(results), page.string());
+}
+
+struct RunArguments : StudyArguments {
+  std::string file;
+  RunOptions options;
+};
+
+void run(RunArguments& arguments) {
+  stop_on_signals();
+  const Study study = load_study(arguments.file, arguments.profile, arguments.settings);
+  RunOptions& options = arguments.options;
+  options.out = arguments.out;
+  options.stop = &stop_requested;
+  const int threads = options.threads > 0 ? options.threads : engine::num_threads();
+  if (!options.quiet) {
+    fmt::print("{} · {} · {} trials · {} {} ({})\n", study.head.id, study.profile, study.trials.size(), threads,
+               threads == 1 ? "core" : "cores", engine::name_of(engine::active_isa()));
+    std::fflush(stdout);
+  }
+  if (!run_trials(study, options)) {
+    const StudyResults results = collect_results(study, arguments.out);
+    fmt::print(stderr, "headroom: stopped with {} of {} trials done; the same command goes on from here\n",
+               results.trials.size(), study.trials.size());
+    throw CLI::RuntimeError(interrupted);
+  }
+  render(study, arguments.out);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("run", "train what a study still lacks, then report");
+  const auto arguments = std::make_shared<RunArguments>();
+  command->add_option("STUDY", arguments->file, "study file (TOML)")->required();
+  add_study_options(*command, *arguments);
+  command->add_option("--jobs", arguments->options.jobs, "trials at once (default: as many as threads)")
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--threads", arguments->options.threads, "threads of all trials together (default: all cores)")
+      ->check(CLI::Range(1, 4096));
+  command->add_flag("--quiet", arguments->options.quiet, "no progress");
+  command->callback([arguments] { run(*arguments); });
+}
+
+void add_report_command(CLI::App& app) {
+  struct Arguments : StudyArguments {
+    std::vector<std::string> files;
+  };
+  CLI::App* command = app.add_subcommand("report", "render the report of finished trials again");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("STUDY", arguments->files, "study files (TOML)")->required();
+  add_study_options(*command, *arguments);
+  command->callback([arguments] {
+    for (const std::string& file : arguments->files)
+      render(load_study(file, arguments->profile, arguments->settings), arguments->out);
+  });
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,72 @@
+#include "experiments/config/problems.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace headroom::experiments {
+namespace {
+
+/// Optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours.
+size_t edits(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+}  // namespace
+
+std::string nearest_path(const std::string& path, const std::set<std::string>& known) {
+  std::string best;
+  size_t fewest = std::max<size_t>(2, last_word(path).size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    const size_t distance = edits(path, candidate);
+    if (distance < fewest) best = candidate, fewest = distance;
+  }
+  if (!best.empty()) return best;
+  for (const std::string& candidate : known)
+    if (last_word(candidate) == last_word(path)) return candidate;
+  return best;
+}
+
+ConfigError::ConfigError(std::vector<std::string> problems)
+    : Error(fmt::format("{}", fmt::join(problems, "\n"))), problems_(std::move(problems)) {}
+
+void Problems::add(const Place& place, const std::string& path, const std::string& message) {
+  found_.push_back({place, path, message});
+}
+
+void Problems::add_unknown(const Place& place, const std::string& path) { unknown_.push_back({place, path, ""}); }
+
+void Problems::raise() const {
+  if (empty()) return;
+  std::vector<Problem> all = found_;
+  for (Problem problem : unknown_) {
+    const std::string nearest = nearest_path(problem.path, known_);
+    problem.message = nearest.empty() ? "unknown key" : fmt::format("unknown key; did you mean {}?", nearest);
+    all.push_back(problem);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Problem& a, const Problem& b) {
+    return std::tie(a.place.line, a.place.column) < std::tie(b.place.line, b.place.column);
+  });
+  std::vector<std::string> lines;
+  for (const Problem& problem : all) {
+    std::string line =
+        fmt::format("{}: {}{}{}", problem.place.str(), problem.path, problem.path.empty() ? "" : ": ", problem.message);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  }
+  throw ConfigError(std::move(lines));
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,47 @@
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "experiments/config/value.h"
+
+namespace headroom::experiments {
+
+/// Everything wrong with a study file, one line each, in the order of the file.
+class ConfigError : public Error {
+ public:
+  explicit ConfigError(std::vector<std::string> problems);
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  std::vector<std::string> problems_;
+};
+
+/// Collects what is wrong, so that one run shows all of it.
+class Problems {
+ public:
+  /// "FILE:LINE:COLUMN: train.steps: wants an integer". The same problem twice counts once.
+  void add(const Place& place, const std::string& path, const std::string& message);
+  /// A key that nobody reads; the nearest of all known paths is suggested.
+  void add_unknown(const Place& place, const std::string& path);
+  /// A path that the schema has.
+  void know(const std::string& path) { known_.insert(path); }
+  bool empty() const { return found_.empty() && unknown_.empty(); }
+  /// Throws ConfigError unless empty.
+  void raise() const;
+
+ private:
+  struct Problem {
+    Place place;
+    std::string path, message;
+  };
+  std::vector<Problem> found_, unknown_;
+  std::set<std::string> known_;
+};
+
+/// The known path nearest to a mistaken one: the fewest edits (a swap of neighbours counts one), or the same last word
+/// in another table; "" when none is near.
+std::string nearest_path(const std::string& path, const std::set<std::string>& known);
+
+}  // namespace headroom::experiments

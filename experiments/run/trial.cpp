@@ -1,0 +1,159 @@
+#include "experiments/run/trial.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <new>
+
+#include "autograd/optim/arena.h"
+#include "engine/error.h"
+#include "engine/rng.h"
+#include "models/transformer.h"
+
+namespace headroom::experiments {
+namespace {
+
+using autograd::Var;
+
+/// Of the validation and test streams. Training seeds may take the same value: the streams' names differ.
+constexpr uint64_t evaluation_seed = 0;
+
+autograd::ParameterArena arena_of(const models::Transformer& model) {
+  std::vector<autograd::ArenaEntry> entries;
+  for (const models::Parameter& parameter : model.parameters())
+    entries.push_back({parameter.name, parameter.var, parameter.decays});
+  return autograd::ParameterArena(std::move(entries));
+}
+
+/// One line: the CLI and the store show it in a row.
+std::string one_line(std::string text) {
+  for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n')) text.replace(at, 1, ",");
+  return text;
+}
+
+class Trial {
+ public:
+  explicit Trial(const TrialConfig& config)
+      : config_(config),
+        train_(config.train),
+        rng_(static_cast<uint64_t>(config.seed)),
+        task_(config.task),
+        model_(config.model, rng_),
+        arena_(arena_of(model_)),
+        optimizer_(autograd::make_optimizer(train_.optimizer, arena_)),
+        schedule_(autograd::make_schedule(train_.schedule)) {
+    engine::Rng evaluation(evaluation_seed);
+    validation_ = task_.sample(train_.eval_sequences, evaluation, "validation");
+    test_ = task_.sample(train_.eval_sequences, evaluation, "test");
+  }
+
+  TrialOutcome run(const StepHook& on_step) {
+    TrialOutcome outcome;
+    outcome.parameters = model_.parameter_count();
+    outcome.flops = training_flops(config_);
+    for (int64_t step = 0; step < train_.steps; ++step) {
+      if (!advance(step, on_step, outcome)) return outcome;
+      const bool is_last = step + 1 == train_.steps;
+      if (is_last || (train_.eval_every > 0 && (step + 1) % train_.eval_every == 0)) judge(step, is_last, outcome);
+      if (outcome.status == TrialStatus::failed) return outcome;
+    }
+    return outcome;
+  }
+
+ private:
+  /// One update. False ends the trial.
+  bool advance(int64_t step, const StepHook& on_step, TrialOutcome& outcome) {
+    const tasks::Batch batch = task_.sample(train_.batch, rng_, "data");
+    arena_.zero_grad();
+    const Var output = model_.forward(batch.input, {.training = true, .rng = &rng_});  // (B, T, output_dim)
+    const Var loss = task_.loss(output, batch);
+    const double value = loss.value().item();
+    if (!std::isfinite(value)) return fail_at(step, "loss is not finite", outcome);
+    last_finite_ = value;
+    if (on_step && !on_step(step, value)) {
+      outcome.stopped = true;
+      return false;
+    }
+    loss.backward();
+    gradient_norm_ = train_.clip > 0 ? arena_.clip_gradient_norm(train_.clip) : arena_.gradient_norm();
+    if (!std::isfinite(gradient_norm_)) return fail_at(step, "gradient is not finite", outcome);
+    optimizer_->step(train_.optimizer.lr * schedule_->factor(step));
+    return true;
+  }
+
+  bool fail_at(int64_t step, const char* what, TrialOutcome& outcome) const {
+    outcome.status = TrialStatus::failed;
+    outcome.message = fmt::format("failed at step {}: {} (last finite loss {:.4g}, gradient norm {:.3g})", step, what,
+                                  last_finite_, gradient_norm_);
+    return false;
+  }
+
+  /// Metrics of a fixed set, in batches of the training's size so that no more memory is needed.
+  tasks::Metrics measure(const tasks::Batch& set) const {
+    const autograd::NoGrad no_grad;
+    const std::unique_ptr<tasks::Meter> meter = task_.meter();
+    const int64_t count = set.input.dim(0);
+    for (int64_t begin = 0; begin < count; begin += train_.batch) {
+      const int64_t end = std::min(count, begin + train_.batch);
+      const tasks::Batch part{set.input.slice(0, begin, end), set.target.slice(0, begin, end)};  // (≤ B, T, ·)
+      meter->add(model_.forward(part.input).value(), part);
+    }
+    return meter->result();
+  }
+
+  void judge(int64_t step, bool is_last, TrialOutcome& outcome) {
+    const tasks::Metrics validation = measure(validation_);
+    const double value = validation.at("mse");
+    if (!std::isfinite(value)) {
+      fail_at(step, "validation error is not finite", outcome);
+      return;
+    }
+    schedule_->observe(value);
+    const bool is_best = value < best_;
+    best_ = std::min(best_, value);
+    if (train_.judged == Judged::best ? !is_best : !is_last) return;
+    outcome.validation = validation;
+    outcome.test = measure(test_);
+  }
+
+  const TrialConfig& config_;
+  const TrainConfig& train_;
+  engine::Rng rng_;
+  tasks::LinearFunctional task_;
+  models::Transformer model_;
+  autograd::ParameterArena arena_;
+  std::unique_ptr<autograd::Optimizer> optimizer_;
+  std::unique_ptr<autograd::Schedule> schedule_;
+  tasks::Batch validation_, test_;
+  double last_finite_ = std::numeric_limits<double>::quiet_NaN();
+  double gradient_norm_ = std::numeric_limits<double>::quiet_NaN();
+  double best_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+double training_flops(const TrialConfig& config) {
+  return 3 * static_cast<double>(config.train.steps) *
+         models::forward_flops(config.model, config.train.batch, config.task.length);
+}
+
+TrialOutcome run_trial(const TrialConfig& config, const StepHook& on_step) {
+  const auto begin = std::chrono::steady_clock::now();
+  TrialOutcome outcome;
+  try {
+    outcome = Trial(config).run(on_step);
+  } catch (const Error& error) {
+    outcome.status = TrialStatus::failed;
+    outcome.message = "failed: " + one_line(error.what());
+  } catch (const std::bad_alloc&) {
+    outcome.status = TrialStatus::failed;
+    outcome.message = "failed: not enough memory";
+  }
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return outcome;
+}
+
+}  // namespace headroom::experiments
