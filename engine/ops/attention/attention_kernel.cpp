@@ -82,12 +82,14 @@ int64_t attention_scratch(const AttentionHead& head) {
 static void adjust_scores(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t rows, float* tile) {
   const Vec hidden(-__builtin_inff());
   const int64_t shift = head.keys - head.queries;
+  // Keys before the diagonal need no look when nothing but the diagonal hides.
+  const int64_t hides_from = i + shift + 1 - j, first = head.slopes || head.key_mask || hides_from < 0 ? 0 : hides_from;
   for (int n = 0; n < 2; ++n) {
-    const Vec position = index_from(i + shift + n * lanes);
-    for (int64_t r = 0; r < rows; ++r) {
+    const Vec position = index_from(i + shift + n * lanes), slope(head.slopes ? head.slopes[g] * log2_e : 0);
+    for (int64_t r = first; r < rows; ++r) {
       float* at = tile + r * query_block + n * lanes;
       const Vec key(static_cast<float>(j + r));
-      if (head.slopes) store(at, load(at) - Vec(head.slopes[g] * log2_e) * abs(position - key));
+      if (head.slopes) store(at, load(at) - slope * abs(position - key));
       if (head.causal) store(at, select(position < key, hidden, load(at)));
       if (head.key_mask && !head.key_mask[j + r]) store(at, hidden);
     }

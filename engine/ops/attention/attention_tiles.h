@@ -22,11 +22,11 @@ static inline Vec exp2(Vec x) {
   return reinterpret_cast<RawF>(~reinterpret_cast<RawU>((x < Vec(-125.0f)).v) & scaled);
 }
 
-/// first, first + 1, … along the lanes.
+/// first, first + 1, … along the lanes; exact below 2^24.
 static inline Vec index_from(int64_t first) {
-  Vec x;
-  for (int i = 0; i < lanes; ++i) x.v[i] = static_cast<float>(first + i);
-  return x;
+  Vec steps;
+  for (int i = 0; i < lanes; ++i) steps.v[i] = static_cast<float>(i);
+  return Vec(static_cast<float>(first)) + steps;
 }
 
 typedef float Four __attribute__((vector_size(16)));
@@ -64,14 +64,23 @@ static inline void transpose_to(const float* x, int64_t x_stride, int64_t rows, 
       out[c * out_stride + r] = factor * x[r * x_stride + c];
 }
 
+template <int C>
+static inline void copy_columns(const float* x, int64_t x_stride, int64_t rows, int64_t columns, float factor,
+                                float* out, int64_t out_stride) {
+  for (int64_t r = 0; r < rows; ++r, x += x_stride, out += out_stride) {
+    const int64_t end = C > 0 ? C : columns;
+    int64_t c = 0;
+    for (; c + 4 <= end; c += 4) store_four(out + c, load_four(x + c) * factor);
+    for (; c < end; ++c) out[c] = factor * x[c];
+  }
+}
+
 /// out[r][c] = factor · x[r][c].
 static inline void copy_to(const float* x, int64_t x_stride, int64_t rows, int64_t columns, float factor, float* out,
                            int64_t out_stride) {
-  for (int64_t r = 0; r < rows; ++r, x += x_stride, out += out_stride) {
-    int64_t c = 0;
-    for (; c + 4 <= columns; c += 4) store_four(out + c, load_four(x + c) * factor);
-    for (; c < columns; ++c) out[c] = factor * x[c];
-  }
+  if (columns == 4) return copy_columns<4>(x, x_stride, rows, columns, factor, out, out_stride);
+  if (columns == 8) return copy_columns<8>(x, x_stride, rows, columns, factor, out, out_stride);
+  copy_columns<0>(x, x_stride, rows, columns, factor, out, out_stride);
 }
 
 static inline void fill_zero(float* x, int64_t n) { std::memset(x, 0, static_cast<size_t>(n) * sizeof(float)); }
