@@ -8,6 +8,7 @@
 #include "experiments/bench/bench.h"
 #include "experiments/cli/commands.h"
 #include "experiments/config/problems.h"
+#include "experiments/new_op/new_op.h"
 #include "experiments/run/provenance.h"
 
 namespace {
@@ -31,6 +32,7 @@ int run(int argc, char** argv) {
   headroom::experiments::add_bench_command(app);
   headroom::experiments::add_ops_command(app);
   headroom::experiments::add_doctor_command(app);
+  headroom::experiments::add_new_op_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -6,6 +6,7 @@
 #include "engine/cpu/onednn.h"
 #include "engine/isa.h"
 #include "engine/parallel.h"
+#include "engine/transfer.h"
 #include "experiments/cli/commands.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/run/provenance.h"
@@ -14,7 +15,7 @@ namespace headroom::experiments {
 namespace {
 
 void finding(const char* what, const std::string& found, const std::string& meaning) {
-  fmt::print("{:<16}{:<40}{}\n", what, found, meaning);
+  fmt::print("{:<16}{:<39} {}\n", what, found, meaning);
 }
 
 void examine() {
@@ -31,6 +32,10 @@ void examine() {
   finding("parallel loops", engine::parallel_backend(), "results do not depend on it, nor on the number of threads");
   finding("oneDNN", onednn.empty() ? "absent" : onednn,
           onednn.empty() ? "matrix products use our own kernel: correct, but slower" : "matrix products in f32 use it");
+  finding("CUDA", engine::cuda_status(),
+          engine::has_device(engine::Device::Kind::cuda)
+              ? "add, gelu and matmul have kernels there; training runs on the CPU"
+              : "everything runs on the CPU");
   const auto gnuplot = find_gnuplot();
   finding("gnuplot", gnuplot ? gnuplot->string() : "absent",
           gnuplot ? "reports have figures" : "reports have tables but no figures; install gnuplot-nox");
