@@ -94,7 +94,7 @@ class Checker {
     Values plus = x, minus = x;
     for (size_t k = 0; k < x.size(); ++k) plus[k] += h * direction[k], minus[k] -= h * direction[k];
     const double numeric = (value_at(input, plus) - value_at(input, minus)) / (2 * h);
-    const double difference = std::max(0.0, std::fabs(analytic - numeric) - noise_ / h);
+    const double difference = std::max(std::fabs(analytic - numeric) - noise_ / h, 0.0);  // keeps NaN
     const double scaled = difference / std::max(1.0, std::fabs(numeric));
     if (scaled <= options_.tolerance && scaled <= result_.worst) return;
     // NaN fails, and stays the worst.

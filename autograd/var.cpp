@@ -14,6 +14,14 @@ namespace {
 thread_local bool grad_enabled_ = true;
 thread_local int64_t unwanted_gradients_ = 0;
 
+/// An operand that wanted a gradient while nothing was recorded, and the version that was read.
+struct Captured {
+  Var var;
+  uint32_t version;
+};
+/// Where record() notes them while a checkpoint runs its function for the first time.
+thread_local std::vector<Captured>* captured_ = nullptr;
+
 uint64_t next_id() {
   static std::atomic<uint64_t> id{0};
   return ++id;
@@ -33,6 +41,24 @@ struct Node {
   std::vector<Var> parents;
   std::vector<uint32_t> versions;  ///< of each parent's storage, then of the output's, when recorded
   Vjp vjp;
+
+  Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  /// Frees a long chain of nodes in a loop: one destructor inside the other would run out of stack.
+  ~Node() {
+    std::vector<Var> chain = std::move(parents);
+    vjp = nullptr;
+    while (!chain.empty()) {
+      const Var last = std::move(chain.back());
+      chain.pop_back();
+      if (!last.defined() || last.node().use_count() > 1) continue;
+      Node& node = *last.node();
+      node.vjp = nullptr;
+      chain.insert(chain.end(), node.parents.begin(), node.parents.end());
+      node.parents.clear();
+    }
+  }
 
   void accumulate(const Tensor& g) {
     if (bound) {
@@ -131,12 +157,13 @@ bool Var::requires_grad() const { return node_ && node_->requires_grad; }
 Tensor Var::grad() const { return node_ && !node_->grad_fresh ? node_->grad : Tensor(); }
 
 void Var::zero_grad() const {
+  require(defined(), "zero_grad: undefined where a value was expected");
   if (node_->bound) node_->grad_fresh = true;
   else node_->grad = Tensor();
 }
 
 void Var::bind(const Tensor& value, const Tensor& grad) const {
-  require(node_->vjp == nullptr && node_->parents.empty(), "bind: {} is not a leaf", value.str());
+  require(defined() && node_->vjp == nullptr && node_->parents.empty(), "bind: {} is not a leaf", value.str());
   require(value.shape() == shape() && grad.shape() == shape(), "bind: leaf {}, value {}, gradient {}", shape().str(),
           value.str(), grad.str());
   node_->value = value;
@@ -158,9 +185,16 @@ void Var::backward(const Tensor& dy) const {
   for (const NodePtr& node : nodes)
     require(!node->consumed, "backward: the graph through {} was already freed by an earlier backward", node->op);
   node_->accumulate(dy);
-  for (NodePtr& node : nodes) {
-    if (node->vjp) step_back(*node);
-    node.reset();
+  try {
+    for (NodePtr& node : nodes) {
+      if (node->vjp) step_back(*node);
+      node.reset();
+    }
+  } catch (...) {
+    // What was on its way through the graph must not be counted again by a later backward.
+    for (const NodePtr& node : nodes)
+      if (node && node->vjp) node->grad = Tensor();
+    throw;
   }
 }
 
@@ -168,6 +202,9 @@ int64_t unwanted_gradients() { return unwanted_gradients_; }
 
 Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp) {
   Var out(std::move(value));
+  if (captured_)
+    for (const Var& parent : parents)
+      if (parent.requires_grad()) captured_->push_back({parent, parent.value().version()});
   if (!grad_enabled_ || std::none_of(parents.begin(), parents.end(), [](const Var& p) { return p.requires_grad(); }))
     return out;
   Node& node = *out.node_;
@@ -186,15 +223,30 @@ bool grad_enabled() { return grad_enabled_; }
 
 Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs) {
   Tensor value;
+  std::vector<Captured> captured;
   {
     const NoGrad no_grad;
-    value = f(inputs).value();
+    struct Capture {
+      std::vector<Captured>* previous;
+      explicit Capture(std::vector<Captured>* into) : previous(std::exchange(captured_, into)) {}
+      ~Capture() { captured_ = previous; }
+    } capture(&captured);
+    std::vector<Var> constants;
+    for (const Var& input : inputs) constants.push_back(input.defined() ? input.detach() : Var());
+    value = f(constants).value();
+  }
+  for (const Captured& each : captured) {
+    if (each.var.node()->vjp) fail("checkpoint: {} is computed outside and must be an input", each.var.value().str());
+    if (captured_) captured_->push_back(each);
   }
   // A leaf that f captures gets its gradient from the inner backward; the token makes the tape call the vjp even when
   // no input needs one.
   std::vector<Var> parents = inputs;
   parents.emplace_back(Tensor::zeros({}), true);
-  return record("checkpoint", value, parents, [f, inputs](const Tensor& dy, const Needs& needs) {
+  return record("checkpoint", value, parents, [f, inputs, captured](const Tensor& dy, const Needs& needs) {
+    for (const Captured& each : captured)
+      if (each.var.value().version() != each.version)
+        fail("backward: {}, which checkpoint captures, was written in place after it was used", each.var.value().str());
     struct EnableGrad {
       bool previous = std::exchange(grad_enabled_, true);
       ~EnableGrad() { grad_enabled_ = previous; }

@@ -76,7 +76,8 @@ bool grad_enabled();
 
 /// y = f(inputs) without keeping what f saves: backward() runs f again (Chen et al., "Training deep nets with sublinear
 /// memory cost", 2016). f must be a pure function of `inputs` and of leaves that it captures; random ops inside it take
-/// their keys before, so that both runs draw the same values.
+/// their keys before, so that both runs draw the same values. Throws Error when f captures a value that is no leaf, and at
+/// backward when a captured leaf was written in place since.
 Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs);
 
 }  // namespace headroom::autograd

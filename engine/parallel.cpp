@@ -1,5 +1,6 @@
 #include "engine/parallel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <exception>

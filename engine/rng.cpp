@@ -1,6 +1,8 @@
 #include "engine/rng.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "engine/error.h"
@@ -23,6 +25,14 @@ std::array<uint32_t, 4> block(const RngKey& key, uint64_t index) {
 
 /// (0, 1): the midpoint of one of 2^32 cells, so that a logarithm is finite.
 double open_unit(uint32_t bits) { return (static_cast<double>(bits) + 0.5) * 0x1p-32; }
+
+/// The largest value of the dtype below `high`: rounding low + (high - low)·u may reach `high` itself.
+double last_below(double high, DType dtype) {
+  if (dtype != DType::f32) return std::nextafter(high, -std::numeric_limits<double>::infinity());
+  const auto rounded = static_cast<float>(high);
+  if (static_cast<double>(rounded) < high) return static_cast<double>(rounded);
+  return static_cast<double>(std::nextafter(rounded, -std::numeric_limits<float>::infinity()));
+}
 
 /// Calls f(i, four words) for every group of four elements; parallel, order-free.
 template <class F>
@@ -63,6 +73,7 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2
 }
 
 RngKey Rng::take(const std::string& stream, int64_t count) {
+  require(count >= 0, "rng: {} values of stream '{}'", count, stream);
   uint64_t& next = offsets_[stream];
   const RngKey key{seed_, hash_name(stream), next};
   next += (static_cast<uint64_t>(count) + 3) / 4 * 4;
@@ -75,12 +86,13 @@ uint32_t random_bits(const RngKey& key, uint64_t i) {
 }
 
 Tensor random_uniform(const Shape& shape, double low, double high, const RngKey& key, DType dtype) {
+  require(low <= high, "random_uniform: [{}, {}) is no range", low, high);
+  const double last = last_below(high, dtype);
   return filled("random_uniform", shape, dtype, key, [&](const std::array<uint32_t, 4>& words) {
     std::array<double, 4> values{};
     for (size_t j = 0; j < 4; ++j) {
-      // f32 keeps 24 bits, so that rounding never reaches `high`.
       const double unit = dtype == DType::f32 ? (words[j] >> 8) * 0x1p-24 : words[j] * 0x1p-32;
-      values[j] = low + (high - low) * unit;
+      values[j] = std::max(low, std::min(low + (high - low) * unit, last));
     }
     return values;
   });
@@ -100,11 +112,11 @@ Tensor random_normal(const Shape& shape, double mean, double std, const RngKey& 
 }
 
 Tensor random_integers(const Shape& shape, int64_t low, int64_t high, const RngKey& key) {
-  require(low < high && high - low <= (int64_t{1} << 32), "random_integers: [{}, {}) is empty or too wide", low, high);
+  const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  require(low < high && range <= (uint64_t{1} << 32), "random_integers: [{}, {}) is empty or too wide", low, high);
   Tensor out = Tensor::empty(shape, DType::i64);
   const int64_t n = out.numel();
   auto* data = out.mutable_data<int64_t>();
-  const auto range = static_cast<uint64_t>(high - low);
   for_each_block(n, key, [&](int64_t i, const std::array<uint32_t, 4>& words) {
     for (int64_t j = 0; j < 4 && i + j < n; ++j)
       data[i + j] = low + static_cast<int64_t>((words[static_cast<size_t>(j)] * range) >> 32);

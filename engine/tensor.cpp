@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "engine/error.h"
@@ -33,13 +35,29 @@ void for_each_run(const Shape& shape, const Shape& to, const Shape& from, F&& f)
   });
 }
 
+template <class T>
+constexpr bool is_half = std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
+
+/// Floating to integer drops the fraction, ends at the type's limits and makes NaN 0: C++ leaves those cases undefined.
 template <class To, class From>
 To convert(From x) {
-  if constexpr (std::is_same_v<To, From>) return x;
-  else if constexpr (std::is_same_v<To, bool>) return static_cast<double>(static_cast<float>(x)) != 0;
-  else if constexpr (std::is_same_v<To, bf16> || std::is_same_v<To, f16>) return To(static_cast<float>(x));
-  else if constexpr (std::is_same_v<From, bf16> || std::is_same_v<From, f16>) return static_cast<To>(float(x));
-  else return static_cast<To>(x);
+  using Limits = std::numeric_limits<To>;
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (is_half<From>) {
+    return convert<To>(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (is_half<To>) {
+    return To(static_cast<float>(x));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (x != x) return To(0);
+    if (x <= static_cast<From>(Limits::min())) return Limits::min();
+    if (x >= static_cast<From>(Limits::max())) return Limits::max();
+    return static_cast<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
 }
 
 }  // namespace
@@ -52,7 +70,10 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   tensor.shape_ = shape;
   tensor.strides_ = shape.contiguous_strides();
   tensor.dtype_ = dtype;
-  tensor.storage_ = std::make_shared<Storage>(device, static_cast<size_t>(shape.numel() * size_of(dtype)));
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(shape.numel(), size_of(dtype), &bytes))
+    fail("tensor: shape {} has too many elements", shape.str());
+  tensor.storage_ = std::make_shared<Storage>(device, static_cast<size_t>(bytes));
   return tensor;
 }
 
@@ -150,7 +171,8 @@ Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
 }
 
 Tensor Tensor::expand(const Shape& shape) const {
-  if (!broadcasts_to(shape_, shape)) fail("expand: {} does not broadcast to {}", shape_.str(), shape.str());
+  const bool negative = std::any_of(shape.begin(), shape.end(), [](int64_t n) { return n < 0; });
+  if (negative || !broadcasts_to(shape_, shape)) fail("expand: {} does not broadcast to {}", shape_.str(), shape.str());
   Tensor view = *this;
   view.shape_ = shape;
   view.strides_ = Shape::of_rank(shape.rank(), 0);

@@ -12,6 +12,15 @@ using Catch::Approx;
 
 namespace headroom::testing {
 
+/// Matches a text that holds `part`.
+inline auto contains(const std::string& part) {
+#if CATCH_VERSION_MAJOR >= 3
+  return Catch::Matchers::ContainsSubstring(part);
+#else
+  return Catch::Matchers::Contains(part);
+#endif
+}
+
 /// Marks the running test case as skipped: `return skip("no gnuplot");`. Catch2 2.13 knows no skipping, so a listener
 /// of our own counts: a skipped case is neither passed nor failed, and a program in which all were skipped exits
 /// with 77.

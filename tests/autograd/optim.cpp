@@ -1,0 +1,168 @@
+#include <cmath>
+
+#include "autograd/ops.h"
+#include "autograd/optim/optimizer.h"
+#include "autograd/optim/schedule.h"
+#include "engine/error.h"
+#include "tests/support/catch.h"
+
+using namespace headroom;
+using namespace headroom::autograd;
+using testing::contains;
+using Values = std::vector<double>;
+
+namespace {
+
+/// What PyTorch ends with: see optim_fixture.py.
+const std::map<std::string, Values> torch_results{
+#include "tests/autograd/optim_fixture.inc"
+};
+
+OptimizerConfig config_of(const std::string& name) {
+  OptimizerConfig c;
+  c.kind = name.substr(0, name.find(' '));
+  c.lr = 0.1;
+  if (name == "sgd momentum" || name == "sgd nesterov") c.momentum = 0.9;
+  c.nesterov = name == "sgd nesterov";
+  if (name == "sgd decay") c.momentum = 0.5, c.weight_decay = 0.02;
+  if (name == "adam decay") c.beta1 = 0.8, c.beta2 = 0.95, c.eps = 1e-6, c.weight_decay = 0.02;
+  if (name == "adamw") c.beta2 = 0.99, c.weight_decay = 0.1;
+  return c;
+}
+
+/// The parameters and the loss of optim_fixture.py.
+struct Problem {
+  Var a, b;
+  ParameterArena arena;
+  explicit Problem(engine::DType dtype)
+      : a(Tensor::from<double>({3}, {0.5, -1.0, 2.0}).to(dtype), true),
+        b(Tensor::from<double>({2}, {0.25, -0.125}).to(dtype), true),
+        arena({{"b", b, false}, {"a", a, true}}) {}
+  void step(Optimizer& optimizer, double lr) {
+    arena.zero_grad();
+    (scale(sum(a * a), 0.5) + sum(exp(b)) + sum(slice(a, 0, 0, 2) * b)).backward();
+    optimizer.step(lr);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("optimizers: four steps as PyTorch takes them") {
+  for (const auto& [name, want] : torch_results)
+    for (const auto& [dtype, tolerance] : {std::pair{engine::DType::f64, 1e-13}, std::pair{engine::DType::f32, 2e-6}}) {
+      INFO(name << " " << engine::name_of(dtype));
+      Problem problem(dtype);
+      const auto optimizer = make_optimizer(config_of(name), problem.arena);
+      for (int i = 0; i < 4; ++i) problem.step(*optimizer, 0.1);
+      Values got = problem.a.value().to_vector<double>();
+      for (const double x : problem.b.value().to_vector<double>()) got.push_back(x);
+      for (size_t i = 0; i < want.size(); ++i) CHECK(std::fabs(got[i] - want[i]) < tolerance);
+    }
+}
+
+TEST_CASE("optimizers: state saved and loaded continues with the same bits") {
+  for (const char* name : {"sgd momentum", "adam", "adamw"}) {
+    Problem whole(engine::DType::f32), first(engine::DType::f32);
+    const auto one = make_optimizer(config_of(name), whole.arena), two = make_optimizer(config_of(name), first.arena);
+    for (int i = 0; i < 2; ++i) whole.step(*one, 0.1), first.step(*two, 0.1);
+    Problem resumed(engine::DType::f32);
+    engine::copy_inplace(resumed.arena.values(), first.arena.values());
+    const auto three = make_optimizer(config_of(name), resumed.arena);
+    three->load_state(two->state());
+    for (int i = 0; i < 2; ++i) whole.step(*one, 0.1), resumed.step(*three, 0.1);
+    CHECK(resumed.arena.values().to_vector<float>() == whole.arena.values().to_vector<float>());
+    CHECK_THROWS_WITH(three->load_state({}), contains("optimizer state: no '"));
+    CHECK_THAT(three->describe(), contains(config_of(name).kind));
+  }
+}
+
+TEST_CASE("optimizers: a field out of range is named") {
+  Problem problem(engine::DType::f32);
+  const auto refused = [&](auto change) {
+    OptimizerConfig c;
+    change(c);
+    try {
+      make_optimizer(c, problem.arena);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(refused([](auto& c) { c.kind = "lion"; }), contains("optimizer.kind: unknown 'lion'"));
+  CHECK_THAT(refused([](auto& c) { c.lr = 0; }), contains("optimizer.lr"));
+  CHECK_THAT(refused([](auto& c) { c.lr = NAN; }), contains("optimizer.lr"));
+  CHECK_THAT(refused([](auto& c) { c.beta2 = 1; }), contains("optimizer.beta2"));
+  CHECK_THAT(refused([](auto& c) { c.weight_decay = -1; }), contains("optimizer.weight_decay"));
+  CHECK_THAT(refused([](auto& c) { c.kind = "sgd", c.nesterov = true; }), contains("optimizer.nesterov"));
+}
+
+TEST_CASE("arena: decayed parameters first, values bound, norm and clipping") {
+  Problem problem(engine::DType::f64);
+  CHECK(problem.arena.size() == 5);
+  CHECK(problem.arena.decayed() == 3);
+  CHECK(problem.arena.values().to_vector<double>() == Values{0.5, -1, 2, 0.25, -0.125});
+  CHECK(problem.a.value().shares_storage(problem.arena.values()));
+  problem.arena.zero_grad();
+  sum(problem.a * problem.a).backward();  // gradient (1, -2, 4), none for b
+  CHECK(problem.arena.gradient_norm() == Approx(std::sqrt(21.0)));
+  CHECK(problem.arena.clip_gradient_norm(100) == Approx(std::sqrt(21.0)));
+  CHECK(problem.a.grad().to_vector<double>() == Values{1, -2, 4});
+  CHECK(problem.arena.clip_gradient_norm(1) == Approx(std::sqrt(21.0)));
+  CHECK(problem.arena.gradient_norm() == Approx(1));
+  CHECK(problem.arena.gradients().to_vector<double>()[3] == 0);
+  problem.arena.zero_grad();
+  CHECK(problem.arena.gradient_norm() == 0);
+}
+
+TEST_CASE("arena: what it refuses") {
+  const Var x(Tensor::zeros({2}), true), wide(Tensor::zeros({2}, engine::DType::f64), true),
+      constant(Tensor::zeros({2}));
+  CHECK_THROWS_AS(ParameterArena({}), Error);
+  CHECK_THROWS_WITH(ParameterArena({{"x", x}, {"again", x}}), contains("again was given twice"));
+  CHECK_THROWS_WITH(ParameterArena({{"x", x}, {"wide", wide}}), contains("wide is f64"));
+  CHECK_THROWS_WITH(ParameterArena({{"constant", constant}}), contains("constant"));
+}
+
+TEST_CASE("schedules: values by hand") {
+  const auto factors = [](std::vector<ScheduleConfig> parts, std::vector<int64_t> steps) {
+    const auto schedule = make_schedule(parts);
+    Values out;
+    for (const int64_t step : steps) out.push_back(schedule->factor(step));
+    return out;
+  };
+  const auto near = [](const Values& got, const Values& want) {
+    REQUIRE(got.size() == want.size());
+    for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(want[i]).margin(1e-12));
+  };
+  ScheduleConfig warmup{.kind = "warmup", .warmup = 4};
+  ScheduleConfig cosine{.kind = "cosine", .steps = 8, .start = 4, .final_factor = 0.1};
+  near(factors({{}}, {0, 1000}), {1, 1});
+  near(factors({warmup}, {0, 1, 3, 100}), {0.25, 0.5, 1, 1});
+  near(factors({cosine}, {0, 4, 6, 8, 12, 99}), {1, 1, 0.1 + 0.45 * (1 + std::sqrt(0.5)), 0.55, 0.1, 0.1});
+  near(factors({warmup, cosine}, {1, 8}), {0.5, 0.55});
+  near(factors({{.kind = "step", .steps = 3, .factor = 0.5}}, {0, 2, 3, 6}), {1, 1, 0.5, 0.25});
+  near(factors({{.kind = "inverse_sqrt", .warmup = 4}}, {0, 3, 15, 63}), {0.25, 1, 0.5, 0.25});
+}
+
+TEST_CASE("schedules: reduce_on_plateau drops after patience, and its state is saved") {
+  const ScheduleConfig config{.kind = "reduce_on_plateau", .factor = 0.5, .patience = 2};
+  const auto schedule = make_schedule({config});
+  const auto after = [&](std::vector<double> losses) {
+    for (const double loss : losses) schedule->observe(loss);
+    return schedule->factor(0);
+  };
+  CHECK(after({1.0, 0.9, 0.9, 0.95}) == 1);
+  CHECK(after({0.9}) == 0.5);
+  const auto resumed = make_schedule({config});
+  resumed->load_state(schedule->state());
+  CHECK(resumed->factor(7) == 0.5);
+  CHECK(after({0.8, 0.8, 0.8}) == 0.5);
+  CHECK(after({0.8}) == 0.25);
+  CHECK_THROWS_AS(resumed->load_state({1.0}), Error);
+}
+
+TEST_CASE("schedules: what they refuse") {
+  CHECK_THROWS_WITH(make_schedule({{.kind = "linear"}}), contains("'linear'"));
+  CHECK_THROWS_WITH(make_schedule({{.kind = "warmup", .warmup = 0}}), contains("schedule.warmup"));
+  CHECK_THROWS_WITH(make_schedule({{.kind = "cosine", .steps = 0}}), contains("schedule.steps"));
+}

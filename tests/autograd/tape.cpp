@@ -1,0 +1,168 @@
+#include "autograd/ops.h"
+#include "engine/error.h"
+#include "engine/ops/binary.h"
+#include "tests/support/catch.h"
+
+using namespace headroom;
+using namespace headroom::autograd;
+using testing::contains;
+using Values = std::vector<float>;
+
+namespace {
+
+Var leaf(const Shape& shape, const Values& values) { return Var(Tensor::from<float>(shape, values), true); }
+Values grad_of(const Var& x) { return x.grad().to_vector<float>(); }
+
+/// An identity whose vjp gives `gradient`.
+Var with_gradient(const Var& x, const Tensor& gradient) {
+  return record("odd", x.value().clone(), {x}, [=](const Tensor&, const Needs&) { return std::vector{gradient}; });
+}
+
+}  // namespace
+
+TEST_CASE("tape: a value used twice gets both gradients") {
+  const Var x = leaf({2}, {3, -2});
+  sum(x * x + x).backward();
+  CHECK(grad_of(x) == Values{7, -3});
+}
+
+TEST_CASE("tape: a diamond is walked once per node") {
+  const Var x = leaf({1}, {2});
+  Var y = x;
+  for (int i = 0; i < 40; ++i) y = y + y;  // 2^40 paths
+  y.backward(Tensor::full({1}, 1));
+  CHECK(grad_of(x)[0] == 0x1p40f);
+}
+
+TEST_CASE("tape: gradients accumulate until zero_grad, and do not write to what others hold") {
+  const Var x = leaf({2}, {1, 2});
+  sum(x * x).backward();
+  const Tensor first = x.grad();
+  sum(x * x).backward();
+  CHECK(grad_of(x) == Values{4, 8});
+  CHECK(first.to_vector<float>() == Values{2, 4});
+  x.zero_grad();
+  CHECK_FALSE(x.grad().defined());
+  const Tensor dy = Tensor::full({2}, 1);
+  const Var a = leaf({2}, {0, 0}), b = leaf({2}, {0, 0});
+  (a + b).backward(dy);
+  (a + a).backward(dy);
+  CHECK(grad_of(a) == Values{3, 3});
+  CHECK(grad_of(b) == Values{1, 1});
+  CHECK(dy.to_vector<float>() == Values{1, 1});
+}
+
+TEST_CASE("tape: what was broadcast is summed back") {
+  const Var a = leaf({2, 1}, {1, 2}), b = leaf({3}, {1, 10, 100}), c = leaf({}, {2});
+  sum(a * b * c).backward();
+  CHECK(a.grad().shape() == Shape{2, 1});
+  CHECK(grad_of(a) == Values{222, 222});
+  CHECK(grad_of(b) == Values{6, 6, 6});
+  CHECK(c.grad().shape() == Shape{});
+  CHECK(grad_of(c) == Values{333});
+}
+
+TEST_CASE("tape: no_grad, detach and constants record nothing") {
+  const Var x = leaf({2}, {1, 2});
+  {
+    const NoGrad no_grad;
+    CHECK_FALSE(grad_enabled());
+    CHECK_FALSE((x * x).requires_grad());
+  }
+  CHECK(grad_enabled());
+  CHECK_FALSE((x.detach() * x.detach()).requires_grad());
+  sum(x * x.detach()).backward();
+  CHECK(grad_of(x) == Values{1, 2});
+  CHECK_THROWS_WITH(sum(x.detach()).backward(), contains("requires a gradient"));
+  CHECK_THROWS_AS(Var(Tensor::from<int64_t>({1}, {1}), true), Error);
+}
+
+TEST_CASE("tape: a second backward through the same graph is an error") {
+  const Var x = leaf({2}, {1, 2});
+  const Var shared = x * x, y = sum(shared);
+  y.backward();
+  CHECK_THROWS_WITH(y.backward(), contains("already freed"));
+  CHECK_THROWS_WITH(sum(shared * shared).backward(), contains("the graph through mul was already freed"));
+  CHECK(grad_of(x) == Values{2, 4});
+}
+
+TEST_CASE("tape: backward needs one element or a fitting cotangent") {
+  const Var x = leaf({2}, {1, 2});
+  CHECK_THROWS_WITH((x * x).backward(), contains("more than one element"));
+  CHECK_THROWS_AS((x * x).backward(Tensor::zeros({3})), Error);
+  CHECK_THROWS_AS((x * x).backward(Tensor::zeros({2}, engine::DType::f64)), Error);
+  CHECK_THROWS_AS((x * x).backward(Tensor()), Error);
+  CHECK_THROWS_AS(Var().backward(), Error);
+  CHECK_THROWS_AS(Var().zero_grad(), Error);
+  CHECK_THROWS_AS(Var().bind(Tensor(), Tensor()), Error);
+}
+
+TEST_CASE("tape: writing in place to what a graph holds is an error, not a wrong gradient") {
+  const Var x = leaf({2}, {1, 2}), w = leaf({2}, {3, 4});
+  const Var y = sum(x * w);
+  engine::copy_inplace(w.value(), Tensor::zeros({2}));
+  CHECK_THROWS_WITH(y.backward(), contains("operand 1 of mul") && contains("written in place"));
+  CHECK_FALSE(x.grad().defined());
+  const Var z = exp(x), loss = sum(z);
+  engine::add_inplace(z.value(), Tensor::full({2}, 1));
+  CHECK_THROWS_WITH(loss.backward(), contains("written in place"));
+}
+
+TEST_CASE("tape: a vjp's gradient is checked in dtype, shape and number") {
+  const Var x = leaf({2, 3}, Values(6, 1));
+  CHECK_THROWS_WITH(sum(with_gradient(x, Tensor::zeros({3, 2}))).backward(), contains("odd gave operand 0 f32 (2, 3)"));
+  CHECK_THROWS_WITH(sum(with_gradient(x, Tensor::zeros({2, 3}, engine::DType::f64))).backward(),
+                    contains("f64 (2, 3)"));
+  CHECK_THROWS_WITH(sum(with_gradient(x, Tensor())).backward(), contains("no gradient"));
+  const Var none =
+      record("odd", x.value().clone(), {x}, [](const Tensor&, const Needs&) { return std::vector<Tensor>(); });
+  CHECK_THROWS_WITH(sum(none).backward(), contains("has 1 operands and gave 0 gradients"));
+  const Var wide = with_gradient(x, Tensor::full({4, 2, 3}, 1));
+  sum(wide).backward();
+  CHECK(grad_of(x) == Values(6, 4));
+}
+
+TEST_CASE("tape: an error half way leaves nothing behind that a later backward would count") {
+  const Var x = leaf({2}, {1, 2}), w = leaf({2}, {3, 4});
+  const Var inner = x * x;
+  const Var bad = sum(with_gradient(inner, Tensor::zeros({5})) + inner);
+  CHECK_THROWS_AS(bad.backward(), Error);
+  x.zero_grad();
+  sum(inner).backward();
+  CHECK(grad_of(x) == Values{2, 4});
+}
+
+TEST_CASE("tape: unwanted gradients are counted and dropped") {
+  const Var x = leaf({2}, {1, 2}), constant(Tensor::full({2}, 1));
+  const int64_t before = unwanted_gradients();
+  const Var y =
+      record("both", engine::mul(x.value(), constant.value()), {x, constant}, [](const Tensor& dy, const Needs&) {
+        return std::vector{dy, Tensor::zeros({2})};
+      });
+  sum(y).backward();
+  CHECK(unwanted_gradients() == before + 1);
+  CHECK_FALSE(constant.grad().defined());
+}
+
+TEST_CASE("tape: a leaf bound to an arena gets its gradient there") {
+  const Var x = leaf({2}, {1, 2});
+  const Tensor values = Tensor::full({4}, 3), gradients = Tensor::full({4}, 9);
+  x.bind(values.slice(0, 1, 3), gradients.slice(0, 1, 3));
+  CHECK_FALSE(x.grad().defined());
+  sum(x * x).backward();
+  sum(x).backward();
+  CHECK(gradients.to_vector<float>() == Values{9, 7, 7, 9});
+  x.zero_grad();
+  sum(x).backward();
+  CHECK(gradients.to_vector<float>() == Values{9, 1, 1, 9});
+  CHECK_THROWS_AS(x.bind(Tensor::zeros({3}), Tensor::zeros({3})), Error);
+}
+
+TEST_CASE("tape: a chain of a million ops is freed without recursion") {
+  const Var x = leaf({1}, {1});
+  Var y = x;
+  for (int i = 0; i < 1000000; ++i)
+    y = record("step", y.value(), {y}, [](const Tensor& dy, const Needs&) { return std::vector{dy}; });
+  y = Var();
+  CHECK(x.node().use_count() == 1);
+}

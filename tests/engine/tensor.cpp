@@ -1,0 +1,94 @@
+#include "engine/tensor.h"
+
+#include "engine/error.h"
+#include "engine/ops/binary.h"
+#include "tests/support/catch.h"
+
+using namespace headroom;
+using namespace headroom::engine;
+
+namespace {
+
+/// 0, 1, 2, … in row-major order.
+Tensor counting(const Shape& shape) {
+  std::vector<float> values(static_cast<size_t>(shape.numel()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  return Tensor::from<float>(shape, values);
+}
+using Values = std::vector<float>;
+
+}  // namespace
+
+TEST_CASE("tensor: views share storage and read right") {
+  const Tensor x = counting({2, 3, 4});
+  const Tensor t = x.transpose(0, 2);  // (4, 3, 2)
+  CHECK(t.shares_storage(x));
+  CHECK_FALSE(t.is_contiguous());
+  CHECK(t.slice(0, 1, 2).to_vector<float>() == Values{1, 13, 5, 17, 9, 21});
+  CHECK(x.permute({2, 0, 1}).shape() == Shape{4, 2, 3});
+  CHECK(x.slice(1, 1, 3).slice(2, 3, 4).to_vector<float>() == Values{7, 11, 19, 23});
+  CHECK(counting({3, 1}).expand({2, 3, 2}).to_vector<float>() == Values{0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2});
+  CHECK(x.reshape({-1, 8}).shape() == Shape{3, 8});
+  CHECK(x.reshape({24}).shares_storage(x));
+  CHECK_FALSE(t.reshape({24}).shares_storage(x));
+  CHECK(x.contiguous().shares_storage(x));
+  CHECK(x.slice(0, 1, 2).is_contiguous());
+  CHECK(x.slice(0, 1, 2).to_vector<float>()[0] == 12);
+  CHECK(x.expand({2, 3, 4}).is_contiguous());
+}
+
+TEST_CASE("tensor: empty and scalar tensors") {
+  const Tensor none = Tensor::zeros({0, 4});
+  CHECK(none.numel() == 0);
+  CHECK(none.transpose(0, 1).contiguous().shape() == Shape{4, 0});
+  CHECK(none.reshape({2, 0}).shape() == Shape{2, 0});
+  CHECK(none.to_vector<float>().empty());
+  CHECK(Tensor::full({}, 2.5).item() == 2.5);
+  CHECK(Tensor::full({3}, 7, DType::i8).to_vector<int8_t>() == std::vector<int8_t>{7, 7, 7});
+  CHECK_FALSE(Tensor().defined());
+  CHECK(Tensor().str() == "undefined");
+}
+
+TEST_CASE("tensor: clone and copy_inplace") {
+  const Tensor x = counting({2, 3});
+  const Tensor copy = x.transpose(0, 1).clone();
+  CHECK_FALSE(copy.shares_storage(x));
+  CHECK(copy.to_vector<float>() == Values{0, 3, 1, 4, 2, 5});
+  const Tensor target = Tensor::zeros({4, 3});
+  const uint32_t before = target.version();
+  copy_inplace(target.slice(0, 1, 3), x);
+  CHECK(target.version() > before);
+  CHECK(target.to_vector<float>() == Values{0, 0, 0, 0, 1, 2, 3, 4, 5, 0, 0, 0});
+  copy_inplace(target.transpose(0, 1).slice(1, 0, 2), copy);
+  CHECK(target.to_vector<float>() == Values{0, 1, 2, 3, 4, 5, 3, 4, 5, 0, 0, 0});
+}
+
+TEST_CASE("tensor: what cannot be done is an error that names the shapes") {
+  const Tensor x = counting({2, 3});
+  CHECK_THROWS_WITH(x.reshape({4, 2}), "reshape: 6 elements do not fit: from (2, 3) to (4, 2)");
+  CHECK_THROWS_AS(x.reshape({-2, -3}), Error);
+  CHECK_THROWS_AS(x.reshape({-1, -1}), Error);
+  CHECK_THROWS_AS(Tensor::zeros({0, 3}).reshape({0, -1}), Error);
+  CHECK_THROWS_WITH(x.slice(1, 2, 5), "slice: [2, 5) is outside axis 1 of shape (2, 3)");
+  CHECK_THROWS_WITH(x.expand({2, 4}), "expand: (2, 3) does not broadcast to (2, 4)");
+  CHECK_THROWS_AS(Tensor::zeros({1}).expand({-3}), Error);
+  CHECK_THROWS_AS(x.permute({0}), Error);
+  CHECK_THROWS_AS(x.permute({1, 1}), Error);
+  CHECK_THROWS_AS(x.transpose(0, 2), Error);
+  CHECK_THROWS_AS(Tensor::empty({-1}), Error);
+  CHECK_THROWS_AS(Tensor::empty({int64_t{1} << 62}), Error);
+  CHECK_THROWS_WITH(x.data<double>(), "tensor: f32 (2, 3) read as f64");
+  CHECK_THROWS_AS(x.item(), Error);
+  CHECK_THROWS_AS(Tensor::from<float>({2}, {1}), Error);
+  CHECK_THROWS_AS(Tensor().data<float>(), Error);
+  CHECK_THROWS_AS(Tensor().to_vector<float>(), Error);
+  CHECK_THROWS_AS(copy_inplace(x, counting({3, 2})), Error);
+  CHECK_THROWS_AS(copy_inplace(Tensor(), Tensor()), Error);
+  CHECK_THROWS_AS(add_inplace(Tensor(), Tensor()), Error);
+  CHECK_THROWS_AS(add_inplace(x.transpose(0, 1), counting({3, 2})), Error);
+}
+
+TEST_CASE("error: context is added line by line") {
+  const Error error = Error("rms_norm: no").in("block[2]").in("decoder");
+  CHECK(std::string(error.what()) == "rms_norm: no\n  in block[2]\n  in decoder");
+}

@@ -1,0 +1,106 @@
+// Who may include whom: docs/architecture.md, kept by reading every #include of the source tree.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <regex>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Include {
+  std::string file, header;  ///< "engine/tensor.cpp" includes "engine/error.h"
+  bool quoted;
+};
+
+bool is_source(const fs::path& path) {
+  const std::string extension = path.extension();
+  return extension == ".h" || extension == ".cpp" || extension == ".cu" || extension == ".cuh";
+}
+
+std::vector<Include> includes_under(const std::string& folder) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  std::vector<Include> out;
+  const fs::path root = HEADROOM_SOURCE_ROOT;
+  if (!fs::exists(root / folder)) return out;
+  for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+    if (!is_source(entry.path())) continue;
+    std::ifstream text(entry.path());
+    for (std::string line; std::getline(text, line);)
+      if (std::smatch match; std::regex_search(line, match, pattern))
+        out.push_back({fs::relative(entry.path(), root).string(), match[2], match[1] == "\""});
+  }
+  return out;
+}
+
+bool starts_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
+
+/// The includes under `folder` that `wrong` says must not be, one a line.
+std::string offences(const std::string& folder, const std::function<bool(const Include&)>& wrong) {
+  std::string text;
+  for (const Include& include : includes_under(folder))
+    if (wrong(include)) text += fmt::format("{} includes {}\n", include.file, include.header);
+  return text;
+}
+
+const std::vector<std::string> layers{"engine", "autograd", "models", "tasks", "experiments"};
+
+}  // namespace
+
+TEST_CASE("dependencies run one way: engine, autograd, models, tasks, experiments") {
+  REQUIRE(includes_under("engine").size() > 50);
+  for (size_t i = 0; i < layers.size(); ++i)
+    CHECK(offences(layers[i], [&](const Include& include) {
+            for (size_t j = i + 1; j < layers.size(); ++j)
+              if (starts_with(include.header, layers[j] + "/")) return true;
+            return starts_with(include.header, "tests/");
+          }) == "");
+}
+
+TEST_CASE("includes are written from the root") {
+  for (const std::string& layer : layers)
+    CHECK(offences(layer, [&](const Include& include) {
+            return include.quoted && !fs::exists(fs::path(HEADROOM_SOURCE_ROOT) / include.header) &&
+                   include.header.find('/') != std::string::npos && !starts_with(include.header, "oneapi/");
+          }) == "");
+}
+
+TEST_CASE("vendor headers are seen only in engine/cpu, engine/cuda and CUDA sources") {
+  const auto vendor = [](const std::string& header) {
+    for (const char* start : {"oneapi/dnnl", "dnnl", "cuda", "cublas", "cudnn", "omp.h"})
+      if (starts_with(header, start) && !(std::string(start) == "omp.h" && header != "omp.h")) return true;
+    return false;
+  };
+  for (const std::string& layer : layers)
+    CHECK(offences(layer, [&](const Include& include) {
+            const bool home = starts_with(include.file, "engine/cpu/") || starts_with(include.file, "engine/cuda/") ||
+                              fs::path(include.file).extension() == ".cu" ||
+                              fs::path(include.file).extension() == ".cuh" ||
+                              (include.file == "engine/parallel.cpp" && include.header == "omp.h");
+            return !home && vendor(include.header);
+          }) == "");
+}
+
+TEST_CASE("a kernel that is compiled once per instruction set includes little") {
+  // An inline function of a wider header, compiled for AVX-512, could be the copy that the linker keeps.
+  const auto allowed = [](const Include& include) {
+    if (!include.quoted) {
+      static const std::vector<std::string> plain{"cstdint", "cstring",     "cstddef",
+                                                  "cmath",   "type_traits", "immintrin.h"};
+      return std::find(plain.begin(), plain.end(), include.header) != plain.end();
+    }
+    const std::string& h = include.header;
+    static const std::regex kernel_header(R"(.*_kernel\.h|engine/cpu/.*|engine/elementwise/kernels\.h|engine/math\.h)");
+    static const std::regex functors(R"(engine/ops/(unary|binary)_functors\.h|engine/ops/(\w+)/\2(_\w+)?\.h)");
+    return std::regex_match(h, kernel_header) || std::regex_match(h, functors) || h == "engine/kernel.h";
+  };
+  CHECK(offences("engine", [&](const Include& include) {
+          return include.file.size() > 11 && include.file.compare(include.file.size() - 11, 11, "_kernel.cpp") == 0 &&
+                 !allowed(include);
+        }) == "");
+}
