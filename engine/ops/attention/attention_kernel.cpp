@@ -69,7 +69,7 @@ struct ForwardScratch {
         q(s.take(padded(head.qk_dim) * query_block)),
         sum(s.take(padded(head.v_dim) * query_block)),
         tile(s.take(key_tile * query_block)),
-        bits(s.take(query_block * word_room(key_tile) + key_tile * query_block)) {}
+        bits(s.take(word_room(key_tile) + key_tile * query_block)) {}
 };
 
 int64_t attention_scratch(const AttentionHead& head) {
@@ -98,9 +98,8 @@ static void adjust_scores(const AttentionHead& head, int64_t g, int64_t i, int64
 
 /// Zeroes the dropped probabilities. Random bits come along the keys and are transposed: no arithmetic touches them.
 static void drop(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t rows, float* tile, float* bits) {
-  const int64_t room = word_room(key_tile);
   auto* words = reinterpret_cast<uint32_t*>(bits);
-  auto* turned = words + query_block * room;
+  auto* turned = words + word_room(key_tile);
   const int64_t queries = smaller(query_block, head.queries - i);
   for (int64_t lane = 0; lane < queries; ++lane) {
     const int64_t at = random_words(first_bit(head, g, i + lane, j), rows, head.seed, head.stream, words);
