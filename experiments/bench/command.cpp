@@ -39,9 +39,10 @@ void add_bench_command(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("workload", arguments->workload, "a table of the file of workloads")->required();
   command->add_option("--dtype", arguments->dtype, "f32 or f64")->capture_default_str();
-  command->add_option("--threads", arguments->options.threads, "default: as everywhere")->check(CLI::PositiveNumber);
+  command->add_option("--threads", arguments->options.threads, "default: HEADROOM_THREADS, else all cores")
+      ->check(CLI::Range(1, 4096));
   command->add_option("--seconds", arguments->options.seconds, "how long to time")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
   command->add_option("--workloads", arguments->file, "file of workloads")->capture_default_str();
   command->add_flag("--json", arguments->json, "one line of JSON");

@@ -66,6 +66,7 @@ toml::table parse(const std::string& file) {
     return toml::parse_file(file);
   } catch (const toml::parse_error& error) {
     const auto at = error.source().begin;
+    require(at.line > 0, "{}: cannot be read; --workloads names a file of workloads", file);
     fail("{}:{}:{}: {}", file, at.line, at.column, std::string(error.description()));
   }
 }
