@@ -26,7 +26,7 @@ int complain(std::string message, int code) {
 int run(int argc, char** argv) {
   CLI::App app("How many attention heads, of what width, does a job need?", "headroom");
   app.set_version_flag("--version", "headroom " + headroom::experiments::version());
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // none is an error below: CLI11 would take a misspelt one for none
   headroom::experiments::add_run_command(app);
   headroom::experiments::add_report_command(app);
   headroom::experiments::add_bench_command(app);
@@ -39,6 +39,7 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0 || error.get_name() == "RuntimeError") return app.exit(error);
     return complain(std::string(error.what()) + " (see headroom --help)", usage);
   }
+  if (app.get_subcommands().empty()) return complain("a subcommand is required (see headroom --help)", usage);
   return 0;
 }
 

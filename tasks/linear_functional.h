@@ -16,7 +16,7 @@ struct KernelConfig {
 enum class TokenInput { normal, unit };
 
 struct LinearFunctionalConfig {
-  KernelConfig kernel;
+  KernelConfig kernel{};
   int64_t token_dim = 8;       ///< d
   int64_t length = 16;         ///< T
   int64_t first_position = 0;  ///< loss and metrics over t ≥ first_position, counted from 0

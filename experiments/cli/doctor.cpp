@@ -14,15 +14,17 @@
 namespace headroom::experiments {
 namespace {
 
-void finding(const char* what, const std::string& found, const std::string& meaning) {
-  fmt::print("{:<16}{:<39} {}\n", what, found, meaning);
+/// What was found, and below it what that means.
+void finding(const char* what, const std::string& found, const std::string& meaning = "") {
+  fmt::print("{:<16}{}\n", what, found);
+  if (!meaning.empty()) fmt::print("{:<16}{}\n", "", meaning);
 }
 
 void examine() {
   const engine::Isa detected = engine::detected_isa(), active = engine::active_isa();
   const std::string onednn = engine::onednn_version();
-  finding("headroom", version(), "");
-  finding("processor", engine::cpu_name(), "");
+  finding("headroom", version());
+  finding("processor", engine::cpu_name());
   finding("CPU level", engine::name_of(active),
           active == detected
               ? "the fast kernels use all that this processor and this build have"

@@ -175,6 +175,7 @@ TrainConfig bind_train(Reader& in) {
   in.table("optimizer", [&](Reader& optimizer) { train.optimizer = bind_optimizer(optimizer); });
   if (!in.has("optimizer")) in.complain("optimizer", "missing");
   in.tables("schedule", [&](Reader& schedule) { bind_schedule(schedule, train.steps, train.schedule); });
+  if (train.schedule.empty()) train.schedule.emplace_back();  // constant
   train.clip = in.real("clip", train.clip, at_least(0));
   train.eval_every = in.integer("eval_every", train.eval_every, at_least(0));
   train.eval_sequences = in.integer("eval_sequences", train.eval_sequences, count);

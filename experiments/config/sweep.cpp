@@ -68,7 +68,7 @@ void check_axes(const Sweep& sweep, const std::string& x_key, const Place& sweep
     has_x = has_x || is_x;
     if (is_x && axis.best_of)
       problems.add(axis.place, "sweep." + axis.path, "is the report's x axis: it cannot be a best_of");
-    if (!is_x && !axis.best_of)
+    if (!is_x && !axis.best_of && !x_key.empty())
       problems.add(
           axis.place, "sweep." + axis.path,
           fmt::format("is neither the report's x axis ({}) nor a best_of; for a second curve write a [[series]]",
@@ -79,6 +79,13 @@ void check_axes(const Sweep& sweep, const std::string& x_key, const Place& sweep
   }
   if (!has_x && !x_key.empty())
     problems.add(sweep_place, "sweep", fmt::format("does not sweep the report's x axis, {}", x_key));
+}
+
+/// Axes without the values that are no numbers, so that a wrong one does not hide what else is wrong with the file.
+std::vector<SweepAxis> usable(std::vector<SweepAxis> axes) {
+  for (SweepAxis& axis : axes) std::erase_if(axis.values, [](const Value& value) { return !value.is_number(); });
+  std::erase_if(axes, [](const SweepAxis& axis) { return axis.values.empty(); });
+  return axes;
 }
 
 }  // namespace
@@ -101,8 +108,9 @@ std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const st
                                  const std::string& series, Problems& problems) {
   const Entry* table = root.find("sweep");
   check_axes(sweep, x_key, table ? table->place : root.place, problems);
+  const std::vector<SweepAxis> axes = usable(sweep.axes);
   size_t total = sweep.seeds.size();
-  for (const SweepAxis& axis : sweep.axes) total = std::min(total * axis.values.size(), most_trials + 1);
+  for (const SweepAxis& axis : axes) total = std::min(total * axis.values.size(), most_trials + 1);
   if (total > most_trials) {
     problems.add(table ? table->place : root.place, "sweep", fmt::format("gives more than {} trials", most_trials));
     return {};
@@ -113,7 +121,7 @@ std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const st
     trial.series = series;
     Value bound = root;
     size_t rest = index / sweep.seeds.size(), stride = total / sweep.seeds.size();
-    for (const SweepAxis& axis : sweep.axes) {
+    for (const SweepAxis& axis : axes) {
       stride /= axis.values.size();
       const Value& value = axis.values[rest / stride];
       rest %= stride;

@@ -1,0 +1,228 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "experiments/config/study.h"
+#include "experiments/run/runner.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom::experiments;
+using namespace headroom::testing;
+
+namespace {
+
+std::string read(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// The program under test as a child process; its output goes to files in `folder`.
+class Program {
+ public:
+  Program(const std::filesystem::path& folder, const std::string& arguments, const std::string& before = "")
+      : folder_(folder) {
+    const char* program = std::getenv("HEADROOM_PROGRAM");
+    REQUIRE(program != nullptr);
+    const std::string command =
+        "cd '" + folder.string() + "' && " + before + " exec '" + program + "' " + arguments + " >out.txt 2>err.txt";
+    pid_ = fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) {
+      execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
+      _exit(127);
+    }
+  }
+  /// The exit status, or minus the signal that ended it.
+  int wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  bool is_running() {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+  }
+  void signal(int number) const { kill(pid_, number); }
+  std::string out() const { return read(folder_ / "out.txt"); }
+  std::string err() const { return read(folder_ / "err.txt"); }
+
+ private:
+  std::filesystem::path folder_;
+  pid_t pid_ = 0;
+};
+
+/// Runs to the end: what it printed as an error, after a check of the exit status and that it is one line.
+std::string complaint(const std::filesystem::path& folder, const std::string& arguments, int status,
+                      const std::string& before = "") {
+  Program program(folder, arguments, before);
+  CAPTURE(arguments);
+  const int got = program.wait();
+  const std::string error = program.err();
+  CAPTURE(error);
+  CHECK(got == status);
+  CHECK(std::count(error.begin(), error.end(), '\n') == 1);
+  CHECK(error.rfind("headroom: error: ", 0) == 0);
+  return error;
+}
+
+/// Trials that take long enough to be interrupted, and many of them.
+std::string slow_study() {
+  std::string text = replaced(small_study(), "seed                 = [1, 2]", "seed = [1, 2, 3, 4, 5, 6, 7, 8]");
+  return replaced(text, "steps     = 6", "steps     = 300");
+}
+
+/// Waits until the store knows `wanted` trials, as long as the program runs.
+size_t wait_for_some(Program& program, const Study& study, const std::filesystem::path& out, size_t wanted) {
+  size_t done = 0;
+  while (done < wanted && program.is_running()) {
+    usleep(2000);
+    try {
+      done = collect_results(study, out).trials.size();
+    } catch (const std::exception&) {
+      continue;  // the store is not there yet
+    }
+  }
+  return done;
+}
+
+}  // namespace
+
+TEST_CASE("what the user gets wrong is one line and exit status 2") {
+  const TemporaryFolder folder;
+  CHECK(contains(complaint(folder.path(), "", 2), "subcommand"));
+  CHECK(contains(complaint(folder.path(), "run", 2), "STUDY"));
+  CHECK(contains(complaint(folder.path(), "runn study.toml", 2), "runn"));
+  CHECK(contains(complaint(folder.path(), "run study.toml --threads 0", 2), "--threads"));
+  CHECK(contains(complaint(folder.path(), "run study.toml --jobs -1", 2), "--jobs"));
+  CHECK(contains(complaint(folder.path(), "run study.toml --jobs two", 2), "--jobs"));
+}
+
+TEST_CASE("what the world gets wrong is one line and exit status 1") {
+  const StudyFile study(small_study());
+  const std::filesystem::path& folder = study.folder();
+  CHECK(contains(complaint(folder, "run missing.toml", 1), "missing.toml: cannot read the study file"));
+  CHECK(contains(complaint(folder, "run study.toml --profile quick", 1), "there is no profile 'quick'; it has paper"));
+  CHECK(contains(complaint(folder, "run study.toml", 1, "HEADROOM_THREADS=0"), "HEADROOM_THREADS"));
+  CHECK(contains(complaint(folder, "run study.toml --out study.toml", 1),
+                 "study.toml/small/paper: cannot make the folder"));
+  CHECK(contains(complaint(folder, "run study.toml --out /proc/runs", 1),
+                 "/proc/runs/small/paper: cannot make the folder"));
+  CHECK(contains(complaint(folder, "report study.toml", 1), "there is no run store; run the study first"));
+  std::ofstream(folder / "broken.toml") << "[study\n";
+  CHECK(contains(complaint(folder, "run broken.toml", 1), "broken.toml:1:7: malformed TOML"));
+  CHECK(contains(complaint(folder, "run study.toml --set train.lr=1", 1),
+                 "train.lr: unknown key; did you mean train.optimizer.lr?"));
+  Program fails(folder,
+                "run study.toml --out fails --quiet --set train.optimizer.kind='\"sgd\"' --set train.steps=50 "
+                "--set 'sweep.\"train.optimizer.lr\"={best_of=[1e12]}'");
+  CHECK(fails.wait() == 1);
+  CHECK(contains(fails.err(), "headroom: error: small · paper: every trial failed; the first failed at step "));
+}
+
+TEST_CASE("a folder that may not be written is named") {
+  if (geteuid() == 0) return skip("root may write anywhere");
+  const StudyFile study(small_study());
+  std::filesystem::create_directory(study.folder() / "closed");
+  std::filesystem::permissions(study.folder() / "closed", std::filesystem::perms::owner_read);
+  CHECK(contains(complaint(study.folder(), "run study.toml --out closed", 1),
+                 "closed/small/paper: cannot make the folder"));
+}
+
+TEST_CASE("a run ends with a table and a report; report renders it again") {
+  const StudyFile study(small_study());
+  Program run(study.folder(), "run study.toml --quiet");
+  CHECK(run.wait() == 0);
+  CHECK(run.err().empty());
+  CHECK(contains(run.out(), "heads"));
+  CHECK(contains(run.out(), "argmin_in [2]"));
+  CHECK(contains(run.out(), "report  runs/small/paper/report.html\n"));
+  const std::filesystem::path page = study.folder() / "runs/small/paper/report.html";
+  CHECK(std::filesystem::exists(page));
+  std::filesystem::remove(page);
+  Program report(study.folder(), "report study.toml");
+  CHECK(report.wait() == 0);
+  CHECK(std::filesystem::exists(page));
+}
+
+TEST_CASE("progress in a log is plain lines") {
+  const StudyFile study(small_study());
+  Program run(study.folder(), "run study.toml");
+  CHECK(run.wait() == 0);
+  CHECK_FALSE(contains(run.err(), "\r"));
+  CHECK_FALSE(contains(run.err(), "\x1b"));
+  CHECK(contains(run.out(), "small · paper · 8 trials"));
+}
+
+TEST_CASE("an interrupted run keeps its trials, and the same command completes it") {
+  const StudyFile file(slow_study());
+  const Study study = load_study(file.path());
+  const std::filesystem::path out = file.folder() / "runs";
+  for (const int number : {SIGINT, SIGTERM, SIGKILL}) {
+    Program program(file.folder(), "run study.toml --quiet");
+    const size_t before = wait_for_some(program, study, out, 2);
+    program.signal(number);
+    const int status = program.wait();
+    const size_t kept = collect_results(study, out).trials.size();
+    CHECK(kept >= before);
+    if (number == SIGKILL) {
+      CHECK(status == -SIGKILL);
+    } else {
+      CHECK(status == 130);
+      CHECK(contains(program.err(), "the same command goes on from here"));
+      CHECK(kept < study.trials.size());
+    }
+    if (number != SIGKILL) std::filesystem::remove_all(out);
+  }
+  const StudyResults before = collect_results(study, out);
+  Program program(file.folder(), "run study.toml --quiet");
+  CHECK(program.wait() == 0);
+  const StudyResults after = collect_results(study, out);
+  CHECK(after.trials.size() == study.trials.size());
+  // What was finished before was not trained again: its time is still the first one's.
+  for (const TrialRecord& old : before.trials) {
+    for (const TrialRecord& trial : after.trials)
+      if (trial.id == old.id) CHECK(trial.seconds == old.seconds);
+  }
+}
+
+TEST_CASE("a full disk ends a run with one line, and a later run completes it") {
+  const StudyFile file(slow_study());
+  const Study study = load_study(file.path());
+  // sh counts in blocks of 512 bytes: room for some trials, not for all.
+  CHECK(contains(complaint(file.folder(), "run study.toml --quiet --set train.steps=6", 1, "ulimit -f 96;"),
+                 "run store: "));
+  Program again(file.folder(), "run study.toml --quiet --set train.steps=6");
+  CHECK(again.wait() == 0);
+}
+
+TEST_CASE("doctor and ops") {
+  const TemporaryFolder folder;
+  Program doctor(folder.path(), "doctor");
+  CHECK(doctor.wait() == 0);
+  for (const char* word : {"CPU level", "threads", "oneDNN", "CUDA", "gnuplot"}) CHECK(contains(doctor.out(), word));
+  Program ops(folder.path(), "ops");
+  CHECK(ops.wait() == 0);
+  CHECK(contains(ops.out(), "attention"));
+  CHECK(contains(ops.out(), "reference"));
+  Program version(folder.path(), "--version");
+  CHECK(version.wait() == 0);
+  CHECK(version.out().rfind("headroom 0.", 0) == 0);
+}
+
+TEST_CASE("every study's smoke profile runs") {
+  const std::filesystem::path studies = std::filesystem::path(HEADROOM_SOURCE_ROOT) / "experiments";
+  for (const auto& entry : std::filesystem::directory_iterator(studies)) {
+    if (entry.path().extension() != ".toml") continue;
+    const TemporaryFolder folder;
+    Program run(folder.path(), "run '" + entry.path().string() + "' --profile smoke --quiet");
+    CAPTURE(entry.path());
+    CHECK(run.wait() == 0);
+    CHECK(run.err().empty());
+  }
+}
