@@ -33,7 +33,8 @@ void examine() {
           "a study trains as many small models at once, one thread each (HEADROOM_THREADS, --threads)");
   finding("parallel loops", engine::parallel_backend(), "results do not depend on it, nor on the number of threads");
   finding("oneDNN", onednn.empty() ? "absent" : onednn,
-          onednn.empty() ? "matrix products use our own kernel: correct, but slower" : "matrix products in f32 use it");
+          onednn.empty() ? "matrix products use our own kernel"
+                         : "large matrix products use it from AVX-512 on, products of a few rows always");
   finding("CUDA", engine::cuda_status(),
           engine::has_device(engine::Device::Kind::cuda)
               ? "add, gelu and matmul have kernels there; training runs on the CPU"
