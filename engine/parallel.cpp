@@ -13,7 +13,6 @@
 #ifdef HEADROOM_OPENMP
 #include <omp.h>
 #else
-#include <condition_variable>
 #include <vector>
 #endif
 
@@ -30,7 +29,8 @@ int default_threads() {
     if (!text) return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     char* end = nullptr;
     const long value = std::strtol(text, &end, 10);
-    require(*text && !*end && value >= 1 && value <= 4096, "HEADROOM_THREADS: '{}' is not a number from 1 to 4096", text);
+    require(*text && !*end && value >= 1 && value <= 4096, "HEADROOM_THREADS: '{}' is not a number from 1 to 4096",
+            text);
     return static_cast<int>(value);
   }();
   return threads;
@@ -73,63 +73,86 @@ void run_on_threads(Job& job, int threads) {
 
 #else
 
-/// Workers that sleep between jobs. One job at a time; a second caller (another trial's thread) waits its turn.
+/// One pause of a busy wait.
+inline void pause() {
+#ifdef __x86_64__
+  __builtin_ia32_pause();
+#endif
+}
+
+/// Waits until ready(word): about 50 µs awake, since the next loop of a training step is near, then asleep. Never
+/// longer awake: on a busy machine whoever we wait for may need this very core.
+template <class T, class F>
+T await(const std::atomic<T>& word, const F& ready) {
+  for (int i = 0; i < 2000; ++i) {
+    if (const T value = word.load(std::memory_order_acquire); ready(value)) return value;
+    pause();
+  }
+  for (;;) {
+    const T value = word.load(std::memory_order_acquire);
+    if (ready(value)) return value;
+    word.wait(value, std::memory_order_acquire);
+  }
+}
+
+/// The helpers of one calling thread. A job is open while its caller works on it: helpers join if they come in time,
+/// and the caller waits only for those that did, so a helper that got no core costs nothing.
 class Pool {
  public:
   ~Pool() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    wake_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
+    announce(stop);
+    for (std::thread& helper : helpers_) helper.join();
   }
 
   void run(Job& job, int threads) {
-    const std::lock_guard turn(turn_);
-    {
-      const std::lock_guard lock(mutex_);
-      while (static_cast<int>(workers_.size()) < threads - 1) {
-        const int id = static_cast<int>(workers_.size());
-        workers_.emplace_back([this, id] { loop(id); });
-      }
-      job_ = &job;
-      helpers_ = running_ = threads - 1;
-      ++generation_;
+    while (static_cast<int>(helpers_.size()) < threads - 1) {
+      const int id = static_cast<int>(helpers_.size());
+      helpers_.emplace_back([this, id, seen = call_.load()] { loop(id, seen); });
     }
-    wake_.notify_all();
+    job_ = &job;
+    inside_.store(0, std::memory_order_release);
+    announce(static_cast<uint32_t>(threads - 1));
     job.work();
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [&] { return running_ == 0; });
+    inside_.fetch_or(closed, std::memory_order_acq_rel);
+    await(inside_, [](uint32_t inside) { return inside == closed; });
   }
 
  private:
-  void loop(int id) {
-    uint64_t seen = 0;
-    std::unique_lock lock(mutex_);
+  static constexpr uint32_t closed = 1u << 31, stop = 0xfff;
+
+  /// The low 12 bits of a call say how many helpers it wants (or `stop`), the others count the calls.
+  void announce(uint32_t wanted) {
+    call_.store(((call_.load(std::memory_order_relaxed) >> 12) + 1) << 12 | wanted, std::memory_order_release);
+    call_.notify_all();
+  }
+
+  bool join() {
+    uint32_t inside = inside_.load(std::memory_order_acquire);
+    while (!(inside & closed))
+      if (inside_.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel)) return true;
+    return false;
+  }
+
+  void loop(int id, uint32_t seen) {
     for (;;) {
-      wake_.wait(lock, [&] { return stop_ || (generation_ != seen && id < helpers_); });
-      if (stop_) return;
-      seen = generation_;
-      Job* job = job_;
-      lock.unlock();
-      job->work();
-      lock.lock();
-      if (--running_ == 0) done_.notify_one();
+      seen = await(call_, [seen](uint32_t call) { return call != seen; });
+      const uint32_t wanted = seen & stop;
+      if (wanted == stop) return;
+      if (static_cast<uint32_t>(id) >= wanted || !join()) continue;
+      job_.load(std::memory_order_relaxed)->work();
+      if (inside_.fetch_sub(1, std::memory_order_acq_rel) == (closed | 1)) inside_.notify_one();
     }
   }
 
-  std::mutex turn_, mutex_;
-  std::condition_variable wake_, done_;
-  std::vector<std::thread> workers_;
-  Job* job_ = nullptr;
-  int helpers_ = 0, running_ = 0;
-  uint64_t generation_ = 0;
-  bool stop_ = false;
+  std::vector<std::thread> helpers_;
+  std::atomic<Job*> job_{nullptr};
+  std::atomic<uint32_t> call_{0};         ///< changes with every job
+  std::atomic<uint32_t> inside_{closed};  ///< helpers at work on the job; `closed` when no more may join
 };
 
 void run_on_threads(Job& job, int threads) {
-  static Pool pool;
+  // One pool per calling thread: trials that run side by side do not wait for each other.
+  thread_local Pool pool;
   pool.run(job, threads);
 }
 
