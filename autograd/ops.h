@@ -6,9 +6,9 @@
 #include "engine/ops/unary_list.h"
 #include "engine/rng.h"
 
-/// Every differentiable op. Shapes are row-major in PyTorch's order: B batch, T time, C channels, H heads, D head width,
-/// V vocabulary. All take f32 or f64 and throw Error naming the op and the shapes that do not fit. What an op computes,
-/// and its gradient, is documented in engine/ops/NAME/NAME.h.
+/// Every differentiable op. Shapes are row-major in PyTorch's order: B batch, T time, C channels, H heads, D head
+/// width, V vocabulary. All take f32 or f64 and throw Error naming the op and the shapes that do not fit. What an op
+/// computes, and its gradient, is documented in engine/ops/NAME/NAME.h.
 namespace headroom::autograd {
 
 // ---- elementwise, one operand: neg exp log sqrt rsqrt tanh sigmoid relu silu gelu gelu_tanh

@@ -15,8 +15,8 @@ struct Node;
 
 /// Which parents of an op want a gradient: needs[i] for the i-th. A vjp computes nothing for the others.
 using Needs = std::vector<bool>;
-/// Vector-Jacobian product: from dL/dy to dL/d(parent i), undefined where !needs[i]. A parent that was broadcast may get
-/// its gradient at the broadcast shape: the tape sums it back.
+/// Vector-Jacobian product: from dL/dy to dL/d(parent i), undefined where !needs[i]. A parent that was broadcast may
+/// get its gradient at the broadcast shape: the tape sums it back.
 using Vjp = std::function<std::vector<Tensor>(const Tensor& dy, const Needs& needs)>;
 
 /// A value in the graph of computations: a cheap handle, copied like a pointer.
@@ -31,7 +31,8 @@ class Var {
   const Shape& shape() const { return value().shape(); }
   int64_t dim(int axis) const { return value().dim(axis); }
   bool requires_grad() const;
-  /// dL/d(this), summed over every backward() since the last zero_grad(); undefined before the first. Kept for leaves only.
+  /// dL/d(this), summed over every backward() since the last zero_grad(); undefined before the first. Kept for leaves
+  /// only.
   Tensor grad() const;
   void zero_grad() const;
   /// The same value, cut off from the graph.
@@ -52,13 +53,13 @@ class Var {
   std::shared_ptr<Node> node_;
 };
 
-/// The only way to make a Var that depends on others: an op's name, its value, its operands (undefined ones allowed) and
-/// its vjp. There is no overload without a vjp. At backward the tape checks that no operand and no output was written in
-/// place since, and that each gradient has its operand's dtype and a shape that sums to its operand's.
+/// The only way to make a Var that depends on others: an op's name, its value, its operands (undefined ones allowed)
+/// and its vjp. There is no overload without a vjp. At backward the tape checks that no operand and no output was
+/// written in place since, and that each gradient has its operand's dtype and a shape that sums to its operand's.
 Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp);
 
-/// Gradients that vjps of this thread made, in storage of their own, for operands that needed none. The op suite demands
-/// that an op adds nothing to it.
+/// Gradients that vjps of this thread made, in storage of their own, for operands that needed none. The op suite
+/// demands that an op adds nothing to it.
 int64_t unwanted_gradients();
 
 /// While it lives, this thread's ops record nothing.
@@ -76,8 +77,8 @@ bool grad_enabled();
 
 /// y = f(inputs) without keeping what f saves: backward() runs f again (Chen et al., "Training deep nets with sublinear
 /// memory cost", 2016). f must be a pure function of `inputs` and of leaves that it captures; random ops inside it take
-/// their keys before, so that both runs draw the same values. Throws Error when f captures a value that is no leaf, and at
-/// backward when a captured leaf was written in place since.
+/// their keys before, so that both runs draw the same values. Throws Error when f captures a value that is no leaf, and
+/// at backward when a captured leaf was written in place since.
 Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs);
 
 }  // namespace headroom::autograd

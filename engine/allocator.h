@@ -21,9 +21,9 @@ struct MemorySource {
   void (*release)(void* block, size_t bytes) = nullptr;
 };
 
-/// A block of at least `bytes` bytes, 64-byte aligned, reused from the cache of its size class when one is free. Classes
-/// are four to a doubling, so at most a fifth is wasted. Debug builds fill freed CPU blocks with NaN. Throws Error when
-/// the memory is not there even after the cache was emptied. Thread-safe.
+/// A block of at least `bytes` bytes, 64-byte aligned, reused from the cache of its size class when one is free.
+/// Classes are four to a doubling, so at most a fifth is wasted. Debug builds fill freed CPU blocks with NaN. Throws
+/// Error when the memory is not there even after the cache was emptied. Thread-safe.
 void* allocate(Device device, size_t bytes);
 void deallocate(Device device, void* block, size_t bytes) noexcept;
 

@@ -13,9 +13,15 @@ struct Row {
   const char* name;
   int64_t bytes;
 };
-constexpr std::array<Row, 9> rows{{{DType::f32, "f32", 4}, {DType::bf16, "bf16", 2}, {DType::f16, "f16", 2},
-                                   {DType::f64, "f64", 8}, {DType::i64, "i64", 8}, {DType::i32, "i32", 4},
-                                   {DType::i8, "i8", 1}, {DType::u8, "u8", 1}, {DType::boolean, "bool", 1}}};
+constexpr std::array<Row, 9> rows{{{DType::f32, "f32", 4},
+                                   {DType::bf16, "bf16", 2},
+                                   {DType::f16, "f16", 2},
+                                   {DType::f64, "f64", 8},
+                                   {DType::i64, "i64", 8},
+                                   {DType::i32, "i32", 4},
+                                   {DType::i8, "i8", 1},
+                                   {DType::u8, "u8", 1},
+                                   {DType::boolean, "bool", 1}}};
 
 }  // namespace
 

@@ -35,10 +35,12 @@ void run_tasks(int64_t count, Task task, const void* context);
 }  // namespace detail
 
 /// Calls f(i) for every i in [0, count), in any order, on num_threads() threads. Nested calls run serially. The first
-/// exception is rethrown here. **How work is cut must not depend on the number of threads**: then results do not either.
+/// exception is rethrown here. **How work is cut must not depend on the number of threads**: then results do not
+/// either.
 template <class F>
 void parallel_for(int64_t count, const F& f) {
-  detail::run_tasks(count, [](const void* g, int64_t i) { (*static_cast<const F*>(g))(i); }, &f);
+  detail::run_tasks(
+      count, [](const void* g, int64_t i) { (*static_cast<const F*>(g))(i); }, &f);
 }
 
 /// Calls f(begin, end) on consecutive ranges of `grain` elements (the last one shorter) that cover [0, n).

@@ -12,7 +12,8 @@ namespace headroom::engine {
 /// counter and a key. The same bits on every machine, thread and device.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-/// Random values are addressed, not drawn in sequence: element i of a fill is a pure function of (seed, stream, offset + i).
+/// Random values are addressed, not drawn in sequence: element i of a fill is a pure function of (seed, stream, offset
+/// + i).
 struct RngKey {
   uint64_t seed = 0;    ///< Philox key
   uint32_t stream = 0;  ///< hash of the stream's name: the fourth counter word

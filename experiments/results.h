@@ -12,13 +12,13 @@ enum class TrialStatus { finished, failed };
 
 /// One trial as the store keeps it.
 struct TrialRecord {
-  std::string id;      ///< hash of its resolved config
-  std::string series;  ///< "" when the study has no [[series]]
-  double x = 0;        ///< value of the swept key that the report puts on its x axis
+  std::string id;                        ///< hash of its resolved config
+  std::string series;                    ///< "" when the study has no [[series]]
+  double x = 0;                          ///< value of the swept key that the report puts on its x axis
   std::map<std::string, double> choice;  ///< values of the keys swept by `best_of` ("train.optimizer.lr": 0.04)
   int64_t seed = 0;
   TrialStatus status = TrialStatus::finished;
-  std::string message;  ///< why it failed: step, last finite loss, gradient norm
+  std::string message;                       ///< why it failed: step, last finite loss, gradient norm
   std::map<std::string, double> validation;  ///< metrics that choices are made on
   std::map<std::string, double> test;        ///< metrics that are reported and judged
   int64_t parameters = 0;
@@ -44,14 +44,14 @@ struct ReportConfig {
 
 /// One [[claim]]; each kind reads its own fields.
 struct ClaimConfig {
-  std::string kind;               ///< interior_optimum | argmin_in | within_factor
-  std::string series;             ///< the series it judges; "" = the only one
-  std::string paper;              ///< the claim in words
-  std::vector<double> among;      ///< argmin_in
-  std::optional<double> at;       ///< within_factor: the x whose error must be near the best
-  double factor = 1.0;            ///< within_factor: "within factor of the best"; interior_optimum: ends at least this much worse
+  std::string kind;           ///< interior_optimum | argmin_in | within_factor
+  std::string series;         ///< the series it judges; "" = the only one
+  std::string paper;          ///< the claim in words
+  std::vector<double> among;  ///< argmin_in
+  std::optional<double> at;   ///< within_factor: the x whose error must be near the best
+  double factor = 1.0;  ///< within_factor: "within factor of the best"; interior_optimum: ends at least this much worse
   double significance = 0.05;
-  bool log_error = false;         ///< tests on log(metric)
+  bool log_error = false;  ///< tests on log(metric)
 };
 
 /// Everything a report is made of. Nothing in it depends on the order in which trials ended.
@@ -61,9 +61,9 @@ struct StudyResults {
   std::vector<std::string> series;
   std::vector<ClaimConfig> claims;
   std::vector<TrialRecord> trials;
-  int64_t planned = 0;                             ///< trials of the whole sweep
-  std::string resolved_config;                     ///< TOML
-  std::map<std::string, std::string> provenance;   ///< version, compiler, CPU, ISA, threads, libraries, wall time
+  int64_t planned = 0;                            ///< trials of the whole sweep
+  std::string resolved_config;                    ///< TOML
+  std::map<std::string, std::string> provenance;  ///< version, compiler, CPU, ISA, threads, libraries, wall time
 };
 
 }  // namespace headroom::experiments

@@ -16,11 +16,16 @@ OpSamples binary_samples(const char* name, Var (*op)(const Var&, const Var&)) {
     return std::vector<Input>{normal("a", std::move(a)), uniform("b", std::move(b), 0.5, 2.0)};
   };
   OpSamples out;
-  out.samples = {{"typical", pair({3, 5, 7}, {3, 5, 7}), run},       {"long", pair({2, 1031}, {2, 1031}), run},
-                 {"broadcast row", pair({4, 3, 5}, {5}), run},       {"broadcast column", pair({4, 3, 5}, {4, 3, 1}), run},
-                 {"broadcast both", pair({4, 1, 5}, {3, 1}), run},   {"broadcast left", pair({6}, {2, 3, 6}), run},
-                 {"broadcast scalar", pair({}, {2, 3}), run},        {"size-1", pair({1}, {1}), run},
-                 {"empty", pair({0, 4}, {0, 4}), run},               {"empty broadcast", pair({0, 4}, {1, 4}), run}};
+  out.samples = {{"typical", pair({3, 5, 7}, {3, 5, 7}), run},
+                 {"long", pair({2, 1031}, {2, 1031}), run},
+                 {"broadcast row", pair({4, 3, 5}, {5}), run},
+                 {"broadcast column", pair({4, 3, 5}, {4, 3, 1}), run},
+                 {"broadcast both", pair({4, 1, 5}, {3, 1}), run},
+                 {"broadcast left", pair({6}, {2, 3, 6}), run},
+                 {"broadcast scalar", pair({}, {2, 3}), run},
+                 {"size-1", pair({1}, {1}), run},
+                 {"empty", pair({0, 4}, {0, 4}), run},
+                 {"empty broadcast", pair({0, 4}, {1, 4}), run}};
   out.refusals = {{"shapes", pair({2, 3}, {4}), run, {name, "(2, 3)", "(4)"}},
                   {"integers", {integers("a", {3}, 0, 5), normal("b", {3})}, run, {name, "i64"}}};
   return out;
@@ -30,7 +35,9 @@ OpSamples binary_samples(const char* name, Var (*op)(const Var&, const Var&)) {
 
 Var add(const Var& a, const Var& b) {
   return record("add", engine::add(a.value(), b.value()), {a, b},
-                [](const Tensor& dy, const Needs&) -> std::vector<Tensor> { return {dy, dy}; });
+                [](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
+                  return {dy, dy};
+                });
 }
 
 Var sub(const Var& a, const Var& b) {

@@ -55,9 +55,7 @@ void ParameterArena::zero_grad() {
   for (const ArenaEntry& entry : entries_) entry.var.zero_grad();
 }
 
-double ParameterArena::gradient_norm() const {
-  return std::sqrt(engine::square_sum(gradients()));
-}
+double ParameterArena::gradient_norm() const { return std::sqrt(engine::square_sum(gradients())); }
 
 double ParameterArena::clip_gradient_norm(double max_norm) {
   require(max_norm > 0, "clip_gradient_norm: max_norm {} is not positive", max_norm);

@@ -8,9 +8,7 @@
 namespace headroom::autograd {
 namespace {
 
-Tensor zeros_like(const Tensor& x) {
-  return Tensor::zeros(x.shape(), x.dtype());
-}
+Tensor zeros_like(const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype()); }
 
 /// A state tensor of the arena's size, or an Error that names what is missing.
 const Tensor& entry(const std::map<std::string, Tensor>& state, const char* name, const Shape& shape) {

@@ -10,9 +10,7 @@
 namespace headroom::autograd {
 namespace {
 
-double as_double(int64_t x) {
-  return static_cast<double>(x);
-}
+double as_double(int64_t x) { return static_cast<double>(x); }
 
 class Constant final : public Schedule {
  public:

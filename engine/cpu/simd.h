@@ -69,7 +69,9 @@ static inline Vec load_first(const float* p, int64_t n) {
   std::memcpy(&x.v, p, static_cast<size_t>(n) * sizeof(float));
   return x;
 }
-static inline void store_first(float* p, Vec x, int64_t n) { std::memcpy(p, &x.v, static_cast<size_t>(n) * sizeof(float)); }
+static inline void store_first(float* p, Vec x, int64_t n) {
+  std::memcpy(p, &x.v, static_cast<size_t>(n) * sizeof(float));
+}
 
 static inline Vec select(Mask mask, Vec a, Vec b) {
 #if defined(__AVX2__) && !defined(__AVX512F__)

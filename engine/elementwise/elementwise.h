@@ -23,7 +23,8 @@ Tensor unary_grad(const UnaryKernels& kernels, const Tensor& dy, const Tensor& x
 struct BinaryKernels {
   const char* name;
   void (*forward_f32)(const float* a, int64_t stride_a, const float* b, int64_t stride_b, float* y, int64_t n);
-  void (*forward_reference_f32)(const float* a, int64_t stride_a, const float* b, int64_t stride_b, float* y, int64_t n);
+  void (*forward_reference_f32)(const float* a, int64_t stride_a, const float* b, int64_t stride_b, float* y,
+                                int64_t n);
   void (*forward_f64)(const double* a, int64_t stride_a, const double* b, int64_t stride_b, double* y, int64_t n);
 };
 

@@ -10,11 +10,11 @@
 
 namespace headroom::engine {
 
-#define HEADROOM_DEFINE(NAME, FUNCTOR)                                                                         \
-  namespace {                                                                                                  \
-  constexpr BinaryKernels NAME##_kernels{#NAME, kernel::NAME##_forward, binary_forward_loop<FUNCTOR, float>,    \
-                                         binary_forward_loop<FUNCTOR, double>};                                \
-  }                                                                                                            \
+#define HEADROOM_DEFINE(NAME, FUNCTOR)                                                                       \
+  namespace {                                                                                                \
+  constexpr BinaryKernels NAME##_kernels{#NAME, kernel::NAME##_forward, binary_forward_loop<FUNCTOR, float>, \
+                                         binary_forward_loop<FUNCTOR, double>};                              \
+  }                                                                                                          \
   Tensor NAME(const Tensor& a, const Tensor& b) { return binary(NAME##_kernels, a, b); }
 HEADROOM_BINARY_OPS(HEADROOM_DEFINE)
 #undef HEADROOM_DEFINE

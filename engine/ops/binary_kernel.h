@@ -6,9 +6,9 @@
 
 namespace headroom::engine {
 
-#define HEADROOM_DECLARE(NAME, FUNCTOR)                                                                         \
-  HEADROOM_KERNEL(void, NAME##_forward,                                                                         \
-                  (const float* a, int64_t stride_a, const float* b, int64_t stride_b, float* y, int64_t n),    \
+#define HEADROOM_DECLARE(NAME, FUNCTOR)                                                                      \
+  HEADROOM_KERNEL(void, NAME##_forward,                                                                      \
+                  (const float* a, int64_t stride_a, const float* b, int64_t stride_b, float* y, int64_t n), \
                   (a, stride_a, b, stride_b, y, n))
 HEADROOM_BINARY_OPS(HEADROOM_DECLARE)
 #undef HEADROOM_DECLARE

@@ -3,14 +3,14 @@
 /// The elementwise ops of one operand: X(name, Functor). An op is its functor header `engine/ops/NAME/NAME.h`, a line
 /// here and one of ops.txt; the reference loops, the SIMD kernels, the binding and the tests follow from these.
 #define HEADROOM_UNARY_OPS(X) \
-  X(neg, Neg) \
-  X(exp, Exp) \
-  X(log, Log) \
-  X(sqrt, Sqrt) \
-  X(rsqrt, Rsqrt) \
-  X(tanh, Tanh) \
-  X(sigmoid, Sigmoid) \
-  X(relu, Relu) \
-  X(silu, Silu) \
-  X(gelu, Gelu) \
+  X(neg, Neg)                 \
+  X(exp, Exp)                 \
+  X(log, Log)                 \
+  X(sqrt, Sqrt)               \
+  X(rsqrt, Rsqrt)             \
+  X(tanh, Tanh)               \
+  X(sigmoid, Sigmoid)         \
+  X(relu, Relu)               \
+  X(silu, Silu)               \
+  X(gelu, Gelu)               \
   X(gelu_tanh, GeluTanh)

@@ -73,10 +73,8 @@ void adam_inplace(const Tensor& values, const Tensor& gradients, const Tensor& m
 
 void sgd_inplace(const Tensor& values, const Tensor& gradients, const Tensor& momentum, const SgdStep& s,
                  double l2_decay, int64_t decayed) {
-  if (momentum.defined())
-    check_flat("sgd", {&values, &gradients, &momentum});
-  else
-    check_flat("sgd", {&values, &gradients});
+  if (momentum.defined()) check_flat("sgd", {&values, &gradients, &momentum});
+  else check_flat("sgd", {&values, &gradients});
   values.bump_version();
   if (momentum.defined()) momentum.bump_version();
   visit_real("sgd", values, [&](auto zero) {

@@ -119,10 +119,8 @@ std::string gnuplot_string(const std::string& text) {
   std::string out = "'";
   for (char c : clean(text)) {
     // gnuplot's own escape, the quote doubled, fails on two quotes in a row: the typographic quote needs none.
-    if (c == '\'')
-      out += "\u2019";
-    else
-      out += c == '\n' ? ' ' : c;
+    if (c == '\'') out += "\u2019";
+    else out += c == '\n' ? ' ' : c;
   }
   return out + "'";
 }

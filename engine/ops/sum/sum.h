@@ -5,8 +5,8 @@
 
 namespace headroom::engine {
 
-/// y = Σ x over `axes` (all when empty); they become size 1 when `keep_axes`, else vanish. The order of additions depends
-/// on the shape alone, so the bits are the same on any number of threads. A sum over no elements is 0.
+/// y = Σ x over `axes` (all when empty); they become size 1 when `keep_axes`, else vanish. The order of additions
+/// depends on the shape alone, so the bits are the same on any number of threads. A sum over no elements is 0.
 Tensor sum(const Tensor& x, std::vector<int> axes, bool keep_axes);
 
 /// Σ of x over the axes along which `shape` broadcasts to x's: the gradient of expand. Throws Error when it does not.
