@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "engine/error.h"
@@ -105,13 +106,11 @@ class Pool {
   }
 
   void run(Job& job, int threads) {
-    while (static_cast<int>(helpers_.size()) < threads - 1) {
-      const int id = static_cast<int>(helpers_.size());
-      helpers_.emplace_back([this, id, seen = call_.load()] { loop(id, seen); });
-    }
+    const size_t wanted = std::min<size_t>(static_cast<size_t>(threads - 1), stop - 1);
+    grow(wanted);
     job_ = &job;
     inside_.store(0, std::memory_order_release);
-    announce(static_cast<uint32_t>(threads - 1));
+    announce(static_cast<uint32_t>(wanted));
     job.work();
     inside_.fetch_or(closed, std::memory_order_acq_rel);
     await(inside_, [](uint32_t inside) { return inside == closed; });
@@ -126,6 +125,15 @@ class Pool {
     call_.notify_all();
   }
 
+  /// Where the system gives no more threads there are fewer helpers: the results are the same.
+  void grow(size_t wanted) {
+    try {
+      while (helpers_.size() < wanted)
+        helpers_.emplace_back([this, id = helpers_.size(), seen = call_.load()] { loop(id, seen); });
+    } catch (const std::system_error&) {
+    }
+  }
+
   bool join() {
     uint32_t inside = inside_.load(std::memory_order_acquire);
     while (!(inside & closed))
@@ -133,12 +141,12 @@ class Pool {
     return false;
   }
 
-  void loop(int id, uint32_t seen) {
+  void loop(size_t id, uint32_t seen) {
     for (;;) {
       seen = await(call_, [seen](uint32_t call) { return call != seen; });
       const uint32_t wanted = seen & stop;
       if (wanted == stop) return;
-      if (static_cast<uint32_t>(id) >= wanted || !join()) continue;
+      if (id >= wanted || !join()) continue;
       job_.load(std::memory_order_relaxed)->work();
       if (inside_.fetch_sub(1, std::memory_order_acq_rel) == (closed | 1)) inside_.notify_one();
     }

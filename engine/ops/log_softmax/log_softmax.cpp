@@ -1,9 +1,10 @@
 #include "engine/ops/log_softmax/log_softmax.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/ops/log_softmax/log_softmax_kernel.h"
-#include "engine/ops/rows.h"
+#include "engine/ops/row_map.h"
 
 namespace headroom::engine {
 namespace {
@@ -28,44 +29,17 @@ void log_softmax_grad_loop(const T* dy, const T* y, T* dx, int64_t rows, int64_t
   }
 }
 
+constexpr RowKernels kernels{"log_softmax",
+                             kernel::log_softmax_rows,
+                             log_softmax_loop<float>,
+                             log_softmax_loop<double>,
+                             kernel::log_softmax_grad_rows,
+                             log_softmax_grad_loop<float>,
+                             log_softmax_grad_loop<double>};
+
 }  // namespace
 
-Tensor log_softmax(const Tensor& input) {
-  check_floating("log_softmax", {&input});
-  const Rows rows = rows_of("log_softmax", input);
-  const Tensor x = input.contiguous();
-  Tensor y = Tensor::empty(x.shape(), x.dtype());
-  if (y.numel() == 0) return y;
-  visit_real("log_softmax", x, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
-      const T* from = x.data<T>() + begin * rows.width;
-      T* to = y.mutable_data<T>() + begin * rows.width;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return kernel::log_softmax_rows(from, to, end - begin, rows.width);
-      log_softmax_loop(from, to, end - begin, rows.width);
-    });
-  });
-  return y;
-}
-
-Tensor log_softmax_grad(const Tensor& dy_in, const Tensor& y) {
-  const Rows rows = rows_of("log_softmax", y);
-  const Tensor dy = dy_in.contiguous();
-  Tensor dx = Tensor::empty(y.shape(), y.dtype());
-  if (dx.numel() == 0) return dx;
-  visit_real("log_softmax", y, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
-      const int64_t first = begin * rows.width;
-      const T *pdy = dy.data<T>() + first, *py = y.data<T>() + first;
-      T* to = dx.mutable_data<T>() + first;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return kernel::log_softmax_grad_rows(pdy, py, to, end - begin, rows.width);
-      log_softmax_grad_loop(pdy, py, to, end - begin, rows.width);
-    });
-  });
-  return dx;
-}
+Tensor log_softmax(const Tensor& x) { return map_rows(kernels, x); }
+Tensor log_softmax_grad(const Tensor& dy, const Tensor& y) { return map_rows_grad(kernels, dy, y); }
 
 }  // namespace headroom::engine

@@ -1,8 +1,9 @@
 #include "engine/ops/softmax/softmax.h"
 
+#include <algorithm>
 #include <cmath>
 
-#include "engine/ops/rows.h"
+#include "engine/ops/row_map.h"
 #include "engine/ops/softmax/softmax_kernel.h"
 
 namespace headroom::engine {
@@ -27,44 +28,17 @@ void softmax_grad_loop(const T* dy, const T* y, T* dx, int64_t rows, int64_t n) 
   }
 }
 
+constexpr RowKernels kernels{"softmax",
+                             kernel::softmax_rows,
+                             softmax_loop<float>,
+                             softmax_loop<double>,
+                             kernel::softmax_grad_rows,
+                             softmax_grad_loop<float>,
+                             softmax_grad_loop<double>};
+
 }  // namespace
 
-Tensor softmax(const Tensor& input) {
-  check_floating("softmax", {&input});
-  const Rows rows = rows_of("softmax", input);
-  const Tensor x = input.contiguous();
-  Tensor y = Tensor::empty(x.shape(), x.dtype());
-  if (y.numel() == 0) return y;
-  visit_real("softmax", x, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
-      const T* from = x.data<T>() + begin * rows.width;
-      T* to = y.mutable_data<T>() + begin * rows.width;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return kernel::softmax_rows(from, to, end - begin, rows.width);
-      softmax_loop(from, to, end - begin, rows.width);
-    });
-  });
-  return y;
-}
-
-Tensor softmax_grad(const Tensor& dy_in, const Tensor& y) {
-  const Rows rows = rows_of("softmax", y);
-  const Tensor dy = dy_in.contiguous();
-  Tensor dx = Tensor::empty(y.shape(), y.dtype());
-  if (dx.numel() == 0) return dx;
-  visit_real("softmax", y, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
-      const int64_t first = begin * rows.width;
-      const T *pdy = dy.data<T>() + first, *py = y.data<T>() + first;
-      T* to = dx.mutable_data<T>() + first;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return kernel::softmax_grad_rows(pdy, py, to, end - begin, rows.width);
-      softmax_grad_loop(pdy, py, to, end - begin, rows.width);
-    });
-  });
-  return dx;
-}
+Tensor softmax(const Tensor& x) { return map_rows(kernels, x); }
+Tensor softmax_grad(const Tensor& dy, const Tensor& y) { return map_rows_grad(kernels, dy, y); }
 
 }  // namespace headroom::engine
