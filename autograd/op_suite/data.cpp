@@ -92,7 +92,7 @@ Tensor cotangent_for(const std::string& name, const Tensor& value) {
 }
 
 Run run(const std::string& name, const Function& f, const std::vector<Tensor>& inputs, const std::vector<bool>& wanted,
-        Tensor cotangent) {
+        const Tensor& cotangent) {
   std::vector<Var> variables;
   for (size_t i = 0; i < inputs.size(); ++i) variables.emplace_back(inputs[i], wanted[i]);
   const Var y = f(variables);

@@ -32,7 +32,7 @@ using Function = std::function<Var(const std::vector<Var>&)>;
 
 /// Runs f with inputs[i] requiring a gradient where wanted[i]; the cotangent is random, or `cotangent` when defined.
 Run run(const std::string& name, const Function& f, const std::vector<Tensor>& inputs, const std::vector<bool>& wanted,
-        Tensor cotangent = {});
+        const Tensor& cotangent = {});
 /// The cotangent that run() takes for a result like `value`.
 Tensor cotangent_for(const std::string& name, const Tensor& value);
 

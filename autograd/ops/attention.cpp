@@ -115,7 +115,7 @@ OpSamples attention_samples() {
                {.causal = true}));
   const auto refuse = [&](const std::string& label, std::vector<Input> in, std::vector<std::string> mentions,
                           const Extras& e = {}) {
-    mentions.push_back("attention");
+    mentions.emplace_back("attention");
     out.refusals.push_back({label, std::move(in), calls(attention, e), std::move(mentions)});
   };
   const Shape x{2, 5, 4, 8};

@@ -12,8 +12,8 @@ namespace {
 /// Samples that fit any elementwise op of two operands; b stays away from 0.
 OpSamples binary_samples(const char* name, Var (*op)(const Var&, const Var&)) {
   const auto run = [op](const std::vector<Var>& in) { return op(in[0], in[1]); };
-  const auto pair = [](Shape a, Shape b) {
-    return std::vector<Input>{normal("a", std::move(a)), uniform("b", std::move(b), 0.5, 2.0)};
+  const auto pair = [](const Shape& a, const Shape& b) {
+    return std::vector<Input>{normal("a", a), uniform("b", b, 0.5, 2.0)};
   };
   OpSamples out;
   out.samples = {{"typical", pair({3, 5, 7}, {3, 5, 7}), run},

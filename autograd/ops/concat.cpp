@@ -22,7 +22,7 @@ Var concat(const std::vector<Var>& parts, int axis) {
 
 OpSamples concat_samples() {
   const auto along = [](int axis) { return [axis](const std::vector<Var>& in) { return concat(in, axis); }; };
-  const auto parts = [](std::vector<Shape> shapes) {
+  const auto parts = [](const std::vector<Shape>& shapes) {
     std::vector<Input> inputs;
     for (const Shape& shape : shapes)
       inputs.push_back(normal(std::string(1, static_cast<char>('a' + inputs.size())), shape));

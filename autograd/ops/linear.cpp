@@ -25,8 +25,8 @@ OpSamples linear_samples() {
     return std::vector<Input>{normal("x", x), normal("weight", {out_features, in_features}),
                               normal("bias", {out_features})};
   };
-  const auto no_bias = [&](Shape x, int64_t out_features) {
-    auto list = inputs(std::move(x), out_features);
+  const auto no_bias = [&](const Shape& x, int64_t out_features) {
+    auto list = inputs(x, out_features);
     list.pop_back();
     return list;
   };

@@ -14,7 +14,7 @@ Var max(const Var& x, const std::vector<int>& axes, bool keep_axes) {
 }
 
 OpSamples max_samples() {
-  const auto over = [](std::vector<int> axes, bool keep) {
+  const auto over = [](const std::vector<int>& axes, bool keep) {
     return [axes, keep](const std::vector<Var>& in) { return max(in[0], axes, keep); };
   };
   OpSamples out;

@@ -13,7 +13,7 @@ Var mean(const Var& x, const std::vector<int>& axes, bool keep_axes) {
 }
 
 OpSamples mean_samples() {
-  const auto over = [](std::vector<int> axes, bool keep) {
+  const auto over = [](const std::vector<int>& axes, bool keep) {
     return [axes, keep](const std::vector<Var>& in) { return mean(in[0], axes, keep); };
   };
   OpSamples out;

@@ -15,7 +15,7 @@ Var sum(const Var& x, const std::vector<int>& axes, bool keep_axes) {
 }
 
 OpSamples sum_samples() {
-  const auto over = [](std::vector<int> axes, bool keep) {
+  const auto over = [](const std::vector<int>& axes, bool keep) {
     return [axes, keep](const std::vector<Var>& in) { return sum(in[0], axes, keep); };
   };
   OpSamples out;

@@ -44,7 +44,7 @@ Var expand(const Var& x, const Shape& shape) {
 
 namespace {
 
-std::vector<Input> one(Shape shape) { return {normal("x", std::move(shape))}; }
+std::vector<Input> one(const Shape& shape) { return {normal("x", shape)}; }
 
 }  // namespace
 
@@ -65,7 +65,7 @@ OpSamples reshape_samples() {
 }
 
 OpSamples permute_samples() {
-  const auto by = [](std::vector<int> axes) {
+  const auto by = [](const std::vector<int>& axes) {
     return [axes](const std::vector<Var>& in) { return permute(in[0], axes); };
   };
   OpSamples out;
