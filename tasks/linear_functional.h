@@ -32,14 +32,16 @@ class LinearFunctional : public Task {
  public:
   explicit LinearFunctional(const LinearFunctionalConfig& config);
 
-  int64_t input_dim() const override { return config_.token_dim; }
-  int64_t output_dim() const override { return config_.token_dim; }
-  int64_t length() const override { return config_.length; }
-  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const override;
+  ModelInterface model_interface() const override;
+  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
+  Batch evaluation(Split split, int64_t sequences) const override;
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
+  std::string criterion() const override { return "mse"; }
   std::string describe() const override;
 
+  /// `sequences` fresh ones from a named stream of `rng`.
+  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const;
   /// The target of given tokens: x (B, T, d) → y (B, T, d), f32.
   Tensor target(const Tensor& x) const;
   /// ρ(1), ρ(2), … as far as it is not zero within the length.

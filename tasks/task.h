@@ -14,11 +14,18 @@ using engine::Tensor;
 
 /// What goes into the model, and what should come out.
 struct Batch {
-  Tensor input;   ///< (B, T, input_dim)
-  Tensor target;  ///< (B, T, output_dim)
+  Tensor input;       ///< (B, T, input_dim) real, or tokens i64 (B, T)
+  Tensor target;      ///< (B, T, output_dim) real, or classes i64 (B, T), ignore_index where nothing is scored
+  Tensor key_mask{};  ///< bool (B, T), true = may be attended; undefined = all
 };
 
-using Metrics = std::map<std::string, double>;  ///< name → value, smaller is better
+/// A class target that is in no loss and no metric.
+inline constexpr int64_t ignore_index = -100;
+
+using Metrics = std::map<std::string, double>;  ///< name → value
+
+/// Whether more of a metric is better: true for accuracies, false for errors, losses and perplexities.
+bool larger_is_better(const std::string& metric);
 
 /// Metrics of a whole data set, fed batch by batch; f64 sums in the order of the batches.
 class Meter {
@@ -28,18 +35,37 @@ class Meter {
   virtual Metrics result() const = 0;
 };
 
+/// The two fixed sets: choices are made on `validation`, reports and verdicts on `test`.
+enum class Split { validation, test };
+
+/// Of the validation and test streams. Training seeds may take the same value: the streams' names differ.
+inline constexpr uint64_t evaluation_seed = 0;
+
+/// What a model for a task takes in and gives out.
+struct ModelInterface {
+  int64_t length = 0;      ///< longest sequence
+  int64_t vocab = 0;       ///< > 0: token input; exactly one of vocab and input_dim is set
+  int64_t input_dim = 0;   ///< > 0: real-valued tokens
+  int64_t output_dim = 0;  ///< width of the readout
+};
+
 /// A source of data, the loss to train on, and the metrics to judge by.
 class Task {
  public:
   virtual ~Task() = default;
-  virtual int64_t input_dim() const = 0;
-  virtual int64_t output_dim() const = 0;
-  virtual int64_t length() const = 0;
-  /// `sequences` fresh ones from a named stream of `rng`.
-  virtual Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const = 0;
-  /// output (B, T, output_dim) → scalar.
+  virtual ModelInterface model_interface() const = 0;
+  /// The sequences of one update: a pure function of the seed, the streams' offsets and `step`, so that a resumed run
+  /// sees the same ones. `rng` is left at the same offsets whatever the data.
+  virtual Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const = 0;
+  /// A fixed set, the same for every trial of the task: at most `sequences` of them, fewer where the data has fewer.
+  virtual Batch evaluation(Split split, int64_t sequences) const = 0;
+  /// output (B, T, output_dim) → scalar, as it trains.
   virtual Var loss(const Var& output, const Batch& batch) const = 0;
   virtual std::unique_ptr<Meter> meter() const = 0;
+  /// The metric that checkpoints, early stops and learning rates are chosen by.
+  virtual std::string criterion() const = 0;
+  /// File → SHA-256 of everything that was read from disk.
+  virtual std::map<std::string, std::string> data_hashes() const { return {}; }
   virtual std::string describe() const = 0;
 };
 

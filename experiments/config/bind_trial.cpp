@@ -75,7 +75,7 @@ models::Init bind_init(Reader& in) {
   return init;
 }
 
-TransformerConfig bind_model(Reader& in, const tasks::LinearFunctionalConfig& task) {
+TransformerConfig bind_model(Reader& in) {
   using models::Activation, models::Norm, models::NormPlace, models::Positions;
   TransformerConfig model;
   const bool is_decoder = in.choice("kind", false, {{"encoder", false}, {"decoder", true}});
@@ -90,9 +90,6 @@ TransformerConfig bind_model(Reader& in, const tasks::LinearFunctionalConfig& ta
     model.groups = {bind_heads(in, model.width)};
     in.raw("groups");
   }
-  model.max_length = task.length;
-  model.input_dim = task.token_dim;
-  model.output_dim = task.token_dim;
   model.causal = in.flag("causal", is_decoder);
   if (is_decoder && !model.causal) in.complain("causal", "a decoder is causal; for false use kind = \"encoder\"");
   model.positions = in.choice("positions", model.positions,
@@ -192,11 +189,14 @@ TrialConfig bind_trial(const Value& root, int64_t seed, Problems& problems) {
   for (const char* key : {"task", "model", "train"})
     if (!in.has(key)) in.complain(key, "missing table");
   in.table("task", [&](Reader& task) { config.task = bind_task(task); });
-  in.table("model", [&](Reader& model) { config.model = bind_model(model, config.task); });
+  in.table("model", [&](Reader& model) { config.model = bind_model(model); });
   in.table("train", [&](Reader& train) { config.train = bind_train(train); });
   if (!problems.empty()) return config;
+  TransformerConfig model = config.model;  // with stand-ins for what the task decides
+  (model.tied ? model.vocab : model.input_dim) = 1;
+  model.output_dim = 1;
   try {
-    models::validate(config.model);
+    models::validate(model);
   } catch (const Error& error) {
     in.complain("model", error.what());
   }

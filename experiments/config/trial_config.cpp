@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 /// Part of every id: raised when the same config no longer gives the same numbers, so that old trials are run again.
-constexpr const char* code_version = "trial 1";
+constexpr const char* code_version = "trial 2";
 
 json to_json(const tasks::LinearFunctionalConfig& task) {
   return {{"kind", "linear-functional"},           {"kernel", {{"kind", task.kernel.kind}, {"n", task.kernel.n}}},
@@ -26,10 +26,6 @@ json to_json(const models::TransformerConfig& model) {
   return {{"layers", model.layers},
           {"width", model.width},
           {"groups", groups},
-          {"max_length", model.max_length},
-          {"vocab", model.vocab},
-          {"input_dim", model.input_dim},
-          {"output_dim", model.output_dim},
           {"tied", model.tied},
           {"pooling", static_cast<int>(model.pooling)},
           {"causal", model.causal},
@@ -86,8 +82,12 @@ json to_json(const TrainConfig& train) {
 
 }  // namespace
 
+std::string canonical_json(const tasks::TaskConfig& task) {
+  return std::visit([](const auto& config) { return to_json(config).dump(); }, task);
+}
+
 std::string canonical_json(const TrialConfig& config) {
-  return json{{"task", to_json(config.task)},
+  return json{{"task", std::visit([](const auto& task) { return to_json(task); }, config.task)},
               {"model", to_json(config.model)},
               {"train", to_json(config.train)},
               {"seed", config.seed}}

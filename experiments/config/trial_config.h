@@ -6,7 +6,7 @@
 #include "autograd/optim/optimizer.h"
 #include "autograd/optim/schedule.h"
 #include "models/config.h"
-#include "tasks/linear_functional.h"
+#include "tasks/make_task.h"
 
 namespace headroom::experiments {
 
@@ -27,12 +27,14 @@ struct TrainConfig {
 
 /// Everything that decides a trial's numbers.
 struct TrialConfig {
-  tasks::LinearFunctionalConfig task;
-  models::TransformerConfig model;
+  tasks::TaskConfig task;
+  models::TransformerConfig model;  ///< what the task decides (length, vocabulary, dims) is set when it runs
   TrainConfig train;
   int64_t seed = 0;
 };
 
+/// JSON of a task's settings, as it stands in canonical_json().
+std::string canonical_json(const tasks::TaskConfig& task);
 /// JSON of every field, defaults included, keys sorted: equal configs give equal text.
 std::string canonical_json(const TrialConfig& config);
 /// 32 hexadecimal digits: 128-bit FNV-1a of the canonical JSON and of the version of the training code.

@@ -14,6 +14,7 @@
 #include "experiments/run/progress.h"
 #include "experiments/run/provenance.h"
 #include "experiments/run/store.h"
+#include "experiments/run/task_pool.h"
 #include "experiments/run/trial.h"
 
 namespace headroom::experiments {
@@ -25,6 +26,7 @@ class Sweeper {
   Sweeper(const Study& study, const RunOptions& options, RunStore& store)
       : options_(options),
         store_(store),
+        pool_(options.data),
         pending_(pending_trials(study, store)),
         distinct_(count_distinct(study)),
         progress_(distinct_, distinct_ - static_cast<int64_t>(pending_.size()), total_cost(), options.quiet) {}
@@ -60,9 +62,9 @@ class Sweeper {
     return pending;
   }
 
-  double total_cost() const {
+  double total_cost() {
     double cost = 0;
-    for (const PlannedTrial* trial : pending_) cost += training_flops(trial->config);
+    for (const PlannedTrial* trial : pending_) cost += training_flops(trial->config, *pool_.get(trial->config.task));
     return cost;
   }
 
@@ -80,8 +82,9 @@ class Sweeper {
   }
 
   void run_one(int worker, const PlannedTrial& trial) {
-    const double cost = training_flops(trial.config);
-    const TrialOutcome outcome = run_trial(trial.config, [&](int64_t step, double loss) {
+    const std::shared_ptr<const tasks::Task> task = pool_.get(trial.config.task);
+    const double cost = training_flops(trial.config, *task);
+    const TrialOutcome outcome = run_trial(trial.config, *task, [&](int64_t step, double loss) {
       progress_.update(worker, {trial.label, step, trial.config.train.steps, loss, cost});
       return !is_stopped();
     });
@@ -104,6 +107,7 @@ class Sweeper {
 
   const RunOptions& options_;
   RunStore& store_;
+  TaskPool pool_;
   const std::vector<const PlannedTrial*> pending_;
   const int64_t distinct_;
   Progress progress_;

@@ -18,9 +18,6 @@ namespace {
 
 using autograd::Var;
 
-/// Of the validation and test streams. Training seeds may take the same value: the streams' names differ.
-constexpr uint64_t evaluation_seed = 0;
-
 autograd::ParameterArena arena_of(const models::Transformer& model) {
   std::vector<autograd::ArenaEntry> entries;
   for (const models::Parameter& parameter : model.parameters())
@@ -36,24 +33,23 @@ std::string one_line(std::string text) {
 
 class Trial {
  public:
-  explicit Trial(const TrialConfig& config)
+  Trial(const TrialConfig& config, const tasks::Task& task)
       : config_(config),
         train_(config.train),
         rng_(static_cast<uint64_t>(config.seed)),
-        task_(config.task),
-        model_(config.model, rng_),
+        task_(task),
+        model_(model_for(config, task), rng_),
         arena_(arena_of(model_)),
         optimizer_(autograd::make_optimizer(train_.optimizer, arena_)),
         schedule_(autograd::make_schedule(train_.schedule)) {
-    engine::Rng evaluation(evaluation_seed);
-    validation_ = task_.sample(train_.eval_sequences, evaluation, "validation");
-    test_ = task_.sample(train_.eval_sequences, evaluation, "test");
+    validation_ = task_.evaluation(tasks::Split::validation, train_.eval_sequences);
+    test_ = task_.evaluation(tasks::Split::test, train_.eval_sequences);
   }
 
   TrialOutcome run(const StepHook& on_step) {
     TrialOutcome outcome;
     outcome.parameters = model_.parameter_count();
-    outcome.flops = training_flops(config_);
+    outcome.flops = training_flops(config_, task_);
     for (int64_t step = 0; step < train_.steps; ++step) {
       if (!advance(step, on_step, outcome)) return outcome;
       const bool is_last = step + 1 == train_.steps;
@@ -66,9 +62,10 @@ class Trial {
  private:
   /// One update. False ends the trial.
   bool advance(int64_t step, const StepHook& on_step, TrialOutcome& outcome) {
-    const tasks::Batch batch = task_.sample(train_.batch, rng_, "data");
+    const tasks::Batch batch = task_.train_batch(step, train_.batch, rng_);
     arena_.zero_grad();
-    const Var output = model_.forward(batch.input, {.training = true, .rng = &rng_});  // (B, T, output_dim)
+    const Var output = model_.forward(
+        batch.input, {.training = true, .rng = &rng_, .key_mask = batch.key_mask});  // (B, T, output_dim)
     const Var loss = task_.loss(output, batch);
     const double value = loss.value().item();
     if (!std::isfinite(value)) return fail_at(step, "loss is not finite", outcome);
@@ -98,15 +95,16 @@ class Trial {
     const int64_t count = set.input.dim(0);
     for (int64_t begin = 0; begin < count; begin += train_.batch) {
       const int64_t end = std::min(count, begin + train_.batch);
-      const tasks::Batch part{set.input.slice(0, begin, end), set.target.slice(0, begin, end)};  // (≤ B, T, ·)
-      meter->add(model_.forward(part.input).value(), part);
+      tasks::Batch part{set.input.slice(0, begin, end), set.target.slice(0, begin, end)};  // (≤ B, T, ·)
+      if (set.key_mask.defined()) part.key_mask = set.key_mask.slice(0, begin, end);       // (≤ B, T)
+      meter->add(model_.forward(part.input, {.key_mask = part.key_mask}).value(), part);
     }
     return meter->result();
   }
 
   void judge(int64_t step, bool is_last, TrialOutcome& outcome) {
     const tasks::Metrics validation = measure(validation_);
-    const double value = validation.at("mse");
+    const double value = validation.at(task_.criterion());
     if (!std::isfinite(value)) {
       fail_at(step, "validation error is not finite", outcome);
       return;
@@ -122,7 +120,7 @@ class Trial {
   const TrialConfig& config_;
   const TrainConfig& train_;
   engine::Rng rng_;
-  tasks::LinearFunctional task_;
+  const tasks::Task& task_;
   models::Transformer model_;
   autograd::ParameterArena arena_;
   std::unique_ptr<autograd::Optimizer> optimizer_;
@@ -135,16 +133,26 @@ class Trial {
 
 }  // namespace
 
-double training_flops(const TrialConfig& config) {
-  return 3 * static_cast<double>(config.train.steps) *
-         models::forward_flops(config.model, config.train.batch, config.task.length);
+models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task& task) {
+  const tasks::ModelInterface wanted = task.model_interface();
+  models::TransformerConfig model = config.model;
+  model.max_length = wanted.length;
+  model.vocab = wanted.vocab;
+  model.input_dim = wanted.input_dim;
+  model.output_dim = wanted.output_dim;
+  return model;
 }
 
-TrialOutcome run_trial(const TrialConfig& config, const StepHook& on_step) {
+double training_flops(const TrialConfig& config, const tasks::Task& task) {
+  return 3 * static_cast<double>(config.train.steps) *
+         models::forward_flops(model_for(config, task), config.train.batch, task.model_interface().length);
+}
+
+TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step) {
   const auto begin = std::chrono::steady_clock::now();
   TrialOutcome outcome;
   try {
-    outcome = Trial(config).run(on_step);
+    outcome = Trial(config, task).run(on_step);
   } catch (const Error& error) {
     outcome.status = TrialStatus::failed;
     outcome.message = "failed: " + one_line(error.what());

@@ -23,13 +23,16 @@ struct TrialOutcome {
 /// Called before each update with its number from 0 and the loss before it; false stops the trial.
 using StepHook = std::function<bool(int64_t step, double loss)>;
 
-/// Trains one model and measures it. Pure but for the clock: the same config gives the same bits on any number of
-/// threads. Weights, data and dropout come from the seed's streams; validation and test sets from two streams of one
-/// fixed seed, so that all trials of a task are judged on the same sequences. A loss or gradient that is not finite, or
-/// an Error from below, ends the trial as failed.
-TrialOutcome run_trial(const TrialConfig& config, const StepHook& on_step = {});
+/// The trial's model with what its task takes in and gives out.
+models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task& task);
+
+/// Trains one model on `task`, made from config.task, and measures it. Pure but for the clock: the same config gives
+/// the same bits on any number of threads. Weights, data and dropout come from the seed's streams; all trials of a task
+/// are judged on the same two sets. A loss or gradient that is not finite, or an Error from below, ends the trial as
+/// failed.
+TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step = {});
 
 /// Matrix-product FLOPs of a trial's training, without running it.
-double training_flops(const TrialConfig& config);
+double training_flops(const TrialConfig& config, const tasks::Task& task);
 
 }  // namespace headroom::experiments

@@ -16,6 +16,10 @@ TrialConfig small_trial(const std::vector<std::string>& settings = {}) {
   return load_study(file.path(), base_profile, settings).trials.at(0).config;
 }
 
+TrialOutcome train(const TrialConfig& config, const StepHook& on_step = {}) {
+  return run_trial(config, *headroom::tasks::make_task(config.task, {}), on_step);
+}
+
 StudyResults run_all(const Study& study, int jobs, int threads) {
   const TemporaryFolder out;
   RunOptions options;
@@ -32,22 +36,22 @@ StudyResults run_all(const Study& study, int jobs, int threads) {
 TEST_CASE("training lowers the error, and the same config gives the same bits on any number of threads") {
   const TrialConfig config =
       small_trial({"train.steps=200", "train.batch=16", "sweep.\"train.optimizer.lr\"={best_of=[1e-2]}"});
-  const TrialOutcome short_one = run_trial(small_trial({"train.steps=1"}));
-  const TrialOutcome outcome = run_trial(config);
+  const TrialOutcome short_one = train(small_trial({"train.steps=1"}));
+  const TrialOutcome outcome = train(config);
   REQUIRE(outcome.status == TrialStatus::finished);
   CHECK(outcome.test.at("relative_mse") < 0.5 * short_one.test.at("relative_mse"));
   CHECK(outcome.test.at("mse") != outcome.validation.at("mse"));
   const headroom::engine::ThreadScope two(2);
-  const TrialOutcome again = run_trial(config);
+  const TrialOutcome again = train(config);
   CHECK(again.test == outcome.test);
   CHECK(again.validation == outcome.validation);
 }
 
 TEST_CASE("another seed gives another result on the same test set") {
   TrialConfig config = small_trial();
-  const double first = run_trial(config).test.at("mse");
+  const double first = train(config).test.at("mse");
   config.seed += 1;
-  CHECK(run_trial(config).test.at("mse") != first);
+  CHECK(train(config).test.at("mse") != first);
 }
 
 TEST_CASE("the best weights are those of the smallest validation error") {
@@ -56,14 +60,14 @@ TEST_CASE("the best weights are those of the smallest validation error") {
                                       "sweep.\"train.optimizer.lr\"={best_of=[0.3]}"};
   std::vector<std::string> best = wild;
   best.push_back("train.judged=\"best\"");
-  const TrialOutcome last_one = run_trial(small_trial(wild)), best_one = run_trial(small_trial(best));
+  const TrialOutcome last_one = train(small_trial(wild)), best_one = train(small_trial(best));
   REQUIRE(last_one.status == TrialStatus::finished);
   REQUIRE(best_one.status == TrialStatus::finished);
   CHECK(best_one.validation.at("mse") < last_one.validation.at("mse"));
 }
 
 TEST_CASE("a loss that is not finite ends the trial as failed, with the step, the last loss and the gradient norm") {
-  const TrialOutcome outcome = run_trial(
+  const TrialOutcome outcome = train(
       small_trial({"train.steps=400", "train.optimizer.kind=\"sgd\"", "sweep.\"train.optimizer.lr\"={best_of=[1e6]}"}));
   CHECK(outcome.status == TrialStatus::failed);
   CAPTURE(outcome.message);
@@ -75,7 +79,7 @@ TEST_CASE("a loss that is not finite ends the trial as failed, with the step, th
 
 TEST_CASE("a hook that says no stops a trial") {
   int64_t steps = 0;
-  const TrialOutcome outcome = run_trial(small_trial(), [&](int64_t step, double) {
+  const TrialOutcome outcome = train(small_trial(), [&](int64_t step, double) {
     steps = step;
     return step < 3;
   });

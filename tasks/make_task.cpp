@@ -1,0 +1,19 @@
+#include "tasks/make_task.h"
+
+namespace headroom::tasks {
+namespace {
+
+struct Maker {
+  const DataRoots& roots;
+  std::unique_ptr<Task> operator()(const LinearFunctionalConfig& config) const {
+    return std::make_unique<LinearFunctional>(config);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_task(const TaskConfig& config, const DataRoots& roots) {
+  return std::visit(Maker{roots}, config);
+}
+
+}  // namespace headroom::tasks
