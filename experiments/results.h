@@ -10,6 +10,15 @@ namespace headroom::experiments {
 
 enum class TrialStatus { finished, failed };
 
+/// One number measured along a trial's training.
+struct HistoryPoint {
+  int64_t step = 0;    ///< updates done
+  std::string split;   ///< train | validation
+  std::string metric;  ///< "loss", "mse", "cross_entropy", …
+  double value = 0;
+  bool operator==(const HistoryPoint&) const = default;
+};
+
 /// One trial as the store keeps it.
 struct TrialRecord {
   std::string id;                        ///< hash of its resolved config
@@ -18,9 +27,11 @@ struct TrialRecord {
   std::map<std::string, double> choice;  ///< values of the keys swept by `best_of` ("train.optimizer.lr": 0.04)
   int64_t seed = 0;
   TrialStatus status = TrialStatus::finished;
-  std::string message;                       ///< why it failed: step, last finite loss, gradient norm
-  std::map<std::string, double> validation;  ///< metrics that choices are made on
-  std::map<std::string, double> test;        ///< metrics that are reported and judged
+  std::string message;                                 ///< why it failed: step, last finite loss, gradient norm
+  std::map<std::string, double> validation;            ///< metrics that choices are made on
+  std::map<std::string, double> test;                  ///< metrics that are reported and judged
+  std::vector<HistoryPoint> history;                   ///< in order of (step, split, metric)
+  std::vector<std::pair<double, double>> predictions;  ///< (target, output) of some test positions, for a scatter plot
   int64_t parameters = 0;
   double flops = 0, seconds = 0;
 };
@@ -33,6 +44,12 @@ struct Overlay {
   std::vector<std::pair<double, double>> points;
 };
 
+/// A metric on a figure's y axis.
+struct Measure {
+  std::string metric, label;
+  Scale scale = Scale::linear;
+};
+
 /// [report]
 struct ReportConfig {
   std::string x_key, x_label;
@@ -40,6 +57,10 @@ struct ReportConfig {
   std::string y_metric, y_label;
   Scale y_scale = Scale::linear;
   std::vector<Overlay> overlays;
+  std::vector<Measure> also;     ///< further metrics, a figure each
+  bool heat_map = false;         ///< x against the first best_of key
+  bool learning_curves = false;  ///< history over steps, a line per x
+  bool predictions = false;      ///< output against target, of the best x
 };
 
 /// One [[claim]]; each kind reads its own fields.

@@ -138,7 +138,7 @@ void attention_forward(const AttentionHead& head, int64_t g, int64_t begin, int6
     for (int64_t j = 0; j < limit; j += key_tile) {
       const int64_t rows = smaller(key_tile, limit - j);
       product(s.k + j * dqk, round_up(rows, 4), dqk, s.q, W, W, s.tile, W);
-      if (head.slopes || head.key_mask || (head.causal && j + rows - 1 > i + shift))
+      if (head.slopes != nullptr || head.key_mask != nullptr || (head.causal && j + rows - 1 > i + shift))
         adjust_scores(head, g, i, j, rows, s.tile);
       Vec new0 = top0, new1 = top1;
       for (int64_t r = 0; r < rows; ++r) {
