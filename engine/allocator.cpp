@@ -27,7 +27,7 @@ void* system_acquire(size_t bytes) {
 /// Rounds up to one of four classes per doubling: 64, 80, 96, 112, 128, 160, …, always a multiple of 16.
 size_t size_class(size_t bytes) {
   if (bytes <= alignment) return alignment;
-  const int shift = std::bit_width(bytes - 1) - 3;  // of a step: a quarter of the doubling
+  const auto shift = std::bit_width(bytes - 1) - 3;  // of a step: a quarter of the doubling
   return ((bytes + (size_t{1} << shift) - 1) >> shift) << shift;
 }
 

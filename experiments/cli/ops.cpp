@@ -20,9 +20,9 @@ void list_ops() {
     std::vector<std::string> backends{"reference"};
     if (op.has_kernels) {
       for (const engine::Isa isa : {engine::Isa::portable, engine::Isa::avx2, engine::Isa::avx512})
-        backends.push_back(engine::name_of(isa));
+        backends.emplace_back(engine::name_of(isa));
     }
-    if (op.samples().cuda) backends.push_back("cuda");
+    if (op.samples().cuda) backends.emplace_back("cuda");
     fmt::print("{:<{}}  {}\n", op.name, width, fmt::join(backends, ", "));
   }
 }
