@@ -17,6 +17,10 @@ struct Batch {
   Tensor input;       ///< (B, T, input_dim) real, or tokens i64 (B, T)
   Tensor target;      ///< (B, T, output_dim) real, or classes i64 (B, T), ignore_index where nothing is scored
   Tensor key_mask{};  ///< bool (B, T), true = may be attended; undefined = all
+  Tensor response{};  ///< bool (B, T), true = the target belongs to a response; undefined = the task tells none apart
+
+  /// Sequences [begin, end).
+  Batch slice(int64_t begin, int64_t end) const;
 };
 
 /// A class target that is in no loss and no metric.

@@ -95,8 +95,7 @@ class Trial {
     const int64_t count = set.input.dim(0);
     for (int64_t begin = 0; begin < count; begin += train_.batch) {
       const int64_t end = std::min(count, begin + train_.batch);
-      tasks::Batch part{set.input.slice(0, begin, end), set.target.slice(0, begin, end)};  // (≤ B, T, ·)
-      if (set.key_mask.defined()) part.key_mask = set.key_mask.slice(0, begin, end);       // (≤ B, T)
+      const tasks::Batch part = set.slice(begin, end);  // (≤ B, T, ·)
       meter->add(model_.forward(part.input, {.key_mask = part.key_mask}).value(), part);
     }
     return meter->result();

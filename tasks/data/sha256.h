@@ -1,0 +1,30 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace headroom::tasks {
+
+/// SHA-256 of bytes fed in pieces (FIPS 180-4, by OpenSSL's libcrypto).
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void add(const void* bytes, size_t count);
+  void add(std::string_view text) { add(text.data(), text.size()); }
+  /// 64 lower-case hexadecimal digits. Nothing may be added after it.
+  std::string hex();
+
+ private:
+  void* context_;  ///< EVP_MD_CTX: its header stays out of ours
+};
+
+/// 64 hexadecimal digits.
+std::string sha256(std::string_view text);
+/// The same of a file's bytes. Throws Error naming the file when it cannot be read.
+std::string sha256_of_file(const std::filesystem::path& path);
+
+}  // namespace headroom::tasks
