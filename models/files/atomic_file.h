@@ -1,0 +1,30 @@
+#pragma once
+#include <cstddef>
+#include <filesystem>
+
+namespace headroom::models {
+
+/// A file that appears whole or not at all: bytes go to a temporary name in the same folder (`.NAME.PID-n.tmp`), and
+/// commit() syncs them and takes the final name. Without commit() the temporary file is removed.
+class AtomicFile {
+ public:
+  /// Throws Error naming the file when its folder cannot be written to.
+  explicit AtomicFile(const std::filesystem::path& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Appends. Throws Error naming the file and the cause (a full disk, say).
+  void write(const void* bytes, size_t count);
+  /// Syncs the bytes, renames over what has the final name, syncs the folder: after a power cut the name holds the old
+  /// bytes or the new ones. Throws Error.
+  void commit();
+
+ private:
+  [[noreturn]] void fail_with_errno(const char* what) const;
+
+  std::filesystem::path path_, temporary_;
+  int fd_ = -1;
+};
+
+}  // namespace headroom::models

@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/dtype.h"
+#include "engine/shape.h"
+
+namespace headroom::models {
+
+/// One tensor of a safetensors file: bytes [begin, end) of the buffer, row-major.
+struct SafetensorsEntry {
+  std::string name;
+  engine::DType dtype = engine::DType::f32;
+  engine::Shape shape;
+  uint64_t begin = 0, end = 0;
+};
+
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> entries;  ///< in the order of their bytes
+  std::map<std::string, std::string> metadata;
+};
+
+/// Longest header that is read: the limit of the reference implementation.
+inline constexpr uint64_t max_safetensors_header = 100'000'000;
+
+/// "F32", "BF16", …: the name of a dtype in safetensors files.
+const char* safetensors_name(engine::DType dtype);
+
+/// Checks and reads the JSON header of a file whose buffer has `buffer_bytes` bytes. Every range must be its tensor's
+/// size, and together they must tile the buffer. Throws Error, without the file's name, naming the tensor at fault.
+/// Source: the safetensors format, https://github.com/huggingface/safetensors.
+SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t buffer_bytes);
+
+/// The name in quotes, for errors: control characters escaped, long ones cut.
+std::string quoted_name(const std::string& name);
+
+}  // namespace headroom::models

@@ -1,0 +1,48 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/tensor.h"
+#include "models/files/mapped_file.h"
+#include "models/safetensors/header.h"
+
+namespace headroom::models {
+
+/// A safetensors file open for reading: the header is checked whole, tensors are copied out of the mapped file when
+/// they are asked for.
+class SafetensorsFile {
+ public:
+  /// Throws Error naming the file and what is wrong with it (missing, truncated, mutated, a dtype we lack).
+  explicit SafetensorsFile(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  /// Names in the order of the tensors' bytes.
+  const std::vector<std::string>& names() const { return names_; }
+  bool contains(const std::string& name) const { return index_.count(name) != 0; }
+  /// dtype, shape and place of a tensor. Throws Error naming the file when there is no such tensor.
+  const SafetensorsEntry& entry(const std::string& name) const;
+  /// A copy on the CPU. Throws Error for an unknown name, and for a BOOL that is neither 0 nor 1.
+  engine::Tensor tensor(const std::string& name) const;
+  const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
+
+ private:
+  std::filesystem::path path_;
+  MappedFile file_;
+  const uint8_t* buffer_ = nullptr;
+  SafetensorsHeader header_;
+  std::vector<std::string> names_;
+  std::map<std::string, size_t> index_;
+};
+
+using NamedTensors = std::vector<std::pair<std::string, engine::Tensor>>;
+
+/// Writes tensors of any dtype, strides and device; the file appears whole or not at all (see AtomicFile). Wider dtypes
+/// come first, else the order given is kept, so that every tensor is aligned for its dtype. Equal arguments give equal
+/// bytes. Throws Error for a name given twice or not UTF-8, an undefined tensor, and what the file system refuses.
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace headroom::models
