@@ -3,6 +3,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "autograd/var.h"
 #include "engine/rng.h"
@@ -66,6 +68,11 @@ class Task {
   /// output (B, T, output_dim) → scalar, as it trains.
   virtual Var loss(const Var& output, const Batch& batch) const = 0;
   virtual std::unique_ptr<Meter> meter() const = 0;
+  /// Pairs (target, output) of single numbers at scored positions, in the order of the batch, at most a few hundred:
+  /// for a scatter plot. None where the output has no such reading.
+  virtual std::vector<std::pair<double, double>> predictions(const Tensor& /*output*/, const Batch& /*batch*/) const {
+    return {};
+  }
   /// The metric that checkpoints, early stops and learning rates are chosen by.
   virtual std::string criterion() const = 0;
   /// File → SHA-256 of everything that was read from disk.

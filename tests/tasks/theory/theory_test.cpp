@@ -1,0 +1,174 @@
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "tasks/theory/allocation.h"
+#include "tasks/theory/volterra_bound.h"
+#include "tests/support/catch.h"
+
+using namespace headroom;
+using namespace headroom::tasks;
+
+namespace {
+
+const nlohmann::json& reference() {
+  static const auto json =
+      nlohmann::json::parse(std::ifstream(HEADROOM_SOURCE_ROOT "/tests/tasks/theory/allocation.json"));
+  return json;
+}
+
+auto near(double value) { return Approx(value).margin(1e-9).epsilon(0); }
+
+std::vector<double> norms(const nlohmann::json& test) {
+  const std::string kind = test["kernel"];
+  const nlohmann::json& parameters = test["parameters"];
+  std::vector<double> rho;
+  for (int s = 1; s <= test["lags"].get<int>(); ++s) {
+    if (kind == "ngram") rho.push_back(s <= parameters["n"].get<int>() ? 1 : 0);
+    else if (kind == "exponential") rho.push_back(std::exp(-parameters["rate"].get<double>() * s));
+    else if (kind == "power") rho.push_back(std::pow(1.0 + s, -parameters["power"].get<double>()));
+    else rho.push_back(s == parameters["lag"].get<int>() ? 1 : 0);
+  }
+  return rho;
+}
+
+/// The objective as the paper writes it.
+double objective(const std::vector<double>& rho, const std::vector<LagGroup>& groups, int64_t token_dim) {
+  double sum = 0;
+  for (const double value : rho) sum += value;
+  for (const LagGroup& group : groups)
+    sum += rho[static_cast<size_t>(group.lag - 1)] * (projection_error(group.head_dim, token_dim) - 1 +
+                                                      extraction_error(group.lag, static_cast<double>(group.heads)));
+  return sum;
+}
+
+/// Every split of `heads` over the lags from `at` on, lags without any heads among them.
+double by_hand(const VolterraBoundConfig& config, int64_t left, int64_t head_dim, std::vector<int64_t>& heads,
+               size_t at) {
+  if (at < heads.size()) {
+    double best = 1e300;
+    for (int64_t h = 0; h <= left; ++h) {
+      heads[at] = h;
+      best = std::min(best, by_hand(config, left - h, head_dim, heads, at + 1));
+    }
+    return best;
+  }
+  double sum = 0;
+  const double b = config.bound;
+  for (const VolterraTerm& term : config.terms) {
+    double gamma = 0, product = 1;
+    bool kept = true;
+    for (const int64_t lag : {term.first, term.second}) {
+      const int64_t h = lag == 0 ? 1 : heads[static_cast<size_t>(lag - 1)];
+      kept = kept && h > 0;
+      gamma += lag == 0 ? 0 : projection_error(head_dim, config.token_dim);
+      product *= b + (lag == 0 ? 0 : b * extraction_error(lag, static_cast<double>(h)));
+    }
+    sum += std::abs(term.weight) * (kept ? b * b * gamma + product - b * b : config.product_norm);
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("E_D(H) falls to D/d heads, jumps, then rises") {
+  const nlohmann::json& curve = reference()["budget_curve"];
+  const auto values = curve["values"].get<std::vector<double>>();
+  REQUIRE(values.size() == 128);
+  for (int64_t h = 1; h <= 128; ++h)
+    CHECK(budget_curve(curve["width"], curve["token_dim"], h) == near(values[static_cast<size_t>(h - 1)]));
+  CHECK(budget_curve(128, 16, 8) == near(0.16578271775434783));
+  CHECK(budget_curve(128, 16, 9) == near(0.4806957491149759));
+  CHECK(budget_curve(128, 16, 128) == near(0.978607256411501));
+  CHECK_THROWS_WITH(budget_curve(128, 16, 0), "budget curve: width 128, token dim 16, heads 0 must be >= 1");
+}
+
+TEST_CASE("the 4-gram's curve over equal heads at D = 256, d = 8") {
+  const std::vector<double> rho(4, 1.0);
+  for (const nlohmann::json& row : reference()["equal_heads"]) {
+    const double want = row["objective"];
+    const Allocation found = equal_heads(rho, row["heads"], row["head_dim"], 8, Lags::prefix);
+    CHECK(found.bound == near(want));
+    CHECK(objective(rho, found.groups, 8) == near(want));
+    // Whoever may fetch nothing at all does so when one head is worse: 4 instead of 4.33.
+    CHECK(equal_heads(rho, row["heads"], row["head_dim"], 8).bound == near(std::min(want, 4.0)));
+  }
+  const Allocation best = equal_heads(rho, 32, 8, 8);
+  CHECK(best.groups == std::vector<LagGroup>{{1, 8, 8}, {2, 8, 8}, {3, 8, 8}, {4, 8, 8}});
+}
+
+TEST_CASE("the best allocation of any heads, for four kernels") {
+  REQUIRE(reference()["allocations"].size() == 16);
+  for (const nlohmann::json& test : reference()["allocations"]) {
+    const std::vector<double> rho = norms(test);
+    const int64_t width = test["width"], token_dim = test["token_dim"];
+    for (const Lags lags : {Lags::prefix, Lags::subset}) {
+      const Allocation found = best_allocation(rho, width, token_dim, lags);
+      CHECK(found.bound == near(test[lags == Lags::prefix ? "prefix" : "subset"].get<double>()));
+      CHECK(objective(rho, found.groups, token_dim) == near(found.bound));
+      int64_t spent = 0;
+      for (const LagGroup& group : found.groups) spent += group.heads * group.head_dim;
+      CHECK(spent <= width);
+    }
+  }
+}
+
+TEST_CASE("a lone far lag: the prefix pays for the lags before it") {
+  std::vector<double> rho(20, 0.0);
+  rho[19] = 1;
+  const Allocation subset = best_allocation(rho, 128, 8);
+  CHECK(subset.groups == std::vector<LagGroup>{{20, 16, 8}});
+  CHECK(subset.bound == near(extraction_error(20, 16)));
+  CHECK(best_allocation(rho, 128, 8, Lags::prefix).bound > subset.bound + 0.02);
+  CHECK(best_allocation(rho, 128, 8, Lags::prefix).groups.size() == 20);
+}
+
+TEST_CASE("what cannot be allocated is refused") {
+  CHECK_THROWS_WITH(equal_heads({}, 4, 8, 8), "allocation: there are no lags");
+  CHECK_THROWS_WITH(equal_heads({1, -1}, 4, 8, 8), "allocation: a norm of rho is -1: wants >= 0");
+  CHECK_THROWS_WITH(equal_heads({1}, 0, 8, 8), "allocation: budget 0 and token dim 8 must be >= 1");
+  CHECK_THROWS_WITH(volterra_bound({}, 4, 8), "volterra bound: there are no terms");
+}
+
+TEST_CASE("the Volterra bound of four pairs at D = 64, d = 4") {
+  const VolterraBoundConfig config{.terms = {{1, 2, 0.5}, {2, 3, 0.5}, {3, 4, 0.5}, {1, 4, 0.5}}};
+  for (const int64_t heads : {1, 4, 32, 64}) CHECK(volterra_bound(config, heads, 64 / heads) == near(2.0));
+  // Lags 1 and 2 by four heads each; the other three pairs are dropped.
+  CHECK(volterra_bound(config, 8, 8) ==
+        near(1.5 + 0.5 * ((1 + extraction_error(1, 4)) * (1 + extraction_error(2, 4)) - 1)));
+  // Lag 2 stands in both pairs that are kept, so it gets 7 of 16 heads: 1.5558. An even split of three lags, 6 + 5 + 5
+  // in their order, has 1.5864.
+  const double two = 1 + extraction_error(2, 7);
+  CHECK(volterra_bound(config, 16, 4) ==
+        near(1 + 0.5 * (two * (1 + extraction_error(1, 4)) - 1) + 0.5 * (two * (1 + extraction_error(3, 5)) - 1)));
+}
+
+TEST_CASE("the Volterra bound's search finds what trying every split finds") {
+  VolterraBoundConfig decaying{.terms = {}, .token_dim = 4, .bound = 2, .product_norm = 2};
+  for (int64_t a = 0; a <= 3; ++a)
+    for (int64_t b = 0; b <= 3; ++b)
+      decaying.terms.push_back({a, b, (a > b ? -1 : 1) * std::exp(-0.5 * static_cast<double>(a + b))});
+  const VolterraBoundConfig uneven{
+      .terms = {{1, 3, 2.0}, {2, 2, 0.7}, {0, 4, 1.0}, {0, 0, 3.0}, {4, 1, 0.1}}, .bound = 1.5, .product_norm = 2.25};
+  for (const int64_t heads : {1, 2, 5, 12, 20}) {
+    for (const int64_t head_dim : {2, 4}) {
+      std::vector<int64_t> three(3), four(4);
+      CHECK(volterra_bound(decaying, heads, head_dim) == near(by_hand(decaying, heads, head_dim, three, 0)));
+      CHECK(volterra_bound(uneven, heads, head_dim) == near(by_hand(uneven, heads, head_dim, four, 0)));
+    }
+  }
+}
+
+TEST_CASE("the Volterra bound of the paper's kernel is found for many heads") {
+  VolterraBoundConfig config{.terms = {}, .bound = 2, .product_norm = 2};
+  for (int64_t a = 0; a <= 6; ++a)
+    for (int64_t b = 0; b <= 6; ++b) config.terms.push_back({a, b, std::exp(-0.5 * static_cast<double>(a + b))});
+  double before = 1e300;
+  for (const int64_t heads : {8, 16, 64, 256}) {
+    const double bound = volterra_bound(config, heads, 4);  // full width: more heads can only help
+    CHECK(bound < before);
+    before = bound;
+  }
+  CHECK(volterra_bound(config, 1000, 4) < 0.5);
+}
