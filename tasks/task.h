@@ -17,7 +17,7 @@ using engine::Tensor;
 /// What goes into the model, and what should come out.
 struct Batch {
   Tensor input;       ///< (B, T, input_dim) real, or tokens i64 (B, T)
-  Tensor target;      ///< (B, T, output_dim) real, or classes i64 (B, T), ignore_index where nothing is scored
+  Tensor target;      ///< (B, T, output_dim) real, or classes i64 (B, T) or (B), ignore_index where nothing is scored
   Tensor key_mask{};  ///< bool (B, T), true = may be attended; undefined = all
   Tensor response{};  ///< bool (B, T), true = the target belongs to a response; undefined = the task tells none apart
 
@@ -53,6 +53,7 @@ struct ModelInterface {
   int64_t vocab = 0;       ///< > 0: token input; exactly one of vocab and input_dim is set
   int64_t input_dim = 0;   ///< > 0: real-valued tokens
   int64_t output_dim = 0;  ///< width of the readout
+  bool pooled = false;     ///< one output per sequence, over the mean of its positions
 };
 
 /// A source of data, the loss to train on, and the metrics to judge by.

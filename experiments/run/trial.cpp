@@ -139,6 +139,7 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
   model.vocab = wanted.vocab;
   model.input_dim = wanted.input_dim;
   model.output_dim = wanted.output_dim;
+  if (wanted.pooled) model.pooling = models::Pooling::mean;
   return model;
 }
 

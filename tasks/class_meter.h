@@ -1,0 +1,24 @@
+#pragma once
+#include "tasks/task.h"
+
+namespace headroom::tasks {
+
+/// Cross-entropy (nats) and accuracy over every target that is not ignore_index: logits f32 (…, V), targets i64 (…).
+/// A logit that is not finite makes the cross-entropy not finite: nothing is dropped.
+class ClassMeter : public Meter {
+ public:
+  /// `accuracy` names the second metric ("accuracy", "masked_accuracy").
+  explicit ClassMeter(std::string accuracy = "accuracy") : accuracy_(std::move(accuracy)) {}
+
+  /// Throws Error when the shapes do not fit, or for a target outside the classes.
+  void add(const Tensor& output, const Batch& batch) override;
+  Metrics result() const override;
+  int64_t count() const { return count_; }
+
+ private:
+  std::string accuracy_;
+  int64_t count_ = 0, correct_ = 0;
+  double loss_ = 0;
+};
+
+}  // namespace headroom::tasks

@@ -1,0 +1,41 @@
+#pragma once
+#include "tasks/task.h"
+
+namespace headroom::tasks {
+
+struct ClassificationConfig {
+  int64_t vocab = 1000;
+  int64_t classes = 10;
+  int64_t length = 256;  ///< T
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const ClassificationConfig& config);
+
+/// Which class of token is the most frequent? Tokens are uniform over the vocabulary, token v belongs to class
+/// v mod classes; a tie goes to the smaller class. One answer per sequence: a load with the shape of text
+/// classification and no data on disk (the paper's efficiency analysis says only "synthetic sequences").
+/// Metrics: "cross_entropy" (nats), "accuracy".
+class Classification : public Task {
+ public:
+  explicit Classification(const ClassificationConfig& config);
+
+  ModelInterface model_interface() const override;
+  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
+  Batch evaluation(Split split, int64_t sequences) const override;
+  /// output (B, classes) → scalar.
+  Var loss(const Var& output, const Batch& batch) const override;
+  std::unique_ptr<Meter> meter() const override;
+  std::string criterion() const override { return "cross_entropy"; }
+  std::string describe() const override;
+
+  /// tokens i64 (B, T) → classes i64 (B).
+  Tensor label(const Tensor& tokens) const;
+
+ private:
+  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const;
+
+  ClassificationConfig config_;
+};
+
+}  // namespace headroom::tasks
