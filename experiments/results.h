@@ -58,6 +58,7 @@ struct ReportConfig {
   Scale y_scale = Scale::linear;
   std::vector<Overlay> overlays;
   std::vector<Measure> also;     ///< further metrics, a figure each
+  std::optional<Measure> right;  ///< a second metric in the same figure, on an axis of its own at the right
   bool heat_map = false;         ///< x against the first best_of key
   bool learning_curves = false;  ///< history over steps, a line per x
   bool predictions = false;      ///< output against target, of the best x
@@ -67,7 +68,9 @@ struct ReportConfig {
 struct ClaimConfig {
   std::string kind;           ///< interior_optimum | argmin_in | within_factor
   std::string series;         ///< the series it judges; "" = the only one
-  std::string paper;          ///< the claim in words
+  std::string paper;          ///< the paper's claim in words; "" when it is our own
+  std::string ours;           ///< our own claim in words
+  std::string why;            ///< why it fails, in plain words: shown beside a verdict `fail`
   std::vector<double> among;  ///< argmin_in
   std::optional<double> at;   ///< within_factor: the x whose error must be near the best
   double factor = 1.0;  ///< within_factor: "within factor of the best"; interior_optimum: ends at least this much worse

@@ -11,8 +11,8 @@
 #include "engine/isa.h"
 #include "engine/parallel.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/study_arguments.h"
 #include "experiments/config/study.h"
-#include "experiments/report/report.h"
 #include "experiments/run/runner.h"
 
 namespace headroom::experiments {
@@ -31,37 +31,6 @@ void stop_on_signals() {
   sigaction(SIGTERM, &action, nullptr);
   // A full disk shows as an error of the write, not as a signal (file size limits).
   std::signal(SIGXFSZ, SIG_IGN);
-}
-
-struct StudyArguments {
-  std::string profile = base_profile;
-  std::string out = "runs";
-  std::vector<std::string> settings;
-};
-
-void add_study_options(CLI::App& command, StudyArguments& arguments) {
-  command.add_option("--profile", arguments.profile, "the file's profile; \"paper\" is its own keys")
-      ->capture_default_str();
-  command.add_option("--out", arguments.out, "folder of stores and reports")->capture_default_str();
-  // allow_extra_args(false): each --set takes one argument, so that a study file may follow it.
-  command.add_option("--set", arguments.settings, "key=value in TOML, in place of the file's; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("KEY=VALUE");
-}
-
-/// A failed trial is no error of the study, but a study without any finished trial has no result.
-void check_any_finished(const StudyResults& results) {
-  for (const TrialRecord& trial : results.trials)
-    if (trial.status == TrialStatus::finished) return;
-  fail("{} · {}: every trial failed{}", results.id, results.profile,
-       results.trials.empty() ? "" : "; the first " + results.trials.front().message);
-}
-
-void render(const Study& study, const std::string& out) {
-  const StudyResults results = collect_results(study, out);
-  check_any_finished(results);
-  const std::filesystem::path page = write_report(results, study_folder(study, out));
-  fmt::print("\n{}report  {}\n", terminal_table(results), page.string());
 }
 
 struct RunArguments : StudyArguments {
@@ -87,7 +56,7 @@ void run(RunArguments& arguments) {
                results.trials.size(), study.trials.size());
     throw CLI::RuntimeError(interrupted);
   }
-  render(study, arguments.out);
+  render_report(study, arguments.out);
 }
 
 }  // namespace
@@ -103,20 +72,6 @@ void add_run_command(CLI::App& app) {
       ->check(CLI::Range(1, 4096));
   command->add_flag("--quiet", arguments->options.quiet, "no progress");
   command->callback([arguments] { run(*arguments); });
-}
-
-void add_report_command(CLI::App& app) {
-  struct Arguments : StudyArguments {
-    std::vector<std::string> files;
-  };
-  CLI::App* command = app.add_subcommand("report", "render the report of finished trials again");
-  const auto arguments = std::make_shared<Arguments>();
-  command->add_option("STUDY", arguments->files, "study files (TOML)")->required();
-  add_study_options(*command, *arguments);
-  command->callback([arguments] {
-    for (const std::string& file : arguments->files)
-      render(load_study(file, arguments->profile, arguments->settings), arguments->out);
-  });
 }
 
 }  // namespace headroom::experiments

@@ -49,6 +49,8 @@ ClaimConfig bind_claim(Reader& in, const std::vector<std::string>& series) {
     in.complain("series",
                 fmt::format("there is no series \"{}\"; the study has {}", claim.series, fmt::join(series, ", ")));
   claim.paper = in.text("paper", "");
+  claim.ours = in.text("ours", "");
+  claim.why = in.text("why", "");
   claim.among = in.numbers("among");
   if (claim.kind == "argmin_in" && !in.has("among"))
     in.complain("among", "missing: argmin_in wants the x that may be the best");

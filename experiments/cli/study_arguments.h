@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "experiments/config/study.h"
+
+namespace CLI {
+class App;
+}
+
+namespace headroom::experiments {
+
+/// The options of every command that works on studies.
+struct StudyArguments {
+  std::string profile = base_profile;
+  std::string out = "runs";
+  std::vector<std::string> settings;
+};
+
+/// --profile, --out and --set.
+void add_study_options(CLI::App& command, StudyArguments& arguments);
+
+/// Writes the report of what the store has and prints its table. Throws Error when no trial has finished.
+void render_report(const Study& study, const std::string& out);
+
+}  // namespace headroom::experiments
