@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom::models {
+
+/// What the text of a special token ("<|endoftext|>") in the input means: the token, or its characters.
+enum class Specials { tokens, plain };
+
+/// Text (any bytes) to token ids in [0, vocab_size()) and back. Immutable: one may serve many threads.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  /// No token is added (no beginning of text, say). Any bytes are taken; decode(encode(x)) == x unless describe()
+  /// names a normalization, or the vocabulary lacks bytes.
+  virtual std::vector<int32_t> encode(std::string_view text, Specials specials = Specials::tokens) const = 0;
+  /// The bytes that one id stands for. Throws Error naming the id and the vocabulary's size when there is no such id.
+  virtual const std::string& token_bytes(int64_t id) const = 0;
+  /// One more than the largest id.
+  virtual int64_t vocab_size() const = 0;
+  /// "bytes", "gpt2", …: the kind, or the name of the folder it came from.
+  virtual const std::string& name() const = 0;
+  /// Every file that was read, the vocabulary first: what a cache of ids hashes. Empty where there is none.
+  virtual std::vector<std::filesystem::path> files() const = 0;
+  /// One line: "gpt2: byte-level BPE, 50257 tokens, 1 special".
+  virtual std::string describe() const = 0;
+
+  /// The bytes of all ids, one after the other. Throws Error as token_bytes() does.
+  std::string decode(const std::vector<int32_t>& ids) const;
+};
+
+/// 256 ids, one per byte; it has no special tokens.
+std::unique_ptr<Tokenizer> make_byte_tokenizer();
+
+}  // namespace headroom::models

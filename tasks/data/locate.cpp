@@ -1,0 +1,45 @@
+#include "tasks/data/locate.h"
+
+#include <cstdlib>
+
+#include "engine/error.h"
+
+namespace headroom::tasks {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An environment variable; XDG's rule is that one which is empty or no absolute path counts as unset.
+fs::path absolute_variable(const char* name) {
+  const char* value = std::getenv(name);
+  const fs::path path = value != nullptr ? value : "";
+  return path.is_absolute() ? path : fs::path();
+}
+
+}  // namespace
+
+std::vector<fs::path> data_folders(const DataRoots& roots) {
+  std::vector<fs::path> folders;
+  if (!roots.given.empty()) folders.push_back(roots.given / "data");
+  if (!roots.cache.empty()) folders.push_back(roots.cache);
+  return folders;
+}
+
+fs::path default_cache() {
+  if (const fs::path cache = absolute_variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "headroom";
+  if (const fs::path home = absolute_variable("HOME"); !home.empty()) return home / ".cache" / "headroom";
+  return {};
+}
+
+fs::path find_data(const DataRoots& roots, const std::string& name) {
+  std::string searched;
+  for (const fs::path& folder : data_folders(roots)) {
+    std::error_code unreadable;  // counts as absent
+    if (fs::exists(folder / name, unreadable)) return folder / name;
+    searched += (searched.empty() ? "" : ", ") + folder.string();
+  }
+  fail("{}: not found in {} (headroom data fetch {}, or name the folder that holds data/ by --data or HEADROOM_DATA)",
+       name, searched.empty() ? "any folder: none is set" : searched, fs::path(name).begin()->string());
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,20 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tasks/data/roots.h"
+
+namespace headroom::tasks {
+
+/// Folders that hold data sets, in the order in which they are searched: the given one's data/, then the cache.
+std::vector<std::filesystem::path> data_folders(const DataRoots& roots);
+
+/// $XDG_CACHE_HOME/headroom, else ~/.cache/headroom; empty where neither variable is set.
+std::filesystem::path default_cache();
+
+/// The file `name` ("tinyshakespeare/input.txt": data set, then file) in the first folder that has it. Throws Error
+/// naming the file, the folders that were searched, and the command that fetches the data set.
+std::filesystem::path find_data(const DataRoots& roots, const std::string& name);
+
+}  // namespace headroom::tasks
