@@ -5,40 +5,10 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
+#include "tasks/regression.h"
 
 namespace headroom::tasks {
 namespace {
-
-/// Sums over positions t ≥ first of every sequence and channel.
-class RegressionMeter : public Meter {
- public:
-  explicit RegressionMeter(int64_t first) : first_(first) {}
-
-  void add(const Tensor& output, const Batch& batch) override {
-    require(output.shape() == batch.target.shape(), "linear functional: output {} is not the target's shape {}",
-            output.shape().str(), batch.target.shape().str());
-    const Tensor y = batch.target.slice(1, first_, batch.target.dim(1)).contiguous();  // (B, T - first, d)
-    const Tensor p = output.slice(1, first_, output.dim(1)).contiguous();              // (B, T - first, d)
-    const float *want = y.data<float>(), *got = p.data<float>();
-    for (int64_t i = 0; i < y.numel(); ++i) {
-      const double t = want[i], error = got[i] - t;
-      squared_error_ += error * error;
-      sum_ += t;
-      sum_squares_ += t * t;
-    }
-    count_ += y.numel();
-  }
-
-  Metrics result() const override {
-    const double n = static_cast<double>(std::max<int64_t>(count_, 1));
-    const double mse = squared_error_ / n, mean = sum_ / n;
-    return {{"mse", mse}, {"relative_mse", mse / (sum_squares_ / n - mean * mean)}};
-  }
-
- private:
-  int64_t first_, count_ = 0;
-  double squared_error_ = 0, sum_ = 0, sum_squares_ = 0;
-};
 
 /// Divides each row of x (…, d) by its norm.
 void normalise_rows(const Tensor& x) {
@@ -55,8 +25,7 @@ void normalise_rows(const Tensor& x) {
 }  // namespace
 
 void validate(const LinearFunctionalConfig& config) {
-  require(config.kernel.kind == "n-gram", "kernel.kind: wants n-gram, got {}", config.kernel.kind);
-  require(config.kernel.n >= 1, "kernel.n: wants >= 1, got {}", config.kernel.n);
+  validate(config.kernel);
   require(config.token_dim >= 1, "token_dim: wants >= 1, got {}", config.token_dim);
   require(config.length >= 2, "length: wants >= 2, got {}", config.length);
   // Before t = 1 the target is 0 everywhere: a loss over t = 0 alone has no variance to be relative to.
@@ -66,7 +35,8 @@ void validate(const LinearFunctionalConfig& config) {
 
 LinearFunctional::LinearFunctional(const LinearFunctionalConfig& config) : config_(config) {
   validate(config);
-  kernel_.assign(static_cast<size_t>(std::min(config.kernel.n, config.length - 1)), 1.0);
+  kernel_ = kernel_values(config.kernel, config.length - 1);
+  require(!kernel_.empty(), "kernel: rho(s) is 0 for every s in 1..{}", config.length - 1);
 }
 
 ModelInterface LinearFunctional::model_interface() const {
@@ -117,13 +87,17 @@ Var LinearFunctional::loss(const Var& output, const Batch& batch) const {
 }
 
 std::unique_ptr<Meter> LinearFunctional::meter() const {
-  return std::make_unique<RegressionMeter>(config_.first_position);
+  return std::make_unique<RegressionMeter>("linear functional", ScoredRows{.first = config_.first_position});
+}
+
+std::vector<std::pair<double, double>> LinearFunctional::predictions(const Tensor& output, const Batch& batch) const {
+  return regression_pairs(output, batch.target, {.first = config_.first_position});
 }
 
 std::string LinearFunctional::describe() const {
-  return fmt::format("linear functional, {}-gram, {} {} tokens of dim {}, scored from t = {}", config_.kernel.n,
-                     config_.length, config_.input == TokenInput::unit ? "unit" : "normal", config_.token_dim,
-                     config_.first_position);
+  return fmt::format("linear functional, {}, {} {} tokens of dim {}, scored from t = {}",
+                     tasks::describe(config_.kernel), config_.length,
+                     config_.input == TokenInput::unit ? "unit" : "normal", config_.token_dim, config_.first_position);
 }
 
 }  // namespace headroom::tasks

@@ -1,16 +1,12 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tasks/kernel.h"
 #include "tasks/task.h"
 
 namespace headroom::tasks {
-
-/// The memory ρ(s) of a linear functional.
-struct KernelConfig {
-  std::string kind = "n-gram";  ///< ρ(s) = 1 for s = 1..n, else 0
-  int64_t n = 4;
-};
 
 /// How a token is drawn: `normal` x ~ N(0, I); `unit` x = g/‖g‖ with g ~ N(0, I), what the paper's bound speaks of.
 enum class TokenInput { normal, unit };
@@ -27,7 +23,7 @@ struct LinearFunctionalConfig {
 void validate(const LinearFunctionalConfig& config);
 
 /// y_t = Σ_{s ≥ 1} ρ(s) x_{t−s}, with x = 0 before the sequence: sequences of white noise (paper, §Tradeoff).
-/// Loss: MSE over t ≥ first_position. Metrics there: "mse", and "relative_mse" = MSE / Var(y), Var over the data set.
+/// Loss: MSE over t ≥ first_position. Metrics there: those of RegressionMeter.
 class LinearFunctional : public Task {
  public:
   explicit LinearFunctional(const LinearFunctionalConfig& config);
@@ -37,6 +33,7 @@ class LinearFunctional : public Task {
   Batch evaluation(Split split, int64_t sequences) const override;
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
+  std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
   std::string criterion() const override { return "mse"; }
   std::string describe() const override;
 

@@ -91,7 +91,10 @@ TEST_CASE("a config out of range, and outputs of another shape, are refused") {
   CHECK_THROWS_WITH(LinearFunctional({.length = 4, .first_position = 4}),
                     "first_position: wants 0 <= first_position < length = 4, got 4");
   CHECK_THROWS_WITH(LinearFunctional({.token_dim = 0}), "token_dim: wants >= 1, got 0");
-  CHECK_THROWS_WITH(LinearFunctional({.kernel = {.kind = "airy"}}), "kernel.kind: wants n-gram, got airy");
+  CHECK_THROWS_WITH(LinearFunctional({.kernel = {.kind = "bump"}}),
+                    "kernel.kind: wants one of n-gram, exponential, polynomial, delta, airy, list, got bump");
+  CHECK_THROWS_WITH(LinearFunctional({.kernel = {.kind = "delta", .alpha = 9}, .length = 6}),
+                    "kernel: rho(s) is 0 for every s in 1..5");
   const LinearFunctional task({.token_dim = 2, .length = 3});
   const Batch batch{Tensor::zeros({1, 3, 2}), Tensor::zeros({1, 3, 2})};
   CHECK_THROWS_WITH(task.meter()->add(Tensor::zeros({1, 3, 1}), batch),

@@ -1,0 +1,184 @@
+#include "tasks/induction_head.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "autograd/ops.h"
+#include "engine/error.h"
+#include "tasks/regression.h"
+
+namespace headroom::tasks {
+namespace {
+
+constexpr ScoredRows scored_rows{.zero_is_unscored = true};
+
+/// Random bits addressed from a place of a stream on, without moving any.
+engine::RngKey key_at(uint64_t seed, const std::string& stream, int64_t offset, int64_t count) {
+  engine::Rng rng(seed);
+  rng.set_offsets({{stream, static_cast<uint64_t>(offset)}});
+  return rng.take(stream, count);
+}
+
+/// Uniform on [0, range).
+int64_t below(int64_t range, uint32_t bits) {
+  return static_cast<int64_t>((uint64_t{bits} * static_cast<uint64_t>(range)) >> 32);
+}
+
+int64_t multiple_of_four(int64_t n) { return (n + 3) / 4 * 4; }
+
+}  // namespace
+
+void validate(const InductionHeadConfig& config) {
+  require(config.tokens >= 2, "tokens: wants >= 2, got {}", config.tokens);
+  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  require(config.pattern >= 3, "pattern: wants >= 3, got {}", config.pattern);
+  require(config.repeats >= 2, "repeats: wants >= 2, got {}", config.repeats);
+  require(config.pattern * config.repeats <= config.length,
+          "repeats: {} patterns of {} tokens do not fit into length {}", config.repeats, config.pattern, config.length);
+  require(config.train_sequences >= 1, "train_sequences: wants >= 1, got {}", config.train_sequences);
+  require(config.data_seed >= 0, "data_seed: wants >= 0, got {}", config.data_seed);
+  require(config.n >= 2 && config.n < config.length, "n: wants 2 <= n < length = {}, got {}", config.length, config.n);
+  require(std::isfinite(config.lambda), "lambda: {} is not finite", config.lambda);
+}
+
+InductionHead::InductionHead(const InductionHeadConfig& config) : config_(config) {
+  validate(config);
+  for (int64_t i = 0; i < config.train_sequences; ++i)
+    train_.push_back(sequence(static_cast<uint64_t>(config.data_seed), "sequences", i));
+}
+
+ModelInterface InductionHead::model_interface() const {
+  return {.length = config_.length, .input_dim = config_.tokens, .output_dim = config_.tokens};
+}
+
+InductionHead::Sequence InductionHead::sequence(uint64_t seed, const std::string& stream, int64_t i) const {
+  const int64_t length = config_.length, pattern = config_.pattern, repeats = config_.repeats;
+  const int64_t values = multiple_of_four(length + pattern + repeats);
+  const engine::RngKey key = key_at(seed, stream, i * values, values);
+  const auto draw = [&](int64_t at, int64_t range) {
+    return below(range, engine::random_bits(key, static_cast<uint64_t>(at)));
+  };
+  Sequence out;
+  for (int64_t t = 0; t < length; ++t) out.tokens.push_back(draw(t, config_.tokens));
+  for (int64_t r = 0; r < repeats; ++r)
+    out.starts.push_back(draw(length + pattern + r, length - repeats * pattern + 1));
+  std::sort(out.starts.begin(), out.starts.end());
+  for (int64_t r = 0; r < repeats; ++r) {
+    int64_t& start = out.starts[static_cast<size_t>(r)];
+    start += r * pattern;
+    for (int64_t j = 0; j < pattern; ++j) out.tokens[static_cast<size_t>(start + j)] = draw(length + j, config_.tokens);
+  }
+  return out;
+}
+
+std::vector<float> InductionHead::target(const Sequence& sequence) const {
+  const int64_t length = config_.length, width = config_.tokens;
+  const auto token = [&](int64_t t) { return sequence.tokens[static_cast<size_t>(t)]; };
+  std::vector<float> y(static_cast<size_t>(length * width));  // (T, tokens)
+  if (config_.target == InductionTarget::copy) {
+    for (size_t r = 1; r < sequence.starts.size(); ++r)
+      for (int64_t t = sequence.starts[r] + 1; t < sequence.starts[r] + config_.pattern - 1; ++t)
+        y[static_cast<size_t>(t * width + token(t + 1))] = 1;
+    return y;
+  }
+  std::vector<double> weight(static_cast<size_t>(width));
+  for (int64_t t = 0; t < length; ++t) {
+    std::fill(weight.begin(), weight.end(), 0.0);
+    double sum = 0;
+    for (int64_t v = config_.n - 1; v <= (config_.sees_current ? t : t - 1); ++v) {
+      int64_t matches = 0;
+      for (int64_t j = 0; j < config_.n - 1; ++j) matches += token(t - j) == token(v - 1 - j) ? 1 : 0;
+      // Relative to the largest logit there can be, so that nothing overflows.
+      const double e = std::exp(config_.lambda * static_cast<double>(matches) -
+                                std::max(config_.lambda, 0.0) * static_cast<double>(config_.n - 1));
+      weight[static_cast<size_t>(token(v))] += e;
+      sum += e;
+    }
+    for (int64_t k = 0; k < width && sum > 0; ++k)
+      y[static_cast<size_t>(t * width + k)] = static_cast<float>(weight[static_cast<size_t>(k)] / sum);
+  }
+  return y;
+}
+
+Batch InductionHead::batch_of(const std::vector<const Sequence*>& sequences) const {
+  const auto count = static_cast<int64_t>(sequences.size());
+  const int64_t row = config_.length * config_.tokens;
+  Batch batch{.input = Tensor::zeros({count, config_.length, config_.tokens}),    // (B, T, tokens)
+              .target = Tensor::empty({count, config_.length, config_.tokens})};  // (B, T, tokens)
+  for (int64_t b = 0; b < count; ++b) {
+    const Sequence& sequence = *sequences[static_cast<size_t>(b)];
+    float* x = batch.input.mutable_data<float>() + b * row;
+    for (int64_t t = 0; t < config_.length; ++t) x[t * config_.tokens + sequence.tokens[static_cast<size_t>(t)]] = 1;
+    const std::vector<float> y = target(sequence);
+    std::copy(y.begin(), y.end(), batch.target.mutable_data<float>() + b * row);
+  }
+  return batch;
+}
+
+std::vector<int64_t> InductionHead::permutation(uint64_t seed, int64_t epoch) const {
+  const auto count = static_cast<int64_t>(train_.size());
+  const engine::RngKey key = key_at(seed, "shuffle", epoch * multiple_of_four(count), count);
+  std::vector<int64_t> order(train_.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (int64_t i = count - 1; i > 0; --i)  // Fisher–Yates
+    std::swap(order[static_cast<size_t>(i)],
+              order[static_cast<size_t>(below(i + 1, engine::random_bits(key, static_cast<uint64_t>(i))))]);
+  return order;
+}
+
+Batch InductionHead::train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const {
+  const auto count = static_cast<int64_t>(train_.size());
+  std::vector<const Sequence*> chosen;
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < sequences; ++i) {
+    const int64_t at = step * sequences + i;  // in the endless row of all epochs
+    if (order.empty() || at % count == 0) order = permutation(rng.seed(), at / count);
+    chosen.push_back(&train_[static_cast<size_t>(order[static_cast<size_t>(at % count)])]);
+  }
+  return batch_of(chosen);
+}
+
+Batch InductionHead::evaluation(Split split, int64_t sequences) const {
+  std::vector<Sequence> made;
+  for (int64_t i = 0; i < sequences; ++i)
+    made.push_back(sequence(evaluation_seed, split == Split::validation ? "validation" : "test", i));
+  std::vector<const Sequence*> chosen;
+  for (const Sequence& one : made) chosen.push_back(&one);
+  return batch_of(chosen);
+}
+
+Var InductionHead::loss(const Var& output, const Batch& batch) const {
+  const Tensor y = batch.target.contiguous();  // (B, T, tokens)
+  const int64_t rows = y.dim(0) * y.dim(1), width = config_.tokens;
+  const Tensor mask = Tensor::zeros({y.dim(0), y.dim(1), 1});  // (B, T, 1)
+  int64_t scored = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* row = y.data<float>() + i * width;
+    if (std::all_of(row, row + width, [](float value) { return value == 0; })) continue;
+    mask.mutable_data<float>()[i] = 1;
+    ++scored;
+  }
+  // Where the mask is 0 the target is, too.
+  const Var error = autograd::mse(output * Var(mask), Var(y));
+  return autograd::scale(error, static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(scored, 1)));
+}
+
+std::unique_ptr<Meter> InductionHead::meter() const {
+  return std::make_unique<RegressionMeter>("induction head", scored_rows);
+}
+
+std::vector<std::pair<double, double>> InductionHead::predictions(const Tensor& output, const Batch& batch) const {
+  return regression_pairs(output, batch.target, scored_rows);
+}
+
+std::string InductionHead::describe() const {
+  const std::string target =
+      config_.target == InductionTarget::copy
+          ? "copy"
+          : fmt::format("IH_{} with λ = {}{}", config_.n, config_.lambda, config_.sees_current ? ", v <= t" : "");
+  return fmt::format("induction head, {}, {} of {} tokens, {} x a pattern of {}, {} training sequences", target,
+                     config_.length, config_.tokens, config_.repeats, config_.pattern, config_.train_sequences);
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,62 @@
+#include "tasks/kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/special_functions/airy.hpp>
+#include <cmath>
+
+#include "engine/error.h"
+
+namespace headroom::tasks {
+namespace {
+
+double rho(const KernelConfig& config, int64_t s) {
+  const auto at = static_cast<double>(s);
+  if (config.kind == "n-gram") return s <= config.n ? 1 : 0;
+  if (config.kind == "exponential") return std::exp(-config.alpha * at);
+  if (config.kind == "polynomial") return std::pow(1 + at, -config.alpha);
+  if (config.kind == "delta") return at == config.alpha ? 1 : 0;
+  if (config.kind == "airy") return boost::math::airy_ai(at - config.alpha);
+  return static_cast<size_t>(s) <= config.values.size() ? config.values[static_cast<size_t>(s - 1)] : 0;
+}
+
+}  // namespace
+
+const std::vector<std::string>& kernel_kinds() {
+  static const std::vector<std::string> kinds{"n-gram", "exponential", "polynomial", "delta", "airy", "list"};
+  return kinds;
+}
+
+void validate(const KernelConfig& config) {
+  const auto& kinds = kernel_kinds();
+  require(std::find(kinds.begin(), kinds.end(), config.kind) != kinds.end(), "kernel.kind: wants one of {}, got {}",
+          fmt::join(kinds, ", "), config.kind);
+  require(config.n >= 1, "kernel.n: wants >= 1, got {}", config.n);
+  require(std::isfinite(config.alpha), "kernel.alpha: {} is not finite", config.alpha);
+  if (config.kind == "exponential" || config.kind == "polynomial")
+    require(config.alpha > 0, "kernel.alpha: a kernel that does not decay, wants > 0, got {}", config.alpha);
+  if (config.kind == "delta")
+    require(config.alpha >= 1 && config.alpha == std::floor(config.alpha),
+            "kernel.alpha: the lag of a delta, wants an integer >= 1, got {}", config.alpha);
+  if (config.kind == "list") require(!config.values.empty(), "kernel.values: empty, wants rho(1), rho(2), ...");
+}
+
+std::vector<double> kernel_values(const KernelConfig& config, int64_t last) {
+  validate(config);
+  std::vector<double> values;
+  for (int64_t s = 1; s <= last; ++s) {
+    values.push_back(rho(config, s));
+    require(std::isfinite(values.back()), "kernel: rho({}) is {}", s, values.back());
+  }
+  while (!values.empty() && values.back() == 0) values.pop_back();
+  return values;
+}
+
+std::string describe(const KernelConfig& config) {
+  if (config.kind == "n-gram") return fmt::format("{}-gram", config.n);
+  if (config.kind == "list") return fmt::format("list of {}", config.values.size());
+  return fmt::format("{} α = {}", config.kind, config.alpha);
+}
+
+}  // namespace headroom::tasks

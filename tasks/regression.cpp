@@ -1,0 +1,69 @@
+#include "tasks/regression.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/error.h"
+
+namespace headroom::tasks {
+namespace {
+
+constexpr int64_t most_pairs = 256;
+
+/// Calls f(want, got) with the d numbers of each scored row.
+template <class F>
+void for_each_row(const Tensor& output, const Tensor& target, ScoredRows scored, F&& f) {
+  const int64_t length = target.dim(1), d = target.dim(2);
+  const Tensor y = target.slice(1, std::min(scored.first, length), length).contiguous();  // (B, T - first, d)
+  const Tensor p = output.slice(1, std::min(scored.first, length), length).contiguous();  // (B, T - first, d)
+  const float *want = y.data<float>(), *got = p.data<float>();
+  for (int64_t i = 0; i < y.numel(); i += d) {
+    const auto is_zero = [](float value) { return value == 0; };
+    if (scored.zero_is_unscored && std::all_of(want + i, want + i + d, is_zero)) continue;
+    f(want + i, got + i);
+  }
+}
+
+}  // namespace
+
+void RegressionMeter::add(const Tensor& output, const Batch& batch) {
+  require(output.shape() == batch.target.shape(), "{}: output {} is not the target's shape {}", task_,
+          output.shape().str(), batch.target.shape().str());
+  const int64_t d = output.dim(2);
+  for_each_row(output, batch.target, scored_, [&](const float* want, const float* got) {
+    double squares = 0;
+    for (int64_t j = 0; j < d; ++j) {
+      const double t = want[j], error = got[j] - t;
+      squared_error_ += error * error;
+      squares += error * error;
+      sum_ += t;
+      sum_squares_ += t * t;
+    }
+    norms_ += std::sqrt(squares);
+    count_ += d;
+    ++rows_;
+  });
+}
+
+Metrics RegressionMeter::result() const {
+  const double n = static_cast<double>(std::max<int64_t>(count_, 1));
+  const double mse = squared_error_ / n, mean = sum_ / n;
+  return {{"mse", mse},
+          {"relative_mse", mse / (sum_squares_ / n - mean * mean)},
+          {"error_l2", norms_ / static_cast<double>(std::max<int64_t>(rows_, 1))}};
+}
+
+std::vector<std::pair<double, double>> regression_pairs(const Tensor& output, const Tensor& target, ScoredRows scored) {
+  std::vector<std::pair<double, double>> all;
+  const int64_t d = target.dim(2);
+  for_each_row(output, target, scored, [&](const float* want, const float* got) {
+    for (int64_t j = 0; j < d; ++j) all.emplace_back(want[j], got[j]);
+  });
+  const auto total = static_cast<int64_t>(all.size());
+  if (total <= most_pairs) return all;
+  std::vector<std::pair<double, double>> some;
+  for (int64_t i = 0; i < most_pairs; ++i) some.push_back(all[static_cast<size_t>(i * total / most_pairs)]);
+  return some;
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tasks/task.h"
+
+namespace headroom::tasks {
+
+/// Which rows of a target (B, T, d) count in losses and metrics of regression tasks.
+struct ScoredRows {
+  int64_t first = 0;              ///< positions t >= first
+  bool zero_is_unscored = false;  ///< a row of zeros counts nowhere (targets whose rows sum to 1)
+};
+
+/// Over the scored rows: "mse", "relative_mse" = MSE / Var(y) over all their numbers, and "error_l2" = the mean of
+/// ‖y − ŷ‖₂ per row. f64 sums in the order of the batches.
+class RegressionMeter : public Meter {
+ public:
+  /// `task` names the task in errors.
+  RegressionMeter(std::string task, ScoredRows scored) : task_(std::move(task)), scored_(scored) {}
+  /// output f32 (B, T, d). Throws Error when it is not the target's shape.
+  void add(const Tensor& output, const Batch& batch) override;
+  Metrics result() const override;
+
+ private:
+  std::string task_;
+  ScoredRows scored_;
+  int64_t count_ = 0, rows_ = 0;
+  double squared_error_ = 0, sum_ = 0, sum_squares_ = 0, norms_ = 0;
+};
+
+/// At most 256 pairs (target, output), evenly spaced over the scored numbers. output f32 (B, T, d).
+std::vector<std::pair<double, double>> regression_pairs(const Tensor& output, const Tensor& target, ScoredRows scored);
+
+}  // namespace headroom::tasks

@@ -1,0 +1,151 @@
+#include "tasks/volterra.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/ops.h"
+#include "engine/error.h"
+#include "tasks/regression.h"
+
+namespace headroom::tasks {
+namespace {
+
+/// Metrics of ŷ rather than of what the model gives out.
+class ProductMeter : public Meter {
+ public:
+  ProductMeter(const Volterra& task, ScoredRows scored) : task_(task), inner_("volterra", scored) {}
+  void add(const Tensor& output, const Batch& batch) override {
+    inner_.add(task_.prediction(Var(output)).value(), batch);
+  }
+  Metrics result() const override { return inner_.result(); }
+
+ private:
+  const Volterra& task_;
+  RegressionMeter inner_;
+};
+
+/// ±1 by the lowest of the random bits.
+Tensor rademacher(const engine::Shape& shape, const engine::RngKey& key) {
+  const Tensor x = Tensor::empty(shape);
+  float* values = x.mutable_data<float>();
+  for (int64_t i = 0; i < x.numel(); ++i)
+    values[i] = (engine::random_bits(key, static_cast<uint64_t>(i)) & 1) != 0 ? 1.0f : -1.0f;
+  return x;
+}
+
+}  // namespace
+
+std::vector<VolterraTerm> exponential_terms(int64_t last) {
+  std::vector<VolterraTerm> terms;
+  for (int64_t a = 0; a <= last; ++a)
+    for (int64_t b = 0; b <= last; ++b) terms.push_back({a, b, std::exp(-0.5 * static_cast<double>(a + b))});
+  return terms;
+}
+
+void validate(const VolterraConfig& config) {
+  require(!config.terms.empty(), "terms: empty, wants at least one pair of lags");
+  require(config.token_dim >= 1, "token_dim: wants >= 1, got {}", config.token_dim);
+  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  for (const VolterraTerm& term : config.terms) {
+    const auto [low, high] = std::minmax({term.first, term.second});
+    require(low >= 0 && high < config.length, "terms: lags ({}, {}) are out of range: wants 0 <= lag < length = {}",
+            term.first, term.second, config.length);
+    require(std::isfinite(term.weight), "terms: the weight {} is not finite", term.weight);
+  }
+  require(config.first_position >= 0 && config.first_position < config.length,
+          "first_position: wants 0 <= first_position < length = {}, got {}", config.length, config.first_position);
+}
+
+VolterraBoundConfig bound_config(const VolterraConfig& config) {
+  const bool is_bounded = config.input == VolterraInput::rademacher;
+  const double b = is_bounded ? std::sqrt(static_cast<double>(config.token_dim)) : 1;
+  return {.terms = config.terms, .token_dim = config.token_dim, .bound = b, .product_norm = b};
+}
+
+Volterra::Volterra(const VolterraConfig& config) : config_(config) {
+  validate(config);
+  for (const VolterraTerm& term : config.terms)
+    for (const int64_t lag : {term.first, term.second}) lags_.push_back(lag);
+  std::sort(lags_.begin(), lags_.end());
+  lags_.erase(std::unique(lags_.begin(), lags_.end()), lags_.end());
+}
+
+ModelInterface Volterra::model_interface() const {
+  const auto tokens = config_.products == Products::exact ? static_cast<int64_t>(lags_.size()) : 1;
+  return {.length = config_.length, .input_dim = config_.token_dim, .output_dim = tokens * config_.token_dim};
+}
+
+Batch Volterra::train_batch(int64_t, int64_t sequences, engine::Rng& rng) const {
+  return sample(sequences, rng, "data");
+}
+
+Batch Volterra::evaluation(Split split, int64_t sequences) const {
+  engine::Rng rng(evaluation_seed);
+  return sample(sequences, rng, split == Split::validation ? "validation" : "test");
+}
+
+Batch Volterra::sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const {
+  const engine::Shape shape{sequences, config_.length, config_.token_dim};
+  const engine::RngKey key = rng.take(stream, (shape.numel() + 1) / 2 * 2);
+  const Tensor x = config_.input == VolterraInput::rademacher ? rademacher(shape, key)
+                                                              : engine::random_normal(shape, 0, 1, key);  // (B, T, d)
+  return {.input = x, .target = target(x)};
+}
+
+Tensor Volterra::target(const Tensor& x_in) const {
+  const Tensor x = x_in.contiguous();  // (B, T, d)
+  require(x.rank() == 3 && x.dim(2) == config_.token_dim, "volterra: tokens {} are not (B, T, {})", x.shape().str(),
+          config_.token_dim);
+  const int64_t length = x.dim(1), d = x.dim(2);
+  Tensor y = Tensor::zeros(x.shape());  // (B, T, d)
+  for (int64_t b = 0; b < x.dim(0); ++b) {
+    const float* from = x.data<float>() + b * length * d;
+    float* to = y.mutable_data<float>() + b * length * d;
+    for (const VolterraTerm& term : config_.terms) {
+      const auto h = static_cast<float>(term.weight);
+      for (int64_t t = std::max(term.first, term.second); t < length; ++t) {
+        const float *one = from + (t - term.first) * d, *other = from + (t - term.second) * d;
+        for (int64_t j = 0; j < d; ++j) to[t * d + j] += h * one[j] * other[j];
+      }
+    }
+  }
+  return y;
+}
+
+Var Volterra::prediction(const Var& output) const {
+  if (config_.products == Products::model) return output;
+  const int64_t d = config_.token_dim;
+  const auto token = [&](int64_t lag) {
+    const int64_t i = std::lower_bound(lags_.begin(), lags_.end(), lag) - lags_.begin();
+    return autograd::slice(output, 2, i * d, (i + 1) * d);  // (B, T, d)
+  };
+  Var sum;
+  for (const VolterraTerm& term : config_.terms) {
+    const Var product = autograd::scale(token(term.first) * token(term.second), term.weight);  // (B, T, d)
+    sum = sum.defined() ? sum + product : product;
+  }
+  return sum;
+}
+
+Var Volterra::loss(const Var& output, const Batch& batch) const {
+  const int64_t first = config_.first_position;
+  const Var scored = autograd::slice(prediction(output), 1, first, config_.length);  // (B, T - first, d)
+  return autograd::mse(scored, Var(batch.target.slice(1, first, config_.length)));
+}
+
+std::unique_ptr<Meter> Volterra::meter() const {
+  return std::make_unique<ProductMeter>(*this, ScoredRows{.first = config_.first_position});
+}
+
+std::vector<std::pair<double, double>> Volterra::predictions(const Tensor& output, const Batch& batch) const {
+  return regression_pairs(prediction(Var(output)).value(), batch.target, {.first = config_.first_position});
+}
+
+std::string Volterra::describe() const {
+  return fmt::format("second-order Volterra, {} terms up to lag {}, {} {} tokens of dim {}, scored from t = {}{}",
+                     config_.terms.size(), lags_.back(), config_.length,
+                     config_.input == VolterraInput::rademacher ? "±1" : "normal", config_.token_dim,
+                     config_.first_position, config_.products == Products::exact ? ", exact products" : "");
+}
+
+}  // namespace headroom::tasks

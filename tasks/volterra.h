@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tasks/task.h"
+#include "tasks/theory/volterra_bound.h"
+
+namespace headroom::tasks {
+
+/// x ~ N(0, I); or every number ±1 with equal odds: bounded by B = √d, independent, of identity covariance, as the
+/// paper's theorem wants them.
+enum class VolterraInput { normal, rademacher };
+
+/// Who multiplies. `model`: the readout is ŷ, so the feed-forward network must. `exact`: the readout is a token
+/// x̂_{t−τ} per lag of the terms, in order of the lags, and ŷ is made of their products, so that ε_FFN = 0.
+enum class Products { model, exact };
+
+struct VolterraConfig {
+  std::vector<VolterraTerm> terms{};
+  int64_t token_dim = 4;       ///< d
+  int64_t length = 16;         ///< T
+  int64_t first_position = 0;  ///< loss and metrics over t >= first_position, counted from 0
+  VolterraInput input = VolterraInput::normal;
+  Products products = Products::model;
+};
+
+/// e^{−(a+b)/2} for all 0 <= a, b <= last: H⁽²⁾(a, b)(x ⊗ z) = e^{−(a+b)/2} x∘z, of norm e^{−(a+b)/2}.
+std::vector<VolterraTerm> exponential_terms(int64_t last);
+
+/// Throws Error naming the field and what is allowed.
+void validate(const VolterraConfig& config);
+
+/// The paper's bound for heads of this task: B = √d and the largest product √d for ±1 tokens; B = 1 and product 1 for
+/// normal ones, which no B bounds.
+VolterraBoundConfig bound_config(const VolterraConfig& config);
+
+/// A second-order Volterra target (paper, appendix "Continuous Time-homogeneous System"):
+///   y_t = Σ_terms h·x_{t−a} ∘ x_{t−b},   x = 0 before the sequence.
+/// Loss: MSE over t >= first_position. Metrics there: those of RegressionMeter; "error_l2" is what the bound bounds.
+class Volterra : public Task {
+ public:
+  explicit Volterra(const VolterraConfig& config);
+
+  ModelInterface model_interface() const override;
+  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
+  Batch evaluation(Split split, int64_t sequences) const override;
+  Var loss(const Var& output, const Batch& batch) const override;
+  std::unique_ptr<Meter> meter() const override;
+  std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
+  std::string criterion() const override { return "mse"; }
+  std::string describe() const override;
+
+  /// x (B, T, d) → y (B, T, d), f32.
+  Tensor target(const Tensor& x) const;
+  /// ŷ (B, T, d) of a model's output (B, T, output_dim).
+  Var prediction(const Var& output) const;
+  /// The distinct lags of the terms, in order.
+  const std::vector<int64_t>& lags() const { return lags_; }
+
+ private:
+  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const;
+
+  VolterraConfig config_;
+  std::vector<int64_t> lags_;
+};
+
+}  // namespace headroom::tasks
