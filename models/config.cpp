@@ -40,7 +40,9 @@ void validate_ends(const TransformerConfig& c) {
   require_at_least("input_dim", c.input_dim, 0);
   require((c.vocab > 0) != (c.input_dim > 0),
           "model.vocab is {} and model.input_dim is {}; exactly one of them must be above 0", c.vocab, c.input_dim);
+  require_at_least("readout_width", c.readout_width, 0);
   if (!c.tied) return require_at_least("output_dim", c.output_dim, 1);
+  require(c.readout_width == 0, "model.readout_width is {}; with model.tied it must be 0", c.readout_width);
   require(c.vocab > 0, "model.tied is true; it needs model.vocab, for there is no token embedding to share");
   require(c.output_dim == 0 || c.output_dim == c.vocab,
           "model.output_dim is {}; with model.tied it must be 0 or model.vocab, which is {}", c.output_dim, c.vocab);

@@ -22,9 +22,11 @@ double forward_flops(const TransformerConfig& c, int64_t batch, int64_t length) 
   }
   block += width * static_cast<double>(c.ffn_width) * (c.activation == Activation::swiglu ? 3 : 2);
   const double readouts = c.pooling == Pooling::mean ? static_cast<double>(batch) : tokens;
-  const auto outputs = static_cast<double>(c.tied ? c.vocab : c.output_dim);
+  const auto outputs = static_cast<double>(c.tied ? c.vocab : c.output_dim),
+             hidden = static_cast<double>(c.readout_width);
+  const double readout = c.readout_width > 0 ? hidden * (width + outputs) : width * outputs;
   return 2 * (tokens * (static_cast<double>(c.input_dim) * width + static_cast<double>(c.layers) * block) +
-              readouts * width * outputs);
+              readouts * readout);
 }
 
 }  // namespace headroom::models

@@ -28,7 +28,9 @@ N count_parameters(const TransformerConfig& c) {
   total += c.vocab > 0 ? N(c.vocab) * width : linear(N(c.input_dim), width, true);
   if (c.positions == Positions::learned) total += N(c.max_length) * width;
   if (c.final_norm && c.norm_place == NormPlace::pre) total += norm;
-  if (!c.tied) total += linear(width, N(c.output_dim), true);
+  const N hidden = N(c.readout_width);
+  if (c.readout_width > 0) total += linear(width, hidden, true);
+  if (!c.tied) total += linear(c.readout_width > 0 ? hidden : width, N(c.output_dim), true);
   return total;
 }
 

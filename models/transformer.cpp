@@ -66,7 +66,12 @@ Transformer::Transformer(const TransformerConfig& config, engine::Rng& rng, engi
     add_child("final_norm", *final_norm_);
   }
   if (config.tied) return;
-  readout_ = std::make_unique<Linear>(config.width, config.output_dim, true, init);
+  if (config.readout_width > 0) {
+    hidden_ = std::make_unique<Linear>(config.width, config.readout_width, true, init);
+    add_child("hidden", *hidden_);
+  }
+  readout_ = std::make_unique<Linear>(config.readout_width > 0 ? config.readout_width : config.width, config.output_dim,
+                                      true, init);
   add_child("readout", *readout_);
 }
 
@@ -107,12 +112,14 @@ Var Transformer::forward(const Tensor& input, const ForwardContext& context) con
   }
   if (final_norm_) h = final_norm_->forward(h);
   if (config_.pooling == Pooling::mean) h = pool(h, context.key_mask);  // (B, D)
+  if (hidden_) h = autograd::gelu(hidden_->forward(h));                 // (B, T, readout_width)
   return readout_ ? readout_->forward(h) : autograd::linear(h, tokens_->table());
 }
 
 std::string Transformer::describe() const {
   const std::string input = tokens_ ? tokens_->describe() : input_->describe();
-  const std::string readout = readout_ ? readout_->describe() : "tied readout";
+  const std::string hidden = hidden_ ? hidden_->describe() + ", gelu, " : "";
+  const std::string readout = readout_ ? hidden + readout_->describe() : "tied readout";
   return fmt::format("transformer: {}, {} positions, {}{} x [{}]{}, {}; {} parameters", input,
                      name_of(config_.positions), config_.causal ? "causal, " : "", config_.layers,
                      blocks_[0]->describe(), config_.pooling == Pooling::mean ? ", mean over positions" : "", readout,

@@ -44,6 +44,7 @@ class Transformer : public Module {
   Var positions_;  ///< (max_length, D), learned or constant
   std::vector<std::unique_ptr<Block>> blocks_;
   std::unique_ptr<NormLayer> final_norm_;
+  std::unique_ptr<Linear> hidden_;  ///< with readout_width
   std::unique_ptr<Linear> readout_;
 };
 

@@ -45,6 +45,8 @@ TEST_CASE("a bad config is refused with the field and what is allowed", "[models
   CHECK(refusal([](auto& c) { c.width = -3; }) == "model.width is -3; it must be at least 1");
   CHECK(refusal([](auto& c) { c.max_length = 0; }) == "model.max_length is 0; it must be at least 1");
   CHECK(refusal([](auto& c) { c.ffn_width = -1; }) == "model.ffn_width is -1; it must be at least 0");
+  CHECK(refusal([](auto& c) { c.tied = true, c.readout_width = 4; }) ==
+        "model.readout_width is 4; with model.tied it must be 0");
   CHECK(refusal([](auto& c) { c.groups.clear(); }) ==
         "model.groups is empty; it must hold at least one group of heads");
   CHECK(refusal([](auto& c) { c.groups[0].heads = 0; }) == "model.groups[0].heads is 0; it must be at least 1");

@@ -102,6 +102,8 @@ TEST_CASE("parameters, counted by hand", "[models]") {
   c.ffn_width = 0;
   c.norm = Norm::rms_norm;
   CHECK(parameter_count(c) == 2 * (154 + 98 + 98 + 7) + ends);
+  c.readout_width = 3;
+  CHECK(parameter_count(c) == 2 * (154 + 98 + 98 + 7) + 13 * 7 + 3 * 7 + 3 + 17 * 3 + 17);
 }
 
 TEST_CASE("a model has as many parameters as its config counts", "[models]") {
@@ -117,6 +119,8 @@ TEST_CASE("a model has as many parameters as its config counts", "[models]") {
   configs.push_back(uneven());
   configs.back().ffn_width = 0;
   configs.back().attention_bias = false;
+  configs.push_back(uneven());
+  configs.back().readout_width = 3;
   for (const TransformerConfig& c : configs) {
     engine::Rng rng(1);
     const Transformer model(c, rng);
@@ -143,6 +147,9 @@ TEST_CASE("FLOPs of a forward pass, counted by hand", "[models]") {
   const double grouped = 2 * (350 + 5 * 28 + 2 * 7 * 19) + 7 * 17;
   CHECK(forward_flops(uneven(), 3, 5) == 2 * 3 * 5 * grouped);
   CHECK(forward_flops(uneven(), 0, 5) == 0);
+  TransformerConfig two_layers = uneven();
+  two_layers.readout_width = 3;
+  CHECK(forward_flops(two_layers, 3, 5) == 2 * 3 * 5 * (grouped - 7 * 17 + 3 * (7 + 17)));
 }
 
 }  // namespace headroom::models
