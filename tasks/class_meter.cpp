@@ -4,26 +4,39 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/parallel.h"
 
 namespace headroom::tasks {
 
-void ClassMeter::add(const Tensor& output, const Batch& batch) {
-  const Tensor logits = output.contiguous();         // (…, V)
-  const Tensor targets = batch.target.contiguous();  // (…)
+std::vector<ClassScore> score_classes(const Tensor& logits_in, const Tensor& targets_in) {
+  require(logits_in.numel() == targets_in.numel() * logits_in.dim(-1), "class meter: logits {} do not fit targets {}",
+          logits_in.shape().str(), targets_in.shape().str());
+  const Tensor logits = logits_in.contiguous(), targets = targets_in.contiguous();  // (…, V), (…)
   const int64_t classes = logits.dim(-1);
-  require(logits.numel() == targets.numel() * classes, "class meter: logits {} do not fit targets {}",
-          logits.shape().str(), targets.shape().str());
-  const float* row = logits.data<float>();
-  const int64_t* target = targets.data<int64_t>();
-  for (int64_t i = 0; i < targets.numel(); ++i, row += classes) {
-    if (target[i] == ignore_index) continue;
-    require(target[i] >= 0 && target[i] < classes, "class meter: target {} is outside the {} classes", target[i],
-            classes);
-    const float top = *std::max_element(row, row + classes);
-    double sum = 0;
-    for (int64_t c = 0; c < classes; ++c) sum += std::exp(double{row[c]} - top);
-    loss_ += std::log(sum) + top - row[target[i]];
-    if (std::max_element(row, row + classes) - row == target[i]) ++correct_;
+  const auto* x = logits.data<float>();
+  const auto* target = targets.data<int64_t>();
+  std::vector<ClassScore> scores(static_cast<size_t>(targets.numel()));
+  engine::parallel_ranges(targets.numel(), 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (target[i] == ignore_index) continue;
+      require(target[i] >= 0 && target[i] < classes, "class meter: target {} is outside the {} classes", target[i],
+              classes);
+      const float* row = x + i * classes;
+      const float* largest = std::max_element(row, row + classes);
+      double sum = 0;
+      for (int64_t v = 0; v < classes; ++v) sum += std::exp(double{row[v]} - double{*largest});
+      scores[static_cast<size_t>(i)] = {std::log(sum) + double{*largest} - double{row[target[i]]}, true,
+                                        largest - row == target[i]};
+    }
+  });
+  return scores;
+}
+
+void ClassMeter::add(const Tensor& output, const Batch& batch) {
+  for (const ClassScore& score : score_classes(output, batch.target)) {
+    if (!score.is_scored) continue;
+    loss_ += score.nats;
+    correct_ += score.is_correct ? 1 : 0;
     ++count_;
   }
 }

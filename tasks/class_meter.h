@@ -1,7 +1,20 @@
 #pragma once
+#include <string>
+#include <vector>
+
 #include "tasks/task.h"
 
 namespace headroom::tasks {
+
+/// −ln p of one target under the softmax of its logits, and whether it is the most likely class.
+struct ClassScore {
+  double nats = 0;
+  bool is_scored = false, is_correct = false;
+};
+
+/// logits (…, V) f32, targets i64 (…) → one score a row, in f64. Rows of ignore_index are not scored. Throws Error
+/// when the shapes do not fit, or for a target outside the classes.
+std::vector<ClassScore> score_classes(const Tensor& logits, const Tensor& targets);
 
 /// Cross-entropy (nats) and accuracy over every target that is not ignore_index: logits f32 (…, V), targets i64 (…).
 /// A logit that is not finite makes the cross-entropy not finite: nothing is dropped.

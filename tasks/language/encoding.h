@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom::tasks {
+
+/// How text becomes token ids in [0, vocab).
+class Encoding {
+ public:
+  virtual ~Encoding() = default;
+  virtual int64_t vocab() const = 0;
+  /// Encodings of the same identity give the same ids for the same text.
+  virtual std::string identity() const = 0;
+  /// Throws Error naming `name` (a file) and the offset of what cannot be encoded.
+  virtual std::vector<int32_t> encode(std::string_view text, const std::string& name) const = 0;
+  /// Number of characters (code points) that each id stands for, (vocab): what bits per character divide by. A token
+  /// of bytes within a code point stands for 0.
+  virtual std::vector<int32_t> characters() const = 0;
+};
+
+/// A text and the file it is from, for messages.
+struct NamedText {
+  std::string name;
+  std::string_view text;
+};
+
+/// `tokenizer` is "char" (the vocabulary is the sorted set of the texts' code points), "byte" (256 ids), or the path of
+/// a tokenizer. Throws Error when a text is not UTF-8 ("char"), or when the tokenizer cannot be read.
+std::unique_ptr<Encoding> make_encoding(const std::string& tokenizer, const std::vector<NamedText>& texts);
+
+}  // namespace headroom::tasks

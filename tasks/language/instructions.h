@@ -1,0 +1,73 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "tasks/data/roots.h"
+#include "tasks/language/instruction_data.h"
+#include "tasks/language/token_cache.h"
+#include "tasks/task.h"
+
+namespace headroom::tasks {
+
+/// What an instruction model is trained and chosen on.
+enum class InstructionLoss { response, all };
+
+struct InstructionsConfig {
+  /// "markov", "code-and-math", or a JSON file in Alpaca's format.
+  std::string source = "markov";
+  MarkovConfig markov{.symbols = 8, .order = 2, .seed = 1, .sharpness = 1.5, .tokens = 40'000};
+  std::string tokenizer = "byte";  ///< "char", "byte" or a tokenizer's path
+  PromptTemplate prompt = PromptTemplate::alpaca;
+  InstructionLoss loss = InstructionLoss::response;
+  int64_t length = 256;      ///< T, the context
+  double validation = 0.05;  ///< shares of the items, drawn by split_seed
+  double test = 0;           ///< 0: test metrics are those of validation
+  int64_t split_seed = 0;
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const InstructionsConfig& config);
+
+/// Instruction tuning. An item is its prompt, its response and an end-of-text symbol (the last id, one past the
+/// tokenizer's own); the target of position t is token t + 1. An item longer than the context loses the start of its
+/// prompt, as far as half the context, then the end of its response; a shorter one is padded on the right with targets
+/// of ignore_index (a causal model does not see the padding). Training goes through all items once an epoch, in an
+/// order that (seed, epoch) decides.
+/// Metrics: cross_entropy, perplexity, accuracy and bits_per_char over the targets that `loss` names,
+/// cross_entropy_response and cross_entropy_all whichever it names.
+class Instructions : public Task {
+ public:
+  Instructions(const InstructionsConfig& config, const DataRoots& roots);
+
+  ModelInterface model_interface() const override;
+  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
+  Batch evaluation(Split split, int64_t sequences) const override;
+  Var loss(const Var& output, const Batch& batch) const override;
+  std::unique_ptr<Meter> meter() const override;
+  std::string criterion() const override { return "cross_entropy"; }
+  std::map<std::string, std::string> data_hashes() const override { return hashes_; }
+  std::string describe() const override;
+
+  /// Numbers of the items of each split.
+  const std::vector<int64_t>& train_items() const { return train_; }
+  const std::vector<int64_t>& validation_items() const { return validation_; }
+  const std::vector<int64_t>& test_items() const { return test_; }
+
+ private:
+  /// One item within the tokens of all.
+  struct Item {
+    int64_t begin = 0, prompt = 0, response = 0;  ///< first token, tokens of the prompt, of response and end
+  };
+  Batch batch(const std::vector<int64_t>& items) const;
+  void cut(int64_t items);
+
+  InstructionsConfig config_;
+  std::string name_;
+  std::map<std::string, std::string> hashes_;
+  std::vector<int32_t> tokens_, characters_;
+  std::vector<Item> items_;
+  std::vector<int64_t> train_, validation_, test_;
+  int64_t end_of_text_ = 0;
+};
+
+}  // namespace headroom::tasks

@@ -1,0 +1,46 @@
+#pragma once
+#include <memory>
+
+#include "tasks/language/corpus.h"
+#include "tasks/task.h"
+
+namespace headroom::tasks {
+
+struct MaskedConfig {
+  CorpusConfig corpus{};
+  int64_t length = 64;            ///< T
+  double masked = 0.15;           ///< share of the tokens that are to be told
+  double replaced_by_mask = 0.8;  ///< of those; the symbol [MASK]
+  double replaced_by_any = 0.1;   ///< of those; a token drawn uniformly. The rest stay as they are
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const MaskedConfig& config);
+
+/// Masked language modelling (Devlin et al., 2019): each token is chosen with probability `masked`; the input hides it,
+/// and the target is the token there and ignore_index elsewhere. [MASK] is the last id, one past the text's own.
+/// Training masks come from the stream "mask", those of evaluation from evaluation_seed.
+/// Metrics over chosen positions: cross_entropy (nats a token), perplexity, masked_accuracy.
+class Masked : public Task {
+ public:
+  Masked(const MaskedConfig& config, const DataRoots& roots);
+
+  ModelInterface model_interface() const override;
+  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
+  Batch evaluation(Split split, int64_t sequences) const override;
+  Var loss(const Var& output, const Batch& batch) const override;
+  std::unique_ptr<Meter> meter() const override;
+  std::string criterion() const override { return "cross_entropy"; }
+  std::map<std::string, std::string> data_hashes() const override { return corpus_.hashes(); }
+  std::string describe() const override;
+  int64_t mask_id() const { return corpus_.vocab(); }
+  const Corpus& corpus() const { return corpus_; }
+
+ private:
+  Batch masked(const Tensor& tokens, const engine::RngKey& key) const;
+
+  MaskedConfig config_;
+  Corpus corpus_;
+};
+
+}  // namespace headroom::tasks

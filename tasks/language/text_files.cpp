@@ -1,0 +1,65 @@
+#include "tasks/language/text_files.h"
+
+#include <array>
+#include <fstream>
+#include <sstream>
+
+#include "engine/error.h"
+#include "tasks/data/locate.h"
+
+namespace headroom::tasks {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DataSet {
+  const char *name, *text, *validation, *test;
+};
+
+/// WikiText-2's test text is the one with <unk>, like the texts beside it: wiki.test.raw is another text.
+constexpr std::array<DataSet, 2> data_sets{{
+    {"tinyshakespeare", "tinyshakespeare/input.txt", "", ""},
+    {"wikitext-2", "wikitext-2/wiki.train.tokens", "wikitext-2/wiki.valid.tokens", "wikitext-2/wiki.test.tokens"},
+}};
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+}  // namespace
+
+fs::path find_file(const std::string& path, const DataRoots& roots) {
+  if (is_file(path)) return path;
+  for (const fs::path& folder : data_folders(roots))
+    if (is_file(folder / path)) return folder / path;
+  fail("{}: no such file, here or in a data folder", path);
+}
+
+TextFiles find_texts(const std::string& source, const DataRoots& roots) {
+  for (const DataSet& set : data_sets) {
+    if (source != set.name) continue;
+    TextFiles files{find_data(roots, set.text), {}, {}};
+    if (*set.validation) files.validation = find_data(roots, set.validation);
+    if (*set.test) files.test = find_data(roots, set.test);
+    return files;
+  }
+  return {find_file(source, roots), {}, {}};
+}
+
+fs::path find_instructions(const std::string& source, const DataRoots& roots) {
+  if (source == "code-and-math") return find_data(roots, "instructions/code_and_math_14k.json");
+  return find_file(source, roots);
+}
+
+std::string read_text_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file.is_open()) text << file.rdbuf();
+  require(file.is_open() && !file.bad(), "{}: cannot be read", path.string());
+  std::string bytes = text.str();
+  require(!bytes.empty(), "{}: is empty", path.string());
+  return bytes;
+}
+
+}  // namespace headroom::tasks

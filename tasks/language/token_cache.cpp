@@ -1,0 +1,129 @@
+#include "tasks/language/token_cache.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+
+#include "tasks/data/sha256.h"
+
+namespace headroom::tasks {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The start of a file: 80 bytes, so that the ids (i32, this machine's byte order) are aligned.
+struct Header {
+  char magic[8];
+  uint64_t count;
+  char hash[64];  ///< SHA-256 of the ids
+};
+constexpr char magic[9] = "hrtoken1";
+
+std::string hash_of(TokenSpan ids) {
+  Sha256 hash;
+  hash.add(ids.data(), ids.size_bytes());
+  return hash.hex();
+}
+
+struct Mapping {
+  Mapping(void* at, size_t size) : address(at), bytes(size) {}
+  ~Mapping() { munmap(address, bytes); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  void* address;
+  size_t bytes;
+};
+
+std::shared_ptr<const Mapping> map_file(const fs::path& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  struct stat info {};
+  const bool has_size = fstat(fd, &info) == 0 && info.st_size >= static_cast<off_t>(sizeof(Header));
+  const auto bytes = static_cast<size_t>(info.st_size);
+  void* address = has_size ? mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+  close(fd);
+  return address == MAP_FAILED ? nullptr : std::make_shared<const Mapping>(address, bytes);
+}
+
+/// The ids of a whole and undamaged file.
+std::optional<TokenSpan> ids_in(const Mapping& file) {
+  Header header{};
+  std::memcpy(&header, file.address, sizeof header);
+  if (std::memcmp(header.magic, magic, sizeof header.magic) != 0) return std::nullopt;
+  const size_t payload = file.bytes - sizeof header;
+  if (payload % sizeof(int32_t) != 0 || header.count != payload / sizeof(int32_t)) return std::nullopt;
+  const TokenSpan ids(reinterpret_cast<const int32_t*>(static_cast<const char*>(file.address) + sizeof header),
+                      static_cast<size_t>(header.count));
+  if (hash_of(ids) != std::string(header.hash, sizeof header.hash)) return std::nullopt;
+  return ids;
+}
+
+bool write_all(int fd, const void* from, size_t bytes) {
+  const char* at = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t written = write(fd, at, bytes);
+    if (written <= 0) return false;
+    at += written;
+    bytes -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+/// False, and nothing left behind, when the folder cannot be written or the disk is full.
+bool write_file(const fs::path& path, TokenSpan ids) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  std::string name = path.string() + ".XXXXXX";
+  const int fd = mkstemp(name.data());
+  if (fd < 0) return false;
+  Header header{};
+  std::memcpy(header.magic, magic, sizeof header.magic);
+  header.count = ids.size();
+  std::memcpy(header.hash, hash_of(ids).data(), sizeof header.hash);
+  bool ok = write_all(fd, &header, sizeof header) && write_all(fd, ids.data(), ids.size_bytes()) && fsync(fd) == 0;
+  ok = close(fd) == 0 && ok;
+  ok = ok && rename(name.c_str(), path.c_str()) == 0;
+  if (!ok) unlink(name.c_str());
+  return ok;
+}
+
+}  // namespace
+
+Tokens::Tokens(std::vector<int32_t> ids) {
+  const auto kept = std::make_shared<const std::vector<int32_t>>(std::move(ids));
+  span_ = *kept;
+  owner_ = kept;
+}
+
+fs::path TokenCache::file_of(const std::string& text_hash, const std::string& encoding) const {
+  return folder_ / (sha256(text_hash + "\n" + encoding) + ".tokens");
+}
+
+Tokens TokenCache::get(const std::string& text_hash, const std::string& encoding,
+                       const std::function<std::vector<int32_t>()>& make) const {
+  if (folder_.empty()) return Tokens(make());
+  const fs::path path = file_of(text_hash, encoding);
+  const auto mapped = [&]() -> std::optional<Tokens> {
+    const std::shared_ptr<const Mapping> file = map_file(path);
+    if (!file) return std::nullopt;
+    const std::optional<TokenSpan> ids = ids_in(*file);
+    if (!ids) return std::nullopt;
+    Tokens tokens;
+    tokens.owner_ = file;
+    tokens.span_ = *ids;
+    tokens.is_mapped_ = true;
+    return tokens;
+  };
+  if (std::optional<Tokens> tokens = mapped()) return *tokens;
+  Tokens made(make());
+  if (!write_file(path, made.span())) return made;
+  const std::optional<Tokens> tokens = mapped();
+  return tokens ? *tokens : made;
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,35 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "tasks/class_meter.h"
+
+namespace headroom::tasks {
+
+/// What a meter of tokens reports beside cross_entropy (nats) and perplexity.
+struct TokenMeterConfig {
+  const char* accuracy = "accuracy";     ///< name of the share of targets that are the most likely class
+  std::vector<int32_t> characters{};     ///< by class: bits_per_char, when not empty
+  std::optional<double> entropy_rate{};  ///< of the source, in nats: "excess" = cross_entropy / it − 1
+  bool by_response = false;              ///< cross_entropy_all and cross_entropy_response; the plain names are …
+  bool judges_response = false;          ///< … those of the responses, or of all
+};
+
+/// Sums over tokens in f64, in the order of the batches and their rows.
+class TokenMeter : public Meter {
+ public:
+  explicit TokenMeter(TokenMeterConfig config) : config_(std::move(config)) {}
+  void add(const Tensor& output, const Batch& batch) override;
+  Metrics result() const override;
+
+ private:
+  struct Sums {
+    double nats = 0;
+    int64_t count = 0, correct = 0, characters = 0;
+    double mean() const;
+  };
+  TokenMeterConfig config_;
+  Sums all_, response_;
+};
+
+}  // namespace headroom::tasks
