@@ -8,8 +8,15 @@
 
 namespace headroom::experiments {
 
+class Reader;
+
 /// [task], [model] and [train] of a table in which every swept key has its value. What is wrong goes into `problems`.
 TrialConfig bind_trial(const Value& root, int64_t seed, Problems& problems);
+
+/// The same from an open reader.
+void bind_trial(Reader& in, TrialConfig& config);
+models::TransformerConfig bind_model(Reader& in);  ///< [model]
+TrainConfig bind_train(Reader& in);                ///< [train]
 
 /// [study], [report] and the [[claim]]s.
 struct StudyHead {
@@ -17,10 +24,16 @@ struct StudyHead {
   ReportConfig report;  ///< without overlays: each series has its own
   std::vector<ClaimConfig> claims;
 };
-StudyHead bind_head(const Value& root, const std::vector<std::string>& series, Problems& problems);
+StudyHead bind_head(const Value& root, const std::vector<std::string>& series, const std::string& folder,
+                    Problems& problems);
+/// The same from an open reader.
+void bind_head(Reader& in, const std::vector<std::string>& series, const std::string& folder, StudyHead& head);
 
-/// report.overlay of one series: { file = "data/x.json", path = ["key", …] }, a JSON object of number → number, with
-/// the file's name relative to the study's folder; or { points = [[x, y], …] }. Without points when there is none.
-Overlay bind_overlay(const Value& root, const std::string& series, const std::string& folder, Problems& problems);
+/// One [[claim]] of a study with these series.
+ClaimConfig bind_claim(Reader& in, const std::vector<std::string>& series);
+
+/// report.overlay: { file = "data/x.json", path = ["key", …] }, a JSON object of number → number, with the file's name
+/// relative to `folder`, the study's; or { points = [[x, y], …] }. Without points when there is none.
+Overlay bind_overlay(Reader& report, const std::string& folder);
 
 }  // namespace headroom::experiments

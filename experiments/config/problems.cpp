@@ -49,12 +49,22 @@ void Problems::add(const Place& place, const std::string& path, const std::strin
 
 void Problems::add_unknown(const Place& place, const std::string& path) { unknown_.push_back({place, path, ""}); }
 
+void Problems::know(const std::string& path, const std::string& condition) {
+  known_.insert(path);
+  if (condition.empty()) return;
+  std::string& all = conditions_[path];
+  all += (all.empty() ? "" : ", or ") + condition;
+}
+
 void Problems::raise() const {
   if (empty()) return;
   std::vector<Problem> all = found_;
   for (Problem problem : unknown_) {
+    const auto conditions = conditions_.find(problem.path);
     const std::string nearest = nearest_path(problem.path, known_);
-    problem.message = nearest.empty() ? "unknown key" : fmt::format("unknown key; did you mean {}?", nearest);
+    problem.message = conditions != conditions_.end() ? "exists only " + conditions->second
+                      : nearest.empty()               ? "unknown key"
+                                                      : fmt::format("unknown key; did you mean {}?", nearest);
     all.push_back(problem);
   }
   std::stable_sort(all.begin(), all.end(), [](const Problem& a, const Problem& b) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,8 +26,9 @@ class Problems {
   void add(const Place& place, const std::string& path, const std::string& message);
   /// A key that nobody reads; the nearest of all known paths is suggested.
   void add_unknown(const Place& place, const std::string& path);
-  /// A path that the schema has.
-  void know(const std::string& path) { known_.insert(path); }
+  /// A path that the schema has, always or under a condition.
+  void know(const std::string& path, const std::string& condition = "");
+  size_t size() const { return found_.size() + unknown_.size(); }
   bool empty() const { return found_.empty() && unknown_.empty(); }
   /// Throws ConfigError unless empty.
   void raise() const;
@@ -38,6 +40,7 @@ class Problems {
   };
   std::vector<Problem> found_, unknown_;
   std::set<std::string> known_;
+  std::map<std::string, std::string> conditions_;  ///< of paths that exist under conditions only
 };
 
 /// The known path nearest to a mistaken one: the fewest edits (a swap of neighbours counts one), or the same last word

@@ -2,176 +2,239 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
-#include "experiments/config/expression.h"
+#include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace headroom::experiments {
+namespace {
 
-std::string Bounds::str() const {
-  if (std::isinf(high)) return fmt::format("{} {}", low_open ? ">" : ">=", low);
-  if (std::isinf(low)) return fmt::format("{} {}", high_open ? "<" : "<=", high);
-  return fmt::format("in {}{}, {}{}", low_open ? "(" : "[", low, high, high_open ? ")" : "]");
+using nlohmann::json;
+
+const Value nothing{};
+
+json to_json(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::boolean:
+      return value.boolean;
+    case Value::Kind::integer:
+      return value.integer;
+    case Value::Kind::real:
+      return value.real;
+    case Value::Kind::text:
+      return value.text;
+    case Value::Kind::list: {
+      json list = json::array();
+      for (const Value& item : value.list) list.push_back(to_json(item));
+      return list;
+    }
+    case Value::Kind::table: {
+      json table = json::object();
+      for (const Entry& entry : value.table) table[entry.key] = to_json(entry.value);
+      return table;
+    }
+  }
+  return {};
 }
 
+}  // namespace
+
+Reader::Reader(const Value& table, std::string path, Problems& problems)
+    : table_(&table), path_(std::move(path)), problems_(problems), record_(std::make_unique<json>(json::object())) {}
+
+Reader::Reader(Schema& schema, Problems& unused)
+    : table_(&nothing), problems_(unused), schema_(&schema), record_(std::make_unique<json>(json::object())) {}
+
+Reader::Reader(const Value& table, const std::string& key, const Reader& outer)
+    : table_(&table),
+      path_(outer.path(key)),
+      problems_(outer.problems_),
+      outer_(&outer),
+      schema_(outer.schema_),
+      condition_(outer.condition_),
+      record_(std::make_unique<json>(json::object())) {}
+
+Reader::~Reader() = default;
+
 Place Reader::place(const std::string& key) const {
-  const Entry* entry = table_.find(key);
-  return entry ? entry->place : table_.place;
+  const Entry* entry = table_->find(key);
+  return entry ? entry->place : table_->place;
 }
 
 void Reader::complain(const std::string& key, const std::string& message) const {
-  problems_.add(place(key), path(key), message);
+  if (!schema_) problems_.add(place(key), path(key), message);
 }
 
-const Value* Reader::ask(const std::string& key, bool is_required) {
-  asked_.insert(key);
-  problems_.know(path(key));
-  const Entry* entry = table_.find(key);
-  if (!entry && is_required) complain(key, "missing");
+const Value* Reader::ask(Key key) {
+  const std::string name = key.path;
+  const bool is_required = key.is_required;
+  asked_.insert(name);
+  problems_.know(path(name));
+  if (schema_) {
+    key.path = path(name);
+    key.condition = condition_;
+    schema_->push_back(std::move(key));
+    return nullptr;
+  }
+  const Entry* entry = table_->find(name);
+  if (!entry && is_required) complain(name, "missing");
   return entry ? &entry->value : nullptr;
 }
 
-const Value* Reader::raw(const std::string& key) { return ask(key, false); }
-
-double Reader::lookup(const std::string& name, std::vector<std::string>& pending) const {
-  for (const Reader* scope = this; scope; scope = scope->outer_) {
-    const Entry* entry = scope->table_.find(name);
-    if (!entry) continue;
-    const std::string full = scope->path(name);
-    if (std::find(pending.begin(), pending.end(), full) != pending.end()) fail("{} depends on itself", full);
-    if (entry->value.is_number()) return entry->value.number();
-    require(entry->value.kind == Value::Kind::text, "{} is {}, not a number", full, name_of(entry->value.kind));
-    pending.push_back(full);
-    const double value =
-        evaluate(entry->value.text, [&](const std::string& inner) { return scope->lookup(inner, pending); });
-    pending.pop_back();
-    return value;
+bool Reader::flag(const std::string& key, const Otherwise<bool>& otherwise, const char* doc) {
+  Key asked{.path = key, .type = Key::Type::flag, .is_required = !otherwise.value, .otherwise = otherwise.words};
+  asked.doc = doc;
+  bool result = otherwise.value.value_or(false);
+  if (asked.otherwise.empty() && otherwise.value) asked.otherwise = result ? "true" : "false";
+  if (const Value* value = ask(std::move(asked))) {
+    if (value->kind == Value::Kind::boolean) result = value->boolean;
+    else complain(key, fmt::format("wants true or false, got {}", name_of(value->kind)));
   }
-  std::vector<std::string> names;
-  for (const Entry& entry : table_.table)
-    if (entry.value.is_number()) names.push_back(entry.key);
-  fail("{} is not set here; numbers of this table: {}", name,
-       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  (*record_)[key] = result;
+  return result;
 }
 
-std::optional<double> Reader::number(const std::string& key, const Value& value) const {
-  if (value.is_number()) return value.number();
-  std::vector<std::string> pending{path(key)};
-  return evaluate(value.text, [&](const std::string& name) { return lookup(name, pending); });
-}
-
-int64_t Reader::integer(const std::string& key, std::optional<int64_t> otherwise, const Bounds& bounds) {
-  const int64_t fallback = otherwise.value_or(std::isinf(bounds.low) ? 0 : static_cast<int64_t>(bounds.low));
-  const Value* value = ask(key, !otherwise);
-  if (!value) return fallback;
-  if (value->kind != Value::Kind::integer && value->kind != Value::Kind::text) {
-    complain(key, fmt::format("wants an integer, got {} {}", name_of(value->kind),
-                              value->is_number() ? to_text(*value) : ""));
-    return fallback;
+std::string Reader::text(const std::string& key, const Otherwise<std::string>& otherwise, const char* doc) {
+  Key asked{.path = key, .type = Key::Type::text, .is_required = !otherwise.value, .otherwise = otherwise.words};
+  asked.doc = doc;
+  std::string result = otherwise.value.value_or("");
+  if (asked.otherwise.empty() && !result.empty()) asked.otherwise = fmt::format("\"{}\"", result);
+  if (const Value* value = ask(std::move(asked))) {
+    if (value->kind == Value::Kind::text) result = value->text;
+    else complain(key, fmt::format("wants a string, got {}", name_of(value->kind)));
   }
-  try {
-    const double x = *number(key, *value);
-    if (x != std::floor(x) || std::abs(x) > 9e15) fail("wants an integer, but {} is {}", to_text(*value), x);
-    if (!bounds.holds(x)) fail("{} is out of range: wants {}", x, bounds.str());
-    return static_cast<int64_t>(x);
-  } catch (const Error& error) {
-    complain(key, error.what());
-    return fallback;
+  (*record_)[key] = result;
+  return result;
+}
+
+std::string Reader::word(const std::string& key, const Otherwise<std::string>& otherwise,
+                         const std::vector<std::string>& words, const char* doc) {
+  Key asked{.path = key, .type = Key::Type::word, .is_required = !otherwise.value, .otherwise = otherwise.words};
+  asked.words = words;
+  asked.doc = doc;
+  std::string result = otherwise.value.value_or(words.front());
+  if (asked.otherwise.empty() && otherwise.value) asked.otherwise = fmt::format("\"{}\"", result);
+  if (const Value* value = ask(std::move(asked))) {
+    const bool is_text = value->kind == Value::Kind::text;
+    if (is_text && std::find(words.begin(), words.end(), value->text) != words.end()) {
+      result = value->text;
+    } else {
+      const std::string near = nearest_path(is_text ? value->text : "", {words.begin(), words.end()});
+      complain(key, fmt::format("wants one of {}, got {}{}", fmt::join(words, ", "), to_text(*value),
+                                near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+    }
   }
+  (*record_)[key] = result;
+  return result;
 }
 
-double Reader::real(const std::string& key, std::optional<double> otherwise, const Bounds& bounds) {
-  const double fallback = otherwise.value_or(0.0);
-  const Value* value = ask(key, !otherwise);
-  if (!value) return fallback;
-  if (!value->is_number() && value->kind != Value::Kind::text) {
-    complain(key, fmt::format("wants a number, got {}", name_of(value->kind)));
-    return fallback;
+std::vector<double> Reader::numbers(const std::string& key, const char* doc) {
+  std::vector<double> result;
+  if (const Value* value = ask({.path = key, .type = Key::Type::numbers, .doc = doc})) {
+    bool all = value->kind == Value::Kind::list && !value->list.empty();
+    for (const Value& item : value->list) {
+      all = all && item.is_number();
+      result.push_back(item.number());
+    }
+    if (!all) {
+      complain(key, "wants a list of numbers");
+      result.clear();
+    }
   }
-  try {
-    const double x = *number(key, *value);
-    require(std::isfinite(x), "{} is not finite", to_text(*value));
-    if (!bounds.holds(x)) fail("{} is out of range: wants {}", x, bounds.str());
-    return x;
-  } catch (const Error& error) {
-    complain(key, error.what());
-    return fallback;
+  (*record_)[key] = result;
+  return result;
+}
+
+std::vector<std::string> Reader::texts(const std::string& key, const char* doc) {
+  std::vector<std::string> result;
+  if (const Value* value = ask({.path = key, .type = Key::Type::texts, .doc = doc})) {
+    bool all = value->kind == Value::Kind::text || (value->kind == Value::Kind::list && !value->list.empty());
+    if (value->kind == Value::Kind::text) result.push_back(value->text);
+    for (const Value& item : value->list) {
+      all = all && item.kind == Value::Kind::text;
+      result.push_back(item.text);
+    }
+    if (!all) {
+      complain(key, "wants a string or a list of strings");
+      result.clear();
+    }
   }
+  (*record_)[key] = result;
+  return result;
 }
 
-bool Reader::flag(const std::string& key, bool otherwise) {
-  const Value* value = ask(key, false);
-  if (!value) return otherwise;
-  if (value->kind == Value::Kind::boolean) return value->boolean;
-  complain(key, fmt::format("wants true or false, got {}", name_of(value->kind)));
-  return otherwise;
+const Value* Reader::raw(const std::string& key, const char* doc) {
+  const Value* value = ask({.path = key, .type = Key::Type::any, .doc = doc});
+  (*record_)[key] = value ? to_json(*value) : json();
+  return value;
 }
 
-std::string Reader::text(const std::string& key, std::optional<std::string> otherwise) {
-  const Value* value = ask(key, !otherwise);
-  if (!value) return otherwise.value_or("");
-  if (value->kind == Value::Kind::text) return value->text;
-  complain(key, fmt::format("wants a string, got {}", name_of(value->kind)));
-  return otherwise.value_or("");
-}
-
-std::string Reader::choose(const std::string& key, const std::string& otherwise,
-                           const std::vector<std::string>& names) {
-  const Value* value = ask(key, false);
-  if (!value) return otherwise;
-  const std::string word = value->kind == Value::Kind::text ? value->text : to_text(*value);
-  if (value->kind == Value::Kind::text && std::find(names.begin(), names.end(), word) != names.end()) return word;
-  const std::string near = nearest_path(word, {names.begin(), names.end()});
-  complain(key, fmt::format("wants one of {}, got {}{}", fmt::join(names, ", "), to_text(*value),
-                            near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
-  return otherwise;
-}
-
-std::vector<double> Reader::numbers(const std::string& key) {
-  std::vector<double> out;
-  const Value* value = ask(key, false);
-  if (!value) return out;
-  bool all = value->kind == Value::Kind::list && !value->list.empty();
-  for (const Value& item : value->list) {
-    all = all && item.is_number();
-    out.push_back(item.number());
-  }
-  if (!all) complain(key, "wants a list of numbers");
-  return all ? out : std::vector<double>{};
-}
-
-void Reader::table(const std::string& key, const std::function<void(Reader&)>& f) {
-  const Value* value = ask(key, false);
-  if (value && value->kind != Value::Kind::table) {
-    complain(key, fmt::format("wants a table, got {}", name_of(value->kind)));
-    return;
-  }
-  if (!value) return;
-  Reader inner(*value, path(key), problems_, this);
+void Reader::enter(const Value& table, const std::string& key, const std::function<void(Reader&)>& f, json& into) {
+  Reader inner(table, key, *this);
   f(inner);
   inner.finish();
+  into = std::move(*inner.record_);
 }
 
-void Reader::tables(const std::string& key, const std::function<void(Reader&)>& f) {
-  const Value* value = ask(key, false);
+void Reader::table(const std::string& key, const char* doc, const std::function<void(Reader&)>& f) {
+  const Value* value = ask({.path = key, .type = Key::Type::table, .doc = doc});
+  if (value && value->kind != Value::Kind::table)
+    return complain(key, fmt::format("wants a table, got {}", name_of(value->kind)));
+  Value empty;
+  empty.place = place(key);
+  enter(value ? *value : empty, key, f, (*record_)[key]);
+}
+
+bool Reader::optional_table(const std::string& key, const char* doc, const std::function<void(Reader&)>& f) {
+  const Value* value = ask({.path = key, .type = Key::Type::table, .doc = doc});
+  json& into = (*record_)[key];
+  if (value && value->kind != Value::Kind::table) {
+    complain(key, fmt::format("wants a table, got {}", name_of(value->kind)));
+    return true;
+  }
+  if (value || schema_) enter(value ? *value : nothing, key, f, into);
+  return value != nullptr;
+}
+
+void Reader::tables(const std::string& key, const char* doc, const std::function<void(Reader&)>& f) {
+  const Value* value = ask({.path = key, .type = Key::Type::tables, .doc = doc});
+  json& list = (*record_)[key] = json::array();
+  const auto enter_item = [&](const Value& item) {
+    json record;
+    enter(item, key, f, record);
+    list.push_back(std::move(record));
+  };
+  if (schema_) return enter_item(nothing);
   if (!value) return;
-  if (value->kind == Value::Kind::table) return table(key, f);
+  if (value->kind == Value::Kind::table) return enter_item(*value);
   if (value->kind != Value::Kind::list)
     return complain(key, fmt::format("wants a table or a list of tables, got {}", name_of(value->kind)));
   for (const Value& item : value->list) {
-    if (item.kind != Value::Kind::table) {
-      problems_.add(item.place, path(key), fmt::format("wants a table, got {}", name_of(item.kind)));
-      continue;
-    }
-    Reader inner(item, path(key), problems_, this);
-    f(inner);
-    inner.finish();
+    if (item.kind == Value::Kind::table) enter_item(item);
+    else problems_.add(item.place, path(key), fmt::format("wants a table, got {}", name_of(item.kind)));
   }
 }
 
+void Reader::when(bool holds, const std::string& condition, const std::function<void()>& f) {
+  if (!holds && !schema_) return;
+  const std::string around = condition_;
+  condition_ += (around.empty() ? "" : ", ") + condition;
+  f();
+  condition_ = around;
+}
+
+void Reader::leave_out(const std::string& key) { record_->erase(key); }
+
+void Reader::note(const std::string& key, const std::string& text) { (*record_)[key] = text; }
+
+void Reader::skip_rest() {
+  for (const Entry& entry : table_->table) asked_.insert(entry.key);
+}
+
 void Reader::finish() {
-  for (const Entry& entry : table_.table)
+  for (const Entry& entry : table_->table)
     if (!asked_.count(entry.key)) problems_.add_unknown(entry.place, path(entry.key));
 }
+
+std::string Reader::record() const { return record_->dump(); }
 
 }  // namespace headroom::experiments

@@ -1,8 +1,10 @@
 #pragma once
-#include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <functional>
-#include <limits>
+#include <initializer_list>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,82 +12,118 @@
 #include <vector>
 
 #include "experiments/config/problems.h"
+#include "experiments/config/schema.h"
 #include "experiments/config/value.h"
 
 namespace headroom::experiments {
 
-/// Allowed values of a number. An open end is excluded.
-struct Bounds {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool low_open = false, high_open = false;
-  bool holds(double x) const { return (low_open ? x > low : x >= low) && (high_open ? x < high : x <= high); }
-  /// ">= 1", "in [0, 1)".
-  std::string str() const;
+/// What a key is when a file does not give it: a value, a value that other keys decide (with words for it, for the
+/// schema), or nothing: std::nullopt makes the key required.
+template <class T>
+struct Otherwise {
+  std::optional<T> value;
+  std::string words;
+  template <std::convertible_to<T> U>
+  Otherwise(U&& given) : value(std::forward<U>(given)) {}         // NOLINT: defaults are written as plain values
+  Otherwise(std::nullopt_t) {}                                    // NOLINT
+  Otherwise(std::optional<T> given) : value(std::move(given)) {}  // NOLINT
+  template <std::convertible_to<T> U>
+  Otherwise(U&& given, std::string in_words) : value(std::forward<U>(given)), words(std::move(in_words)) {}
 };
-constexpr Bounds at_least(double low) { return {.low = low}; }
-constexpr Bounds above(double low) { return {.low = low, .low_open = true}; }
-constexpr Bounds fraction{.low = 0, .high = 1, .high_open = true};  ///< [0, 1)
 
-/// Reads one table strictly. Each call reads one key, or gives `otherwise` when the key is absent or wrong; finish()
-/// reports the keys that no call asked for. A number may be a string: arithmetic over keys of the same table, or of the
-/// tables around it.
+/// Reads one table strictly, and records what it read. Each call reads one key, or gives `otherwise` when the key is
+/// absent or wrong; finish() reports the keys that no call asked for. A number may be a string: arithmetic over keys of
+/// the same table, or of the tables around it. `doc` is one line on the key, for `headroom schema`.
 class Reader {
  public:
-  Reader(const Value& table, std::string path, Problems& problems, const Reader* outer = nullptr)
-      : table_(table), path_(std::move(path)), problems_(problems), outer_(outer) {}
+  Reader(const Value& table, std::string path, Problems& problems);
+  /// Reads nothing: each key that is asked for is added to `schema`, every branch of when() is taken, and all tables
+  /// count as present once and empty. What it gives are defaults.
+  Reader(Schema& schema, Problems& unused);
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
 
-  bool has(const std::string& key) const { return table_.find(key) != nullptr; }
+  /// False for every key while a schema is made.
+  bool has(const std::string& key) const { return table_->find(key) != nullptr; }
   /// Where a key stands; where the table stands when the key is absent.
   Place place(const std::string& key) const;
-  const Place& place() const { return table_.place; }
+  const Place& place() const { return table_->place; }
   std::string path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
   Problems& problems() const { return problems_; }
   /// Reports a problem with one key.
   void complain(const std::string& key, const std::string& message) const;
 
-  /// Each of these reports a missing key when the read has no default.
-  int64_t integer(const std::string& key, std::optional<int64_t> otherwise, const Bounds& bounds = {});
-  double real(const std::string& key, std::optional<double> otherwise, const Bounds& bounds = {});
-  bool flag(const std::string& key, bool otherwise);
-  std::string text(const std::string& key, std::optional<std::string> otherwise);
+  int64_t integer(const std::string& key, const Otherwise<int64_t>& otherwise, const Bounds& bounds, const char* doc);
+  double real(const std::string& key, const Otherwise<double>& otherwise, const Bounds& bounds, const char* doc);
+  /// Nothing when the key is absent.
+  std::optional<double> optional_real(const std::string& key, const Bounds& bounds, const char* doc);
+  bool flag(const std::string& key, const Otherwise<bool>& otherwise, const char* doc);
+  std::string text(const std::string& key, const Otherwise<std::string>& otherwise, const char* doc);
+  /// One of `words`; the first when the key is required and missing.
+  std::string word(const std::string& key, const Otherwise<std::string>& otherwise,
+                   const std::vector<std::string>& words, const char* doc);
+  /// The same by name, for an enumeration.
   template <class E>
-  E choice(const std::string& key, E otherwise, const std::vector<std::pair<const char*, E>>& names);
-  /// A list of literal numbers.
-  std::vector<double> numbers(const std::string& key);
-  /// Calls f with a reader of a sub-table, when there is one; it must call finish() itself on deeper ones only.
-  void table(const std::string& key, const std::function<void(Reader&)>& f);
-  /// The same for each table of a list; a single table counts as a list of one.
-  void tables(const std::string& key, const std::function<void(Reader&)>& f);
+  E choice(const std::string& key, E otherwise, const std::vector<std::pair<const char*, E>>& names, const char* doc);
+  /// A list of literal numbers; empty when the key is absent.
+  std::vector<double> numbers(const std::string& key, const char* doc);
+  /// A string or a list of strings; empty when the key is absent.
+  std::vector<std::string> texts(const std::string& key, const char* doc);
+  /// Calls f with a reader of a sub-table. An absent one counts as empty, so that its defaults are recorded.
+  void table(const std::string& key, const char* doc, const std::function<void(Reader&)>& f);
+  /// Calls f only when the sub-table is there. True when it is.
+  bool optional_table(const std::string& key, const char* doc, const std::function<void(Reader&)>& f);
+  /// Calls f for each table of a list, none when it is absent; a single table counts as a list of one.
+  void tables(const std::string& key, const char* doc, const std::function<void(Reader&)>& f);
   /// Takes a key as it is, null when absent.
-  const Value* raw(const std::string& key);
+  const Value* raw(const std::string& key, const char* doc);
+
+  /// Calls f, which reads further keys of this table, when the condition holds. Otherwise those keys are errors that
+  /// name the `condition` ("with task.kind = \"n-gram\"").
+  void when(bool holds, const std::string& condition, const std::function<void()>& f);
+  /// A key that was read but changes no result: it is left out of the record.
+  void leave_out(const std::string& key);
+  /// Adds to the record what no key says: the hash of a file that a key names.
+  void note(const std::string& key, const std::string& text);
+  /// Takes keys as known that something else reads.
+  void skip(std::initializer_list<const char*> keys) { asked_.insert(keys.begin(), keys.end()); }
+  /// Takes all keys that were not asked for as known, where something worse is wrong.
+  void skip_rest();
   /// Reports every key that was not asked for.
   void finish();
+  /// JSON of every key read so far with its resolved value, defaults included, keys sorted.
+  std::string record() const;
 
  private:
-  std::optional<double> number(const std::string& key, const Value& value) const;
+  Reader(const Value& table, const std::string& key, const Reader& outer);
+  double number(const std::string& key, const Value& value) const;
   double lookup(const std::string& name, std::vector<std::string>& pending) const;
-  const Value* ask(const std::string& key, bool is_required);
-  std::string choose(const std::string& key, const std::string& otherwise, const std::vector<std::string>& names);
+  const Value* ask(Key key);
+  void enter(const Value& table, const std::string& key, const std::function<void(Reader&)>& f, nlohmann::json& into);
 
-  const Value& table_;
+  const Value* table_;
   std::string path_;
   Problems& problems_;
-  const Reader* outer_;
+  const Reader* outer_ = nullptr;
+  Schema* schema_ = nullptr;
+  std::string condition_;  ///< of the when() around, while a schema is made
   std::set<std::string> asked_;
+  std::unique_ptr<nlohmann::json> record_;
 };
 
 template <class E>
-E Reader::choice(const std::string& key, E otherwise, const std::vector<std::pair<const char*, E>>& names) {
+E Reader::choice(const std::string& key, E otherwise, const std::vector<std::pair<const char*, E>>& names,
+                 const char* doc) {
   std::vector<std::string> words;
-  std::string word;
+  std::string chosen;
   for (const auto& [name, value] : names) {
-    words.push_back(name);
-    if (value == otherwise) word = name;
+    words.emplace_back(name);
+    if (value == otherwise) chosen = name;
   }
-  word = choose(key, word, words);
+  chosen = word(key, chosen, words, doc);
   for (const auto& [name, value] : names)
-    if (word == name) return value;
+    if (chosen == name) return value;
   return otherwise;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "experiments/config/document.h"
+#include "experiments/config/reader.h"
 
 namespace headroom::experiments {
 namespace {
@@ -85,6 +86,13 @@ void check_settings(const Sweep& sweep, const std::vector<Value>& settings, Prob
   }
 }
 
+Overlay overlay_of(const Value& root, const std::string& folder, Problems& problems) {
+  const Entry* entry = root.find("report");
+  if (!entry || entry->value.kind != Value::Kind::table) return {};
+  Reader report(entry->value, "report", problems);
+  return bind_overlay(report, folder);
+}
+
 Study bind_study(const Value& file, const std::string& profile, const std::vector<Value>& settings,
                  const std::string& folder, Problems& problems) {
   Study study;
@@ -103,7 +111,7 @@ Study bind_study(const Value& file, const std::string& profile, const std::vecto
     study.series.push_back("");
     overrides.emplace_back();
   }
-  study.head = bind_head(root, study.series, problems);
+  study.head = bind_head(root, study.series, folder, problems);
   for (size_t i = 0; i < overrides.size(); ++i) {
     Value bound = root;
     erase(bound, "series");
@@ -114,7 +122,8 @@ Study bind_study(const Value& file, const std::string& profile, const std::vecto
     check_settings(sweep, settings, problems);
     for (PlannedTrial& trial : expand(bound, sweep, study.head.report.x_key, study.series[i], problems))
       study.trials.push_back(std::move(trial));
-    Overlay overlay = bind_overlay(bound, study.series[i], folder, problems);
+    Overlay overlay = overlay_of(bound, folder, problems);
+    overlay.series = study.series[i];
     if (!overlay.points.empty()) study.head.report.overlays.push_back(std::move(overlay));
   }
   return study;
@@ -132,6 +141,7 @@ Study load_study(const std::string& file, const std::string& profile, const std:
   const std::string folder = std::filesystem::absolute(file).parent_path().string();
 
   Problems problems;
+  for (const Key& key : study_schema()) problems.know(key.path, key.condition);
   Study chosen;
   for (const std::string& name : names) {
     const bool is_chosen = name == profile;

@@ -31,11 +31,12 @@ struct TrialConfig {
   models::TransformerConfig model;  ///< what the task decides (length, vocabulary, dims) is set when it runs
   TrainConfig train;
   int64_t seed = 0;
+  /// JSON of every key that was read for a part, with its resolved value, defaults included, keys sorted. A config that
+  /// is changed after it was read keeps the records of what was read.
+  std::string task_record = "{}", model_record = "{}", train_record = "{}";
 };
 
-/// JSON of a task's settings, as it stands in canonical_json().
-std::string canonical_json(const tasks::TaskConfig& task);
-/// JSON of every field, defaults included, keys sorted: equal configs give equal text.
+/// JSON of all records and the seed: equal configs give equal text.
 std::string canonical_json(const TrialConfig& config);
 /// 32 hexadecimal digits: 128-bit FNV-1a of the canonical JSON and of the version of the training code.
 std::string trial_id(const TrialConfig& config);

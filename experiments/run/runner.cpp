@@ -64,7 +64,7 @@ class Sweeper {
 
   double total_cost() {
     double cost = 0;
-    for (const PlannedTrial* trial : pending_) cost += training_flops(trial->config, *pool_.get(trial->config.task));
+    for (const PlannedTrial* trial : pending_) cost += training_flops(trial->config, *pool_.get(trial->config));
     return cost;
   }
 
@@ -82,7 +82,7 @@ class Sweeper {
   }
 
   void run_one(int worker, const PlannedTrial& trial) {
-    const std::shared_ptr<const tasks::Task> task = pool_.get(trial.config.task);
+    const std::shared_ptr<const tasks::Task> task = pool_.get(trial.config);
     const double cost = training_flops(trial.config, *task);
     const TrialOutcome outcome = run_trial(trial.config, *task, [&](int64_t step, double loss) {
       progress_.update(worker, {trial.label, step, trial.config.train.steps, loss, cost});

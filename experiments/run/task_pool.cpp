@@ -2,10 +2,10 @@
 
 namespace headroom::experiments {
 
-std::shared_ptr<const tasks::Task> TaskPool::get(const tasks::TaskConfig& config) {
+std::shared_ptr<const tasks::Task> TaskPool::get(const TrialConfig& config) {
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<const tasks::Task>& task = tasks_[canonical_json(config)];
-  if (!task) task = tasks::make_task(config, roots_);
+  std::shared_ptr<const tasks::Task>& task = tasks_[config.task_record];
+  if (!task) task = tasks::make_task(config.task, roots_);
   return task;
 }
 

@@ -14,13 +14,13 @@ class TaskPool {
  public:
   explicit TaskPool(tasks::DataRoots roots) : roots_(std::move(roots)) {}
 
-  /// Throws Error as make_task() does.
-  std::shared_ptr<const tasks::Task> get(const tasks::TaskConfig& config);
+  /// The trial's task. Throws Error as make_task() does.
+  std::shared_ptr<const tasks::Task> get(const TrialConfig& config);
 
  private:
   const tasks::DataRoots roots_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const tasks::Task>> tasks_;  ///< by canonical JSON of the config
+  std::map<std::string, std::shared_ptr<const tasks::Task>> tasks_;  ///< by the record of [task]
 };
 
 }  // namespace headroom::experiments

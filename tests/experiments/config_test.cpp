@@ -209,7 +209,7 @@ TEST_CASE("heads come equal or in groups") {
   const models::HeadGroup group = load_study(file.path()).trials[0].config.model.groups.at(0);
   CHECK(group == models::HeadGroup{.heads = 1, .qk_dim = 3, .v_dim = 5, .kv_heads = 0});
   CHECK(contains(problems_of(small_study(), {"model.groups=[{heads=1,qk_dim=2,v_dim=2}]"}).at(0),
-                 "16:1: model.head_dim: is given beside model.groups"));
+                 "16:1: model.head_dim: exists only without model.groups"));
 }
 
 TEST_CASE("schedules: a warm-up beside another kind is a factor of its own") {
@@ -226,7 +226,8 @@ TEST_CASE("schedules: a warm-up beside another kind is a factor of its own") {
   CHECK(cosine[1].start == 5);
   CHECK(cosine[1].steps == 95);
   CHECK(schedule_of("[{ kind = \"warmup\", warmup = 3 }, { kind = \"step\", steps = 10 }]").size() == 2);
-  CHECK(contains(only_problem(small_study(), {"train.schedule={kind=\"step\"}"}), "train.schedule.steps: missing"));
+  CHECK(contains(only_problem(small_study(), {"train.schedule={kind=\"step\"}"}),
+                 "train.schedule.steps: wants the steps between drops"));
   CHECK(contains(only_problem(small_study(), {"train.schedule={kind=\"cosine\", warmup=7}"}),
                  "train.schedule.warmup: 7 is out of range"));
 }
@@ -277,5 +278,23 @@ TEST_CASE("ids depend on what decides the numbers, on nothing else, and never ch
   CHECK(load_study(file.path(), "paper", {"train.clip=2"}).trials[0].id != study.trials[0].id);
   CHECK(load_study(file.path(), "paper", {"task.input=\"unit\""}).trials[0].id != study.trials[0].id);
   // A changed value here means that stores in use would be trained again: raise the code version only for that.
-  CHECK(study.trials[0].id == "91a9e515a98c84249d0db01bdfeeb1f8");
+  TrialConfig config;
+  config.model_record = R"({"width":8})";
+  CHECK(canonical_json(config) == R"({"model":{"width":8},"seed":0,"task":{},"train":{}})");
+  CHECK(trial_id(config) == "2d0795c85f1725d5a39a61ceb6cdce9d");
+}
+
+TEST_CASE("a trial's record holds every key that was read, defaults included") {
+  const StudyFile file(small_study());
+  const std::string json = canonical_json(load_study(file.path()).trials[0].config);
+  CAPTURE(json);
+  CHECK(contains(json, R"("seed":1)"));
+  CHECK(contains(json, R"("kernel":{"kind":"n-gram","n":2})"));
+  CHECK(contains(json, R"("qk_dim":8)"));                    // from head_dim, an expression
+  CHECK(contains(json, R"("init":{"embedding_std":0.02)"));  // a table that the file does not have
+  CHECK(contains(json, R"("logit_scale":null)"));            // what has no default
+  CHECK(contains(json, R"("schedule":[])"));
+  CHECK(!contains(json, "checkpoint_blocks"));  // changes no number
+  CHECK(load_study(file.path(), "paper", {"model.checkpoint_blocks=true"}).trials[0].id ==
+        load_study(file.path()).trials[0].id);
 }

@@ -1,0 +1,125 @@
+#include <fmt/core.h>
+
+#include "experiments/config/bind.h"
+#include "experiments/config/reader.h"
+
+namespace headroom::experiments {
+namespace {
+
+using models::HeadGroup;
+using models::TransformerConfig;
+
+void bind_kv_heads(Reader& in, HeadGroup& group) {
+  group.kv_heads = in.integer("kv_heads", {0, "as many as heads"}, {.low = 0, .high = most},
+                              "key-value heads, shared by query heads");
+  if (group.kv_heads > 0 && group.heads % group.kv_heads != 0)
+    in.complain("kv_heads", fmt::format("{} does not divide the {} heads", group.kv_heads, group.heads));
+}
+
+/// Equal heads from heads, head_dim, qk_dim, v_dim and kv_heads.
+HeadGroup bind_heads(Reader& in, int64_t width) {
+  HeadGroup group;
+  group.heads = in.integer("heads", std::nullopt, count, "attention heads of each layer, H");
+  const bool needs_head_dim = !in.has("head_dim") && !(in.has("qk_dim") && in.has("v_dim"));
+  const bool divides = group.heads > 0 && width % group.heads == 0;
+  if (needs_head_dim && in.has("heads") && !divides)
+    in.complain("heads", fmt::format("{} does not divide model.width = {}: give head_dim", group.heads, width));
+  const int64_t head_dim = in.integer("head_dim", {divides ? width / group.heads : 1, "width / heads"}, count,
+                                      "width of a head, where qk_dim and v_dim do not say otherwise");
+  in.leave_out("head_dim");
+  group.qk_dim = in.integer("qk_dim", {head_dim, "head_dim"}, count, "width of a head's queries and keys");
+  group.v_dim = in.integer("v_dim", {head_dim, "head_dim"}, count, "width of a head's values");
+  bind_kv_heads(in, group);
+  return group;
+}
+
+HeadGroup bind_group(Reader& in) {
+  HeadGroup group;
+  group.heads = in.integer("heads", std::nullopt, count, "heads of this shape in each layer");
+  group.qk_dim = in.integer("qk_dim", std::nullopt, count, "width of a head's queries and keys");
+  group.v_dim = in.integer("v_dim", std::nullopt, count, "width of a head's values");
+  bind_kv_heads(in, group);
+  return group;
+}
+
+models::Init bind_init(Reader& in) {
+  using models::InitScheme;
+  models::Init init;
+  init.scheme = in.choice("scheme", init.scheme,
+                          {{"torch_linear", InitScheme::torch_linear},
+                           {"normal", InitScheme::normal},
+                           {"xavier", InitScheme::xavier},
+                           {"kaiming", InitScheme::kaiming},
+                           {"gpt2", InitScheme::gpt2}},
+                          "how weights start");
+  init.std = in.real("std", init.std, at_least(0), "standard deviation, for normal");
+  init.embedding_std = in.real("embedding_std", init.embedding_std, at_least(0), "of token embeddings");
+  init.position_std = in.real("position_std", init.position_std, at_least(0), "of learned positions");
+  return init;
+}
+
+void bind_positions(Reader& in, TransformerConfig& model) {
+  using models::Positions;
+  model.positions = in.choice("positions", model.positions,
+                              {{"none", Positions::none},
+                               {"sinusoidal", Positions::sinusoidal},
+                               {"learned", Positions::learned},
+                               {"rope", Positions::rope},
+                               {"alibi", Positions::alibi}},
+                              "how a position is told; alibi has a learnable slope per head");
+  model.rope_base = in.real("rope_base", model.rope_base, above(1), "base of RoPE's wavelengths");
+  model.alibi_slope_first =
+      in.real("alibi_slope_first", model.alibi_slope_first, above(0), "ALiBi: where the first head's slope starts");
+  model.alibi_slope_last =
+      in.real("alibi_slope_last", model.alibi_slope_last, above(0), "ALiBi: where the last head's slope starts");
+}
+
+void bind_block(Reader& in, TransformerConfig& model) {
+  using models::Activation, models::Norm, models::NormPlace;
+  model.norm = in.choice("norm", model.norm,
+                         {{"none", Norm::none}, {"layer_norm", Norm::layer_norm}, {"rms_norm", Norm::rms_norm}},
+                         "normalisation");
+  model.norm_place = in.choice("norm_place", model.norm_place, {{"pre", NormPlace::pre}, {"post", NormPlace::post}},
+                               "before each branch, or after its sum with the residual");
+  model.final_norm = in.flag("final_norm", model.final_norm, "one more norm before the readout, for norm_place = pre");
+  model.norm_eps = in.real("norm_eps", model.norm_eps, above(0), "added to the variance");
+  model.ffn_width = in.integer("ffn_width", model.ffn_width, {.low = 0, .high = most},
+                               "hidden width of the feed-forward network; 0: there is none");
+  model.activation = in.choice("activation", model.activation,
+                               {{"relu", Activation::relu},
+                                {"gelu", Activation::gelu},
+                                {"gelu_tanh", Activation::gelu_tanh},
+                                {"swiglu", Activation::swiglu}},
+                               "of the feed-forward network; swiglu has three matrices of ffn_width");
+  model.attention_bias = in.flag("attention_bias", model.attention_bias, "biases on Q, K, V and O");
+  model.ffn_bias = in.flag("ffn_bias", model.ffn_bias, "biases in the feed-forward network");
+  model.dropout = in.real("dropout", model.dropout, fraction, "on attention probabilities and on each residual branch");
+  model.logit_scale =
+      in.optional_real("logit_scale", above(0), "factor on q.k; without it 1/sqrt(qk_dim) of each group");
+}
+
+}  // namespace
+
+TransformerConfig bind_model(Reader& in) {
+  TransformerConfig model;
+  const bool is_decoder = in.choice("kind", false, {{"encoder", false}, {"decoder", true}}, "a decoder is causal");
+  model.layers = in.integer("layers", model.layers, count, "blocks");
+  model.width = in.integer("width", std::nullopt, count, "width of the residual stream, D");
+  const bool has_groups = in.has("groups");
+  in.tables("groups", "heads of several shapes, a table each, in place of heads and their widths",
+            [&](Reader& group) { model.groups.push_back(bind_group(group)); });
+  if (has_groups && model.groups.empty()) in.complain("groups", "wants at least one table { heads, qk_dim, v_dim }");
+  in.when(!has_groups, "without model.groups", [&] { model.groups = {bind_heads(in, model.width)}; });
+  model.causal =
+      in.flag("causal", {is_decoder, "true for a decoder"}, "each position attends to itself and earlier ones only");
+  if (is_decoder && !model.causal) in.complain("causal", "a decoder is causal; for false use kind = \"encoder\"");
+  bind_positions(in, model);
+  bind_block(in, model);
+  model.checkpoint_blocks = in.flag("checkpoint_blocks", model.checkpoint_blocks,
+                                    "recompute each block in backward: less memory, the same numbers");
+  in.leave_out("checkpoint_blocks");
+  in.table("init", "how weights start", [&](Reader& init) { model.init = bind_init(init); });
+  return model;
+}
+
+}  // namespace headroom::experiments

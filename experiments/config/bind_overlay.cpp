@@ -1,0 +1,74 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "experiments/config/bind.h"
+#include "experiments/config/reader.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// Number → number at a path of a JSON file.
+std::vector<std::pair<double, double>> read_points(const std::string& file, const Value& path) {
+  std::ifstream in(file);
+  require(in.good(), "cannot read {}", file);
+  const nlohmann::json document = nlohmann::json::parse(in, nullptr, false);
+  require(!document.is_discarded(), "{} is not JSON", file);
+  const nlohmann::json* node = &document;
+  for (const Value& key : path.list) {
+    require(key.kind == Value::Kind::text, "path wants strings");
+    require(node->is_object() && node->contains(key.text), "{} has no \"{}\"", file, key.text);
+    node = &(*node)[key.text];
+  }
+  require(node->is_object(), "{}: wants an object of number: number there", file);
+  std::vector<std::pair<double, double>> points;
+  for (const auto& [key, value] : node->items()) {
+    size_t used = 0;
+    double x = 0;
+    try {
+      x = std::stod(key, &used);
+    } catch (const std::exception&) {
+    }
+    require(used == key.size() && used > 0 && value.is_number(), "{}: \"{}\" is not number: number", file, key);
+    points.emplace_back(x, value.get<double>());
+  }
+  std::sort(points.begin(), points.end());
+  return points;
+}
+
+void bind_points(Reader& in, std::vector<std::pair<double, double>>& points) {
+  const Value* list = in.raw("points", "the curve as pairs [x, y], in place of a file");
+  if (!list) return;
+  bool ok = list->kind == Value::Kind::list && !list->list.empty();
+  for (const Value& point : list->list) {
+    const bool is_pair = point.list.size() == 2 && point.list[0].is_number() && point.list[1].is_number();
+    if (is_pair) points.emplace_back(point.list[0].number(), point.list[1].number());
+    ok = ok && is_pair;
+  }
+  if (!ok) in.complain("points", "wants a list of pairs [x, y]");
+}
+
+}  // namespace
+
+Overlay bind_overlay(Reader& report, const std::string& folder) {
+  Overlay overlay;
+  report.optional_table("overlay", "a reference curve on an axis of its own", [&](Reader& in) {
+    overlay.label = in.text("label", "theory", "name of the curve");
+    bind_points(in, overlay.points);
+    const std::string file = in.text("file", "", "JSON file, its name relative to the study's folder");
+    const Value* path = in.raw("path", "keys that lead to an object of number: number in the file");
+    if (file.empty() == overlay.points.empty()) return in.complain("file", "wants either file and path, or points");
+    if (file.empty()) return;
+    if (!path || path->kind != Value::Kind::list) return in.complain("path", "wants a list of keys");
+    try {
+      overlay.points = read_points(file[0] == '/' ? file : folder + "/" + file, *path);
+    } catch (const Error& error) {
+      in.complain("file", error.what());
+    }
+  });
+  return overlay;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,86 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "experiments/config/bind.h"
+#include "experiments/config/reader.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr Bounds steps{.low = 0, .high = 1e12};
+
+autograd::OptimizerConfig bind_optimizer(Reader& in) {
+  autograd::OptimizerConfig optimizer;
+  optimizer.kind = in.word("kind", optimizer.kind, {"sgd", "adam", "adamw"}, "the update rule");
+  optimizer.lr = in.real("lr", std::nullopt, above(0), "learning rate; the schedule multiplies it");
+  optimizer.beta1 = in.real("beta1", optimizer.beta1, fraction, "adam, adamw: decay of the first moment");
+  optimizer.beta2 = in.real("beta2", optimizer.beta2, fraction, "adam, adamw: decay of the second moment");
+  optimizer.eps = in.real("eps", optimizer.eps, above(0), "adam, adamw: added to the root of the second moment");
+  optimizer.weight_decay =
+      in.real("weight_decay", optimizer.weight_decay, at_least(0), "adamw: decoupled; others: added to the gradient");
+  optimizer.momentum = in.real("momentum", optimizer.momentum, fraction, "sgd");
+  optimizer.nesterov = in.flag("nesterov", optimizer.nesterov, "sgd");
+  return optimizer;
+}
+
+/// One table of train.schedule. A `warmup` beside another kind is a factor of its own, and a cosine falls from the end
+/// of the warm-up to the last step unless told otherwise.
+void bind_schedule(Reader& in, int64_t train_steps, std::vector<autograd::ScheduleConfig>& factors) {
+  autograd::ScheduleConfig factor;
+  factor.kind =
+      in.word("kind", std::nullopt, {"constant", "warmup", "cosine", "step", "inverse_sqrt", "reduce_on_plateau"},
+              "factor on the learning rate; several tables multiply");
+  const bool owns_warmup = factor.kind == "warmup" || factor.kind == "inverse_sqrt";
+  const int64_t warmup = in.integer("warmup", 0, steps, "steps of linear rise from 0; beside any kind");
+  if (warmup > train_steps)
+    in.complain("warmup", fmt::format("{} is out of range: wants <= train.steps = {}", warmup, train_steps));
+  if (owns_warmup && warmup == 0) in.complain("warmup", fmt::format("{} wants some steps of it", factor.kind));
+  if (owns_warmup) {
+    factor.warmup = warmup;
+  } else if (warmup > 0) {
+    factors.push_back({.kind = "warmup", .warmup = warmup});
+  }
+  const bool is_cosine = factor.kind == "cosine";
+  factor.start = in.integer("start", {is_cosine ? std::min(warmup, train_steps) : 0, "warmup"}, steps,
+                            "cosine: first step of the fall");
+  if (factor.start > train_steps)
+    in.complain("start", fmt::format("{} is out of range: wants <= train.steps = {}", factor.start, train_steps));
+  const int64_t rest = is_cosine ? std::max<int64_t>(1, train_steps - factor.start) : 0;
+  factor.steps = in.integer("steps", {rest, "cosine: what is left; step: required"}, steps,
+                            "cosine: length of the fall; step: steps between drops");
+  if (factor.kind == "step" && factor.steps == 0) in.complain("steps", "wants the steps between drops, >= 1");
+  if (is_cosine && factor.steps == 0) in.complain("steps", "0 is out of range: wants >= 1");
+  factor.final_factor =
+      in.real("final_factor", factor.final_factor, {.low = 0, .high = 1}, "cosine: where the factor ends");
+  factor.factor = in.real("factor", factor.factor, {.low = 0, .high = 1, .low_open = true},
+                          "step, reduce_on_plateau: factor of each drop");
+  factor.patience =
+      in.integer("patience", factor.patience, at_least(0), "reduce_on_plateau: evaluations without improvement");
+  factor.threshold =
+      in.real("threshold", factor.threshold, at_least(0), "reduce_on_plateau: relative improvement that counts");
+  factors.push_back(factor);
+}
+
+}  // namespace
+
+TrainConfig bind_train(Reader& in) {
+  TrainConfig train;
+  train.steps = in.integer("steps", std::nullopt, {.low = 1, .high = 1e12}, "updates");
+  train.batch = in.integer("batch", std::nullopt, count, "sequences per update, fresh ones each time");
+  in.table("optimizer", "kind and learning rate are always needed",
+           [&](Reader& optimizer) { train.optimizer = bind_optimizer(optimizer); });
+  in.tables("schedule", "learning rate over time; constant without any",
+            [&](Reader& schedule) { bind_schedule(schedule, train.steps, train.schedule); });
+  if (train.schedule.empty()) train.schedule.emplace_back();  // constant
+  train.clip = in.real("clip", train.clip, at_least(0), "largest global gradient norm; 0: no clipping");
+  train.eval_every =
+      in.integer("eval_every", train.eval_every, at_least(0), "steps between validations; 0: only after the last step");
+  train.eval_sequences =
+      in.integer("eval_sequences", train.eval_sequences, count, "sequences of the validation set, and of the test set");
+  train.judged = in.choice("judged", train.judged, {{"last", Judged::last}, {"best", Judged::best}},
+                           "the weights a trial is judged by: after the last step, or at the best validation");
+  return train;
+}
+
+}  // namespace headroom::experiments

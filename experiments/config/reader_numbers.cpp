@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "experiments/config/expression.h"
+#include "experiments/config/reader.h"
+
+namespace headroom::experiments {
+
+std::string Bounds::str() const {
+  if (std::isinf(high) && std::isinf(low)) return "";
+  if (std::isinf(high)) return fmt::format("{} {}", low_open ? ">" : ">=", low);
+  if (std::isinf(low)) return fmt::format("{} {}", high_open ? "<" : "<=", high);
+  return fmt::format("in {}{}, {}{}", low_open ? "(" : "[", low, high, high_open ? ")" : "]");
+}
+
+double Reader::lookup(const std::string& name, std::vector<std::string>& pending) const {
+  for (const Reader* scope = this; scope; scope = scope->outer_) {
+    const Entry* entry = scope->table_->find(name);
+    if (!entry) continue;
+    const std::string full = scope->path(name);
+    if (std::find(pending.begin(), pending.end(), full) != pending.end()) fail("{} depends on itself", full);
+    if (entry->value.is_number()) return entry->value.number();
+    require(entry->value.kind == Value::Kind::text, "{} is {}, not a number", full, name_of(entry->value.kind));
+    pending.push_back(full);
+    const double value =
+        evaluate(entry->value.text, [&](const std::string& inner) { return scope->lookup(inner, pending); });
+    pending.pop_back();
+    return value;
+  }
+  std::vector<std::string> names;
+  for (const Entry& entry : table_->table)
+    if (entry.value.is_number()) names.push_back(entry.key);
+  fail("{} is not set here; numbers of this table: {}", name,
+       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+}
+
+double Reader::number(const std::string& key, const Value& value) const {
+  if (value.is_number()) return value.number();
+  std::vector<std::string> pending{path(key)};
+  return evaluate(value.text, [&](const std::string& name) { return lookup(name, pending); });
+}
+
+int64_t Reader::integer(const std::string& key, const Otherwise<int64_t>& otherwise, const Bounds& bounds,
+                        const char* doc) {
+  int64_t result = otherwise.value.value_or(std::isinf(bounds.low) ? 0 : static_cast<int64_t>(bounds.low));
+  Key asked{.path = key, .type = Key::Type::integer, .is_required = !otherwise.value, .otherwise = otherwise.words};
+  if (asked.otherwise.empty() && otherwise.value) asked.otherwise = fmt::format("{}", result);
+  asked.bounds = bounds;
+  asked.doc = doc;
+  const Value* value = ask(std::move(asked));
+  if (value && value->kind != Value::Kind::integer && value->kind != Value::Kind::text) {
+    complain(key, fmt::format("wants an integer, got {} {}", name_of(value->kind),
+                              value->is_number() ? to_text(*value) : ""));
+  } else if (value) {
+    try {
+      const double x = number(key, *value);
+      if (x != std::floor(x) || std::abs(x) > 9e15) fail("wants an integer, but {} is {}", to_text(*value), x);
+      if (!bounds.holds(x)) fail("{} is out of range: wants {}", x, bounds.str());
+      result = static_cast<int64_t>(x);
+    } catch (const Error& error) {
+      complain(key, error.what());
+    }
+  }
+  (*record_)[key] = result;
+  return result;
+}
+
+double Reader::real(const std::string& key, const Otherwise<double>& otherwise, const Bounds& bounds, const char* doc) {
+  double result = otherwise.value.value_or(0.0);
+  Key asked{.path = key, .type = Key::Type::real, .is_required = !otherwise.value, .otherwise = otherwise.words};
+  if (asked.otherwise.empty() && otherwise.value) asked.otherwise = fmt::format("{}", result);
+  asked.bounds = bounds;
+  asked.doc = doc;
+  const Value* value = ask(std::move(asked));
+  if (value && !value->is_number() && value->kind != Value::Kind::text) {
+    complain(key, fmt::format("wants a number, got {}", name_of(value->kind)));
+  } else if (value) {
+    try {
+      const double x = number(key, *value);
+      require(std::isfinite(x), "{} is not finite", to_text(*value));
+      if (!bounds.holds(x)) fail("{} is out of range: wants {}", x, bounds.str());
+      result = x;
+    } catch (const Error& error) {
+      complain(key, error.what());
+    }
+  }
+  (*record_)[key] = result;
+  return result;
+}
+
+std::optional<double> Reader::optional_real(const std::string& key, const Bounds& bounds, const char* doc) {
+  const bool is_given = has(key);
+  const double value = real(key, {0.0, "none"}, bounds, doc);
+  if (is_given) return value;
+  (*record_)[key] = nullptr;
+  return std::nullopt;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,23 @@
+#pragma once
+#include <vector>
+
+#include "experiments/config/reader.h"
+#include "tasks/make_task.h"
+
+namespace headroom::experiments {
+
+/// One value of task.kind. A new kind is a file beside this one that defines its bind function, a declaration below,
+/// and a line in registry.cpp.
+struct TaskKind {
+  const char* name;
+  /// Reads the keys of [task] that this kind has; task.kind is read already.
+  tasks::TaskConfig (*bind)(Reader& in);
+};
+const std::vector<TaskKind>& task_kinds();
+
+/// [task]
+tasks::TaskConfig bind_task(Reader& in);
+
+tasks::TaskConfig bind_linear_functional(Reader& in);
+
+}  // namespace headroom::experiments
