@@ -32,8 +32,12 @@ struct TrialRecord {
   std::map<std::string, double> test;                  ///< metrics that are reported and judged
   std::vector<HistoryPoint> history;                   ///< in order of (step, split, metric)
   std::vector<std::pair<double, double>> predictions;  ///< (target, output) of some test positions, for a scatter plot
+  int64_t steps = 0;                                   ///< updates done: fewer than planned after an early stop
   int64_t parameters = 0;
   double flops = 0, seconds = 0;
+  std::string config;                       ///< canonical JSON
+  std::string code;                         ///< version of the program that trained it
+  std::map<std::string, std::string> data;  ///< file → SHA-256 of everything that was read
 };
 
 enum class Scale { linear, log2, log10 };
@@ -87,6 +91,7 @@ struct StudyResults {
   std::vector<TrialRecord> trials;
   int64_t planned = 0;                            ///< trials of the whole sweep
   std::string resolved_config;                    ///< TOML
+  std::map<std::string, std::string> data;        ///< file → SHA-256 of everything that the trials read
   std::map<std::string, std::string> provenance;  ///< version, compiler, CPU, ISA, threads, libraries, wall time
 };
 

@@ -98,7 +98,10 @@ class Sweeper {
     record.parameters = outcome.parameters;
     record.flops = outcome.flops;
     record.seconds = outcome.seconds;
-    store_.put(record, canonical_json(trial.config));
+    record.config = canonical_json(trial.config);
+    record.code = version();
+    record.data = task->data_hashes();
+    store_.put(record);
     progress_.finish_trial(worker, cost);
     if (outcome.status == TrialStatus::failed)
       progress_.say(fmt::format("trial {} ({}{}{}) {}; the others go on", trial.id.substr(0, 8), trial.series,
@@ -135,7 +138,7 @@ bool run_trials(const Study& study, const RunOptions& options) {
 StudyResults collect_results(const Study& study, const std::filesystem::path& out) {
   const std::filesystem::path path = store_path(study, out);
   require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
-  const RunStore store(path);
+  const RunStore store(path, RunStore::Access::read);
   StudyResults results;
   results.id = study.head.id;
   results.title = study.head.title;
@@ -155,6 +158,7 @@ StudyResults collect_results(const Study& study, const std::filesystem::path& ou
     trial->choice = planned.choice;
     trial->seed = planned.seed;
     seconds += trial->seconds;
+    results.data.insert(trial->data.begin(), trial->data.end());
     results.trials.push_back(std::move(*trial));
   }
   results.provenance = provenance();

@@ -1,38 +1,83 @@
 #pragma once
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/results.h"
-
-struct sqlite3;
+#include "experiments/run/store/database.h"
+#include "experiments/run/store/owner.h"
 
 namespace headroom::experiments {
 
+/// One trial of the plan of a store's latest run.
+struct PlanEntry {
+  std::string trial, series, label;
+  double x = 0;
+  std::map<std::string, double> choice;
+  int64_t seed = 0;
+};
+
+/// A trial that a process is training.
+struct Lease {
+  std::string trial, label;
+  Owner owner;
+  double heartbeat = 0;  ///< seconds since 1970
+  int64_t step = 0, steps = 0;
+  double loss = 0;
+};
+
+/// What claim() found.
+enum class Claim {
+  taken,  ///< the trial is the caller's
+  held,   ///< another process is training it
+  done    ///< it came to an end since the caller looked
+};
+
 /// The trials of one study under one profile, in SQLite with a write-ahead log: what put() has returned from survives a
-/// killed process. Rows are found by the trial's id, so another sweep of the same study shares them. Safe to call from
-/// several threads, and from several processes.
+/// killed process. Rows are found by the trial's id, so another sweep of the same study shares them. Several processes
+/// share the work by leases. Safe to call from several threads.
 class RunStore {
  public:
-  /// Opens or makes the file and its folder. Throws Error naming the path when that cannot be done.
-  explicit RunStore(const std::filesystem::path& path);
-  ~RunStore();
-  RunStore(const RunStore&) = delete;
-  RunStore& operator=(const RunStore&) = delete;
+  enum class Access { write, read };
+  /// Opens or makes the file and its folder; brings an older schema to the present one. Access::read makes nothing and
+  /// works in a folder without write permission. Throws Error naming the path when that cannot be done, and naming both
+  /// versions when the store is from a newer program.
+  explicit RunStore(const std::filesystem::path& path, Access access = Access::write);
 
   /// What is known of a trial: its outcome, without series, x, choice and seed, which belong to the plan.
   std::optional<TrialRecord> find(const std::string& id) const;
-  /// Keeps an outcome, in place of an older one of the same id. Throws Error when the disk is full; what was there
-  /// stays.
-  void put(const TrialRecord& trial, const std::string& config_json);
+  /// How many times a trial came to an end, and whether it finished; no history is read.
+  struct Known {
+    int64_t attempts = 0;
+    bool is_finished = false;
+  };
+  Known known(const std::string& id) const;
+  /// Keeps an outcome, in place of an older one of the same id, in one transaction. With `owner`, only if the lease is
+  /// still that one's, which then ends: false when another process has taken the trial over. Throws Error when the disk
+  /// is full; what was there stays.
+  bool put(const TrialRecord& trial, const Owner* owner = nullptr);
+
+  /// Takes a trial for `owner` unless it came to an end after `known` was read, or another owner holds it, is not known
+  /// to be gone and was heard of less than lease_seconds before `now`.
+  Claim claim(const std::string& id, const std::string& label, const Owner& owner, const Known& known, double now);
+  /// Tells that an owner's trials are being worked on. Leases that are no longer the owner's are left alone.
+  void beat(const std::vector<Lease>& leases, double now);
+  /// Gives a trial back without an outcome.
+  void release(const std::string& id, const Owner& owner);
+  std::vector<Lease> leases() const;
+
+  /// What the latest run wants of this store, so that it can be read without the study's file.
+  void set_plan(const std::map<std::string, std::string>& study, const std::vector<PlanEntry>& plan);
+  std::vector<PlanEntry> plan() const;
+  /// "id", "title", "profile", "config" (TOML).
+  std::map<std::string, std::string> study() const;
 
  private:
-  std::filesystem::path path_;
   mutable std::mutex mutex_;
-  sqlite3* db_ = nullptr;
+  Database database_;
 };
 
 }  // namespace headroom::experiments

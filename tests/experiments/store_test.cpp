@@ -22,6 +22,19 @@ TrialRecord finished(const std::string& id, double mse) {
   trial.parameters = 12;
   trial.flops = 1e9;
   trial.seconds = 0.25;
+  trial.steps = 7;
+  trial.config = "{\"seed\":1}";
+  trial.code = "0.1";
+  trial.data = {{"corpus.txt", "ab12"}};
+  trial.history = {{3, "train", "loss", mse}, {6, "train", "loss", mse / 2}, {6, "validation", "mse", mse / 3}};
+  trial.predictions = {{0.5, mse}, {-0.5, -mse}};
+  return trial;
+}
+
+/// One whose row fills a page.
+TrialRecord big(const std::string& id, double mse) {
+  TrialRecord trial = finished(id, mse);
+  trial.config = std::string(2000, ' ');
   return trial;
 }
 
@@ -34,11 +47,11 @@ TEST_CASE("a store gives back to the bit what was put, also to the next that ope
   {
     RunStore store(path);
     CHECK_FALSE(store.find("x").has_value());
-    store.put(finished("x", odd), "{}");
+    store.put(finished("x", odd));
     TrialRecord failed = finished("y", 1);
     failed.status = TrialStatus::failed;
     failed.message = "failed at step 3: loss is not finite";
-    store.put(failed, "{}");
+    store.put(failed);
   }
   RunStore store(path);
   const auto x = store.find("x");
@@ -50,9 +63,15 @@ TEST_CASE("a store gives back to the bit what was put, also to the next that ope
   CHECK(x->parameters == 12);
   CHECK(x->flops == 1e9);
   CHECK(x->seconds == 0.25);
+  CHECK(x->steps == 7);
+  CHECK(x->config == "{\"seed\":1}");
+  CHECK(x->code == "0.1");
+  CHECK(x->data == finished("x", odd).data);
+  CHECK(x->history == finished("x", odd).history);
+  CHECK(x->predictions == finished("x", odd).predictions);
   CHECK(store.find("y")->status == TrialStatus::failed);
   CHECK(store.find("y")->message == "failed at step 3: loss is not finite");
-  store.put(finished("y", 2), "{}");
+  store.put(finished("y", 2));
   CHECK(store.find("y")->status == TrialStatus::finished);
   CHECK(store.find("y")->message.empty());
 }
@@ -60,8 +79,8 @@ TEST_CASE("a store gives back to the bit what was put, also to the next that ope
 TEST_CASE("two stores on one file see each other's trials") {
   const TemporaryFolder folder;
   RunStore a(folder.path() / "store.sqlite"), b(folder.path() / "store.sqlite");
-  a.put(finished("x", 1), "{}");
-  b.put(finished("y", 2), "{}");
+  a.put(finished("x", 1));
+  b.put(finished("y", 2));
   CHECK(a.find("y").has_value());
   CHECK(b.find("x").has_value());
 }
@@ -90,7 +109,7 @@ TEST_CASE("a disk that fills up is an error, and what was kept stays") {
     small.rlim_cur = 64 << 10;
     REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
     error = error_of([&] {
-      for (; kept < 1000; ++kept) store.put(finished("trial " + std::to_string(kept), kept), std::string(2000, ' '));
+      for (; kept < 1000; ++kept) store.put(big("trial " + std::to_string(kept), kept));
     });
     REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
   }
@@ -101,4 +120,120 @@ TEST_CASE("a disk that fills up is an error, and what was kept stays") {
   CHECK_FALSE(contains(error, "\n"));
   const RunStore store(path);
   for (int i = 0; i < kept; ++i) CHECK(store.find("trial " + std::to_string(i)).has_value());
+}
+
+TEST_CASE("a store of version 1 is brought to the present one with all its trials") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "store.sqlite";
+  {
+    Database old(path, false);
+    old.run(R"(
+      CREATE TABLE trials (
+        id TEXT PRIMARY KEY, config TEXT NOT NULL, status TEXT NOT NULL, message TEXT NOT NULL, validation TEXT NOT NULL,
+        test TEXT NOT NULL, parameters INTEGER NOT NULL, flops REAL NOT NULL, seconds REAL NOT NULL,
+        ended_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+      ) WITHOUT ROWID;
+      INSERT INTO trials VALUES ('x', '{"train":{"steps":40}}', 'finished', '', '{"mse":0.30000000000000004}',
+                                 '{"mse":0.25,"relative_mse":0.5}', 12, 1e9, 2.5, '2026-01-02 03:04:05');
+      INSERT INTO trials VALUES ('y', '{}', 'failed', 'failed at step 3', '{}', '{}', 12, 1e9, 0.5, '2026-01-02 03:04:06');
+    )");
+  }
+  for (int opened = 0; opened < 2; ++opened) {
+    const RunStore store(path);
+    const auto x = store.find("x"), y = store.find("y");
+    REQUIRE(x.has_value());
+    REQUIRE(y.has_value());
+    CHECK(x->validation == std::map<std::string, double>{{"mse", 0.1 + 0.2}});
+    CHECK(x->test == std::map<std::string, double>{{"mse", 0.25}, {"relative_mse", 0.5}});
+    CHECK(x->steps == 40);
+    CHECK(x->seconds == 2.5);
+    CHECK(y->status == TrialStatus::failed);
+    CHECK(y->message == "failed at step 3");
+    CHECK(store.known("y").attempts == 1);
+  }
+}
+
+TEST_CASE("a store of a newer program is refused with both versions") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "store.sqlite";
+  {
+    RunStore store(path);
+    store.put(finished("x", 1));
+  }
+  Database(path, false).run("PRAGMA user_version = 7");
+  for (const auto access : {RunStore::Access::write, RunStore::Access::read})
+    CHECK(contains(error_of([&] { RunStore store(path, access); }),
+                   path.string() + ": run store: written by a newer headroom: schema version 7, this one knows 2"));
+}
+
+TEST_CASE("a trial has one owner; a silent or dead one loses it") {
+  const TemporaryFolder folder;
+  RunStore a(folder.path() / "store.sqlite"), b(folder.path() / "store.sqlite");
+  const Owner one = this_process(), two = this_process();
+  CHECK(a.claim("x", "heads=1", one, {}, 1000) == Claim::taken);
+  CHECK(b.claim("x", "heads=1", two, {}, 1001) == Claim::held);
+  CHECK(b.claim("y", "heads=2", two, {}, 1001) == Claim::taken);
+  a.beat({{.trial = "x", .label = "", .owner = one, .step = 5, .steps = 9, .loss = 0.5}}, 1000 + lease_seconds);
+  REQUIRE(b.leases().size() == 2);
+  CHECK(b.leases()[0].step == 5);
+  CHECK(b.leases()[0].loss == 0.5);
+  CHECK(b.claim("x", "heads=1", two, {}, 1001 + lease_seconds) == Claim::held);
+  // Silent for too long: the trial changes hands, and what the first owner brings after that is not kept.
+  CHECK(b.claim("x", "heads=1", two, {}, 1000 + 2 * lease_seconds) == Claim::taken);
+  CHECK_FALSE(a.put(finished("x", 1), &one));
+  CHECK_FALSE(a.find("x").has_value());
+  CHECK(b.put(finished("x", 2), &two));
+  CHECK(a.find("x")->test.at("mse") == 2 * 1.1);
+  CHECK(a.claim("x", "heads=1", one, {}, 2000) == Claim::done);
+  b.release("y", one);
+  CHECK(b.leases().size() == 1);
+  b.release("y", two);
+  CHECK(a.claim("y", "heads=2", one, {}, 1001) == Claim::taken);
+  // A process that is gone is not waited for.
+  Owner dead = this_process();
+  dead.started += "0";
+  CHECK(a.claim("z", "heads=4", dead, {}, 1000) == Claim::taken);
+  CHECK(b.claim("z", "heads=4", two, {}, 1001) == Claim::taken);
+  Owner elsewhere = dead;
+  elsewhere.machine = "another";
+  CHECK_FALSE(is_gone(elsewhere));
+}
+
+TEST_CASE("a failed trial is tried once by each run, not once by each of two runs at the same time") {
+  const TemporaryFolder folder;
+  RunStore store(folder.path() / "store.sqlite");
+  const Owner one = this_process(), two = this_process();
+  TrialRecord failed = finished("x", 1);
+  failed.status = TrialStatus::failed;
+  store.put(failed);
+  const RunStore::Known before = store.known("x");
+  CHECK(store.claim("x", "", one, before, 1000) == Claim::taken);
+  CHECK(store.put(failed, &one));
+  CHECK(store.claim("x", "", two, before, 1000) == Claim::done);
+  CHECK(store.claim("x", "", two, store.known("x"), 1000) == Claim::taken);
+}
+
+TEST_CASE("a store keeps the plan of the latest run, and is read in a folder that may not be written") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "a folder" / "store.sqlite";
+  {
+    RunStore store(path);
+    store.put(finished("x", 1));
+    store.set_plan({{"id", "old"}}, {{"w", "", "heads=1", 1, {}, 1}, {"x", "", "heads=2", 2, {}, 1}});
+    store.set_plan({{"id", "small"}}, {{"x", "wide", "heads=2 seed=3", 2, {{"train.lr", 0.5}}, 3}});
+  }
+  std::filesystem::permissions(path.parent_path(),
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  {
+    const RunStore store(path, RunStore::Access::read);
+    REQUIRE(store.plan().size() == 1);
+    const PlanEntry entry = store.plan()[0];
+    CHECK(entry.series == "wide");
+    CHECK(entry.label == "heads=2 seed=3");
+    CHECK(entry.choice.at("train.lr") == 0.5);
+    CHECK(entry.seed == 3);
+    CHECK(store.study().at("id") == "small");
+    CHECK(store.find("x").has_value());
+  }
+  std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all);
 }

@@ -1,0 +1,87 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace headroom::experiments {
+
+/// A connection to one SQLite file with a write-ahead log: a commit survives a killed process, and readers never wait
+/// for the writer. Every Error names the file. Not for several threads at once.
+class Database {
+ public:
+  /// Opens the file, or makes it and its folder. With `is_read_only` the file must exist, and nothing is written beside
+  /// it that a folder without write permission would refuse.
+  Database(std::filesystem::path path, bool is_read_only);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  /// Runs statements without results.
+  void run(const char* sql);
+  /// The value of a pragma that is one number.
+  int64_t number(const char* sql);
+  bool has_table(const std::string& name);
+  sqlite3* handle() const { return handle_; }
+  const std::filesystem::path& path() const { return path_; }
+  [[noreturn]] void complain() const;
+
+ private:
+  void open(bool is_read_only);
+
+  std::filesystem::path path_;
+  sqlite3* handle_ = nullptr;
+};
+
+/// A prepared statement; parameters and columns count from 1 and from 0, as SQLite's.
+class Statement {
+ public:
+  Statement(const Database& database, const char* sql);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  /// Binds parameters 1, 2, … in order.
+  template <class... Values>
+  Statement& bind(const Values&... values) {
+    int i = 0;
+    (bind_one(++i, values), ...);
+    return *this;
+  }
+  /// Whether there is a row.
+  bool step();
+  /// step() of a statement without results, and ready for other parameters.
+  void run();
+  std::string text(int column) const;
+  /// NaN for NULL, which is how SQLite keeps a NaN.
+  double real(int column) const;
+  int64_t integer(int column) const;
+
+ private:
+  void bind_one(int i, const std::string& text);
+  void bind_one(int i, const char* text) { bind_one(i, std::string(text)); }
+  void bind_one(int i, int64_t value);
+  void bind_one(int i, double value);
+
+  const Database& database_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+/// What happens while it lives is undone unless commit() was reached. It holds the file's write lock from the start, so
+/// that what it reads stays true until then.
+class Transaction {
+ public:
+  explicit Transaction(Database& database) : database_(database) { database_.run("BEGIN IMMEDIATE"); }
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Database& database_;
+  bool is_open_ = true;
+};
+
+}  // namespace headroom::experiments

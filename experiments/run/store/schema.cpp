@@ -1,0 +1,110 @@
+#include "experiments/run/store/schema.h"
+
+#include "engine/error.h"
+#include "experiments/run/store/database.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr const char* tables = R"(
+  CREATE TABLE trials (
+    id         TEXT PRIMARY KEY,
+    config     TEXT NOT NULL,     -- canonical JSON
+    code       TEXT NOT NULL,     -- version of the program that trained it
+    data       TEXT NOT NULL,     -- JSON: file -> SHA-256 of what was read
+    status     TEXT NOT NULL,     -- finished | failed
+    message    TEXT NOT NULL,     -- why it failed
+    steps      INTEGER NOT NULL,  -- updates done
+    parameters INTEGER NOT NULL,
+    flops      REAL NOT NULL,
+    attempts   INTEGER NOT NULL,  -- times that it came to an end: a failed trial is tried again
+    seconds    REAL NOT NULL,
+    ended_at   TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+  ) WITHOUT ROWID;
+  CREATE TABLE scores (           -- what a trial is judged by
+    trial  TEXT NOT NULL,
+    split  TEXT NOT NULL,         -- validation | test
+    metric TEXT NOT NULL,
+    value  REAL,                  -- NULL: not a number
+    PRIMARY KEY (trial, split, metric)
+  ) WITHOUT ROWID;
+  CREATE TABLE metrics (          -- what was measured along the way
+    trial  TEXT NOT NULL,
+    step   INTEGER NOT NULL,
+    split  TEXT NOT NULL,         -- train | validation
+    metric TEXT NOT NULL,
+    value  REAL,
+    PRIMARY KEY (trial, step, split, metric)
+  ) WITHOUT ROWID;
+  CREATE TABLE predictions (
+    trial    TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    target   REAL,
+    output   REAL,
+    PRIMARY KEY (trial, position)
+  ) WITHOUT ROWID;
+  CREATE TABLE leases (           -- trials that a process is training now
+    trial     TEXT PRIMARY KEY,
+    label     TEXT NOT NULL,
+    owner     TEXT NOT NULL,
+    machine   TEXT NOT NULL,
+    pid       INTEGER NOT NULL,
+    started   TEXT NOT NULL,      -- of the process, in the machine's own words
+    heartbeat REAL NOT NULL,      -- seconds since 1970
+    step      INTEGER NOT NULL,
+    steps     INTEGER NOT NULL,
+    loss      REAL
+  ) WITHOUT ROWID;
+  CREATE TABLE plan (             -- of the latest run
+    position INTEGER PRIMARY KEY,
+    trial    TEXT NOT NULL,
+    series   TEXT NOT NULL,
+    label    TEXT NOT NULL,
+    x        REAL,
+    choice   TEXT NOT NULL,       -- JSON: key -> value
+    seed     INTEGER NOT NULL
+  );
+  CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;  -- id, title, profile, config
+)";
+
+/// Version 1 had `trials` alone, with the scores as JSON.
+void from_1(Database& database) {
+  database.run("ALTER TABLE trials RENAME TO trials_1");
+  database.run(tables);
+  database.run(R"(
+    INSERT INTO trials (id, config, code, data, status, message, steps, parameters, flops, attempts, seconds, ended_at)
+      SELECT id, config, '', '{}', status, message, coalesce(json_extract(config, '$.train.steps'), 0), parameters,
+             flops, 1, seconds, ended_at FROM trials_1;
+    INSERT INTO scores SELECT t.id, 'validation', j.key, j.value FROM trials_1 t, json_each(t.validation) j;
+    INSERT INTO scores SELECT t.id, 'test', j.key, j.value FROM trials_1 t, json_each(t.test) j;
+    DROP TABLE trials_1;
+  )");
+}
+
+int64_t version_of(Database& database) {
+  const int64_t version = database.number("PRAGMA user_version");
+  require(version <= schema_version, "{}: run store: written by a newer headroom: schema version {}, this one knows {}",
+          database.path().string(), version, schema_version);
+  return version == 0 && database.has_table("trials") ? 1 : version;
+}
+
+}  // namespace
+
+void upgrade(Database& database) {
+  if (version_of(database) == schema_version) return;
+  Transaction transaction(database);
+  const int64_t version = version_of(database);  // another process may have been faster
+  if (version == schema_version) return;
+  if (version == 1) from_1(database);
+  else database.run(tables);
+  database.run(fmt::format("PRAGMA user_version = {}", schema_version).c_str());
+  transaction.commit();
+}
+
+void check_version(Database& database) {
+  const int64_t version = version_of(database);
+  require(version == schema_version, "{}: run store: schema version {}, this program reads {}; run the study once more",
+          database.path().string(), version, schema_version);
+}
+
+}  // namespace headroom::experiments
