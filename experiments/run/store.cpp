@@ -13,10 +13,11 @@ template <class T>
 std::map<std::string, T> map_from(const std::string& text) {
   const json object = json::parse(text, nullptr, false);
   std::map<std::string, T> map;
-  if (object.is_object())
-    for (const auto& [name, value] : object.items())
-      if constexpr (std::is_same_v<T, double>) map[name] = value.is_number() ? value.template get<T>() : T{};
-      else map[name] = value.is_string() ? value.template get<T>() : T{};
+  if (!object.is_object()) return map;
+  for (const auto& [name, value] : object.items()) {
+    const bool fits = std::is_same_v<T, double> ? value.is_number() : value.is_string();
+    if (fits) map[name] = value.template get<T>();
+  }
   return map;
 }
 
