@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <tuple>
 #include <utility>
 
 #include "engine/error.h"
+#include "models/files/json.h"
 
 namespace headroom::models {
 namespace {
@@ -29,30 +28,12 @@ DType dtype_of_name(const std::string& tensor, const std::string& name) {
   fail("tensor {}: dtype {} is not supported (supported: {})", quoted_name(tensor), quoted_name(name), known);
 }
 
-/// nlohmann-json keeps the last of two equal keys; this callback refuses the second.
-struct RefuseDuplicates {
-  std::vector<std::set<std::string>> keys;
-
-  bool operator()(int /*depth*/, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      require(keys.back().insert(key).second, "header has key {} twice", quoted_name(key));
-    }
-    return true;
-  }
-};
-
 Json parse(std::string_view text) {
   require(!text.empty() && text[0] == '{', "header does not start with '{{'");
-  // The parser would take a zero byte for the end of its input.
-  require(text.find('\0') == std::string_view::npos, "header holds a zero byte");
-  RefuseDuplicates callback;
   try {
-    return Json::parse(text, std::ref(callback));
-  } catch (const Json::exception& error) {
-    fail("header is not JSON: {}", error.what());
+    return parse_json(text);
+  } catch (const Error& error) {
+    fail("header {}", error.what());
   }
 }
 
@@ -65,9 +46,6 @@ std::map<std::string, std::string> read_metadata(const Json& json) {
   }
   return metadata;
 }
-
-/// A value for an error message; not a nested one, whose printing recurses as deep as the file likes.
-std::string shown(const Json& json) { return json.is_structured() ? json.type_name() : json.dump(); }
 
 /// Array `key` of a tensor: whole numbers from 0 that fit i64.
 std::vector<uint64_t> read_numbers(const std::string& tensor, const Json& json, const char* key) {
@@ -144,13 +122,6 @@ const char* safetensors_name(DType dtype) {
   for (const auto& [known, name] : dtype_names)
     if (known == dtype) return name;
   fail("safetensors: dtype {} has no name", engine::name_of(dtype));
-}
-
-std::string quoted_name(const std::string& name) {
-  constexpr size_t longest = 200;
-  std::string text = Json(name.substr(0, longest)).dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.front() = text.back() = '\'';
-  return name.size() > longest ? text + "…" : text;
 }
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t buffer_bytes) {

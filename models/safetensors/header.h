@@ -34,7 +34,4 @@ const char* safetensors_name(engine::DType dtype);
 /// Source: the safetensors format, https://github.com/huggingface/safetensors.
 SafetensorsHeader parse_safetensors_header(std::string_view json, uint64_t buffer_bytes);
 
-/// The name in quotes, for errors: control characters escaped, long ones cut.
-std::string quoted_name(const std::string& name);
-
 }  // namespace headroom::models

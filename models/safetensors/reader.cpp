@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "engine/error.h"
+#include "models/files/json.h"
 #include "models/safetensors/safetensors.h"
 
 namespace headroom::models {

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "engine/error.h"
 #include "models/files/atomic_file.h"
+#include "models/files/json.h"
 #include "models/safetensors/safetensors.h"
 
 namespace headroom::models {

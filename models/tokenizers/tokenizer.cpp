@@ -20,19 +20,19 @@ class ByteTokenizer : public Tokenizer {
   }
 
   const std::string& token_bytes(int64_t id) const override {
-    require(id >= 0 && id < count, "bytes: token {} is not in the vocabulary of {}", id, count);
+    require(id >= 0 && id < count, "byte: token {} is not in the vocabulary of {}", id, count);
     return bytes_[static_cast<size_t>(id)];
   }
 
   int64_t vocab_size() const override { return count; }
   const std::string& name() const override { return name_; }
   std::vector<std::filesystem::path> files() const override { return {}; }
-  std::string describe() const override { return "bytes: one token per byte, 256 tokens"; }
+  std::string describe() const override { return "byte: one token per byte, 256 tokens"; }
 
  private:
   static constexpr int64_t count = 256;
   std::vector<std::string> bytes_;
-  std::string name_ = "bytes";
+  std::string name_ = "byte";
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ class Tokenizer {
   virtual const std::string& token_bytes(int64_t id) const = 0;
   /// One more than the largest id.
   virtual int64_t vocab_size() const = 0;
-  /// "bytes", "gpt2", …: the kind, or the name of the folder it came from.
+  /// "byte", "gpt2", …: the kind, or the name of the folder it came from.
   virtual const std::string& name() const = 0;
   /// Every file that was read, the vocabulary first: what a cache of ids hashes. Empty where there is none.
   virtual std::vector<std::filesystem::path> files() const = 0;

@@ -1,0 +1,19 @@
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace headroom::models {
+
+/// JSON that came from outside. Throws Error, without the file's name, for what is not JSON, for a key given twice in
+/// one object and for a zero byte (nlohmann-json keeps the last of equal keys and takes a zero for the end).
+nlohmann::json parse_json(std::string_view text);
+
+/// A value for an error message: an array or object by its kind only, as printing it recurses as deep as the file
+/// likes.
+std::string shown(const nlohmann::json& json);
+
+/// A name from a file in quotes, for error messages: control characters escaped, long ones cut.
+std::string quoted_name(const std::string& name);
+
+}  // namespace headroom::models

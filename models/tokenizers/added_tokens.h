@@ -1,0 +1,35 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom::models {
+
+/// A token that is found in the text before anything else.
+struct AddedToken {
+  std::string text;
+  int32_t id = 0;
+  bool special = true;  ///< no text of its own: Specials::plain ignores it
+};
+
+/// Finds added tokens: the leftmost, and of those that start there the longest.
+class AddedTokens {
+ public:
+  /// Those with an empty text are never found.
+  explicit AddedTokens(std::vector<AddedToken> tokens);
+
+  struct Found {
+    size_t at = 0;
+    const AddedToken* token = nullptr;  ///< nullptr: none from the given place on
+  };
+  Found find(std::string_view text, size_t from, bool with_specials) const;
+  const std::vector<AddedToken>& all() const { return tokens_; }
+
+ private:
+  std::vector<AddedToken> tokens_;  ///< longest first
+  std::array<std::vector<size_t>, 256> by_first_byte_;
+};
+
+}  // namespace headroom::models

@@ -1,0 +1,179 @@
+#include "models/tokenizers/bpe_tokenizer.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace headroom::models {
+namespace {
+
+using IdOfBytes = std::unordered_map<std::string_view, int32_t>;
+
+IdOfBytes index_of(const std::vector<std::string>& tokens) {
+  IdOfBytes ids;
+  ids.reserve(tokens.size());
+  for (size_t id = 0; id < tokens.size(); ++id)
+    if (!tokens[id].empty()) ids.emplace(tokens[id], static_cast<int32_t>(id));
+  return ids;
+}
+
+/// Where in the ids so far a piece was encoded before: words repeat, and copying is faster than merging again.
+class PieceCache {
+ public:
+  struct Range {
+    size_t begin, count;
+  };
+  const Range* find(std::string_view piece) const {
+    const auto found = ranges_.find(piece);
+    return found == ranges_.end() ? nullptr : &found->second;
+  }
+  void add(std::string_view piece, Range range) {
+    if (piece.size() <= longest && ranges_.size() < most) ranges_.emplace(piece, range);
+  }
+
+ private:
+  static constexpr size_t longest = 64, most = size_t{1} << 18;  // bounds of its memory
+  std::unordered_map<std::string_view, Range> ranges_;
+};
+
+class BpeTokenizer : public Tokenizer {
+ public:
+  explicit BpeTokenizer(BpeVocabulary vocabulary);
+
+  std::vector<int32_t> encode(std::string_view text, Specials specials) const override;
+  const std::string& token_bytes(int64_t id) const override;
+  int64_t vocab_size() const override { return static_cast<int64_t>(vocabulary_.tokens.size()); }
+  const std::string& name() const override { return vocabulary_.name; }
+  std::vector<std::filesystem::path> files() const override { return vocabulary_.files; }
+  std::string describe() const override;
+
+ private:
+  void encode_ordinary(std::string_view text, size_t offset, std::vector<int32_t>& ids) const;
+  void encode_piece(std::string_view piece, size_t offset, std::vector<int32_t>& ids) const;
+
+  BpeVocabulary vocabulary_;
+  PairTable pairs_;
+  AddedTokens added_;
+  IdOfBytes whole_pieces_;               ///< tokens that text can be; empty unless ignore_merges
+  std::array<int32_t, 256> byte_ids_{};  ///< -1: no token
+};
+
+BpeTokenizer::BpeTokenizer(BpeVocabulary vocabulary)
+    : vocabulary_(std::move(vocabulary)), pairs_(vocabulary_.merges), added_(vocabulary_.added) {
+  byte_ids_.fill(-1);
+  auto& tokens = vocabulary_.tokens;
+  for (size_t id = 0; id < tokens.size(); ++id)
+    if (tokens[id].size() == 1) byte_ids_[static_cast<unsigned char>(tokens[id][0])] = static_cast<int32_t>(id);
+  size_t size = tokens.size();
+  for (const AddedToken& token : added_.all()) {
+    require(token.id >= 0 && token.id <= max_token_id, "{}: added token has id {}", vocabulary_.name, token.id);
+    size = std::max(size, static_cast<size_t>(token.id) + 1);
+  }
+  tokens.resize(size);  // before whole_pieces_, whose views would dangle
+  std::vector<bool> is_added(size);
+  for (const AddedToken& token : added_.all()) {
+    tokens[static_cast<size_t>(token.id)] = token.text;
+    is_added[static_cast<size_t>(token.id)] = true;
+  }
+  if (!vocabulary_.ignore_merges) return;
+  whole_pieces_.reserve(size);
+  for (size_t id = 0; id < size; ++id)
+    if (!tokens[id].empty() && !is_added[id]) whole_pieces_.emplace(tokens[id], static_cast<int32_t>(id));
+}
+
+std::vector<int32_t> BpeTokenizer::encode(std::string_view text, Specials specials) const {
+  std::vector<int32_t> ids;
+  for (size_t at = 0; at < text.size();) {
+    const AddedTokens::Found next = added_.find(text, at, specials == Specials::tokens);
+    encode_ordinary(text.substr(at, next.at - at), at, ids);
+    at = next.at;
+    if (next.token == nullptr) break;
+    ids.push_back(next.token->id);
+    at += next.token->text.size();
+  }
+  return ids;
+}
+
+void BpeTokenizer::encode_ordinary(std::string_view text, size_t offset, std::vector<int32_t>& ids) const {
+  std::string other_form;
+  if (vocabulary_.normalization != Normalization::none) {
+    other_form = normalized(text, vocabulary_.normalization);
+    text = other_form;
+  }
+  std::vector<std::string_view> pieces, cut;
+  if (!text.empty()) pieces.push_back(text);
+  for (const Splitter& splitter : vocabulary_.splitters) {
+    cut.clear();
+    for (const std::string_view piece : pieces) splitter.split(piece, cut);
+    std::swap(pieces, cut);
+  }
+  PieceCache cache;
+  for (const std::string_view piece : pieces) {
+    const size_t begin = ids.size();
+    if (const PieceCache::Range* before = cache.find(piece)) {
+      for (size_t i = 0; i < before->count; ++i) ids.push_back(ids[before->begin + i]);
+      continue;
+    }
+    encode_piece(piece, offset + static_cast<size_t>(piece.data() - text.data()), ids);
+    cache.add(piece, {begin, ids.size() - begin});
+  }
+}
+
+void BpeTokenizer::encode_piece(std::string_view piece, size_t offset, std::vector<int32_t>& ids) const {
+  if (vocabulary_.ignore_merges) {
+    const auto whole = whole_pieces_.find(piece);
+    if (whole != whole_pieces_.end()) {
+      ids.push_back(whole->second);
+      return;
+    }
+  }
+  std::vector<int32_t> merged(piece.size());
+  for (size_t i = 0; i < piece.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(piece[i]);
+    merged[i] = byte_ids_[byte];
+    require(merged[i] >= 0, "{}: byte 0x{:02x} at {} of the text has no token", vocabulary_.name, byte, offset + i);
+  }
+  merge_pairs(pairs_, merged);
+  ids.insert(ids.end(), merged.begin(), merged.end());
+}
+
+const std::string& BpeTokenizer::token_bytes(int64_t id) const {
+  require(id >= 0 && id < vocab_size() && !vocabulary_.tokens[static_cast<size_t>(id)].empty(),
+          "{}: token {} is not in the vocabulary of {}", vocabulary_.name, id, vocab_size());
+  return vocabulary_.tokens[static_cast<size_t>(id)];
+}
+
+std::string BpeTokenizer::describe() const {
+  const auto special = std::count_if(added_.all().begin(), added_.all().end(), [](const auto& t) { return t.special; });
+  const auto lacking = std::count(byte_ids_.begin(), byte_ids_.end(), -1);
+  std::string text = fmt::format("{}: byte-level BPE, {} tokens, {} special", vocabulary_.name, vocab_size(), special);
+  if (vocabulary_.normalization != Normalization::none)
+    text += fmt::format(", text normalized to {}", name_of(vocabulary_.normalization));
+  if (lacking > 0) text += fmt::format(", no token for {} of the 256 bytes", lacking);
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> make_bpe_tokenizer(BpeVocabulary vocabulary) {
+  return std::make_unique<BpeTokenizer>(std::move(vocabulary));
+}
+
+std::vector<Merge> merges_of_ranks(const std::vector<std::string>& tokens) {
+  const IdOfBytes ids = index_of(tokens);
+  std::vector<Merge> merges;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    const std::string_view bytes = tokens[id];
+    for (size_t cut = 1; cut < bytes.size(); ++cut) {
+      const auto left = ids.find(bytes.substr(0, cut)), right = ids.find(bytes.substr(cut));
+      if (left == ids.end() || right == ids.end()) continue;
+      merges.push_back({left->second, right->second, static_cast<int32_t>(id), static_cast<uint32_t>(id)});
+    }
+  }
+  return merges;
+}
+
+}  // namespace headroom::models

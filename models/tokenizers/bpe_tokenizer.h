@@ -1,0 +1,38 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/tokenizers/added_tokens.h"
+#include "models/tokenizers/normalize.h"
+#include "models/tokenizers/pair_table.h"
+#include "models/tokenizers/splitter.h"
+#include "models/tokenizers/tokenizer.h"
+
+namespace headroom::models {
+
+/// All that makes a byte-level BPE tokenizer (Sennrich et al., 2016; Radford et al., 2019).
+struct BpeVocabulary {
+  std::string name;
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> tokens;  ///< bytes by id; "" = no such id. Added tokens are written in by the tokenizer
+  std::vector<Merge> merges;
+  std::vector<AddedToken> added;
+  Normalization normalization = Normalization::none;
+  std::vector<Splitter> splitters{};  ///< each cuts the pieces of the one before
+  bool ignore_merges = false;         ///< a piece that is a token is that token, whatever the merges
+};
+
+/// Largest id that a file may name: what keeps a wrong file from asking for all memory.
+inline constexpr int64_t max_token_id = 10'000'000;
+
+/// Added tokens are split off, the rest is normalized and cut into pieces, and the bytes of each piece are merged.
+/// encode() throws Error naming the byte and its place where a byte has no token.
+std::unique_ptr<Tokenizer> make_bpe_tokenizer(BpeVocabulary vocabulary);
+
+/// The merges that ranked tokens imply (tiktoken): two tokens merge where their bytes together are a token, and the
+/// token's id is the rank.
+std::vector<Merge> merges_of_ranks(const std::vector<std::string>& tokens);
+
+}  // namespace headroom::models

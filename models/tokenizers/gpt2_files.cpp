@@ -1,0 +1,114 @@
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/error.h"
+#include "models/files/json.h"
+#include "models/files/mapped_file.h"
+#include "models/tokenizers/byte_alphabet.h"
+#include "models/tokenizers/loaders.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// merges.txt: a "#version" line, then one merge a line.
+std::vector<std::pair<std::string, std::string>> read_merge_lines(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> merges;
+  size_t number = 0;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    ++number;
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (line.empty() || (number == 1 && line.substr(0, 8) == "#version")) continue;
+    try {
+      merges.push_back(read_merge(line));
+    } catch (const Error& error) {
+      fail("line {}: {}", number, error.what());
+    }
+  }
+  return merges;
+}
+
+template <class F>
+auto naming(const fs::path& path, const F& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    fail("{}: {}", path.string(), error.what());
+  }
+}
+
+}  // namespace
+
+std::string folder_name(const fs::path& file) {
+  std::error_code ignored;
+  const fs::path absolute = fs::weakly_canonical(file, ignored);
+  return absolute.has_parent_path() ? absolute.parent_path().filename().string() : file.stem().string();
+}
+
+std::pair<std::string, std::string> read_merge(std::string_view text) {
+  const size_t space = text.find(' ');
+  require(space != std::string_view::npos && space > 0 && space + 1 < text.size() &&
+              text.find(' ', space + 1) == std::string_view::npos,
+          "merge {} is not two tokens with a space between", quoted_name(std::string(text)));
+  return {std::string(text.substr(0, space)), std::string(text.substr(space + 1))};
+}
+
+std::map<int32_t, std::string> read_vocabulary(const nlohmann::json& json) {
+  require(json.is_object(), "the vocabulary is {}, an object of token: id is wanted", json.type_name());
+  std::map<int32_t, std::string> tokens;
+  for (const auto& [token, id] : json.items()) {
+    const bool is_id = id.is_number_unsigned() && id.get<uint64_t>() <= static_cast<uint64_t>(max_token_id);
+    if (!is_id)
+      fail("token {} has id {}, a whole number up to {} is wanted", quoted_name(token), shown(id), max_token_id);
+    const auto [place, is_new] = tokens.emplace(id.get<int32_t>(), token);
+    if (!is_new)
+      fail("tokens {} and {} have the same id {}", quoted_name(place->second), quoted_name(token), shown(id));
+  }
+  require(!tokens.empty(), "the vocabulary is empty");
+  return tokens;
+}
+
+std::vector<int32_t> add_tokens_and_merges(BpeVocabulary& vocabulary, const std::map<int32_t, std::string>& tokens,
+                                           const std::vector<std::pair<std::string, std::string>>& merges) {
+  vocabulary.tokens.resize(static_cast<size_t>(tokens.rbegin()->first) + 1);
+  std::unordered_map<std::string, int32_t> ids;
+  std::unordered_set<int32_t> unmade;
+  for (const auto& [id, text] : tokens) {
+    ids.emplace(text, id);
+    // What the alphabet lacks (a space, say) can only be an added token's text.
+    const std::string bytes = from_byte_alphabet(text).value_or(text);
+    if (bytes.size() != 1) unmade.insert(id);
+    vocabulary.tokens[static_cast<size_t>(id)] = bytes;
+  }
+  for (size_t rank = 0; rank < merges.size(); ++rank) {
+    const auto& [left, right] = merges[rank];
+    const auto a = ids.find(left), b = ids.find(right), both = ids.find(left + right);
+    if (a == ids.end() || b == ids.end() || both == ids.end())
+      fail("merge {}: {} is not in the vocabulary", rank + 1,
+           quoted_name(a == ids.end()   ? left
+                       : b == ids.end() ? right
+                                        : left + right));
+    vocabulary.merges.push_back({a->second, b->second, both->second, static_cast<uint32_t>(rank)});
+    unmade.erase(both->second);
+  }
+  return {unmade.begin(), unmade.end()};
+}
+
+BpeVocabulary read_gpt2_files(const fs::path& vocab, const fs::path& merges) {
+  BpeVocabulary vocabulary;
+  vocabulary.name = folder_name(vocab);
+  vocabulary.files = {vocab, merges};
+  const MappedFile vocab_file(vocab), merges_file(merges);
+  const auto tokens = naming(vocab, [&] { return read_vocabulary(parse_json(vocab_file.text())); });
+  for (const int32_t id :
+       naming(merges, [&] { return add_tokens_and_merges(vocabulary, tokens, read_merge_lines(merges_file.text())); }))
+    vocabulary.added.push_back({tokens.at(id), id, true});
+  vocabulary.splitters.emplace_back(gpt2_pattern);
+  return vocabulary;
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "engine/error.h"
+#include "models/files/json.h"
+#include "models/files/mapped_file.h"
+#include "models/tokenizers/loaders.h"
+
+namespace headroom::models {
+namespace {
+
+constexpr int64_t rank_count = 128'000;
+/// Longest token that is read; Llama 3's longest has 128 bytes.
+constexpr size_t longest_token = 1024;
+
+/// RFC 4648, with padding. "" for what is not.
+std::string from_base64(std::string_view text) {
+  static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (text.size() % 4 != 0) return "";
+  size_t padding = 0;
+  while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
+  std::string out;
+  uint32_t bits = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const size_t digit = i < text.size() - padding ? digits.find(text[i]) : 0;
+    if (digit == std::string_view::npos) return "";
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    if (i % 4 == 3) out += {static_cast<char>(bits >> 16), static_cast<char>(bits >> 8), static_cast<char>(bits)};
+  }
+  out.resize(out.size() - padding);
+  return out;
+}
+
+void read_line(std::string_view line, std::vector<std::string>& tokens) {
+  const size_t space = std::min(line.find(' '), line.size());
+  const std::string bytes = from_base64(line.substr(0, space));
+  const std::string_view number = line.substr(std::min(space + 1, line.size()));
+  int64_t rank = -1;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), rank);
+  require(
+      !bytes.empty() && bytes.size() <= longest_token && error == std::errc() && end == number.data() + number.size(),
+      "wants a token in base64, a space and its rank, has {}", quoted_name(std::string(line)));
+  require(rank >= 0 && rank < rank_count, "rank {} is not one of Llama 3's {}", rank, rank_count);
+  std::string& token = tokens[static_cast<size_t>(rank)];
+  require(token.empty(), "rank {} is given twice", rank);
+  token = bytes;
+}
+
+std::vector<std::string> read_ranks(std::string_view text) {
+  std::vector<std::string> tokens(static_cast<size_t>(rank_count));
+  size_t number = 0;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    ++number;
+    try {
+      if (!line.empty()) read_line(line, tokens);
+    } catch (const Error& error) {
+      fail("line {}: {}", number, error.what());
+    }
+  }
+  const auto present = std::count_if(tokens.begin(), tokens.end(), [](const auto& t) { return !t.empty(); });
+  require(present == rank_count, "has {} ranks, Llama 3 has {} (truncated?)", present, rank_count);
+  return tokens;
+}
+
+/// The 256 special tokens of the release's tokenizer.py, from id 128000 on.
+std::vector<AddedToken> special_tokens() {
+  constexpr int count = 256;
+  std::vector<std::string> texts{"<|begin_of_text|>",
+                                 "<|end_of_text|>",
+                                 "<|reserved_special_token_0|>",
+                                 "<|reserved_special_token_1|>",
+                                 "<|reserved_special_token_2|>",
+                                 "<|reserved_special_token_3|>",
+                                 "<|start_header_id|>",
+                                 "<|end_header_id|>",
+                                 "<|reserved_special_token_4|>",
+                                 "<|eot_id|>"};
+  for (int n = 5; texts.size() < count; ++n) texts.push_back(fmt::format("<|reserved_special_token_{}|>", n));
+  std::vector<AddedToken> tokens;
+  for (const std::string& text : texts)
+    tokens.push_back({text, static_cast<int32_t>(rank_count + tokens.size()), true});
+  return tokens;
+}
+
+}  // namespace
+
+BpeVocabulary read_llama3_ranks(const std::filesystem::path& path) {
+  BpeVocabulary vocabulary;
+  vocabulary.name = folder_name(path);
+  vocabulary.files = {path};
+  const MappedFile file(path);
+  // A SentencePiece model is a protocol buffer: its first field, number 1, is a token.
+  require(file.size() == 0 || file.data()[0] != 0x0a, "{}: is a SentencePiece model, which is not supported",
+          path.string());
+  try {
+    vocabulary.tokens = read_ranks(file.text());
+  } catch (const Error& error) {
+    fail("{}: {}", path.string(), error.what());
+  }
+  vocabulary.merges = merges_of_ranks(vocabulary.tokens);
+  vocabulary.added = special_tokens();
+  vocabulary.splitters.emplace_back(llama3_pattern);
+  vocabulary.ignore_merges = true;
+  return vocabulary;
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,168 @@
+// Hugging Face's tokenizer.json, and what wrong tokenizer files are told.
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "models/tokenizers/load.h"
+#include "tests/models/small_tokenizers.h"
+#include "tests/support/catch.h"
+#include "tests/support/folder.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Ids = std::vector<int32_t>;
+using testing::contains;
+using testing::TemporaryFolder;
+using testing::write_bytes;
+
+/// A tokenizer.json with the merges l+o, lo+w and Ġ+low (ids 256 to 258), and "xyz" (259), which nothing merges into.
+Json small_json() {
+  const std::vector<std::string> merges{"l o", "lo w", "Ġ low"};
+  return {
+      {"version", "1.0"},
+      {"normalizer", nullptr},
+      {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+      {"added_tokens", {{{"id", 260}, {"content", "<s>"}, {"special", true}}, {{"id", 261}, {"content", "<tool>"}}}},
+      {"model", {{"type", "BPE"}, {"vocab", testing::small_vocabulary(merges, {"xyz"})}, {"merges", merges}}}};
+}
+
+std::unique_ptr<Tokenizer> loaded(const Json& json) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "tokenizer.json", json.dump());
+  return load_tokenizer(folder.path().string());
+}
+
+std::string complaint(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("tokenizer.json: added tokens, both forms of merges, ignore_merges", "[tokenizer]") {
+  Json json = small_json();
+  const auto check = [&] {
+    const auto tokenizer = loaded(json);
+    CHECK(tokenizer->encode("lo low<s><tool>") == Ids{256, 258, 260, 261});
+    CHECK(tokenizer->encode("<s><tool>", Specials::plain) == Ids{'<', 's', '>', 261});
+    CHECK(tokenizer->decode({258, 260}) == " low<s>");
+    CHECK(tokenizer->vocab_size() == 262);
+    CHECK(tokenizer->encode("xyz") == Ids{'x', 'y', 'z'});
+    CHECK_THAT(tokenizer->describe(), contains("262 tokens, 1 special"));
+  };
+  check();
+  json["model"]["merges"] = Json::parse(R"([["l", "o"], ["lo", "w"], ["Ġ", "low"]])");
+  check();
+  json["model"]["ignore_merges"] = true;
+  CHECK(loaded(json)->encode("xyz") == Ids{259});
+  json["added_tokens"] = {{{"id", 300}, {"content", "far"}}};
+  CHECK(loaded(json)->vocab_size() == 301);
+  CHECK_THROWS_WITH(loaded(json)->decode({270}), contains("token 270 is not in the vocabulary of 301"));
+}
+
+TEST_CASE("tokenizer.json: splits and normal forms", "[tokenizer]") {
+  Json json = small_json();
+  json["model"]["vocab"]["12"] = 262;
+  json["model"]["merges"].push_back("1 2");
+  CHECK(loaded(json)->encode("a12") == Ids{'a', 262});
+  const Json bytes = {{"type", "ByteLevel"}, {"use_regex", false}};
+  const auto sequence = [&](const Json& step) {
+    json["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", {step, bytes}}};
+    return loaded(json)->encode("a12");
+  };
+  CHECK(sequence({{"type", "Digits"}, {"individual_digits", true}}) == Ids{'a', '1', '2'});
+  CHECK(sequence({{"type", "Digits"}, {"individual_digits", false}}) == Ids{'a', 262});
+  CHECK(sequence({{"type", "Split"}, {"pattern", {{"Regex", "1"}}}, {"behavior", "Isolated"}}) == Ids{'a', '1', '2'});
+  CHECK(sequence({{"type", "Split"}, {"pattern", {{"String", "."}}}, {"behavior", "Isolated"}}) == Ids{'a', 262});
+
+  json["normalizer"] = {{"type", "NFC"}};
+  const auto tokenizer = loaded(json);
+  CHECK(tokenizer->decode(tokenizer->encode("e\u0301\xff"
+                                            "e\u0301")) == "\u00e9\xff\u00e9");
+  CHECK_THAT(tokenizer->describe(), contains("normalized to NFC"));
+}
+
+TEST_CASE("tokenizer.json: what we lack is refused by name", "[tokenizer]") {
+  struct Case {
+    const char *pointer, *value, *wanted;
+  };
+  const Case cases[] = {
+      {"/model/type", R"("WordPiece")", "model 'WordPiece' is not supported"},
+      {"/model/byte_fallback", "true", "byte_fallback is not supported"},
+      {"/model/byte_fallback", "3", "byte_fallback is 3, true or false"},
+      {"/model/dropout", "0.1", "dropout 0.1"},
+      {"/model/end_of_word_suffix", R"("</w>")", "end_of_word_suffix is not supported"},
+      {"/model/merges", R"(["a"])", "merge 'a' is not two tokens"},
+      {"/model/merges", R"([["a","b","c"]])", "merge 1 is array"},
+      {"/model/merges", R"(["a b"])", "merge 1: 'ab' is not in the vocabulary"},
+      {"/model/merges", "7", "model.merges is number"},
+      {"/model/vocab", R"({"a":0,"b":0})", "'a' and 'b' have the same id 0"},
+      {"/model/vocab", R"({"a":-1})", "token 'a' has id -1"},
+      {"/model/vocab", R"({"a":4000000000})", "token 'a' has id 4000000000"},
+      {"/model/vocab", "{}", "the vocabulary is empty"},
+      {"/model/vocab", "[]", "the vocabulary is array"},
+      {"/pre_tokenizer", "null", "has no pre_tokenizer ByteLevel"},
+      {"/pre_tokenizer/type", R"("Metaspace")", "pre_tokenizer 'Metaspace' is not supported"},
+      {"/pre_tokenizer/add_prefix_space", "true", "add_prefix_space is not supported"},
+      {"/pre_tokenizer", R"({"type":"Sequence"})", "no list pretokenizers"},
+      {"/pre_tokenizer", R"({"type":"Split","pattern":{"Regex":"("},"behavior":"Isolated"})", "split pattern ("},
+      {"/pre_tokenizer", R"({"type":"Split","pattern":{"Regex":"a"},"behavior":"MergedWithNext"})", "'MergedWithNext'"},
+      {"/normalizer", R"({"type":"Lowercase"})", "normalizer 'Lowercase' is not supported"},
+      {"/added_tokens/0/id", "-1", "added token '<s>' has id -1"},
+      {"/added_tokens/0/lstrip", "true", "'<s>': lstrip is not supported"},
+      {"/added_tokens", "3", "added_tokens is number"},
+  };
+  for (const Case& c : cases) {
+    Json json = small_json();
+    json[Json::json_pointer(c.pointer)] = Json::parse(c.value);
+    INFO(c.pointer << " = " << c.value);
+    CHECK_THAT(complaint([&] { loaded(json); }), contains(c.wanted) && contains("tokenizer.json: "));
+  }
+}
+
+TEST_CASE("a byte without a token is an error that names it", "[tokenizer]") {
+  Json json = small_json();
+  json["model"]["vocab"].erase("Ā");  // byte 0
+  CHECK_THROWS_WITH(loaded(json)->encode(std::string("ab \0", 4)), contains("byte 0x00 at 3 of the text has no token"));
+  CHECK_THAT(loaded(json)->describe(), contains("no token for 1 of the 256 bytes"));
+}
+
+TEST_CASE("wrong tokenizer files get a line that names them", "[tokenizer]") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const char* file, const std::string& bytes, const std::string& wanted) {
+    write_bytes(folder / file, bytes);
+    CHECK_THAT(complaint([&] { load_tokenizer((folder / file).string()); }),
+               contains((folder / file).string()) && contains(wanted));
+    fs::remove(folder / file);
+  };
+  CHECK_THROWS_WITH(load_tokenizer(folder.path().string()), contains("holds no tokenizer"));
+  CHECK_THROWS_WITH(load_tokenizer((folder / "absent").string()), contains("absent: cannot be read"));
+  refused("tokenizer.model", "\n\x0e\n\x05<unk>", "is a SentencePiece model");
+  refused("tokenizer.model", "", "has 0 ranks");
+  refused("tokenizer.model", "IQ== 0\nIg== 1\n", "has 2 ranks, Llama 3 has 128000 (truncated?)");
+  refused("tokenizer.model", "IQ== 0\nIg==\n", "line 2: wants a token in base64");
+  refused("tokenizer.model", "I*== 0\n", "line 1: wants a token in base64");
+  refused("tokenizer.model", "IQ== 0x\n", "line 1: wants a token in base64");
+  refused("tokenizer.model", "IQ== 128000\n", "line 1: rank 128000 is not one of");
+  refused("tokenizer.model", "IQ== 0\nIg== 0\n", "line 2: rank 0 is given twice");
+  refused("tokenizer.json", "{\"model\":", "is not JSON");
+  refused("tokenizer.json", "{\"a\":1,\"a\":2}", "has key 'a' twice");
+  refused("tokenizer.json", "[]", "it has no model");
+  testing::write_gpt2_files(folder.path(), {"l o"}, {});
+  refused("merges.txt", "#version: 0.2\nl o\nlo\n", "line 3: merge 'lo' is not two tokens");
+  refused("merges.txt", "l o\r\nlo w\r\n", "merge 2: 'low' is not in the vocabulary");
+  CHECK_THAT(complaint([&] { load_tokenizer((folder / "vocab.json").string()); }),
+             contains("merges.txt: cannot be read"));
+  testing::write_gpt2_files(folder.path(), {}, {});
+  refused("vocab.json", "{\"a\":\"b\"}", "token 'a' has id \"b\"");
+}
+
+}  // namespace headroom::models
