@@ -8,6 +8,9 @@ struct Maker {
   std::unique_ptr<Task> operator()(const LinearFunctionalConfig& config) const {
     return std::make_unique<LinearFunctional>(config);
   }
+  std::unique_ptr<Task> operator()(const ClassificationConfig& config) const {
+    return std::make_unique<Classification>(config);
+  }
 };
 
 }  // namespace

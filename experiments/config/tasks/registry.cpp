@@ -6,6 +6,7 @@ namespace headroom::experiments {
 
 const std::vector<TaskKind>& task_kinds() {
   static const std::vector<TaskKind> kinds{
+      {"classification", bind_classification},
       {"linear-functional", bind_linear_functional},
   };
   return kinds;

@@ -18,6 +18,7 @@ const std::vector<TaskKind>& task_kinds();
 /// [task]
 tasks::TaskConfig bind_task(Reader& in);
 
+tasks::TaskConfig bind_classification(Reader& in);
 tasks::TaskConfig bind_linear_functional(Reader& in);
 
 }  // namespace headroom::experiments

@@ -1,0 +1,71 @@
+#include "experiments/run/phase_timer.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "engine/error.h"
+#include "engine/ops/matmul/matmul.h"
+#include "engine/rng.h"
+
+namespace headroom::experiments {
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+}  // namespace
+
+void PhaseTimer::end(Phase phase) {
+  const Clock::time_point now = Clock::now();
+  times_[static_cast<size_t>(phase)].push_back(std::chrono::duration<double, std::milli>(now - last_).count());
+  last_ = now;
+}
+
+void PhaseTimer::reset() {
+  for (std::vector<double>& times : times_) times.clear();
+}
+
+std::map<std::string, double> PhaseTimer::metrics(double forward_flops, double peak) const {
+  require(steps() > 0, "phase timer: no step was timed");
+  std::vector<double> whole(times_[0].size(), 0.0);
+  for (const std::vector<double>& times : times_)
+    for (size_t i = 0; i < whole.size() && i < times.size(); ++i) whole[i] += times[i];
+  const double forward = median(times_[0]), backward = median(times_[1]);
+  const double forward_rate = forward_flops / (forward * 1e-3), backward_rate = 2 * forward_flops / (backward * 1e-3);
+  return {{"forward_ms", forward},
+          {"backward_ms", backward},
+          {"update_ms", median(times_[2])},
+          {"step_ms", median(whole)},
+          {"forward_gflop", forward_flops * 1e-9},
+          {"forward_gflops", forward_rate * 1e-9},
+          {"backward_gflops", backward_rate * 1e-9},
+          {"share_of_peak", forward_rate / peak},
+          {"backward_share_of_peak", backward_rate / peak}};
+}
+
+bool is_clock_metric(const std::string& metric) {
+  constexpr std::array<std::string_view, 3> endings{"_ms", "_gflops", "share_of_peak"};
+  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return metric.ends_with(ending); });
+}
+
+double measured_peak() {
+  constexpr int64_t n = 1024;
+  constexpr int repeats = 12;
+  engine::Rng rng(0);
+  const engine::Tensor a = engine::random_normal({n, n}, 0, 1, rng.take("a", n * n));  // (n, n)
+  const engine::Tensor b = engine::random_normal({n, n}, 0, 1, rng.take("b", n * n));  // (n, n)
+  double best = 0;
+  for (int i = 0; i <= repeats; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    const engine::Tensor c = engine::matmul(a, b);  // (n, n)
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (i > 0) best = std::max(best, 2.0 * n * n * n / seconds);
+  }
+  return best;
+}
+
+}  // namespace headroom::experiments

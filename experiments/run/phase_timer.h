@@ -1,0 +1,44 @@
+#pragma once
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace headroom::experiments {
+
+/// What a training step is made of.
+enum class Phase { forward, backward, update };
+
+/// Wall time of each phase of each step. Medians, because a neighbour's burst should not decide.
+class PhaseTimer {
+ public:
+  /// Ends `phase`, which began where the last one ended, or at begin().
+  void begin() { last_ = Clock::now(); }
+  void end(Phase phase);
+
+  /// Forgets the steps so far: they warmed caches and the allocator up.
+  void reset();
+  int64_t steps() const { return static_cast<int64_t>(times_[0].size()); }
+
+  /// "forward_ms", "backward_ms", "update_ms", "step_ms": medians over the steps; and, of `forward_flops`
+  /// matrix-product FLOPs per forward pass (twice as many backward) and a machine of `peak` FLOP/s, "forward_gflop",
+  /// "forward_gflops", "backward_gflops" (10⁹ per second), "share_of_peak" and "backward_share_of_peak". Throws Error
+  /// without a step.
+  std::map<std::string, double> metrics(double forward_flops, double peak) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_{};
+  std::array<std::vector<double>, 3> times_;  ///< ms, by phase
+};
+
+/// Whether a metric is read off a clock, and so differs from run to run.
+bool is_clock_metric(const std::string& metric);
+
+/// FLOP/s of the engine's f32 matrix product on this machine with this thread's num_threads(): the best of several
+/// products of 1024 × 1024 matrices, after one that warms up. Takes about half a second.
+double measured_peak();
+
+}  // namespace headroom::experiments
