@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "experiments/claims/number.h"
+#include "experiments/report/gnuplot.h"
 
 namespace headroom::experiments {
 namespace {
@@ -45,8 +46,12 @@ std::string tick_label(double tick) {
 
 Axis fit_axis(Scale scale, const std::vector<double>& values) {
   require(!values.empty(), "figure: an axis without values");
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  Axis axis{scale, *low, *high, {}};
+  std::vector<double> shown;
+  for (double value : values)
+    if (std::isfinite(value)) shown.push_back(value);
+  if (shown.empty()) return {};
+  const auto [low, high] = std::minmax_element(shown.begin(), shown.end());
+  Axis axis{scale, *low, *high, {}, {}};
   if (axis.low <= 0) axis.scale = Scale::linear;
   if (axis.scale == Scale::linear) {
     const double spread = axis.high - axis.low;
@@ -62,12 +67,21 @@ Axis fit_axis(Scale scale, const std::vector<double>& values) {
   return axis;
 }
 
+Axis category_axis(const std::vector<std::string>& labels) {
+  Axis axis{Scale::linear, -0.5, static_cast<double>(labels.size()) - 0.5, {}, labels};
+  for (size_t i = 0; i < labels.size(); ++i) axis.ticks.push_back(static_cast<double>(i));
+  return axis;
+}
+
 std::string axis_commands(const Axis& axis, const std::string& name) {
   std::string out = fmt::format("set {}range [{}:{}]\n", name, axis.low, axis.high);
   if (axis.scale != Scale::linear) out += fmt::format("set logscale {} {}\n", name, axis.scale == Scale::log2 ? 2 : 10);
   if (axis.ticks.empty()) return out;
   std::vector<std::string> ticks;
-  for (double tick : axis.ticks) ticks.push_back(fmt::format("'{}' {}", tick_label(tick), tick));
+  for (size_t i = 0; i < axis.ticks.size(); ++i) {
+    const std::string label = i < axis.labels.size() ? axis.labels[i] : tick_label(axis.ticks[i]);
+    ticks.push_back(fmt::format("{} {}", gnuplot_string(label), axis.ticks[i]));
+  }
   return out + fmt::format("set {}tics ({})\n", name, fmt::join(ticks, ", "));
 }
 

@@ -1,37 +1,37 @@
 #pragma once
-#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "experiments/claims/curve.h"
+#include "experiments/report/plot.h"
 #include "experiments/results.h"
 
 namespace headroom::experiments {
 
-/// One series of a study, as its figure shows it.
-struct FigureSpec {
-  const ReportConfig& report;
-  const Curve& curve;
-  const Overlay* overlay = nullptr;  ///< drawn against a second y axis
-  std::string id;                    ///< unique within a page: prefix of the SVG's ids
-  std::string title;
+/// A plot and what the page says below it.
+struct Figure {
+  Plot plot;
+  std::string caption;
+  std::string series;  ///< "" for those that speak of several
 };
 
-/// page: colours are the page's CSS variables, so that the figure follows light, dark and print. file: fixed colours on
-/// white, for any program that opens an SVG.
-enum class Paint { page, file };
+/// All figures of a study in the order of its page: several series together, each series alone, further metrics, heat
+/// maps, learning curves, predictions. A figure without data is not among them. Ids are unique.
+std::vector<Figure> study_figures(const StudyResults& results);
 
-/// wide: for a desk or a sheet of paper. narrow: the same figure with type that stays legible on a phone.
-enum class Format { wide, narrow };
+/// One series: mean with its standard error, best of seeds, failed seeds; on the right the overlay or a second metric.
+std::optional<Figure> curve_figure(const StudyResults& results, const std::string& series);
 
-/// The figure in words, for those who do not see it: its axes, its ends, its smallest value.
-std::string figure_description(const FigureSpec& spec);
+/// One metric of every series: means with their standard errors.
+std::optional<Figure> comparison_figure(const StudyResults& results, const Measure& measure);
 
-/// The gnuplot script of the figure: mean ± standard error, best of seeds, points with failed seeds, overlay.
-std::string figure_script(const FigureSpec& spec, Format format);
+/// The validation metric over x and the values of the first best_of key, the chosen ones framed.
+std::optional<Figure> heat_map(const StudyResults& results, const std::string& series);
 
-/// The SVG element drawn by `gnuplot`, with title and description for screen readers. Throws Error as run_gnuplot()
-/// does.
-std::string draw_figure(const std::filesystem::path& gnuplot, const FigureSpec& spec, Format format, Paint paint);
+/// The metric along training, a line per x: at the chosen values, mean over seeds.
+std::optional<Figure> learning_curves(const StudyResults& results, const std::string& series);
+
+/// What the trials of the best x say against what they should say.
+std::optional<Figure> prediction_figure(const StudyResults& results, const std::string& series);
 
 }  // namespace headroom::experiments

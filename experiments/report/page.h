@@ -1,5 +1,4 @@
 #pragma once
-#include <map>
 #include <string>
 #include <vector>
 
@@ -8,24 +7,26 @@
 
 namespace headroom::experiments {
 
-/// The drawings of one series; empty strings when there are none.
-struct DrawnFigure {
-  std::string wide, narrow;  ///< SVG elements for the page
-  std::string file;          ///< name of the SVG file beside it
+/// A drawn figure.
+struct PageFigure {
+  std::string series;        ///< "" for those of several series
+  std::string caption;       ///< plain text
+  std::string wide, narrow;  ///< SVG elements
+  std::string file;          ///< name of the SVG file beside the page
 };
 
 /// What report.html is made of, beyond the results.
 struct PageParts {
   std::vector<Verdict> verdicts;
-  std::map<std::string, DrawnFigure> figures;  ///< by series
-  std::string without_figures;                 ///< why there are none; "" when they are all there
+  std::vector<PageFigure> figures;
+  std::string without_figures;  ///< why some are missing; "" when they are all there
 };
 
-/// The whole report as one self-contained page: no script, nothing fetched. Everything that comes from a study file or
-/// an error message is escaped.
+/// The whole report as one self-contained page: nothing is fetched, and it reads without its only script, which sorts
+/// tables. Everything that comes from a study file or an error message is escaped.
 std::string page(const StudyResults& results, const PageParts& parts);
 
-/// The page's style sheet: light, dark, phone and print.
-extern const char* const kPageStyle;
+/// A whole document around `body`, with the style sheet and the script. `title` is plain text.
+std::string document(const std::string& title, const std::string& body);
 
 }  // namespace headroom::experiments

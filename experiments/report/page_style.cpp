@@ -1,19 +1,12 @@
-#include "experiments/report/page.h"
+#include <fmt/format.h>
+
+#include "experiments/report/page_sections.h"
+#include "experiments/report/svg.h"
 
 namespace headroom::experiments {
+namespace {
 
-const char* const kPageStyle = R"css(
-:root {
-  color-scheme: light dark;
-  --paper: #fdfdfc; --ink: #23272e; --muted: #667080; --grid: #e6e8ec; --soft: #f5f6f7;
-  --series: #2457a6; --theory: #a8500f; --warn: #b3261e; --good: #1c7245; --unsure: #84610a;
-}
-@media screen and (prefers-color-scheme: dark) {
-  :root {
-    --paper: #14171b; --ink: #e3e6ea; --muted: #98a1ae; --grid: #2b3038; --soft: #1b1f25;
-    --series: #86b2ff; --theory: #eda66c; --warn: #ff938a; --good: #7cd3a3; --unsure: #e2bf63;
-  }
-}
+const char* const kRules = R"css(
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body {
@@ -23,13 +16,13 @@ body {
 h1 { margin: .2rem 0 .4rem; font-size: 1.75rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em; }
 h2 { margin: 3rem 0 .75rem; font-size: 1.2rem; font-weight: 650; }
 p { margin: .4rem 0; max-width: 44rem; }
-a { color: var(--series); text-underline-offset: .15em; }
+a { color: var(--c0); text-underline-offset: .15em; }
 code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .86em; }
 .over, .muted, figcaption, .notes { color: var(--muted); }
 .over { margin: 0; font-size: .9rem; }
 .muted, figcaption, .notes { font-size: .875rem; }
 
-.verdicts { margin: 2rem 0 0; padding: 0; list-style: none; }
+.verdicts { margin: 0; padding: 0; list-style: none; }
 .verdicts > li { padding: 1rem 0 1.1rem; border-top: 1px solid var(--grid); }
 .verdicts > li:last-child { border-bottom: 1px solid var(--grid); }
 .verdict { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .8rem; }
@@ -40,17 +33,24 @@ code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, m
 .underpowered .status { color: var(--unsure); } .not-run .status { color: var(--muted); }
 .not-run .status::before { background: none; border: 2px solid currentColor; }
 .claim { color: var(--muted); }
-.numbers { margin-left: 1.5em; white-space: nowrap; }
+.numbers { margin-left: 1.5em; }
+.headline { margin: 1.5rem 0 0; font-size: 1.15rem; }
+.why { padding-left: .8rem; border-left: 3px solid var(--grid); }
 .notes { margin: .3rem 0 0; padding-left: 1.1rem; }
 
 figure { margin: 1rem 0 1.5rem; }
 figure svg { display: block; width: 100%; height: auto; font-family: inherit; }
 figure svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
 .narrow { display: none; }
+.mark:hover { stroke: var(--ink); stroke-width: 1.5; }
 .scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .38rem .9rem .38rem 0; text-align: right; vertical-align: baseline; white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 0; }
+thead button { all: unset; cursor: pointer; white-space: nowrap; }
+thead button:hover { color: var(--ink); }
+thead button:focus-visible { outline: 2px solid var(--c0); outline-offset: 2px; }
+[aria-sort=ascending] button::after { content: " ↑"; } [aria-sort=descending] button::after { content: " ↓"; }
 thead th { color: var(--muted); font-weight: 500; border-bottom: 1px solid var(--grid); }
 tbody tr + tr > * { border-top: 1px solid var(--grid); }
 tbody th { font-weight: 500; }
@@ -73,6 +73,7 @@ pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(
   @page { margin: 18mm; }
   body { max-width: none; padding: 0; font-size: 10pt; background: none; }
   .wide { display: block; } .narrow { display: none; }
+.mark:hover { stroke: var(--ink); stroke-width: 1.5; }
   figure, .verdicts > li, tr { break-inside: avoid; }
   h2 { break-after: avoid; }
   .scroll { overflow: visible; }
@@ -80,5 +81,19 @@ pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(
   pre { padding: 0; white-space: pre-wrap; }
 }
 )css";
+
+}  // namespace
+
+std::string page_style() {
+  const auto colours = [](bool dark) {
+    return svg::variables(dark) + (dark ? "--paper: #14171b; --soft: #1b1f25; --good: #7cd3a3; --unsure: #e2bf63;"
+                                        : "--paper: #fdfdfc; --soft: #f5f6f7; --good: #1c7245; --unsure: #84610a;");
+  };
+  return fmt::format(
+             "\n:root {{ color-scheme: light dark; {} }}\n"
+             "@media screen and (prefers-color-scheme: dark) {{ :root {{ {} }} }}",
+             colours(false), colours(true)) +
+         kRules;
+}
 
 }  // namespace headroom::experiments

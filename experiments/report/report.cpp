@@ -5,61 +5,42 @@
 
 #include "engine/error.h"
 #include "experiments/claims/claims.h"
-#include "experiments/claims/curve.h"
 #include "experiments/report/csv.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
-#include "experiments/report/overlay.h"
 #include "experiments/report/page.h"
-#include "experiments/report/text.h"
 
 namespace headroom::experiments {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A name of its own for each series: "figure", or "figure-d-256".
-std::map<std::string, std::string> figure_names(const StudyResults& results) {
-  std::map<std::string, std::string> names;
-  std::set<std::string> taken;
-  for (const std::string& series : series_names(results)) {
-    const std::string base = slug(series).empty() ? "figure" : "figure-" + slug(series);
-    std::string name = base;
-    for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{}-{}", base, i);
-    names[series] = name;
-  }
-  return names;
-}
-
-/// Draws every series into `parts` and writes its file. A study is worth a report even where gnuplot is missing or
-/// fails: the page then says why it has no figures, and none of an earlier report stays behind.
+/// Draws every figure into `parts` and writes its file. A study is worth a report even where gnuplot is missing or
+/// fails: the page then says why it lacks figures, and none of an earlier report stays behind.
 void draw_figures(const StudyResults& results, const fs::path& folder, PageParts& parts) {
+  std::set<fs::path> earlier;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".svg" && entry.path().filename().string().starts_with("figure"))
+      earlier.insert(entry.path());
   const auto gnuplot = find_gnuplot();
   if (!gnuplot) parts.without_figures = "gnuplot is not installed.";
-  for (const auto& [series, name] : figure_names(results)) {
-    const fs::path path = folder / (name + ".svg");
-    std::error_code ignored;
-    const Curve measured = curve(results, series);
-    if (!gnuplot || measured.points.empty()) {
-      fs::remove(path, ignored);
-      continue;
-    }
-    const FigureSpec spec{results.report, measured, overlay_of(results, series), name,
-                          series.empty() ? results.title : results.title + ", " + series};
-    std::string file;
+  for (const Figure& figure : gnuplot ? study_figures(results) : std::vector<Figure>{}) {
+    Drawing drawn;
     try {
-      parts.figures[series] = {draw_figure(*gnuplot, spec, Format::wide, Paint::page),
-                               draw_figure(*gnuplot, spec, Format::narrow, Paint::page), path.filename().string()};
-      file = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" + draw_figure(*gnuplot, spec, Format::wide, Paint::file);
+      drawn = draw(*gnuplot, figure.plot);
     } catch (const Error& error) {
-      parts.figures.erase(series);
       parts.without_figures = error.what();
-      fs::remove(path, ignored);
       continue;
     }
-    write_file(path, file);
+    const fs::path path = folder / (figure.plot.id + ".svg");
+    write_file(path, drawn.file);
+    earlier.erase(path);
+    parts.figures.push_back(
+        {figure.series, figure.caption, std::move(drawn.wide), std::move(drawn.narrow), path.filename().string()});
   }
+  std::error_code ignored;
+  for (const fs::path& path : earlier) fs::remove(path, ignored);
 }
 
 std::string verdicts_json(const StudyResults& results, const std::vector<Verdict>& verdicts) {

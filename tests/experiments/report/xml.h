@@ -34,7 +34,9 @@ inline std::string malformed(const std::string& text) {
     while (at < text.size() && text[at] != '>') {
       if (text[at] == '<') return "< within a tag" + where(start);
       if (text[at] == '=') {
-        const char quote = text[++at];
+        do ++at;
+        while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])));
+        const char quote = text[at];
         if (quote != '"' && quote != '\'') return "an attribute without quotes" + where(start);
         at = text.find(quote, at + 1);
         if (at == std::string::npos) return "an open quote" + where(start);

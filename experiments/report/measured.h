@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "experiments/claims/curve.h"
+#include "experiments/results.h"
+
+namespace headroom::experiments {
+
+/// The curve of any test metric, at the choices that the study's own metric made on validation. A trial that lacks the
+/// metric, or whose value is not finite, is in no mean. `best` is the largest where more is better.
+Curve metric_curve(const StudyResults& results, const std::string& series, const std::string& metric);
+
+/// The finished trials at one x of a series with one choice, in order of their seeds.
+std::vector<const TrialRecord*> chosen_trials(const StudyResults& results, const std::string& series,
+                                              const Point& point);
+
+/// The point of the best mean; nullptr when no mean is finite.
+const Point* best_point(const Curve& curve, const std::string& metric);
+
+/// The metrics that a report shows: its own, that on the right, further ones.
+std::vector<Measure> shown_measures(const ReportConfig& report);
+
+}  // namespace headroom::experiments

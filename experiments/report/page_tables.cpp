@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "experiments/claims/number.h"
+#include "experiments/report/measured.h"
+#include "experiments/report/overlay.h"
+#include "experiments/report/page_sections.h"
+#include "experiments/report/text.h"
+
+namespace headroom::experiments {
+namespace {
+
+std::string chosen_cell(const Point& p, const std::string& key) {
+  const auto chosen = p.choice.find(key);
+  if (chosen == p.choice.end()) return element("td", "");
+  const bool edge = std::count(p.edges.begin(), p.edges.end(), key) > 0;
+  return element("td", exact(chosen->second) + (edge ? " <span class=\"bad\">edge</span>" : ""));
+}
+
+/// A metric beside the main one: mean ± standard error.
+struct Beside {
+  std::string label;
+  Curve curve;
+};
+
+std::string beside_cell(const Beside& beside, double x) {
+  const Point* p = beside.curve.at(x);
+  if (!p || !std::isfinite(p->mean)) return element("td", "—");
+  return element("td", rounded(p->mean) + (std::isfinite(p->standard_error)
+                                               ? " <span class=\"muted\">± " + rounded(p->standard_error) + "</span>"
+                                               : ""));
+}
+
+std::string curve_notes(const StudyResults& r, const Curve& c) {
+  const std::string axis = last_part(r.report.x_key);
+  std::vector<std::string> edges, notes;
+  for (const Point& p : c.points) {
+    if (!p.edges.empty()) edges.push_back(exact(p.x));
+    if (!p.missing.empty())
+      notes.push_back(fmt::format("At {} = {} seed {} was not run.", axis, exact(p.x), fmt::join(p.missing, ", ")));
+    if (p.failed_elsewhere > 0)
+      notes.push_back(fmt::format("At {} = {} trials also failed at choices that were not taken: {}.", axis, exact(p.x),
+                                  p.failed_elsewhere));
+  }
+  if (!edges.empty())
+    notes.push_back(
+        fmt::format("edge: at {} = {} the best value stands at an end of those tried; a better one may lie beyond.",
+                    axis, fmt::join(edges, ", ")));
+  std::string out;
+  for (const std::string& note : notes) out += fmt::format("<p class=\"muted\">{}</p>\n", escape(note));
+  return out;
+}
+
+}  // namespace
+
+std::string figures_of(const PageParts& parts, const std::string& series) {
+  std::string out;
+  for (const PageFigure& figure : parts.figures)
+    if (figure.series == series)
+      out += fmt::format(
+          "<figure>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n"
+          "<figcaption>{} <a href=\"{}\">The figure as a file</a>.</figcaption>\n</figure>\n",
+          figure.wide, figure.narrow, escape(figure.caption), escape(figure.file));
+  return out;
+}
+
+std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows) {
+  std::string out = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table class=\"sort\">\n<thead><tr>",
+      escape(name));
+  for (const std::string& head : heads) out += fmt::format("<th scope=\"col\">{}</th>", escape(head));
+  return out + "</tr></thead>\n<tbody>\n" + rows + "</tbody>\n</table>\n</div>\n";
+}
+
+std::string curve_table(const StudyResults& r, const std::string& series) {
+  const Curve c = metric_curve(r, series, r.report.y_metric);
+  if (c.points.empty()) return "<p class=\"muted\">No trial has run yet.</p>\n";
+  const Overlay* overlay = overlay_of(r, series);
+  std::vector<std::string> keys;
+  for (const Point& p : c.points)
+    for (const auto& chosen : p.choice)
+      if (std::find(keys.begin(), keys.end(), chosen.first) == keys.end()) keys.push_back(chosen.first);
+  std::vector<Beside> besides;
+  for (const Measure& measure : shown_measures(r.report))
+    if (measure.metric != r.report.y_metric)
+      besides.push_back({measure.label, metric_curve(r, series, measure.metric)});
+
+  std::vector<std::string> heads = {last_part(r.report.x_key), "mean", "± SE", "geo. mean", "best seed", "seeds"};
+  for (const std::string& key : keys) heads.push_back("best " + last_part(key));
+  for (const Beside& beside : besides) heads.push_back(beside.label);
+  if (overlay) heads.push_back(overlay->label);
+  const Point* best = best_point(c, r.report.y_metric);
+  std::string rows;
+  for (const Point& p : c.points) {
+    rows += &p == best ? "<tr class=\"best\">" : "<tr>";
+    rows += fmt::format("<th scope=\"row\">{}</th>", exact(p.x));
+    for (double v : {p.mean, p.standard_error, p.geometric_mean, p.best}) rows += element("td", rounded(v));
+    rows += p.failed.empty()
+                ? element("td", fmt::format("{}", p.values.size()))
+                : fmt::format("<td>{} <span class=\"bad\">+ {} failed</span></td>", p.values.size(), p.failed.size());
+    for (const std::string& key : keys) rows += chosen_cell(p, key);
+    for (const Beside& beside : besides) rows += beside_cell(beside, p.x);
+    if (overlay) rows += element("td", rounded(overlay_at(*overlay, p.x)));
+    rows += "</tr>\n";
+  }
+  return sortable_table(fmt::format("{} in numbers", series.empty() ? "The curve" : series), heads, rows) +
+         curve_notes(r, c);
+}
+
+}  // namespace headroom::experiments
