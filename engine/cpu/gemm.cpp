@@ -52,7 +52,7 @@ float* scratch() {
   };
   thread_local const std::unique_ptr<float, Free> block(
       static_cast<float*>(::operator new(gemm_scratch * sizeof(float), std::align_val_t(64))));
-  return block.get();  // NOLINT(clang-analyzer-cplusplus.NewDelete): it takes a thread_local for one freed at return
+  return block.get();
 }
 
 /// One tile through oneDNN, else through our own kernel.
