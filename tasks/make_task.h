@@ -4,13 +4,20 @@
 
 #include "tasks/classification.h"
 #include "tasks/data/roots.h"
+#include "tasks/induction_head.h"
 #include "tasks/linear_functional.h"
 #include "tasks/task.h"
+#include "tasks/theory/allocation_bound.h"
+#include "tasks/volterra.h"
 
 namespace headroom::tasks {
 
 /// Settings of any one task.
-using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig>;
+using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
+                                AllocationBoundConfig>;
+
+/// False for a formula: there is no model and no training.
+bool trains(const TaskConfig& config);
 
 /// Throws Error when the config is invalid, or when data is missing (it then names the file and how to get it).
 std::unique_ptr<Task> make_task(const TaskConfig& config, const DataRoots& roots);

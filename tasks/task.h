@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +77,9 @@ class Task {
   }
   /// The metric that checkpoints, early stops and learning rates are chosen by.
   virtual std::string criterion() const = 0;
+  /// The metrics of a task that is a formula: there is nothing to train, and the functions above throw Error. nullopt
+  /// for every task that trains.
+  virtual std::optional<Metrics> closed_form() const { return std::nullopt; }
   /// File → SHA-256 of everything that was read from disk.
   virtual std::map<std::string, std::string> data_hashes() const { return {}; }
   virtual std::string describe() const = 0;

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "experiments/config/problems.h"
 #include "experiments/config/trial_config.h"
@@ -9,6 +10,7 @@
 namespace headroom::experiments {
 
 class Reader;
+struct PlannedTrial;
 
 /// [task], [model] and [train] of a table in which every swept key has its value. What is wrong goes into `problems`.
 TrialConfig bind_trial(const Value& root, int64_t seed, Problems& problems);
@@ -32,8 +34,12 @@ void bind_head(Reader& in, const std::vector<std::string>& series, const std::st
 /// One [[claim]] of a study with these series.
 ClaimConfig bind_claim(Reader& in, const std::vector<std::string>& series);
 
-/// report.overlay: { file = "data/x.json", path = ["key", …] }, a JSON object of number → number, with the file's name
-/// relative to `folder`, the study's; or { points = [[x, y], …] }. Without points when there is none.
+/// report.overlay: "paper-bound", whose points paper_bound_overlay() adds; or { file = "data/x.json", path = ["key", …]
+/// }, a JSON object of number → number, with the file's name relative to `folder`, the study's; or { points = [[x, y],
+/// …] }. Without points when there is none.
 Overlay bind_overlay(Reader& report, const std::string& folder);
+
+/// What `overlay = "paper-bound"` draws over the trials of one series.
+Overlay paper_bound_overlay(const std::vector<PlannedTrial>& trials, const std::string& series);
 
 }  // namespace headroom::experiments

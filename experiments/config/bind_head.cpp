@@ -11,7 +11,7 @@ namespace {
 
 const std::vector<std::pair<const char*, Scale>> scales{
     {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
-const std::vector<std::string> metrics{"relative_mse", "mse"};
+const std::vector<std::string> metrics{"relative_mse", "mse", "error_l2", "bound"};
 
 void bind_study(Reader& in, StudyHead& head) {
   head.id = in.text("id", std::nullopt, "name of the study's folder under runs/");

@@ -115,6 +115,8 @@ TransformerConfig bind_model(Reader& in) {
   if (is_decoder && !model.causal) in.complain("causal", "a decoder is causal; for false use kind = \"encoder\"");
   bind_positions(in, model);
   bind_block(in, model);
+  model.readout_width = in.integer("readout_width", model.readout_width, {.low = 0, .high = most},
+                                   "hidden width of a readout of two layers with GELU; 0: one layer");
   model.checkpoint_blocks = in.flag("checkpoint_blocks", model.checkpoint_blocks,
                                     "recompute each block in backward: less memory, the same numbers");
   in.leave_out("checkpoint_blocks");

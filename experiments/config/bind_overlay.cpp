@@ -50,10 +50,8 @@ void bind_points(Reader& in, std::vector<std::pair<double, double>>& points) {
   if (!ok) in.complain("points", "wants a list of pairs [x, y]");
 }
 
-}  // namespace
-
-Overlay bind_overlay(Reader& report, const std::string& folder) {
-  Overlay overlay;
+/// The table form.
+void bind_table(Reader& report, const std::string& folder, Overlay& overlay) {
   report.optional_table("overlay", "a reference curve on an axis of its own", [&](Reader& in) {
     overlay.label = in.text("label", "theory", "name of the curve");
     bind_points(in, overlay.points);
@@ -68,6 +66,17 @@ Overlay bind_overlay(Reader& report, const std::string& folder) {
       in.complain("file", error.what());
     }
   });
+}
+
+}  // namespace
+
+Overlay bind_overlay(Reader& report, const std::string& folder) {
+  Overlay overlay;
+  const bool is_word = report.is_text("overlay");
+  report.when(is_word, "as a string", [&] {
+    report.word("overlay", std::nullopt, {"paper-bound"}, "the paper's bound for each x, a heuristic");
+  });
+  report.when(!is_word, "as a table", [&] { bind_table(report, folder, overlay); });
   return overlay;
 }
 

@@ -46,6 +46,8 @@ class Reader {
 
   /// False for every key while a schema is made.
   bool has(const std::string& key) const { return table_->find(key) != nullptr; }
+  /// Whether a key is there and holds a string.
+  bool is_text(const std::string& key) const { return has(key) && table_->find(key)->value.kind == Value::Kind::text; }
   /// Where a key stands; where the table stands when the key is absent.
   Place place(const std::string& key) const;
   const Place& place() const { return table_->place; }

@@ -93,6 +93,12 @@ Overlay overlay_of(const Value& root, const std::string& folder, Problems& probl
   return bind_overlay(report, folder);
 }
 
+bool wants_paper_bound(const Value& root) {
+  const Entry* report = root.find("report");
+  const Entry* overlay = report ? report->value.find("overlay") : nullptr;
+  return overlay && overlay->value.kind == Value::Kind::text && overlay->value.text == "paper-bound";
+}
+
 Study bind_study(const Value& file, const std::string& profile, const std::vector<Value>& settings,
                  const std::string& folder, Problems& problems) {
   Study study;
@@ -123,6 +129,12 @@ Study bind_study(const Value& file, const std::string& profile, const std::vecto
     for (PlannedTrial& trial : expand(bound, sweep, study.head.report.x_key, study.series[i], problems))
       study.trials.push_back(std::move(trial));
     Overlay overlay = overlay_of(bound, folder, problems);
+    if (wants_paper_bound(bound) && problems.empty()) {
+      overlay = paper_bound_overlay(study.trials, study.series[i]);
+      if (overlay.points.empty())
+        problems.add(bound.find("report")->place, "report.overlay",
+                     "the paper has no bound for this task and its heads");
+    }
     overlay.series = study.series[i];
     if (!overlay.points.empty()) study.head.report.overlays.push_back(std::move(overlay));
   }

@@ -2,18 +2,17 @@
 
 #include <fmt/core.h>
 
+#include "experiments/config/tasks/kernel.h"
 #include "experiments/config/tasks/registry.h"
 
 namespace headroom::experiments {
 
 tasks::TaskConfig bind_linear_functional(Reader& in) {
   tasks::LinearFunctionalConfig task;
-  in.table("kernel", "the memory rho(s) of the target y_t = sum over s of rho(s) x_{t-s}", [&](Reader& kernel) {
-    task.kernel.kind = kernel.word("kind", "n-gram", {"n-gram"}, "its shape");
-    task.kernel.n = kernel.integer("n", task.kernel.n, count, "rho(s) = 1 for s = 1..n");
-  });
   task.token_dim = in.integer("token_dim", task.token_dim, count, "numbers per token, d");
   task.length = in.integer("length", task.length, {.low = 2, .high = most}, "tokens per sequence, L");
+  in.table("kernel", "the memory rho(s) of the target y_t = sum over s of rho(s) x_{t-s}",
+           [&](Reader& kernel) { task.kernel = bind_kernel(kernel, task.length - 1); });
   task.first_position = in.integer("first_position", task.first_position, {.low = 0, .high = most},
                                    "loss and metrics over positions from this one on, counted from 0");
   task.input =

@@ -8,6 +8,9 @@ const std::vector<TaskKind>& task_kinds() {
   static const std::vector<TaskKind> kinds{
       {"classification", bind_classification},
       {"linear-functional", bind_linear_functional},
+      {"induction-head", bind_induction_head},
+      {"volterra", bind_volterra},
+      {"allocation-bound", bind_allocation_bound},
   };
   return kinds;
 }

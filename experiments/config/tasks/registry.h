@@ -19,6 +19,9 @@ const std::vector<TaskKind>& task_kinds();
 tasks::TaskConfig bind_task(Reader& in);
 
 tasks::TaskConfig bind_classification(Reader& in);
+tasks::TaskConfig bind_allocation_bound(Reader& in);
+tasks::TaskConfig bind_induction_head(Reader& in);
 tasks::TaskConfig bind_linear_functional(Reader& in);
+tasks::TaskConfig bind_volterra(Reader& in);
 
 }  // namespace headroom::experiments

@@ -1,0 +1,73 @@
+#include "experiments/config/tasks/kernel.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "engine/error.h"
+#include "experiments/config/expression.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// What `f` throws becomes a problem with a key.
+template <class F>
+void attempt(Reader& in, const char* key, F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    in.complain(key, error.what());
+  }
+}
+
+std::vector<double> evaluate_kernel(const std::string& expression, double alpha, int64_t last) {
+  std::vector<double> values;
+  for (int64_t s = 1; s <= last; ++s)
+    values.push_back(evaluate(expression, [&](const std::string& name) -> double {
+      if (name == "s") return static_cast<double>(s);
+      if (name == "alpha") return alpha;
+      fail("{} is not s or alpha", name);
+    }));
+  return values;
+}
+
+/// A name relative to the study file.
+std::string beside(const Place& place, const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(place.source).parent_path();
+  const bool is_setting = place.source.starts_with("--set");
+  return (is_setting ? std::filesystem::path(file) : folder / file).string();
+}
+
+}  // namespace
+
+tasks::KernelConfig bind_kernel(Reader& in, int64_t last) {
+  tasks::KernelConfig kernel;
+  const std::string kind =
+      in.word("kind", "n-gram", {"n-gram", "exponential", "polynomial", "delta", "airy", "expression", "file"},
+              "shape of rho(s), s = 1, 2, ...");
+  in.when(kind == "n-gram", "with kind = \"n-gram\"",
+          [&] { kernel.n = in.integer("n", kernel.n, count, "rho(s) = 1 for s = 1..n"); });
+  const bool has_formula = kind != "n-gram" && kind != "file";
+  in.when(has_formula, "with a kind that is a formula", [&] {
+    kernel.alpha = in.real("alpha", kernel.alpha, {},
+                           "e^(-alpha s), (1 + s)^-alpha, 1 at s = alpha, Ai(s - alpha), or alpha in the expression");
+  });
+  kernel.kind = kind == "expression" || kind == "file" ? "list" : kind;
+  in.when(kind == "expression", "with kind = \"expression\"", [&] {
+    const std::string text = in.text("rho", std::nullopt, "rho as an expression in s (and alpha), by muParser");
+    if (in.has("rho")) attempt(in, "rho", [&] { kernel.values = evaluate_kernel(text, kernel.alpha, last); });
+  });
+  in.when(kind == "file", "with kind = \"file\"", [&] {
+    const std::string file = in.text("file", std::nullopt, "CSV of rho: rows `rho` or `s,rho`, beside the study file");
+    if (in.has("file")) attempt(in, "file", [&] { kernel.values = read_kernel_file(beside(in.place("file"), file)); });
+    in.leave_out("file");
+    in.note("values", fmt::format("{}", fmt::join(kernel.values, " ")));
+  });
+  attempt(in, has_formula ? "alpha" : "kind", [&] {
+    const bool is_complete = kernel.kind != "list" || !kernel.values.empty();
+    if (is_complete && tasks::kernel_values(kernel, last).empty()) fail("rho(s) is 0 for every s in 1..{}", last);
+  });
+  return kernel;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tasks/kernel.h"
+#include "tasks/task.h"
+#include "tasks/theory/allocation.h"
+
+namespace headroom::tasks {
+
+/// A point of one of the paper's curves, which are formulas: nothing is trained.
+struct AllocationBoundConfig {
+  /// `budget`: E_D(H) of one lag, see budget_curve(). `equal_heads`: Corollary 1 for H heads of width D/H.
+  enum class Curve { budget, equal_heads };
+  Curve curve = Curve::budget;
+  int64_t width = 128;     ///< D
+  int64_t token_dim = 16;  ///< d
+  int64_t heads = 1;       ///< H
+  KernelConfig kernel{};   ///< equal_heads: ρ
+  int64_t length = 64;     ///< equal_heads: lags 1 .. length − 1
+  Lags lags = Lags::subset;
+};
+
+/// Throws Error naming the field and what is allowed; equal heads need H to divide D.
+void validate(const AllocationBoundConfig& config);
+
+/// One metric, "bound": the curve's value.
+class AllocationBound : public Task {
+ public:
+  explicit AllocationBound(const AllocationBoundConfig& config);
+
+  std::optional<Metrics> closed_form() const override { return Metrics{{"bound", value_}}; }
+  std::string criterion() const override { return "bound"; }
+  std::string describe() const override;
+
+  ModelInterface model_interface() const override;
+  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
+  Batch evaluation(Split split, int64_t sequences) const override;
+  Var loss(const Var& output, const Batch& batch) const override;
+  std::unique_ptr<Meter> meter() const override;
+
+ private:
+  AllocationBoundConfig config_;
+  double value_ = 0;
+};
+
+}  // namespace headroom::tasks

@@ -1,0 +1,137 @@
+// Study files of the synthetic tasks: kernels of the user's own, bounds as overlays and as studies.
+#include <cmath>
+#include <fstream>
+
+#include "experiments/config/study.h"
+#include "experiments/config/tasks/kernel.h"
+#include "experiments/run/trial.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom;
+using namespace headroom::experiments;
+using namespace headroom::testing;
+
+namespace {
+
+const std::string kernel_line = "kernel    = { kind = \"n-gram\", n = 2 }";
+
+std::string with_kernel(const std::string& kernel) {
+  return replaced(small_study(), kernel_line, "kernel = { " + kernel + " }");
+}
+
+tasks::KernelConfig kernel_of(const StudyFile& file) {
+  return std::get<tasks::LinearFunctionalConfig>(load_study(file.path()).trials.at(0).config.task).kernel;
+}
+
+std::string problem_of(const std::string& text) {
+  const StudyFile file(text);
+  return error_of([&] { load_study(file.path()); });
+}
+
+/// The small study with another [task].
+std::string with_task(const std::string& task) {
+  const std::string text = small_study();
+  return text.substr(0, text.find("[task]")) + "[task]\n" + task + text.substr(text.find("\n[model]"));
+}
+
+std::string bound_study(const std::string& more = "") {
+  return "[study]\nid = \"curve\"\n[task]\nkind = \"allocation-bound\"\nwidth = 128\ntoken_dim = 16\nheads = 1\n" +
+         more +
+         "[sweep]\n\"task.heads\" = [1, 8, 9]\n[report]\nx = { key = \"task.heads\" }\ny = { metric = \"bound\" }\n";
+}
+
+}  // namespace
+
+TEST_CASE("kernels by name, and by an expression in s") {
+  CHECK(kernel_of(StudyFile(with_kernel("kind = \"exponential\", alpha = 0.5"))).alpha == 0.5);
+  const tasks::KernelConfig kernel =
+      kernel_of(StudyFile(with_kernel("kind = \"expression\", rho = \"alpha * exp(-s) + (s == 2)\", alpha = 3")));
+  CHECK(kernel.kind == "list");
+  REQUIRE(kernel.values.size() == 5);  // L = 6: lags 1..5
+  CHECK(kernel.values[0] == Approx(3 * std::exp(-1.0)));
+  CHECK(kernel.values[1] == Approx(3 * std::exp(-2.0) + 1));
+  CHECK(contains(problem_of(with_kernel("kind = \"expression\", rho = \"exp(-t)\"")),
+                 "task.kernel.rho: t is not s or alpha"));
+  CHECK(contains(problem_of(with_kernel("kind = \"expression\"")), "task.kernel.rho: missing"));
+  CHECK(contains(problem_of(with_kernel("kind = \"expression\", rho = \"1 / (s - 2)\"")), "is not finite"));
+  CHECK(contains(problem_of(with_kernel("kind = \"delta\", alpha = 9")), "rho(s) is 0 for every s in 1..5"));
+  CHECK(contains(problem_of(with_kernel("kind = \"airy\", n = 3")), "task.kernel.n"));
+}
+
+TEST_CASE("a kernel from a CSV file beside the study, known by its values") {
+  const StudyFile file(with_kernel("kind = \"file\", file = \"rho.csv\""));
+  const auto write = [&](const std::string& text) { std::ofstream(file.folder() / "rho.csv") << text; };
+  write("# mine\ns, rho\n2, 0.5\n\n4,-1e-1\n");
+  CHECK(kernel_of(file).values == std::vector<double>{0, 0.5, 0, -0.1});
+  const std::string id = load_study(file.path()).trials.at(0).id;
+  write("0\n0.5\n0\n-0.1\n");
+  CHECK(kernel_of(file).values == std::vector<double>{0, 0.5, 0, -0.1});
+  CHECK(load_study(file.path()).trials.at(0).id == id);
+  write("0\n0.25\n");
+  CHECK(load_study(file.path()).trials.at(0).id != id);
+  const auto problem = [&] { return error_of([&] { load_study(file.path()); }); };
+  write("1\n2,3\n");
+  CHECK(contains(problem(), "rho.csv:2: wants rows `rho` or `s,rho`, 1 cells, got 2"));
+  write("s,rho\n1,2\n1,3\n");
+  CHECK(contains(problem(), "rho.csv:3: s = 1 is given twice"));
+  write("1\nx\n");
+  CHECK(contains(problem(), "rho.csv:2: \"x\" is not a number"));
+  write("0,1\n");
+  CHECK(contains(problem(), "rho.csv:1: s is 0: wants an integer in 1.."));
+  write("\n");
+  CHECK(contains(problem(), "rho.csv: has no values of rho"));
+  std::filesystem::remove(file.folder() / "rho.csv");
+  CHECK(contains(problem(), "task.kernel.file: cannot read "));
+}
+
+TEST_CASE("induction heads and Volterra targets from a study file") {
+  const Study heads = load_study(
+      StudyFile(with_task("kind = \"induction-head\"\ntarget = \"generalized\"\nlength = 32\nrepeats = 3\nn = 3\n"
+                          "lambda = 5\nsees_current = true\ntrain_sequences = 50\n"))
+          .path());
+  const auto& head = std::get<tasks::InductionHeadConfig>(heads.trials.at(0).config.task);
+  CHECK(head.n == 3);
+  CHECK(head.sees_current);
+  CHECK(contains(problem_of(with_task("kind = \"induction-head\"\nlength = 12\n")),
+                 "4 patterns of 5 tokens do not fit into length 12"));
+  CHECK(contains(problem_of(with_task("kind = \"induction-head\"\nlambda = 3\n")), "task.lambda"));
+  const Study pairs = load_study(
+      StudyFile(with_task("kind = \"volterra\"\nkernel = { kind = \"pairs\", pairs = [[1, 2], [3, 4]] }\n")).path());
+  const auto& volterra = std::get<tasks::VolterraConfig>(pairs.trials.at(0).config.task);
+  REQUIRE(volterra.terms.size() == 2);
+  CHECK(volterra.terms[1].second == 4);
+  CHECK(volterra.terms[1].weight == 0.5);
+  CHECK(contains(problem_of(with_task("kind = \"volterra\"\nkernel = { kind = \"pairs\", pairs = [[1], 2] }\n")),
+                 "task.kernel.pairs: wants a list of pairs of integers"));
+  CHECK(contains(problem_of(with_task("kind = \"volterra\"\nkernel = { kind = \"pairs\", pairs = [[1, 99]] }\n")),
+                 "lags (1, 99) are out of range"));
+}
+
+TEST_CASE("the paper's bound over each x of a study") {
+  const std::string text = replaced(small_study(), "[[claim]]", "overlay = \"paper-bound\"\n[[claim]]");
+  const Study study = load_study(StudyFile(text).path());
+  const Overlay& overlay = study.head.report.overlays.at(0);
+  REQUIRE(overlay.points.size() == 2);
+  CHECK(overlay.points[0].first == 1);
+  CHECK(overlay.points[0].second == Approx(2));  // one head is worse than fetching nothing of two lags
+  CHECK(overlay.points[1].second == Approx(1 + 1.3 * std::exp(0.02) / 2));
+  CHECK(contains(problem_of(replaced(text, "paper-bound", "papers-bound")), "did you mean \"paper-bound\"?"));
+  const std::string other = with_task("kind = \"induction-head\"\n");
+  CHECK(contains(problem_of(replaced(other, "[[claim]]", "overlay = \"paper-bound\"\n[[claim]]")),
+                 "report.overlay: the paper has no bound for this task and its heads"));
+}
+
+TEST_CASE("a curve of the paper is a study without a model") {
+  const Study study = load_study(StudyFile(bound_study()).path());
+  REQUIRE(study.trials.size() == 3);
+  const PlannedTrial& eight = study.trials[1];
+  const auto task = tasks::make_task(eight.config.task, {});
+  CHECK(training_flops(eight.config, *task) == 0);
+  const TrialOutcome outcome = run_trial(eight.config, *task);
+  CHECK(outcome.status == TrialStatus::finished);
+  CHECK(outcome.test.at("bound") == Approx(0.16578271775434783));
+  CHECK(outcome.validation == outcome.test);
+  CHECK(contains(problem_of(bound_study() + "[model]\nwidth = 8\n"), "model: the task is a formula"));
+  CHECK(contains(problem_of(bound_study("curve = \"equal-heads\"\n")), "task.heads: does not divide task.width"));
+}
