@@ -12,6 +12,8 @@ void add_run_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 /// `ops`: every op and the backends that it has.
 void add_ops_command(CLI::App& app);
+/// `tokenize --tokenizer PATH [--text S | --text-file F] [--json] [--plain]`: the ids of a text.
+void add_tokenize_command(CLI::App& app);
 /// `doctor`: what was found on this machine, and what it means.
 void add_doctor_command(CLI::App& app);
 

@@ -31,6 +31,15 @@ fs::path default_cache() {
   return {};
 }
 
+DataRoots data_roots(const std::string& given) {
+  const char* variable = std::getenv("HEADROOM_DATA");
+  DataRoots roots{!given.empty() || variable == nullptr ? given : variable, default_cache()};
+  std::error_code unreadable;
+  require(roots.given.empty() || fs::is_directory(roots.given, unreadable), "{}: {} names no folder",
+          roots.given.string(), given.empty() ? "HEADROOM_DATA" : "--data");
+  return roots;
+}
+
 fs::path find_data(const DataRoots& roots, const std::string& name) {
   std::string searched;
   for (const fs::path& folder : data_folders(roots)) {

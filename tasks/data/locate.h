@@ -13,6 +13,9 @@ std::vector<std::filesystem::path> data_folders(const DataRoots& roots);
 /// $XDG_CACHE_HOME/headroom, else ~/.cache/headroom; empty where neither variable is set.
 std::filesystem::path default_cache();
 
+/// `given` (--data), else HEADROOM_DATA, and the default cache. Throws Error when the folder named does not exist.
+DataRoots data_roots(const std::string& given);
+
 /// The file `name` ("tinyshakespeare/input.txt": data set, then file) in the first folder that has it. Throws Error
 /// naming the file, the folders that were searched, and the command that fetches the data set.
 std::filesystem::path find_data(const DataRoots& roots, const std::string& name);

@@ -1,14 +1,14 @@
 #include "tasks/data/locate.h"
 
-#include <cstdlib>
-
 #include "engine/error.h"
 #include "tests/support/catch.h"
+#include "tests/support/environment.h"
 #include "tests/support/folder.h"
 
 namespace headroom::tasks {
 
 using testing::contains;
+using testing::Environment;
 using testing::TemporaryFolder;
 using testing::write_bytes;
 namespace fs = std::filesystem;
@@ -29,14 +29,20 @@ TEST_CASE("data is found in the given folder, then in the cache", "[data]") {
   CHECK_THROWS_WITH(find_data({}, "set/a.txt"), contains("not found in any folder"));
 }
 
-TEST_CASE("the cache is XDG's, else the home folder's", "[data]") {
-  const char* before = std::getenv("XDG_CACHE_HOME");
-  const std::string kept = before != nullptr ? before : "";
-  setenv("XDG_CACHE_HOME", "/somewhere", 1);
+TEST_CASE("the cache is XDG's, else the home folder's; --data goes before HEADROOM_DATA", "[data]") {
+  const TemporaryFolder folder;
+  const Environment home("HOME", "/home/someone");
+  const Environment relative("XDG_CACHE_HOME", "relative");
+  CHECK(default_cache() == "/home/someone/.cache/headroom");
+  const Environment cache("XDG_CACHE_HOME", "/somewhere");
   CHECK(default_cache() == "/somewhere/headroom");
-  setenv("XDG_CACHE_HOME", "relative", 1);
-  CHECK(default_cache() == fs::path(std::getenv("HOME")) / ".cache/headroom");
-  setenv("XDG_CACHE_HOME", kept.c_str(), 1);
+  const Environment unset("HEADROOM_DATA", "");
+  CHECK(data_roots("").given.empty());
+  CHECK(data_roots("").cache == "/somewhere/headroom");
+  const Environment data("HEADROOM_DATA", "/nowhere");
+  CHECK(data_roots(folder.path().string()).given == folder.path());
+  CHECK_THROWS_WITH(data_roots(""), contains("/nowhere: HEADROOM_DATA names no folder"));
+  CHECK_THROWS_WITH(data_roots("/no"), contains("/no: --data names no folder"));
 }
 
 }  // namespace headroom::tasks

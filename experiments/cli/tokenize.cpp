@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "experiments/cli/commands.h"
+#include "models/files/mapped_file.h"
+#include "models/tokenizers/load.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct Arguments {
+  std::string tokenizer, text, file;
+  bool json = false, plain = false;
+};
+
+/// --text, else the bytes of --text-file, else those of standard input.
+std::string input_of(const Arguments& arguments, bool has_text) {
+  if (has_text) return arguments.text;
+  if (!arguments.file.empty() && arguments.file != "-") return std::string(models::MappedFile(arguments.file).text());
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+void tokenize(const Arguments& arguments, bool has_text) {
+  const auto tokenizer = models::load_tokenizer(arguments.tokenizer);
+  const std::vector<int32_t> ids = tokenizer->encode(
+      input_of(arguments, has_text), arguments.plain ? models::Specials::plain : models::Specials::tokens);
+  const std::string list = fmt::format("{}", fmt::join(ids, arguments.json ? ", " : " "));
+  const std::string line = arguments.json ? "[" + list + "]\n" : list + "\n";
+  const bool printed = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0;
+  require(printed, "standard output cannot be written to");
+}
+
+}  // namespace
+
+void add_tokenize_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("tokenize", "print the token ids of a text");
+  const auto arguments = std::make_shared<Arguments>();
+  command
+      ->add_option("--tokenizer", arguments->tokenizer,
+                   "a tokenizer's folder or file (GPT-2's, Llama 3's, tokenizer.json), or \"byte\"")
+      ->required()
+      ->type_name("PATH");
+  CLI::Option* text = command->add_option("--text", arguments->text, "the text; standard input without it")
+                          ->type_name("TEXT")
+                          ->expected(1);
+  command->add_option("--text-file", arguments->file, "a file that holds the text")->type_name("FILE")->excludes(text);
+  command->add_flag("--json", arguments->json, "as a JSON list");
+  command->add_flag("--plain", arguments->plain, "special tokens in the text are ordinary text");
+  command->callback([arguments, text] { tokenize(*arguments, text->count() > 0); });
+}
+
+}  // namespace headroom::experiments
