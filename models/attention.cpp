@@ -34,14 +34,24 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, const
       k = autograd::rope(k, context.positions, *rope_base_);
     }
     const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
-    const Var y = autograd::attention(q, k, v, slopes,
-                                      {.causal = causal_,
-                                       .scale = logit_scale_,
-                                       .dropout = context.dropout,
-                                       .dropout_key = dropout_key,
-                                       .key_mask = context.key_mask});  // (B, T, H, d_v)
+    engine::AttentionOptions options{.causal = causal_, .scale = logit_scale_, .key_mask = context.key_mask};
+    if (context.probabilities) context.probabilities->push_back(probabilities(q, k, slopes, options));
+    options.dropout = context.dropout;
+    options.dropout_key = dropout_key;
+    const Var y = autograd::attention(q, k, v, slopes, options);  // (B, T, H, d_v)
     return autograd::reshape(y, {batch, length, group_.heads * group_.v_dim});
   });
+}
+
+Tensor HeadGroupLayer::probabilities(const Var& q, const Var& k, const Var& slopes,
+                                     const engine::AttentionOptions& options) const {
+  const int64_t batch = q.dim(0), length = q.dim(1), kv_heads = group_.key_value_heads();
+  // Values that are the unit vectors of the positions: their weighted sum is the weights.
+  const Tensor eye = Tensor::zeros({1, length, 1, length});  // (1, T, 1, T)
+  for (int64_t t = 0; t < length; ++t) eye.mutable_data<float>()[t * length + t] = 1;
+  const Var unit(eye.to(q.value().dtype()).expand({batch, length, kv_heads, length}).contiguous());  // (B, T, H_kv, T)
+  const autograd::NoGrad no_grad;
+  return autograd::attention(q, k, unit, slopes, options).value().permute({0, 2, 1, 3}).contiguous();  // (B, H, T, T)
 }
 
 std::string HeadGroupLayer::describe() const {

@@ -1,14 +1,16 @@
 #pragma once
+#include "engine/ops/attention/attention.h"
 #include "models/linear.h"
 
 namespace headroom::models {
 
 /// What attention needs beside its input.
 struct AttentionContext {
-  Tensor key_mask{};                           ///< bool (B, T), true = may be attended; undefined = all
-  Tensor positions{};                          ///< i64 (T), for rope
-  double dropout = 0.0;                        ///< on the probabilities; 0 unless training
-  std::vector<engine::RngKey> dropout_keys{};  ///< one per group when dropout > 0
+  Tensor key_mask{};                             ///< bool (B, T), true = may be attended; undefined = all
+  Tensor positions{};                            ///< i64 (T), for rope
+  double dropout = 0.0;                          ///< on the probabilities; 0 unless training
+  std::vector<engine::RngKey> dropout_keys{};    ///< one per group when dropout > 0
+  std::vector<Tensor>* probabilities = nullptr;  ///< gets softmax's (B, H, T, T) of each group; not while training
 };
 
 /// The heads of one group: projections, positions that act on scores, attention.
@@ -23,6 +25,9 @@ class HeadGroupLayer : public Module {
   std::string describe() const override;
 
  private:
+  /// softmax(scale · q kᵀ + bias) itself: (B, H, T, T).
+  Tensor probabilities(const Var& q, const Var& k, const Var& slopes, const engine::AttentionOptions& options) const;
+
   HeadGroup group_;
   bool causal_;
   std::optional<double> logit_scale_, rope_base_;

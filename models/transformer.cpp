@@ -29,6 +29,7 @@ Var pool(const Var& h, const Tensor& key_mask) {
 BlockContext block_context(const TransformerConfig& config, const ForwardContext& context, int64_t batch,
                            int64_t length, const Tensor& positions) {
   BlockContext block{.attention = {.key_mask = context.key_mask, .positions = positions}};
+  block.attention.probabilities = context.probabilities;
   if (!context.training || config.dropout == 0) return block;
   block.dropout = block.attention.dropout = config.dropout;
   for (const HeadGroup& group : config.groups)
@@ -97,6 +98,7 @@ Var Transformer::embed(const Tensor& input) const {
 Var Transformer::forward(const Tensor& input, const ForwardContext& context) const {
   require(!context.training || config_.dropout == 0 || context.rng,
           "transformer: training with dropout {} needs ForwardContext::rng", config_.dropout);
+  require(!context.training || !context.probabilities, "transformer: probabilities are not given while training");
   Var h = embed(input);  // (B, T, D)
   const int64_t batch = h.dim(0), length = h.dim(1);
   if (context.key_mask.defined())

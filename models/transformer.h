@@ -16,9 +16,10 @@ class NormLayer;
 
 /// What a forward pass needs beside its input.
 struct ForwardContext {
-  bool training = false;       ///< dropout on
-  engine::Rng* rng = nullptr;  ///< source of dropout keys; needed when training with dropout > 0
-  Tensor key_mask{};           ///< bool (B, T), true = may be attended; undefined = all
+  bool training = false;                         ///< dropout on
+  engine::Rng* rng = nullptr;                    ///< source of dropout keys; needed when training with dropout > 0
+  Tensor key_mask{};                             ///< bool (B, T), true = may be attended; undefined = all
+  std::vector<Tensor>* probabilities = nullptr;  ///< gets attention's (B, H, T, T) of each layer and group of heads
 };
 
 /// Input (embedding or Linear) + positions → blocks → final norm → readout.

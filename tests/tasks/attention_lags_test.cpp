@@ -1,0 +1,66 @@
+#include "tasks/attention_lags.h"
+
+#include <numeric>
+
+#include "engine/error.h"
+#include "tasks/linear_functional.h"
+#include "tests/support/catch.h"
+
+using namespace headroom;
+using namespace headroom::tasks;
+
+namespace {
+
+models::TransformerConfig config() {
+  models::TransformerConfig c;
+  c.width = 8;
+  c.groups = {{.heads = 2, .qk_dim = 3, .v_dim = 4}, {.heads = 4, .qk_dim = 2, .v_dim = 1, .kv_heads = 2}};
+  c.max_length = 7;
+  c.input_dim = c.output_dim = 2;
+  c.causal = true;
+  c.layers = 2;
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("attention's probabilities are its weights: rows of one, nothing ahead") {
+  engine::Rng rng(3);
+  const models::Transformer model(config(), rng);
+  const Tensor x = engine::random_normal({3, 7, 2}, 0, 1, rng.take("x", 42));
+  std::vector<Tensor> probabilities;
+  const Tensor y = model.forward(x, {.probabilities = &probabilities}).value();
+  CHECK(y.to_vector<float>() == model.forward(x).value().to_vector<float>());
+  REQUIRE(probabilities.size() == 4);  // two layers of two groups
+  CHECK(probabilities[0].shape() == engine::Shape{3, 2, 7, 7});
+  CHECK(probabilities[3].shape() == engine::Shape{3, 4, 7, 7});
+  for (const Tensor& group : probabilities) {
+    const std::vector<double> p = group.to_vector<double>();
+    for (size_t row = 0; row < p.size() / 7; ++row) {
+      CHECK(std::accumulate(p.begin() + row * 7, p.begin() + (row + 1) * 7, 0.0) == Approx(1));
+      for (size_t j = row % 7 + 1; j < 7; ++j) CHECK(p[row * 7 + j] == 0);
+    }
+  }
+  CHECK_THROWS_WITH(model.forward(x, {.training = true, .probabilities = &probabilities}),
+                    "transformer: probabilities are not given while training");
+}
+
+TEST_CASE("attention by lag: even weights where there are no scores, a window under steep slopes") {
+  engine::Rng rng(3);
+  models::TransformerConfig c = config();
+  c.positions = models::Positions::alibi;
+  c.logit_scale = 1e-9;
+  c.alibi_slope_first = c.alibi_slope_last = 1e-9;
+  const LinearFunctional task({.token_dim = 2, .length = 7});
+  const Batch batch = task.evaluation(Split::test, 5);
+  const Metrics even = attention_by_lag(models::Transformer(c, rng), batch, 4);
+  REQUIRE(even.size() == 5);
+  // Positions 4, 5, 6 see 5, 6, 7 tokens; six heads.
+  for (const auto& [name, value] : even) CHECK(value == Approx(6 * (1 / 5.0 + 1 / 6.0 + 1 / 7.0) / 3).epsilon(1e-5));
+  c.alibi_slope_first = c.alibi_slope_last = 30;
+  const Metrics steep = attention_by_lag(models::Transformer(c, rng), batch, 4);
+  CHECK(steep.at("attention_at_lag_0") == Approx(6));
+  CHECK(steep.at("attention_at_lag_1") < 1e-9);
+  CHECK_THROWS_WITH(attention_by_lag(models::Transformer(c, rng), batch, 7),
+                    "attention by lag: lags up to 7 want more than 7 positions");
+}
