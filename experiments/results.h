@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/claims/claim_config.h"
+
 namespace headroom::experiments {
 
 enum class TrialStatus { finished, failed };
@@ -66,20 +68,6 @@ struct ReportConfig {
   bool heat_map = false;         ///< x against the first best_of key
   bool learning_curves = false;  ///< history over steps, a line per x
   bool predictions = false;      ///< output against target, of the best x
-};
-
-/// One [[claim]]; each kind reads its own fields.
-struct ClaimConfig {
-  std::string kind;           ///< interior_optimum | argmin_in | within_factor
-  std::string series;         ///< the series it judges; "" = the only one
-  std::string paper;          ///< the paper's claim in words; "" when it is our own
-  std::string ours;           ///< our own claim in words
-  std::string why;            ///< why it fails, in plain words: shown beside a verdict `fail`
-  std::vector<double> among;  ///< argmin_in
-  std::optional<double> at;   ///< within_factor: the x whose error must be near the best
-  double factor = 1.0;  ///< within_factor: "within factor of the best"; interior_optimum: ends at least this much worse
-  double significance = 0.05;
-  bool log_error = false;  ///< tests on log(metric)
 };
 
 /// Everything a report is made of. Nothing in it depends on the order in which trials ended.

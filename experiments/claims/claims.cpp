@@ -3,175 +3,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/error.h"
-#include "experiments/claims/curve.h"
+#include "experiments/claims/case.h"
 #include "experiments/claims/number.h"
-#include "experiments/claims/statistics.h"
 
 namespace headroom::experiments {
 namespace {
 
-/// What every judge works on: one claim and the curve it speaks of.
-struct Case {
-  const ClaimConfig& claim;
-  const Curve& curve;
-  std::string axis;  ///< "heads"
-
-  double error(const Point& p) const { return claim.log_error ? p.geometric_mean : p.mean; }
-  std::string at(const Point& p) const { return fmt::format("{} = {}", axis, exact(p.x)); }
-
-  /// The point of the smallest error in [first, last).
-  template <class It>
-  It best(It first, It last) const {
-    return std::min_element(first, last, [&](const Point& a, const Point& b) { return error(a) < error(b); });
-  }
-
-  /// Is the metric at `a` larger than at `b`? Over the seeds that both have.
-  PairedTest worse(const Point& a, const Point& b) const {
-    std::vector<double> left, right;
-    for (const auto& [seed, value] : a.values) {
-      const auto other = b.values.find(seed);
-      if (other == b.values.end()) continue;
-      left.push_back(claim.log_error ? std::log(value) : value);
-      right.push_back(claim.log_error ? std::log(other->second) : other->second);
-    }
-    return paired_test(left, right);
-  }
-};
-
-/// Gives `verdict` the status not_run, and the reason.
-void not_run(Verdict& verdict, std::string reason) {
-  verdict.status = VerdictStatus::not_run;
-  verdict.sentence = "Not judged: " + std::move(reason) + ".";
-}
-
-void underpowered(Verdict& verdict, int pairs) {
-  verdict.status = VerdictStatus::underpowered;
-  verdict.sentence =
-      fmt::format("Too few seeds to judge: {} in common, at least 2 are needed. ", pairs) + verdict.sentence;
-}
-
-/// Fewer than two seeds leave the point without an error bar.
-bool too_few(const Point& point) { return point.values.size() < 2; }
-
-void judge_interior_optimum(const Case& c, Verdict& verdict) {
-  const auto& points = c.curve.points;
-  if (points.size() < 3) {
-    return not_run(verdict,
-                   fmt::format("an interior optimum needs 3 values of {}, there are {}", c.axis, points.size()));
-  }
-  const Point &low = points.front(), &high = points.back();
-  const Point& best = *c.best(points.begin() + 1, points.end() - 1);
-  struct End {
-    const Point& point;
-    PairedTest test;
-    double ratio;
-  };
-  const End ends[] = {{low, c.worse(low, best), low.geometric_mean / best.geometric_mean},
-                      {high, c.worse(high, best), high.geometric_mean / best.geometric_mean}};
-  const int pairs = std::min(ends[0].test.pairs, ends[1].test.pairs);
-  verdict.numbers = {{"best_x", best.x},           {"p_low", ends[0].test.p},     {"p_high", ends[1].test.p},
-                     {"ratio_low", ends[0].ratio}, {"ratio_high", ends[1].ratio}, {"seeds", pairs}};
-  verdict.summary = fmt::format("p = {} / {}", probability(ends[0].test.p), probability(ends[1].test.p));
-  const std::string measured =
-      fmt::format("Of those between, {} has the smallest error; {} has {} times that, {} has {} times.", c.at(best),
-                  c.at(low), rounded(ends[0].ratio), c.at(high), rounded(ends[1].ratio));
-  verdict.sentence = measured;
-  if (pairs < 2) return underpowered(verdict, pairs);
-
-  std::string against;
-  for (const End& end : ends) {
-    // A ratio of errors means nothing for a metric that can be negative; by default it is not asked for.
-    if (c.claim.factor > 1 && !(end.ratio >= c.claim.factor)) {
-      against += fmt::format("{} is {} times as bad, at least {} was claimed; ", c.at(end.point), rounded(end.ratio),
-                             exact(c.claim.factor));
-    } else if (!(end.test.p < c.claim.significance)) {
-      against += fmt::format("that {} is worse is not significant, p = {} against {}; ", c.at(end.point),
-                             probability(end.test.p), exact(c.claim.significance));
-    }
-  }
-  verdict.status = against.empty() ? VerdictStatus::pass : VerdictStatus::fail;
-  if (against.empty()) {
-    verdict.sentence =
-        fmt::format("Both ends are worse than {}: {} has {} times its error, {} has {} times (p = {}, {}).", c.at(best),
-                    c.at(low), rounded(ends[0].ratio), c.at(high), rounded(ends[1].ratio), probability(ends[0].test.p),
-                    probability(ends[1].test.p));
-  } else {
-    against.resize(against.size() - 2);
-    verdict.sentence = fmt::format("No interior optimum as claimed: {}. {}", against, measured);
-  }
-}
-
-void judge_argmin_in(const Case& c, Verdict& verdict) {
-  const auto& points = c.curve.points;
-  std::vector<Point> claimed, others;
-  for (const Point& p : points) {
-    const bool among = std::count(c.claim.among.begin(), c.claim.among.end(), p.x) > 0;
-    (among ? claimed : others).push_back(p);
-  }
-  for (double x : c.claim.among)
-    if (!c.curve.at(x)) return not_run(verdict, fmt::format("{} = {} is no point of the sweep", c.axis, exact(x)));
-  if (claimed.empty()) return not_run(verdict, "the claim names no value");
-  const Point& inside = *c.best(claimed.begin(), claimed.end());
-  const Point& outside = others.empty() ? inside : *c.best(others.begin(), others.end());
-  const bool holds = c.error(inside) <= c.error(outside);
-  const Point &best = holds ? inside : outside, &rival = holds ? outside : inside;
-  const PairedTest test = c.worse(rival, best);
-  const double ratio = c.error(rival) / c.error(best);
-  verdict.numbers = {{"argmin", best.x}, {"claimed_x", inside.x}, {"rival_x", rival.x},
-                     {"ratio", ratio},   {"p", test.p},           {"seeds", test.pairs}};
-  verdict.summary = holds ? exact(best.x) : fmt::format("{}, p = {}", exact(best.x), probability(test.p));
-  const bool resolved = test.p < c.claim.significance;
-  const std::string against = others.empty()
-                                  ? "there is no other value to compare with"
-                                  : fmt::format(
-                                        "{} has {} times its error, a difference that is {} "
-                                        "(p = {} over {} seeds)",
-                                        c.at(rival), rounded(ratio), resolved ? "significant" : "not significant",
-                                        probability(test.p), test.pairs);
-  verdict.sentence =
-      holds ? fmt::format("The smallest error is at {}, as claimed; {}.", c.at(best), against)
-            : fmt::format("The smallest error is at {}, not where it was claimed: {}.", c.at(best), against);
-  verdict.status = holds ? VerdictStatus::pass : VerdictStatus::fail;
-  if (too_few(best) || too_few(rival)) underpowered(verdict, test.pairs);
-}
-
-void judge_within_factor(const Case& c, Verdict& verdict) {
-  if (!c.claim.at) return not_run(verdict, "the claim names no `at`");
-  const Point* at = c.curve.at(*c.claim.at);
-  if (!at) return not_run(verdict, fmt::format("{} = {} is no point of the sweep", c.axis, exact(*c.claim.at)));
-  const Point& best = *c.best(c.curve.points.begin(), c.curve.points.end());
-  const double ratio = &best == at ? 1 : c.error(*at) / c.error(best);
-  const bool holds = ratio <= c.claim.factor;
-  verdict.numbers = {{"ratio", ratio}, {"best_x", best.x}, {"seeds", static_cast<double>(at->values.size())}};
-  verdict.summary = fmt::format("{}× of {}", rounded(ratio), exact(best.x));
-  verdict.sentence = ratio == 1
-                         ? fmt::format("{} has the smallest error itself.", c.at(*at))
-                         : fmt::format("{} has {} times the smallest error, that of {}; at most {} times was claimed.",
-                                       c.at(*at), rounded(ratio), c.at(best), exact(c.claim.factor));
-  verdict.status = holds ? VerdictStatus::pass : VerdictStatus::fail;
-  if (too_few(*at) || too_few(best))
-    underpowered(verdict, static_cast<int>(std::min(at->values.size(), best.values.size())));
-}
-
 using Judge = void (*)(const Case&, Verdict&);
 const std::vector<std::pair<std::string, Judge>> kJudges = {{"interior_optimum", judge_interior_optimum},
                                                             {"argmin_in", judge_argmin_in},
-                                                            {"within_factor", judge_within_factor}};
+                                                            {"within_factor", judge_within_factor},
+                                                            {"worse_than_best", judge_worse_than_best},
+                                                            {"monotone", judge_monotone},
+                                                            {"slope", judge_slope},
+                                                            {"saturates", judge_saturates},
+                                                            {"band", judge_band},
+                                                            {"less_than", judge_less_than},
+                                                            {"bound_holds", judge_bound_holds},
+                                                            {"within_percent", judge_within_percent}};
 
 /// Why the curve cannot be judged at all; "" when it can.
-std::string obstacle(const StudyResults& results, const Case& c) {
-  const auto done = std::ssize(results.trials);
-  if (done < results.planned) return fmt::format("{} of {} trials are done", done, results.planned);
-  if (c.curve.points.empty()) return "the series has no trials";
+std::string obstacle(const Case& c) {
+  const ClaimConfig& claim = c.claim;
+  if (const std::string field = missing_field(claim); !field.empty()) return "the claim lacks " + field;
+  const auto done = std::ssize(c.results.trials);
+  if (done < c.results.planned) return fmt::format("{} of {} trials are done", done, c.results.planned);
+  if (c.curve.points.empty()) return claim.from || claim.to ? "no trial is in its range" : "the series has no trials";
+  if (claim.at && !c.curve.at(*claim.at))
+    return fmt::format("{} = {} is no point of the sweep", c.axis, exact(*claim.at));
+  // Only these claims divide errors or take their logarithm.
+  const bool ratios = claim.log_error || claim.kind == "within_factor" || (claim.factor > 1 && claim.kind != "band");
   for (const Point& p : c.curve.points) {
     if (p.values.empty()) return fmt::format("no trial at {} finished", c.at(p));
-    // Only these claims divide errors or take their logarithm.
-    const bool ratios = c.claim.log_error || c.claim.kind == "within_factor" || c.claim.factor > 1;
-    if (ratios && !(p.best > 0))
-      return fmt::format("the claim compares ratios of errors, and {} reached {}", c.at(p), rounded(p.best));
+    for (const auto& entry : p.values)
+      if (ratios && !(entry.second > 0))
+        return fmt::format("the claim compares ratios of errors, and {} reached {}", c.at(p), rounded(entry.second));
   }
   return "";
 }
@@ -191,6 +59,14 @@ void note_weaknesses(const Case& c, Verdict& verdict) {
                                         fmt::join(xs, ", "), last_part(choice.first), exact(choice.second)));
 }
 
+/// A verdict with what is known before anything is measured.
+Verdict blank(const ClaimConfig& claim) {
+  Verdict verdict;
+  verdict.claim = claim;
+  verdict.paper = claim.paper_number ? claim.paper_number : paper_number(claim.reference);
+  return verdict;
+}
+
 }  // namespace
 
 std::vector<Verdict> judge(const StudyResults& results) {
@@ -202,18 +78,50 @@ std::vector<Verdict> judge(const StudyResults& results) {
     require(judge_of != kJudges.end(), "claim: unknown kind '{}'; known are {}", claim.kind,
             fmt::join(claim_kinds(), ", "));
     const std::string series = claim.series.empty() && names.size() == 1 ? names[0] : claim.series;
-    require(std::count(names.begin(), names.end(), series) > 0, "claim {}: the study has no series '{}'; it has {}",
-            claim.kind, series, fmt::join(names, ", "));
-    Verdict verdict;
-    verdict.claim = claim;
-    const Curve measured = curve(results, series);
-    const Case c{claim, measured, last_part(results.report.x_key)};
-    if (const std::string reason = obstacle(results, c); !reason.empty()) not_run(verdict, reason);
-    else judge_of->second(c, verdict);
-    note_weaknesses(c, verdict);
+    for (const std::string& wanted : {series, claim.than.series.empty() ? series : claim.than.series})
+      require(std::count(names.begin(), names.end(), wanted) > 0, "claim {}: the study has no series '{}'; it has {}",
+              claim.kind, wanted, fmt::join(names, ", "));
+    Verdict verdict = blank(claim);
+    try {
+      const Case c{results, claim, curve_in_range(results, series, claim.metric, claim),
+                   last_part(results.report.x_key)};
+      if (const std::string reason = obstacle(c); !reason.empty()) not_run(verdict, reason);
+      else judge_of->second(c, verdict);
+      note_weaknesses(c, verdict);
+    } catch (const Error& error) {  // a metric that the trials lack leaves one claim open, not the report
+      not_run(verdict, error.what());
+    }
+    const bool judged = verdict.status != VerdictStatus::not_run;
+    if (judged && !claim.reference.empty() && verdict.beside.empty())
+      verdict.beside.emplace_back(claim.reference, verdict.measured);
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;
+}
+
+std::vector<Verdict> not_judged(const std::vector<ClaimConfig>& claims, const std::string& reason) {
+  std::vector<Verdict> verdicts;
+  for (const ClaimConfig& claim : claims) {
+    verdicts.push_back(blank(claim));
+    not_run(verdicts.back(), reason);
+  }
+  return verdicts;
+}
+
+std::string missing_field(const ClaimConfig& claim) {
+  const std::string& kind = claim.kind;
+  const bool limits = claim.low || claim.high;
+  if (kind == "argmin_in" && claim.among.empty()) return "`among`, the x that may be the best";
+  if ((kind == "within_factor" || kind == "worse_than_best") && !claim.at) return "`at`, the x to be judged";
+  if (kind == "monotone" && claim.direction.empty()) return "`direction`, falling or rising";
+  if (kind == "slope" && !limits) return "`low` or `high`, the interval that is claimed";
+  if (kind == "band" && !limits && !(claim.factor > 1)) return "`low`, `high` or `factor`, the band";
+  if (kind == "less_than" && claim.than.series.empty() && claim.than.metric.empty() && !claim.than.at)
+    return "`than`, with the series, metric or at of what is larger";
+  if (kind == "bound_holds" && claim.bound.empty()) return "`bound`, a metric or \"overlay\"";
+  if (kind == "within_percent" && claim.of.empty() && !claim.value && !claim.paper_number && claim.reference.empty())
+    return "`of`, `value` or `reference`, the target";
+  return "";
 }
 
 const std::vector<std::string>& claim_kinds() {
@@ -241,10 +149,33 @@ const char* name(VerdictStatus status) {
 
 std::string claim_name(const ClaimConfig& claim) {
   std::string text = claim.kind;
+  const auto interval = [&] {
+    return fmt::format(" [{}, {}]", claim.low ? exact(*claim.low) : "−∞", claim.high ? exact(*claim.high) : "∞");
+  };
   std::vector<std::string> among;
   for (double x : claim.among) among.push_back(exact(x));
   if (!among.empty()) text += fmt::format(" [{}]", fmt::join(among, ", "));
-  if (claim.at) text += fmt::format(" {} ≤ {}×", exact(*claim.at), exact(claim.factor));
+  if (claim.kind == "within_factor" && claim.at)
+    text += fmt::format(" {} ≤ {}×", exact(*claim.at), exact(claim.factor));
+  else if (claim.at) text += " at " + exact(*claim.at);
+  if (claim.kind == "monotone") text += " " + claim.direction;
+  if (claim.kind == "slope" || (claim.kind == "band" && (claim.low || claim.high))) text += interval();
+  if (claim.kind == "band" && claim.factor > 1) text += fmt::format(" max/min ≤ {}", exact(claim.factor));
+  if (claim.kind == "less_than") {
+    if (!claim.than.series.empty()) text += " " + claim.than.series;
+    if (!claim.than.metric.empty()) text += " " + claim.than.metric;
+    if (claim.than.at) text += " at " + exact(*claim.than.at);
+  }
+  if (claim.kind == "bound_holds") text += " " + claim.bound;
+  if (claim.kind == "within_percent") {
+    text += fmt::format(" {} % of {}", exact(claim.percent),
+                        !claim.of.empty() ? claim.of
+                        : claim.value     ? exact(*claim.value)
+                                          : "the paper's");
+  }
+  if (claim.from || claim.to)
+    text += fmt::format(" on {}…{}", claim.from ? exact(*claim.from) : "", claim.to ? exact(*claim.to) : "");
+  if (!claim.metric.empty()) text += " · " + claim.metric;
   if (!claim.series.empty()) text += " · " + claim.series;
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "experiments/claims/statistics.h"
+#include "tasks/task.h"
 
 namespace headroom::experiments {
 namespace {
@@ -17,23 +18,33 @@ using Choice = std::map<std::string, double>;
 struct Candidate {
   std::map<int64_t, const TrialRecord*> finished;
   std::vector<int64_t> failed, missing;
-  double validation = 0;  ///< mean over the finished seeds; +∞ when there is none
+  double loss = 0;  ///< mean over the finished seeds, negated where larger is better; +∞ when there is none
 
   bool complete() const { return failed.empty() && missing.empty(); }
 };
 
-double metric(const TrialRecord& trial, const std::map<std::string, double>& metrics, const std::string& name,
-              const char* split) {
-  const auto found = metrics.find(name);
-  require(found != metrics.end(), "trial {}: no {} metric '{}' to report", trial.id, split, name);
+/// What a curve is made of, and what its choices are made on.
+struct Metric {
+  std::string name, choice;
+};
+
+double validation(const TrialRecord& trial, const std::string& name) {
+  const auto found = trial.validation.find(name);
+  require(found != trial.validation.end(), "trial {}: no validation metric '{}' to report", trial.id, name);
   return found->second;
+}
+
+double test(const TrialRecord& trial, const std::string& name) {
+  const std::optional<double> value = measured(trial, name);
+  require(value.has_value(), "trial {}: no test metric '{}' to report", trial.id, name);
+  return *value;
 }
 
 /// Candidates in the order in which they are preferred.
 bool preferred(const Candidate& a, const Candidate& b) {
   if (a.complete() != b.complete()) return a.complete();
   if (a.finished.size() != b.finished.size()) return a.finished.size() > b.finished.size();
-  return a.validation < b.validation;
+  return a.loss < b.loss;
 }
 
 std::vector<std::string> edges(const Choice& chosen, const std::map<Choice, Candidate>& candidates) {
@@ -48,7 +59,7 @@ std::vector<std::string> edges(const Choice& chosen, const std::map<Choice, Cand
 }
 
 Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::set<int64_t>& seeds,
-                 const std::string& name) {
+                 const Metric& metric) {
   for (auto& [choice, candidate] : candidates) {
     for (int64_t seed : seeds) {
       const bool failed = std::count(candidate.failed.begin(), candidate.failed.end(), seed) > 0;
@@ -56,9 +67,8 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
     }
     if (candidates.size() == 1) break;  // nothing to choose: validation is not asked for
     std::vector<double> values;
-    for (const auto& trial : candidate.finished)
-      values.push_back(metric(*trial.second, trial.second->validation, name, "validation"));
-    candidate.validation = values.empty() ? INFINITY : mean(values);
+    for (const auto& trial : candidate.finished) values.push_back(validation(*trial.second, metric.choice));
+    candidate.loss = values.empty() ? INFINITY : mean(values) * (tasks::larger_is_better(metric.choice) ? -1 : 1);
   }
   // The first of equals: the smallest choice.
   const auto chosen = std::min_element(candidates.begin(), candidates.end(),
@@ -74,23 +84,34 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
   point.failed_elsewhere -= static_cast<int>(point.failed.size());
   std::vector<double> values;
   for (const auto& [seed, trial] : chosen->second.finished) {
-    point.values[seed] = metric(*trial, trial->test, name, "test");
+    point.values[seed] = test(*trial, metric.name);
     values.push_back(point.values[seed]);
   }
   point.mean = mean(values);
   point.standard_error = standard_error(values);
   point.geometric_mean = geometric_mean(values);
-  point.best = values.empty() ? point.mean : *std::min_element(values.begin(), values.end());
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  point.best = values.empty() ? point.mean : tasks::larger_is_better(metric.name) ? *most : *least;
   return point;
 }
 
 /// Finished, with finite metrics wherever they are given.
-bool usable(const TrialRecord& trial, const std::string& name) {
-  const auto finite = [&](const std::map<std::string, double>& metrics) {
+bool usable(const TrialRecord& trial, const Metric& metric) {
+  const auto finite = [](const std::map<std::string, double>& metrics, const std::string& name) {
     const auto found = metrics.find(name);
     return found == metrics.end() || std::isfinite(found->second);
   };
-  return trial.status == TrialStatus::finished && finite(trial.validation) && finite(trial.test);
+  return trial.status == TrialStatus::finished && finite(trial.validation, metric.choice) &&
+         finite(trial.test, metric.name);
+}
+
+/// Validation does not measure everything that a claim can speak of.
+std::string choice_metric(const std::vector<TrialRecord>& trials, const std::string& series, const std::string& name,
+                          const std::string& otherwise) {
+  for (const TrialRecord& trial : trials)
+    if (trial.series == series && trial.status == TrialStatus::finished && !trial.validation.count(name))
+      return otherwise;
+  return name;
 }
 
 }  // namespace
@@ -99,6 +120,26 @@ const Point* Curve::at(double x) const {
   for (const Point& point : points)
     if (point.x == x) return &point;
   return nullptr;
+}
+
+bool Curve::better(double a, double b) const {
+  if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+  return larger_is_better ? a > b : a < b;
+}
+
+const Point* Curve::best() const {
+  const Point* found = nullptr;
+  for (const Point& point : points)
+    if (!std::isnan(point.mean) && (!found || better(point.mean, found->mean))) found = &point;
+  return found;
+}
+
+std::optional<double> measured(const TrialRecord& trial, const std::string& metric) {
+  if (const auto found = trial.test.find(metric); found != trial.test.end()) return found->second;
+  if (metric == "parameters") return static_cast<double>(trial.parameters);
+  if (metric == "flops") return trial.flops;
+  if (metric == "seconds") return trial.seconds;
+  return std::nullopt;
 }
 
 std::vector<std::string> series_names(const StudyResults& results) {
@@ -126,20 +167,21 @@ std::vector<TrialRecord> ordered_trials(const StudyResults& results) {
   return trials;
 }
 
-Curve curve(const StudyResults& results, const std::string& series) {
-  const std::string& name = results.report.y_metric;
+Curve curve(const StudyResults& results, const std::string& series, const std::string& name) {
   const std::vector<TrialRecord> trials = ordered_trials(results);
+  Metric metric{name.empty() ? results.report.y_metric : name, ""};
+  metric.choice = choice_metric(trials, series, metric.name, results.report.y_metric);
   std::map<double, std::map<Choice, Candidate>> by_x;
   std::set<int64_t> seeds;
   for (const TrialRecord& trial : trials) {
     if (trial.series != series) continue;
     seeds.insert(trial.seed);
     Candidate& candidate = by_x[trial.x][trial.choice];
-    if (usable(trial, name)) candidate.finished[trial.seed] = &trial;
+    if (usable(trial, metric)) candidate.finished[trial.seed] = &trial;
     else candidate.failed.push_back(trial.seed);
   }
-  Curve result{series, {}};
-  for (auto& [x, candidates] : by_x) result.points.push_back(make_point(x, candidates, seeds, name));
+  Curve result{series, metric.name, tasks::larger_is_better(metric.name), {}};
+  for (auto& [x, candidates] : by_x) result.points.push_back(make_point(x, candidates, seeds, metric));
   return result;
 }
 

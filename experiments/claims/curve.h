@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,16 +19,21 @@ struct Point {
   std::vector<int64_t> missing;         ///< seeds of the series that have no trial here
   int failed_elsewhere = 0;             ///< failed trials of the choices that were not taken
   double mean = 0, standard_error = 0;  ///< NaN without (enough) values, like the next two
-  double geometric_mean = 0, best = 0;  ///< best: the smallest over seeds
+  double geometric_mean = 0, best = 0;  ///< best: of the best seed
 };
 
-/// One series of the report's metric over the report's x, which grows from point to point.
+/// One series of a metric over the report's x, which grows from point to point.
 struct Curve {
-  std::string series;
+  std::string series, metric;
+  bool larger_is_better = false;
   std::vector<Point> points;
 
   /// The point at x; nullptr when there is none.
   const Point* at(double x) const;
+  /// Whether `a` is the better value. A NaN is worse than every number.
+  bool better(double a, double b) const;
+  /// The point of the best mean; nullptr when no point has a mean.
+  const Point* best() const;
 };
 
 /// The names of the study's series: {""} when it has no [[series]].
@@ -37,11 +43,15 @@ std::vector<std::string> series_names(const StudyResults& results);
 /// stand in the study's order. Throws Error when two trials share series, x, choice and seed.
 std::vector<TrialRecord> ordered_trials(const StudyResults& results);
 
-/// The curve of one series. At each x the `best_of` choice is the one with the smallest mean over seeds of the
-/// *validation* metric, never of the test metric. A choice with a failed or missing seed comes after every complete
-/// one, because a mean over the seeds that survived would favour choices that diverge. A metric that is not finite
-/// counts as a failed trial. Smaller is better. Throws Error when a choice is to be made and validation lacks the
-/// metric.
-Curve curve(const StudyResults& results, const std::string& series);
+/// A trial's test metric, or "parameters", "flops" or "seconds" of its record; none when it has no such number.
+std::optional<double> measured(const TrialRecord& trial, const std::string& metric);
+
+/// The curve of one series of `metric`; without one, of the report's. At each x the `best_of` choice is the one with
+/// the best mean over seeds of the same metric on *validation*, never on test; where validation does not measure it
+/// (FLOPs, a bound), of the report's metric. Which direction is better: tasks::larger_is_better. A choice with a failed
+/// or missing seed comes after every complete one, because a mean over the seeds that survived would favour choices
+/// that diverge. A metric that is not finite counts as a failed trial. Throws Error when a finished trial lacks the
+/// metric, or when a choice is to be made and validation lacks the report's.
+Curve curve(const StudyResults& results, const std::string& series, const std::string& metric = "");
 
 }  // namespace headroom::experiments

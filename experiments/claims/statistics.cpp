@@ -1,10 +1,12 @@
 #include "experiments/claims/statistics.h"
 
+#include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 
 #include "engine/error.h"
+#include "engine/rng.h"
 
 namespace headroom::experiments {
 namespace {
@@ -50,6 +52,53 @@ PairedTest paired_test(const std::vector<double>& a, const std::vector<double>& 
   if (std::isnan(test.t)) return test;  // an infinite value
   test.p = boost::math::cdf(boost::math::complement(boost::math::students_t(test.pairs - 1), test.t));
   return test;
+}
+
+Line fit_line(const std::vector<double>& x, const std::vector<double>& y, double significance) {
+  require(x.size() == y.size(), "fit_line: {} x against {} y", x.size(), y.size());
+  Line line{static_cast<int>(x.size()), kNan, kNan, kNan, kNan};
+  const double mean_x = mean(x), mean_y = mean(y);
+  double xx = 0, xy = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+  }
+  if (!(xx > 0)) return line;
+  line.slope = xy / xx;
+  line.intercept = mean_y - line.slope * mean_x;
+  if (line.points < 3) return line;
+  double residual = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double error = y[i] - line.intercept - line.slope * x[i];
+    residual += error * error;
+  }
+  const int degrees = line.points - 2;
+  const double t = boost::math::quantile(boost::math::complement(boost::math::students_t(degrees), significance / 2));
+  const double half = t * std::sqrt(residual / degrees / xx);
+  line.low = line.slope - half;
+  line.high = line.slope + half;
+  return line;
+}
+
+Interval bootstrap(int64_t items, double significance,
+                   const std::function<double(const std::vector<size_t>&)>& statistic) {
+  constexpr int64_t resamples = 10000;
+  if (items < 1) return {kNan, kNan};
+  engine::Rng rng(0);
+  const engine::RngKey key = rng.take("bootstrap", resamples * items);
+  std::vector<double> values(resamples);
+  std::vector<size_t> indices(items);
+  uint64_t element = 0;
+  for (double& value : values) {
+    // The high word of a product: uniform on [0, items) without the bias of a remainder.
+    for (size_t& index : indices)
+      index = static_cast<size_t>(uint64_t{engine::random_bits(key, element++)} * static_cast<uint64_t>(items) >> 32);
+    value = statistic(indices);
+    if (std::isnan(value)) value = std::numeric_limits<double>::infinity();
+  }
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) { return values[static_cast<size_t>(std::lround(share * (resamples - 1)))]; };
+  return {at(significance / 2), at(1 - significance / 2)};
 }
 
 }  // namespace headroom::experiments

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "tests/experiments/synthetic.h"
+#include "tests/experiments/claims/verdict.h"
 #include "tests/support/catch.h"
 
 namespace headroom::experiments {
@@ -14,25 +14,11 @@ using testing::claim;
 using testing::contains;
 using testing::error_of;
 using testing::failed;
+using testing::number;
+using testing::says;
 using testing::study;
 using testing::u_curve;
-
-Verdict verdict(StudyResults results, const ClaimConfig& c) {
-  results.claims = {c};
-  return judge(results).at(0);
-}
-
-double number(const Verdict& v, const std::string& key) {
-  for (const auto& [name, value] : v.numbers)
-    if (name == key) return value;
-  FAIL("no number " << key);
-  return 0;
-}
-
-bool says(const Verdict& v, const std::string& text) {
-  UNSCOPED_INFO(v.sentence);
-  return contains(v.sentence, text);
-}
+using testing::verdict;
 
 ClaimConfig interior(double factor = 1) {
   ClaimConfig c = claim("interior_optimum");
@@ -250,8 +236,8 @@ TEST_CASE("each claim is judged on its own series") {
 }
 
 TEST_CASE("an unknown kind of claim is refused") {
-  CHECK(contains(error_of([&] { verdict(u_curve(), claim("saturates")); }),
-                 "interior_optimum, argmin_in, within_factor"));
+  CHECK(
+      contains(error_of([&] { verdict(u_curve(), claim("optimal")); }), "interior_optimum, argmin_in, within_factor"));
 }
 
 TEST_CASE("verdicts do not depend on the order of the trials") {

@@ -65,6 +65,37 @@ TEST_CASE("statistics agree with SciPy") {
   CHECK(rows == 24);
 }
 
+TEST_CASE("a least-squares line by hand") {
+  // x 0, 1, 2; y 0, 2, 1: slope 1/2, intercept 1/2, residuals −½, 1, −½, so s² = 3/2 on one degree, SE = √(3/4).
+  const Line line = fit_line({0, 1, 2}, {0, 2, 1}, 0.1);
+  CHECK(line.slope == Approx(0.5));
+  CHECK(line.intercept == Approx(0.5));
+  const double t = 6.313751514675037;  // the 95 % point of Student's t on one degree: tan(0.45 π)
+  CHECK(line.low == Approx(0.5 - t * std::sqrt(0.75)));
+  CHECK(line.high == Approx(0.5 + t * std::sqrt(0.75)));
+  CHECK(fit_line({0, 1}, {1, 3}, 0.05).slope == Approx(2));
+  CHECK(std::isnan(fit_line({0, 1}, {1, 3}, 0.05).low));
+  CHECK(std::isnan(fit_line({1, 1, 1}, {1, 2, 3}, 0.05).slope));
+  CHECK_THROWS_AS(fit_line({1}, {}, 0.05), Error);
+}
+
+TEST_CASE("a bootstrap interval") {
+  const std::vector<double> values = {1, 2, 3, 4};
+  const auto average = [&](const std::vector<size_t>& drawn) {
+    double sum = 0;
+    for (size_t i : drawn) sum += values[i];
+    return sum / static_cast<double>(drawn.size());
+  };
+  // Of the 256 resamples, 2.0 % have a sum below 6 and 5.9 % one of at most 6: the 5 % point is 6, and 14 by symmetry.
+  const Interval interval = bootstrap(4, 0.1, average);
+  CHECK(interval.low == Approx(1.5));
+  CHECK(interval.high == Approx(3.5));
+  CHECK(bootstrap(4, 0.1, average).low == interval.low);
+  CHECK(bootstrap(1, 0.1, average).high == 1);
+  CHECK(std::isnan(bootstrap(0, 0.1, average).low));
+  CHECK(bootstrap(4, 0.1, [](const auto&) { return NAN; }).high == INFINITY);
+}
+
 TEST_CASE("numbers for people") {
   CHECK(rounded(0.0931) == "0.0931");
   CHECK(rounded(0.99996) == "1.00");

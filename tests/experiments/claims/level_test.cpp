@@ -1,0 +1,285 @@
+// Kinds of claim about values themselves: band, less_than, bound_holds, within_percent, worse_than_best.
+#include <cmath>
+
+#include "experiments/claims/curve.h"
+#include "tests/experiments/claims/verdict.h"
+#include "tests/support/catch.h"
+
+namespace headroom::experiments {
+namespace {
+
+using testing::claim;
+using testing::failed;
+using testing::number;
+using testing::says;
+using testing::study;
+using testing::u_curve;
+using testing::verdict;
+
+/// Two series of the same x: "narrow" has 1.0 and 1.2, "few" is worse by 0.2 and 0.3.
+StudyResults two_series() {
+  StudyResults r = study({1, 2}, {{1.0, 1.1, 0.9}, {1.2, 1.3, 1.1}});
+  r.series = {"narrow", "few"};
+  for (TrialRecord& t : r.trials) t.series = "narrow";
+  for (const auto& [x, values] :
+       std::vector<std::pair<double, std::vector<double>>>{{1, {1.2, 1.29, 1.11}}, {2, {1.5, 1.61, 1.41}}})
+    for (size_t s = 0; s < values.size(); ++s) {
+      r.trials.push_back(testing::trial(x, static_cast<int64_t>(s), values[s]));
+      r.trials.back().series = "few";
+    }
+  r.planned = std::ssize(r.trials);
+  return r;
+}
+
+ClaimConfig less(const std::string& series, const std::string& than) {
+  ClaimConfig c = claim("less_than");
+  c.series = series;
+  c.than.series = than;
+  return c;
+}
+
+ClaimConfig within(double percent) {
+  ClaimConfig c = claim("within_percent");
+  c.percent = percent;
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("all values in a band") {
+  ClaimConfig c = claim("band");
+  c.high = 1.2;
+  CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
+  CHECK(verdict(u_curve(), c).measured == 1.2);
+  c.low = 0.01;  // one seed has 0.0095
+  CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
+  CHECK(says(verdict(u_curve(), c), "Values lie between 0.00950 and 1.20, 126 times apart; [0.01, 1.2] was claimed"));
+  c.to = 2;
+  CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
+}
+
+TEST_CASE("a band by the ratio of its ends") {
+  ClaimConfig c = claim("band");
+  c.factor = 127;
+  CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
+  CHECK(verdict(u_curve(), c).measured == Approx(1.2 / 0.0095));
+  c.factor = 126;
+  CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
+  CHECK(verdict(study({1, 2}, {{0, 0}, {1, 1}}), c).status == VerdictStatus::fail);
+  CHECK(says(verdict(u_curve(), claim("band")), "lacks `low`, `high` or `factor`"));
+}
+
+TEST_CASE("one seed inside a band tells nothing, one outside refutes it") {
+  ClaimConfig c = claim("band");
+  c.high = 2;
+  CHECK(verdict(study({1, 2}, {{1}, {1}}), c).status == VerdictStatus::underpowered);
+  CHECK(verdict(study({1, 2}, {{1}, {3}}), c).status == VerdictStatus::fail);
+  c.deterministic = true;
+  CHECK(verdict(study({1, 2}, {{1}, {1}}), c).status == VerdictStatus::pass);
+}
+
+TEST_CASE("one series is less than another at every x, paired by seed") {
+  const Verdict v = verdict(two_series(), less("narrow", "few"));
+  CHECK(v.status == VerdictStatus::pass);
+  CHECK(number(v, "pairs") == 2);
+  CHECK(v.measured == Approx(1.0 / 1.2));
+  // SciPy: ttest_rel([1.2, 1.29, 1.11], [1, 1.1, .9], alternative="greater"); the other x has p = 0.00064.
+  CHECK(v.p == Approx(0.0004164064093487884).epsilon(1e-3).margin(0.0003));
+  CHECK(verdict(two_series(), less("few", "narrow")).status == VerdictStatus::fail);
+  ClaimConfig by = less("narrow", "few");
+  by.factor = 1.3;
+  CHECK(verdict(two_series(), by).status == VerdictStatus::fail);
+  CHECK(says(verdict(two_series(), by), "Not less than few by a factor of 1.3: at heads = 1"));
+  by.factor = 1.15;
+  CHECK(verdict(two_series(), by).status == VerdictStatus::pass);
+}
+
+TEST_CASE("one x is less than another, one metric than another") {
+  ClaimConfig c = claim("less_than");
+  c.at = 4;
+  c.than.at = 2;
+  CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
+  std::swap(*c.at, *c.than.at);
+  CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
+  c.than.at = 3;
+  CHECK(says(verdict(u_curve(), c), "there is no heads at which both were measured"));
+  StudyResults r = u_curve();
+  for (TrialRecord& t : r.trials) t.test["floor"] = t.test["mse"] * 0.9;
+  ClaimConfig metrics = claim("less_than");
+  metrics.metric = "floor";
+  metrics.than.metric = "mse";
+  CHECK(verdict(r, metrics).status == VerdictStatus::pass);
+}
+
+TEST_CASE("a comparison with ties or one seed") {
+  ClaimConfig c = claim("less_than");
+  c.at = 1;
+  c.than.at = 2;
+  CHECK(verdict(study({1, 2}, {{1, 2}, {1, 2}}), c).status == VerdictStatus::fail);
+  CHECK(verdict(study({1, 2}, {{1, 2}, {1, 2}}), c).p == 0.5);
+  CHECK(verdict(study({1, 2}, {{1}, {2}}), c).status == VerdictStatus::underpowered);
+  StudyResults r = study({1, 2}, {{1, 1}, {2, 2.5}});
+  r.trials[0] = failed(r.trials[0]);
+  CHECK(verdict(r, c).status == VerdictStatus::underpowered);
+}
+
+TEST_CASE("a bound holds in every trial, or not") {
+  StudyResults r = u_curve();
+  for (TrialRecord& t : r.trials) t.test["bound"] = 2 * t.test["mse"];
+  r.trials[0].test["bound"] = 1.25;  // against 1.0
+  ClaimConfig c = claim("bound_holds");
+  c.bound = "bound";
+  const Verdict v = verdict(r, c);
+  CHECK(v.status == VerdictStatus::pass);
+  CHECK(number(v, "trials") == 15);
+  CHECK(v.measured == Approx(0.8));
+  CHECK(number(v, "tightness_median") == Approx(0.5));
+  r.trials[7].test["bound"] = 0.01;
+  CHECK(verdict(r, c).status == VerdictStatus::fail);
+  CHECK(
+      says(verdict(r, c), "1 of 15 trials lie above the bound (bound). mse / bound is at most 1.10 (heads = 4 seed 1"));
+  c.bound = "other";
+  CHECK(says(verdict(r, c), "no trial has both mse and other"));
+}
+
+TEST_CASE("a bound that is the overlay holds where the overlay has points") {
+  StudyResults r = u_curve();
+  ClaimConfig c = claim("bound_holds");
+  c.bound = "overlay";
+  CHECK(says(verdict(r, c), "the series has no overlay"));
+  r.report.overlays = {{"", "theory", {{1, 4.0}, {4, 0.5}}}};
+  const Verdict v = verdict(r, c);
+  CHECK(v.status == VerdictStatus::pass);
+  CHECK(number(v, "trials") == 6);
+  CHECK(v.measured == Approx(0.3));
+  CHECK(v.notes == std::vector<std::string>{"9 trials have no bound and are not judged"});
+  r.trials.back() = failed(r.trials.back());
+  CHECK(number(verdict(r, c), "trials") == 6);
+}
+
+TEST_CASE("a value within a percentage of another metric's") {
+  StudyResults r = study({1, 2}, {{1.01, 1.028}, {1.01, 1.012}});
+  for (TrialRecord& t : r.trials) t.test["entropy_rate"] = 1;
+  ClaimConfig c = within(2);
+  c.of = "entropy_rate";
+  const Verdict v = verdict(r, c);
+  CHECK(v.status == VerdictStatus::pass);
+  CHECK(v.measured == Approx(1.9));
+  CHECK(v.summary == "+1.90 %");
+  c.percent = 1.5;
+  CHECK(verdict(r, c).status == VerdictStatus::fail);
+  c.at = 2;
+  CHECK(verdict(r, c).status == VerdictStatus::pass);
+  c.of = "missing";
+  CHECK(says(verdict(r, c), "no test metric 'missing'"));
+}
+
+TEST_CASE("a value within a percentage of a number") {
+  const StudyResults r = study({1, 2}, {{0.971}, {1.02}});
+  ClaimConfig c = within(3);
+  c.value = 1.0;
+  CHECK(verdict(r, c).status == VerdictStatus::underpowered);
+  c.deterministic = true;
+  CHECK(verdict(r, c).status == VerdictStatus::pass);
+  CHECK(verdict(r, c).measured == Approx(-2.9));
+  c.percent = 2.8;
+  CHECK(verdict(r, c).status == VerdictStatus::fail);
+  CHECK(says(verdict(r, within(1)), "lacks `of`, `value` or `reference`"));
+}
+
+TEST_CASE("a curve within a percentage of the paper's column") {
+  const PaperPath column = {"ngram-tradeoff",
+                            "equal-width theory curve (H: objective, best integer split of H over M<=4 lags)"};
+  ClaimConfig c = within(0.1);
+  c.reference = column;
+  c.deterministic = true;
+  const Verdict v = verdict(study({8, 32, 3}, {{2.5743}, {0.6834}, {9}}), c);
+  CHECK(v.status == VerdictStatus::pass);
+  CHECK(number(v, "points") == 2);
+  REQUIRE(v.beside.size() == 2);
+  CHECK(v.beside[0].first.back() == "8");
+  CHECK(v.beside[0].second == 2.5743);
+  CHECK(paper_number(v.beside[1].first) == 0.6835);
+}
+
+TEST_CASE("a claim beside the paper's number") {
+  ClaimConfig c = claim("argmin_in");
+  c.among = {4};
+  c.reference = {"ngram-tradeoff", "optimum", "M"};
+  const Verdict v = verdict(u_curve(), c);
+  CHECK(v.paper == 4.0);
+  CHECK(v.measured == 4);
+  REQUIRE(v.beside.size() == 1);
+  CHECK(v.beside[0].first == c.reference);
+  c.reference.clear();
+  c.paper_number = 32;
+  CHECK(verdict(u_curve(), c).paper == 32.0);
+  CHECK(verdict(u_curve(), c).beside.empty());
+}
+
+TEST_CASE("the end of a curve is worse than the best") {
+  ClaimConfig c = claim("worse_than_best");
+  c.at = 16;
+  c.factor = 19;
+  CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
+  CHECK(verdict(u_curve(), c).measured == Approx(0.2 / 0.0305 * 3));
+  c.factor = 20;
+  CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
+  c.factor = 1;
+  c.at = 4;
+  CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
+  CHECK(number(verdict(u_curve(), c), "best_x") == 8);
+}
+
+TEST_CASE("claims about a metric of which more is better") {
+  StudyResults r = study({1, 2, 4}, {{0.50, 0.52, 0.51}, {0.80, 0.82, 0.81}, {0.60, 0.61, 0.62}});
+  for (TrialRecord& t : r.trials) t.test["masked_accuracy"] = t.validation["masked_accuracy"] = t.test["mse"];
+  const auto about = [&](ClaimConfig c) {
+    c.metric = "masked_accuracy";
+    return verdict(r, c);
+  };
+  const Verdict interior = about(claim("interior_optimum"));
+  CHECK(interior.status == VerdictStatus::pass);
+  CHECK(interior.measured == 2);
+  CHECK(says(interior, "heads = 1 has 0.630 times its masked_accuracy"));
+  ClaimConfig c = claim("interior_optimum");
+  c.factor = 1.3;
+  CHECK(about(c).status == VerdictStatus::pass);
+  c.factor = 1.4;
+  CHECK(about(c).status == VerdictStatus::fail);
+  c = claim("argmin_in");
+  c.among = {2};
+  CHECK(about(c).status == VerdictStatus::pass);
+  CHECK(says(about(c), "The largest masked_accuracy is at heads = 2, as claimed"));
+  c = claim("within_factor");
+  c.at = 4;
+  c.factor = 1.33;
+  CHECK(about(c).status == VerdictStatus::pass);
+  c.at = 1;
+  CHECK(about(c).status == VerdictStatus::fail);
+  c = claim("worse_than_best");
+  c.at = 1;
+  c.factor = 1.5;
+  CHECK(about(c).status == VerdictStatus::pass);
+}
+
+TEST_CASE("a choice is made on the claim's metric, in its direction") {
+  StudyResults r = study({}, {});
+  for (double lr : {0.01, 0.02}) {
+    TrialRecord t = testing::trial(1, 0, lr);  // mse prefers 0.01
+    t.id += std::to_string(lr);
+    t.choice = {{"train.optimizer.lr", lr}};
+    t.validation["accuracy"] = t.test["accuracy"] = 10 * lr;
+    t.flops = 100 * lr;
+    r.trials.push_back(t);
+  }
+  CHECK(curve(r, "").points.at(0).choice.at("train.optimizer.lr") == 0.01);
+  const Curve accuracy = curve(r, "", "accuracy");
+  CHECK(accuracy.points.at(0).choice.at("train.optimizer.lr") == 0.02);
+  CHECK(accuracy.points.at(0).best == 0.2);
+  CHECK(accuracy.larger_is_better);
+  // FLOPs are not validated: they are those of the report's choice.
+  CHECK(curve(r, "", "flops").points.at(0).mean == 1);
+}
+
+}  // namespace headroom::experiments
