@@ -105,15 +105,6 @@ bool usable(const TrialRecord& trial, const Metric& metric) {
          finite(trial.test, metric.name);
 }
 
-/// Validation does not measure everything that a claim can speak of.
-std::string choice_metric(const std::vector<TrialRecord>& trials, const std::string& series, const std::string& name,
-                          const std::string& otherwise) {
-  for (const TrialRecord& trial : trials)
-    if (trial.series == series && trial.status == TrialStatus::finished && !trial.validation.count(name))
-      return otherwise;
-  return name;
-}
-
 }  // namespace
 
 const Point* Curve::at(double x) const {
@@ -169,8 +160,7 @@ std::vector<TrialRecord> ordered_trials(const StudyResults& results) {
 
 Curve curve(const StudyResults& results, const std::string& series, const std::string& name) {
   const std::vector<TrialRecord> trials = ordered_trials(results);
-  Metric metric{name.empty() ? results.report.y_metric : name, ""};
-  metric.choice = choice_metric(trials, series, metric.name, results.report.y_metric);
+  const Metric metric{name.empty() ? results.report.y_metric : name, results.report.y_metric};
   std::map<double, std::map<Choice, Candidate>> by_x;
   std::set<int64_t> seeds;
   for (const TrialRecord& trial : trials) {

@@ -47,11 +47,11 @@ std::vector<TrialRecord> ordered_trials(const StudyResults& results);
 std::optional<double> measured(const TrialRecord& trial, const std::string& metric);
 
 /// The curve of one series of `metric`; without one, of the report's. At each x the `best_of` choice is the one with
-/// the best mean over seeds of the same metric on *validation*, never on test; where validation does not measure it
-/// (FLOPs, a bound), of the report's metric. Which direction is better: tasks::larger_is_better. A choice with a failed
-/// or missing seed comes after every complete one, because a mean over the seeds that survived would favour choices
-/// that diverge. A metric that is not finite counts as a failed trial. Throws Error when a finished trial lacks the
-/// metric, or when a choice is to be made and validation lacks the report's.
+/// the best mean over seeds of the *report's* metric on validation, never on test: whatever metric is shown, it is that
+/// of the same trained models. Which direction is better: tasks::larger_is_better. A choice with a failed or missing
+/// seed comes after every complete one, because a mean over the seeds that survived would favour choices that diverge.
+/// A metric that is not finite counts as a failed trial. Throws Error when a finished trial lacks the metric, or when a
+/// choice is to be made and validation lacks the report's.
 Curve curve(const StudyResults& results, const std::string& series, const std::string& metric = "");
 
 }  // namespace headroom::experiments
