@@ -29,6 +29,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(0, 1);  // none is an error below: CLI11 would take a misspelt one for none
   headroom::experiments::add_run_command(app);
   headroom::experiments::add_report_command(app);
+  headroom::experiments::add_verify_command(app);
+  headroom::experiments::add_export_command(app);
   headroom::experiments::add_bench_command(app);
   headroom::experiments::add_ops_command(app);
   headroom::experiments::add_doctor_command(app);

@@ -27,7 +27,7 @@ const std::vector<std::pair<std::string, Judge>> kJudges = {{"interior_optimum",
 /// Why the curve cannot be judged at all; "" when it can.
 std::string obstacle(const Case& c) {
   const ClaimConfig& claim = c.claim;
-  if (const std::string field = missing_field(claim); !field.empty()) return "the claim lacks " + field;
+  if (const auto missing = missing_field(claim)) return fmt::format("{} wants {}", claim.kind, missing->purpose);
   const auto done = std::ssize(c.results.trials);
   if (done < c.results.planned) return fmt::format("{} of {} trials are done", done, c.results.planned);
   if (c.curve.points.empty()) return claim.from || claim.to ? "no trial is in its range" : "the series has no trials";
@@ -108,20 +108,21 @@ std::vector<Verdict> not_judged(const std::vector<ClaimConfig>& claims, const st
   return verdicts;
 }
 
-std::string missing_field(const ClaimConfig& claim) {
+std::optional<MissingField> missing_field(const ClaimConfig& claim) {
   const std::string& kind = claim.kind;
   const bool limits = claim.low || claim.high;
-  if (kind == "argmin_in" && claim.among.empty()) return "`among`, the x that may be the best";
-  if ((kind == "within_factor" || kind == "worse_than_best") && !claim.at) return "`at`, the x to be judged";
-  if (kind == "monotone" && claim.direction.empty()) return "`direction`, falling or rising";
-  if (kind == "slope" && !limits) return "`low` or `high`, the interval that is claimed";
-  if (kind == "band" && !limits && !(claim.factor > 1)) return "`low`, `high` or `factor`, the band";
-  if (kind == "less_than" && claim.than.series.empty() && claim.than.metric.empty() && !claim.than.at)
-    return "`than`, with the series, metric or at of what is larger";
-  if (kind == "bound_holds" && claim.bound.empty()) return "`bound`, a metric or \"overlay\"";
-  if (kind == "within_percent" && claim.of.empty() && !claim.value && !claim.paper_number && claim.reference.empty())
-    return "`of`, `value` or `reference`, the target";
-  return "";
+  const bool rival = !claim.than.series.empty() || !claim.than.metric.empty() || claim.than.at;
+  const bool target = !claim.of.empty() || claim.value || claim.paper_number || !claim.reference.empty();
+  if (kind == "argmin_in" && claim.among.empty()) return MissingField{"among", "the x that may be the best"};
+  if ((kind == "within_factor" || kind == "worse_than_best") && !claim.at)
+    return MissingField{"at", "the x to be judged"};
+  if (kind == "monotone" && claim.direction.empty()) return MissingField{"direction", "falling or rising"};
+  if (kind == "slope" && !limits) return MissingField{"low", "low, high or both: the interval that is claimed"};
+  if (kind == "band" && !limits && !(claim.factor > 1)) return MissingField{"low", "low, high or factor: the band"};
+  if (kind == "less_than" && !rival) return MissingField{"than", "the series, metric or at of what is larger"};
+  if (kind == "bound_holds" && claim.bound.empty()) return MissingField{"bound", "a metric or \"overlay\""};
+  if (kind == "within_percent" && !target) return MissingField{"of", "of, value or reference: the target"};
+  return std::nullopt;
 }
 
 const std::vector<std::string>& claim_kinds() {

@@ -63,8 +63,12 @@ std::vector<Verdict> judge(const StudyResults& results);
 /// The verdicts of a study of which nothing was run: all not_run, with the reason.
 std::vector<Verdict> not_judged(const std::vector<ClaimConfig>& claims, const std::string& reason);
 
-/// The field that the claim's kind wants and does not have, with what it is for; "" when it is complete.
-std::string missing_field(const ClaimConfig& claim);
+/// A field that a claim's kind wants.
+struct MissingField {
+  std::string key, purpose;
+};
+/// The first that the claim lacks.
+std::optional<MissingField> missing_field(const ClaimConfig& claim);
 
 /// The kinds of claim that judge() knows.
 const std::vector<std::string>& claim_kinds();

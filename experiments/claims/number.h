@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 namespace headroom::experiments {
 
@@ -14,5 +15,11 @@ std::string probability(double p);
 
 /// The last part of a dotted key, for labels: "model.heads" → "heads".
 std::string last_part(const std::string& key);
+
+/// Columns that a text takes on a terminal: its characters, not its bytes.
+size_t display_width(const std::string& text);
+
+/// Rows of equally many cells as lines of aligned columns, three spaces between them, none at a line's end.
+std::string aligned(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace headroom::experiments

@@ -8,8 +8,13 @@ namespace headroom::experiments {
 
 /// `run STUDY.toml`: trains what is missing, then writes and prints the report. A stop by SIGINT or SIGTERM exits 130.
 void add_run_command(CLI::App& app);
-/// `report STUDY.toml…`: renders again what the store has.
+/// `report STUDY.toml…`: renders again what the store has. Without a study: every claim of every study that has a
+/// report. `report --paper`: every number of the paper beside ours.
 void add_report_command(CLI::App& app);
+/// `verify STUDY.toml…`: the verdicts on their claims; exits 1 when one fails or a study was not run.
+void add_verify_command(CLI::App& app);
+/// `export csv|json|tensorboard`: the trials of all run stores.
+void add_export_command(CLI::App& app);
 /// `ops`: every op and the backends that it has.
 void add_ops_command(CLI::App& app);
 /// `tokenize --tokenizer PATH [--text S | --text-file F] [--json] [--plain]`: the ids of a text.

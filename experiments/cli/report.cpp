@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/error.h"
+#include "experiments/claims/paper_report.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/report/report.h"
@@ -20,6 +21,19 @@ void check_any_finished(const StudyResults& results) {
        results.trials.empty() ? "" : "; the first " + results.trials.front().message);
 }
 
+/// Every claim of every study under `out`, as it was last judged.
+void list_claims(const std::string& out) {
+  const auto all = read_verdicts(out);
+  require(!all.empty(), "{}: no study has a report; headroom run STUDY makes one", out);
+  fmt::print("{}", verdict_table(all));
+}
+
+/// The paper's numbers beside ours, on the terminal and as a page.
+void compare_with_paper(const std::string& out) {
+  const auto all = read_verdicts(out);
+  fmt::print("{}report  {}\n", paper_text(all), write_paper_page(all, out).string());
+}
+
 }  // namespace
 
 void render_report(const Study& study, const std::string& out) {
@@ -32,12 +46,17 @@ void render_report(const Study& study, const std::string& out) {
 void add_report_command(CLI::App& app) {
   struct Arguments : StudyArguments {
     std::vector<std::string> files;
+    bool paper = false;
   };
-  CLI::App* command = app.add_subcommand("report", "render the report of finished trials again");
+  CLI::App* command =
+      app.add_subcommand("report", "render the report of finished trials again; without a study, list every claim");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("STUDY", arguments->files, "study files (TOML)")->required();
+  command->add_option("STUDY", arguments->files, "study files (TOML)");
   add_study_options(*command, *arguments);
+  command->add_flag("--paper", arguments->paper, "every number of the paper beside ours, as text and as a page");
   command->callback([arguments] {
+    if (arguments->paper) compare_with_paper(arguments->out);
+    else if (arguments->files.empty()) list_claims(arguments->out);
     for (const std::string& file : arguments->files)
       render_report(load_study(file, arguments->profile, arguments->settings), arguments->out);
   });

@@ -30,6 +30,13 @@ void add_keys(std::set<std::string>& keys, const std::map<std::string, double>& 
 
 }  // namespace
 
+std::string csv_row(const std::vector<std::string>& cells) {
+  std::string out;
+  for (const std::string& text : cells) out += quoted(text) + ',';
+  out.back() = '\n';
+  return out;
+}
+
 std::string csv(const StudyResults& results, Clock clock) {
   const std::vector<TrialRecord> trials = ordered_trials(results);
   std::set<std::string> choices, validation, test;
@@ -62,10 +69,7 @@ std::string csv(const StudyResults& results, Clock clock) {
     rows.push_back(row);
   }
   std::string out;
-  for (const auto& row : rows) {
-    for (const std::string& text : row) out += quoted(text) + ',';
-    out.back() = '\n';
-  }
+  for (const auto& row : rows) out += csv_row(row);
   return out;
 }
 

@@ -1,9 +1,13 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "experiments/results.h"
 
 namespace headroom::experiments {
+
+/// One line of cells with RFC 4180 quoting.
+std::string csv_row(const std::vector<std::string>& cells);
 
 enum class Clock { kept, left_out };
 

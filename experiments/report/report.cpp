@@ -1,10 +1,10 @@
 #include "experiments/report/report.h"
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "engine/error.h"
 #include "experiments/claims/claims.h"
+#include "experiments/claims/verdict_file.h"
 #include "experiments/report/csv.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/file.h"
@@ -41,27 +41,6 @@ void draw_figures(const StudyResults& results, const fs::path& folder, PageParts
   }
   std::error_code ignored;
   for (const fs::path& path : earlier) fs::remove(path, ignored);
-}
-
-std::string verdicts_json(const StudyResults& results, const std::vector<Verdict>& verdicts) {
-  using Json = nlohmann::ordered_json;
-  Json list = Json::array();
-  for (const Verdict& v : verdicts) {
-    Json numbers = Json::object();
-    for (const auto& [key, value] : v.numbers) numbers[key] = value;  // null where not finite
-    Json claim = {{"kind", v.claim.kind}, {"series", v.claim.series}, {"paper", v.claim.paper}};
-    if (!v.claim.among.empty()) claim["among"] = v.claim.among;
-    if (v.claim.at) claim["at"] = *v.claim.at;
-    claim.update(
-        {{"factor", v.claim.factor}, {"significance", v.claim.significance}, {"log_error", v.claim.log_error}});
-    list.push_back({{"claim", claim},
-                    {"status", name(v.status)},
-                    {"numbers", numbers},
-                    {"sentence", v.sentence},
-                    {"notes", v.notes}});
-  }
-  const Json all = {{"study", results.id}, {"profile", results.profile}, {"verdicts", list}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

@@ -96,6 +96,14 @@ std::optional<TrialRecord> RunStore::find(const std::string& id) const {
   return trial;
 }
 
+std::vector<std::string> RunStore::ids() const {
+  const std::lock_guard lock(mutex_);
+  Statement rows(database_, "SELECT id FROM trials ORDER BY id");
+  std::vector<std::string> ids;
+  while (rows.step()) ids.push_back(rows.text(0));
+  return ids;
+}
+
 RunStore::Known RunStore::known(const std::string& id) const {
   const std::lock_guard lock(mutex_);
   return known_of(database_, id);

@@ -49,6 +49,8 @@ class RunStore {
 
   /// What is known of a trial: its outcome, without series, x, choice and seed, which belong to the plan.
   std::optional<TrialRecord> find(const std::string& id) const;
+  /// Of every trial that came to an end, sorted.
+  std::vector<std::string> ids() const;
   /// How many times a trial came to an end, and whether it finished; no history is read.
   struct Known {
     int64_t attempts = 0;

@@ -106,6 +106,18 @@ TEST_CASE("each mistake is named with its place, its path and what is wanted") {
        "33:7: report.y.metric: wants one of relative_mse, mse"},
       {"kind = \"argmin_in\"", "kind = \"argmax_in\"", "36:1: claim.kind: wants one of "},
       {"among = [2]", "", "35:1: claim.among: missing: argmin_in wants the x that may be the best"},
+      {"among = [2]", "among = [2]\nfactr = 2", "38:1: claim.factr: unknown key"},
+      {"among = [2]", "among = [2]\nfactor = 2", "38:1: claim.factor: "},
+      {"kind = \"argmin_in\"\namong = [2]", "kind = \"monotone\"", "35:1: claim.direction: missing: monotone wants"},
+      {"kind = \"argmin_in\"\namong = [2]", "kind = \"slope\"\nlow = 2\nhigh = 1", "38:1: claim.high: wants to be"},
+      {"kind = \"argmin_in\"\namong = [2]", "kind = \"band\"", "35:1: claim.low: missing: band wants low, high or"},
+      {"kind = \"argmin_in\"\namong = [2]", "kind = \"less_than\"\nthan = { series = \"b\" }",
+       "37:10: claim.than.series: there is no series \"b\""},
+      {"among = [2]", "among = [2]\nreference = [\"ngram-tradeoff\", \"optimum\", \"N\"]",
+       "38:1: claim.reference: the paper's tables have no number at ngram-tradeoff / optimum / N"},
+      {"among = [2]", "among = [2]\nreference = [\"ngram-tradeoff\", \"optimum\", \"M\"]", ""},
+      {"kind = \"argmin_in\"\namong = [2]",
+       "kind = \"within_percent\"\nmetric = \"mse\"\nof = \"floor\"\npercent = 2\nat = 2\nours = \"near\"", ""},
       {"[report]", "[raport]", "31:2: raport: unknown key; did you mean report?"},
   };
   for (const Case& mistake : cases) {

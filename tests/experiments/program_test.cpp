@@ -226,3 +226,58 @@ TEST_CASE("every study's smoke profile runs") {
     CHECK(run.err().empty());
   }
 }
+
+TEST_CASE("claims of a run study are verified, listed and set beside the paper's numbers") {
+  const std::string claim = "kind = \"argmin_in\"\namong = [2]";
+  const StudyFile study(replaced(small_study(), claim,
+                                 "kind = \"band\"\nhigh = 100\nreference = [\"ngram-tradeoff\", \"optimum\", \"M\"]"));
+  const std::filesystem::path& folder = study.folder();
+  std::ofstream(folder / "fails.toml") << replaced(replaced(small_study(), claim, "kind = \"band\"\nhigh = 0"),
+                                                   "\"small\"", "\"fails\"");
+
+  Program early(folder, "verify study.toml");
+  CHECK(early.wait() == 1);
+  CHECK(contains(early.err(), "small · paper has no run store under runs; run it first"));
+  CHECK(contains(early.out(), "not run"));
+  CHECK(contains(complaint(folder, "report", 1), "runs: no study has a report"));
+  CHECK(contains(complaint(folder, "export csv", 1), "runs: there is no run store"));
+
+  CHECK(Program(folder, "run study.toml --quiet").wait() == 0);
+  CHECK(Program(folder, "run fails.toml --quiet").wait() == 0);  // whatever the verdict
+  Program passes(folder, "verify study.toml");
+  CHECK(passes.wait() == 0);
+  CHECK(contains(passes.out(), "small · paper   band [−∞, 100]   pass"));
+  CHECK(contains(passes.out(), "paper 4\n"));
+  Program both(folder, "verify study.toml fails.toml --json");
+  CHECK(both.wait() == 1);
+  CHECK(contains(both.out(), "\"verdict\": \"pass\""));
+  CHECK(contains(both.out(), "\"verdict\": \"fail\""));
+  Program list(folder, "report");
+  CHECK(list.wait() == 0);
+  CHECK(list.out().rfind("fails · paper", 0) == 0);
+  CHECK(contains(list.out(), "\nsmall · paper"));
+  Program paper(folder, "report --paper");
+  CHECK(paper.wait() == 0);
+  CHECK(contains(paper.out(), "(small · paper, pass)"));
+  CHECK(contains(read(folder / "runs" / "paper.html"), "(small · paper, pass)"));
+}
+
+TEST_CASE("what is exported does not depend on jobs or time") {
+  const StudyFile study(small_study());
+  const std::filesystem::path& folder = study.folder();
+  CHECK(Program(folder, "run study.toml --quiet --jobs 1 --out one").wait() == 0);
+  CHECK(Program(folder, "run study.toml --quiet --jobs 4 --threads 4 --out two").wait() == 0);
+  for (const char* format : {"csv", "json"}) {
+    Program one(folder, std::string("export ") + format + " --metrics-only --out one");
+    CHECK(one.wait() == 0);
+    const std::string first = one.out();
+    Program two(folder, std::string("export ") + format + " study.toml --metrics-only --out two");
+    CHECK(two.wait() == 0);
+    CHECK(first == two.out());
+    CHECK(contains(first, "relative_mse"));
+  }
+  Program events(folder, "export tensorboard small --to events --out one");
+  CHECK(events.wait() == 0);
+  CHECK(events.out() == "8 trials in events\n");
+  CHECK(contains(complaint(folder, "export csv other --out one", 1), "no run store of study 'other'"));
+}

@@ -66,7 +66,7 @@ TEST_CASE("a band by the ratio of its ends") {
   c.factor = 126;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
   CHECK(verdict(study({1, 2}, {{0, 0}, {1, 1}}), c).status == VerdictStatus::fail);
-  CHECK(says(verdict(u_curve(), claim("band")), "lacks `low`, `high` or `factor`"));
+  CHECK(says(verdict(u_curve(), claim("band")), "band wants low, high or factor"));
 }
 
 TEST_CASE("one seed inside a band tells nothing, one outside refutes it") {
@@ -184,7 +184,7 @@ TEST_CASE("a value within a percentage of a number") {
   CHECK(verdict(r, c).measured == Approx(-2.9));
   c.percent = 2.8;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
-  CHECK(says(verdict(r, within(1)), "lacks `of`, `value` or `reference`"));
+  CHECK(says(verdict(r, within(1)), "wants of, value or reference"));
 }
 
 TEST_CASE("a curve within a percentage of the paper's column") {

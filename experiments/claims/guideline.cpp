@@ -1,0 +1,27 @@
+#include "experiments/claims/guideline.h"
+
+#include <cmath>
+
+namespace headroom::experiments {
+
+std::optional<UpwardSearch> search_upward(const Curve& curve, double percent) {
+  const Point* best = curve.best();
+  if (curve.points.size() < 3 || std::isnan(curve.points.front().mean)) return std::nullopt;
+  for (const Point& p : curve.points)
+    if (p.mean <= 0) return std::nullopt;
+  UpwardSearch search;
+  const Point* found = &curve.points.front();
+  search.tried.push_back(found->x);
+  for (size_t i = 1; i < curve.points.size(); ++i) {
+    search.tried.push_back(curve.points[i].x);
+    if (!curve.better(curve.points[i].mean, found->mean)) break;
+    found = &curve.points[i];
+  }
+  search.found_x = found->x;
+  search.best_x = best->x;
+  search.times_worse = curve.larger_is_better ? best->mean / found->mean : found->mean / best->mean;
+  search.reached = search.times_worse <= 1 + percent / 100;
+  return search;
+}
+
+}  // namespace headroom::experiments

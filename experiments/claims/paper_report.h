@@ -1,0 +1,28 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/claims/verdict_file.h"
+
+namespace headroom::experiments {
+
+/// What stands beside one number of the paper: a number of ours, from a claim that names it as its reference.
+struct Ours {
+  std::string study, profile, claim, status;
+  double value = 0;
+};
+
+/// Our numbers for the paper's number at `path`, in the order of `all`; empty when none was run.
+std::vector<Ours> ours_beside(const PaperPath& path, const std::vector<StoredVerdicts>& all);
+
+/// Every number of the paper's tables beside ours, "not run" where there is none, as text in columns.
+std::string paper_text(const std::vector<StoredVerdicts>& all);
+
+/// The same as one self-contained HTML page, followed by every claim of every study with its verdict.
+std::string paper_page(const std::vector<StoredVerdicts>& all);
+
+/// Writes the page to OUT/paper.html and returns its path. Throws Error when it cannot be written.
+std::filesystem::path write_paper_page(const std::vector<StoredVerdicts>& all, const std::filesystem::path& out);
+
+}  // namespace headroom::experiments

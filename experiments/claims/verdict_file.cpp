@@ -1,0 +1,153 @@
+#include "experiments/claims/verdict_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "experiments/claims/number.h"
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// The fields that decide the verdict, without those that are not set.
+Json claim_json(const ClaimConfig& c) {
+  Json out = {{"name", claim_name(c)}, {"kind", c.kind}, {"series", c.series}, {"paper", c.paper}, {"ours", c.ours}};
+  const auto add = [&](const char* key, const auto& value) {
+    if (value) out[key] = *value;
+  };
+  if (!c.metric.empty()) out["metric"] = c.metric;
+  if (!c.reference.empty()) out["reference"] = c.reference;
+  if (!c.among.empty()) out["among"] = c.among;
+  add("at", c.at);
+  add("from", c.from);
+  add("to", c.to);
+  add("low", c.low);
+  add("high", c.high);
+  add("value", c.value);
+  out.update({{"factor", c.factor}, {"significance", c.significance}, {"log_error", c.log_error}});
+  if (c.deterministic) out["deterministic"] = true;
+  return out;
+}
+
+double number(const Json& node, const char* key) {
+  return node.contains(key) && node[key].is_number() ? node[key].get<double>() : Verdict::none;
+}
+
+StoredVerdict read_verdict(const Json& node) {
+  StoredVerdict v;
+  const Json& claim = node.at("claim");
+  v.claim = claim.at("name").get<std::string>();
+  v.paper_says = claim.value("paper", "");
+  v.ours_says = claim.value("ours", "");
+  v.status = node.at("status").get<std::string>();
+  v.measured = number(node, "measured");
+  v.p = number(node, "p");
+  if (const double paper = number(node, "paper"); !std::isnan(paper)) v.paper = paper;
+  v.summary = node.value("summary", "");
+  v.sentence = node.value("sentence", "");
+  for (const Json& pair : node.value("beside", Json::array()))
+    v.beside.emplace_back(pair.at("path").get<PaperPath>(), number(pair, "value"));
+  return v;
+}
+
+/// Folders inside a folder, by name; none when it does not exist.
+std::vector<fs::path> folders(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->is_directory(error)) found.push_back(it->path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+StoredVerdicts stored(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+  StoredVerdicts out{results.id, results.profile, {}};
+  for (const Verdict& v : verdicts)
+    out.verdicts.push_back({claim_name(v.claim), v.claim.paper, v.claim.ours, name(v.status), v.measured, v.p, v.paper,
+                            v.summary, v.sentence, v.beside});
+  return out;
+}
+
+std::string verdicts_json(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+  Json list = Json::array();
+  for (const Verdict& v : verdicts) {
+    Json numbers = Json::object(), beside = Json::array();
+    for (const auto& [key, value] : v.numbers) numbers[key] = value;  // null where not finite
+    for (const auto& [path, value] : v.beside) beside.push_back({{"path", path}, {"value", value}});
+    Json entry = {{"claim", claim_json(v.claim)}, {"status", name(v.status)}, {"measured", v.measured}, {"p", v.p}};
+    entry["paper"] = v.paper ? Json(*v.paper) : Json();
+    entry.update({{"numbers", numbers},
+                  {"beside", beside},
+                  {"summary", v.summary},
+                  {"sentence", v.sentence},
+                  {"notes", v.notes}});
+    list.push_back(entry);
+  }
+  const Json all = {{"study", results.id}, {"profile", results.profile}, {"verdicts", list}};
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
+  std::vector<StoredVerdicts> all;
+  for (const fs::path& study : folders(out)) {
+    for (const fs::path& profile : folders(study)) {
+      const fs::path path = profile / "verdicts.json";
+      if (!fs::exists(path)) continue;
+      std::ifstream file(path);
+      require(file.good(), "cannot read {}", path.string());
+      try {
+        const Json node = Json::parse(file);
+        StoredVerdicts one{node.at("study").get<std::string>(), node.at("profile").get<std::string>(), {}};
+        for (const Json& verdict : node.at("verdicts")) one.verdicts.push_back(read_verdict(verdict));
+        all.push_back(std::move(one));
+      } catch (const nlohmann::json::exception&) {
+        fail("{}: not a file of verdicts as this version writes them; headroom report STUDY writes it again",
+             path.string());
+      }
+    }
+  }
+  return all;
+}
+
+std::string verdict_table(const std::vector<StoredVerdicts>& all) {
+  std::vector<std::vector<std::string>> rows;
+  for (const StoredVerdicts& one : all) {
+    for (const StoredVerdict& v : one.verdicts) {
+      const bool judged = v.status != "not run";
+      rows.push_back({fmt::format("{} · {}", one.study, one.profile), v.claim, v.status,
+                      !judged             ? v.sentence
+                      : v.summary.empty() ? rounded(v.measured)
+                                          : v.summary,
+                      v.paper ? "paper " + exact(*v.paper) : std::string()});
+    }
+  }
+  return aligned(rows);
+}
+
+std::string verdict_list_json(const std::vector<StoredVerdicts>& all) {
+  Json list = Json::array();
+  for (const StoredVerdicts& one : all) {
+    for (const StoredVerdict& v : one.verdicts) {
+      Json paper;
+      if (v.paper) paper = *v.paper;
+      else if (!v.paper_says.empty()) paper = v.paper_says;
+      list.push_back({{"study", one.study},
+                      {"claim", v.claim},
+                      {"verdict", v.status},
+                      {"measured", v.measured},
+                      {"paper", paper}});
+    }
+  }
+  return list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,60 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "engine/error.h"
+#include "experiments/cli/commands.h"
+#include "experiments/export/export.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct ExportArguments {
+  std::string out = "runs", folder;
+  std::vector<std::string> studies;
+  bool metrics_only = false;
+
+  Clock clock() const { return metrics_only ? Clock::left_out : Clock::kept; }
+};
+
+std::vector<StoredTrial> trials(const ExportArguments& arguments) {
+  std::vector<std::string> ids;
+  for (const std::string& study : arguments.studies) ids.push_back(study_id(study));
+  return read_trials(arguments.out, ids);
+}
+
+/// A pipe that nobody reads or a full disk is an error: half a table looks like a whole one.
+void print(const std::string& text) {
+  const size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
+  require(written == text.size() && std::fflush(stdout) == 0, "export: cannot write to standard output");
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("export", "print the runs of studies as csv or json, or write event files");
+  command->require_subcommand(1);
+  const auto arguments = std::make_shared<ExportArguments>();
+  const auto add = [&](const char* name, const char* what) {
+    CLI::App* format = command->add_subcommand(name, what);
+    format->add_option("STUDY", arguments->studies, "study files or ids (default: every study that was run)");
+    format->add_option("--out", arguments->out, "folder of the run stores")->capture_default_str();
+    return format;
+  };
+  CLI::App* csv = add("csv", "one row per number: history, metrics, parameters, FLOPs, seconds");
+  CLI::App* json = add("json", "a list of trials with their configs");
+  for (CLI::App* format : {csv, json})
+    format->add_flag("--metrics-only", arguments->metrics_only, "no clock times: equal results are equal bytes");
+  csv->callback([arguments] { print(export_csv(trials(*arguments), arguments->clock())); });
+  json->callback([arguments] { print(export_json(trials(*arguments), arguments->clock())); });
+  CLI::App* tensorboard = add("tensorboard", "one event file per trial");
+  tensorboard->add_option("--to", arguments->folder, "folder of the event files")->required();
+  tensorboard->callback([arguments] {
+    const size_t count = export_tensorboard(trials(*arguments), arguments->folder);
+    fmt::print("{} trials in {}\n", count, arguments->folder);
+  });
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,56 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "experiments/claims/verdict_file.h"
+#include "experiments/cli/commands.h"
+#include "experiments/cli/study_arguments.h"
+#include "experiments/run/runner.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct VerifyArguments : StudyArguments {
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+/// What the store says about the claims of one study; without a store, that nothing was run.
+StoredVerdicts verdicts_of(const Study& study, const std::string& out, bool& without_store) {
+  if (std::filesystem::exists(study_folder(study, out) / "store.sqlite")) {
+    const StudyResults results = collect_results(study, out);
+    return stored(results, judge(results));
+  }
+  without_store = true;
+  fmt::print(stderr, "headroom: {} · {} has no run store under {}; run it first\n", study.head.id, study.profile, out);
+  StudyResults nothing;
+  nothing.id = study.head.id;
+  nothing.profile = study.profile;
+  return stored(nothing, not_judged(study.head.claims, "the study was not run"));
+}
+
+void verify(const VerifyArguments& arguments) {
+  std::vector<StoredVerdicts> all;
+  bool bad = false;
+  for (const std::string& file : arguments.files)
+    all.push_back(verdicts_of(load_study(file, arguments.profile, arguments.settings), arguments.out, bad));
+  fmt::print("{}", arguments.json ? verdict_list_json(all) : verdict_table(all));
+  for (const StoredVerdicts& one : all)
+    for (const StoredVerdict& verdict : one.verdicts) bad = bad || verdict.status == name(VerdictStatus::fail);
+  if (bad) throw CLI::RuntimeError(1);
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("verify", "judge the claims of studies; exits 1 when one fails");
+  const auto arguments = std::make_shared<VerifyArguments>();
+  command->add_option("STUDY", arguments->files, "study files (TOML)")->required();
+  add_study_options(*command, *arguments);
+  command->add_flag("--json", arguments->json, "a JSON list of study, claim, verdict, measured and paper");
+  command->callback([arguments] { verify(*arguments); });
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "experiments/export/export.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* status_of(const TrialRecord& record) {
+  return record.status == TrialStatus::finished ? "finished" : "failed";
+}
+
+/// Every number of a trial, in order of (step, split, metric).
+std::vector<HistoryPoint> points(const TrialRecord& r, Clock clock) {
+  std::vector<HistoryPoint> all = r.history;
+  for (const auto& [metric, value] : r.validation) all.push_back({r.steps, "validation_judged", metric, value});
+  for (const auto& [metric, value] : r.test) all.push_back({r.steps, "test", metric, value});
+  all.push_back({r.steps, "trial", "flops", r.flops});
+  all.push_back({r.steps, "trial", "parameters", static_cast<double>(r.parameters)});
+  if (clock == Clock::kept) all.push_back({r.steps, "trial", "seconds", r.seconds});
+  std::stable_sort(all.begin(), all.end(), [](const HistoryPoint& a, const HistoryPoint& b) {
+    return std::tie(a.step, a.split, a.metric) < std::tie(b.step, b.split, b.metric);
+  });
+  return all;
+}
+
+}  // namespace
+
+std::string export_csv(const std::vector<StoredTrial>& trials, Clock clock) {
+  std::string out =
+      csv_row({"study", "profile", "config", "seed", "trial", "status", "step", "split", "metric", "value"});
+  for (const StoredTrial& trial : trials)
+    for (const HistoryPoint& p : points(trial.record, clock))
+      out +=
+          csv_row({trial.study, trial.profile, trial.config, fmt::format("{}", trial.record.seed), trial.record.id,
+                   status_of(trial.record), fmt::format("{}", p.step), p.split, p.metric, fmt::format("{}", p.value)});
+  return out;
+}
+
+std::string export_json(const std::vector<StoredTrial>& trials, Clock clock) {
+  Json list = Json::array();
+  for (const StoredTrial& trial : trials) {
+    const TrialRecord& r = trial.record;
+    Json history = Json::array();
+    for (const HistoryPoint& p : r.history)
+      history.push_back({{"step", p.step}, {"split", p.split}, {"metric", p.metric}, {"value", p.value}});
+    Json entry = {{"study", trial.study}, {"profile", trial.profile}, {"trial", r.id}};
+    entry["config"] = Json::parse(r.config, nullptr, false);
+    if (entry["config"].is_discarded()) entry["config"] = nullptr;
+    entry.update({{"seed", r.seed},
+                  {"status", status_of(r)},
+                  {"message", r.message},
+                  {"steps", r.steps},
+                  {"parameters", r.parameters},
+                  {"flops", r.flops}});
+    if (clock == Clock::kept) entry["seconds"] = r.seconds;
+    entry.update({{"validation", r.validation},
+                  {"test", r.test},
+                  {"history", history},
+                  {"predictions", r.predictions},
+                  {"data", r.data},
+                  {"code", r.code}});
+    list.push_back(entry);
+  }
+  return list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace headroom::experiments

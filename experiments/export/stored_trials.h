@@ -1,0 +1,27 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/results.h"
+
+namespace headroom::experiments {
+
+/// A trial of a run store, found without its study's file.
+struct StoredTrial {
+  std::string study, profile;
+  /// The keys of its config that differ between the trials of this store, the seed left out: "model.heads=4
+  /// train.optimizer.lr=0.01".
+  std::string config;
+  TrialRecord record;  ///< `series`, `x` and `choice` belong to a plan and are empty
+};
+
+/// Every trial of OUT/STUDY/PROFILE/store.sqlite, of all studies or of those whose ids are given, ordered by (study,
+/// profile, config, seed, id), numbers by their value: never by the time at which a trial ended. Throws Error when a
+/// study that is asked for has no store, or when there is no store at all.
+std::vector<StoredTrial> read_trials(const std::filesystem::path& out, const std::vector<std::string>& studies);
+
+/// A study's id: that of a TOML file, or the argument itself when there is no such file.
+std::string study_id(const std::string& argument);
+
+}  // namespace headroom::experiments
