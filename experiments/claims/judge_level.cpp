@@ -112,7 +112,7 @@ void judge_bound_holds(const Case& c, Verdict& verdict) {
     if (trial.series != c.curve.series || trial.status != TrialStatus::finished || !c.curve.at(trial.x)) continue;
     const std::optional<double> value = measured(trial, c.curve.metric);
     const std::optional<double> bound = is_overlay ? overlay_at(*overlay, trial.x) : measured(trial, c.claim.bound);
-    if (!value || !bound || std::isnan(*bound)) {
+    if (!value || !std::isfinite(*value) || !bound || std::isnan(*bound)) {
       ++without;
       continue;
     }
@@ -135,7 +135,8 @@ void judge_bound_holds(const Case& c, Verdict& verdict) {
   verdict.sentence = fmt::format(
       "{} of {} trials lie above the bound ({}). {} / bound is at most {} ({}), at the median {}.", violations,
       tightness.size(), c.claim.bound, c.curve.metric, rounded(largest), worst, rounded(middle));
-  if (without > 0) verdict.notes.push_back(fmt::format("{} trials have no bound and are not judged", without));
+  if (without > 0)
+    verdict.notes.push_back(fmt::format("{} trials have no finite value or no bound, and are not judged", without));
   verdict.status = violations == 0 ? VerdictStatus::pass : VerdictStatus::fail;
 }
 
