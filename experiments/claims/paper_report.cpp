@@ -4,7 +4,7 @@
 
 #include "experiments/claims/number.h"
 #include "experiments/report/file.h"
-#include "experiments/report/page.h"
+#include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
 
 namespace headroom::experiments {
@@ -25,18 +25,17 @@ size_t count_run(const PaperTable& table, const std::vector<StoredVerdicts>& all
 }
 
 std::string table_section(const PaperTable& table, const std::vector<StoredVerdicts>& all) {
-  std::string out = fmt::format(
-      "<section>\n<h2>{}</h2>\n<p class=\"muted\">{}{}{} of {} numbers have one of ours beside them.</p>\n"
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Numbers of {}\">\n<table>\n<thead><tr>"
-      "<th scope=\"col\">number</th><th scope=\"col\">paper</th><th scope=\"col\">ours</th></tr></thead>\n<tbody>\n",
-      escape(table.study), escape(table.setting), table.setting.empty() ? "" : ". ", count_run(table, all),
-      table.numbers.size(), escape(table.study));
+  std::string rows;
   for (const PaperNumber& number : table.numbers) {
     const auto ours = ours_beside(number.path, all);
-    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td{}>{}</td></tr>\n", escape(number.label),
-                       exact(number.value), ours.empty() ? " class=\"muted\"" : "", escape(ours_text(ours)));
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td{}>{}</td></tr>\n", escape(number.label),
+                        exact(number.value), ours.empty() ? " class=\"muted\"" : "", escape(ours_text(ours)));
   }
-  return out + "</tbody>\n</table>\n</div>\n</section>\n";
+  return fmt::format(
+      "<section>\n<h2>{}</h2>\n<p class=\"muted\">{}{}{} of {} numbers have one of ours beside "
+      "them.</p>\n{}</section>\n",
+      escape(table.study), escape(table.setting), table.setting.empty() ? "" : ". ", count_run(table, all),
+      table.numbers.size(), sortable_table("Numbers of " + table.study, {"number", "paper", "ours"}, rows));
 }
 
 std::string claim_item(const StoredVerdicts& one, const StoredVerdict& v) {
@@ -77,14 +76,11 @@ std::string paper_text(const std::vector<StoredVerdicts>& all) {
 }
 
 std::string paper_page(const std::vector<StoredVerdicts>& all) {
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>The paper's numbers beside "
-      "ours</title>\n<style>{}</style>\n</head>\n<body>\n<header>\n<h1>The paper's numbers beside ours</h1>\n"
-      "<p class=\"muted\">A number of ours is what a claim measured that names the paper's as its reference. Models "
-      "and "
-      "data differ where a study's page says so.</p>\n</header>\n<main>\n",
-      kPageStyle);
+  std::string out =
+      "<header>\n<h1>The paper's numbers beside ours</h1>\n<p class=\"muted\">A number of ours is what a claim "
+      "measured "
+      "that names the paper's as its reference. Models and data differ where a study's page says so.</p>\n</header>\n"
+      "<main>\n";
   for (const PaperTable& table : paper_tables()) out += table_section(table, all);
   out += "<section>\n<h2>Claims</h2>\n";
   std::string items;
@@ -92,7 +88,7 @@ std::string paper_page(const std::vector<StoredVerdicts>& all) {
     for (const StoredVerdict& v : one.verdicts) items += claim_item(one, v);
   out += items.empty() ? "<p class=\"muted\">No study was run.</p>\n"
                        : "<ul class=\"verdicts\" aria-label=\"Verdicts\">\n" + items + "</ul>\n";
-  return out + "</section>\n</main>\n</body>\n</html>\n";
+  return document("The paper's numbers beside ours", out + "</section>\n</main>\n");
 }
 
 std::filesystem::path write_paper_page(const std::vector<StoredVerdicts>& all, const std::filesystem::path& out) {

@@ -1,5 +1,6 @@
 #include "experiments/claims/verdict_file.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
