@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   headroom::experiments::add_report_command(app);
   headroom::experiments::add_verify_command(app);
   headroom::experiments::add_export_command(app);
+  headroom::experiments::add_status_command(app);
   headroom::experiments::add_bench_command(app);
   headroom::experiments::add_ops_command(app);
   headroom::experiments::add_doctor_command(app);

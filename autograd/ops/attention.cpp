@@ -4,19 +4,21 @@
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
+#include "autograd/precision.h"
 
 namespace headroom::autograd {
 
 Var attention(const Var& q, const Var& k, const Var& v, const Var& slopes, const AttentionOptions& options) {
   const Tensor kept_slopes = slopes.defined() ? slopes.value() : Tensor();
-  const engine::Attention forward = engine::attention(q.value(), k.value(), v.value(), kept_slopes, options);
-  return record(
-      "attention", forward.y, {q, k, v, slopes},
-      [=, q = q.value(), k = k.value(), v = v.value()](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
-        auto [dq, dk, dv, dslopes] = engine::attention_grad(dy, q, k, v, kept_slopes, forward, options);
-        return {needs[0] ? dq : Tensor(), needs[1] ? dk : Tensor(), needs[2] ? dv : Tensor(),
-                needs[3] ? dslopes : Tensor()};
-      });
+  const Tensor q_in = product_operand(q.value()), k_in = product_operand(k.value()), v_in = product_operand(v.value());
+  const engine::Attention forward = engine::attention(q_in, k_in, v_in, kept_slopes, options);
+  return record("attention", forward.y, {q, k, v, slopes},
+                [=](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
+                  auto [dq, dk, dv, dslopes] =
+                      engine::attention_grad(product_operand(dy), q_in, k_in, v_in, kept_slopes, forward, options);
+                  return {needs[0] ? dq : Tensor(), needs[1] ? dk : Tensor(), needs[2] ? dv : Tensor(),
+                          needs[3] ? dslopes : Tensor()};
+                });
 }
 
 namespace {

@@ -2,14 +2,16 @@
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
+#include "autograd/precision.h"
 
 namespace headroom::autograd {
 
 Var linear(const Var& x, const Var& weight, const Var& bias) {
   const Tensor b = bias.defined() ? bias.value() : Tensor();
-  return record("linear", engine::linear(x.value(), weight.value(), b), {x, weight, bias},
-                [x = x.value(), weight = weight.value()](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
-                  const auto grad = engine::linear_grad(dy, x, weight, needs[0], needs[1], needs[2]);
+  const Tensor x_in = product_operand(x.value()), w_in = product_operand(weight.value());
+  return record("linear", engine::linear(x_in, w_in, b), {x, weight, bias},
+                [x_in, w_in](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
+                  const auto grad = engine::linear_grad(product_operand(dy), x_in, w_in, needs[0], needs[1], needs[2]);
                   return {grad.dx, grad.dweight, grad.dbias};
                 });
 }

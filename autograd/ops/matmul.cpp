@@ -2,13 +2,16 @@
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
+#include "autograd/precision.h"
 
 namespace headroom::autograd {
 
 Var matmul(const Var& a, const Var& b, bool transpose_a, bool transpose_b) {
-  return record("matmul", engine::matmul(a.value(), b.value(), transpose_a, transpose_b), {a, b},
-                [=, a = a.value(), b = b.value()](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
-                  const auto grad = engine::matmul_grad(dy, a, b, transpose_a, transpose_b, needs[0], needs[1]);
+  const Tensor a_in = product_operand(a.value()), b_in = product_operand(b.value());
+  return record("matmul", engine::matmul(a_in, b_in, transpose_a, transpose_b), {a, b},
+                [=](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
+                  const auto grad = engine::matmul_grad(product_operand(dy), a_in, b_in, transpose_a, transpose_b,
+                                                        needs[0], needs[1]);
                   return {grad.da, grad.db};
                 });
 }

@@ -8,6 +8,8 @@ namespace headroom::experiments {
 
 /// `run STUDY.toml`: trains what is missing, then writes and prints the report. A stop by SIGINT or SIGTERM exits 130.
 void add_run_command(CLI::App& app);
+/// `status [STUDY…]`: what the stores under --out have finished, and what is being trained.
+void add_status_command(CLI::App& app);
 /// `report STUDY.toml…`: renders again what the store has. Without a study: every claim of every study that has a
 /// report. `report --paper`: every number of the paper beside ours.
 void add_report_command(CLI::App& app);

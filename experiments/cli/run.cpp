@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "engine/error.h"
 #include "engine/isa.h"
@@ -13,6 +14,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/config/study.h"
+#include "experiments/report/report.h"
 #include "experiments/run/runner.h"
 
 namespace headroom::experiments {
@@ -34,9 +36,14 @@ void stop_on_signals() {
 }
 
 struct RunArguments : StudyArguments {
-  std::string file;
+  std::string file, data;
   RunOptions options;
+  bool is_quiet = false, is_json = false;
 };
+
+void print_event(const nlohmann::json& event) {
+  fmt::print("{}\n", event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
 
 void run(RunArguments& arguments) {
   stop_on_signals();
@@ -44,8 +51,11 @@ void run(RunArguments& arguments) {
   RunOptions& options = arguments.options;
   options.out = arguments.out;
   options.stop = &stop_requested;
+  options.data = data_roots(arguments.data);
+  if (arguments.is_quiet) options.telling = Telling::quiet;
+  if (arguments.is_json) options.telling = Telling::events;
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
-  if (!options.quiet) {
+  if (options.telling == Telling::shown) {
     fmt::print("{} · {} · {} trials · {} {} ({})\n", study.head.id, study.profile, study.trials.size(), threads,
                threads == 1 ? "core" : "cores", engine::name_of(engine::active_isa()));
     std::fflush(stdout);
@@ -54,9 +64,14 @@ void run(RunArguments& arguments) {
     const StudyResults results = collect_results(study, arguments.out);
     fmt::print(stderr, "headroom: stopped with {} of {} trials done; the same command goes on from here\n",
                results.trials.size(), study.trials.size());
+    if (arguments.is_json)
+      print_event({{"event", "stopped"}, {"done", results.trials.size()}, {"trials", study.trials.size()}});
     throw CLI::RuntimeError(interrupted);
   }
-  render_report(study, arguments.out);
+  if (!arguments.is_json) return render_report(study, arguments.out);
+  const StudyResults results = collect_results(study, arguments.out);
+  const std::filesystem::path page = write_report(results, study_folder(study, arguments.out));
+  print_event({{"event", "end"}, {"report", page.string()}});
 }
 
 }  // namespace
@@ -70,7 +85,10 @@ void add_run_command(CLI::App& app) {
       ->check(CLI::Range(1, 4096));
   command->add_option("--threads", arguments->options.threads, "threads of all trials together (default: all cores)")
       ->check(CLI::Range(1, 4096));
-  command->add_flag("--quiet", arguments->options.quiet, "no progress");
+  add_data_option(*command, arguments->data);
+  auto* quiet = command->add_flag("--quiet", arguments->is_quiet, "no progress");
+  command->add_flag("--json", arguments->is_json, "one event per line on standard output, in place of the table")
+      ->excludes(quiet);
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -1,6 +1,9 @@
 #include "experiments/cli/study_arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 
@@ -12,6 +15,15 @@ void add_study_options(CLI::App& command, StudyArguments& arguments) {
   command.add_option("--set", arguments.settings, "key=value in TOML, in place of the file's; may be repeated")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
+}
+
+void add_data_option(CLI::App& command, std::string& data) {
+  command.add_option("--data", data, "folder that holds data/ and models/ (default: HEADROOM_DATA)");
+}
+
+tasks::DataRoots data_roots(const std::string& data) {
+  const char* variable = std::getenv("HEADROOM_DATA");
+  return {data.empty() && variable ? variable : data, tasks::default_cache()};
 }
 
 }  // namespace headroom::experiments

@@ -20,6 +20,11 @@ struct StudyArguments {
 /// --profile, --out and --set.
 void add_study_options(CLI::App& command, StudyArguments& arguments);
 
+/// --data: the folder that holds data/ and models/.
+void add_data_option(CLI::App& command, std::string& data);
+/// Where data sets are looked for: `data`, else HEADROOM_DATA, and the cache that `headroom data fetch` writes.
+tasks::DataRoots data_roots(const std::string& data);
+
 /// Writes the report of what the store has and prints its table. Throws Error when no trial has finished.
 void render_report(const Study& study, const std::string& out);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Bounds steps{.low = 0, .high = 1e12};
 
-autograd::OptimizerConfig bind_optimizer(Reader& in) {
+autograd::OptimizerConfig bind_optimizer(Reader& in, TrainConfig& train) {
   autograd::OptimizerConfig optimizer;
   optimizer.kind = in.word("kind", optimizer.kind, {"sgd", "adam", "adamw"}, "the update rule");
   optimizer.lr = in.real("lr", std::nullopt, above(0), "learning rate; the schedule multiplies it");
@@ -21,6 +21,8 @@ autograd::OptimizerConfig bind_optimizer(Reader& in) {
       in.real("weight_decay", optimizer.weight_decay, at_least(0), "adamw: decoupled; others: added to the gradient");
   optimizer.momentum = in.real("momentum", optimizer.momentum, fraction, "sgd");
   optimizer.nesterov = in.flag("nesterov", optimizer.nesterov, "sgd");
+  train.decay = in.texts("decay", "patterns of parameters that decay, beside the matrices: \"*.bias\"");
+  train.no_decay = in.texts("no_decay", "patterns of parameters that do not: \"tokens.*\"");
   return optimizer;
 }
 
@@ -62,6 +64,16 @@ void bind_schedule(Reader& in, int64_t train_steps, std::vector<autograd::Schedu
   factors.push_back(factor);
 }
 
+/// Keys that change no number.
+void bind_keeping(Reader& in, TrainConfig& train) {
+  train.allow_emulation = in.flag("allow_emulation", train.allow_emulation, "bf16 even where the CPU does not have it");
+  train.save_every =
+      in.real("save_every", train.save_every, at_least(0), "seconds between checkpoints; 0: one before each step");
+  train.keep_weights = in.flag("keep_weights", train.keep_weights,
+                               "keep the judged weights as OUT/STUDY/PROFILE/weights/ID.safetensors");
+  for (const char* key : {"allow_emulation", "save_every", "keep_weights"}) in.leave_out(key);
+}
+
 }  // namespace
 
 TrainConfig bind_train(Reader& in) {
@@ -69,7 +81,7 @@ TrainConfig bind_train(Reader& in) {
   train.steps = in.integer("steps", std::nullopt, {.low = 1, .high = 1e12}, "updates");
   train.batch = in.integer("batch", std::nullopt, count, "sequences per update, fresh ones each time");
   in.table("optimizer", "kind and learning rate are always needed",
-           [&](Reader& optimizer) { train.optimizer = bind_optimizer(optimizer); });
+           [&](Reader& optimizer) { train.optimizer = bind_optimizer(optimizer, train); });
   in.tables("schedule", "learning rate over time; constant without any",
             [&](Reader& schedule) { bind_schedule(schedule, train.steps, train.schedule); });
   if (train.schedule.empty()) train.schedule.emplace_back();  // constant
@@ -80,6 +92,19 @@ TrainConfig bind_train(Reader& in) {
       in.integer("eval_sequences", train.eval_sequences, count, "sequences of the validation set, and of the test set");
   train.judged = in.choice("judged", train.judged, {{"last", Judged::last}, {"best", Judged::best}},
                            "the weights a trial is judged by: after the last step, or at the best validation");
+  train.patience = in.integer("patience", train.patience, at_least(0),
+                              "validations in a row without a new best before training ends early; 0: it never does");
+  if (train.patience > 0 && train.eval_every == 0) in.complain("patience", "wants an eval_every above 0");
+  train.accumulate = in.integer("accumulate", train.accumulate, count,
+                                "parts that a batch is cut into, to save memory; their gradients add up");
+  if (train.accumulate > train.batch)
+    in.complain("accumulate", fmt::format("{} is more than the batch of {}", train.accumulate, train.batch));
+  train.log_every = in.integer("log_every", train.log_every, at_least(0),
+                               "steps between training losses of the history; 0: about 100 of them");
+  train.precision =
+      in.choice("precision", train.precision, {{"f32", autograd::Precision::f32}, {"bf16", autograd::Precision::bf16}},
+                "of the operands of matrix products; weights, sums and the rest stay f32");
+  bind_keeping(in, train);
   return train;
 }
 

@@ -5,6 +5,7 @@
 
 #include "autograd/optim/optimizer.h"
 #include "autograd/optim/schedule.h"
+#include "autograd/precision.h"
 #include "models/config.h"
 #include "tasks/make_task.h"
 
@@ -23,6 +24,15 @@ struct TrainConfig {
   int64_t eval_every = 0;                          ///< steps between validations; 0: only after the last step
   int64_t eval_sequences = 512;                    ///< of the validation set, and of the test set
   Judged judged = Judged::last;
+  int64_t patience = 0;    ///< validations in a row that are not the best before it ends; 0: no such end
+  int64_t accumulate = 1;  ///< parts that a batch is cut into; their gradients add up
+  std::vector<std::string> decay, no_decay;  ///< patterns of parameter names, in place of the modules' own choice
+  int64_t log_every = 0;                     ///< steps between training losses of the history; 0: about 100 of them
+  autograd::Precision precision = autograd::Precision::f32;
+  // What follows changes no number of a trial, and is not part of its id.
+  bool allow_emulation = false;  ///< of bf16 on a CPU without it
+  double save_every = 20;        ///< seconds between checkpoints; 0: one before each step
+  bool keep_weights = false;     ///< the judged weights stay as a file
 };
 
 /// Everything that decides a trial's numbers.

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 
 namespace headroom::experiments {
 namespace {
 
-constexpr double redraw_seconds = 0.1, log_seconds = 5;
+constexpr double redraw_seconds = 0.1, log_seconds = 5, event_seconds = 1;
 constexpr int bar_cells = 28;
 
 /// A bar in eighths of a character.
@@ -40,6 +42,17 @@ int terminal_columns() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+bool wants_colours() {
+  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org: any text that is not empty
+  return !no_color || no_color[0] == 0;
+}
+
+void emit(const nlohmann::json& event) {
+  const std::string line = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::fprintf(stdout, "%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 std::string clock_text(double seconds) {
@@ -49,32 +62,92 @@ std::string clock_text(double seconds) {
                    : fmt::format("{}:{:02}", minutes, whole % 60);
 }
 
-Progress::Progress(int64_t total, int64_t done, double cost, bool quiet)
-    : total_(total), done_(done), cost_(cost), quiet_(quiet), on_terminal_(isatty(STDERR_FILENO) != 0) {}
+Progress::Progress(ProgressScope scope, Telling telling)
+    : scope_(std::move(scope)),
+      telling_(telling),
+      on_terminal_(telling == Telling::shown && isatty(STDERR_FILENO) != 0),
+      has_colours_(on_terminal_ && wants_colours()),
+      done_(scope_.done) {
+  if (telling_ == Telling::events)
+    emit({{"event", "study"},
+          {"study", scope_.study},
+          {"profile", scope_.profile},
+          {"trials", scope_.total},
+          {"done", scope_.done},
+          {"flops", scope_.cost}});
+}
 
 Progress::~Progress() { erase(); }
+
+double Progress::elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
 void Progress::update(int worker, const Step& step) {
   const std::lock_guard lock(mutex_);
   const auto index = static_cast<size_t>(worker);
   if (index >= workers_.size()) workers_.resize(index + 1);
-  workers_[index] = step;
+  Worker& w = workers_[index];
+  if (w.now.trial != step.trial) w.from = step.step;
+  w.now = step;
   latest_ = index;
   draw(false);
 }
 
-void Progress::finish_trial(int worker, double cost) {
+void Progress::finish_trial(int worker, const std::string& label, const TrialRecord& trial, double cost) {
   const std::lock_guard lock(mutex_);
-  if (static_cast<size_t>(worker) < workers_.size()) workers_[static_cast<size_t>(worker)].cost = 0;
-  spent_ += cost;
+  const auto index = static_cast<size_t>(worker);
+  if (index < workers_.size()) {
+    const Worker& w = workers_[index];
+    trained_ += cost * (1 - static_cast<double>(w.from) / static_cast<double>(std::max<int64_t>(w.now.steps, 1)));
+    workers_[index] = {};
+  }
+  ended_ += cost;
+  ++done_;
+  const bool is_finished = trial.status == TrialStatus::finished;
+  const std::string name = trial.series.empty() ? label : trial.series + ": " + label;
+  if (telling_ == Telling::events) {
+    emit({{"event", "trial"},
+          {"trial", trial.id},
+          {"series", trial.series},
+          {"label", label},
+          {"status", is_finished ? "finished" : "failed"},
+          {"message", trial.message},
+          {"steps", trial.steps},
+          {"validation", trial.validation},
+          {"test", trial.test},
+          {"seconds", trial.seconds},
+          {"done", done_},
+          {"trials", scope_.total}});
+  } else if (!is_finished) {
+    print(coloured(fmt::format("trial {} ({}) {}; the others go on", trial.id.substr(0, 8), name, trial.message)));
+  } else if (on_terminal_) {
+    const auto metric = trial.test.find(scope_.metric);
+    const std::string value =
+        metric == trial.test.end() ? "" : fmt::format("   {} {:.4g}", scope_.metric, metric->second);
+    print(fmt::format("{}{}   {}", name, value, clock_text(trial.seconds)));
+  }
+  if (on_terminal_) draw(true);
+}
+
+void Progress::finish_elsewhere(double cost) {
+  const std::lock_guard lock(mutex_);
+  ended_ += cost;
   ++done_;
   if (on_terminal_) draw(true);
 }
 
 void Progress::say(const std::string& line) {
   const std::lock_guard lock(mutex_);
+  if (telling_ == Telling::events) emit({{"event", "warning"}, {"message", line}});
+  else print(line);
+}
+
+void Progress::print(const std::string& line) {
   erase();
   std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+std::string Progress::coloured(const std::string& text) const {
+  return has_colours_ ? "\x1b[31m" + text + "\x1b[0m" : text;
 }
 
 void Progress::erase() {
@@ -82,33 +155,50 @@ void Progress::erase() {
   drawn_ = false;
 }
 
+std::string Progress::summary() const {
+  double trained = trained_, reached = ended_;
+  for (const auto& [now, from] : workers_) {
+    const double one = now.cost / static_cast<double>(std::max<int64_t>(now.steps, 1));
+    trained += one * static_cast<double>(now.step - from);
+    reached += one * static_cast<double>(now.step);
+  }
+  std::string line = fmt::format("{}/{}", done_, scope_.total);
+  if (latest_ < workers_.size() && !workers_[latest_].now.trial.empty()) {
+    const Step& step = workers_[latest_].now;
+    line += fmt::format("   {}   step {}/{}", step.label, step.step, step.steps);
+    if (std::isfinite(step.loss)) line += fmt::format("   loss {:.4g}", step.loss);
+  }
+  const double so_far = elapsed();
+  if (trained > 0 && so_far > 0)
+    line += fmt::format("   {:.3g} GFLOP/s   {} left, {} so far", trained / so_far / 1e9,
+                        clock_text(so_far * std::max(scope_.cost - reached, 0.0) / trained), clock_text(so_far));
+  if (!on_terminal_) return line;
+  const double before = static_cast<double>(done_) / static_cast<double>(std::max<int64_t>(scope_.total, 1));
+  return bar(scope_.cost > 0 ? reached / scope_.cost : before) + " " + line;
+}
+
 void Progress::draw(bool now) {
+  if (telling_ == Telling::quiet) return;
   const Clock::time_point time = Clock::now();
   const double since = std::chrono::duration<double>(time - last_).count();
-  if (quiet_ || (!now && since < (on_terminal_ ? redraw_seconds : log_seconds))) return;
+  const double wanted = on_terminal_ ? redraw_seconds : telling_ == Telling::events ? event_seconds : log_seconds;
+  if (!now && since < wanted) return;
   last_ = time;
-  double spent = spent_;
-  for (const Step& step : workers_)
-    spent += step.cost * static_cast<double>(step.step) / static_cast<double>(step.steps);
-  const double so_far = std::chrono::duration<double>(time - begin_).count();
-  const double left = spent > 0 ? so_far * (cost_ - spent) / spent : 0;
-  const double known = total_ > 0 && cost_ <= 0 ? 1 : spent / cost_;
-  std::string line = fmt::format("{}/{}", done_, total_);
-  if (!workers_.empty()) {
-    const Step& step = workers_[latest_];
-    line += fmt::format("   {}   step {}/{}   loss {:.4g}", step.label, step.step, step.steps, step.loss);
+  if (telling_ == Telling::events) {
+    const Step& step = workers_[latest_].now;
+    nlohmann::json event{{"event", "progress"}, {"trial", step.trial}, {"label", step.label},   {"step", step.step},
+                         {"steps", step.steps}, {"done", done_},       {"trials", scope_.total}};
+    if (std::isfinite(step.loss)) event["loss"] = step.loss;
+    return emit(event);
   }
-  line += spent > 0 ? fmt::format("   {} left, {} so far", clock_text(left), clock_text(so_far)) : "";
-  if (on_terminal_) {
-    const double before = 1 - static_cast<double>(total_ - done_) / static_cast<double>(std::max<int64_t>(total_, 1));
-    const std::string text =
-        clip(bar(std::max(known, cost_ > 0 ? known : before)) + " " + line, terminal_columns() - 1);
-    std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
-    std::fflush(stderr);
-    drawn_ = true;
-  } else {
+  const std::string line = summary();
+  if (!on_terminal_) {
     std::fprintf(stderr, "%s\n", line.c_str());
+    return;
   }
+  std::fprintf(stderr, "\r%s\x1b[K", clip(line, terminal_columns() - 1).c_str());
+  std::fflush(stderr);
+  drawn_ = true;
 }
 
 }  // namespace headroom::experiments

@@ -5,40 +5,69 @@
 #include <string>
 #include <vector>
 
+#include "experiments/results.h"
+
 namespace headroom::experiments {
 
-/// How far a sweep is: a bar that is redrawn on a terminal, a line every few seconds in a log (standard error, both).
-/// Calls come from several threads.
+/// How a run tells what it does. `shown`: standard error, as a bar on a terminal and plain lines in a log. `events`:
+/// JSON, one event per line, on standard output.
+enum class Telling { shown, quiet, events };
+
+/// What a progress is of.
+struct ProgressScope {
+  std::string study, profile;
+  int64_t total = 0, done = 0;  ///< trials of the plan; those known from before
+  double cost = 0;              ///< FLOPs of the others
+  std::string metric;           ///< told of each finished trial
+};
+
+/// How far a sweep is. On a terminal: a line per trial that ended, and below them a bar for the study with rate, loss
+/// and time left; no colours when NO_COLOR is set. In a log: a plain line every few seconds, and one per failure. Calls
+/// come from several threads.
 class Progress {
  public:
-  /// `total` trials of the plan, `done` of them known from before; `cost` is what the others will take, in any unit.
-  Progress(int64_t total, int64_t done, double cost, bool quiet);
+  Progress(ProgressScope scope, Telling telling);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   struct Step {
-    std::string label;  ///< "heads=64 lr=0.003 seed=1"
+    std::string trial, label;  ///< id; "heads=64 lr=0.003 seed=1"
     int64_t step = 0, steps = 1;
     double loss = 0;
     double cost = 0;  ///< of the whole trial
   };
   /// What a worker is doing.
   void update(int worker, const Step& step);
-  void finish_trial(int worker, double cost);
+  /// A worker's trial came to an end.
+  void finish_trial(int worker, const std::string& label, const TrialRecord& trial, double cost);
+  /// Another process finished a trial of the plan.
+  void finish_elsewhere(double cost);
   /// A whole line above the bar.
   void say(const std::string& line);
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct Worker {
+    Step now;
+    int64_t from = 0;  ///< the step that this process began at
+  };
+  std::string summary() const;
   void draw(bool now);
   void erase();
+  void print(const std::string& line);
+  std::string coloured(const std::string& text) const;
+  double elapsed() const;
 
   std::mutex mutex_;
-  int64_t total_, done_;
-  double cost_, spent_ = 0;
-  bool quiet_, on_terminal_, drawn_ = false;
-  std::vector<Step> workers_;
+  const ProgressScope scope_;
+  const Telling telling_;
+  const bool on_terminal_, has_colours_;
+  int64_t done_;
+  double ended_ = 0;    ///< cost of trials that ended since the start
+  double trained_ = 0;  ///< cost of what was trained by this process in them
+  bool drawn_ = false;
+  std::vector<Worker> workers_;
   size_t latest_ = 0;
   Clock::time_point begin_ = Clock::now(), last_ = begin_;
 };

@@ -3,33 +3,39 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "experiments/run/heart.h"
 #include "experiments/run/progress.h"
 #include "experiments/run/provenance.h"
 #include "experiments/run/store.h"
 #include "experiments/run/task_pool.h"
 #include "experiments/run/trial.h"
+#include "models/safetensors/safetensors.h"
 
 namespace headroom::experiments {
 namespace {
 
-/// The trials still to run, each id once, handed to workers in the order of the plan.
+/// The trials still to run, each id once, handed to workers in the order of the plan. Other processes may work on the
+/// same store: what they hold is passed over, and looked at again when nothing else is left.
 class Sweeper {
  public:
   Sweeper(const Study& study, const RunOptions& options, RunStore& store)
       : options_(options),
+        folder_(study_folder(study, options.out)),
         store_(store),
         pool_(options.data),
         pending_(pending_trials(study, store)),
-        distinct_(count_distinct(study)),
-        progress_(distinct_, distinct_ - static_cast<int64_t>(pending_.size()), total_cost(), options.quiet) {}
+        heart_(store),
+        progress_(scope_of(study), options.telling) {}
 
   /// False when it was stopped.
   bool run() {
@@ -40,40 +46,54 @@ class Sweeper {
     for (int i = 0; i < jobs; ++i)
       workers.emplace_back([this, i, each = std::max(1, threads / wanted)] { work(i, each); });
     for (std::thread& worker : workers) worker.join();
+    std::error_code not_empty;
+    std::filesystem::remove(checkpoints(), not_empty);
     if (error_) std::rethrow_exception(error_);
     return !is_stopped();
   }
 
  private:
-  static int64_t count_distinct(const Study& study) {
-    std::set<std::string> ids;
-    for (const PlannedTrial& trial : study.trials) ids.insert(trial.id);
-    return static_cast<int64_t>(ids.size());
-  }
+  struct Pending {
+    const PlannedTrial* trial;
+    RunStore::Known known;  ///< when this run began
+    double cost = 0;
+    enum class State { open, mine, held, done } state = State::open;
+  };
 
-  static std::vector<const PlannedTrial*> pending_trials(const Study& study, const RunStore& store) {
-    std::vector<const PlannedTrial*> pending;
+  static std::vector<Pending> pending_trials(const Study& study, const RunStore& store) {
+    std::vector<Pending> pending;
     std::set<std::string> seen;
     for (const PlannedTrial& trial : study.trials) {
       if (!seen.insert(trial.id).second) continue;
-      const auto known = store.find(trial.id);
-      if (!known || known->status != TrialStatus::finished) pending.push_back(&trial);
+      const RunStore::Known known = store.known(trial.id);
+      if (!known.is_finished) pending.push_back({&trial, known});
     }
     return pending;
   }
 
-  double total_cost() {
-    double cost = 0;
-    for (const PlannedTrial* trial : pending_) cost += training_flops(trial->config, *pool_.get(trial->config));
-    return cost;
+  ProgressScope scope_of(const Study& study) {
+    std::set<std::string> ids;
+    for (const PlannedTrial& trial : study.trials) ids.insert(trial.id);
+    ProgressScope scope;
+    scope.study = study.head.id;
+    scope.profile = study.profile;
+    scope.total = static_cast<int64_t>(ids.size());
+    scope.done = scope.total - static_cast<int64_t>(pending_.size());
+    scope.metric = study.head.report.y_metric;
+    for (Pending& pending : pending_) {
+      const TrialConfig& config = pending.trial->config;
+      scope.cost += pending.cost = training_flops(config, *pool_.get(config));
+    }
+    return scope;
   }
 
   bool is_stopped() const { return abandoned_ || (options_.stop && *options_.stop); }
+  std::filesystem::path checkpoints() const { return folder_ / "checkpoints"; }
 
   void work(int worker, int threads) {
     try {
       const engine::ThreadScope scope(threads);
-      for (size_t i = next_++; i < pending_.size() && !is_stopped(); i = next_++) run_one(worker, *pending_[i]);
+      while (Pending* pending = next()) run_one(worker, *pending);
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!error_) error_ = std::current_exception();
@@ -81,44 +101,129 @@ class Sweeper {
     }
   }
 
-  void run_one(int worker, const PlannedTrial& trial) {
+  /// A trial that is now this process's; waits while others hold all that is left. Null when there is nothing to do.
+  Pending* next() {
+    while (!is_stopped()) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (Pending* claimed = claim(Pending::State::open)) return claimed;
+        if (Pending* claimed = claim(Pending::State::held)) return claimed;
+        if (std::none_of(pending_.begin(), pending_.end(),
+                         [](const Pending& p) { return p.state == Pending::State::held; }))
+          return nullptr;
+        if (!std::exchange(has_told_, true)) progress_.say("waiting for trials that another run has");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    return nullptr;
+  }
+
+  Pending* claim(Pending::State from) {
+    for (Pending& pending : pending_) {
+      if (pending.state != from) continue;
+      const PlannedTrial& trial = *pending.trial;
+      switch (store_.claim(trial.id, trial.label, heart_.owner(), pending.known, wall_clock())) {
+        case Claim::taken:
+          pending.state = Pending::State::mine;
+          return &pending;
+        case Claim::held:
+          pending.state = Pending::State::held;
+          break;
+        case Claim::done:
+          pending.state = Pending::State::done;
+          progress_.finish_elsewhere(pending.cost);
+      }
+    }
+    return nullptr;
+  }
+
+  void run_one(int worker, Pending& pending) {
+    const PlannedTrial& trial = *pending.trial;
+    const Heart::Hold hold(heart_, trial.id);
+    const std::filesystem::path checkpoint = checkpoints() / (trial.id + ".safetensors");
+    prepare(checkpoint);
     const std::shared_ptr<const tasks::Task> task = pool_.get(trial.config);
-    const double cost = training_flops(trial.config, *task);
-    const TrialOutcome outcome = run_trial(trial.config, *task, [&](int64_t step, double loss) {
-      progress_.update(worker, {trial.label, step, trial.config.train.steps, loss, cost});
+    const int64_t steps = trial.config.train.steps;
+    const auto on_step = [&](int64_t step, double loss) {
+      progress_.update(worker, {trial.id, trial.label, step, steps, loss, pending.cost});
+      heart_.update(trial.id, step, steps, loss);
       return !is_stopped();
-    });
+    };
+    TrialOutcome outcome =
+        run_trial(trial.config, *task, on_step, {checkpoint, [this](const std::string& line) { progress_.say(line); }});
     if (outcome.stopped) return;
+    const TrialRecord record = record_of(trial, *task, outcome);
+    // Before the row: a finished trial that was to keep its weights has them.
+    if (!outcome.weights.empty()) write_weights(record, outcome.weights);
+    if (!store_.put(record, &heart_.owner())) {
+      progress_.say(fmt::format("trial {} was taken over by another run", trial.id.substr(0, 8)));
+      const std::lock_guard lock(mutex_);
+      pending.state = Pending::State::held;
+      return;
+    }
+    std::error_code ignored;
+    std::filesystem::remove(checkpoint, ignored);
+    progress_.finish_trial(worker, trial.label, record, pending.cost);
+  }
+
+  /// Makes the folder, and removes what processes that were killed while writing have left.
+  static void prepare(const std::filesystem::path& checkpoint) {
+    std::error_code error;
+    std::filesystem::create_directories(checkpoint.parent_path(), error);
+    require(!error, "{}: cannot make the folder: {}", checkpoint.parent_path().string(), error.message());
+    const std::string prefix = fmt::format(".{}.", checkpoint.filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(checkpoint.parent_path(), error))
+      if (entry.path().filename().string().rfind(prefix, 0) == 0) std::filesystem::remove(entry.path(), error);
+  }
+
+  static TrialRecord record_of(const PlannedTrial& trial, const tasks::Task& task, TrialOutcome& outcome) {
     TrialRecord record;
     record.id = trial.id;
+    record.series = trial.series;
     record.status = outcome.status;
     record.message = outcome.message;
-    record.validation = outcome.validation;
-    record.test = outcome.test;
+    record.validation = std::move(outcome.standing.validation);
+    record.test = std::move(outcome.standing.test);
+    record.history = std::move(outcome.standing.history);
+    record.predictions = std::move(outcome.standing.predictions);
+    record.steps = outcome.standing.step;
     record.parameters = outcome.parameters;
     record.flops = outcome.flops;
     record.seconds = outcome.seconds;
     record.config = canonical_json(trial.config);
     record.code = version();
-    record.data = task->data_hashes();
-    store_.put(record);
-    progress_.finish_trial(worker, cost);
-    if (outcome.status == TrialStatus::failed)
-      progress_.say(fmt::format("trial {} ({}{}{}) {}; the others go on", trial.id.substr(0, 8), trial.series,
-                                trial.series.empty() ? "" : ": ", trial.label, outcome.message));
+    record.data = task.data_hashes();
+    return record;
+  }
+
+  void write_weights(const TrialRecord& record, const models::NamedTensors& weights) const {
+    std::error_code error;
+    std::filesystem::create_directories(folder_ / "weights", error);
+    require(!error, "{}: cannot make the folder: {}", (folder_ / "weights").string(), error.message());
+    models::write_safetensors(folder_ / "weights" / (record.id + ".safetensors"), weights,
+                              {{"trial", record.id}, {"config", record.config}, {"headroom", record.code}});
   }
 
   const RunOptions& options_;
+  const std::filesystem::path folder_;
   RunStore& store_;
   TaskPool pool_;
-  const std::vector<const PlannedTrial*> pending_;
-  const int64_t distinct_;
+  std::vector<Pending> pending_;
+  Heart heart_;
   Progress progress_;
-  std::atomic<size_t> next_{0};
+  bool has_told_ = false;
   std::atomic<bool> abandoned_{false};
   std::mutex mutex_;
   std::exception_ptr error_;
 };
+
+void keep_plan(const Study& study, RunStore& store) {
+  std::vector<PlanEntry> plan;
+  for (const PlannedTrial& t : study.trials) plan.push_back({t.id, t.series, t.label, t.x, t.choice, t.seed});
+  store.set_plan(
+      {{"id", study.head.id}, {"title", study.head.title}, {"profile", study.profile}, {"config", study.resolved}},
+      plan);
+}
 
 std::filesystem::path store_path(const Study& study, const std::filesystem::path& out) {
   return study_folder(study, out) / "store.sqlite";
@@ -132,6 +237,7 @@ std::filesystem::path study_folder(const Study& study, const std::filesystem::pa
 
 bool run_trials(const Study& study, const RunOptions& options) {
   RunStore store(store_path(study, options.out));
+  keep_plan(study, store);
   return Sweeper(study, options, store).run();
 }
 

@@ -4,6 +4,7 @@
 
 #include "experiments/config/study.h"
 #include "experiments/results.h"
+#include "experiments/run/progress.h"
 
 namespace headroom::experiments {
 
@@ -12,15 +13,17 @@ struct RunOptions {
   int jobs = 0;     ///< trials at once; 0: as many as threads
   int threads = 0;  ///< of all trials together; 0: engine::num_threads()
   tasks::DataRoots data;
-  bool quiet = false;
+  Telling telling = Telling::shown;
   const std::atomic<bool>* stop = nullptr;  ///< raised from outside (a signal): end soon, keep what is finished
 };
 
 /// OUT/STUDY/PROFILE: the store, and the report's files.
 std::filesystem::path study_folder(const Study& study, const std::filesystem::path& out);
 
-/// Runs the trials of a study that its store does not know as finished, and keeps each outcome at once. False when it
-/// was stopped before the end. Throws Error when an outcome cannot be kept. Metrics do not depend on jobs or threads.
+/// Runs the trials of a study that its store does not know as finished, and keeps each outcome at once. Several
+/// processes may do so on one store: they share the trials. False when it was stopped before the end; a trial that was
+/// begun then goes on from its checkpoint. Throws Error when an outcome cannot be kept. Metrics do not depend on jobs,
+/// threads, processes or stops.
 bool run_trials(const Study& study, const RunOptions& options);
 
 /// What the store knows of a study's trials: the input of reports and verdicts. Throws Error when there is no store.

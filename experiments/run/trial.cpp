@@ -2,29 +2,24 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 #include <new>
 #include <optional>
 
-#include "autograd/optim/arena.h"
+#include "autograd/precision.h"
 #include "engine/error.h"
-#include "engine/rng.h"
-#include "models/transformer.h"
+#include "engine/isa.h"
+#include "experiments/run/train/evaluation.h"
+#include "experiments/run/train/trainer.h"
 
 namespace headroom::experiments {
 namespace {
 
-using autograd::Var;
-
-autograd::ParameterArena arena_of(const models::Transformer& model) {
-  std::vector<autograd::ArenaEntry> entries;
-  for (const models::Parameter& parameter : model.parameters())
-    entries.push_back({parameter.name, parameter.var, parameter.decays});
-  return autograd::ParameterArena(std::move(entries));
-}
+constexpr const char* best_prefix = "best.";
+constexpr int64_t losses_of_a_history = 100;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// One line: the CLI and the store show it in a row.
 std::string one_line(std::string text) {
@@ -32,103 +27,171 @@ std::string one_line(std::string text) {
   return text;
 }
 
+void check_precision(const TrainConfig& train) {
+  require(train.precision == autograd::Precision::f32 || train.allow_emulation,
+          "train.precision: bf16 would be emulated on this CPU ({}): f32 kernels on operands rounded to bf16, slower "
+          "than f32; train.allow_emulation = true does that",
+          engine::name_of(engine::active_isa()));
+}
+
 class Trial {
  public:
-  Trial(const TrialConfig& config, const tasks::Task& task)
+  Trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step, const TrialFiles& files)
       : config_(config),
         train_(config.train),
-        rng_(static_cast<uint64_t>(config.seed)),
         task_(task),
-        model_(model_for(config, task), rng_),
-        arena_(arena_of(model_)),
-        optimizer_(autograd::make_optimizer(train_.optimizer, arena_)),
-        schedule_(autograd::make_schedule(train_.schedule)) {
-    validation_ = task_.evaluation(tasks::Split::validation, train_.eval_sequences);
-    test_ = task_.evaluation(tasks::Split::test, train_.eval_sequences);
+        on_step_(on_step),
+        files_(files),
+        precision_(train_.precision),
+        trainer_(std::make_unique<Trainer>(config, task)),
+        validation_(task.evaluation(tasks::Split::validation, train_.eval_sequences)),
+        test_(task.evaluation(tasks::Split::test, train_.eval_sequences)) {
+    start_over();
+    resume();
   }
 
-  TrialOutcome run(const StepHook& on_step) {
-    TrialOutcome outcome;
-    outcome.parameters = model_.parameter_count();
-    outcome.flops = training_flops(config_, task_);
-    for (int64_t step = 0; step < train_.steps; ++step) {
-      if (!advance(step, on_step, outcome)) return outcome;
-      const bool is_last = step + 1 == train_.steps;
-      if (is_last || (train_.eval_every > 0 && (step + 1) % train_.eval_every == 0)) judge(step, is_last, outcome);
-      if (outcome.status == TrialStatus::failed) return outcome;
+  TrialOutcome run() {
+    bool has_ended = at_.step >= train_.steps || is_stale();
+    while (!has_ended) {
+      if (on_step_ && !on_step_(at_.step, at_.last_loss)) {
+        outcome_.stopped = true;
+        save();
+        break;
+      }
+      if (clock() - saved_at_ >= train_.save_every) save();
+      has_ended = !advance();
     }
-    return outcome;
+    return finish();
   }
 
  private:
-  /// One update. False ends the trial.
-  bool advance(int64_t step, const StepHook& on_step, TrialOutcome& outcome) {
-    const tasks::Batch batch = task_.train_batch(step, train_.batch, rng_);
-    arena_.zero_grad();
-    const Var output = model_.forward(
-        batch.input, {.training = true, .rng = &rng_, .key_mask = batch.key_mask});  // (B, T, output_dim)
-    const Var loss = task_.loss(output, batch);
-    const double value = loss.value().item();
-    if (!std::isfinite(value)) return fail_at(step, "loss is not finite", outcome);
-    last_finite_ = value;
-    if (on_step && !on_step(step, value)) {
-      outcome.stopped = true;
-      return false;
-    }
-    loss.backward();
-    gradient_norm_ = train_.clip > 0 ? arena_.clip_gradient_norm(train_.clip) : arena_.gradient_norm();
-    if (!std::isfinite(gradient_norm_)) return fail_at(step, "gradient is not finite", outcome);
-    optimizer_->step(train_.optimizer.lr * schedule_->factor(step));
-    return true;
+  using Clock = std::chrono::steady_clock;
+
+  /// Seconds of this process.
+  double clock() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  void start_over() {
+    at_ = {};
+    at_.best = std::numeric_limits<double>::infinity();
+    at_.last_loss = at_.gradient_norm = nan;
+    best_.clear();
   }
 
-  bool fail_at(int64_t step, const char* what, TrialOutcome& outcome) const {
-    outcome.status = TrialStatus::failed;
-    outcome.message = fmt::format("failed at step {}: {} (last finite loss {:.4g}, gradient norm {:.3g})", step, what,
-                                  last_finite_, gradient_norm_);
+  void warn(const std::string& line) const {
+    if (files_.warn) files_.warn(one_line(line));
+  }
+
+  void resume() {
+    if (files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
+    try {
+      Checkpoint checkpoint = load_checkpoint(files_.checkpoint, trial_id(config_));
+      trainer_->load(checkpoint);
+      at_ = std::move(checkpoint.standing);
+      for (const auto& [name, tensor] : checkpoint.tensors)
+        if (name.rfind(best_prefix, 0) == 0) best_.emplace_back(name.substr(std::string(best_prefix).size()), tensor);
+      const bool lacks_weights = train_.keep_weights && best_.empty() && !at_.validation.empty();
+      require(!lacks_weights, "{}: was begun without train.keep_weights", files_.checkpoint.string());
+    } catch (const Error& error) {
+      warn(fmt::format("{}; the trial starts over", error.what()));
+      trainer_ = std::make_unique<Trainer>(config_, task_);  // what load() began is gone
+      start_over();
+    }
+    seconds_before_ = at_.seconds;
+  }
+
+  void save() {
+    saved_at_ = clock();
+    if (files_.checkpoint.empty()) return;
+    at_.seconds = seconds_before_ + clock();
+    Checkpoint checkpoint = trainer_->state();
+    checkpoint.standing = at_;
+    for (const auto& [name, tensor] : best_) checkpoint.tensors.emplace_back(best_prefix + name, tensor);
+    try {
+      save_checkpoint(files_.checkpoint, trial_id(config_), checkpoint);
+    } catch (const Error& error) {
+      warn(fmt::format("no checkpoint: {}; the training goes on", error.what()));
+    }
+  }
+
+  /// One update, and what is due after it. False when that was the last.
+  bool advance() {
+    const Trainer::Update update = trainer_->update(at_.step);
+    if (update.problem) {
+      if (std::isfinite(update.loss)) at_.last_loss = update.loss;
+      if (update.gradient_norm != 0) at_.gradient_norm = update.gradient_norm;
+      return fail_with(update.problem);
+    }
+    at_.last_loss = update.loss;
+    at_.gradient_norm = update.gradient_norm;
+    const int64_t step = ++at_.step;
+    const bool is_last = step == train_.steps;
+    const int64_t log_every = train_.log_every > 0 ? train_.log_every : (train_.steps - 1) / losses_of_a_history + 1;
+    if (is_last || step % log_every == 0) at_.history.push_back({step, "train", "loss", update.loss});
+    const bool is_due = train_.eval_every > 0 && step % train_.eval_every == 0;
+    if ((is_last || is_due) && !judge(is_last)) return false;
+    return !is_last && !is_stale();
+  }
+
+  bool is_stale() const { return train_.patience > 0 && at_.stale >= train_.patience; }
+
+  bool fail_with(const char* what) {
+    outcome_.status = TrialStatus::failed;
+    outcome_.message = fmt::format("failed at step {}: {} (last finite loss {:.4g}, gradient norm {:.3g})", at_.step,
+                                   what, at_.last_loss, at_.gradient_norm);
     return false;
   }
 
-  /// Metrics of a fixed set, in batches of the training's size so that no more memory is needed.
-  tasks::Metrics measure(const tasks::Batch& set) const {
-    const autograd::NoGrad no_grad;
-    const std::unique_ptr<tasks::Meter> meter = task_.meter();
-    const int64_t count = set.input.dim(0);
-    for (int64_t begin = 0; begin < count; begin += train_.batch) {
-      const int64_t end = std::min(count, begin + train_.batch);
-      const tasks::Batch part = set.slice(begin, end);  // (≤ B, T, ·)
-      meter->add(model_.forward(part.input, {.key_mask = part.key_mask}).value(), part);
-    }
-    return meter->result();
-  }
-
-  void judge(int64_t step, bool is_last, TrialOutcome& outcome) {
-    const tasks::Metrics validation = measure(validation_);
+  /// Measures the present weights. False when their error is not finite.
+  bool judge(bool is_last) {
+    const tasks::Metrics validation = evaluate(trainer_->model(), task_, validation_, train_.batch).metrics;
+    for (const auto& [metric, value] : validation) at_.history.push_back({at_.step, "validation", metric, value});
     const double value = validation.at(task_.criterion());
-    if (!std::isfinite(value)) {
-      fail_at(step, "validation error is not finite", outcome);
-      return;
-    }
-    schedule_->observe(value);
-    const bool is_best = value < best_;
-    best_ = std::min(best_, value);
-    if (train_.judged == Judged::best ? !is_best : !is_last) return;
-    outcome.validation = validation;
-    outcome.test = measure(test_);
+    const double error = tasks::larger_is_better(task_.criterion()) ? 1 - value : value;
+    if (!std::isfinite(error)) return fail_with("validation error is not finite");
+    trainer_->observe(error);
+    const bool is_best = error < at_.best;
+    at_.best = std::min(at_.best, error);
+    at_.stale = is_best ? 0 : at_.stale + 1;
+    const bool ends_here = is_last || is_stale();
+    if (train_.judged == Judged::best ? !is_best : !ends_here) return true;
+    Evaluation test = evaluate(trainer_->model(), task_, test_, train_.batch);
+    at_.validation = validation;
+    at_.test = std::move(test.metrics);
+    at_.predictions = std::move(test.predictions);
+    if (!train_.keep_weights) return true;
+    best_.clear();
+    for (const auto& [name, tensor] : trainer_->weights()) best_.emplace_back(name, tensor.clone());
+    return true;
   }
 
+  TrialOutcome finish() {
+    at_.seconds = outcome_.seconds = seconds_before_ + clock();
+    if (outcome_.status == TrialStatus::failed) {
+      at_.validation.clear();
+      at_.test.clear();
+      at_.predictions.clear();
+      best_.clear();
+    }
+    outcome_.parameters = trainer_->model().parameter_count();
+    outcome_.flops = training_flops(config_, task_) / static_cast<double>(train_.steps) * static_cast<double>(at_.step);
+    outcome_.standing = std::move(at_);
+    outcome_.weights = std::move(best_);
+    return std::move(outcome_);
+  }
+
+  const Clock::time_point begin_ = Clock::now();
   const TrialConfig& config_;
   const TrainConfig& train_;
-  engine::Rng rng_;
   const tasks::Task& task_;
-  models::Transformer model_;
-  autograd::ParameterArena arena_;
-  std::unique_ptr<autograd::Optimizer> optimizer_;
-  std::unique_ptr<autograd::Schedule> schedule_;
-  tasks::Batch validation_, test_;
-  double last_finite_ = std::numeric_limits<double>::quiet_NaN();
-  double gradient_norm_ = std::numeric_limits<double>::quiet_NaN();
-  double best_ = std::numeric_limits<double>::infinity();
+  const StepHook& on_step_;
+  const TrialFiles& files_;
+  const autograd::PrecisionScope precision_;
+  std::unique_ptr<Trainer> trainer_;
+  const tasks::Batch validation_, test_;
+  Standing at_;
+  models::NamedTensors best_;  ///< the judged weights so far, where they are to be kept
+  double seconds_before_ = 0, saved_at_ = 0;
+  TrialOutcome outcome_;
 };
 
 }  // namespace
@@ -150,20 +213,22 @@ double training_flops(const TrialConfig& config, const tasks::Task& task) {
          models::forward_flops(model_for(config, task), config.train.batch, task.model_interface().length);
 }
 
-TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step) {
-  const auto begin = std::chrono::steady_clock::now();
+TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step,
+                       const TrialFiles& files) {
   TrialOutcome outcome;
   try {
-    if (const std::optional<tasks::Metrics> metrics = task.closed_form()) outcome.validation = outcome.test = *metrics;
-    else outcome = Trial(config, task).run(on_step);
+    if (const std::optional<tasks::Metrics> metrics = task.closed_form()) {
+      outcome.standing.validation = outcome.standing.test = *metrics;
+      return outcome;
+    }
+    check_precision(config.train);
+    return Trial(config, task, on_step, files).run();
   } catch (const Error& error) {
-    outcome.status = TrialStatus::failed;
     outcome.message = "failed: " + one_line(error.what());
   } catch (const std::bad_alloc&) {
-    outcome.status = TrialStatus::failed;
     outcome.message = "failed: not enough memory";
   }
-  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  outcome.status = TrialStatus::failed;
   return outcome;
 }
 

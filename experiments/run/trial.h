@@ -1,36 +1,49 @@
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
+#include <vector>
 
 #include "experiments/config/trial_config.h"
 #include "experiments/results.h"
+#include "experiments/run/train/checkpoint.h"
 
 namespace headroom::experiments {
 
 /// How one trial ended.
 struct TrialOutcome {
   TrialStatus status = TrialStatus::finished;
-  bool stopped = false;  ///< on_step asked for it: nothing of this trial counts
+  bool stopped = false;  ///< on_step asked for it: nothing of this trial counts yet
   std::string message;   ///< of a failed one: "failed at step 412: loss is not finite (…)"
-  std::map<std::string, double> validation, test;
+  Standing standing;     ///< metrics, history and predictions
   int64_t parameters = 0;
-  double flops = 0;  ///< matrix products of training: forward × 3, per step
-  double seconds = 0;
+  double flops = 0;              ///< matrix products of the training done: forward × 3, per step
+  double seconds = 0;            ///< of all processes that had a part in it
+  models::NamedTensors weights;  ///< with train.keep_weights: those that the metrics were measured on
 };
 
-/// Called before each update with its number from 0 and the loss before it; false stops the trial.
+/// Called before each update with the number of those done and the latest loss (NaN before the first); false stops the
+/// trial.
 using StepHook = std::function<bool(int64_t step, double loss)>;
+
+/// Where a trial leaves its state behind.
+struct TrialFiles {
+  std::filesystem::path checkpoint;  ///< empty: nowhere
+  /// Told, in one line, when a checkpoint could not be read or written; the training goes on all the same.
+  std::function<void(const std::string&)> warn;
+};
 
 /// The trial's model with what its task takes in and gives out.
 models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task& task);
 
 /// Trains one model on `task`, made from config.task, and measures it. Pure but for the clock: the same config gives
-/// the same bits on any number of threads. Weights, data and dropout come from the seed's streams; all trials of a task
-/// are judged on the same two sets. A loss or gradient that is not finite, or an Error from below, ends the trial as
-/// failed.
-TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step = {});
+/// the same bits on any number of threads, and also when it goes on from a checkpoint of an earlier process. Weights,
+/// data and dropout come from the seed's streams; all trials of a task are judged on the same two sets. A loss or
+/// gradient that is not finite, or an Error from below, ends the trial as failed. A checkpoint is written every
+/// train.save_every seconds and at a stop; one that is damaged is told and the trial starts over.
+TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step = {},
+                       const TrialFiles& files = {});
 
 /// Matrix-product FLOPs of a trial's training, without running it.
 double training_flops(const TrialConfig& config, const tasks::Task& task);

@@ -1,13 +1,11 @@
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include "experiments/config/study.h"
 #include "experiments/run/runner.h"
+#include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
@@ -15,47 +13,6 @@ using namespace headroom::experiments;
 using namespace headroom::testing;
 
 namespace {
-
-std::string read(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-/// The program under test as a child process; its output goes to files in `folder`.
-class Program {
- public:
-  Program(const std::filesystem::path& folder, const std::string& arguments, const std::string& before = "")
-      : folder_(folder) {
-    const char* program = std::getenv("HEADROOM_PROGRAM");
-    REQUIRE(program != nullptr);
-    const std::string command =
-        "cd '" + folder.string() + "' && " + before + " exec '" + program + "' " + arguments + " >out.txt 2>err.txt";
-    pid_ = fork();
-    REQUIRE(pid_ >= 0);
-    if (pid_ == 0) {
-      execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
-      _exit(127);
-    }
-  }
-  /// The exit status, or minus the signal that ended it.
-  int wait() {
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-  bool is_running() {
-    siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
-  }
-  void signal(int number) const { kill(pid_, number); }
-  std::string out() const { return read(folder_ / "out.txt"); }
-  std::string err() const { return read(folder_ / "err.txt"); }
-
- private:
-  std::filesystem::path folder_;
-  pid_t pid_ = 0;
-};
 
 /// Runs to the end: what it printed as an error, after a check of the exit status and that it is one line.
 std::string complaint(const std::filesystem::path& folder, const std::string& arguments, int status,

@@ -130,8 +130,8 @@ TEST_CASE("a curve of the paper is a study without a model") {
   CHECK(training_flops(eight.config, *task) == 0);
   const TrialOutcome outcome = run_trial(eight.config, *task);
   CHECK(outcome.status == TrialStatus::finished);
-  CHECK(outcome.test.at("bound") == Approx(0.16578271775434783));
-  CHECK(outcome.validation == outcome.test);
+  CHECK(outcome.standing.test.at("bound") == Approx(0.16578271775434783));
+  CHECK(outcome.standing.validation == outcome.standing.test);
   CHECK(contains(problem_of(bound_study() + "[model]\nwidth = 8\n"), "model: the task is a formula"));
   CHECK(contains(problem_of(bound_study("curve = \"equal-heads\"\n")), "task.heads: does not divide task.width"));
 }

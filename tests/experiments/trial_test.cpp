@@ -26,7 +26,7 @@ StudyResults run_all(const Study& study, int jobs, int threads) {
   options.out = out.path();
   options.jobs = jobs;
   options.threads = threads;
-  options.quiet = true;
+  options.telling = Telling::quiet;
   REQUIRE(run_trials(study, options));
   return collect_results(study, out.path());
 }
@@ -39,19 +39,19 @@ TEST_CASE("training lowers the error, and the same config gives the same bits on
   const TrialOutcome short_one = train(small_trial({"train.steps=1"}));
   const TrialOutcome outcome = train(config);
   REQUIRE(outcome.status == TrialStatus::finished);
-  CHECK(outcome.test.at("relative_mse") < 0.5 * short_one.test.at("relative_mse"));
-  CHECK(outcome.test.at("mse") != outcome.validation.at("mse"));
+  CHECK(outcome.standing.test.at("relative_mse") < 0.5 * short_one.standing.test.at("relative_mse"));
+  CHECK(outcome.standing.test.at("mse") != outcome.standing.validation.at("mse"));
   const headroom::engine::ThreadScope two(2);
   const TrialOutcome again = train(config);
-  CHECK(again.test == outcome.test);
-  CHECK(again.validation == outcome.validation);
+  CHECK(again.standing.test == outcome.standing.test);
+  CHECK(again.standing.validation == outcome.standing.validation);
 }
 
 TEST_CASE("another seed gives another result on the same test set") {
   TrialConfig config = small_trial();
-  const double first = train(config).test.at("mse");
+  const double first = train(config).standing.test.at("mse");
   config.seed += 1;
-  CHECK(train(config).test.at("mse") != first);
+  CHECK(train(config).standing.test.at("mse") != first);
 }
 
 TEST_CASE("the best weights are those of the smallest validation error") {
@@ -63,7 +63,7 @@ TEST_CASE("the best weights are those of the smallest validation error") {
   const TrialOutcome last_one = train(small_trial(wild)), best_one = train(small_trial(best));
   REQUIRE(last_one.status == TrialStatus::finished);
   REQUIRE(best_one.status == TrialStatus::finished);
-  CHECK(best_one.validation.at("mse") < last_one.validation.at("mse"));
+  CHECK(best_one.standing.validation.at("mse") < last_one.standing.validation.at("mse"));
 }
 
 TEST_CASE("a loss that is not finite ends the trial as failed, with the step, the last loss and the gradient norm") {
@@ -74,7 +74,7 @@ TEST_CASE("a loss that is not finite ends the trial as failed, with the step, th
   CHECK(contains(outcome.message, "failed at step "));
   CHECK(contains(outcome.message, " is not finite (last finite loss "));
   CHECK(contains(outcome.message, ", gradient norm "));
-  CHECK(outcome.test.empty());
+  CHECK(outcome.standing.test.empty());
 }
 
 TEST_CASE("a hook that says no stops a trial") {
@@ -123,7 +123,7 @@ TEST_CASE("a stop from outside keeps what is finished, and a second run does the
   std::atomic<bool> stop{true};
   RunOptions options;
   options.out = out.path();
-  options.quiet = true;
+  options.telling = Telling::quiet;
   options.stop = &stop;
   CHECK_FALSE(run_trials(study, options));
   CHECK(collect_results(study, out.path()).trials.empty());

@@ -1,0 +1,59 @@
+#pragma once
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "tests/support/catch.h"
+
+namespace headroom::testing {
+
+inline std::string read(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// The program under test as a child process; its output goes to files in `folder`.
+class Program {
+ public:
+  Program(const std::filesystem::path& folder, const std::string& arguments, const std::string& before = "",
+          const std::string& name = "")
+      : folder_(folder), name_(name) {
+    const char* program = std::getenv("HEADROOM_PROGRAM");
+    REQUIRE(program != nullptr);
+    const std::string command = "cd '" + folder.string() + "' && " + before + " exec '" + program + "' " + arguments +
+                                " >" + name + "out.txt 2>" + name + "err.txt";
+    pid_ = fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) {
+      execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
+      _exit(127);
+    }
+  }
+  /// The exit status, or minus the signal that ended it.
+  int wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  bool is_running() {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+  }
+  void signal(int number) const { kill(pid_, number); }
+  std::string out() const { return read(folder_ / (name_ + "out.txt")); }
+  std::string err() const { return read(folder_ / (name_ + "err.txt")); }
+
+ private:
+  std::filesystem::path folder_;
+  std::string name_;  ///< of its output files
+  pid_t pid_ = 0;
+};
+
+}  // namespace headroom::testing

@@ -1,0 +1,169 @@
+// Runs of the program that are killed, or that share a store: what they leave behind equals what one run leaves.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <random>
+
+#include "experiments/run/store.h"
+#include "tests/experiments/program.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom::experiments;
+using namespace headroom::testing;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Everything of a store but times: what equal runs have in common.
+std::string contents(const fs::path& store) {
+  Database database(store, true);
+  std::string text;
+  for (const char* sql :
+       {"SELECT id || config || code || data || status || message || steps || parameters, flops FROM trials ORDER BY "
+        "id",
+        "SELECT trial || split || metric, value FROM scores ORDER BY trial, split, metric",
+        "SELECT trial || step || split || metric, value FROM metrics ORDER BY trial, step, split, metric",
+        "SELECT trial || position || ' ' || target, output FROM predictions ORDER BY trial, position",
+        "SELECT trial, 0 FROM leases"}) {
+    Statement rows(database, sql);
+    while (rows.step()) text += fmt::format("{} {:a}\n", rows.text(0), rows.real(1));
+  }
+  return text;
+}
+
+/// Name → bytes.
+std::map<std::string, std::string> files_in(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder)) files[entry.path().filename().string()] = read(entry.path());
+  return files;
+}
+
+/// Four trials with all that has a state, long enough to be killed in, with many checkpoints.
+std::string long_study() {
+  std::string text = replaced(small_study(), "best_of = [1e-3, 1e-2]", "best_of = [3e-2]");
+  text = replaced(text, "steps     = 6", R"(steps = 600
+eval_every = 50
+judged = "best"
+accumulate = 2
+save_every = 0.01
+keep_weights = true
+schedule = { kind = "reduce_on_plateau", patience = 1, factor = 0.7 })");
+  return replaced(text, "ffn_width = 0", "ffn_width = 16\ndropout = 0.1");
+}
+
+/// Many short trials.
+std::string wide_study() {
+  return replaced(replaced(small_study(), "seed                 = [1, 2]", "seed = [1, 2, 3, 4, 5, 6]"),
+                  "steps     = 6", "steps = 200");
+}
+
+}  // namespace
+
+TEST_CASE("a run killed at 20 random moments ends with the bits of an uninterrupted one") {
+  const StudyFile file(long_study());
+  const fs::path whole = file.folder() / "whole/small/paper", cut = file.folder() / "cut/small/paper";
+  Program uninterrupted(file.folder(), "run study.toml --quiet --threads 2 --out whole");
+  REQUIRE(uninterrupted.wait() == 0);
+  const std::string wanted = contents(whole / "store.sqlite");
+  const std::map<std::string, std::string> weights = files_in(whole / "weights");
+  REQUIRE(weights.size() == 4);
+  std::mt19937 random(20);
+  std::uniform_int_distribution<useconds_t> delay(10000, 300000);
+  const auto check_same = [&] {
+    CHECK(contents(cut / "store.sqlite") == wanted);
+    CHECK(files_in(cut / "weights") == weights);
+    CHECK_FALSE(fs::exists(cut / "checkpoints"));
+  };
+  int kills = 0, resumed = 0;
+  while (kills < 20) {
+    Program program(file.folder(), "run study.toml --quiet --threads 2 --out cut");
+    usleep(delay(random));
+    if (program.is_running()) {
+      ++kills;
+      program.signal(SIGKILL);
+      program.wait();
+      if (fs::exists(cut / "checkpoints") && !files_in(cut / "checkpoints").empty()) ++resumed;
+    } else {
+      CHECK(program.wait() == 0);  // faster than the kill: another round
+      check_same();
+      fs::remove_all(cut);
+    }
+  }
+  CHECK(resumed > 0);
+  Program last(file.folder(), "run study.toml --quiet --threads 2 --out cut");
+  CHECK(last.wait() == 0);
+  CHECK(last.err().empty());
+  check_same();
+}
+
+TEST_CASE("two runs on one folder share the trials: none twice, none missing") {
+  const StudyFile file(wide_study());
+  const fs::path one = file.folder() / "one/small/paper", two = file.folder() / "two/small/paper";
+  Program alone(file.folder(), "run study.toml --quiet --threads 1 --out one");
+  Program first(file.folder(), "run study.toml --quiet --threads 1 --out two", "", "first-");
+  Program second(file.folder(), "run study.toml --quiet --threads 1 --out two", "", "second-");
+  CHECK(alone.wait() == 0);
+  CHECK(first.wait() == 0);
+  CHECK(second.wait() == 0);
+  CHECK(contents(two / "store.sqlite") == contents(one / "store.sqlite"));
+  const RunStore store(two / "store.sqlite", RunStore::Access::read);
+  CHECK(store.plan().size() == 24);
+  for (const PlanEntry& entry : store.plan()) CHECK(store.known(entry.trial).attempts == 1);
+}
+
+TEST_CASE("the trials of a run that is killed are taken over by the other one") {
+  const StudyFile file(long_study());
+  const fs::path store = file.folder() / "runs/small/paper/store.sqlite";
+  Program victim(file.folder(), "run study.toml --quiet --threads 2", "", "victim-");
+  while (victim.is_running() && !fs::exists(store)) usleep(1000);
+  usleep(50000);
+  Program heir(file.folder(), "run study.toml --quiet --threads 2", "", "heir-");
+  usleep(100000);
+  victim.signal(SIGKILL);
+  victim.wait();
+  CHECK(heir.wait() == 0);
+  const RunStore both(store, RunStore::Access::read);
+  CHECK(both.leases().empty());
+  for (const PlanEntry& entry : both.plan()) CHECK(both.known(entry.trial).attempts == 1);
+}
+
+TEST_CASE("status tells what is finished, failed and running; --json prints one event per line") {
+  const StudyFile file(long_study());
+  Program run(file.folder(), "run study.toml --json --threads 1 --set train.steps=2000", "", "run-");
+  bool was_running = false;
+  while (run.is_running() && !was_running) {
+    usleep(5000);
+    Program status(file.folder(), "status small --json", "", "status-");
+    status.wait();
+    was_running = contains(status.out(), R"("running":1)") && contains(status.out(), R"("alive":true)");
+  }
+  CHECK(was_running);
+  CHECK(run.wait() == 0);
+  const std::string events = run.out();
+  CAPTURE(events);
+  for (const char* event : {R"("event":"study")", R"("event":"trial")", R"("event":"end")"})
+    CHECK(contains(events, event));
+  for (size_t at = 0; at < events.size(); at = events.find('\n', at) + 1) CHECK(events[at] == '{');
+  CHECK(run.err().empty());
+  Program status(file.folder(), "status study.toml");
+  CHECK(status.wait() == 0);
+  CHECK(status.out() == "small · paper   4 of 4 trials finished, 0 failed, 0 running, 0 to do\n");
+  Program missing(file.folder(), "status another");
+  CHECK(missing.wait() == 1);
+  CHECK(contains(missing.err(), "runs: there is no run store of another"));
+}
+
+TEST_CASE("a store of a newer program stops a run with both versions") {
+  const StudyFile file(small_study());
+  const fs::path path = file.folder() / "runs/small/paper/store.sqlite";
+  { RunStore store(path); }
+  Database(path, false).run("PRAGMA user_version = 9");
+  Program run(file.folder(), "run study.toml --quiet");
+  CHECK(run.wait() == 1);
+  CHECK(
+      contains(run.err(), "store.sqlite: run store: written by a newer headroom: schema version 9, this one knows 2"));
+}

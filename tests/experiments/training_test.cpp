@@ -1,0 +1,224 @@
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "autograd/ops.h"
+#include "autograd/precision.h"
+#include "experiments/config/study.h"
+#include "experiments/run/trial.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom::experiments;
+using namespace headroom::testing;
+namespace tasks = headroom::tasks;
+namespace autograd = headroom::autograd;
+
+namespace {
+
+TrialConfig trial_with(const std::vector<std::string>& settings = {}) {
+  const StudyFile file(small_study());
+  return load_study(file.path(), base_profile, settings).trials.at(0).config;
+}
+
+TrialOutcome train(const TrialConfig& config, const StepHook& on_step = {}, const TrialFiles& files = {}) {
+  return run_trial(config, *tasks::make_task(config.task, {}), on_step, files);
+}
+
+/// One that uses whatever has a state: dropout, moments, a plateau, best weights, parts of a batch.
+TrialConfig stateful_trial() {
+  return trial_with({"train.steps=40", "train.eval_every=4", "train.judged=\"best\"", "train.keep_weights=true",
+                     "train.accumulate=2", "train.clip=1.0", "model.dropout=0.2", "train.log_every=3",
+                     "train.schedule={kind=\"reduce_on_plateau\", patience=1, factor=0.5, warmup=5}",
+                     "sweep.\"train.optimizer.lr\"={best_of=[0.1]}"});
+}
+
+void check_same(const TrialOutcome& a, const TrialOutcome& b) {
+  CHECK(a.status == b.status);
+  CHECK(a.standing.step == b.standing.step);
+  CHECK(a.standing.validation == b.standing.validation);
+  CHECK(a.standing.test == b.standing.test);
+  CHECK(a.standing.history == b.standing.history);
+  CHECK(a.standing.predictions == b.standing.predictions);
+  REQUIRE(a.weights.size() == b.weights.size());
+  for (size_t i = 0; i < a.weights.size(); ++i) {
+    CHECK(a.weights[i].first == b.weights[i].first);
+    CHECK(a.weights[i].second.to_vector<float>() == b.weights[i].second.to_vector<float>());
+  }
+}
+
+StepHook stop_at(int64_t last) {
+  return [=](int64_t step, double) { return step < last; };
+}
+
+}  // namespace
+
+TEST_CASE("a trial that is stopped and goes on from its checkpoint ends with the same bits") {
+  const TrialConfig config = stateful_trial();
+  const TrialOutcome whole = train(config);
+  REQUIRE(whole.status == TrialStatus::finished);
+  REQUIRE(whole.weights.size() > 3);
+  CHECK(whole.standing.history.size() > 20);
+  CHECK_FALSE(whole.standing.predictions.empty());
+  const TemporaryFolder folder;
+  const TrialFiles files{folder.path() / "trial.safetensors", [](const std::string& line) { FAIL(line); }};
+  for (const int64_t step : {0, 1, 4, 5, 19, 20, 39}) {
+    const TrialOutcome part = train(config, stop_at(step), files);
+    CHECK(part.stopped);
+    CHECK(part.standing.step == step);
+  }
+  check_same(train(config, {}, files), whole);
+}
+
+TEST_CASE("a damaged checkpoint is told, and the trial starts over") {
+  const TrialConfig config = stateful_trial();
+  const TrialOutcome whole = train(config);
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "trial.safetensors";
+  REQUIRE(train(config, stop_at(20), {path, {}}).stopped);
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> damaged{"", bytes.substr(0, 4), bytes.substr(0, bytes.size() / 2),
+                                   bytes.substr(0, bytes.size() - 1)};
+  for (const size_t at : {size_t{3}, size_t{40}, bytes.size() / 2, bytes.size() - 2}) {
+    damaged.push_back(bytes);
+    damaged.back()[at] = static_cast<char>(damaged.back()[at] ^ 0x10);
+  }
+  for (const std::string& text : damaged) {
+    std::ofstream(path, std::ios::binary) << text;
+    std::string told;
+    const TrialOutcome outcome = train(config, {}, {path, [&](const std::string& line) { told += line + "\n"; }});
+    CAPTURE(told);
+    CHECK(contains(told, path.string()));
+    CHECK(contains(told, "; the trial starts over\n"));
+    CHECK(std::count(told.begin(), told.end(), '\n') == 1);
+    check_same(outcome, whole);
+  }
+  // One of another trial is none of this one's.
+  TrialConfig other = config;
+  other.seed += 1;
+  REQUIRE(train(other, stop_at(7), {path, {}}).stopped);
+  std::string told;
+  check_same(train(config, {}, {path, [&](const std::string& line) { told = line; }}), whole);
+  CHECK(contains(told, "is of trial "));
+}
+
+TEST_CASE("a checkpoint that cannot be written is told, and the training goes on") {
+  const TrialConfig config = trial_with({"train.save_every=0"});
+  const TemporaryFolder folder;
+  int told = 0;
+  const TrialFiles files{folder.path() / "missing" / "trial.safetensors", [&](const std::string&) { ++told; }};
+  check_same(train(config, {}, files), train(config));
+  CHECK(told == config.train.steps);
+}
+
+TEST_CASE("a batch in parts gives the update of the whole batch") {
+  const std::vector<std::string> settings{"train.steps=5", "train.batch=7", "train.accumulate=1",
+                                          "train.optimizer.kind=\"sgd\"",
+                                          "sweep.\"train.optimizer.lr\"={best_of=[0.1]}"};
+  std::vector<std::string> parts = settings;
+  parts[2] = "train.accumulate=3";
+  const TrialOutcome whole = train(trial_with(settings)), cut = train(trial_with(parts));
+  // Sums of 7 sequences in another order: rounding of f32.
+  CHECK(std::fabs(cut.standing.test.at("mse") / whole.standing.test.at("mse") - 1) < 1e-5);
+  CHECK(train(trial_with({"train.steps=1"})).standing.test.at("mse") != whole.standing.test.at("mse"));
+}
+
+TEST_CASE("validation on the way does not change the training") {
+  const TrialOutcome never = train(trial_with({"model.dropout=0.2"}));
+  const TrialOutcome always = train(trial_with({"model.dropout=0.2", "train.eval_every=1"}));
+  CHECK(always.standing.test == never.standing.test);
+  CHECK(always.standing.history.size() > never.standing.history.size());
+}
+
+TEST_CASE("training ends early after so many validations without a new best") {
+  std::vector<std::string> settings{"train.steps=200", "train.eval_every=2",
+                                    "sweep.\"train.optimizer.lr\"={best_of=[0.5]}", "train.patience=3"};
+  for (const char* judged : {"train.judged=\"last\"", "train.judged=\"best\""}) {
+    settings.push_back(judged);
+    const TrialOutcome outcome = train(trial_with(settings));
+    REQUIRE(outcome.status == TrialStatus::finished);
+    const int64_t end = outcome.standing.step;
+    REQUIRE(end < 200);
+    std::map<int64_t, double> errors;
+    for (const HistoryPoint& p : outcome.standing.history)
+      if (p.metric == "mse") errors[p.step] = p.value;
+    const double best = errors.at(end - 6);
+    for (const auto& [step, error] : errors) CHECK(error >= best);
+    CHECK(outcome.standing.validation.at("mse") ==
+          (settings.back() == "train.judged=\"best\"" ? best : errors.at(end)));
+    CHECK(outcome.flops < train(trial_with({"train.steps=200"})).flops);
+  }
+  CHECK(contains(error_of([] { trial_with({"train.patience=2"}); }), "train.patience: wants an eval_every above 0"));
+}
+
+namespace {
+
+/// Judged by a number of which more is better.
+class Scored : public tasks::LinearFunctional {
+ public:
+  using tasks::LinearFunctional::LinearFunctional;
+  std::string criterion() const override { return "accuracy"; }
+  std::unique_ptr<tasks::Meter> meter() const override {
+    struct Accuracy : tasks::Meter {
+      std::unique_ptr<tasks::Meter> errors;
+      void add(const headroom::engine::Tensor& output, const tasks::Batch& batch) override {
+        errors->add(output, batch);
+      }
+      tasks::Metrics result() const override { return {{"accuracy", 1 / (1 + errors->result().at("mse"))}}; }
+    };
+    auto accuracy = std::make_unique<Accuracy>();
+    accuracy->errors = tasks::LinearFunctional::meter();
+    return accuracy;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the best weights are those of the largest accuracy where that is the criterion") {
+  const TrialConfig config = trial_with({"train.steps=60", "train.eval_every=5", "train.judged=\"best\"",
+                                         "sweep.\"train.optimizer.lr\"={best_of=[0.3]}"});
+  const Scored task(std::get<tasks::LinearFunctionalConfig>(config.task));
+  const TrialOutcome outcome = run_trial(config, task);
+  REQUIRE(outcome.status == TrialStatus::finished);
+  double best = 0;
+  for (const HistoryPoint& p : outcome.standing.history)
+    if (p.metric == "accuracy") best = std::max(best, p.value);
+  CHECK(outcome.standing.validation.at("accuracy") == best);
+}
+
+TEST_CASE("weight decay is chosen by patterns of names") {
+  const std::string decay = "train.optimizer.weight_decay=0.5";
+  const auto error = [](const std::vector<std::string>& settings) {
+    return train(trial_with(settings)).standing.test.at("mse");
+  };
+  const double none = error({}), usual = error({decay});
+  CHECK(usual != none);
+  CHECK(error({decay, "train.optimizer.no_decay=[\"*\"]"}) == none);
+  CHECK(error({decay, "train.optimizer.decay=\"*q_proj.weight\""}) == usual);
+  CHECK(error({decay, "train.optimizer.decay=\"*\""}) != usual);
+  CHECK(contains(train(trial_with({"train.optimizer.no_decay=\"wieght\""})).message,
+                 "failed: train.optimizer.no_decay: 'wieght' matches no parameter"));
+}
+
+TEST_CASE("bf16 is refused where it would be emulated, unless that is asked for") {
+  const TrialOutcome refused = train(trial_with({"train.precision=\"bf16\""}));
+  CHECK(refused.status == TrialStatus::failed);
+  CHECK(contains(refused.message, "bf16 would be emulated on this CPU"));
+  const auto error = [](const std::vector<std::string>& settings) {
+    return train(trial_with(settings)).standing.test.at("mse");
+  };
+  const double rounded = error({"train.precision=\"bf16\"", "train.allow_emulation=true"}), exact = error({});
+  CHECK(rounded != exact);
+  CHECK(std::fabs(rounded / exact - 1) < 0.02);  // 8 bits of mantissa in each operand
+  const headroom::engine::Tensor x = headroom::engine::Tensor::from<float>({2}, {1.00390625f, 3});
+  CHECK(autograd::product_operand(x).to_vector<float>() == std::vector<float>{1.00390625f, 3});
+  const autograd::PrecisionScope scope(autograd::Precision::bf16);
+  CHECK(autograd::product_operand(x).to_vector<float>() == std::vector<float>{1, 3});
+}
+
+TEST_CASE("what changes no number is not part of a trial's id") {
+  const std::string id = trial_id(trial_with());
+  CHECK(trial_id(trial_with({"train.save_every=3", "train.keep_weights=true", "train.allow_emulation=true"})) == id);
+  CHECK(trial_id(trial_with({"train.accumulate=2"})) != id);
+}
