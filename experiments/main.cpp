@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
   headroom::experiments::add_bench_command(app);
   headroom::experiments::add_ops_command(app);
   headroom::experiments::add_doctor_command(app);
+  headroom::experiments::add_data_command(app);
   headroom::experiments::add_tokenize_command(app);
   headroom::experiments::add_new_op_command(app);
   try {

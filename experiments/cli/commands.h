@@ -19,6 +19,8 @@ void add_verify_command(CLI::App& app);
 void add_export_command(CLI::App& app);
 /// `ops`: every op and the backends that it has.
 void add_ops_command(CLI::App& app);
+/// `data list|fetch|verify [NAME]`: the data sets of the manifest, looked for under --data and in the cache.
+void add_data_command(CLI::App& app);
 /// `tokenize --tokenizer PATH [--text S | --text-file F] [--json] [--plain]`: the ids of a text.
 void add_tokenize_command(CLI::App& app);
 /// `doctor`: what was found on this machine, and what it means.

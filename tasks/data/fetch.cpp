@@ -1,0 +1,110 @@
+#include "tasks/data/fetch.h"
+
+#include <fstream>
+
+#include "engine/error.h"
+#include "models/files/atomic_file.h"
+#include "tasks/data/locate.h"
+#include "tasks/data/sha256.h"
+
+namespace headroom::tasks {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path with_suffix(const fs::path& path, const char* suffix) { return path.string() + suffix; }
+
+bool is_file(const fs::path& path) {
+  std::error_code unreadable;
+  return fs::is_regular_file(path, unreadable);
+}
+
+/// The first word of FILE.sha256; "" where there is none.
+std::string recorded_hash(const fs::path& path) {
+  std::ifstream file(with_suffix(path, ".sha256"));
+  std::string hash;
+  file >> hash;
+  return hash;
+}
+
+/// As sha256sum writes it, so that `sha256sum -c` reads it.
+void record_hash(const fs::path& path, const std::string& hash) {
+  const std::string line = hash + "  " + path.filename().string() + "\n";
+  models::AtomicFile file(with_suffix(path, ".sha256"));
+  file.write(line.data(), line.size());
+  file.commit();
+}
+
+FileReport compare(const DataFile& file, const fs::path& path) {
+  const auto bytes = static_cast<int64_t>(fs::file_size(path));
+  if (file.bytes >= 0 && bytes != file.bytes)
+    return {
+        FileState::wrong, path,
+        fmt::format("has {} bytes, {} are expected{}", bytes, file.bytes, bytes < file.bytes ? " (truncated?)" : "")};
+  const std::string recorded = recorded_hash(path), expected = file.sha256.empty() ? recorded : file.sha256;
+  if (expected.empty()) return {FileState::unverified, path, {}};
+  const std::string actual = sha256_of_file(path);
+  if (actual != expected)
+    return {FileState::wrong, path, fmt::format("has SHA-256 {}, {} is expected", actual, expected)};
+  return {file.sha256.empty() ? FileState::recorded : FileState::good, path, {}};
+}
+
+/// What was downloaded to `part` becomes `target`, or is refused.
+void accept(const DataFile& file, const fs::path& part, const fs::path& target) {
+  const auto bytes = static_cast<int64_t>(fs::file_size(part));
+  // Kept under the name that a further call resumes.
+  require(bytes >= file.bytes, "{}: {} sent {} bytes, {} are expected (truncated?)", file.path, file.url, bytes,
+          file.bytes);
+  const std::string actual = sha256_of_file(part);
+  const bool is_right = (file.bytes < 0 || bytes == file.bytes) && (file.sha256.empty() || actual == file.sha256);
+  if (!is_right) {
+    const fs::path apart = with_suffix(target, ".wrong");
+    fs::rename(part, apart);
+    fail("{}: {} sent {} bytes with SHA-256 {}, expected {} bytes with {}; kept apart as {}", file.path, file.url,
+         bytes, actual, file.bytes < 0 ? "any number of" : std::to_string(file.bytes),
+         file.sha256.empty() ? "any" : file.sha256, apart.string());
+  }
+  if (file.sha256.empty()) record_hash(target, actual);
+  fs::rename(part, target);
+}
+
+}  // namespace
+
+const char* name_of(FileState state) {
+  constexpr const char* names[] = {"missing", "ok", "ok, as first fetched", "unverified", "WRONG"};
+  return names[static_cast<size_t>(state)];
+}
+
+FileReport check_file(const DataFile& file, const DataRoots& roots) {
+  for (const fs::path& folder : data_folders(roots))
+    if (is_file(folder / file.path)) return compare(file, folder / file.path);
+  return {};
+}
+
+fs::path fetch_file(const DataFile& file, const DataRoots& roots, const DownloadProgress& progress) {
+  const FileReport found = check_file(file, roots);
+  if (found.state != FileState::missing && found.state != FileState::wrong) return found.path;
+  require(!roots.cache.empty(), "{}: no cache folder is known: set HOME or XDG_CACHE_HOME", file.path);
+  const fs::path target = roots.cache / file.path, part = with_suffix(target, ".part");
+  require(found.state == FileState::missing || found.path == target, "{}: {}; it is not ours to replace",
+          found.path.string(), found.detail);
+  require(!file.url.empty(), "{}: no URL is known that serves it; put the file{} at {} or into --data's data/",
+          file.path, file.sha256.empty() ? "" : " of SHA-256 " + file.sha256, target.string());
+  std::error_code failed;
+  fs::create_directories(target.parent_path(), failed);
+  require(!failed, "{}: cannot be made: {}", target.parent_path().string(), failed.message());
+  if (is_file(part)) {
+    const auto bytes = static_cast<int64_t>(fs::file_size(part));
+    const bool can_resume = !file.sha256.empty() && (file.bytes < 0 || bytes <= file.bytes);
+    if (!can_resume) fs::remove(part);
+    if (can_resume && bytes == file.bytes) {  // killed before it was renamed
+      accept(file, part, target);
+      return target;
+    }
+  }
+  download(file.url, part, progress);
+  accept(file, part, target);
+  return target;
+}
+
+}  // namespace headroom::tasks
