@@ -18,6 +18,13 @@ struct Maker {
   std::unique_ptr<Task> operator()(const AllocationBoundConfig& config) const {
     return std::make_unique<AllocationBound>(config);
   }
+  std::unique_ptr<Task> operator()(const NextTokenConfig& config) const {
+    return std::make_unique<NextToken>(config, roots);
+  }
+  std::unique_ptr<Task> operator()(const MaskedConfig& config) const { return std::make_unique<Masked>(config, roots); }
+  std::unique_ptr<Task> operator()(const InstructionsConfig& config) const {
+    return std::make_unique<Instructions>(config, roots);
+  }
 };
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include "tasks/classification.h"
 #include "tasks/data/roots.h"
 #include "tasks/induction_head.h"
+#include "tasks/language/instructions.h"
+#include "tasks/language/masked.h"
+#include "tasks/language/next_token.h"
 #include "tasks/linear_functional.h"
 #include "tasks/task.h"
 #include "tasks/theory/allocation_bound.h"
@@ -14,7 +17,7 @@ namespace headroom::tasks {
 
 /// Settings of any one task.
 using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
-                                AllocationBoundConfig>;
+                                AllocationBoundConfig, NextTokenConfig, MaskedConfig, InstructionsConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);

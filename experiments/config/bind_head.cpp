@@ -11,7 +11,9 @@ namespace {
 
 const std::vector<std::pair<const char*, Scale>> scales{
     {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
-const std::vector<std::string> metrics{"relative_mse", "mse", "error_l2", "bound"};
+const std::vector<std::string> metrics{"relative_mse",    "mse",        "error_l2",          "bound",
+                                       "cross_entropy",   "perplexity", "bits_per_char",     "accuracy",
+                                       "masked_accuracy", "excess",     "cross_entropy_all", "cross_entropy_response"};
 
 void bind_study(Reader& in, StudyHead& head) {
   head.id = in.text("id", std::nullopt, "name of the study's folder under runs/");

@@ -117,6 +117,7 @@ TransformerConfig bind_model(Reader& in) {
   bind_block(in, model);
   model.readout_width = in.integer("readout_width", model.readout_width, {.low = 0, .high = most},
                                    "hidden width of a readout of two layers with GELU; 0: one layer");
+  model.tied = in.flag("tied", model.tied, "the readout is the token embedding, without bias; for tasks of tokens");
   model.checkpoint_blocks = in.flag("checkpoint_blocks", model.checkpoint_blocks,
                                     "recompute each block in backward: less memory, the same numbers");
   in.leave_out("checkpoint_blocks");

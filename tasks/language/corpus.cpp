@@ -76,7 +76,7 @@ void Corpus::read_text(const CorpusConfig& config, const DataRoots& roots) {
   std::vector<NamedText> named;
   for (const Text& text : texts)
     if (!text.name.empty()) named.push_back({text.name, text.bytes});
-  const std::unique_ptr<Encoding> encoding = make_encoding(config.tokenizer, named);
+  const std::unique_ptr<Encoding> encoding = make_encoding(config.tokenizer, named, roots);
   const TokenCache cache(roots.cache.empty() ? roots.cache : roots.cache / "tokens");
   for (const Text& text : texts) {
     kept_.emplace_back();

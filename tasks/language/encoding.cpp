@@ -5,6 +5,8 @@
 #include <set>
 
 #include "engine/error.h"
+#include "models/tokenizers/load.h"
+#include "tasks/data/locate.h"
 #include "tasks/data/sha256.h"
 #include "tasks/language/utf8.h"
 
@@ -76,12 +78,59 @@ class ByteEncoding : public Encoding {
   bool is_utf8_;
 };
 
+/// A tokenizer of models/tokenizers.
+class TokenizerEncoding : public Encoding {
+ public:
+  explicit TokenizerEncoding(std::unique_ptr<models::Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
+
+  int64_t vocab() const override { return tokenizer_->vocab_size(); }
+
+  std::string identity() const override {
+    Sha256 hash;
+    for (const std::filesystem::path& file : tokenizer_->files()) hash.add(sha256_of_file(file));
+    return "tokenizer " + hash.hex();
+  }
+
+  std::vector<int32_t> encode(std::string_view text, const std::string&) const override {
+    return tokenizer_->encode(text, models::Specials::plain);
+  }
+
+  std::vector<int32_t> characters() const override {
+    std::vector<int32_t> out;
+    for (int64_t id = 0; id < vocab(); ++id) out.push_back(characters_of(id));
+    return out;
+  }
+
+ private:
+  /// A number that the vocabulary skips stands for nothing: no text has it.
+  int32_t characters_of(int64_t id) const {
+    try {
+      const std::string& bytes = tokenizer_->token_bytes(id);
+      return static_cast<int32_t>(std::count_if(bytes.begin(), bytes.end(), begins_code_point));
+    } catch (const Error&) {
+      return 0;
+    }
+  }
+
+  std::unique_ptr<models::Tokenizer> tokenizer_;
+};
+
+/// A file or folder of that path, as it is or under a data folder.
+std::filesystem::path tokenizer_path(const std::string& name, const DataRoots& roots) {
+  std::error_code ignored;
+  if (std::filesystem::exists(name, ignored)) return name;
+  for (const std::filesystem::path& folder : data_folders(roots))
+    if (std::filesystem::exists(folder / name, ignored)) return folder / name;
+  fail("tokenizer: wants \"char\", \"byte\" or a tokenizer's path; {} is neither here nor in a data folder", name);
+}
+
 }  // namespace
 
-std::unique_ptr<Encoding> make_encoding(const std::string& tokenizer, const std::vector<NamedText>& texts) {
+std::unique_ptr<Encoding> make_encoding(const std::string& tokenizer, const std::vector<NamedText>& texts,
+                                        const DataRoots& roots) {
   if (tokenizer == "char") return std::make_unique<CharEncoding>(texts);
   if (tokenizer == "byte") return std::make_unique<ByteEncoding>(texts);
-  fail("tokenizer: wants \"char\" or \"byte\", got \"{}\"", tokenizer);
+  return std::make_unique<TokenizerEncoding>(models::load_tokenizer(tokenizer_path(tokenizer, roots).string()));
 }
 
 }  // namespace headroom::tasks

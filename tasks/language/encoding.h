@@ -1,10 +1,11 @@
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tasks/data/roots.h"
 
 namespace headroom::tasks {
 
@@ -28,8 +29,10 @@ struct NamedText {
   std::string_view text;
 };
 
-/// `tokenizer` is "char" (the vocabulary is the sorted set of the texts' code points), "byte" (256 ids), or the path of
-/// a tokenizer. Throws Error when a text is not UTF-8 ("char"), or when the tokenizer cannot be read.
-std::unique_ptr<Encoding> make_encoding(const std::string& tokenizer, const std::vector<NamedText>& texts);
+/// `tokenizer` is "char" (the vocabulary is the sorted set of the texts' code points), "byte" (256 ids), or a
+/// tokenizer's file or folder, as it is or under a data folder ("tokenizers/gpt2"). Special tokens in the text count as
+/// plain text. Throws Error when a text is not UTF-8 ("char"), or when the tokenizer cannot be found or read.
+std::unique_ptr<Encoding> make_encoding(const std::string& tokenizer, const std::vector<NamedText>& texts,
+                                        const DataRoots& roots);
 
 }  // namespace headroom::tasks

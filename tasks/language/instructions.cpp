@@ -57,7 +57,7 @@ Instructions::Instructions(const InstructionsConfig& config, const DataRoots& ro
     texts.push_back({fmt::format("{}: prompt of item {}", name_, i), prompts[i]});
     texts.push_back({fmt::format("{}: output of item {}", name_, i), items[i].output});
   }
-  const std::unique_ptr<Encoding> encoding = make_encoding(config.tokenizer, texts);
+  const std::unique_ptr<Encoding> encoding = make_encoding(config.tokenizer, texts, roots);
   end_of_text_ = encoding->vocab();
   characters_ = encoding->characters();
   characters_.push_back(0);

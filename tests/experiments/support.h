@@ -1,10 +1,10 @@
 #pragma once
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+
+#include "tests/support/folder.h"
 
 namespace headroom::testing {
 
@@ -70,26 +70,6 @@ std::string error_of(const F& f) {
   }
   return "";
 }
-
-/// A folder of its own under the system's temporary one, gone at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "headroom-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw std::runtime_error("cannot make a temporary folder");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// A study file in a folder of its own.
 class StudyFile {

@@ -11,6 +11,9 @@ const std::vector<TaskKind>& task_kinds() {
       {"induction-head", bind_induction_head},
       {"volterra", bind_volterra},
       {"allocation-bound", bind_allocation_bound},
+      {"next-token", bind_next_token},
+      {"masked", bind_masked},
+      {"instructions", bind_instructions},
   };
   return kinds;
 }

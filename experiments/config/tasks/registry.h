@@ -23,5 +23,8 @@ tasks::TaskConfig bind_allocation_bound(Reader& in);
 tasks::TaskConfig bind_induction_head(Reader& in);
 tasks::TaskConfig bind_linear_functional(Reader& in);
 tasks::TaskConfig bind_volterra(Reader& in);
+tasks::TaskConfig bind_next_token(Reader& in);
+tasks::TaskConfig bind_masked(Reader& in);
+tasks::TaskConfig bind_instructions(Reader& in);
 
 }  // namespace headroom::experiments

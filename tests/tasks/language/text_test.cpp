@@ -5,6 +5,7 @@
 #include "tasks/language/corpus.h"
 #include "tasks/language/utf8.h"
 #include "tests/experiments/support.h"
+#include "tests/models/small_tokenizers.h"
 #include "tests/support/catch.h"
 
 using namespace headroom::tasks;
@@ -196,4 +197,21 @@ TEST_CASE("the Markov source is a corpus of its own") {
   CHECK(corpus.hashes().empty());
   config.test_file = "x";
   CHECK(contains(error_of([&] { Corpus(config, {}, 8); }), "a Markov source has no files"));
+}
+
+TEST_CASE("a tokenizer's folder encodes a text, and its tokens' characters are counted") {
+  const Texts texts;
+  const fs::path folder = texts.folder.path() / "data" / "tokenizers" / "small";
+  fs::create_directories(folder);
+  headroom::testing::write_gpt2_files(folder, {"a b", "ab a"}, {});
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "aba é\n";
+  CorpusConfig config = texts.config(texts.write("x.txt", text));
+  config.tokenizer = "tokenizers/small";
+  const Corpus corpus(config, texts.roots, 4);
+  CHECK(corpus.vocab() == 258);
+  CHECK(ids(corpus.train().first(5)) == std::vector<int32_t>{257, ' ', 0xC3, 0xA9, '\n'});
+  CHECK(corpus.characters()[257] == 3);
+  CHECK(corpus.characters()[0xC3] == 1);
+  CHECK(corpus.characters()[0xA9] == 0);
 }

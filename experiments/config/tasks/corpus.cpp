@@ -1,0 +1,41 @@
+#include "experiments/config/tasks/corpus.h"
+
+#include "engine/error.h"
+
+namespace headroom::experiments {
+
+tasks::MarkovConfig bind_markov(Reader& in, const tasks::MarkovConfig& otherwise) {
+  tasks::MarkovConfig markov = otherwise;
+  in.table("markov", "the built-in language: what source = \"markov\" is", [&](Reader& table) {
+    markov.symbols = table.integer("symbols", markov.symbols, {.low = 2, .high = 1 << 16}, "size of the alphabet, V");
+    markov.order = table.integer("order", markov.order, {.low = 1, .high = 16}, "symbols that decide the next, k");
+    markov.seed = table.integer("seed", markov.seed, {.low = 0, .high = most}, "which language; not the trial's seed");
+    markov.sharpness = table.real("sharpness", markov.sharpness, {.low = 0, .high = 20},
+                                  "standard deviation of the table's logits; 0: every symbol is equally likely");
+    markov.tokens = table.integer("tokens", markov.tokens, {.low = 1, .high = 1e9}, "length of the text, all splits");
+  });
+  return markov;
+}
+
+tasks::CorpusConfig bind_corpus(Reader& in) {
+  tasks::CorpusConfig corpus;
+  corpus.source = in.text("source", corpus.source,
+                          "\"markov\", a data set (\"tinyshakespeare\", \"wikitext-2\"), or a text file of your own");
+  corpus.markov = bind_markov(in, corpus.markov);
+  corpus.tokenizer = in.text("tokenizer", corpus.tokenizer,
+                             "\"char\", \"byte\", or the path of a tokenizer; a Markov source needs none");
+  corpus.validation_file = in.text("validation_file", "", "a text of its own for validation");
+  corpus.test_file = in.text("test_file", "", "a text of its own for testing");
+  corpus.validation = in.real("validation", corpus.validation, fraction, "share of the text, where it has no file");
+  corpus.test = in.real("test", corpus.test, fraction, "share of the text; 0: tested on validation");
+  corpus.tokens = in.integer("tokens", corpus.tokens, {.low = 0, .high = 1e12},
+                             "training uses the first so many of the text's tokens; 0: all");
+  try {
+    validate(corpus);
+  } catch (const Error& error) {
+    in.complain("source", error.what());
+  }
+  return corpus;
+}
+
+}  // namespace headroom::experiments

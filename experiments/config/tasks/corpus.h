@@ -1,0 +1,13 @@
+#pragma once
+#include "experiments/config/reader.h"
+#include "tasks/language/corpus.h"
+
+namespace headroom::experiments {
+
+/// The keys that every language task has for where its text comes from and how it is cut.
+tasks::CorpusConfig bind_corpus(Reader& in);
+
+/// [task.markov]; `otherwise` holds the defaults.
+tasks::MarkovConfig bind_markov(Reader& in, const tasks::MarkovConfig& otherwise);
+
+}  // namespace headroom::experiments
