@@ -8,9 +8,9 @@
 
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/study_arguments.h"
 #include "models/files/mapped_file.h"
 #include "tasks/data/fetch.h"
-#include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 namespace {
@@ -45,7 +45,7 @@ std::string size_of(const DataFile& file) {
 }
 
 void list(const Arguments& arguments) {
-  const tasks::DataRoots roots = tasks::data_roots(arguments.data);
+  const tasks::DataRoots roots = data_roots(arguments.data);
   for (const DataSet& set : selected(arguments)) {
     fmt::print("{}\n  {}\n  licence: {}\n", set.name, set.title, set.licence);
     if (!set.source.empty()) fmt::print("  source: {}\n", set.source);
@@ -69,7 +69,7 @@ void show_progress(const std::string& path, int64_t done, int64_t total) {
 
 /// Fetches every file that can be; throws at the end what failed first, so that one gone server blocks no other file.
 void fetch(const Arguments& arguments) {
-  const tasks::DataRoots roots = tasks::data_roots(arguments.data);
+  const tasks::DataRoots roots = data_roots(arguments.data);
   std::string failures;
   for (const DataSet& set : selected(arguments)) {
     for (const DataFile& file : set.files) {
@@ -87,7 +87,7 @@ void fetch(const Arguments& arguments) {
 
 /// Missing files fail the check only of a data set that was asked for by name.
 void verify(const Arguments& arguments) {
-  const tasks::DataRoots roots = tasks::data_roots(arguments.data);
+  const tasks::DataRoots roots = data_roots(arguments.data);
   int wrong = 0, missing = 0;
   for (const DataSet& set : selected(arguments)) {
     for (const DataFile& file : set.files) {
@@ -106,7 +106,7 @@ CLI::App* add_data_subcommand(CLI::App& data, const char* name, const char* help
   CLI::App* command = data.add_subcommand(name, help);
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("NAME", arguments->name, "one data set (default: all)");
-  command->add_option("--data", arguments->data, "folder that holds data/ (default: HEADROOM_DATA)")->type_name("DIR");
+  add_data_option(*command, arguments->data);
   command->add_option("--manifest", arguments->manifest, "manifest of your own (JSON)")->type_name("FILE");
   command->callback([arguments, run] { run(*arguments); });
   return command;

@@ -1,7 +1,6 @@
 #include "experiments/cli/study_arguments.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 
 #include "tasks/data/locate.h"
 
@@ -21,9 +20,6 @@ void add_data_option(CLI::App& command, std::string& data) {
   command.add_option("--data", data, "folder that holds data/ and models/ (default: HEADROOM_DATA)");
 }
 
-tasks::DataRoots data_roots(const std::string& data) {
-  const char* variable = std::getenv("HEADROOM_DATA");
-  return {data.empty() && variable ? variable : data, tasks::default_cache()};
-}
+tasks::DataRoots data_roots(const std::string& data) { return tasks::data_roots(data); }
 
 }  // namespace headroom::experiments

@@ -33,11 +33,9 @@ fs::path default_cache() {
 
 DataRoots data_roots(const std::string& given) {
   const char* variable = std::getenv("HEADROOM_DATA");
-  DataRoots roots{!given.empty() || variable == nullptr ? given : variable, default_cache()};
   std::error_code unreadable;
-  require(roots.given.empty() || fs::is_directory(roots.given, unreadable), "{}: {} names no folder",
-          roots.given.string(), given.empty() ? "HEADROOM_DATA" : "--data");
-  return roots;
+  require(given.empty() || fs::is_directory(given, unreadable), "{}: --data names no folder", given);
+  return {!given.empty() || variable == nullptr ? given : variable, default_cache()};
 }
 
 fs::path find_data(const DataRoots& roots, const std::string& name) {

@@ -13,7 +13,8 @@ std::vector<std::filesystem::path> data_folders(const DataRoots& roots);
 /// $XDG_CACHE_HOME/headroom, else ~/.cache/headroom; empty where neither variable is set.
 std::filesystem::path default_cache();
 
-/// `given` (--data), else HEADROOM_DATA, and the default cache. Throws Error when the folder named does not exist.
+/// `given` (--data), else HEADROOM_DATA, and the default cache. Throws Error when `given` is no folder; that of the
+/// variable may be missing, as not every study wants data.
 DataRoots data_roots(const std::string& given);
 
 /// The file `name` ("tinyshakespeare/input.txt": data set, then file) in the first folder that has it. Throws Error
