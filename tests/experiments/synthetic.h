@@ -1,4 +1,6 @@
 #pragma once
+#include <fmt/core.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +15,7 @@ inline TrialRecord trial(double x, int64_t seed, double error) {
   TrialRecord t;
   t.x = x;
   t.seed = seed;
-  t.id = "x" + std::to_string(x) + "-s" + std::to_string(seed);
+  t.id = fmt::format("x{}-s{}", x, seed);
   t.validation = {{"mse", error}};
   t.test = {{"mse", error}};
   return t;

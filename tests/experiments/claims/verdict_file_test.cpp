@@ -114,7 +114,7 @@ TEST_CASE("the paper's numbers stand beside ours") {
   CHECK(testing::contains(text, "optimum, heads "));
   CHECK(testing::contains(text, "8        4.00 (synthetic · quick, fail)"));
   CHECK(testing::contains(text, "layers 21-24, rank = 1 "));
-  CHECK(testing::contains(text, "4.72     not run"));
+  CHECK(testing::contains(text, "4.72    not run"));
   const std::string page = paper_page(all);
   CHECK(testing::contains(page, "<td>4.00 (synthetic · quick, fail)</td>"));
   CHECK(testing::contains(page, "Ours: &lt;near&gt; the best"));
