@@ -10,7 +10,7 @@
 namespace headroom::experiments {
 namespace {
 
-constexpr int busy_milliseconds = 10000;
+constexpr int busy_milliseconds = 60000;
 
 /// The path as a URI of a file that nobody writes to: read without the files that a write-ahead log needs beside it.
 std::string immutable_uri(const std::filesystem::path& path) {
