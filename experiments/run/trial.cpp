@@ -11,6 +11,7 @@
 #include "autograd/precision.h"
 #include "engine/error.h"
 #include "engine/isa.h"
+#include "experiments/run/train/attention.h"
 #include "experiments/run/train/evaluation.h"
 #include "experiments/run/train/trainer.h"
 
@@ -157,6 +158,7 @@ class Trial {
     Evaluation test = evaluate(trainer_->model(), task_, test_, train_.batch);
     at_.validation = validation;
     at_.test = std::move(test.metrics);
+    at_.test.merge(heads_by_lag(config_, trainer_->model(), test_));
     at_.predictions = std::move(test.predictions);
     if (!train_.keep_weights) return true;
     best_.clear();

@@ -122,6 +122,18 @@ TEST_CASE("the paper's bound over each x of a study") {
                  "report.overlay: the paper has no bound for this task and its heads"));
 }
 
+TEST_CASE("an n-gram's trial tells how many heads serve each lag") {
+  const Study study = load_study(StudyFile(small_study()).path());
+  const PlannedTrial& trial = study.trials.back();
+  const auto task = tasks::make_task(trial.config.task, {});
+  const std::map<std::string, double> test = run_trial(trial.config, *task).standing.test;
+  double sum = 0;
+  for (const char* lag : {"0", "1", "2"}) sum += test.at(std::string("attention_at_lag_") + lag);
+  CHECK(test.count("attention_at_lag_3") == 0);
+  CHECK(sum > 0);
+  CHECK(sum <= static_cast<double>(trial.config.model.groups.at(0).heads) + 1e-6);
+}
+
 TEST_CASE("a curve of the paper is a study without a model") {
   const Study study = load_study(StudyFile(bound_study()).path());
   REQUIRE(study.trials.size() == 3);
