@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@ namespace headroom::experiments {
 class Reader;
 struct PlannedTrial;
 
-/// [task], [model] and [train] of a table in which every swept key has its value. What is wrong goes into `problems`.
-TrialConfig bind_trial(const Value& root, int64_t seed, Problems& problems);
+/// [task], [model] and [train] of a table in which every swept key has its value. What is wrong goes into `problems`,
+/// the resolved value of every number into `numbers`.
+TrialConfig bind_trial(const Value& root, int64_t seed, Problems& problems, std::map<std::string, double>* numbers);
 
 /// The same from an open reader.
 void bind_trial(Reader& in, TrialConfig& config);
@@ -30,6 +32,9 @@ StudyHead bind_head(const Value& root, const std::vector<std::string>& series, c
                     Problems& problems);
 /// The same from an open reader.
 void bind_head(Reader& in, const std::vector<std::string>& series, const std::string& folder, StudyHead& head);
+
+/// [report] without its overlay.
+ReportConfig bind_report(Reader& in);
 
 /// One [[claim]] of a study with these series.
 ClaimConfig bind_claim(Reader& in, const std::vector<std::string>& series);

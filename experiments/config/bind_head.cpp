@@ -9,12 +9,6 @@
 namespace headroom::experiments {
 namespace {
 
-const std::vector<std::pair<const char*, Scale>> scales{
-    {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
-const std::vector<std::string> metrics{"relative_mse",    "mse",        "error_l2",          "bound",
-                                       "cross_entropy",   "perplexity", "bits_per_char",     "accuracy",
-                                       "masked_accuracy", "excess",     "cross_entropy_all", "cross_entropy_response"};
-
 void bind_study(Reader& in, StudyHead& head) {
   head.id = in.text("id", std::nullopt, "name of the study's folder under runs/");
   head.title = in.text("title", {head.id, "the id"}, "headline of the report");
@@ -25,25 +19,12 @@ void bind_study(Reader& in, StudyHead& head) {
     in.complain("id", fmt::format("wants letters, digits, - and _ (it names a folder), got \"{}\"", head.id));
 }
 
-void bind_report(Reader& in, ReportConfig& report) {
-  in.table("x", "the swept key on the x axis", [&](Reader& x) {
-    report.x_key = x.text("key", std::nullopt, "its path, such as \"model.heads\"");
-    report.x_label = x.text("label", {split_path(report.x_key).back(), "its last word"}, "name on the axis");
-    report.x_scale = x.choice("scale", report.x_scale, scales, "of the axis");
-  });
-  in.table("y", "the metric on the y axis, which claims speak of", [&](Reader& y) {
-    report.y_metric = y.word("metric", metrics[0], metrics, "its name");
-    report.y_scale = y.choice("scale", report.y_scale, scales, "of the axis");
-    report.y_label = y.text("label", {report.y_metric, "the metric"}, "name on the axis");
-  });
-}
-
 }  // namespace
 
 void bind_head(Reader& in, const std::vector<std::string>& series, const std::string& folder, StudyHead& head) {
   in.optional_table("study", "what the study is called", [&](Reader& study) { bind_study(study, head); });
   in.optional_table("report", "what is drawn", [&](Reader& report) {
-    bind_report(report, head.report);
+    head.report = bind_report(report);
     bind_overlay(report, folder);
   });
   in.tables("claim", "what is judged", [&](Reader& claim) { head.claims.push_back(bind_claim(claim, series)); });

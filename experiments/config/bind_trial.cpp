@@ -27,11 +27,12 @@ void bind_trial(Reader& in, TrialConfig& config) {
   });
 }
 
-TrialConfig bind_trial(const Value& root, int64_t seed, Problems& problems) {
+TrialConfig bind_trial(const Value& root, int64_t seed, Problems& problems, Numbers* numbers) {
   TrialConfig config;
   config.seed = seed;
   Reader in(root, "", problems);
   bind_trial(in, config);
+  *numbers = in.numbers();
   if (!problems.empty() || !tasks::trains(config.task)) return config;
   models::TransformerConfig model = config.model;  // with stand-ins for what the task decides
   (model.tied ? model.vocab : model.input_dim) = 1;

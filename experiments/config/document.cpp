@@ -74,6 +74,22 @@ std::string quoted(const std::string& text) {
 
 std::string key_text(const std::string& key) { return is_bare(key) ? key : quoted(key); }
 
+/// Keys of sub-tables of a list of tables: dotted, so that each item needs one header only.
+void dotted_lines(const Value& table, const std::string& prefix, std::string& out) {
+  for (const Entry& entry : table.table) {
+    const std::string key = prefix + key_text(entry.key);
+    if (entry.value.kind == Value::Kind::table && !entry.value.is_inline) dotted_lines(entry.value, key + ".", out);
+    else out += key + " = " + in_line(entry.value) + "\n";
+  }
+}
+
+bool is_table_list(const Value& value) {
+  return value.kind == Value::Kind::list && !value.list.empty() && value.list[0].kind == Value::Kind::table &&
+         !value.list[0].is_inline;
+}
+
+}  // namespace
+
 std::string in_line(const Value& value) {
   std::string out;
   switch (value.kind) {
@@ -97,22 +113,6 @@ std::string in_line(const Value& value) {
   }
   return out;
 }
-
-/// Keys of sub-tables of a list of tables: dotted, so that each item needs one header only.
-void dotted_lines(const Value& table, const std::string& prefix, std::string& out) {
-  for (const Entry& entry : table.table) {
-    const std::string key = prefix + key_text(entry.key);
-    if (entry.value.kind == Value::Kind::table && !entry.value.is_inline) dotted_lines(entry.value, key + ".", out);
-    else out += key + " = " + in_line(entry.value) + "\n";
-  }
-}
-
-bool is_table_list(const Value& value) {
-  return value.kind == Value::Kind::list && !value.list.empty() && value.list[0].kind == Value::Kind::table &&
-         !value.list[0].is_inline;
-}
-
-}  // namespace
 
 Value parse_toml(const std::string& text, const std::string& source, bool positions) {
   const Converter converter{source, positions};

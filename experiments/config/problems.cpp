@@ -49,6 +49,11 @@ void Problems::add(const Place& place, const std::string& path, const std::strin
 
 void Problems::add_unknown(const Place& place, const std::string& path) { unknown_.push_back({place, path, ""}); }
 
+void Problems::add_all(const Problems& others) {
+  found_.insert(found_.end(), others.found_.begin(), others.found_.end());
+  unknown_.insert(unknown_.end(), others.unknown_.begin(), others.unknown_.end());
+}
+
 void Problems::know(const std::string& path, const std::string& condition) {
   known_.insert(path);
   if (condition.empty()) return;

@@ -24,6 +24,7 @@ class Problems {
  public:
   /// "FILE:LINE:COLUMN: train.steps: wants an integer". The same problem twice counts once.
   void add(const Place& place, const std::string& path, const std::string& message);
+  void add_all(const Problems& others);
   /// A key that nobody reads; the nearest of all known paths is suggested.
   void add_unknown(const Place& place, const std::string& path);
   /// A path that the schema has, always or under a condition.

@@ -39,10 +39,18 @@ json to_json(const Value& value) {
 }  // namespace
 
 Reader::Reader(const Value& table, std::string path, Problems& problems)
-    : table_(&table), path_(std::move(path)), problems_(problems), record_(std::make_unique<json>(json::object())) {}
+    : table_(&table),
+      path_(std::move(path)),
+      problems_(problems),
+      record_(std::make_unique<json>(json::object())),
+      numbers_(std::make_shared<Numbers>()) {}
 
 Reader::Reader(Schema& schema, Problems& unused)
-    : table_(&nothing), problems_(unused), schema_(&schema), record_(std::make_unique<json>(json::object())) {}
+    : table_(&nothing),
+      problems_(unused),
+      schema_(&schema),
+      record_(std::make_unique<json>(json::object())),
+      numbers_(std::make_shared<Numbers>()) {}
 
 Reader::Reader(const Value& table, const std::string& key, const Reader& outer)
     : table_(&table),
@@ -51,7 +59,8 @@ Reader::Reader(const Value& table, const std::string& key, const Reader& outer)
       outer_(&outer),
       schema_(outer.schema_),
       condition_(outer.condition_),
-      record_(std::make_unique<json>(json::object())) {}
+      record_(std::make_unique<json>(json::object())),
+      numbers_(outer.numbers_) {}
 
 Reader::~Reader() = default;
 
@@ -90,6 +99,7 @@ bool Reader::flag(const std::string& key, const Otherwise<bool>& otherwise, cons
     else complain(key, fmt::format("wants true or false, got {}", name_of(value->kind)));
   }
   (*record_)[key] = result;
+  (*numbers_)[path(key)] = result ? 1 : 0;
   return result;
 }
 
@@ -166,6 +176,14 @@ const Value* Reader::raw(const std::string& key, const char* doc) {
   const Value* value = ask({.path = key, .type = Key::Type::any, .doc = doc});
   (*record_)[key] = value ? to_json(*value) : json();
   return value;
+}
+
+std::vector<const Entry*> Reader::others(const std::string& name, const char* doc) {
+  if (schema_) ask({.path = name, .type = Key::Type::any, .doc = doc});
+  std::vector<const Entry*> result;
+  for (const Entry& entry : table_->table)
+    if (asked_.insert(entry.key).second) result.push_back(&entry);
+  return result;
 }
 
 void Reader::enter(const Value& table, const std::string& key, const std::function<void(Reader&)>& f, json& into) {

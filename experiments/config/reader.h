@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -16,6 +17,8 @@
 #include "experiments/config/value.h"
 
 namespace headroom::experiments {
+
+using Numbers = std::map<std::string, double>;
 
 /// What a key is when a file does not give it: a value, a value that other keys decide (with words for it, for the
 /// schema), or nothing: std::nullopt makes the key required.
@@ -33,7 +36,8 @@ struct Otherwise {
 
 /// Reads one table strictly, and records what it read. Each call reads one key, or gives `otherwise` when the key is
 /// absent or wrong; finish() reports the keys that no call asked for. A number may be a string: arithmetic over keys of
-/// the same table, or of the tables around it. `doc` is one line on the key, for `headroom schema`.
+/// the same table or of the tables around it, and over whatever was read before ("task.length": [task] is read first,
+/// then [model], then [train]). `doc` is one line on the key, for `headroom schema`.
 class Reader {
  public:
   Reader(const Value& table, std::string path, Problems& problems);
@@ -80,6 +84,8 @@ class Reader {
   void tables(const std::string& key, const char* doc, const std::function<void(Reader&)>& f);
   /// Takes a key as it is, null when absent.
   const Value* raw(const std::string& key, const char* doc);
+  /// Takes all keys that were not asked for so far; `name` stands for them in the schema.
+  std::vector<const Entry*> others(const std::string& name, const char* doc);
 
   /// Calls f, which reads further keys of this table, when the condition holds. Otherwise those keys are errors that
   /// name the `condition` ("with task.kind = \"n-gram\"").
@@ -96,6 +102,8 @@ class Reader {
   void finish();
   /// JSON of every key read so far with its resolved value, defaults included, keys sorted.
   std::string record() const;
+  /// The resolved value of every number and flag read so far, by path, in this reader's tables and around them.
+  const Numbers& numbers() const { return *numbers_; }
 
  private:
   Reader(const Value& table, const std::string& key, const Reader& outer);
@@ -112,6 +120,7 @@ class Reader {
   std::string condition_;  ///< of the when() around, while a schema is made
   std::set<std::string> asked_;
   std::unique_ptr<nlohmann::json> record_;
+  std::shared_ptr<Numbers> numbers_;  ///< of all readers of a study
 };
 
 template <class E>

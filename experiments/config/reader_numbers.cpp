@@ -30,6 +30,8 @@ double Reader::lookup(const std::string& name, std::vector<std::string>& pending
     pending.pop_back();
     return value;
   }
+  for (const std::string& full : {path(name), name})
+    if (const auto known = numbers_->find(full); known != numbers_->end()) return known->second;
   std::vector<std::string> names;
   for (const Entry& entry : table_->table)
     if (entry.value.is_number()) names.push_back(entry.key);
@@ -65,6 +67,7 @@ int64_t Reader::integer(const std::string& key, const Otherwise<int64_t>& otherw
     }
   }
   (*record_)[key] = result;
+  (*numbers_)[path(key)] = static_cast<double>(result);
   return result;
 }
 
@@ -88,6 +91,7 @@ double Reader::real(const std::string& key, const Otherwise<double>& otherwise, 
     }
   }
   (*record_)[key] = result;
+  (*numbers_)[path(key)] = static_cast<double>(result);
   return result;
 }
 
@@ -96,6 +100,7 @@ std::optional<double> Reader::optional_real(const std::string& key, const Bounds
   const double value = real(key, {0.0, "none"}, bounds, doc);
   if (is_given) return value;
   (*record_)[key] = nullptr;
+  numbers_->erase(path(key));
   return std::nullopt;
 }
 

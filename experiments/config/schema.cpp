@@ -2,6 +2,8 @@
 
 #include "experiments/config/bind.h"
 #include "experiments/config/reader.h"
+#include "experiments/config/series.h"
+#include "experiments/config/sweep.h"
 
 namespace headroom::experiments {
 namespace {
@@ -14,6 +16,11 @@ Schema make_schema() {
   bind_head(in, {""}, "", head);
   TrialConfig trial;
   bind_trial(in, trial);
+  in.table("sweep", "what varies", describe_sweep);
+  in.tables("series", "a curve of its own", describe_series);
+  in.table("profile", "other values for other purposes: [profile.quick], [profile.smoke]", [](Reader& profiles) {
+    profiles.others("NAME.KEY", "replaces a key of the file; a table in braces replaces the whole table");
+  });
   return schema;
 }
 

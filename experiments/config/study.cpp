@@ -7,19 +7,14 @@
 
 #include "experiments/config/document.h"
 #include "experiments/config/reader.h"
+#include "experiments/config/series.h"
+#include "experiments/config/settings.h"
 
 namespace headroom::experiments {
 namespace {
 
 void erase(Value& table, const std::string& key) {
   std::erase_if(table.table, [&](const Entry& entry) { return entry.key == key; });
-}
-
-/// "train.steps=10" as a table that can be merged.
-Value parse_setting(const std::string& text) {
-  const std::string source = "--set " + text;
-  if (text.find('=') == std::string::npos) fail("{}: wants key=value", source);
-  return parse_toml(text, source, false);
 }
 
 std::vector<std::string> profile_names(const Value& file) {
@@ -49,43 +44,6 @@ Value with_profile(const Value& file, const std::string& profile, Problems& prob
   return root;
 }
 
-/// The name of one [[series]], after a check that it overrides nothing but what decides its trials and its overlay.
-std::string check_series(const Value& series, const std::vector<std::string>& taken, Problems& problems) {
-  const Entry* name = series.find("name");
-  for (const Entry& entry : series.table) {
-    if (entry.key == "report") {
-      for (const Entry& inner : entry.value.table)
-        if (inner.key != "overlay")
-          problems.add(inner.place, "series.report." + inner.key, "a series overrides only report.overlay");
-    } else if (entry.key != "name" && entry.key != "task" && entry.key != "model" && entry.key != "train" &&
-               entry.key != "sweep") {
-      problems.add(entry.place, "series." + entry.key,
-                   "a series has a name and overrides keys of task, model, train, sweep and report.overlay");
-    }
-  }
-  if (!name || name->value.kind != Value::Kind::text || name->value.text.empty()) {
-    problems.add(name ? name->place : series.place, "series.name", name ? "wants a string" : "missing");
-    return "";
-  }
-  if (std::find(taken.begin(), taken.end(), name->value.text) != taken.end())
-    problems.add(name->place, "series.name", fmt::format("\"{}\" is taken", name->value.text));
-  return name->value.text;
-}
-
-/// A key that is swept cannot be set to one value: the sweep would win without a word.
-void check_settings(const Sweep& sweep, const std::vector<Value>& settings, Problems& problems) {
-  for (const Value& setting : settings) {
-    for (const SweepAxis& axis : sweep.axes) {
-      const Value* at = &setting;
-      for (const std::string& key : split_path(axis.path)) {
-        const Entry* entry = at ? at->find(key) : nullptr;
-        at = entry ? &entry->value : nullptr;
-      }
-      if (at) problems.add(at->place, axis.path, fmt::format("is swept; set sweep.\"{}\" = [...] instead", axis.path));
-    }
-  }
-}
-
 Overlay overlay_of(const Value& root, const std::string& folder, Problems& problems) {
   const Entry* entry = root.find("report");
   if (!entry || entry->value.kind != Value::Kind::table) return {};
@@ -97,6 +55,26 @@ bool wants_paper_bound(const Value& root) {
   const Entry* report = root.find("report");
   const Entry* overlay = report ? report->value.find("overlay") : nullptr;
   return overlay && overlay->value.kind == Value::Kind::text && overlay->value.text == "paper-bound";
+}
+
+/// report.x.key as it stands.
+std::string x_key_of(const Value& root) {
+  const Entry* at = root.find("report");
+  for (const char* key : {"x", "key"}) at = at ? at->value.find(key) : nullptr;
+  return at ? at->value.text : "";
+}
+
+/// Plans the trials of one [[series]]. The names of the curves that they make, in order.
+std::vector<std::string> add_trials(const Value& bound, const std::string& x_key, const std::string& name, Study& study,
+                                    Problems& problems) {
+  const Sweep sweep = read_sweep(bound, x_key, problems);
+  std::vector<std::string> curves;
+  for (PlannedTrial& trial : expand(bound, sweep, x_key, name, problems)) {
+    if (std::find(curves.begin(), curves.end(), trial.series) == curves.end()) curves.push_back(trial.series);
+    study.trials.push_back(std::move(trial));
+  }
+  study.series.insert(study.series.end(), curves.begin(), curves.end());
+  return curves;
 }
 
 Study bind_study(const Value& file, const std::string& profile, const std::vector<Value>& settings,
@@ -112,39 +90,44 @@ Study bind_study(const Value& file, const std::string& profile, const std::vecto
     if (series->value.kind != Value::Kind::list) problems.add(series->place, "series", "wants tables [[series]]");
     overrides = series->value.list;
   }
-  for (const Value& series : overrides) study.series.push_back(check_series(series, study.series, problems));
+  std::vector<std::string> names;
+  for (const Value& series : overrides) names.push_back(read_series(series, names, problems));
   if (overrides.empty()) {
-    study.series.push_back("");
+    names.emplace_back();
     overrides.emplace_back();
   }
-  study.head = bind_head(root, study.series, folder, problems);
+  std::vector<Overlay> overlays;
   for (size_t i = 0; i < overrides.size(); ++i) {
     Value bound = root;
     erase(bound, "series");
     erase(overrides[i], "name");
     merge(bound, overrides[i]);
     for (const Value& setting : settings) merge(bound, setting);
-    const Sweep sweep = read_sweep(bound, problems);
-    check_settings(sweep, settings, problems);
-    for (PlannedTrial& trial : expand(bound, sweep, study.head.report.x_key, study.series[i], problems))
-      study.trials.push_back(std::move(trial));
+    pin_swept(bound, settings, problems);
     Overlay overlay = overlay_of(bound, folder, problems);
-    if (wants_paper_bound(bound) && problems.empty()) {
-      overlay = paper_bound_overlay(study.trials, study.series[i]);
-      if (overlay.points.empty())
-        problems.add(bound.find("report")->place, "report.overlay",
-                     "the paper has no bound for this task and its heads");
+    const bool is_paper_bound = wants_paper_bound(bound);
+    for (const std::string& curve : add_trials(bound, x_key_of(root), names[i], study, problems)) {
+      if (is_paper_bound && problems.empty()) {
+        overlay = paper_bound_overlay(study.trials, curve);
+        if (overlay.points.empty())
+          problems.add(bound.find("report")->place, "report.overlay",
+                       "the paper has no bound for this task and its heads");
+      }
+      overlay.series = curve;
+      if (!overlay.points.empty()) overlays.push_back(overlay);
     }
-    overlay.series = study.series[i];
-    if (!overlay.points.empty()) study.head.report.overlays.push_back(std::move(overlay));
   }
+  if (study.series.empty()) study.series = names;  // for claims, where nothing could be planned
+  study.head = bind_head(root, study.series, folder, problems);
+  study.head.report.overlays = std::move(overlays);
   return study;
 }
 
 }  // namespace
 
 Study load_study(const std::string& file, const std::string& profile, const std::vector<std::string>& settings) {
-  const Value document = read_toml(file);
+  Value document = read_toml(file);
+  flatten_sweeps(document);
   const std::vector<std::string> names = profile_names(document);
   if (std::find(names.begin(), names.end(), profile) == names.end())
     fail("{}: there is no profile '{}'; it has {}", file, profile, fmt::join(names, ", "));

@@ -11,7 +11,7 @@ namespace headroom::experiments {
 struct Study {
   std::string profile;
   StudyHead head;                   ///< with every series' overlay in head.report
-  std::vector<std::string> series;  ///< names; {""} without [[series]]
+  std::vector<std::string> series;  ///< names of the curves, in order; {""} when there is only one without a name
   std::vector<PlannedTrial> trials;
   std::string resolved;  ///< the file as TOML, with the profile and the settings in place
 };
@@ -20,9 +20,9 @@ struct Study {
 inline constexpr const char* base_profile = "paper";
 
 /// Reads a study. Keys of [profile.PROFILE] replace the file's; those of each [[series]] replace them for its trials
-/// (task, model, train, sweep and report.overlay); `settings` ("train.steps=10", TOML) replace both. Every profile of
-/// the file is checked, not only the chosen one. Throws ConfigError with all that is wrong, Error when the file cannot
-/// be read, is not TOML, or has no such profile.
+/// (task, model, train, sweep and report.overlay); `settings` ("train.steps=10", TOML) replace both, and sweeps. Every
+/// profile of the file is checked, not only the chosen one. Throws ConfigError with all that is wrong, Error when the
+/// file cannot be read, is not TOML, or has no such profile.
 Study load_study(const std::string& file, const std::string& profile = base_profile,
                  const std::vector<std::string>& settings = {});
 

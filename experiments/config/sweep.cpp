@@ -1,141 +1,156 @@
 #include "experiments/config/sweep.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "experiments/config/bind.h"
+#include "experiments/config/document.h"
+#include "experiments/config/expression.h"
+#include "experiments/config/reader.h"
 
 namespace headroom::experiments {
 namespace {
 
+using Role = SweepAxis::Role;
+
 constexpr size_t most_trials = 100000;
-
-void check_values(const std::string& path, const Place& place, const Value& list, Problems& problems) {
-  if (list.kind != Value::Kind::list || list.list.empty()) {
-    problems.add(place, path, "wants a list of values, or { best_of = [values] }");
-    return;
-  }
-  std::set<std::string> seen;
-  for (const Value& value : list.list)
-    if (!seen.insert(to_text(value)).second)
-      problems.add(value.place, path, fmt::format("{} is given twice", to_text(value)));
-}
-
-void read_seeds(const Entry& entry, Sweep& sweep, Problems& problems) {
-  check_values("sweep.seed", entry.place, entry.value, problems);
-  sweep.seeds.clear();
-  for (const Value& value : entry.value.list) {
-    if (value.kind != Value::Kind::integer || value.integer < 0)
-      problems.add(value.place, "sweep.seed", fmt::format("wants integers >= 0, got {}", to_text(value)));
-    sweep.seeds.push_back(value.integer);
-  }
-}
-
-/// Axes may be written `"model.heads" = …` or `model.heads = …`.
-void read_axes(const Value& table, const std::string& prefix, Sweep& sweep, Problems& problems) {
-  for (const Entry& entry : table.table) {
-    const std::string path = prefix + entry.key;
-    if (path == "seed") {
-      read_seeds(entry, sweep, problems);
-      continue;
-    }
-    const bool is_table = entry.value.kind == Value::Kind::table;
-    const Entry* best_of = entry.value.find("best_of");
-    if (is_table && !best_of && !entry.value.is_inline) {
-      read_axes(entry.value, path + ".", sweep, problems);
-      continue;
-    }
-    if (best_of) {
-      for (const Entry& other : entry.value.table)
-        if (other.key != "best_of") problems.add_unknown(other.place, "sweep." + path + "." + other.key);
-    }
-    const Value& values = best_of ? best_of->value : entry.value;
-    check_values("sweep." + path, entry.place, values, problems);
-    for (const SweepAxis& axis : sweep.axes)
-      if (axis.path == path) problems.add(entry.place, "sweep." + path, "is swept twice");
-    sweep.axes.push_back({path, entry.place, values.list, best_of != nullptr});
-  }
-}
 
 std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-void check_axes(const Sweep& sweep, const std::string& x_key, const Place& sweep_place, Problems& problems) {
-  bool has_x = false;
-  for (const SweepAxis& axis : sweep.axes) {
-    const bool is_x = axis.path == x_key;
-    has_x = has_x || is_x;
-    if (is_x && axis.best_of)
-      problems.add(axis.place, "sweep." + axis.path, "is the report's x axis: it cannot be a best_of");
-    if (!is_x && !axis.best_of && !x_key.empty())
-      problems.add(
-          axis.place, "sweep." + axis.path,
-          fmt::format("is neither the report's x axis ({}) nor a best_of; for a second curve write a [[series]]",
-                      x_key));
-    for (const Value& value : axis.values)
-      if (!value.is_number())
-        problems.add(value.place, "sweep." + axis.path, fmt::format("wants numbers, got {}", to_text(value)));
-  }
-  if (!has_x && !x_key.empty())
-    problems.add(sweep_place, "sweep", fmt::format("does not sweep the report's x axis, {}", x_key));
+/// How one value is called: "heads=4", "positions=alibi"; a table by what is in it: "delta alpha=8".
+std::string label_of(const std::string& path, const Value& value) {
+  if (value.kind == Value::Kind::text) return fmt::format("{}={}", last_word(path), value.text);
+  if (value.kind != Value::Kind::table) return fmt::format("{}={}", last_word(path), in_line(value));
+  std::vector<std::string> parts;
+  for (const Entry& entry : value.table)
+    parts.push_back(entry.value.kind == Value::Kind::text ? entry.value.text : label_of(entry.key, entry.value));
+  return fmt::format("{}", fmt::join(parts, " "));
 }
 
-/// Axes without the values that are no numbers, so that a wrong one does not hide what else is wrong with the file.
-std::vector<SweepAxis> usable(std::vector<SweepAxis> axes) {
-  for (SweepAxis& axis : axes) std::erase_if(axis.values, [](const Value& value) { return !value.is_number(); });
-  std::erase_if(axes, [](const SweepAxis& axis) { return axis.values.empty(); });
-  return axes;
+std::string label_of(const SweepAxis& axis, const SweepAxis::Position& position) {
+  if (!position.name.empty()) return position.name;
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < axis.paths.size(); ++i) parts.push_back(label_of(axis.paths[i], position.values[i]));
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+/// One combination of positions, before it is bound.
+struct Combination {
+  Value root;
+  PlannedTrial trial;
+};
+
+Combination combine(const Value& root, const Sweep& sweep, const std::string& series, size_t index, size_t total) {
+  Combination made{root, {}};
+  PlannedTrial& trial = made.trial;
+  trial.series = series;
+  size_t rest = index / sweep.seeds.size(), stride = total / sweep.seeds.size();
+  for (const SweepAxis& axis : sweep.axes) {
+    stride /= axis.positions.size();
+    const SweepAxis::Position& position = axis.positions[rest / stride];
+    rest %= stride;
+    for (size_t i = 0; i < axis.paths.size(); ++i) {
+      set_path(made.root, split_path(axis.paths[i]), axis.places[i], position.values[i]);
+      if (axis.role == Role::choice) trial.choice[axis.paths[i]] = position.values[i].number();
+    }
+    const std::string label = label_of(axis, position);
+    if (axis.role == Role::curve) trial.series += (trial.series.empty() ? "" : ", ") + label;
+    trial.label += label + " ";
+  }
+  trial.seed = sweep.seeds[index % sweep.seeds.size()];
+  trial.label += fmt::format("seed={}", trial.seed);
+  return made;
+}
+
+std::string no_number(const std::string& path, const Numbers& numbers, const char* of_what) {
+  std::set<std::string> known;
+  for (const auto& [number, unused] : numbers) known.insert(number);
+  const std::string near = nearest_path(path, known);
+  return fmt::format("{} is no number of {}{}", path, of_what,
+                     near.empty() ? "" : fmt::format("; did you mean {}?", near));
+}
+
+/// The first constraint that a trial breaks. Complains about what cannot be evaluated.
+std::optional<size_t> broken_constraint(const Sweep& sweep, const Numbers& numbers, Problems& problems) {
+  for (size_t i = 0; i < sweep.constraints.size(); ++i) {
+    const Constraint& constraint = sweep.constraints[i];
+    try {
+      const double holds = evaluate(constraint.text, [&](const std::string& name) -> double {
+        const auto number = numbers.find(name);
+        if (number != numbers.end()) return number->second;
+        throw Error(no_number(name, numbers, "the trial"));
+      });
+      if (holds == 0) return i;
+    } catch (const Error& error) {
+      problems.add(constraint.place, "sweep.constraint", error.what());
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+void complain_of_none(const Sweep& sweep, const std::vector<size_t>& broken, size_t total, Problems& problems) {
+  for (size_t i = 0; i < broken.size(); ++i)
+    if (broken[i] == total)
+      return problems.add(
+          sweep.constraints[i].place, "sweep.constraint",
+          fmt::format("no trial meets \"{}\": it is 0 for all {} combinations", sweep.constraints[i].text, total));
+  problems.add(sweep.constraints[0].place, "sweep.constraint",
+               fmt::format("no trial meets all constraints; {} combinations were tried", total));
+}
+
+/// Two trials at one place of a curve would be averaged as if they were two seeds.
+void check_distinct(const std::vector<PlannedTrial>& trials, const Sweep& sweep, Problems& problems) {
+  std::map<std::string, const PlannedTrial*> seen;
+  for (const PlannedTrial& trial : trials) {
+    std::string at = fmt::format("{}\n{}\n{}", trial.series, trial.x, trial.seed);
+    for (const auto& [key, value] : trial.choice) at += fmt::format("\n{}={}", key, value);
+    const auto [known, is_new] = seen.emplace(at, &trial);
+    if (is_new || known->second->id == trial.id) continue;
+    return problems.add(sweep.place, "sweep",
+                        fmt::format("two trials have x = {}: \"{}\" and \"{}\"; one more key must tell them apart",
+                                    trial.x, known->second->label, trial.label));
+  }
 }
 
 }  // namespace
 
-Sweep read_sweep(const Value& root, Problems& problems) {
-  Sweep sweep;
-  problems.know("sweep.seed");
-  const Entry* entry = root.find("sweep");
-  if (!entry) {
-    problems.add(root.place, "sweep", "missing table");
-  } else if (entry->value.kind != Value::Kind::table) {
-    problems.add(entry->place, "sweep", fmt::format("wants a table, got {}", name_of(entry->value.kind)));
-  } else {
-    read_axes(entry->value, "", sweep, problems);
-  }
-  return sweep;
-}
-
 std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const std::string& x_key,
                                  const std::string& series, Problems& problems) {
-  const Entry* table = root.find("sweep");
-  check_axes(sweep, x_key, table ? table->place : root.place, problems);
-  const std::vector<SweepAxis> axes = usable(sweep.axes);
   size_t total = sweep.seeds.size();
-  for (const SweepAxis& axis : axes) total = std::min(total * axis.values.size(), most_trials + 1);
+  for (const SweepAxis& axis : sweep.axes) total = std::min(total * axis.positions.size(), most_trials + 1);
   if (total > most_trials) {
-    problems.add(table ? table->place : root.place, "sweep", fmt::format("gives more than {} trials", most_trials));
+    problems.add(sweep.place, "sweep", fmt::format("gives more than {} trials", most_trials));
     return {};
   }
   std::vector<PlannedTrial> trials;
+  std::vector<size_t> broken(sweep.constraints.size());
+  Problems of_dropped;  // shown only when no trial is left
   for (size_t index = 0; index < total; ++index) {
-    PlannedTrial trial;
-    trial.series = series;
-    Value bound = root;
-    size_t rest = index / sweep.seeds.size(), stride = total / sweep.seeds.size();
-    for (const SweepAxis& axis : axes) {
-      stride /= axis.values.size();
-      const Value& value = axis.values[rest / stride];
-      rest %= stride;
-      set_path(bound, split_path(axis.path), axis.place, value);
-      if (axis.best_of) trial.choice[axis.path] = value.number();
-      else trial.x = value.number();
-      trial.label += fmt::format("{}={} ", last_word(axis.path), to_text(value));
-    }
-    trial.seed = sweep.seeds[index % sweep.seeds.size()];
-    trial.label += fmt::format("seed={}", trial.seed);
-    trial.config = bind_trial(bound, trial.seed, problems);
+    Combination made = combine(root, sweep, series, index, total);
+    PlannedTrial& trial = made.trial;
+    Problems of_trial;
+    Numbers numbers;
+    trial.config = bind_trial(made.root, trial.seed, of_trial, &numbers);
+    const std::optional<size_t> constraint = broken_constraint(sweep, numbers, problems);
+    if (constraint) ++broken[*constraint];
+    (constraint ? of_dropped : problems).add_all(of_trial);
+    if (constraint) continue;
+    const auto x = numbers.find(x_key);
+    if (x != numbers.end()) trial.x = x->second;
+    else if (!x_key.empty() && of_trial.empty())
+      problems.add(sweep.place, "report.x.key", no_number(x_key, numbers, "the trials"));
     trial.id = trial_id(trial.config);
     trials.push_back(std::move(trial));
   }
+  if (trials.empty()) {
+    problems.add_all(of_dropped);
+    if (total > 0) complain_of_none(sweep, broken, total, problems);
+  }
+  if (problems.empty()) check_distinct(trials, sweep, problems);
   return trials;
 }
 

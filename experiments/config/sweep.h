@@ -10,20 +10,55 @@
 
 namespace headroom::experiments {
 
-/// One swept key and its values, in the order of the file.
+class Reader;
+
+/// Keys that vary together: one key of the grid, or several (`zip`, `points`).
 struct SweepAxis {
-  std::string path;  ///< "model.heads"
-  Place place;
-  std::vector<Value> values;
-  bool best_of = false;  ///< a choice to be made on validation, not a point of the curve
+  /// What its positions are: points of a curve, choices to be made on validation, or curves of their own.
+  enum class Role { x, choice, curve };
+  struct Position {
+    std::vector<Value> values;  ///< one per path
+    std::string name;           ///< "" unless the file gives one
+  };
+  std::vector<std::string> paths;  ///< "model.heads"
+  std::vector<Place> places;       ///< of each path
+  std::vector<Position> positions;
+  bool best_of = false;
+  Role role = Role::curve;
 };
 
-/// [sweep]: `"model.heads" = [1, 2, 4]`, `"train.optimizer.lr" = { best_of = [1e-3, 1e-2] }`, `seed = [0, 1]`.
-struct Sweep {
-  std::vector<SweepAxis> axes;
-  std::vector<int64_t> seeds{0};
+/// An expression over keys of a trial that must not be 0.
+struct Constraint {
+  std::string text;
+  Place place;
 };
-Sweep read_sweep(const Value& root, Problems& problems);
+
+/// [sweep]
+struct Sweep {
+  Place place;
+  std::vector<SweepAxis> axes;  ///< curves first, otherwise in the order of the file
+  std::vector<int64_t> seeds{0};
+  std::vector<Constraint> constraints;
+};
+
+/// Reads [sweep]:
+///
+///   "model.heads"        = [1, 2, 4]                                a key of the grid, any TOML values
+///   "train.optimizer.lr" = { best_of = [1e-3, 1e-2] }               a choice
+///   "task.kernel"        = { values = [{ … }, { … }], names = [ … ] }
+///   zip                  = [["model.heads", "model.head_dim"]]      these go together, position by position
+///   points               = [{ model.heads = 1, model.width = 32 }]  the same, written point by point
+///   constraint           = ["model.heads * model.head_dim <= 512"]
+///   seed                 = [0, 1]
+///
+/// `x_key` decides which axis is the report's x: the one that sweeps it, or the only one that is no best_of.
+Sweep read_sweep(const Value& root, const std::string& x_key, Problems& problems);
+/// What [sweep] may hold, for the schema.
+void describe_sweep(Reader& in);
+
+/// Writes the keys of each [sweep] of a document (of its profiles and series, too) as dotted paths, so that
+/// `sweep.model.heads` and `sweep."model.heads"` are one key.
+void flatten_sweeps(Value& document);
 
 /// One trial of the plan.
 struct PlannedTrial {
@@ -36,8 +71,9 @@ struct PlannedTrial {
   std::string label;
 };
 
-/// Every combination of a sweep's values and seeds, seeds innermost, bound to the configs that they give. Every axis
-/// must be `x_key` or a `best_of`, and x_key must be swept: what else is wrong goes into `problems`, too.
+/// Every combination of a sweep's positions and seeds that meets the constraints, seeds innermost, bound to the configs
+/// that they give. `series` is the name of the [[series]]; an axis that makes curves adds its own ("white noise,
+/// positions=alibi"). What is wrong goes into `problems`, also when no combination is left.
 std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const std::string& x_key,
                                  const std::string& series, Problems& problems);
 

@@ -92,18 +92,21 @@ TEST_CASE("each mistake is named with its place, its path and what is wanted") {
        "2:1: study.id: wants letters, digits, - and _ (it names a folder), got \"../small\""},
       {"id    = \"small\"", "", "1:1: study.id: missing"},
       {"[1, 2]", "[1, 2, 2]", "27:31: sweep.model.heads: 2 is given twice"},
-      {"[1, 2]", "[]", "27:1: sweep.model.heads: wants a list of values, or { best_of = [values] }"},
-      {"[1, 2]", "[1, \"two\"]", "27:28: sweep.model.heads: wants numbers, got \"two\""},
+      {"[1, 2]", "[]", "27:1: sweep.model.heads: wants a list of values, { best_of = [values] }, or "},
+      {"[1, 2]", "[1, \"two\"]", "27:1: model.heads: two is not set here; "},
       {"seed                 = [1, 2]", "seed                 = [1, -2]",
        "29:28: sweep.seed: wants integers >= 0, got -2"},
       {"{ best_of = [1e-3, 1e-2] }", "[1e-3, 1e-2]",
-       "28:1: sweep.train.optimizer.lr: is neither the report's x axis (model.heads) nor a best_of; for a second curve "
-       "write a "
-       "[[series]]"},
+       "35:1: claim.series: missing: the study has several series (lr=0.001, lr=0.01)"},
+      {"{ best_of = [1e-3, 1e-2] }", "{ best_of = [\"1\"] }",
+       "28:37: sweep.train.optimizer.lr: best_of wants numbers, got \"1\""},
+      {"{ best_of = [1e-3, 1e-2] }", "{ best_off = [1e-3] }", "28:1: sweep.train.optimizer.lr: wants a list of "},
+      {"\"train.optimizer.lr\" =", "\"train.optimiser.lr\" =",
+       "28:1: train.optimiser: unknown key; did you mean train.optimizer?"},
+      {"\"train.optimizer.lr\" =", "\"trian.optimizer.lr\" =", "28:1: sweep.trian.optimizer.lr: unknown key"},
       {"scale = \"log2\"", "scale = \"log3\"",
        "32:28: report.x.scale: wants one of linear, log2, log10, got \"log3\"; did you mean \"log2\"?"},
-      {"metric = \"relative_mse\"", "metric = \"accuracy\"",
-       "33:7: report.y.metric: wants one of relative_mse, mse"},
+      {"metric = \"relative_mse\"", "metric = \"acuracy\"", "33:7: report.y.metric: wants one of relative_mse, mse, "},
       {"kind = \"argmin_in\"", "kind = \"argmax_in\"", "36:1: claim.kind: wants one of "},
       {"among = [2]", "", "35:1: claim.among: missing: argmin_in wants the x that may be the best"},
       {"among = [2]", "among = [2]\nfactr = 2", "38:1: claim.factr: unknown key"},
@@ -179,8 +182,13 @@ TEST_CASE("settings come last, and name themselves in errors") {
   CHECK(load_study(file.path(), "paper", {"sweep.\"model.heads\"=[4]"}).trials[0].x == 4);
   CHECK(only_problem(small_study(), {"train.stesp=9"}) ==
         "--set train.stesp=9: train.stesp: unknown key; did you mean train.steps?");
-  CHECK(only_problem(small_study(), {"model.heads=4"}) ==
-        "--set model.heads=4: model.heads: is swept; set sweep.\"model.heads\" = [...] instead");
+  CHECK(load_study(file.path(), "paper", {"sweep.model.heads=[4]"}).trials[0].x == 4);
+  // A swept key that is set has that one value.
+  const Study pinned = load_study(file.path(), "paper", {"train.optimizer.lr=0.5", "model.heads=4"});
+  CHECK(pinned.trials.size() == 2);
+  CHECK(pinned.trials[0].label == "heads=4 lr=0.5 seed=1");
+  CHECK(pinned.trials[0].config.train.optimizer.lr == 0.5);
+  CHECK(pinned.trials[0].choice.at("train.optimizer.lr") == 0.5);
   CHECK(only_problem(small_study(), {"train.steps"}) == "--set train.steps: wants key=value");
   CHECK(contains(only_problem(small_study(), {"train.steps=oops"}), "--set train.steps=oops: malformed TOML"));
 }

@@ -1,0 +1,49 @@
+#include "experiments/config/bind.h"
+#include "experiments/config/reader.h"
+
+namespace headroom::experiments {
+namespace {
+
+const std::vector<std::pair<const char*, Scale>> scales{
+    {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
+
+/// What tasks and trials measure.
+const std::vector<std::string> metrics{"relative_mse",    "mse",        "error_l2",          "bound",
+                                       "cross_entropy",   "perplexity", "bits_per_char",     "accuracy",
+                                       "masked_accuracy", "excess",     "cross_entropy_all", "cross_entropy_response"};
+
+Measure bind_measure(Reader& in, const Otherwise<std::string>& otherwise) {
+  Measure measure;
+  measure.metric = in.word("metric", otherwise, metrics, "its name");
+  measure.scale = in.choice("scale", measure.scale, scales, "of the axis");
+  measure.label = in.text("label", {measure.metric, "the metric"}, "name on the axis");
+  return measure;
+}
+
+}  // namespace
+
+ReportConfig bind_report(Reader& in) {
+  ReportConfig report;
+  in.table("x", "the number on the x axis", [&](Reader& x) {
+    report.x_key =
+        x.text("key", std::nullopt, "its path, such as \"model.heads\": a swept key, or what a sweep makes of it");
+    report.x_label = x.text("label", {split_path(report.x_key).back(), "its last word"}, "name on the axis");
+    report.x_scale = x.choice("scale", report.x_scale, scales, "of the axis");
+  });
+  in.table("y", "the metric on the y axis, which claims speak of", [&](Reader& y) {
+    const Measure measure = bind_measure(y, metrics[0]);
+    report.y_metric = measure.metric;
+    report.y_label = measure.label;
+    report.y_scale = measure.scale;
+  });
+  in.tables("also", "further metrics, a figure each",
+            [&](Reader& also) { report.also.push_back(bind_measure(also, std::nullopt)); });
+  in.optional_table("right", "a second metric in the same figure, on an axis of its own",
+                    [&](Reader& right) { report.right = bind_measure(right, std::nullopt); });
+  report.heat_map = in.flag("heat_map", report.heat_map, "a map of the metric over x and the first best_of key");
+  report.learning_curves = in.flag("learning_curves", report.learning_curves, "metrics over steps, a line per x");
+  report.predictions = in.flag("predictions", report.predictions, "output against target, for the best x");
+  return report;
+}
+
+}  // namespace headroom::experiments

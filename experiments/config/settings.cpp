@@ -1,0 +1,70 @@
+#include "experiments/config/settings.h"
+
+#include <fmt/core.h>
+
+#include "experiments/config/document.h"
+#include "experiments/config/sweep.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// The keys that a setting sets, by path.
+void leaves(const Value& table, const std::string& prefix, std::vector<Entry>& found) {
+  for (const Entry& entry : table.table) {
+    const bool is_leaf = entry.value.kind != Value::Kind::table || entry.value.is_inline;
+    if (is_leaf) found.push_back({prefix + entry.key, entry.place, entry.value});
+    else leaves(entry.value, prefix + entry.key + ".", found);
+  }
+}
+
+void pin(Value& axis, const Value& value) {
+  Value list;
+  list.kind = Value::Kind::list;
+  list.place = value.place;
+  list.list = {value};
+  if (Entry* best_of = axis.find("best_of")) best_of->value = list;
+  else axis = list;
+}
+
+/// Paths that zip and points tie together: one of them alone cannot be set.
+std::vector<std::string> tied_paths(const Value& sweep) {
+  std::vector<std::string> paths;
+  if (const Entry* zip = sweep.find("zip"))
+    for (const Value& group : zip->value.list)
+      for (const Value& path : group.list) paths.push_back(path.text);
+  if (const Entry* points = sweep.find("points")) {
+    std::vector<Entry> keys;
+    for (const Value& point : points->value.list) leaves(point, "", keys);
+    for (const Entry& key : keys) paths.push_back(key.key);
+  }
+  return paths;
+}
+
+}  // namespace
+
+Value parse_setting(const std::string& text) {
+  const std::string source = "--set " + text;
+  if (text.find('=') == std::string::npos) fail("{}: wants key=value", source);
+  Value setting = parse_toml(text, source, false);
+  flatten_sweeps(setting);
+  return setting;
+}
+
+void pin_swept(Value& root, const std::vector<Value>& settings, Problems& problems) {
+  Entry* sweep = root.find("sweep");
+  if (!sweep) return;
+  std::vector<Entry> set;
+  for (const Value& setting : settings) leaves(setting, "", set);
+  for (const Entry& key : set) {
+    for (const std::string& path : tied_paths(sweep->value))
+      if (path == key.key) problems.add(key.place, path, "is swept together with other keys; set sweep.points or zip");
+    for (Entry& axis : sweep->value.table) {
+      if (axis.key == key.key) pin(axis.value, key.value);
+      if (key.key.rfind(axis.key + ".", 0) == 0)
+        problems.add(key.place, key.key,
+                     fmt::format("{} is swept as a whole; set sweep.\"{}\" = [...]", axis.key, axis.key));
+    }
+  }
+}
+
+}  // namespace headroom::experiments
