@@ -33,6 +33,8 @@ int run(int argc, char** argv) {
   headroom::experiments::add_export_command(app);
   headroom::experiments::add_status_command(app);
   headroom::experiments::add_bench_command(app);
+  headroom::experiments::add_list_command(app);
+  headroom::experiments::add_schema_command(app);
   headroom::experiments::add_ops_command(app);
   headroom::experiments::add_doctor_command(app);
   headroom::experiments::add_data_command(app);

@@ -17,6 +17,10 @@ void add_report_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
 /// `export csv|json|tensorboard`: the trials of all run stores.
 void add_export_command(CLI::App& app);
+/// `list [DIR]`: the studies of a folder with their profiles and numbers of trials; exits 1 when one is wrong.
+void add_list_command(CLI::App& app);
+/// `schema [--json]`: every key that a study file may have.
+void add_schema_command(CLI::App& app);
 /// `ops`: every op and the backends that it has.
 void add_ops_command(CLI::App& app);
 /// `data list|fetch|verify [NAME]`: the data sets of the manifest, looked for under --data and in the cache.

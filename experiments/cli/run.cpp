@@ -15,6 +15,7 @@
 #include "experiments/cli/study_arguments.h"
 #include "experiments/config/study.h"
 #include "experiments/report/report.h"
+#include "experiments/run/dry_run.h"
 #include "experiments/run/runner.h"
 
 namespace headroom::experiments {
@@ -38,7 +39,7 @@ void stop_on_signals() {
 struct RunArguments : StudyArguments {
   std::string file, data;
   RunOptions options;
-  bool is_quiet = false, is_json = false;
+  bool is_quiet = false, is_json = false, is_dry = false;
 };
 
 void print_event(const nlohmann::json& event) {
@@ -54,6 +55,7 @@ void run(RunArguments& arguments) {
   options.data = data_roots(arguments.data);
   if (arguments.is_quiet) options.telling = Telling::quiet;
   if (arguments.is_json) options.telling = Telling::events;
+  if (arguments.is_dry) return fmt::print("{}", dry_run_text(study, dry_run(study, options)));
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.telling == Telling::shown) {
     fmt::print("{} · {} · {} trials · {} {} ({})\n", study.head.id, study.profile, study.trials.size(), threads,
@@ -85,6 +87,8 @@ void add_run_command(CLI::App& app) {
       ->check(CLI::Range(1, 4096));
   command->add_option("--threads", arguments->options.threads, "threads of all trials together (default: all cores)")
       ->check(CLI::Range(1, 4096));
+  command->add_flag("--dry-run", arguments->is_dry,
+                    "only say what it would cost: a few steps are timed, nothing is kept");
   add_data_option(*command, arguments->data);
   auto* quiet = command->add_flag("--quiet", arguments->is_quiet, "no progress");
   command->add_flag("--json", arguments->is_json, "one event per line on standard output, in place of the table")

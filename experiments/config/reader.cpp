@@ -179,7 +179,7 @@ const Value* Reader::raw(const std::string& key, const char* doc) {
 }
 
 std::vector<const Entry*> Reader::others(const std::string& name, const char* doc) {
-  if (schema_) ask({.path = name, .type = Key::Type::any, .doc = doc});
+  if (schema_) ask({.path = name, .type = Key::Type::others, .doc = doc});
   std::vector<const Entry*> result;
   for (const Entry& entry : table_->table)
     if (asked_.insert(entry.key).second) result.push_back(&entry);

@@ -23,7 +23,19 @@ constexpr Bounds count{.low = 1, .high = most};
 
 /// What a study file may hold at one key.
 struct Key {
-  enum class Type { integer, real, flag, text, word, numbers, texts, table, tables, any };
+  enum class Type {
+    integer,
+    real,
+    flag,
+    text,
+    word,
+    numbers,
+    texts,
+    table,
+    tables,
+    any,
+    others
+  };                 // others: any further keys
   std::string path;  ///< "train.optimizer.lr"
   Type type = Type::any;
   bool is_required = false;

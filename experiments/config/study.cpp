@@ -123,28 +123,34 @@ Study bind_study(const Value& file, const std::string& profile, const std::vecto
   return study;
 }
 
-}  // namespace
-
-Study load_study(const std::string& file, const std::string& profile, const std::vector<std::string>& settings) {
+/// Every profile of a file. `settings` are for the chosen one.
+std::vector<Study> bind_profiles(const std::string& file, const std::string& chosen,
+                                 const std::vector<std::string>& settings) {
   Value document = read_toml(file);
   flatten_sweeps(document);
   const std::vector<std::string> names = profile_names(document);
-  if (std::find(names.begin(), names.end(), profile) == names.end())
-    fail("{}: there is no profile '{}'; it has {}", file, profile, fmt::join(names, ", "));
+  if (std::find(names.begin(), names.end(), chosen) == names.end())
+    fail("{}: there is no profile '{}'; it has {}", file, chosen, fmt::join(names, ", "));
   std::vector<Value> parsed;
   for (const std::string& setting : settings) parsed.push_back(parse_setting(setting));
   const std::string folder = std::filesystem::absolute(file).parent_path().string();
 
   Problems problems;
   for (const Key& key : study_schema()) problems.know(key.path, key.condition);
-  Study chosen;
-  for (const std::string& name : names) {
-    const bool is_chosen = name == profile;
-    Study study = bind_study(document, name, is_chosen ? parsed : std::vector<Value>{}, folder, problems);
-    if (is_chosen) chosen = std::move(study);
-  }
+  std::vector<Study> studies;
+  for (const std::string& name : names)
+    studies.push_back(bind_study(document, name, name == chosen ? parsed : std::vector<Value>{}, folder, problems));
   problems.raise();
-  return chosen;
+  return studies;
 }
+
+}  // namespace
+
+Study load_study(const std::string& file, const std::string& profile, const std::vector<std::string>& settings) {
+  std::vector<Study> studies = bind_profiles(file, profile, settings);
+  return *std::find_if(studies.begin(), studies.end(), [&](const Study& study) { return study.profile == profile; });
+}
+
+std::vector<Study> load_profiles(const std::string& file) { return bind_profiles(file, base_profile, {}); }
 
 }  // namespace headroom::experiments

@@ -1,0 +1,19 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "experiments/cli/commands.h"
+#include "experiments/config/schema_text.h"
+
+namespace headroom::experiments {
+
+void add_schema_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("schema", "every key that a study file may have");
+  const auto is_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *is_json, "as JSON Schema, for editors");
+  command->callback(
+      [is_json] { fmt::print("{}", *is_json ? schema_json(study_schema()) : schema_text(study_schema())); });
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,229 @@
+#include "experiments/run/dry_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "engine/allocator.h"
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "experiments/run/task_pool.h"
+#include "experiments/run/trial.h"
+#include "models/transformer.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t most_groups = 12;
+constexpr int64_t fewest_steps = 3, most_steps = 200;
+constexpr double enough_seconds = 0.4;  ///< of timed steps per group
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// Multiply-adds of products, and about forty operations for each attention weight: exponentials and memory traffic
+/// that the count of FLOPs leaves out but narrow heads are made of.
+double work_of_step(const models::TransformerConfig& model, int64_t batch, int64_t length) {
+  double heads = 0;
+  for (const models::HeadGroup& group : model.groups) heads += static_cast<double>(group.heads);
+  const double weights = static_cast<double>(model.layers * batch * length * length) * heads;
+  return 3 * models::forward_flops(model, batch, length) + 40 * weights;
+}
+
+/// The record of [train] without its learning rate, which costs nothing.
+std::string without_rate(std::string record) {
+  const size_t begin = record.find("\"lr\":");
+  if (begin == std::string::npos) return record;
+  return record.erase(begin, record.find_first_of(",}", begin) - begin);
+}
+
+/// What a trial's cost depends on: everything but its seed, its learning rate and what its data is made of.
+std::string cost_key(const TrialConfig& config, const tasks::Task& task) {
+  const tasks::ModelInterface io = task.closed_form() ? tasks::ModelInterface{} : task.model_interface();
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}", config.model_record, without_rate(config.train_record), io.length,
+                     io.vocab, io.input_dim, io.output_dim, config.task.index());
+}
+
+/// The distinct trials of a study, grouped by cost, with the group of each in the order of the plan.
+struct Plan {
+  std::vector<CostGroup> groups;
+  std::vector<size_t> group_of;
+};
+
+Plan plan_of(const Study& study, TaskPool& pool) {
+  Plan plan;
+  std::set<std::string> ids;
+  std::map<std::string, size_t> known;
+  for (const PlannedTrial& trial : study.trials) {
+    if (!ids.insert(trial.id).second) continue;
+    const auto task = pool.get(trial.config);
+    const auto [at, is_new] = known.emplace(cost_key(trial.config, *task), plan.groups.size());
+    if (is_new) {
+      CostGroup group{.sample = &trial};
+      if (!task->closed_form()) {
+        const models::TransformerConfig model = model_for(trial.config, *task);
+        group.parameters = models::parameter_count(model);
+        group.flops = training_flops(trial.config, *task);
+        group.work = work_of_step(model, trial.config.train.batch, task->model_interface().length);
+      }
+      plan.groups.push_back(group);
+    }
+    ++plan.groups[at->second].trials;
+    plan.group_of.push_back(at->second);
+  }
+  return plan;
+}
+
+/// Which groups to time: all, or evenly many between the least and the most work.
+std::vector<size_t> choose_samples(const std::vector<CostGroup>& groups) {
+  std::vector<size_t> order(groups.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return groups[a].work < groups[b].work; });
+  if (order.size() <= most_groups) return order;
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < most_groups; ++i) chosen.push_back(order[i * (order.size() - 1) / (most_groups - 1)]);
+  return chosen;
+}
+
+struct Timing {
+  double setup = 0, step = 0, measure = 0;
+};
+
+/// Trains some steps of one trial. A step is timed from one call of the hook to the next; the time after the last call
+/// is one more step and the two fixed sets.
+Timing time_trial(TrialConfig config, const tasks::Task& task) {
+  const int64_t steps = std::min(config.train.steps, most_steps);
+  config.train.steps = steps;
+  config.train.eval_every = 0;
+  std::vector<double> calls;
+  const Clock::time_point begin = Clock::now();
+  // Enough steps are found on the way: a trial that was stopped has no evaluation, so the last run is a second one.
+  const TrialOutcome first = run_trial(config, task, [&](int64_t, double) {
+    calls.push_back(seconds_since(begin));
+    const bool is_enough =
+        static_cast<int64_t>(calls.size()) > fewest_steps && calls.back() - calls[1] > enough_seconds;
+    return !is_enough;
+  });
+  require(first.status == TrialStatus::finished, "{}", first.message);
+  Timing timing;
+  timing.setup = calls.empty() ? 0 : calls[0];
+  if (calls.size() > 2) timing.step = (calls.back() - calls[1]) / static_cast<double>(calls.size() - 2);
+  else timing.step = seconds_since(begin) - timing.setup;
+  if (calls.empty()) return timing;  // a formula: nothing to train
+  config.train.steps = 1;
+  double last = 0;
+  const Clock::time_point again = Clock::now();
+  run_trial(config, task, [&](int64_t, double) {
+    last = seconds_since(again);
+    return true;
+  });
+  timing.measure = std::max(0.0, (seconds_since(again) - last - timing.step) / 2);
+  return timing;
+}
+
+/// The mean of `jobs` copies that run side by side, as trials of a study do.
+Timing time_side_by_side(const TrialConfig& config, const tasks::Task& task, int jobs, int threads_each) {
+  std::vector<std::thread> workers;
+  std::mutex mutex;
+  Timing sum;
+  std::exception_ptr error;
+  for (int i = 0; i < jobs; ++i)
+    workers.emplace_back([&] {
+      try {
+        const engine::ThreadScope scope(threads_each);
+        const Timing timing = time_trial(config, task);
+        const std::lock_guard lock(mutex);
+        sum.setup += timing.setup / jobs;
+        sum.step += timing.step / jobs;
+        sum.measure += timing.measure / jobs;
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        error = std::current_exception();
+      }
+    });
+  for (std::thread& worker : workers) worker.join();
+  if (error) std::rethrow_exception(error);
+  return sum;
+}
+
+/// Steps, validations after every eval_every of them, and the test set each time the weights are the best so far.
+double trial_seconds(const CostGroup& group) {
+  if (group.work == 0) return group.step_seconds;  // a formula
+  const TrainConfig& train = group.sample->config.train;
+  const double validations =
+      train.eval_every > 0 ? std::ceil(static_cast<double>(train.steps) / static_cast<double>(train.eval_every)) : 1;
+  const double tests = train.judged == Judged::best ? std::ceil(validations / 2) : 1;
+  return group.setup_seconds + static_cast<double>(train.steps) * group.step_seconds +
+         (validations + tests) * group.measure_seconds;
+}
+
+/// Groups that were not timed: the nearest one's seconds, scaled by work.
+void scale_untimed(std::vector<CostGroup>& groups) {
+  for (CostGroup& group : groups) {
+    if (group.is_timed) continue;
+    const CostGroup* nearest = nullptr;
+    for (const CostGroup& other : groups)
+      if (other.is_timed && (!nearest || std::abs(std::log((other.work + 1) / (group.work + 1))) <
+                                             std::abs(std::log((nearest->work + 1) / (group.work + 1)))))
+        nearest = &other;
+    const double ratio = (group.work + 1) / (nearest->work + 1);
+    group.setup_seconds = nearest->setup_seconds * ratio;
+    group.step_seconds = nearest->step_seconds * ratio;
+    group.measure_seconds = nearest->measure_seconds * ratio;
+  }
+}
+
+/// When the last of `jobs` workers is done, each taking the next trial as soon as it is free.
+double makespan(const Plan& plan, int jobs) {
+  std::vector<double> busy(static_cast<size_t>(jobs));
+  for (const size_t group : plan.group_of)
+    *std::min_element(busy.begin(), busy.end()) += plan.groups[group].trial_seconds;
+  return *std::max_element(busy.begin(), busy.end());
+}
+
+}  // namespace
+
+DryRun dry_run(const Study& study, const RunOptions& options) {
+  const Clock::time_point begin = Clock::now();
+  TaskPool pool(options.data);
+  Plan plan = plan_of(study, pool);
+  require(!plan.groups.empty(), "{}: the study has no trials", study.head.id);
+  const int threads = options.threads > 0 ? options.threads : engine::num_threads();
+  const int wanted = options.jobs > 0 ? options.jobs : threads;
+  DryRun result;
+  result.trials = static_cast<int64_t>(plan.group_of.size());
+  result.jobs = static_cast<int>(std::min<int64_t>(wanted, result.trials));
+  engine::reset_peak();
+  for (const size_t index : choose_samples(plan.groups)) {
+    CostGroup& group = plan.groups[index];
+    const auto task = pool.get(group.sample->config);
+    const Timing timing = time_side_by_side(group.sample->config, *task, result.jobs, std::max(1, threads / wanted));
+    group.setup_seconds = timing.setup;
+    group.step_seconds = timing.step;
+    group.measure_seconds = timing.measure;
+    group.is_timed = true;
+  }
+  result.peak_bytes = engine::allocator_stats().peak;
+  scale_untimed(plan.groups);
+  result.least_parameters = plan.groups[0].parameters;
+  for (CostGroup& group : plan.groups) {
+    group.trial_seconds = trial_seconds(group);
+    result.flops += group.flops * static_cast<double>(group.trials);
+    result.least_parameters = std::min(result.least_parameters, group.parameters);
+    result.most_parameters = std::max(result.most_parameters, group.parameters);
+  }
+  result.seconds = makespan(plan, result.jobs);
+  result.groups = std::move(plan.groups);
+  result.timed_seconds = seconds_since(begin);
+  return result;
+}
+
+}  // namespace headroom::experiments

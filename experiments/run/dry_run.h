@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/config/study.h"
+#include "experiments/run/runner.h"
+
+namespace headroom::experiments {
+
+/// Trials that cost the same: they differ in seed, learning rate or series only.
+struct CostGroup {
+  const PlannedTrial* sample = nullptr;
+  int64_t trials = 0;
+  int64_t parameters = 0;
+  double flops = 0;            ///< of one trial's training
+  double work = 0;             ///< of one step: FLOPs, and what attention does beside products
+  double setup_seconds = 0;    ///< before the first update
+  double step_seconds = 0;     ///< one update
+  double measure_seconds = 0;  ///< one pass over a fixed set
+  bool is_timed = false;       ///< else scaled from the timed group that is nearest in work
+  double trial_seconds = 0;
+};
+
+/// What a study would cost, without running it.
+struct DryRun {
+  int64_t trials = 0;  ///< distinct ones
+  int jobs = 1;        ///< at once
+  int64_t least_parameters = 0, most_parameters = 0;
+  double flops = 0;          ///< of all trials
+  int64_t peak_bytes = 0;    ///< tensors held at once, `jobs` trials of the largest timed group together
+  double seconds = 0;        ///< of the whole study: groups' trials handed to `jobs` workers in the order of the plan
+  double timed_seconds = 0;  ///< the calibration itself
+  std::vector<CostGroup> groups;
+};
+
+/// Times a few steps of sample trials, at most twelve groups from the cheapest to the dearest, with as many running
+/// side by side as the study would have, and adds up. Nothing is kept. What is finished already counts as if it were
+/// not; an early stop is not foreseen, and every second validation is taken to be the best so far. Throws Error as the
+/// tasks do, and when a sample cannot be trained.
+DryRun dry_run(const Study& study, const RunOptions& options);
+
+/// The same in words, a line per group.
+std::string dry_run_text(const Study& study, const DryRun& result);
+
+}  // namespace headroom::experiments

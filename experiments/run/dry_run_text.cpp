@@ -1,0 +1,47 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "experiments/run/dry_run.h"
+#include "experiments/run/progress.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// "812", "12.3 k", "4.56 M", "1.2 T".
+std::string short_number(double x) {
+  const char* const units[] = {"", " k", " M", " G", " T", " P"};
+  size_t unit = 0;
+  while (x >= 1000 && unit + 1 < std::size(units)) x /= 1000, ++unit;
+  return fmt::format("{:.4g}{}", x, units[unit]);
+}
+
+}  // namespace
+
+std::string dry_run_text(const Study& study, const DryRun& result) {
+  std::string out =
+      fmt::format("{} · {} · {} trials, {} at once\n\n", study.head.id, study.profile, result.trials, result.jobs);
+  out += fmt::format("{:>6}  {:>10}  {:>10}  {:>9}  {:>9}  like\n", "trials", "parameters", "FLOPs each", "ms a step",
+                     "each");
+  for (const CostGroup& group : result.groups) {
+    const PlannedTrial& sample = *group.sample;
+    out += fmt::format("{:>6}  {:>10}  {:>10}  {:>8.3g}{}  {:>9}  {}{}{}\n", group.trials,
+                       short_number(static_cast<double>(group.parameters)), short_number(group.flops),
+                       1e3 * group.step_seconds, group.is_timed ? " " : "*", clock_text(group.trial_seconds),
+                       sample.series, sample.series.empty() ? "" : ": ", sample.label);
+  }
+  const auto timed =
+      std::count_if(result.groups.begin(), result.groups.end(), [](const CostGroup& group) { return group.is_timed; });
+  out += fmt::format("\nparameters  {} to {}\n", short_number(static_cast<double>(result.least_parameters)),
+                     short_number(static_cast<double>(result.most_parameters)));
+  out += fmt::format("FLOPs       {}\n", short_number(result.flops));
+  out += fmt::format("memory      {:.0f} MiB for {} trials at once\n",
+                     static_cast<double>(result.peak_bytes) / 1048576.0, result.jobs);
+  out += fmt::format("time        {}: a few steps of {} of {} kinds of trial were timed{}, in {}\n",
+                     clock_text(result.seconds), timed, result.groups.size(),
+                     static_cast<size_t>(timed) < result.groups.size() ? " (*: scaled from the nearest)" : "",
+                     clock_text(result.timed_seconds));
+  return out;
+}
+
+}  // namespace headroom::experiments
