@@ -96,7 +96,7 @@ std::optional<Figure> heat_map(const StudyResults& r, const std::string& series)
   field.kind = Layer::Kind::cells;
   frame.kind = Layer::Kind::boxes;
   frame.legend = "chosen on validation";
-  frame.colour = svg::kInk;
+  frame.colour = svg::category(1);  // seen on both ends of viridis
   plot.description =
       fmt::format("A map of {} over {} and {}, a colour per cell, light is low.", report.y_label, axis, other);
   for (const Cell& cell : cells) {
@@ -109,6 +109,7 @@ std::optional<Figure> heat_map(const StudyResults& r, const std::string& series)
     if (cell.chosen) {
       frame.marks.push_back(mark);
       frame.marks.back().hover.clear();
+      frame.marks.back().size_x = frame.marks.back().size_y = 0.44;  // within the cell
     }
     field.marks.push_back(std::move(mark));
   }

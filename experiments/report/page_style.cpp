@@ -11,6 +11,7 @@ const char* const kRules = R"css(
 html { -webkit-text-size-adjust: 100%; }
 body {
   margin: 0 auto; padding: 3rem 1.25rem 4rem; max-width: 52rem; background: var(--paper); color: var(--ink);
+  overflow-wrap: anywhere;
   font: 1rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
 }
 h1 { margin: .2rem 0 .4rem; font-size: 1.75rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em; }
@@ -44,7 +45,7 @@ figure svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "He
 .narrow { display: none; }
 .mark:hover { stroke: var(--ink); stroke-width: 1.5; }
 .scroll { overflow-x: auto; }
-table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+table { width: 100%; overflow-wrap: normal; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .38rem .9rem .38rem 0; text-align: right; vertical-align: baseline; white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 0; }
 thead button { all: unset; cursor: pointer; white-space: nowrap; }
@@ -77,6 +78,9 @@ pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(
   figure, .verdicts > li, tr { break-inside: avoid; }
   h2 { break-after: avoid; }
   .scroll { overflow: visible; }
+  table.sort { font-size: 8pt; }
+  table.sort th, table.sort td, thead button { white-space: normal; }
+  table.sort th, table.sort td { padding-right: .5em; overflow-wrap: anywhere; }
   tr.best > *, pre { background: none; }
   pre { padding: 0; white-space: pre-wrap; }
 }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <cstring>
 
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/svg.h"
@@ -15,33 +17,53 @@ namespace {
 struct Size {
   int width, height, font;
 };
+
+int legends(const Plot& plot) {
+  return static_cast<int>(
+      std::count_if(plot.layers.begin(), plot.layers.end(), [](const Layer& layer) { return !layer.legend.empty(); }));
+}
+
+/// With more entries the legend stands beside the drawing, or takes height of its own on a phone.
+constexpr int kShortLegend = 5;
+
 Size size_of(const Plot& plot, Format format) {
-  if (format == Format::wide) return plot.square ? Size{560, 500, 14} : Size{760, 430, 14};
-  return plot.square ? Size{380, 400, 12} : Size{380, 360, 12};
+  const int extra = std::max(0, legends(plot) - 3);
+  if (format == Format::wide)
+    return plot.square ? Size{760, 480, 14} : Size{760, std::max(430, 60 + 20 * legends(plot)), 14};
+  return plot.square ? Size{380, 410, 12} : Size{380, 360 + 16 * extra, 12};
 }
 
 bool is_drawn(const Mark& mark) { return std::isfinite(mark.x) && std::isfinite(mark.y); }
 bool has_band(const Mark& mark) { return mark.high > mark.low; }
 
-/// Labels stand in a row or a column of the legend; one of a hundred letters would push the figure off its own page.
-std::string shortened(const std::string& text, size_t longest) {
+/// About how wide a letter of a sans-serif face is, in ems.
+double width_of(unsigned char c) {
+  if (std::strchr("WMmw@%", c)) return 1;
+  if (std::strchr("iIjl.,:;|!' ()[]ftr1", c)) return 0.38;
+  return std::isupper(c) ? 0.75 : 0.63;
+}
+
+/// At most `ems` wide: a label of a hundred letters would push the figure off its own page.
+std::string shortened(const std::string& text, double ems) {
   const std::string whole = clean(text);
-  size_t letters = 0;
+  double width = 0;
   for (size_t i = 0; i < whole.size(); ++i) {
-    if ((static_cast<unsigned char>(whole[i]) & 0xC0) == 0x80) continue;
-    if (letters++ == longest) return whole.substr(0, i) + "…";
+    const auto c = static_cast<unsigned char>(whole[i]);
+    if ((c & 0xC0) == 0x80) continue;  // a later byte of the same character
+    width += width_of(c);
+    if (width > ems) return whole.substr(0, i) + "…";
   }
   return whole;
 }
 
-std::string label(const std::string& text, size_t longest) { return gnuplot_string(shortened(text, longest)); }
+std::string label(const std::string& text, double ems) { return gnuplot_string(shortened(text, ems)); }
 
 /// Data blocks and plot commands, in the order in which they are drawn.
 class Script {
  public:
   explicit Script(const Plot& plot) : plot_(plot) {}
 
-  void add(const Layer& layer) {
+  void add(const Layer& layer, double legend_ems) {
     std::string rows, band;
     size_t bands = 0;
     for (const Mark& mark : layer.marks) {
@@ -61,7 +83,8 @@ class Script {
       command(block(band),
               fmt::format("using 1:2:3:4{} with yerrorbars pt 7 ps 0 lw 1.6 lc rgb '{}'", axes, layer.colour));
     }
-    command(block(rows), fmt::format("using {}{} with {}", columns(layer), axes, style(layer)), layer.legend);
+    command(block(rows), fmt::format("using {}{} with {}", columns(layer), axes, style(layer)),
+            layer.legend.empty() ? "" : shortened(layer.legend, legend_ems));
   }
 
   /// Over all else, so that nothing lies between a mark and the pointer.
@@ -90,7 +113,8 @@ class Script {
     return name;
   }
   void command(const std::string& name, const std::string& how, const std::string& legend = "") {
-    commands_.push_back(fmt::format("{} {} {}", name, how, legend.empty() ? "notitle" : "title " + label(legend, 40)));
+    commands_.push_back(
+        fmt::format("{} {} {}", name, how, legend.empty() ? "notitle" : "title " + gnuplot_string(legend)));
   }
   static std::string columns(const Layer& layer) {
     if (layer.kind == Layer::Kind::cells) return "1:2:3:4:5";
@@ -127,14 +151,14 @@ class Script {
 };
 
 std::string axes_script(const Plot& plot, Format format) {
-  const size_t longest = format == Format::wide ? 60 : 36;
+  const double longest = format == Format::wide ? 40 : 24, upright = 20;  // ems
   std::string out = axis_commands(plot.x, "x") + axis_commands(plot.y, "y");
   out += fmt::format("set xlabel {} tc rgb '{}'\n", label(plot.x_label, longest), svg::kInk);
-  out += fmt::format("set ylabel {} tc rgb '{}'\n", label(plot.y_label, longest), svg::kInk);
+  out += fmt::format("set ylabel {} tc rgb '{}'\n", label(plot.y_label, upright), svg::kInk);
   if (!plot.right) return out;
   out += fmt::format("set y2tics nomirror scale 0.5,0.25 tc rgb '{}'\n", plot.right_colour);
   return out + axis_commands(*plot.right, "y2") +
-         fmt::format("set y2label {} tc rgb '{}'\n", label(plot.right_label, longest), plot.right_colour);
+         fmt::format("set y2label {} tc rgb '{}'\n", label(plot.right_label, upright), plot.right_colour);
 }
 
 }  // namespace
@@ -154,16 +178,16 @@ std::string plot_script(const Plot& plot, Format format) {
                   size.width, size.height, size.font);
   out += fmt::format("set border {} lc rgb '{}'\n", plot.right ? 11 : 3, svg::kMuted);
   out += fmt::format("set grid ytics lt 1 lc rgb '{}' lw 1\nset errorbars 0.7\n", svg::kGrid);
-  const bool many = plot.layers.size() > 5;
-  out += fmt::format("set key {} Left reverse samplen 2.2 tc rgb '{}'\n",
-                     format == Format::wide ? (many ? "outside right top vertical" : "above horizontal")
-                                            : (many ? "above horizontal" : "above vertical"),
-                     svg::kInk);
+  const bool many = legends(plot) > kShortLegend;
+  out += fmt::format(
+      "set key {} Left reverse samplen 2.2 tc rgb '{}'\n",
+      format == Format::wide ? (many ? "outside right top vertical" : "above horizontal") : "above vertical",
+      svg::kInk);
   if (plot.square) out += "set size ratio 1\n";
   out += fmt::format("set xtics nomirror scale 0.5,0.25 tc rgb '{0}'\nset ytics nomirror scale 0.5,0.25 tc rgb '{0}'\n",
                      svg::kInk);
   Script script(plot);
-  for (const Layer& layer : plot.layers) script.add(layer);
+  for (const Layer& layer : plot.layers) script.add(layer, many || format == Format::narrow ? 14 : 22);
   for (const Layer& layer : plot.layers) script.add_hover(layer);
   return out + axes_script(plot, format) + script.text();
 }

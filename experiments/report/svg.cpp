@@ -98,7 +98,8 @@ std::string finish_hover(const std::string& body, const Frame& frame) {
     out.append(last, match[0].first);
     if (text < frame.hover.size())
       out += fmt::format(
-          "<circle class=\"mark\" cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"none\" pointer-events=\"all\"><title>{}</title>"
+          "<circle class=\"mark\" cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"none\" stroke=\"none\" "
+          "pointer-events=\"all\"><title>{}</title>"
           "</circle>",
           match[2].str(), match[3].str(), match[4].str(), escape(frame.hover[text]));
     last = match[0].second;

@@ -1,0 +1,105 @@
+#include <cstdlib>
+
+#include "experiments/report/gnuplot.h"
+#include "experiments/report/report.h"
+#include "tests/experiments/report/browser.h"
+#include "tests/experiments/report/rich.h"
+#include "tests/support/catch.h"
+
+namespace headroom::experiments {
+namespace {
+
+using testing::contains;
+using testing::TemporaryFolder;
+using testing::View;
+
+const std::vector<View> kViews = {{"desktop", 1280, 2600},
+                                  {"desktop-dark", 1280, 2600, true},
+                                  {"phone", 390, 2600},
+                                  {"phone-dark", 390, 2600, true},
+                                  {"print", 718, 2600, false, true}};
+
+/// Where the pictures stay for a person to look at.
+std::filesystem::path pictures() {
+  const char* const folder = std::getenv("HEADROOM_PICTURES");
+  const std::filesystem::path path = folder ? folder : "report-pictures";
+  std::filesystem::create_directories(path);
+  return std::filesystem::absolute(path);
+}
+
+/// Fails where the page logs an error, a figure is empty or cut, or something reaches beyond the window.
+void check_page(const std::filesystem::path& browser, const std::string& page, const std::string& name,
+                const std::vector<View>& views, size_t figures) {
+  for (const View& view : views) {
+    CAPTURE(name, view.name);
+    const testing::Looked looked = testing::look(browser, page, view, pictures(), name + "-" + view.name);
+    CHECK_FALSE(contains(looked.log, "CONSOLE"));
+    const nlohmann::json& seen = looked.measures;
+    INFO(seen.dump());
+    REQUIRE(seen.is_object());
+    CHECK(seen["errors"].empty());
+    CHECK(seen["page"].get<int>() <= seen["width"].get<int>());
+    CHECK(seen["outside"].empty());
+    CHECK(seen["tiny"].empty());
+    CHECK(seen["figures"].size() == figures);
+    for (const auto& figure : seen["figures"]) {
+      CHECK(figure["visible"] == 1);
+      CHECK(figure["marks"].get<int>() > 0);
+      CHECK(figure["cut"] == 0);
+      CHECK(figure["described"] == true);
+    }
+  }
+}
+
+std::string page_of(const StudyResults& results) {
+  const TemporaryFolder folder;
+  return testing::read(write_report(results, folder.path / "study" / "quick"));
+}
+
+/// What a study may say at worst: words without a space, and more of everything than fits.
+StudyResults crowded() {
+  StudyResults r = testing::rich();
+  const std::string word(180, 'W');
+  r.title = "A <title> " + word;
+  r.report.x_label = r.report.y_label = word;
+  r.claims[0].paper = r.claims[1].ours = r.claims[1].why = word;
+  r.claims[1].paper = "";
+  r.provenance["a long hash"] = word;
+  r.resolved_config = word + word + "\n";
+  r.report.also.push_back({"no such metric", "nothing"});
+  for (int i = 0; i < 9; ++i) {
+    r.series.push_back(fmt::format("series {} {}", i, i == 3 ? word : ""));
+    for (double x : {1, 2}) {
+      r.trials.push_back(testing::trial(x, 0, x == 1 ? 1e-7 * (i + 1) : 3e8));
+      r.trials.back().series = r.series.back();
+      r.trials.back().id += r.series.back();
+    }
+  }
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("a browser shows the report at every size, in light, dark and print") {
+  const auto browser = testing::find_browser();
+  if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");
+  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
+  check_page(*browser, page_of(testing::rich()), "study", kViews, 9);
+}
+
+TEST_CASE("long words and many series stay within the window") {
+  const auto browser = testing::find_browser();
+  if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");
+  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
+  check_page(*browser, page_of(crowded()), "crowded", {kViews[0], kViews[2]}, 18);
+}
+
+TEST_CASE("a click on a column's head sorts the table by numbers") {
+  const auto browser = testing::find_browser();
+  if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");
+  const auto looked = testing::look(*browser, page_of(testing::u_curve()), kViews[0], pictures(), "sorted");
+  CHECK(looked.measures["sorted"] == std::vector<std::string>{"0.0102", "0.0300", "0.103", "0.200", "1.03"});
+  CHECK(looked.measures["direction"] == "ascending");
+}
+
+}  // namespace headroom::experiments
