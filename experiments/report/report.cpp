@@ -9,6 +9,7 @@
 #include "experiments/report/figure.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
+#include "experiments/report/index_page.h"
 #include "experiments/report/page.h"
 
 namespace headroom::experiments {
@@ -53,6 +54,7 @@ fs::path write_report(const StudyResults& results, const fs::path& folder) {
   write_file(folder / "metrics.csv", csv(results, Clock::left_out));
   write_file(folder / "config.toml", results.resolved_config);
   write_file(folder / "verdicts.json", verdicts_json(results, parts.verdicts));
+  write_file(folder / "summary.json", summary_json(results, parts.verdicts));
   draw_figures(results, folder, parts);
   // Last: a page never points at files that are not there yet.
   write_file(folder / "report.html", page(results, parts));

@@ -9,11 +9,12 @@ namespace headroom::experiments {
 /// Writes what a study found into `folder`, which is made where it is missing:
 ///
 ///   report.html    one self-contained page: verdicts, figures, tables, config, provenance
-///   figure*.svg    one per series, drawn by gnuplot; without gnuplot there are none and the page says so
+///   figure*.svg    the page's figures, drawn by gnuplot; without gnuplot there are none and the page says so
 ///   results.csv    one row per trial, ordered by (series, x, choice, seed)
 ///   metrics.csv    the same without clock times: equal bytes for equal results
 ///   config.toml    the resolved config
 ///   verdicts.json  every claim with its numbers
+///   summary.json   what the index of all studies says of it
 ///
 /// Each file appears whole or not at all. Returns the path of report.html. Throws Error naming the path when a file
 /// cannot be written.
@@ -22,7 +23,7 @@ std::filesystem::path write_report(const StudyResults& results, const std::files
 /// The curves and verdicts in plain text, at most `columns` wide where numbers allow:
 ///
 ///   heads      1       2       4
-///   mse    0.982   0.903   0.734
+///   mse    0.982   0.903   0.734     and the same for further metrics
 ///      ±   0.004   0.006   0.011
 ///
 ///   interior_optimum   pass   p = 0.003 / 0.0004

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <set>
 
 #include "experiments/claims/claims.h"
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
+#include "experiments/report/measured.h"
 #include "experiments/report/report.h"
 
 namespace headroom::experiments {
@@ -25,25 +26,52 @@ std::string left(const std::string& text, size_t columns) {
 /// Labelled rows of equally many cells.
 using Rows = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-Rows curve_rows(const StudyResults& r, const Curve& c) {
-  Rows rows = {{last_part(r.report.x_key), {}}, {r.report.y_metric, {}}, {"±", {}}};
-  std::vector<std::string> keys;
-  for (const Point& p : c.points)
-    for (const auto& chosen : p.choice)
-      if (std::find(keys.begin(), keys.end(), chosen.first) == keys.end()) keys.push_back(chosen.first);
-  for (const std::string& key : keys) rows.push_back({last_part(key), {}});
-  const bool failures = std::any_of(c.points.begin(), c.points.end(), [](const Point& p) { return !p.failed.empty(); });
-  if (failures) rows.push_back({"failed", {}});
-  for (const Point& p : c.points) {
-    rows[0].second.push_back(exact(p.x));
-    rows[1].second.push_back(rounded(p.mean));
-    rows[2].second.push_back(rounded(p.standard_error));
-    for (size_t k = 0; k < keys.size(); ++k) {
-      const bool edge = std::count(p.edges.begin(), p.edges.end(), keys[k]) > 0;
-      const auto chosen = p.choice.find(keys[k]);
-      rows[3 + k].second.push_back(chosen == p.choice.end() ? "" : exact(chosen->second) + (edge ? "!" : ""));
+/// At most `columns` characters.
+std::string cut(const std::string& text, size_t columns) {
+  if (width(text) <= columns) return text;
+  std::string out;
+  for (char c : text) {
+    if ((c & 0xC0) != 0x80 && width(out) + 1 == columns) break;
+    out += c;
+  }
+  return out + "…";
+}
+
+/// Every metric with its standard error.
+void add_measures(Rows& rows, const StudyResults& r, const std::string& series) {
+  for (const Measure& measure : shown_measures(r.report)) {
+    const bool own = measure.metric == r.report.y_metric;
+    const Curve c = own ? curve(r, series) : metric_curve(r, series, measure.metric);
+    std::vector<std::string> means, errors;
+    for (const Point& p : c.points) {
+      means.push_back(rounded(p.mean));
+      errors.push_back(rounded(p.standard_error));
     }
-    if (failures) rows.back().second.push_back(p.failed.empty() ? "" : std::to_string(p.failed.size()));
+    rows.emplace_back(cut(measure.metric, 24), std::move(means));
+    rows.emplace_back("±", std::move(errors));
+  }
+}
+
+Rows curve_rows(const StudyResults& r, const Curve& c) {
+  Rows rows = {{last_part(r.report.x_key), {}}};
+  for (const Point& p : c.points) rows[0].second.push_back(exact(p.x));
+  add_measures(rows, r, c.series);
+  std::set<std::string> keys;
+  for (const Point& p : c.points)
+    for (const auto& chosen : p.choice) keys.insert(chosen.first);
+  for (const std::string& key : keys) {
+    std::vector<std::string> cells;
+    for (const Point& p : c.points) {
+      const bool edge = std::count(p.edges.begin(), p.edges.end(), key) > 0;
+      const auto chosen = p.choice.find(key);
+      cells.push_back(chosen == p.choice.end() ? "" : exact(chosen->second) + (edge ? "!" : ""));
+    }
+    rows.emplace_back(cut(last_part(key), 24), std::move(cells));
+  }
+  if (std::any_of(c.points.begin(), c.points.end(), [](const Point& p) { return !p.failed.empty(); })) {
+    std::vector<std::string> cells;
+    for (const Point& p : c.points) cells.push_back(p.failed.empty() ? "" : std::to_string(p.failed.size()));
+    rows.emplace_back("failed", std::move(cells));
   }
   return rows;
 }

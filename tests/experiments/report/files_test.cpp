@@ -2,12 +2,18 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "experiments/report/csv.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
+#include "experiments/report/index_page.h"
+#include "experiments/report/open.h"
+#include "experiments/report/report.h"
 #include "experiments/report/text.h"
 #include "tests/experiments/report/folder.h"
+#include "tests/experiments/report/xml.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
 
@@ -141,6 +147,46 @@ TEST_CASE("a gnuplot that fails or hangs is an error") {
   behave("exec sleep 60");
   CHECK(contains(error_of([&] { run_gnuplot(program, "", 0.05); }), "did not end within 0.05 s"));
   CHECK(contains(error_of([&] { run_gnuplot(folder.path / "none", ""); }), "cannot run"));
+}
+
+TEST_CASE("a page opens in the user's browser") {
+  const TemporaryFolder folder;
+  const auto browser = folder.path / "my-browser", seen = folder.path / "seen";
+  write_file(browser, "#!/bin/sh\necho \"$1\" > " + seen.string() + ".part && mv " + seen.string() + ".part " +
+                          seen.string() + "\n");
+  std::filesystem::permissions(browser, std::filesystem::perms::owner_all);
+  const Environment named("BROWSER", ("nothing-of-that-name:" + browser.string()).c_str());
+  open_page(folder.path / "a page.html");
+  for (int i = 0; i < 2000 && !std::filesystem::exists(seen); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  CHECK(read(seen) == (folder.path / "a page.html").string() + "\n");
+  const Environment wrong("BROWSER", "nothing-of-that-name");
+  CHECK(contains(error_of([&] { open_page("x.html"); }), "BROWSER=nothing-of-that-name: there is no such program"));
+  const Environment none("BROWSER", ""), path("PATH", "");
+  CHECK(contains(error_of([&] { open_page("x.html"); }), "xdg-open is not installed"));
+}
+
+TEST_CASE("the index lists every report and survives what is broken") {
+  const TemporaryFolder folder;
+  StudyResults r = testing::u_curve();
+  r.title = "<b>& a title";
+  for (const char* profile : {"smoke", "quick"}) {
+    r.profile = profile;
+    write_report(r, folder.path / r.id / profile);
+  }
+  make_folder(folder.path / "other" / "paper");
+  write_file(folder.path / "other" / "paper" / "summary.json", "{\"study\": 3");
+  make_folder(folder.path / "no report" / "yet");
+  CHECK(write_index(folder.path) == folder.path / "index.html");
+  const std::string page = read(folder.path / "index.html");
+  CHECK(testing::malformed(page) == "");
+  CHECK(contains(page, "2 reports"));
+  CHECK(contains(page, "<a href=\"synthetic/quick/report.html\">&lt;b&gt;&amp; a title</a>"));
+  CHECK(page.find("synthetic/quick/") < page.find("synthetic/smoke/"));
+  CHECK(contains(page, "other/paper/summary.json cannot be read"));
+  CHECK_FALSE(contains(page, "yet"));
+  write_index(folder.path);
+  CHECK(read(folder.path / "index.html") == page);
 }
 
 TEST_CASE("gnuplot strings hold anything") {

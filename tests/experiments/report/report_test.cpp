@@ -46,7 +46,7 @@ std::map<std::string, std::string> files_of(const StudyResults& results) {
 TEST_CASE("a report has a page, figures, data, config and verdicts") {
   auto files = files_of(rich());
   const bool drawn = find_gnuplot().has_value();
-  CHECK(files.size() == (drawn ? 14U : 5U));
+  CHECK(files.size() == (drawn ? 15U : 6U));
   const std::string& page = files["report.html"];
   CHECK(malformed(page) == "");
   CHECK(contains(page, "33 of 33 trials done, 3 failed"));
@@ -230,7 +230,10 @@ TEST_CASE("the table on the terminal") {
     const std::string line = narrow.substr(at, end - at);
     if (!contains(line, "pass")) CHECK(line.size() <= 31);  // ± is two bytes
   }
-  CHECK(contains(terminal_table(rich()), "lr"));
+  const std::string several = terminal_table(rich());
+  CHECK(contains(several, "D 64\nheads"));
+  CHECK(contains(several, "\naccuracy "));
+  CHECK(contains(several, "lr"));
   CHECK(contains(terminal_table(rich()), "0.01!"));
   CHECK(contains(terminal_table(rich()), "failed"));
 }

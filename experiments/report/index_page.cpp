@@ -1,0 +1,113 @@
+#include "experiments/report/index_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "experiments/report/file.h"
+#include "experiments/report/headline.h"
+#include "experiments/report/page.h"
+#include "experiments/report/page_sections.h"
+#include "experiments/report/text.h"
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// The folders in a folder, whatever else lies there; none when it cannot be read.
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (std::error_code ignored; it->is_directory(ignored)) folders.push_back(it->path());
+  return folders;
+}
+
+/// A path from the page to a file, as a URL: everything but letters, digits and -._~ as %XX.
+std::string url(const std::string& part) {
+  std::string out;
+  for (unsigned char c : part) {
+    const bool plain = (c < 0x80 && std::isalnum(c)) ||
+                       (c != 0 && std::string_view("-._~").find(static_cast<char>(c)) != std::string_view::npos);
+    out += plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
+  }
+  return out;
+}
+
+std::string row(const StudySummary& s) {
+  return fmt::format(
+      "<tr><th scope=\"row\"><a href=\"{}/{}/report.html\">{}</a></th><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
+      "<td data-v=\"{}\">{}</td><td>{}</td></tr>\n",
+      url(s.id), url(s.profile), escape(s.title), escape(s.profile), escape(s.paper_tally), escape(s.ours_tally),
+      escape(s.progress), s.seconds, escape(duration(s.seconds)), escape(s.machine));
+}
+
+}  // namespace
+
+std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verdicts) {
+  const auto part = [&](const char* key) {
+    const auto found = r.provenance.find(key);
+    return found == r.provenance.end() ? std::string() : found->second;
+  };
+  const std::string cpu = part("CPU"), isa = part("instruction set");
+  const Json json = {{"study", r.id},
+                     {"profile", r.profile},
+                     {"title", r.title},
+                     {"paper", r.paper},
+                     {"progress", progress_of(r)},
+                     {"paper_claims", tally(verdicts, false)},
+                     {"our_claims", tally(verdicts, true)},
+                     {"seconds", training_seconds(r)},
+                     {"machine", cpu.empty() || isa.empty() ? cpu + isa : cpu + ", " + isa}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::string>& unread) {
+  std::vector<StudySummary> summaries;
+  for (const fs::path& study : folders_in(out)) {
+    for (const fs::path& profile : folders_in(study)) {
+      std::ifstream file(profile / "summary.json");
+      if (!file) continue;  // no report yet
+      const Json json = Json::parse(file, nullptr, false);
+      try {
+        // Folders, not the file's own words, say where the page is.
+        summaries.push_back({study.filename().string(), profile.filename().string(), json.at("title"), json.at("paper"),
+                             json.at("progress"), json.at("paper_claims"), json.at("our_claims"), json.at("seconds"),
+                             json.at("machine")});
+      } catch (const Json::exception&) {
+        unread.push_back((profile / "summary.json").string());
+      }
+    }
+  }
+  std::sort(summaries.begin(), summaries.end(), [](const StudySummary& a, const StudySummary& b) {
+    return std::tie(a.id, a.profile) < std::tie(b.id, b.profile);
+  });
+  std::sort(unread.begin(), unread.end());
+  return summaries;
+}
+
+fs::path write_index(const fs::path& out) {
+  std::vector<std::string> unread;
+  const auto summaries = read_summaries(out, unread);
+  std::string rows;
+  for (const StudySummary& summary : summaries) rows += row(summary);
+  std::string body = fmt::format(
+      "<header>\n<p class=\"over\">headroom</p>\n<h1>Studies</h1>\n<p class=\"muted\">{} "
+      "{}</p>\n</header>\n<main>\n",
+      summaries.size(), summaries.size() == 1 ? "report" : "reports");
+  body += sortable_table(
+      "Studies", {"study", "profile", "the paper’s claims", "our own", "trials", "training time", "machine"}, rows);
+  for (const std::string& path : unread)
+    body += fmt::format("<p class=\"notes\">{} cannot be read; report that study again.</p>\n", escape(path));
+  if (std::error_code ignored; fs::exists(out / "paper.html", ignored))
+    body += "<p><a href=\"paper.html\">Every number of the paper beside ours</a></p>\n";
+  write_file(out / "index.html", document("Studies", body + "</main>\n"));
+  return out / "index.html";
+}
+
+}  // namespace headroom::experiments
