@@ -7,7 +7,11 @@
 #include "experiments/claims/paper_report.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/study_arguments.h"
+#include "experiments/report/file.h"
+#include "experiments/report/index_page.h"
+#include "experiments/report/open.h"
 #include "experiments/report/report.h"
+#include "experiments/report/results_page.h"
 #include "experiments/run/runner.h"
 
 namespace headroom::experiments {
@@ -19,6 +23,21 @@ void check_any_finished(const StudyResults& results) {
     if (trial.status == TrialStatus::finished) return;
   fail("{} · {}: every trial failed{}", results.id, results.profile,
        results.trials.empty() ? "" : "; the first " + results.trials.front().message);
+}
+
+/// What the store has of a study; without a store, its plan and no trial.
+StudyResults results_of(const Study& study, const std::string& out) {
+  if (std::filesystem::exists(study_folder(study, out) / "store.sqlite")) return collect_results(study, out);
+  StudyResults results;
+  results.id = study.head.id;
+  results.title = study.head.title;
+  results.paper = study.head.paper;
+  results.profile = study.profile;
+  results.report = study.head.report;
+  if (study.series != std::vector<std::string>{""}) results.series = study.series;
+  results.claims = study.head.claims;
+  results.planned = static_cast<int64_t>(study.trials.size());
+  return results;
 }
 
 /// Every claim of every study under `out`, as it was last judged.
@@ -36,17 +55,20 @@ void compare_with_paper(const std::string& out) {
 
 }  // namespace
 
-void render_report(const Study& study, const std::string& out) {
+std::filesystem::path render_report(const Study& study, const std::string& out) {
   const StudyResults results = collect_results(study, out);
   check_any_finished(results);
   const std::filesystem::path page = write_report(results, study_folder(study, out));
+  write_index(out);
   fmt::print("\n{}report  {}\n", terminal_table(results), page.string());
+  return page;
 }
 
 void add_report_command(CLI::App& app) {
   struct Arguments : StudyArguments {
     std::vector<std::string> files;
-    bool paper = false;
+    bool paper = false, open = false;
+    std::string results;
   };
   CLI::App* command =
       app.add_subcommand("report", "render the report of finished trials again; without a study, list every claim");
@@ -54,11 +76,28 @@ void add_report_command(CLI::App& app) {
   command->add_option("STUDY", arguments->files, "study files (TOML)");
   add_study_options(*command, *arguments);
   command->add_flag("--paper", arguments->paper, "every number of the paper beside ours, as text and as a page");
+  command->add_flag("--open", arguments->open, "show the report in a browser; the index of all, for several studies");
+  command->add_option("--results", arguments->results, "also write the findings of these studies as Markdown")
+      ->type_name("FILE");
   command->callback([arguments] {
+    const std::vector<std::string>& files = arguments->files;
+    require(arguments->results.empty() || !files.empty(), "--results wants the studies that it speaks of");
     if (arguments->paper) compare_with_paper(arguments->out);
-    else if (arguments->files.empty()) list_claims(arguments->out);
-    for (const std::string& file : arguments->files)
-      render_report(load_study(file, arguments->profile, arguments->settings), arguments->out);
+    else if (files.empty()) list_claims(arguments->out);
+    std::filesystem::path page = std::filesystem::path(arguments->out) / "index.html";
+    std::vector<StudyResults> all;
+    for (const std::string& file : files) {
+      const Study study = load_study(file, arguments->profile, arguments->settings);
+      if (!arguments->results.empty()) all.push_back(results_of(study, arguments->out));
+      const bool not_run = !all.empty() && all.back().trials.empty();  // the page says so
+      if (!not_run) page = render_report(study, arguments->out);
+    }
+    if (!arguments->results.empty()) {
+      write_file(arguments->results, results_markdown(all));
+      fmt::print("results {}\n", arguments->results);
+    }
+    if (!arguments->open) return;
+    open_page(files.size() == 1 ? page : write_index(arguments->out));
   });
 }
 

@@ -14,6 +14,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/config/study.h"
+#include "experiments/report/index_page.h"
 #include "experiments/report/report.h"
 #include "experiments/run/dry_run.h"
 #include "experiments/run/runner.h"
@@ -70,9 +71,13 @@ void run(RunArguments& arguments) {
       print_event({{"event", "stopped"}, {"done", results.trials.size()}, {"trials", study.trials.size()}});
     throw CLI::RuntimeError(interrupted);
   }
-  if (!arguments.is_json) return render_report(study, arguments.out);
+  if (!arguments.is_json) {
+    render_report(study, arguments.out);
+    return;
+  }
   const StudyResults results = collect_results(study, arguments.out);
   const std::filesystem::path page = write_report(results, study_folder(study, arguments.out));
+  write_index(arguments.out);
   print_event({{"event", "end"}, {"report", page.string()}});
 }
 

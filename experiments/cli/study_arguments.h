@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ void add_data_option(CLI::App& command, std::string& data);
 /// Where data sets are looked for: `data`, else HEADROOM_DATA, and the cache that `headroom data fetch` writes.
 tasks::DataRoots data_roots(const std::string& data);
 
-/// Writes the report of what the store has and prints its table. Throws Error when no trial has finished.
-void render_report(const Study& study, const std::string& out);
+/// Writes the report of what the store has and the index of all reports, and prints the table. Returns the page's path.
+/// Throws Error when no trial has finished.
+std::filesystem::path render_report(const Study& study, const std::string& out);
 
 }  // namespace headroom::experiments

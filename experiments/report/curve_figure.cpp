@@ -56,9 +56,9 @@ Axis fit_x(const ReportConfig& report, const std::vector<double>& xs) {
   return axis;
 }
 
-std::string in_words(const Curve& c, const std::string& metric, const std::string& axis) {
+std::string in_words(const Curve& c, const std::string& axis) {
   const auto value = [&](const Point& p) { return fmt::format("{} at {} = {}", rounded(p.mean), axis, exact(p.x)); };
-  const Point* best = best_point(c, metric);
+  const Point* best = c.best();
   if (!best) return "No trial finished.";
   const auto drawn = [](const Point& p) { return std::isfinite(p.mean); };
   const auto first = std::find_if(c.points.begin(), c.points.end(), drawn);
@@ -101,8 +101,7 @@ void add_right(Plot& plot, const Measure& measure, const Curve& c, const std::st
   plot.right = fit_y(plot.layers, true, measure.scale);
   plot.right_label = measure.label;
   plot.right_colour = svg::category(1);
-  plot.description +=
-      fmt::format(" Dashed, on an axis of its own: {}. {}", measure.label, in_words(c, measure.metric, axis));
+  plot.description += fmt::format(" Dashed, on an axis of its own: {}. {}", measure.label, in_words(c, axis));
 }
 
 }  // namespace
@@ -121,8 +120,7 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
   plot.title = series.empty() ? r.title : r.title + ", " + series;
   plot.x_label = report.x_label;
   plot.y_label = report.y_label;
-  plot.description =
-      fmt::format("{} against {}. {}", report.y_label, report.x_label, in_words(c, report.y_metric, axis));
+  plot.description = fmt::format("{} against {}. {}", report.y_label, report.x_label, in_words(c, axis));
 
   Layer means = mean_layer(c, axis, svg::category(0)), best, failed;
   const bool bands = std::any_of(means.marks.begin(), means.marks.end(), [](const Mark& m) { return m.high > m.low; });
@@ -178,8 +176,7 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const Measure& me
       xs.push_back(mark.x);
     }
     plot.layers.push_back(std::move(layer));
-    plot.description +=
-        fmt::format(" {}{}", names[i].empty() ? "" : names[i] + ": ", in_words(c, measure.metric, axis));
+    plot.description += fmt::format(" {}{}", names[i].empty() ? "" : names[i] + ": ", in_words(c, axis));
   }
   if (plot.layers.empty()) return std::nullopt;
   plot.x = fit_x(r.report, xs);

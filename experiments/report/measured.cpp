@@ -19,35 +19,26 @@ std::vector<const TrialRecord*> chosen_trials(const StudyResults& results, const
 }
 
 Curve metric_curve(const StudyResults& results, const std::string& series, const std::string& metric) {
-  Curve measured = curve(results, series);
-  const bool more = tasks::larger_is_better(metric);
-  for (Point& point : measured.points) {
+  Curve shown = curve(results, series);
+  shown.metric = metric;
+  shown.larger_is_better = tasks::larger_is_better(metric);
+  for (Point& point : shown.points) {
     point.values.clear();
     std::vector<double> values;
     for (const TrialRecord* t : chosen_trials(results, series, point)) {
-      const auto found = t->test.find(metric);
-      if (found == t->test.end() || !std::isfinite(found->second)) continue;
-      point.values[t->seed] = found->second;
-      values.push_back(found->second);
+      const std::optional<double> value = measured(*t, metric);
+      if (!value || !std::isfinite(*value)) continue;
+      point.values[t->seed] = *value;
+      values.push_back(*value);
     }
     point.mean = mean(values);
     point.standard_error = standard_error(values);
     point.geometric_mean = geometric_mean(values);
-    point.best = values.empty() ? point.mean
-                 : more         ? *std::max_element(values.begin(), values.end())
-                                : *std::min_element(values.begin(), values.end());
+    point.best = values.empty()           ? point.mean
+                 : shown.larger_is_better ? *std::max_element(values.begin(), values.end())
+                                          : *std::min_element(values.begin(), values.end());
   }
-  return measured;
-}
-
-const Point* best_point(const Curve& curve, const std::string& metric) {
-  const bool more = tasks::larger_is_better(metric);
-  const Point* best = nullptr;
-  for (const Point& p : curve.points) {
-    if (!std::isfinite(p.mean)) continue;
-    if (!best || (more ? p.mean > best->mean : p.mean < best->mean)) best = &p;
-  }
-  return best;
+  return shown;
 }
 
 std::vector<Measure> shown_measures(const ReportConfig& report) {

@@ -15,9 +15,6 @@ Curve metric_curve(const StudyResults& results, const std::string& series, const
 std::vector<const TrialRecord*> chosen_trials(const StudyResults& results, const std::string& series,
                                               const Point& point);
 
-/// The point of the best mean; nullptr when no mean is finite.
-const Point* best_point(const Curve& curve, const std::string& metric);
-
 /// The metrics that a report shows: its own, that on the right, further ones.
 std::vector<Measure> shown_measures(const ReportConfig& report);
 

@@ -92,7 +92,7 @@ std::string curve_table(const StudyResults& r, const std::string& series) {
   for (const std::string& key : keys) heads.push_back("best " + last_part(key));
   for (const Beside& beside : besides) heads.push_back(beside.label);
   if (overlay) heads.push_back(overlay->label);
-  const Point* best = best_point(c, r.report.y_metric);
+  const Point* best = c.best();
   std::string rows;
   for (const Point& p : c.points) {
     rows += &p == best ? "<tr class=\"best\">" : "<tr>";

@@ -87,6 +87,27 @@ TEST_CASE("a browser shows the report at every size, in light, dark and print") 
   check_page(*browser, page_of(testing::rich()), "study", kViews, 9);
 }
 
+TEST_CASE("a browser shows the report of a smoke run") {
+  const auto browser = testing::find_browser();
+  if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");
+  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
+  const char* const program = std::getenv("HEADROOM_PROGRAM");
+  if (!program) return headroom::testing::skip("HEADROOM_PROGRAM names no program");
+  const TemporaryFolder folder;
+  const auto study = std::filesystem::path(HEADROOM_SOURCE_ROOT) / "experiments" / "ngram-tradeoff.toml";
+  const auto run = run_program(
+      program, {"run", study.string(), "--profile", "smoke", "--out", folder.path.string(), "--quiet"}, "", 300);
+  INFO(run.errors);
+  REQUIRE(run.status == 0);
+  const std::string page = testing::read(folder.path / "ngram-tradeoff" / "smoke" / "report.html");
+  const auto figures = static_cast<size_t>(testing::times(page, "<figure>"));
+  CHECK(figures >= 4);  // the series together, and each
+  check_page(*browser, page, "smoke", {kViews[0], kViews[3]}, figures);
+  const std::string index = testing::read(folder.path / "index.html");
+  CHECK(contains(index, "ngram-tradeoff/smoke/report.html"));
+  check_page(*browser, index, "index", {kViews[0], kViews[2], kViews[4]}, 0);
+}
+
 TEST_CASE("long words and many series stay within the window") {
   const auto browser = testing::find_browser();
   if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");

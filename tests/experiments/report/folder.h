@@ -34,6 +34,12 @@ inline std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
+inline int times(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 /// Sets an environment variable for as long as this lives.
 class Environment {
  public:

@@ -9,6 +9,7 @@
 #include "experiments/report/axis.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
+#include "experiments/report/results_page.h"
 #include "tests/experiments/report/folder.h"
 #include "tests/experiments/report/rich.h"
 #include "tests/experiments/report/xml.h"
@@ -25,12 +26,7 @@ using testing::malformed;
 using testing::read;
 using testing::rich;
 using testing::TemporaryFolder;
-
-int times(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
+using testing::times;
 
 std::map<std::string, std::string> files_of(const StudyResults& results) {
   const TemporaryFolder folder;
@@ -211,6 +207,31 @@ TEST_CASE("a folder that cannot be written to is named") {
   const TemporaryFolder folder;
   write_file(folder.path / "taken", "");
   CHECK(contains(error_of([&] { write_report(rich(), folder.path / "taken"); }), (folder.path / "taken").string()));
+}
+
+TEST_CASE("the findings of many studies as Markdown") {
+  StudyResults bad = rich();
+  bad.id = "another";
+  bad.title = "A *bold* | <b>title</b>\nwith `ticks`";
+  bad.claims[1].paper = "";
+  bad.claims[1].ours = "eight heads are best";
+  bad.claims[1].why = "the sweep stops | too early";
+  StudyResults none = rich();
+  none.id = "not-run";
+  none.trials.clear();
+  const std::string page = results_markdown({rich(), none, bad});
+  CHECK(page == results_markdown({bad, rich(), none}));
+  CHECK(page.find("`another`") < page.find("`not-run`"));
+  CHECK(contains(page, "## A \\*bold\\* \\| \\<b\\>title\\</b\\> with \\`ticks\\`\n"));
+  CHECK(contains(page, "| **pass** | paper | as the paper says · D 256 | p = 0.004 / 0.0004 |"));
+  CHECK(contains(page, "- **fail**: eight heads are best (D 256). The smallest error is at heads = 4"));
+  CHECK(contains(page, "*Why:* the sweep stops \\| too early"));
+  CHECK(contains(page, "The paper’s claims: 2 hold. Our own: 1 fails."));
+  CHECK(contains(page, "0 of 33 trials are done"));
+  CHECK(contains(page, "- 3 trials broke off at D 64, heads = 4; no mean has them."));
+  CHECK(contains(page, "| MSE | 1.03 | 0.103 | 0.0102 | 0.0300 | 0.200 |"));
+  CHECK(contains(page, "on 4 of 4 curves that ends within 10 % of the best"));
+  CHECK_FALSE(contains(page, "\n\n\n"));
 }
 
 TEST_CASE("the table on the terminal") {
