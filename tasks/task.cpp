@@ -8,8 +8,11 @@ Batch Batch::slice(int64_t begin, int64_t end) const {
 }
 
 bool larger_is_better(const std::string& metric) {
-  constexpr std::string_view accuracy = "accuracy";
-  return metric.size() >= accuracy.size() && metric.ends_with(accuracy);
+  return metric.ends_with("accuracy") || metric.ends_with("_gflops") || metric.ends_with("share_of_peak");
+}
+
+bool is_clock_metric(const std::string& metric) {
+  return metric.ends_with("_ms") || metric.ends_with("_gflops") || metric.ends_with("share_of_peak");
 }
 
 }  // namespace headroom::tasks

@@ -31,8 +31,11 @@ inline constexpr int64_t ignore_index = -100;
 
 using Metrics = std::map<std::string, double>;  ///< name → value
 
-/// Whether more of a metric is better: true for accuracies, false for errors, losses and perplexities.
+/// Whether more of a metric is better: true for accuracies, rates and shares of a peak; false for errors, losses,
+/// perplexities and times.
 bool larger_is_better(const std::string& metric);
+/// Whether a metric is read off a clock, and so differs from run to run: times, rates, shares of a peak.
+bool is_clock_metric(const std::string& metric);
 
 /// Metrics of a whole data set, fed batch by batch; f64 sums in the order of the batches.
 class Meter {

@@ -8,9 +8,17 @@ const std::vector<std::pair<const char*, Scale>> scales{
     {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
 
 /// What tasks and trials measure.
-const std::vector<std::string> metrics{"relative_mse",    "mse",        "error_l2",          "bound",
-                                       "cross_entropy",   "perplexity", "bits_per_char",     "accuracy",
-                                       "masked_accuracy", "excess",     "cross_entropy_all", "cross_entropy_response"};
+const std::vector<std::string> metrics{"relative_mse",      "mse",
+                                       "error_l2",          "bound",
+                                       "cross_entropy",     "perplexity",
+                                       "bits_per_char",     "accuracy",
+                                       "masked_accuracy",   "excess",
+                                       "cross_entropy_all", "cross_entropy_response",
+                                       "forward_gflop",     "layer_gflop",
+                                       "forward_ms",        "backward_ms",
+                                       "update_ms",         "step_ms",
+                                       "forward_gflops",    "backward_gflops",
+                                       "share_of_peak",     "backward_share_of_peak"};
 
 Measure bind_measure(Reader& in, const Otherwise<std::string>& otherwise) {
   Measure measure;

@@ -104,6 +104,12 @@ TrainConfig bind_train(Reader& in) {
   train.precision =
       in.choice("precision", train.precision, {{"f32", autograd::Precision::f32}, {"bf16", autograd::Precision::bf16}},
                 "of the operands of matrix products; weights, sums and the rest stay f32");
+  train.timed = in.flag("timed", train.timed,
+                        "time forward, backward and update, as metrics; trials then run one by one on all threads");
+  if (train.timed && train.accumulate > 1) in.complain("accumulate", "is not timed: wants 1 with timed = true");
+  if (train.timed && train.steps <= warm_up_steps)
+    in.complain("steps", fmt::format("{} is too few with timed = true: the first {} are not counted", train.steps,
+                                     warm_up_steps));
   bind_keeping(in, train);
   return train;
 }

@@ -14,6 +14,9 @@ namespace headroom::experiments {
 /// Which weights a trial is judged by: those of the last step, or those of the best validation so far.
 enum class Judged { last, best };
 
+/// Of a timed trial: steps before the first that counts.
+inline constexpr int64_t warm_up_steps = 3;
+
 /// [train]
 struct TrainConfig {
   int64_t steps = 1000;
@@ -29,6 +32,7 @@ struct TrainConfig {
   std::vector<std::string> decay, no_decay;  ///< patterns of parameter names, in place of the modules' own choice
   int64_t log_every = 0;                     ///< steps between training losses of the history; 0: about 100 of them
   autograd::Precision precision = autograd::Precision::f32;
+  bool timed = false;  ///< the phases of a step are timed and become metrics; the trial has the machine for itself
   // What follows changes no number of a trial, and is not part of its id.
   bool allow_emulation = false;  ///< of bf16 on a CPU without it
   double save_every = 20;        ///< seconds between checkpoints; 0: one before each step

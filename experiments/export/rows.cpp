@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "experiments/export/export.h"
+#include "tasks/task.h"
 
 namespace headroom::experiments {
 namespace {
@@ -23,10 +24,17 @@ std::vector<HistoryPoint> points(const TrialRecord& r, Clock clock) {
   all.push_back({r.steps, "trial", "flops", r.flops});
   all.push_back({r.steps, "trial", "parameters", static_cast<double>(r.parameters)});
   if (clock == Clock::kept) all.push_back({r.steps, "trial", "seconds", r.seconds});
+  if (clock == Clock::left_out)
+    std::erase_if(all, [](const HistoryPoint& p) { return tasks::is_clock_metric(p.metric); });
   std::stable_sort(all.begin(), all.end(), [](const HistoryPoint& a, const HistoryPoint& b) {
     return std::tie(a.step, a.split, a.metric) < std::tie(b.step, b.split, b.metric);
   });
   return all;
+}
+
+tasks::Metrics without_clock(tasks::Metrics metrics, Clock clock) {
+  if (clock == Clock::left_out) std::erase_if(metrics, [](const auto& m) { return tasks::is_clock_metric(m.first); });
+  return metrics;
 }
 
 }  // namespace
@@ -59,8 +67,8 @@ std::string export_json(const std::vector<StoredTrial>& trials, Clock clock) {
                   {"parameters", r.parameters},
                   {"flops", r.flops}});
     if (clock == Clock::kept) entry["seconds"] = r.seconds;
-    entry.update({{"validation", r.validation},
-                  {"test", r.test},
+    entry.update({{"validation", without_clock(r.validation, clock)},
+                  {"test", without_clock(r.test, clock)},
                   {"history", history},
                   {"predictions", r.predictions},
                   {"data", r.data},

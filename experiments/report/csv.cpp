@@ -5,6 +5,7 @@
 #include <set>
 
 #include "experiments/claims/curve.h"
+#include "tasks/task.h"
 
 namespace headroom::experiments {
 namespace {
@@ -24,8 +25,9 @@ std::string cell(const std::map<std::string, double>& values, const std::string&
   return found == values.end() ? "" : fmt::format("{}", found->second);
 }
 
-void add_keys(std::set<std::string>& keys, const std::map<std::string, double>& values) {
-  for (const auto& entry : values) keys.insert(entry.first);
+void add_keys(std::set<std::string>& keys, const std::map<std::string, double>& values, Clock clock) {
+  for (const auto& entry : values)
+    if (clock == Clock::kept || !tasks::is_clock_metric(entry.first)) keys.insert(entry.first);
 }
 
 }  // namespace
@@ -41,9 +43,9 @@ std::string csv(const StudyResults& results, Clock clock) {
   const std::vector<TrialRecord> trials = ordered_trials(results);
   std::set<std::string> choices, validation, test;
   for (const TrialRecord& t : trials) {
-    add_keys(choices, t.choice);
-    add_keys(validation, t.validation);
-    add_keys(test, t.test);
+    add_keys(choices, t.choice, Clock::kept);
+    add_keys(validation, t.validation, clock);
+    add_keys(test, t.test, clock);
   }
   std::map<std::string, Curve> curves;
   for (const std::string& series : series_names(results)) curves[series] = curve(results, series);

@@ -1,8 +1,6 @@
 #include "experiments/run/phase_timer.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "engine/error.h"
 #include "engine/ops/matmul/matmul.h"
@@ -45,11 +43,6 @@ std::map<std::string, double> PhaseTimer::metrics(double forward_flops, double p
           {"backward_gflops", backward_rate * 1e-9},
           {"share_of_peak", forward_rate / peak},
           {"backward_share_of_peak", backward_rate / peak}};
-}
-
-bool is_clock_metric(const std::string& metric) {
-  constexpr std::array<std::string_view, 3> endings{"_ms", "_gflops", "share_of_peak"};
-  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return metric.ends_with(ending); });
 }
 
 double measured_peak() {

@@ -34,9 +34,6 @@ class PhaseTimer {
   std::array<std::vector<double>, 3> times_;  ///< ms, by phase
 };
 
-/// Whether a metric is read off a clock, and so differs from run to run.
-bool is_clock_metric(const std::string& metric);
-
 /// FLOP/s of the engine's f32 matrix product on this machine with this thread's num_threads(): the best of several
 /// products of 1024 × 1024 matrices, after one that warms up. Takes about half a second.
 double measured_peak();

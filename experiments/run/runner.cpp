@@ -40,7 +40,10 @@ class Sweeper {
   /// False when it was stopped.
   bool run() {
     const int threads = options_.threads > 0 ? options_.threads : engine::num_threads();
-    const int wanted = options_.jobs > 0 ? options_.jobs : threads;
+    // What is timed has the machine for itself.
+    const bool is_timed = std::any_of(pending_.begin(), pending_.end(),
+                                      [](const Pending& pending) { return pending.trial->config.train.timed; });
+    const int wanted = is_timed ? 1 : options_.jobs > 0 ? options_.jobs : threads;
     const int jobs = std::min(wanted, static_cast<int>(pending_.size()));
     std::vector<std::thread> workers;
     for (int i = 0; i < jobs; ++i)

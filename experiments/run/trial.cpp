@@ -14,6 +14,7 @@
 #include "experiments/run/train/attention.h"
 #include "experiments/run/train/evaluation.h"
 #include "experiments/run/train/trainer.h"
+#include "tasks/theory/layer_flops.h"
 
 namespace headroom::experiments {
 namespace {
@@ -83,7 +84,7 @@ class Trial {
   }
 
   void resume() {
-    if (files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
+    if (train_.timed || files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
     try {
       Checkpoint checkpoint = load_checkpoint(files_.checkpoint, trial_id(config_));
       trainer_->load(checkpoint);
@@ -102,7 +103,7 @@ class Trial {
 
   void save() {
     saved_at_ = clock();
-    if (files_.checkpoint.empty()) return;
+    if (train_.timed || files_.checkpoint.empty()) return;  // a trial is timed in one go
     at_.seconds = seconds_before_ + clock();
     Checkpoint checkpoint = trainer_->state();
     checkpoint.standing = at_;
@@ -116,7 +117,8 @@ class Trial {
 
   /// One update, and what is due after it. False when that was the last.
   bool advance() {
-    const Trainer::Update update = trainer_->update(at_.step);
+    if (at_.step == warm_up_steps) timer_.reset();
+    const Trainer::Update update = trainer_->update(at_.step, train_.timed ? &timer_ : nullptr);
     if (update.problem) {
       if (std::isfinite(update.loss)) at_.last_loss = update.loss;
       if (update.gradient_norm != 0) at_.gradient_norm = update.gradient_norm;
@@ -160,10 +162,27 @@ class Trial {
     at_.test = std::move(test.metrics);
     at_.test.merge(heads_by_lag(config_, trainer_->model(), test_));
     at_.predictions = std::move(test.predictions);
+    if (train_.timed) add_times();
     if (!train_.keep_weights) return true;
     best_.clear();
     for (const auto& [name, tensor] : trainer_->weights()) best_.emplace_back(name, tensor.clone());
     return true;
+  }
+
+  void add_times() {
+    const models::TransformerConfig& model = trainer_->model().config();
+    const int64_t length = task_.model_interface().length;
+    tasks::Metrics times = timer_.metrics(models::forward_flops(model, train_.batch, length), measured_peak());
+    models::TransformerConfig deeper = model;
+    ++deeper.layers;
+    times["layer_gflop"] = (models::forward_flops(deeper, 1, length) - models::forward_flops(model, 1, length)) * 1e-9;
+    double formula = 0;  // the feed-forward network once, each group's heads on top
+    for (const models::HeadGroup& group : model.groups)
+      formula += tasks::layer_flops(length, model.width, group.heads, group.qk_dim, group.v_dim,
+                                    &group == model.groups.data() ? model.ffn_width : 0);
+    times["formula_gflop"] = formula * 1e-9;
+    at_.validation.insert(times.begin(), times.end());
+    at_.test.insert(times.begin(), times.end());
   }
 
   TrialOutcome finish() {
@@ -192,6 +211,7 @@ class Trial {
   const tasks::Batch validation_, test_;
   Standing at_;
   models::NamedTensors best_;  ///< the judged weights so far, where they are to be kept
+  PhaseTimer timer_;
   double seconds_before_ = 0, saved_at_ = 0;
   TrialOutcome outcome_;
 };

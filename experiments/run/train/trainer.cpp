@@ -61,13 +61,14 @@ Trainer::Trainer(const TrialConfig& config, const tasks::Task& task)
       optimizer_(autograd::make_optimizer(train_.optimizer, arena_)),
       schedule_(autograd::make_schedule(train_.schedule)) {}
 
-Trainer::Update Trainer::update(int64_t step) {
+Trainer::Update Trainer::update(int64_t step, PhaseTimer* timer) {
   const tasks::Batch batch = task_.train_batch(step, train_.batch, rng_);
   const int64_t sequences = batch.input.dim(0);
   const int64_t part_size = (sequences + train_.accumulate - 1) / train_.accumulate;
   const double all = train_.accumulate > 1 ? scored(batch) : 1;
   Update update;
   arena_.zero_grad();
+  if (timer) timer->begin();
   for (int64_t begin = 0; begin < sequences; begin += part_size) {
     const bool is_whole = part_size >= sequences;
     const tasks::Batch part = is_whole ? batch : batch.slice(begin, std::min(sequences, begin + part_size));
@@ -77,8 +78,10 @@ Trainer::Update Trainer::update(int64_t step) {
         model_.forward(part.input, {.training = true, .rng = &rng_, .key_mask = part.key_mask});  // (B, T, output_dim)
     const Var loss = is_whole ? task_.loss(output, part) : autograd::scale(task_.loss(output, part), share);
     update.loss += loss.value().item();
+    if (timer) timer->end(Phase::forward);
     if (!std::isfinite(update.loss)) break;
     loss.backward();
+    if (timer) timer->end(Phase::backward);
   }
   if (!std::isfinite(update.loss)) {
     update.problem = "loss is not finite";
@@ -90,6 +93,7 @@ Trainer::Update Trainer::update(int64_t step) {
     return update;
   }
   optimizer_->step(train_.optimizer.lr * schedule_->factor(step));
+  if (timer) timer->end(Phase::update);
   return update;
 }
 

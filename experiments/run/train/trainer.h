@@ -7,6 +7,7 @@
 #include "autograd/optim/schedule.h"
 #include "engine/rng.h"
 #include "experiments/config/trial_config.h"
+#include "experiments/run/phase_timer.h"
 #include "experiments/run/train/checkpoint.h"
 #include "models/transformer.h"
 
@@ -20,12 +21,12 @@ class Trainer {
   Trainer(const TrialConfig& config, const tasks::Task& task);
 
   /// One update, with the sequences of `step`. The batch may be cut into train.accumulate parts, whose gradients add up
-  /// in their order, each weighted by its share of scored targets.
+  /// in their order, each weighted by its share of scored targets. A batch that is not cut can be timed.
   struct Update {
     double loss = 0, gradient_norm = 0;
     const char* problem = nullptr;  ///< what is not finite; the weights are then as before
   };
-  Update update(int64_t step);
+  Update update(int64_t step, PhaseTimer* timer = nullptr);
   /// A validation error, for schedules that listen.
   void observe(double error) { schedule_->observe(error); }
 
