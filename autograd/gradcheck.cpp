@@ -19,16 +19,6 @@ double dot(const Values& a, const Values& b) {
 
 double norm(const Values& a) { return std::sqrt(dot(a, a)); }
 
-/// "(1, 0, 3)" for a flat index.
-std::string position(const Shape& shape, int64_t flat) {
-  Shape index = shape;
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    index[axis] = flat % shape[axis];
-    flat /= shape[axis];
-  }
-  return index.str();
-}
-
 class Checker {
  public:
   Checker(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs,
@@ -79,7 +69,8 @@ class Checker {
       const auto e = static_cast<size_t>(at);
       Values direction(x.size(), 0.0);
       direction[e] = 1;
-      compare(i, position(inputs_[i].shape(), at), g[e], x, direction, options_.step * std::max(1.0, std::fabs(x[e])));
+      compare(i, element_name(inputs_[i].shape(), at), g[e], x, direction,
+              options_.step * std::max(1.0, std::fabs(x[e])));
     }
     if (all) return;
     Values direction = engine::random_normal({n}, 0, 1, key_, DType::f64).to_vector<double>();
@@ -115,6 +106,15 @@ class Checker {
 };
 
 }  // namespace
+
+std::string element_name(const Shape& shape, int64_t flat) {
+  Shape index = shape;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    index[axis] = flat % shape[axis];
+    flat /= shape[axis];
+  }
+  return index.str();
+}
 
 GradcheckResult gradcheck(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs,
                           const engine::RngKey& cotangent, const GradcheckOptions& options) {

@@ -16,6 +16,9 @@ struct GradcheckOptions {
   int64_t elements = 0;
 };
 
+/// "(1, 0, 3)": the index of the row-major element `flat`, as messages name it.
+std::string element_name(const Shape& shape, int64_t flat);
+
 /// What a gradient check found. `ok` says all; `message` names the worst element.
 struct GradcheckResult {
   bool ok = true;

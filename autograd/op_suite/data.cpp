@@ -4,21 +4,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "autograd/gradcheck.h"
 #include "engine/error.h"
 
 namespace headroom::autograd::op_suite {
 namespace {
 
 using engine::DType;
-
-std::string position(const Shape& shape, int64_t flat) {
-  Shape index = shape;
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    index[axis] = flat % shape[axis];
-    flat /= shape[axis];
-  }
-  return index.str();
-}
 
 std::string unlike(const Tensor& got, const Tensor& want) {
   if (got.defined() != want.defined() || (got.defined() && got.shape() != want.shape()))
@@ -113,7 +105,7 @@ std::string compare_close(const Tensor& got, const Tensor& want, double toleranc
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
     if (std::fabs(a[i] - b[i]) <= tolerance * scale) continue;  // false for NaN
     return fmt::format("element {}: got {:.9g}, want {:.9g} (tolerance {:.2g})",
-                       position(got.shape(), static_cast<int64_t>(i)), a[i], b[i], tolerance * scale);
+                       element_name(got.shape(), static_cast<int64_t>(i)), a[i], b[i], tolerance * scale);
   }
   return "";
 }
@@ -127,7 +119,7 @@ std::string compare_bits(const Tensor& got, const Tensor& want) {
   for (int64_t i = 0; i < a.numel(); ++i) {
     if (std::memcmp(p + i * size, q + i * size, static_cast<size_t>(size)) == 0) continue;
     const auto e = static_cast<size_t>(i);
-    return fmt::format("element {}: got {:.17g}, want the bits of {:.17g}", position(a.shape(), i),
+    return fmt::format("element {}: got {:.17g}, want the bits of {:.17g}", element_name(a.shape(), i),
                        a.to_vector<double>()[e], b.to_vector<double>()[e]);
   }
   return "";

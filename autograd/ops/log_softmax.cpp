@@ -1,6 +1,6 @@
 #include "engine/ops/log_softmax/log_softmax.h"
 
-#include "autograd/op_suite/sample.h"
+#include "autograd/op_suite/row_samples.h"
 #include "autograd/ops.h"
 
 namespace headroom::autograd {
@@ -13,21 +13,9 @@ Var log_softmax(const Var& x) {
 }
 
 OpSamples log_softmax_samples() {
-  const auto run = [](const std::vector<Var>& in) { return log_softmax(in[0]); };
   const auto twin = [](const std::vector<Var>& in) { return in[0] - log(sum(exp(in[0]), {-1}, true)); };
-  OpSamples out;
-  out.samples = {{"typical", {normal("x", {3, 5, 7})}, run, twin},
-                 {"one vector", {normal("x", {3, 8})}, run, twin},
-                 {"long rows", {normal("x", {3, 1031})}, run, twin},
-                 {"many rows", {normal("x", {1031, 19})}, run, twin},
-                 {"large values", {uniform("x", {4, 9}, -1e3, 1e3)}, run},
-                 {"one axis", {normal("x", {33})}, run, twin},
-                 {"size-1", {normal("x", {1, 1})}, run, twin},
-                 {"empty", {normal("x", {0, 4})}, run},
-                 {"empty rows", {normal("x", {4, 0})}, run}};
-  out.refusals = {{"scalar", {normal("x", {})}, run, {"log_softmax", "()"}},
-                  {"integers", {integers("x", {3}, 0, 5)}, run, {"log_softmax", "i64"}}};
-  return out;
+  return row_samples(
+      "log_softmax", [](const std::vector<Var>& in) { return log_softmax(in[0]); }, twin);
 }
 
 }  // namespace headroom::autograd
