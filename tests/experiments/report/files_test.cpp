@@ -105,10 +105,10 @@ TEST_CASE("the CSV has a row per trial, in an order of its own") {
   CHECK(table ==
         "series,model.heads,train.optimizer.lr,seed,status,chosen,parameters,flops,seconds,validation.mse,test.mse,id,"
         "message\n"
-        ",1,,0,finished,yes,0,0,0,1,1,x1.000000-s0,\n"
-        ",1,,1,failed,yes,0,0,0,,,x1.000000-s1,\"not \"\"finite\"\", at step 3\"\n"
-        ",8,0.01,0,finished,yes,0,0,12.5,0.5,0.5,x8.000000-s0,\n"
-        ",8,0.01,1,finished,yes,0,0,0,0.25,0.25,x8.000000-s1,\n");
+        ",1,,0,finished,yes,0,0,0,1,1,x1-s0,\n"
+        ",1,,1,failed,yes,0,0,0,,,x1-s1,\"not \"\"finite\"\", at step 3\"\n"
+        ",8,0.01,0,finished,yes,0,0,12.5,0.5,0.5,x8-s0,\n"
+        ",8,0.01,1,finished,yes,0,0,0,0.25,0.25,x8-s1,\n");
   CHECK_FALSE(contains(csv(r, Clock::left_out), "seconds"));
   CHECK_FALSE(contains(csv(r, Clock::left_out), "12.5"));
   std::reverse(r.trials.begin(), r.trials.end());
