@@ -147,7 +147,7 @@ std::string to_toml(const Value& table) {
         dotted_lines(item, "", out);
       }
     } else {
-      out = key_text(entry.key) + " = " + in_line(value) + "\n" + out;
+      out = fmt::format("{} = {}\n{}", key_text(entry.key), in_line(value), out);
     }
   }
   return out;

@@ -53,7 +53,7 @@ std::string csv(const StudyResults& results, Clock clock) {
   std::vector<std::vector<std::string>> rows = {{"series", results.report.x_key}};
   for (const std::string& key : choices) rows[0].push_back(key);
   for (const char* key : {"seed", "status", "chosen", "parameters", "flops"}) rows[0].push_back(key);
-  if (clock == Clock::kept) rows[0].push_back("seconds");
+  if (clock == Clock::kept) rows[0].emplace_back("seconds");
   for (const std::string& key : validation) rows[0].push_back("validation." + key);
   for (const std::string& key : test) rows[0].push_back("test." + key);
   rows[0].insert(rows[0].end(), {"id", "message"});

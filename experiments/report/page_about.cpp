@@ -30,7 +30,7 @@ std::string all_trials(const StudyResults& r) {
   const auto measures = shown_measures(r.report);
   const bool several = !series_names(r)[0].empty();
   std::vector<std::string> heads;
-  if (several) heads.push_back("series");
+  if (several) heads.emplace_back("series");
   heads.insert(heads.end(), {last_part(r.report.x_key), "chosen among", "seed"});
   for (const Measure& measure : measures) heads.push_back(measure.label);
   heads.insert(heads.end(), {"parameters", "FLOPs", "seconds"});
