@@ -25,7 +25,8 @@ void flatten(const json& node, const std::string& path, Config& out) {
     out[path] = node;
     return;
   }
-  for (const auto& [key, value] : node.items()) flatten(value, path.empty() ? key : path + "." + key, out);
+  for (const auto& [key, value] : node.items())
+    flatten(value, path.empty() ? key : fmt::format("{}.{}", path, key), out);
 }
 
 Config config_of(const std::string& text) {

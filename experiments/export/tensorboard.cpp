@@ -1,5 +1,7 @@
 #include "experiments/export/tensorboard.h"
 
+#include <fmt/format.h>
+
 #include <boost/crc.hpp>
 #include <cstring>
 
@@ -71,7 +73,7 @@ size_t export_tensorboard(const std::vector<StoredTrial>& trials, const std::fil
     const TrialRecord& r = trial.record;
     std::string file = tfrecord(version_event());
     const auto add = [&](int64_t step, const std::string& split, const std::string& metric, double value) {
-      file += tfrecord(scalar_event(step, split + "/" + metric, static_cast<float>(value)));
+      file += tfrecord(scalar_event(step, fmt::format("{}/{}", split, metric), static_cast<float>(value)));
     };
     for (const HistoryPoint& p : r.history) add(p.step, p.split, p.metric, p.value);
     for (const auto& [metric, value] : r.test) add(r.steps, "test", metric, value);
