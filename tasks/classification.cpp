@@ -44,15 +44,6 @@ Batch Classification::sample(int64_t sequences, engine::Rng& rng, const std::str
   return {tokens, label(tokens)};
 }
 
-Batch Classification::train_batch(int64_t, int64_t sequences, engine::Rng& rng) const {
-  return sample(sequences, rng, "data");
-}
-
-Batch Classification::evaluation(Split split, int64_t sequences) const {
-  engine::Rng rng(evaluation_seed);
-  return sample(sequences, rng, split == Split::validation ? "validation" : "test");
-}
-
 Var Classification::loss(const Var& output, const Batch& batch) const {
   return autograd::cross_entropy(output, batch.target);
 }

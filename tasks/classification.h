@@ -1,5 +1,5 @@
 #pragma once
-#include "tasks/task.h"
+#include "tasks/sampled_task.h"
 
 namespace headroom::tasks {
 
@@ -16,13 +16,12 @@ void validate(const ClassificationConfig& config);
 /// v mod classes; a tie goes to the smaller class. One answer per sequence: a load with the shape of text
 /// classification and no data on disk (the paper's efficiency analysis says only "synthetic sequences").
 /// Metrics: "cross_entropy" (nats), "accuracy".
-class Classification : public Task {
+class Classification : public SampledTask {
  public:
   explicit Classification(const ClassificationConfig& config);
 
   ModelInterface model_interface() const override;
-  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
-  Batch evaluation(Split split, int64_t sequences) const override;
+  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const override;
   /// output (B, classes) → scalar.
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
@@ -33,8 +32,6 @@ class Classification : public Task {
   Tensor label(const Tensor& tokens) const;
 
  private:
-  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const;
-
   ClassificationConfig config_;
 };
 

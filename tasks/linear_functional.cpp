@@ -43,15 +43,6 @@ ModelInterface LinearFunctional::model_interface() const {
   return {.length = config_.length, .input_dim = config_.token_dim, .output_dim = config_.token_dim};
 }
 
-Batch LinearFunctional::train_batch(int64_t, int64_t sequences, engine::Rng& rng) const {
-  return sample(sequences, rng, "data");
-}
-
-Batch LinearFunctional::evaluation(Split split, int64_t sequences) const {
-  engine::Rng rng(evaluation_seed);
-  return sample(sequences, rng, split == Split::validation ? "validation" : "test");
-}
-
 Tensor LinearFunctional::target(const Tensor& x_in) const {
   const Tensor x = x_in.contiguous();  // (B, T, d)
   require(x.rank() == 3 && x.dim(2) == config_.token_dim, "linear functional: tokens {} are not (B, T, {})",

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tasks/kernel.h"
-#include "tasks/task.h"
+#include "tasks/sampled_task.h"
 
 namespace headroom::tasks {
 
@@ -24,21 +24,18 @@ void validate(const LinearFunctionalConfig& config);
 
 /// y_t = Σ_{s ≥ 1} ρ(s) x_{t−s}, with x = 0 before the sequence: sequences of white noise (paper, §Tradeoff).
 /// Loss: MSE over t ≥ first_position. Metrics there: those of RegressionMeter.
-class LinearFunctional : public Task {
+class LinearFunctional : public SampledTask {
  public:
   explicit LinearFunctional(const LinearFunctionalConfig& config);
 
   ModelInterface model_interface() const override;
-  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
-  Batch evaluation(Split split, int64_t sequences) const override;
+  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const override;
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
   std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
   std::string criterion() const override { return "mse"; }
   std::string describe() const override;
 
-  /// `sequences` fresh ones from a named stream of `rng`.
-  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const;
   /// The target of given tokens: x (B, T, d) → y (B, T, d), f32.
   Tensor target(const Tensor& x) const;
   /// ρ(1), ρ(2), … as far as it is not zero within the length.

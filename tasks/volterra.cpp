@@ -75,15 +75,6 @@ ModelInterface Volterra::model_interface() const {
   return {.length = config_.length, .input_dim = config_.token_dim, .output_dim = tokens * config_.token_dim};
 }
 
-Batch Volterra::train_batch(int64_t, int64_t sequences, engine::Rng& rng) const {
-  return sample(sequences, rng, "data");
-}
-
-Batch Volterra::evaluation(Split split, int64_t sequences) const {
-  engine::Rng rng(evaluation_seed);
-  return sample(sequences, rng, split == Split::validation ? "validation" : "test");
-}
-
 Batch Volterra::sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const {
   const engine::Shape shape{sequences, config_.length, config_.token_dim};
   const engine::RngKey key = rng.take(stream, (shape.numel() + 1) / 2 * 2);

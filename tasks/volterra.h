@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "tasks/task.h"
+#include "tasks/sampled_task.h"
 #include "tasks/theory/volterra_bound.h"
 
 namespace headroom::tasks {
@@ -39,13 +39,12 @@ VolterraBoundConfig bound_config(const VolterraConfig& config);
 /// A second-order Volterra target (paper, appendix "Continuous Time-homogeneous System"):
 ///   y_t = Σ_terms h·x_{t−a} ∘ x_{t−b},   x = 0 before the sequence.
 /// Loss: MSE over t >= first_position. Metrics there: those of RegressionMeter; "error_l2" is what the bound bounds.
-class Volterra : public Task {
+class Volterra : public SampledTask {
  public:
   explicit Volterra(const VolterraConfig& config);
 
   ModelInterface model_interface() const override;
-  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
-  Batch evaluation(Split split, int64_t sequences) const override;
+  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const override;
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
   std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
@@ -60,8 +59,6 @@ class Volterra : public Task {
   const std::vector<int64_t>& lags() const { return lags_; }
 
  private:
-  Batch sample(int64_t sequences, engine::Rng& rng, const std::string& stream) const;
-
   VolterraConfig config_;
   std::vector<int64_t> lags_;
 };

@@ -87,11 +87,7 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
     point.values[seed] = test(*trial, metric.name);
     values.push_back(point.values[seed]);
   }
-  point.mean = mean(values);
-  point.standard_error = standard_error(values);
-  point.geometric_mean = geometric_mean(values);
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  point.best = values.empty() ? point.mean : tasks::larger_is_better(metric.name) ? *most : *least;
+  summarise(point, tasks::larger_is_better(metric.name));
   return point;
 }
 
@@ -106,6 +102,16 @@ bool usable(const TrialRecord& trial, const Metric& metric) {
 }
 
 }  // namespace
+
+void summarise(Point& point, bool larger_is_better) {
+  std::vector<double> values;
+  for (const auto& entry : point.values) values.push_back(entry.second);
+  point.mean = mean(values);
+  point.standard_error = standard_error(values);
+  point.geometric_mean = geometric_mean(values);
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  point.best = values.empty() ? point.mean : larger_is_better ? *most : *least;
+}
 
 const Point* Curve::at(double x) const {
   for (const Point& point : points)

@@ -22,6 +22,9 @@ struct Point {
   double geometric_mean = 0, best = 0;  ///< best: of the best seed
 };
 
+/// Fills the means, the standard error and the best from the point's values, in order of the seeds.
+void summarise(Point& point, bool larger_is_better);
+
 /// One series of a metric over the report's x, which grows from point to point.
 struct Curve {
   std::string series, metric;

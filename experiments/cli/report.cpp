@@ -27,17 +27,7 @@ void check_any_finished(const StudyResults& results) {
 
 /// What the store has of a study; without a store, its plan and no trial.
 StudyResults results_of(const Study& study, const std::string& out) {
-  if (std::filesystem::exists(study_folder(study, out) / "store.sqlite")) return collect_results(study, out);
-  StudyResults results;
-  results.id = study.head.id;
-  results.title = study.head.title;
-  results.paper = study.head.paper;
-  results.profile = study.profile;
-  results.report = study.head.report;
-  if (study.series != std::vector<std::string>{""}) results.series = study.series;
-  results.claims = study.head.claims;
-  results.planned = static_cast<int64_t>(study.trials.size());
-  return results;
+  return has_store(study, out) ? collect_results(study, out) : planned_results(study);
 }
 
 /// Every claim of every study under `out`, as it was last judged.

@@ -19,7 +19,7 @@ struct VerifyArguments : StudyArguments {
 
 /// What the store says about the claims of one study; without a store, that nothing was run.
 StoredVerdicts verdicts_of(const Study& study, const std::string& out, bool& without_store) {
-  if (std::filesystem::exists(study_folder(study, out) / "store.sqlite")) {
+  if (has_store(study, out)) {
     const StudyResults results = collect_results(study, out);
     return stored(results, judge(results));
   }

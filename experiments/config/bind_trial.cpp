@@ -37,11 +37,7 @@ TrialConfig bind_trial(const Value& root, int64_t seed, Problems& problems, Numb
   models::TransformerConfig model = config.model;  // with stand-ins for what the task decides
   (model.tied ? model.vocab : model.input_dim) = 1;
   model.output_dim = 1;
-  try {
-    models::validate(model);
-  } catch (const Error& error) {
-    in.complain("model", error.what());
-  }
+  in.attempt("model", [&] { models::validate(model); });
   return config;
 }
 

@@ -73,6 +73,14 @@ void Reader::complain(const std::string& key, const std::string& message) const 
   if (!schema_) problems_.add(place(key), path(key), message);
 }
 
+void Reader::attempt(const std::string& key, const std::function<void()>& f) const {
+  try {
+    f();
+  } catch (const Error& error) {
+    complain(key, error.what());
+  }
+}
+
 const Value* Reader::ask(Key key) {
   const std::string name = key.path;
   const bool is_required = key.is_required;

@@ -59,6 +59,8 @@ class Reader {
   Problems& problems() const { return problems_; }
   /// Reports a problem with one key.
   void complain(const std::string& key, const std::string& message) const;
+  /// Runs f; an Error that it throws becomes a problem with one key.
+  void attempt(const std::string& key, const std::function<void()>& f) const;
 
   int64_t integer(const std::string& key, const Otherwise<int64_t>& otherwise, const Bounds& bounds, const char* doc);
   double real(const std::string& key, const Otherwise<double>& otherwise, const Bounds& bounds, const char* doc);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/claims/statistics.h"
 #include "tasks/task.h"
 
 namespace headroom::experiments {
@@ -24,19 +23,11 @@ Curve metric_curve(const StudyResults& results, const std::string& series, const
   shown.larger_is_better = tasks::larger_is_better(metric);
   for (Point& point : shown.points) {
     point.values.clear();
-    std::vector<double> values;
     for (const TrialRecord* t : chosen_trials(results, series, point)) {
       const std::optional<double> value = measured(*t, metric);
-      if (!value || !std::isfinite(*value)) continue;
-      point.values[t->seed] = *value;
-      values.push_back(*value);
+      if (value && std::isfinite(*value)) point.values[t->seed] = *value;
     }
-    point.mean = mean(values);
-    point.standard_error = standard_error(values);
-    point.geometric_mean = geometric_mean(values);
-    point.best = values.empty()           ? point.mean
-                 : shown.larger_is_better ? *std::max_element(values.begin(), values.end())
-                                          : *std::min_element(values.begin(), values.end());
+    summarise(point, shown.larger_is_better);
   }
   return shown;
 }

@@ -244,10 +244,7 @@ bool run_trials(const Study& study, const RunOptions& options) {
   return Sweeper(study, options, store).run();
 }
 
-StudyResults collect_results(const Study& study, const std::filesystem::path& out) {
-  const std::filesystem::path path = store_path(study, out);
-  require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
-  const RunStore store(path, RunStore::Access::read);
+StudyResults planned_results(const Study& study) {
   StudyResults results;
   results.id = study.head.id;
   results.title = study.head.title;
@@ -258,6 +255,18 @@ StudyResults collect_results(const Study& study, const std::filesystem::path& ou
   results.claims = study.head.claims;
   results.planned = static_cast<int64_t>(study.trials.size());
   results.resolved_config = study.resolved;
+  return results;
+}
+
+bool has_store(const Study& study, const std::filesystem::path& out) {
+  return std::filesystem::exists(store_path(study, out));
+}
+
+StudyResults collect_results(const Study& study, const std::filesystem::path& out) {
+  const std::filesystem::path path = store_path(study, out);
+  require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
+  const RunStore store(path, RunStore::Access::read);
+  StudyResults results = planned_results(study);
   double seconds = 0;
   for (const PlannedTrial& planned : study.trials) {
     std::optional<TrialRecord> trial = store.find(planned.id);

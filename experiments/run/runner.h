@@ -26,6 +26,12 @@ std::filesystem::path study_folder(const Study& study, const std::filesystem::pa
 /// threads, processes or stops.
 bool run_trials(const Study& study, const RunOptions& options);
 
+/// A study's head and plan, without any trial.
+StudyResults planned_results(const Study& study);
+
+/// Whether the study has a store, and so results to collect.
+bool has_store(const Study& study, const std::filesystem::path& out);
+
 /// What the store knows of a study's trials: the input of reports and verdicts. Throws Error when there is no store.
 StudyResults collect_results(const Study& study, const std::filesystem::path& out);
 

@@ -162,7 +162,6 @@ class Trial {
     at_.test = std::move(test.metrics);
     at_.test.merge(heads_by_lag(config_, trainer_->model(), test_));
     at_.predictions = std::move(test.predictions);
-    if (train_.timed) add_times();
     if (!train_.keep_weights) return true;
     best_.clear();
     for (const auto& [name, tensor] : trainer_->weights()) best_.emplace_back(name, tensor.clone());
@@ -192,6 +191,8 @@ class Trial {
       at_.test.clear();
       at_.predictions.clear();
       best_.clear();
+    } else if (train_.timed && !outcome_.stopped) {
+      add_times();
     }
     outcome_.parameters = trainer_->model().parameter_count();
     outcome_.flops = training_flops(config_, task_) / static_cast<double>(train_.steps) * static_cast<double>(at_.step);

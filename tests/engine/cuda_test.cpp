@@ -8,12 +8,14 @@
 #include "engine/tensor.h"
 #include "engine/transfer.h"
 #include "tests/support/catch.h"
+#include "tests/support/error_of.h"
 
 namespace {
 
 using namespace headroom;
 using engine::Device;
 using engine::Tensor;
+using testing::error_of;
 
 constexpr Device cuda{Device::Kind::cuda, 0};
 
@@ -21,16 +23,6 @@ Tensor counting(const engine::Shape& shape) {
   std::vector<float> values(static_cast<size_t>(shape.numel()));
   std::iota(values.begin(), values.end(), 0.0f);
   return Tensor::from(shape, values);
-}
-
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace

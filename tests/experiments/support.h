@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/support/error_of.h"
 #include "tests/support/folder.h"
 
 namespace headroom::testing {
@@ -59,17 +60,6 @@ inline std::string replaced(std::string text, const std::string& old, const std:
 }
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-/// The message of what f throws; "" when it throws nothing.
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
 
 /// A study file in a folder of its own.
 class StudyFile {

@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "engine/error.h"
 #include "experiments/results.h"
+#include "tests/support/error_of.h"
 
 namespace headroom::experiments::testing {
+
+using headroom::testing::error_of;
 
 /// A finished trial at heads = x whose validation and test metrics are alike.
 inline TrialRecord trial(double x, int64_t seed, double error) {
@@ -52,17 +54,6 @@ inline ClaimConfig claim(const std::string& kind) {
   c.kind = kind;
   c.paper = "as the paper says";
   return c;
-}
-
-/// What Error says that `f` throws; "" when it throws none.
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

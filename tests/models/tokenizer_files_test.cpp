@@ -1,12 +1,12 @@
 // Hugging Face's tokenizer.json, and what wrong tokenizer files are told.
 #include <filesystem>
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
 #include "models/tokenizers/load.h"
 #include "tests/models/small_tokenizers.h"
 #include "tests/support/catch.h"
+#include "tests/support/error_of.h"
 #include "tests/support/folder.h"
 
 namespace headroom::models {
@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Ids = std::vector<int32_t>;
 using testing::contains;
+using testing::error_of;
 using testing::TemporaryFolder;
 using testing::write_bytes;
 
@@ -34,15 +35,6 @@ std::unique_ptr<Tokenizer> loaded(const Json& json) {
   const TemporaryFolder folder;
   write_bytes(folder / "tokenizer.json", json.dump());
   return load_tokenizer(folder.path().string());
-}
-
-std::string complaint(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace
@@ -124,7 +116,7 @@ TEST_CASE("tokenizer.json: what we lack is refused by name", "[tokenizer]") {
     Json json = small_json();
     json[Json::json_pointer(c.pointer)] = Json::parse(c.value);
     INFO(c.pointer << " = " << c.value);
-    CHECK_THAT(complaint([&] { loaded(json); }), contains(c.wanted) && contains("tokenizer.json: "));
+    CHECK_THAT(error_of([&] { loaded(json); }), contains(c.wanted) && contains("tokenizer.json: "));
   }
 }
 
@@ -139,7 +131,7 @@ TEST_CASE("wrong tokenizer files get a line that names them", "[tokenizer]") {
   const TemporaryFolder folder;
   const auto refused = [&](const char* file, const std::string& bytes, const std::string& wanted) {
     write_bytes(folder / file, bytes);
-    CHECK_THAT(complaint([&] { load_tokenizer((folder / file).string()); }),
+    CHECK_THAT(error_of([&] { load_tokenizer((folder / file).string()); }),
                contains((folder / file).string()) && contains(wanted));
     fs::remove(folder / file);
   };
@@ -159,7 +151,7 @@ TEST_CASE("wrong tokenizer files get a line that names them", "[tokenizer]") {
   testing::write_gpt2_files(folder.path(), {"l o"}, {});
   refused("merges.txt", "#version: 0.2\nl o\nlo\n", "line 3: merge 'lo' is not two tokens");
   refused("merges.txt", "l o\r\nlo w\r\n", "merge 2: 'low' is not in the vocabulary");
-  CHECK_THAT(complaint([&] { load_tokenizer((folder / "vocab.json").string()); }),
+  CHECK_THAT(error_of([&] { load_tokenizer((folder / "vocab.json").string()); }),
              contains("merges.txt: cannot be read"));
   testing::write_gpt2_files(folder.path(), {}, {});
   refused("vocab.json", "{\"a\":\"b\"}", "token 'a' has id \"b\"");

@@ -2,18 +2,19 @@
 
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <set>
 
 #include "autograd/ops.h"
 #include "models/positions.h"
 #include "tests/support/catch.h"
+#include "tests/support/error_of.h"
 
 namespace headroom::models {
 namespace {
 
 using engine::DType;
+using testing::error_of;
 
 TransformerConfig decoder() {
   TransformerConfig c;
@@ -35,15 +36,6 @@ Transformer build(const TransformerConfig& config, DType dtype = DType::f32) {
 
 Tensor tokens(const Shape& shape, uint64_t seed = 5) {
   return engine::random_integers(shape, 0, 7, engine::Rng(seed).take("data", shape.numel()));
-}
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// Largest |a - b|.

@@ -30,11 +30,7 @@ tasks::CorpusConfig bind_corpus(Reader& in) {
   corpus.test = in.real("test", corpus.test, fraction, "share of the text; 0: tested on validation");
   corpus.tokens = in.integer("tokens", corpus.tokens, {.low = 0, .high = 1e12},
                              "training uses the first so many of the text's tokens; 0: all");
-  try {
-    validate(corpus);
-  } catch (const Error& error) {
-    in.complain("source", error.what());
-  }
+  in.attempt("source", [&] { validate(corpus); });
   return corpus;
 }
 

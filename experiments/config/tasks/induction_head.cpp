@@ -25,11 +25,7 @@ tasks::TaskConfig bind_induction_head(Reader& in) {
     task.lambda = in.real("lambda", task.lambda, at_least(0), "W* = lambda I");
     task.sees_current = in.flag("sees_current", task.sees_current, "the softmax runs over v <= t, not v <= t - 1");
   });
-  try {
-    tasks::validate(task);
-  } catch (const Error& error) {
-    in.complain("kind", error.what());
-  }
+  in.attempt("kind", [&] { tasks::validate(task); });
   return task;
 }
 

@@ -10,16 +10,6 @@
 namespace headroom::experiments {
 namespace {
 
-/// What `f` throws becomes a problem with a key.
-template <class F>
-void attempt(Reader& in, const char* key, F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    in.complain(key, error.what());
-  }
-}
-
 std::vector<double> evaluate_kernel(const std::string& expression, double alpha, int64_t last) {
   std::vector<double> values;
   for (int64_t s = 1; s <= last; ++s)
@@ -55,15 +45,15 @@ tasks::KernelConfig bind_kernel(Reader& in, int64_t last) {
   kernel.kind = kind == "expression" || kind == "file" ? "list" : kind;
   in.when(kind == "expression", "with kind = \"expression\"", [&] {
     const std::string text = in.text("rho", std::nullopt, "rho as an expression in s (and alpha), by muParser");
-    if (in.has("rho")) attempt(in, "rho", [&] { kernel.values = evaluate_kernel(text, kernel.alpha, last); });
+    if (in.has("rho")) in.attempt("rho", [&] { kernel.values = evaluate_kernel(text, kernel.alpha, last); });
   });
   in.when(kind == "file", "with kind = \"file\"", [&] {
     const std::string file = in.text("file", std::nullopt, "CSV of rho: rows `rho` or `s,rho`, beside the study file");
-    if (in.has("file")) attempt(in, "file", [&] { kernel.values = read_kernel_file(beside(in.place("file"), file)); });
+    if (in.has("file")) in.attempt("file", [&] { kernel.values = read_kernel_file(beside(in.place("file"), file)); });
     in.leave_out("file");
     in.note("values", fmt::format("{}", fmt::join(kernel.values, " ")));
   });
-  attempt(in, has_formula ? "alpha" : "kind", [&] {
+  in.attempt(has_formula ? "alpha" : "kind", [&] {
     const bool is_complete = kernel.kind != "list" || !kernel.values.empty();
     if (is_complete && tasks::kernel_values(kernel, last).empty()) fail("rho(s) is 0 for every s in 1..{}", last);
   });

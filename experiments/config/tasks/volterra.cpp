@@ -50,11 +50,7 @@ tasks::TaskConfig bind_volterra(Reader& in) {
   task.products =
       in.choice("products", task.products, {{"model", tasks::Products::model}, {"exact", tasks::Products::exact}},
                 "made by the model, or by the task out of one fetched token per lag");
-  try {
-    if (!task.terms.empty()) tasks::validate(task);
-  } catch (const Error& error) {
-    in.complain("kind", error.what());
-  }
+  if (!task.terms.empty()) in.attempt("kind", [&] { tasks::validate(task); });
   return task;
 }
 

@@ -110,7 +110,7 @@ inline Looked look(const std::filesystem::path& browser, const std::string& page
                    const std::filesystem::path& folder, const std::string& name) {
   const TemporaryFolder profile;
   std::string seen = as_seen(page, view);
-  const std::filesystem::path plain = folder / (name + ".html"), measured = profile.path / "measured.html";
+  const std::filesystem::path plain = folder / (name + ".html"), measured = profile / "measured.html";
   write_file(plain, framed(seen, view));
   replace_all(seen, "<meta charset=\"utf-8\"/>", std::string("<meta charset=\"utf-8\"/>") + kListen);
   replace_all(seen, "</body>", std::string(kMeasure) + "</body>");
@@ -120,7 +120,7 @@ inline Looked look(const std::filesystem::path& browser, const std::string& page
       "--disable-gpu",
       "--hide-scrollbars",
       "--no-first-run",
-      "--user-data-dir=" + (profile.path / "profile").string(),
+      "--user-data-dir=" + (profile / "profile").string(),
       "--window-size=" + std::to_string(view.width) + "," + std::to_string(view.height)};
   if (geteuid() == 0) arguments.push_back("--no-sandbox");
   const auto with = [&](std::vector<std::string> more) {

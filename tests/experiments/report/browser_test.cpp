@@ -53,7 +53,7 @@ void check_page(const std::filesystem::path& browser, const std::string& page, c
 
 std::string page_of(const StudyResults& results) {
   const TemporaryFolder folder;
-  return testing::read(write_report(results, folder.path / "study" / "quick"));
+  return testing::read_bytes(write_report(results, folder / "study" / "quick"));
 }
 
 /// What a study may say at worst: words without a space, and more of everything than fits.
@@ -96,14 +96,14 @@ TEST_CASE("a browser shows the report of a smoke run") {
   const TemporaryFolder folder;
   const auto study = std::filesystem::path(HEADROOM_SOURCE_ROOT) / "experiments" / "ngram-tradeoff.toml";
   const auto run = run_program(
-      program, {"run", study.string(), "--profile", "smoke", "--out", folder.path.string(), "--quiet"}, "", 300);
+      program, {"run", study.string(), "--profile", "smoke", "--out", folder.path().string(), "--quiet"}, "", 300);
   INFO(run.errors);
   REQUIRE(run.status == 0);
-  const std::string page = testing::read(folder.path / "ngram-tradeoff" / "smoke" / "report.html");
+  const std::string page = testing::read_bytes(folder / "ngram-tradeoff" / "smoke" / "report.html");
   const auto figures = static_cast<size_t>(testing::times(page, "<figure>"));
   CHECK(figures >= 4);  // the series together, and each
   check_page(*browser, page, "smoke", {kViews[0], kViews[3]}, figures);
-  const std::string index = testing::read(folder.path / "index.html");
+  const std::string index = testing::read_bytes(folder / "index.html");
   CHECK(contains(index, "ngram-tradeoff/smoke/report.html"));
   check_page(*browser, index, "index", {kViews[0], kViews[2], kViews[4]}, 0);
 }

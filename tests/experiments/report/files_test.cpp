@@ -22,7 +22,7 @@ namespace headroom::experiments {
 using testing::contains;
 using testing::Environment;
 using testing::error_of;
-using testing::read;
+using testing::read_bytes;
 using testing::TemporaryFolder;
 
 namespace {
@@ -56,31 +56,31 @@ class FullDisk {
 
 TEST_CASE("a file appears whole or not at all") {
   const TemporaryFolder folder;
-  const auto path = folder.path / "a.txt";
+  const auto path = folder / "a.txt";
   write_file(path, "first");
-  CHECK(read(path) == "first");
+  CHECK(read_bytes(path) == "first");
   const std::string large(100000, 'x');
   {
     const FullDisk full(1000);
     CHECK(contains(error_of([&] { write_file(path, large); }), "cannot write " + path.string()));
   }
-  CHECK(read(path) == "first");
-  CHECK(files_in(folder.path) == 1);
+  CHECK(read_bytes(path) == "first");
+  CHECK(files_in(folder.path()) == 1);
   write_file(path, large);
-  CHECK(read(path) == large);
+  CHECK(read_bytes(path) == large);
   write_file(path, "");
-  CHECK(read(path).empty());
+  CHECK(read_bytes(path).empty());
 }
 
 TEST_CASE("a place that cannot be written to is named") {
   const TemporaryFolder folder;
-  write_file(folder.path / "file", "");
-  CHECK(contains(error_of([&] { write_file(folder.path / "none" / "a", ""); }), "none/a: No such file or directory"));
-  CHECK(contains(error_of([&] { make_folder(folder.path / "file" / "below"); }), "file/below: Not a directory"));
-  CHECK(contains(error_of([&] { make_folder(folder.path / "file"); }), "/file"));
-  make_folder(folder.path / "a" / "b");
-  make_folder(folder.path / "a" / "b");
-  CHECK(std::filesystem::is_directory(folder.path / "a" / "b"));
+  write_file(folder / "file", "");
+  CHECK(contains(error_of([&] { write_file(folder / "none" / "a", ""); }), "none/a: No such file or directory"));
+  CHECK(contains(error_of([&] { make_folder(folder / "file" / "below"); }), "file/below: Not a directory"));
+  CHECK(contains(error_of([&] { make_folder(folder / "file"); }), "/file"));
+  make_folder(folder / "a" / "b");
+  make_folder(folder / "a" / "b");
+  CHECK(std::filesystem::is_directory(folder / "a" / "b"));
 }
 
 TEST_CASE("text is escaped and made valid") {
@@ -117,22 +117,22 @@ TEST_CASE("the CSV has a row per trial, in an order of its own") {
 
 TEST_CASE("gnuplot is looked for on PATH") {
   const TemporaryFolder folder;
-  const Environment path("PATH", folder.path.c_str());
+  const Environment path("PATH", folder.path().c_str());
   CHECK_FALSE(find_gnuplot().has_value());
-  std::filesystem::create_directory(folder.path / "gnuplot");  // a folder is no program
+  std::filesystem::create_directory(folder / "gnuplot");  // a folder is no program
   CHECK_FALSE(find_gnuplot().has_value());
-  std::filesystem::remove(folder.path / "gnuplot");
-  write_file(folder.path / "gnuplot", "#!/bin/sh\ncat\n");
+  std::filesystem::remove(folder / "gnuplot");
+  write_file(folder / "gnuplot", "#!/bin/sh\ncat\n");
   CHECK_FALSE(find_gnuplot().has_value());  // not executable
-  std::filesystem::permissions(folder.path / "gnuplot", std::filesystem::perms::owner_all);
-  CHECK(find_gnuplot() == folder.path / "gnuplot");
+  std::filesystem::permissions(folder / "gnuplot", std::filesystem::perms::owner_all);
+  CHECK(find_gnuplot() == folder / "gnuplot");
   const Environment empty("PATH", "");
   CHECK_FALSE(find_gnuplot().has_value());
 }
 
 TEST_CASE("a gnuplot that fails or hangs is an error") {
   const TemporaryFolder folder;
-  const auto program = folder.path / "gnuplot";
+  const auto program = folder / "gnuplot";
   const auto behave = [&](const std::string& script) {
     write_file(program, "#!/bin/sh\n" + script + "\n");
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
@@ -146,20 +146,20 @@ TEST_CASE("a gnuplot that fails or hangs is an error") {
   CHECK(contains(error_of([&] { run_gnuplot(program, ""); }), "status 0"));
   behave("exec sleep 60");
   CHECK(contains(error_of([&] { run_gnuplot(program, "", 0.05); }), "did not end within 0.05 s"));
-  CHECK(contains(error_of([&] { run_gnuplot(folder.path / "none", ""); }), "cannot run"));
+  CHECK(contains(error_of([&] { run_gnuplot(folder / "none", ""); }), "cannot run"));
 }
 
 TEST_CASE("a page opens in the user's browser") {
   const TemporaryFolder folder;
-  const auto browser = folder.path / "my-browser", seen = folder.path / "seen";
+  const auto browser = folder / "my-browser", seen = folder / "seen";
   write_file(browser, "#!/bin/sh\necho \"$1\" > " + seen.string() + ".part && mv " + seen.string() + ".part " +
                           seen.string() + "\n");
   std::filesystem::permissions(browser, std::filesystem::perms::owner_all);
   const Environment named("BROWSER", ("nothing-of-that-name:" + browser.string()).c_str());
-  open_page(folder.path / "a page.html");
+  open_page(folder / "a page.html");
   for (int i = 0; i < 2000 && !std::filesystem::exists(seen); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  CHECK(read(seen) == (folder.path / "a page.html").string() + "\n");
+  CHECK(read_bytes(seen) == (folder / "a page.html").string() + "\n");
   const Environment wrong("BROWSER", "nothing-of-that-name");
   CHECK(contains(error_of([&] { open_page("x.html"); }), "BROWSER=nothing-of-that-name: there is no such program"));
   const Environment none("BROWSER", ""), path("PATH", "");
@@ -172,21 +172,21 @@ TEST_CASE("the index lists every report and survives what is broken") {
   r.title = "<b>& a title";
   for (const char* profile : {"smoke", "quick"}) {
     r.profile = profile;
-    write_report(r, folder.path / r.id / profile);
+    write_report(r, folder / r.id / profile);
   }
-  make_folder(folder.path / "other" / "paper");
-  write_file(folder.path / "other" / "paper" / "summary.json", "{\"study\": 3");
-  make_folder(folder.path / "no report" / "yet");
-  CHECK(write_index(folder.path) == folder.path / "index.html");
-  const std::string page = read(folder.path / "index.html");
+  make_folder(folder / "other" / "paper");
+  write_file(folder / "other" / "paper" / "summary.json", "{\"study\": 3");
+  make_folder(folder / "no report" / "yet");
+  CHECK(write_index(folder.path()) == folder / "index.html");
+  const std::string page = read_bytes(folder / "index.html");
   CHECK(testing::malformed(page) == "");
   CHECK(contains(page, "2 reports"));
   CHECK(contains(page, "<a href=\"synthetic/quick/report.html\">&lt;b&gt;&amp; a title</a>"));
   CHECK(page.find("synthetic/quick/") < page.find("synthetic/smoke/"));
   CHECK(contains(page, "other/paper/summary.json cannot be read"));
   CHECK_FALSE(contains(page, "yet"));
-  write_index(folder.path);
-  CHECK(read(folder.path / "index.html") == page);
+  write_index(folder.path());
+  CHECK(read_bytes(folder / "index.html") == page);
 }
 
 TEST_CASE("gnuplot strings hold anything") {

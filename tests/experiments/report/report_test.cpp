@@ -23,17 +23,17 @@ using testing::contains;
 using testing::Environment;
 using testing::error_of;
 using testing::malformed;
-using testing::read;
+using testing::read_bytes;
 using testing::rich;
 using testing::TemporaryFolder;
 using testing::times;
 
 std::map<std::string, std::string> files_of(const StudyResults& results) {
   const TemporaryFolder folder;
-  CHECK(write_report(results, folder.path / "runs" / "quick") == folder.path / "runs" / "quick" / "report.html");
+  CHECK(write_report(results, folder / "runs" / "quick") == folder / "runs" / "quick" / "report.html");
   std::map<std::string, std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path / "runs" / "quick"))
-    files[entry.path().filename().string()] = read(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "runs" / "quick"))
+    files[entry.path().filename().string()] = read_bytes(entry.path());
   return files;
 }
 
@@ -111,15 +111,15 @@ TEST_CASE("figures are drawn, labelled and painted") {
 TEST_CASE("without gnuplot the page has the tables and says so") {
   const Environment path("PATH", "");
   const TemporaryFolder folder;
-  make_folder(folder.path);
-  write_file(folder.path / "figure-d-64.svg", "of an earlier report");
-  write_report(rich(), folder.path);
-  const std::string page = read(folder.path / "report.html");
+  make_folder(folder.path());
+  write_file(folder / "figure-d-64.svg", "of an earlier report");
+  write_report(rich(), folder.path());
+  const std::string page = read_bytes(folder / "report.html");
   CHECK(malformed(page) == "");
   CHECK(contains(page, "gnuplot is not installed"));
   CHECK(contains(page, "<table class=\"sort\">"));
   CHECK_FALSE(contains(page, "<svg"));
-  CHECK_FALSE(std::filesystem::exists(folder.path / "figure-d-64.svg"));
+  CHECK_FALSE(std::filesystem::exists(folder / "figure-d-64.svg"));
 }
 
 TEST_CASE("nothing depends on the order in which trials ended") {
@@ -205,8 +205,8 @@ TEST_CASE("axes") {
 
 TEST_CASE("a folder that cannot be written to is named") {
   const TemporaryFolder folder;
-  write_file(folder.path / "taken", "");
-  CHECK(contains(error_of([&] { write_report(rich(), folder.path / "taken"); }), (folder.path / "taken").string()));
+  write_file(folder / "taken", "");
+  CHECK(contains(error_of([&] { write_report(rich(), folder / "taken"); }), (folder / "taken").string()));
 }
 
 TEST_CASE("the findings of many studies as Markdown") {
