@@ -46,23 +46,24 @@ struct Cut {
 };
 
 /// This thread's space for packed blocks, kept as long as the thread.
-float* scratch() {
+template <class T>
+T* scratch() {
   struct Free {
-    void operator()(float* p) const { ::operator delete(p, std::align_val_t(64)); }
+    void operator()(T* p) const { ::operator delete(p, std::align_val_t(64)); }
   };
-  thread_local const std::unique_ptr<float, Free> block(
-      static_cast<float*>(::operator new(gemm_scratch * sizeof(float), std::align_val_t(64))));
+  thread_local const std::unique_ptr<T, Free> block(
+      static_cast<T*>(::operator new(gemm_scratch * sizeof(T), std::align_val_t(64))));
   return block.get();
 }
 
 /// One tile through oneDNN, else through our own kernel.
-void fast_tile(const GemmTile& t, bool own) {
+void fast_tile(const GemmTile<float>& t, bool own) {
   const bool at = t.a_column != 1, bt = t.b_column != 1;
   // A factor of one row may have any stride; oneDNN wants one that holds the row.
   const int64_t lda = std::max(std::max(t.a_row, t.a_column), at ? t.m : t.k);
   const int64_t ldb = std::max(std::max(t.b_row, t.b_column), bt ? t.k : t.n);
   if (own || !onednn_sgemm(at, bt, t.m, t.n, t.k, t.a, lda, t.b, ldb, t.c, t.ldc))
-    return kernel::gemm_tile(t, scratch());
+    return kernel::gemm_tile(t, scratch<float>());
   if (!t.bias) return;
   for (int64_t i = 0; i < t.m; ++i)
     for (int64_t j = 0; j < t.n; ++j) t.c[i * t.ldc + j] += t.bias[j];
@@ -75,34 +76,38 @@ bool takes_own(const MatrixProduct<float>& g) {
   return active_isa() <= Isa::avx2 && g.m > few_rows;
 }
 
-void fast_gemm(const MatrixProduct<float>& g, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
+void fast_tile(const GemmTile<double>& t, bool) { kernel::gemm_tile(t, scratch<double>()); }
+bool takes_own(const MatrixProduct<double>&) { return true; }
+
+template <class T>
+void fast_gemm(const MatrixProduct<T>& g, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
                int64_t c_step) {
   const Cut cut(g.m, g.n, g.k, batch);
   const bool own = takes_own(g);
   const int64_t a_row = g.a.transposed ? 1 : g.a.stride, a_column = g.a.transposed ? g.a.stride : 1;
   const int64_t b_row = g.b.transposed ? 1 : g.b.stride, b_column = g.b.transposed ? g.b.stride : 1;
   // Chunks of k beyond the first go to (batch, depth_tiles - 1, m, n) and are added in order afterwards.
-  const Tensor partial = Tensor::empty({batch, cut.depth_tiles - 1, g.m, g.n});
-  float* const sums = partial.mutable_data<float>();
+  const Tensor partial = Tensor::empty({batch, cut.depth_tiles - 1, g.m, g.n}, dtype_of<T>());
+  T* const sums = partial.mutable_data<T>();
   parallel_for(batch * cut.tiles(), [&](int64_t index) {
     const int64_t d = index % cut.depth_tiles, j0 = index / cut.depth_tiles % cut.column_tiles * cut.columns,
                   i0 = index / (cut.depth_tiles * cut.column_tiles) % cut.row_tiles * cut.rows, b = index / cut.tiles();
     const int64_t p0 = d * cut.depth;
-    float* const c = d == 0 ? g.c + b * c_step : sums + (b * (cut.depth_tiles - 1) + d - 1) * g.m * g.n;
+    T* const c = d == 0 ? g.c + b * c_step : sums + (b * (cut.depth_tiles - 1) + d - 1) * g.m * g.n;
     const int64_t ldc = d == 0 ? g.ldc : g.n;
-    fast_tile({std::min(cut.rows, g.m - i0), std::min(cut.columns, g.n - j0), std::min(cut.depth, g.k - p0),
-               g.a.data + (a_offsets ? a_offsets[b] : 0) + i0 * a_row + p0 * a_column, a_row, a_column,
-               g.b.data + (b_offsets ? b_offsets[b] : 0) + p0 * b_row + j0 * b_column, b_row, b_column,
-               c + i0 * ldc + j0, ldc, d == 0 && g.bias ? g.bias + j0 : nullptr},
+    fast_tile(GemmTile<T>{std::min(cut.rows, g.m - i0), std::min(cut.columns, g.n - j0), std::min(cut.depth, g.k - p0),
+                          g.a.data + (a_offsets ? a_offsets[b] : 0) + i0 * a_row + p0 * a_column, a_row, a_column,
+                          g.b.data + (b_offsets ? b_offsets[b] : 0) + p0 * b_row + j0 * b_column, b_row, b_column,
+                          c + i0 * ldc + j0, ldc, d == 0 && g.bias ? g.bias + j0 : nullptr, d == 0 && g.add},
               own);
   });
   if (cut.depth_tiles == 1) return;
   parallel_ranges(batch * g.m, std::max<int64_t>(1, (1 << 14) / g.n), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t b = row / g.m, i = row % g.m;
-      float* const c = g.c + b * c_step + i * g.ldc;
+      T* const c = g.c + b * c_step + i * g.ldc;
       for (int64_t d = 0; d < cut.depth_tiles - 1; ++d) {
-        const float* const from = sums + ((b * (cut.depth_tiles - 1) + d) * g.m + i) * g.n;
+        const T* const from = sums + ((b * (cut.depth_tiles - 1) + d) * g.m + i) * g.n;
         for (int64_t j = 0; j < g.n; ++j) c[j] += from[j];
       }
     }
@@ -157,6 +162,12 @@ void gemm(const MatrixProduct<float>& product, int64_t batch, const int64_t* a_o
 void gemm(const MatrixProduct<double>& product, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
           int64_t c_step) {
   run(product, batch, a_offsets, b_offsets, c_step);
+}
+
+void gemm_packed(const MatrixProduct<double>& product) {
+  if (product.m == 0 || product.n == 0 || (product.k == 0 && product.add)) return;
+  if (product.k == 0) return reference_gemm(product, 1, nullptr, nullptr, 0);
+  fast_gemm(product, 1, nullptr, nullptr, 0);
 }
 
 GemmPathScope::GemmPathScope(GemmPath path) : previous_(path_of_this_thread) { path_of_this_thread = path; }

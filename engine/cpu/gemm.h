@@ -21,6 +21,7 @@ struct MatrixProduct {
   T* c;
   int64_t ldc;
   const T* bias = nullptr;
+  bool add = false;  ///< C += A · B instead, for gemm_packed
 };
 
 /// Runs `batch` products of one shape, the i-th with its data a_offsets[i] (b_offsets[i], i·c_step) elements further
@@ -31,6 +32,10 @@ void gemm(const MatrixProduct<float>& product, int64_t batch = 1, const int64_t*
           const int64_t* b_offsets = nullptr, int64_t c_step = 0);
 void gemm(const MatrixProduct<double>& product, int64_t batch = 1, const int64_t* a_offsets = nullptr,
           const int64_t* b_offsets = nullptr, int64_t c_step = 0);
+
+/// One f64 product through our packed kernel, in parallel, cut by shape alone. `gemm` leaves f64 to the plain loops,
+/// which define the ops; engine/linalg multiplies with this one.
+void gemm_packed(const MatrixProduct<double>& product);
 
 /// What multiplies an f32 tile. `best` is what measured faster: up to AVX2 our own kernel (equal on tall products,
 /// twice as fast on transposed A), except for a few rows; from AVX-512 on oneDNN, where it is built in.

@@ -6,23 +6,27 @@
 namespace headroom::engine {
 
 /// C (m, n) = A (m, k) · B (k, n) + bias, on one thread; n ≤ gemm_tile_columns. Element (i, p) of A lies at
-/// a[i·a_row + p·a_column], and B's likewise; c's rows are `ldc` apart. bias (n) or null.
+/// a[i·a_row + p·a_column], and B's likewise; c's rows are `ldc` apart. bias (n) or null. With `add` the product is
+/// added to C, without a bias.
+template <class T>
 struct GemmTile {
   int64_t m, n, k;
-  const float* a;
+  const T* a;
   int64_t a_row, a_column;
-  const float* b;
+  const T* b;
   int64_t b_row, b_column;
-  float* c;
+  T* c;
   int64_t ldc;
-  const float* bias;
+  const T* bias;
+  bool add;
 };
 inline constexpr int64_t gemm_tile_columns = 256;
 /// Block of k whose panel of B (k × 2 vectors) stays in the first-level cache, and rows of A that stay in the second.
 inline constexpr int64_t gemm_k_block = 256, gemm_row_block = 96;
-/// Floats of scratch that gemm_tile needs, 64-byte aligned: the packed block of B and one of A.
+/// Elements of scratch that gemm_tile needs, 64-byte aligned: the packed block of B and one of A.
 inline constexpr int64_t gemm_scratch = gemm_k_block * (gemm_tile_columns + gemm_row_block);
 
-HEADROOM_KERNEL(void, gemm_tile, (const GemmTile& tile, float* scratch), (tile, scratch))
+HEADROOM_KERNEL(void, gemm_tile, (const GemmTile<float>& tile, float* scratch), (tile, scratch))
+HEADROOM_KERNEL(void, gemm_tile, (const GemmTile<double>& tile, double* scratch), (tile, scratch))
 
 }  // namespace headroom::engine

@@ -1,0 +1,20 @@
+#pragma once
+#include <vector>
+
+#include "engine/linalg/dense.h"
+
+namespace headroom::engine::linalg {
+
+/// a = vectors · diag(values) · vectorsᵀ: values (…, n) ascending, vectors (…, n, n) with one eigenvector a column.
+struct Eigh {
+  Tensor values, vectors;
+};
+/// Eigendecomposition of symmetric a (…, n, n), f32 or f64 (computed in f64): Householder tridiagonalisation and
+/// implicit QL iteration (Golub & Van Loan, "Matrix computations", 4th ed., §8.3). Throws Error when a is not symmetric
+/// to 1e-5 (f32) or 1e-10 (f64) of its largest element, and for what is not finite.
+Eigh eigh(const Tensor& a);
+
+/// The same in place, for other factorisations: `a` becomes the eigenvectors of its symmetric part; ascending values.
+std::vector<double> factor_eigh(const View& a);
+
+}  // namespace headroom::engine::linalg
