@@ -29,7 +29,13 @@ struct Maker {
 
 }  // namespace
 
-bool trains(const TaskConfig& config) { return !std::holds_alternative<AllocationBoundConfig>(config); }
+bool trains(const TaskConfig& config) {
+  return !std::visit(
+      [](const auto& kind) {
+        return requires { kind.is_formula; };
+      },
+      config);
+}
 
 std::unique_ptr<Task> make_task(const TaskConfig& config, const DataRoots& roots) {
   return std::visit(Maker{roots}, config);

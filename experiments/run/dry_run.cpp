@@ -47,7 +47,7 @@ std::string without_rate(std::string record) {
 
 /// What a trial's cost depends on: everything but its seed, its learning rate and what its data is made of.
 std::string cost_key(const TrialConfig& config, const tasks::Task& task) {
-  const tasks::ModelInterface io = task.closed_form() ? tasks::ModelInterface{} : task.model_interface();
+  const tasks::ModelInterface io = tasks::trains(config.task) ? task.model_interface() : tasks::ModelInterface{};
   return fmt::format("{}|{}|{}|{}|{}|{}|{}", config.model_record, without_rate(config.train_record), io.length,
                      io.vocab, io.input_dim, io.output_dim, config.task.index());
 }
@@ -68,7 +68,7 @@ Plan plan_of(const Study& study, TaskPool& pool) {
     const auto [at, is_new] = known.emplace(cost_key(trial.config, *task), plan.groups.size());
     if (is_new) {
       CostGroup group{.sample = &trial};
-      if (!task->closed_form()) {
+      if (tasks::trains(trial.config.task)) {
         const models::TransformerConfig model = model_for(trial.config, *task);
         group.parameters = models::parameter_count(model);
         group.flops = training_flops(trial.config, *task);

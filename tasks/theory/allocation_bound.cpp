@@ -9,8 +9,6 @@ namespace {
 
 using Curve = AllocationBoundConfig::Curve;
 
-[[noreturn]] void refuse() { fail("allocation bound: a formula has nothing to train"); }
-
 std::vector<double> norms(const AllocationBoundConfig& config) {
   std::vector<double> rho = kernel_values(config.kernel, config.length - 1);
   require(!rho.empty(), "kernel: rho(s) is 0 for every s in 1..{}", config.length - 1);
@@ -42,11 +40,5 @@ std::string AllocationBound::describe() const {
   if (config_.curve == Curve::budget) return "E_D(H), " + widths;
   return fmt::format("Corollary 1 for equal heads, {}, {}", tasks::describe(config_.kernel), widths);
 }
-
-ModelInterface AllocationBound::model_interface() const { refuse(); }
-Batch AllocationBound::train_batch(int64_t, int64_t, engine::Rng&) const { refuse(); }
-Batch AllocationBound::evaluation(Split, int64_t) const { refuse(); }
-Var AllocationBound::loss(const Var&, const Batch&) const { refuse(); }
-std::unique_ptr<Meter> AllocationBound::meter() const { refuse(); }
 
 }  // namespace headroom::tasks

@@ -1,17 +1,17 @@
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "tasks/kernel.h"
-#include "tasks/task.h"
 #include "tasks/theory/allocation.h"
+#include "tasks/theory/formula.h"
 
 namespace headroom::tasks {
 
 /// A point of one of the paper's curves, which are formulas: nothing is trained.
 struct AllocationBoundConfig {
+  static constexpr bool is_formula = true;
   /// `budget`: E_D(H) of one lag, see budget_curve(). `equal_heads`: Corollary 1 for H heads of width D/H.
   enum class Curve { budget, equal_heads };
   Curve curve = Curve::budget;
@@ -27,19 +27,13 @@ struct AllocationBoundConfig {
 void validate(const AllocationBoundConfig& config);
 
 /// One metric, "bound": the curve's value.
-class AllocationBound : public Task {
+class AllocationBound : public Formula {
  public:
   explicit AllocationBound(const AllocationBoundConfig& config);
 
-  std::optional<Metrics> closed_form() const override { return Metrics{{"bound", value_}}; }
+  std::optional<Metrics> closed_form(uint64_t /*seed*/) const override { return Metrics{{"bound", value_}}; }
   std::string criterion() const override { return "bound"; }
   std::string describe() const override;
-
-  ModelInterface model_interface() const override;
-  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
-  Batch evaluation(Split split, int64_t sequences) const override;
-  Var loss(const Var& output, const Batch& batch) const override;
-  std::unique_ptr<Meter> meter() const override;
 
  private:
   AllocationBoundConfig config_;

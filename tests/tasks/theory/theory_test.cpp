@@ -127,23 +127,24 @@ TEST_CASE("a lone far lag: the prefix pays for the lags before it") {
 
 TEST_CASE("a point of a curve as a task: a value, and nothing to train") {
   const AllocationBound budget({.width = 128, .token_dim = 16, .heads = 8});
-  CHECK(budget.closed_form().value().at("bound") == near(0.16578271775434783));
-  CHECK_THROWS_WITH(budget.evaluation(Split::test, 4), "allocation bound: a formula has nothing to train");
+  CHECK(budget.closed_form(0).value().at("bound") == near(0.16578271775434783));
+  CHECK_THROWS_WITH(budget.evaluation(Split::test, 4),
+                    "E_D(H), D = 128, d = 16, H = 8: a formula has nothing to train");
   const AllocationBound heads({.curve = AllocationBoundConfig::Curve::equal_heads,
                                .width = 256,
                                .token_dim = 8,
                                .heads = 32,
                                .kernel = {.n = 4}});
-  CHECK(heads.closed_form().value().at("bound") == near(0.6834970558714126));
+  CHECK(heads.closed_form(0).value().at("bound") == near(0.6834970558714126));
   // What is negative is as costly as what is positive.
   AllocationBoundConfig signs{.curve = AllocationBoundConfig::Curve::equal_heads,
                               .width = 64,
                               .token_dim = 8,
                               .heads = 8,
                               .kernel = {.kind = "list", .values = {1, -0.5}}};
-  const double negative = AllocationBound(signs).closed_form().value().at("bound");
+  const double negative = AllocationBound(signs).closed_form(0).value().at("bound");
   signs.kernel.values = {1, 0.5};
-  CHECK(AllocationBound(signs).closed_form().value().at("bound") == near(negative));
+  CHECK(AllocationBound(signs).closed_form(0).value().at("bound") == near(negative));
   CHECK_THROWS_WITH(AllocationBound({.curve = AllocationBoundConfig::Curve::equal_heads, .heads = 3}),
                     "heads: 3 does not divide the width 128");
 }

@@ -1,0 +1,73 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace headroom::tasks {
+
+/// What a group of attention heads can fetch: f(t) = Σ_k amplitudes_k nodes_k^t over t = 0, 1, 2, …, nodes e^{−β} in
+/// (0, 1). Lemma E.1 of the paper claims that m of them reach δ_T to 1.3 e^{0.02T}/m in ℓ1. It is false; this is the
+/// law that replaces it, with what proves each half of it.
+struct ExponentialSum {
+  std::vector<double> nodes, amplitudes;
+  double l1 = 1;  ///< Σ_t |[t = T] − f(t)|
+  double gain =
+      0;  ///< Σ_k |amplitude_k| / (1 − node_k): size of the value weights; a forward pass errs by about ε·gain
+};
+
+/// The best ℓ1 error of δ_T by `terms` exponentials of any rates: exactly 1 for terms <= lag, where zero is best; its
+/// infimum 0 (not attained) for terms >= lag + 1. Throws Error when lag or terms is < 1.
+double best_l1(int64_t lag, int64_t terms);
+
+/// 50/e, the smallest C for which C e^{0.02T}/m is above best_l1 for all T and m; it is needed at T = m = 50.
+double smallest_true_constant();
+
+/// Numbers of terms for which the lemma's bound is below best_l1 at this lag: 1.3 e^{0.02T} < m <= T.
+struct TermRange {
+  int64_t first = 0, last = 0;
+};
+std::optional<TermRange> failing_terms(int64_t lag);
+
+/// The lemma's C(1) = sup |Ψ'| / (1 − 1/e), with Ψ(x) = exp(−1/(1 − x²)); the paper rounds it to 1.3.
+struct BumpConstant {
+  double steepest = 0;  ///< sup |Ψ'|
+  double at = 0;        ///< x > 0 where it is reached
+  double constant = 0;  ///< C(1)
+};
+BumpConstant bump_constant();
+
+/// The proof of the law's first half: y with |y_t| <= 1, y_T = 1 and Σ_t y_t x_k^t = 0 for every node x_k, so that
+/// Σ_t |δ_T(t) − f(t)| >= y_T = 1 whatever the amplitudes. y_t = p_{t−T+J} / p_J from the coefficients of Π (z − x_k),
+/// p_J the largest. From t = 0 on. Throws Error unless the nodes are in (0, 1) and at most `lag` of them.
+std::vector<double> certificate(const std::vector<double>& nodes, int64_t lag);
+
+/// The law's second half: the sum that is [t = lag] for t = 0 … m − 1, m > lag distinct nodes. Amplitudes, l1 and gain
+/// in closed form without cancellation: all later f(t) have one sign, and
+///   l1 = S_{m−T}(x) / Π (1 − x_k),   S_r = Σ_{j>=r} (−1)^{j−r} e_j(x),   e_j elementary symmetric,
+/// which is Π 1/(1 − x_k) − 1 at m = T + 1, and falls to 0 as all nodes do. Throws Error unless the nodes are distinct,
+/// in (0, 1), and more than `lag`.
+ExponentialSum interpolate(const std::vector<double>& nodes, int64_t lag);
+
+/// c (1 + cos(π (k + 1/2)/m)) / 2, k = 0 … m − 1.
+std::vector<double> chebyshev_nodes(double c, int64_t terms);
+/// e^{−step·(k+1)}.
+std::vector<double> linear_rates(double step, int64_t terms);
+/// e^{−β_k}, β_k = low·(high/low)^{k/(m−1)}.
+std::vector<double> geometric_rates(double low, double high, int64_t terms);
+
+/// What Lemma F.1 that the paper cites seems to construct (our reading; neither paper prints the numbers):
+/// f(t) = e^{−at} Q(e^{−at}), Q the Chebyshev interpolant of degree m − 1 on [0, 1] of e·e^{aT} Ψ((x − μ)/σ),
+/// μ = e^{−aT}, σ = e^{−aT} − e^{−a(T+1)}. Gives its ℓ1 error.
+double bump_construction_error(double rate, int64_t lag, int64_t terms);
+
+/// The least l1 + ε·gain of interpolate() over m <= heads Chebyshev nodes and their scale c: what a group of `heads`
+/// heads can reach in a forward pass whose numbers have unit roundoff `epsilon`, by a worst-case guess of its rounding.
+/// No nodes, and an estimate of 1, where nothing beats fetching nothing. Heads beyond the best m get amplitude 0.
+struct FloatFit {
+  double estimate = 1;  ///< l1 + ε·gain
+  double scale = 0;     ///< c; 0 without nodes
+  ExponentialSum sum;
+};
+FloatFit best_float_fit(int64_t lag, int64_t heads, double epsilon);
+
+}  // namespace headroom::tasks

@@ -1,0 +1,114 @@
+#include "tasks/theory/random_projection.h"
+
+#include <algorithm>
+#include <boost/math/distributions/beta.hpp>
+#include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/rng.h"
+
+namespace headroom::tasks {
+namespace {
+
+void check(int64_t dim, int64_t rank) {
+  require(rank >= 1 && rank < dim, "random projection: rank {} of dimension {}: wants 1 <= rank < dimension", rank,
+          dim);
+}
+
+/// |Πe_1|² for the span of the rows (rank, dim), which are orthonormalised by two passes of Gram–Schmidt.
+double kept_of_first(std::vector<double>& rows, size_t rank, size_t dim) {
+  double kept = 0;
+  for (size_t i = 0; i < rank; ++i) {
+    double* row = rows.data() + i * dim;
+    for (int pass = 0; pass < 2; ++pass)
+      for (size_t j = 0; j < i; ++j) {
+        const double* other = rows.data() + j * dim;
+        double dot = 0;
+        for (size_t k = 0; k < dim; ++k) dot += row[k] * other[k];
+        for (size_t k = 0; k < dim; ++k) row[k] -= dot * other[k];
+      }
+    double square = 0;
+    for (size_t k = 0; k < dim; ++k) square += row[k] * row[k];
+    const double scale = 1 / std::sqrt(square);
+    for (size_t k = 0; k < dim; ++k) row[k] *= scale;
+    kept += row[0] * row[0];
+  }
+  return kept;
+}
+
+}  // namespace
+
+ProjectionLaw::ProjectionLaw(int64_t dim, int64_t rank)
+    : dim_(static_cast<double>(dim)), rank_(static_cast<double>(rank)), above_((dim_ - rank_) / 2), below_(rank_ / 2) {
+  check(dim, rank);
+}
+
+double ProjectionLaw::mean_square() const { return 1 - rank_ / dim_; }
+
+double ProjectionLaw::std_square() const { return std::sqrt(2 * rank_ * (dim_ - rank_) / (dim_ * dim_ * (dim_ + 2))); }
+
+double ProjectionLaw::mean() const {
+  using boost::math::tgamma_delta_ratio;
+  return tgamma_delta_ratio(above_ + below_, 0.5) / tgamma_delta_ratio(above_, 0.5);
+}
+
+double ProjectionLaw::distribution(double square) const {
+  return boost::math::cdf(boost::math::beta_distribution<>(above_, below_), std::clamp(square, 0.0, 1.0));
+}
+
+double ProjectionLaw::tail(double epsilon) const {
+  require(epsilon >= 0, "random projection: epsilon is {}: wants >= 0", epsilon);
+  const double least = std::sqrt(mean_square()) + epsilon;
+  if (least >= 1) return 0;
+  const boost::math::beta_distribution<> law(above_, below_);
+  return boost::math::cdf(boost::math::complement(law, least * least));
+}
+
+double ProjectionLaw::quantile(double probability) const {
+  require(probability > 0 && probability < 1, "random projection: probability {} wants to be in (0, 1)", probability);
+  const boost::math::beta_distribution<> law(above_, below_);
+  return std::sqrt(boost::math::quantile(boost::math::complement(law, probability)));
+}
+
+double lemma_tail(int64_t dim, double epsilon) {
+  return 2 * std::exp(-concentration_constant * static_cast<double>(dim) * epsilon * epsilon);
+}
+
+double lemma_residual(int64_t dim, int64_t rank, int64_t vectors, double delta) {
+  check(dim, rank);
+  require(vectors >= 1 && delta > 0 && delta < 1, "random projection: {} vectors, delta {}: wants >= 1 and (0, 1)",
+          vectors, delta);
+  const auto d = static_cast<double>(dim);
+  return std::sqrt(1 - static_cast<double>(rank) / d) +
+         std::sqrt(std::log(2 * static_cast<double>(vectors) / delta) / (concentration_constant * d));
+}
+
+std::vector<double> sample_residuals(int64_t dim, int64_t rank, int64_t samples, uint64_t seed) {
+  check(dim, rank);
+  engine::Rng rng(seed);
+  std::vector<double> squares;
+  for (int64_t i = 0; i < samples; ++i) {
+    const int64_t numbers = rank * dim;
+    const engine::Tensor normal = engine::random_normal({rank, dim}, 0, 1, rng.take("subspaces", numbers + numbers % 2),
+                                                        engine::DType::f64);  // (r, D)
+    std::vector<double> rows(normal.data<double>(), normal.data<double>() + numbers);
+    squares.push_back(
+        std::clamp(1 - kept_of_first(rows, static_cast<size_t>(rank), static_cast<size_t>(dim)), 0.0, 1.0));
+  }
+  return squares;
+}
+
+double distance_from(const ProjectionLaw& law, std::vector<double> squares) {
+  require(!squares.empty(), "random projection: there are no samples");
+  std::sort(squares.begin(), squares.end());
+  const auto n = static_cast<double>(squares.size());
+  double distance = 0;
+  for (size_t i = 0; i < squares.size(); ++i) {
+    const double probability = law.distribution(squares[i]), at = static_cast<double>(i);
+    distance = std::max({distance, probability - at / n, (at + 1) / n - probability});
+  }
+  return distance * std::sqrt(n);
+}
+
+}  // namespace headroom::tasks

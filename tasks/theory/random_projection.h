@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace headroom::tasks {
+
+/// What a projection on a uniformly random `rank`-dimensional subspace of R^dim leaves of a unit vector x: the residual
+/// ‖x − Πx‖, whose square has the law Beta((D − r)/2, r/2), whatever x. The paper's lemma on random projections bounds
+/// it; the law is exact. Functions throw Error unless 1 <= rank < dim.
+class ProjectionLaw {
+ public:
+  ProjectionLaw(int64_t dim, int64_t rank);
+
+  double mean_square() const;  ///< E residual² = 1 − r/D
+  double std_square() const;   ///< of residual²: √(2 r (D − r) / (D² (D + 2)))
+  double mean() const;         ///< E residual, below √(1 − r/D)
+  /// P(residual² <= square).
+  double distribution(double square) const;
+  /// P(residual > √(1 − r/D) + epsilon), epsilon >= 0.
+  double tail(double epsilon) const;
+  /// The u <= 1 for which P(residual > u) = probability: with δ/N, no residual of N vectors is above it but with
+  /// probability δ, by the union bound. This is what the paper's concentration term stands for.
+  double quantile(double probability) const;
+
+ private:
+  double dim_, rank_, above_, below_;  ///< D, r, (D − r)/2, r/2
+};
+
+/// The lemma leaves its constant c open. 1/4 is provable: e^{−(D−1)ε²/2} about the mean, D >= 2.
+inline constexpr double concentration_constant = 0.25;
+/// The lemma's tail 2 exp(−c D ε²).
+double lemma_tail(int64_t dim, double epsilon);
+/// The lemma's √(1 − r/D) + √(ln(2N/δ) / (cD)): a bound of `vectors` N residuals at once with probability 1 − δ. Above
+/// 1 it says nothing.
+double lemma_residual(int64_t dim, int64_t rank, int64_t vectors, double delta);
+
+/// Squared residuals of one unit vector under `samples` random subspaces, each spanned by normal vectors that are
+/// orthonormalised. The vector is e_1: no step knows that it is special. A function of the seed.
+std::vector<double> sample_residuals(int64_t dim, int64_t rank, int64_t samples, uint64_t seed);
+
+/// Kolmogorov–Smirnov's √n·sup|F_n − F| of squared residuals against the law; above 1.63 in one case of a hundred.
+double distance_from(const ProjectionLaw& law, std::vector<double> squares);
+
+}  // namespace headroom::tasks
