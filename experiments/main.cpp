@@ -39,6 +39,7 @@ int run(int argc, char** argv) {
   headroom::experiments::add_doctor_command(app);
   headroom::experiments::add_data_command(app);
   headroom::experiments::add_tokenize_command(app);
+  headroom::experiments::add_spectrum_command(app);
   headroom::experiments::add_new_op_command(app);
   try {
     app.parse(argc, argv);

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/linalg/dense.h"
 
 namespace headroom::engine::linalg {
 
@@ -19,5 +19,22 @@ struct SVD {
 SVD svd(const Tensor& a, SvdMethod method = SvdMethod::accurate);
 /// s (…, k) alone.
 Tensor singular_values(const Tensor& a, SvdMethod method = SvdMethod::accurate);
+
+/// The SVD of a·bᵀ, a (…, m, r), b (…, n, r), k = min(m, n, r): by a QR of each and the SVD of the small core R_a·R_bᵀ,
+/// so that the (m, n) product is never formed. Throws Error as svd, and for shapes that do not fit.
+SVD svd_of_product(const Tensor& a, const Tensor& b, SvdMethod method = SvdMethod::accurate);
+
+/// The Moore–Penrose inverse (…, n, m) of a (…, m, n). Singular values up to relative_cut·s₀ count as zero; a negative
+/// cut means max(m, n)·2⁻⁵² (f32: 2⁻²³). Errors as svd.
+Tensor pinv(const Tensor& a, double relative_cut = -1);
+
+/// One matrix: a = u · diag(s) · vᵀ, s falling, k = min(m, n) columns each.
+struct Factors {
+  Dense u;
+  std::vector<double> s;
+  Dense v;
+};
+/// The same for one matrix, which is overwritten.
+Factors factor_svd(const View& a, SvdMethod method);
 
 }  // namespace headroom::engine::linalg

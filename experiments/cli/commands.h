@@ -27,6 +27,8 @@ void add_ops_command(CLI::App& app);
 void add_data_command(CLI::App& app);
 /// `tokenize --tokenizer PATH [--text S | --text-file F] [--json] [--plain]`: the ids of a text.
 void add_tokenize_command(CLI::App& app);
+/// `spectrum FILE.safetensors --tensor A [--times B] [--rank r] [--json]`: the singular values of A or of AᵀB.
+void add_spectrum_command(CLI::App& app);
 /// `doctor`: what was found on this machine, and what it means.
 void add_doctor_command(CLI::App& app);
 

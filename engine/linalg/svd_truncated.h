@@ -1,0 +1,28 @@
+#pragma once
+#include "engine/linalg/svd.h"
+#include "engine/rng.h"
+
+namespace headroom::engine::linalg {
+
+struct TruncatedOptions {
+  int64_t oversampling = 10;     ///< columns of the sketch beyond the rank
+  int64_t power_iterations = 2;  ///< passes of a·aᵀ, each with a QR
+  RngKey key = {0, 0,
+                0};  ///< of the sketch and the probes: 2·(n + 1)·(rank + oversampling + 10) values from its offset
+};
+/// a ≈ u · diag(s) · vt of a given rank, and what it misses.
+struct TruncatedSVD {
+  SVD svd;  ///< u (…, m, rank), s (…, rank), vt (…, rank, n)
+  /// (…) ‖a - u·diag(s)·vt‖_F, exact but for rounding: the approximation is an orthogonal projection of a.
+  Tensor frobenius_error;
+  /// (…) An upper bound on ‖a - u·diag(s)·vt‖₂ that holds with probability 1 - 10⁻¹⁰ or more over the probes: the next
+  /// value of the sketch plus 10·√(2/π)·max_i ‖(I - Q·Qᵀ)·a·w_i‖ over ten normal probes w_i (Halko, Martinsson & Tropp,
+  /// "Finding structure with randomness", 2011, eq. 4.3).
+  Tensor spectral_error;
+};
+/// Randomized SVD by a sketch a·W with power iterations (Halko, Martinsson & Tropp, 2011, alg. 4.4 and 5.1); a (…, m,
+/// n). Where the sketch would be as wide as the matrix, the SVD is exact. Throws Error for a rank outside [1, min(m,
+/// n)], negative options, and as svd.
+TruncatedSVD svd_truncated(const Tensor& a, int64_t rank, const TruncatedOptions& options = {});
+
+}  // namespace headroom::engine::linalg

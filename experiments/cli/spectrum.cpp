@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "engine/linalg/svd.h"
+#include "experiments/cli/commands.h"
+#include "models/safetensors/safetensors.h"
+
+namespace headroom::experiments {
+namespace {
+
+using engine::Tensor;
+
+struct Arguments {
+  std::string file, tensor, times;
+  int64_t rank = 0;  ///< 0: all
+  bool json = false;
+};
+
+/// What a matrix's best approximation of rank r = 1, 2, … keeps and misses (Eckart & Young, 1936).
+struct Spectrum {
+  std::vector<double> values;
+  std::vector<double> energy;          ///< share of Σ σ² in the first r
+  std::vector<double> error;           ///< √(Σ_{i>r} σ²), the Frobenius norm of what is missing
+  std::vector<double> spectral_error;  ///< σ_{r+1}, its spectral norm
+};
+
+Spectrum spectrum_of(const std::vector<double>& values, int64_t rank) {
+  std::vector<double> rest(values.size() + 1);  // rest[r] = √(Σ_{i≥r} σ²), which overflows nowhere
+  for (size_t i = values.size(); i-- > 0;) rest[i] = std::hypot(rest[i + 1], values[i]);
+  Spectrum out;
+  for (size_t r = 1; r <= static_cast<size_t>(rank); ++r) {
+    const double missing = rest[0] > 0 ? rest[r] / rest[0] : 0;
+    out.values.push_back(values[r - 1]);
+    out.energy.push_back(1 - missing * missing);
+    out.error.push_back(rest[r]);
+    out.spectral_error.push_back(r < values.size() ? values[r] : 0);
+  }
+  return out;
+}
+
+/// A tensor of the file as an f64 matrix.
+Tensor matrix_of(const models::SafetensorsFile& file, const std::string& name) {
+  const Tensor x = file.tensor(name);
+  require(engine::is_floating(x.dtype()), "spectrum: tensor {} is {}: floating numbers wanted", name, x.str());
+  require(x.rank() == 2, "spectrum: tensor {} is {}: a matrix wanted", name, x.str());
+  return x.to(engine::DType::f64);
+}
+
+void print_table(const Spectrum& s) {
+  fmt::print("{:>6}  {:>16}  {:>14}  {:>14}  {:>14}\n", "rank", "singular value", "energy", "error (Frob.)",
+             "error (spec.)");
+  for (size_t i = 0; i < s.values.size(); ++i)
+    fmt::print("{:>6}  {:>16.9g}  {:>14.10f}  {:>14.6g}  {:>14.6g}\n", i + 1, s.values[i], s.energy[i], s.error[i],
+               s.spectral_error[i]);
+}
+
+void spectrum(const Arguments& arguments, bool has_times, bool has_rank) {
+  const models::SafetensorsFile file(arguments.file);
+  const Tensor a = matrix_of(file, arguments.tensor);  // (p, m)
+  Tensor values;
+  if (has_times) {
+    const Tensor b = matrix_of(file, arguments.times);  // (p, n)
+    require(a.dim(0) == b.dim(0), "spectrum: --tensor {} has {} rows and --times {} {}: AᵀB does not exist",
+            arguments.tensor, a.dim(0), arguments.times, b.dim(0));
+    values = engine::linalg::svd_of_product(a.transpose(0, 1), b.transpose(0, 1)).s;
+  } else {
+    values = engine::linalg::singular_values(a);
+  }
+  const int64_t count = values.numel(), rank = has_rank ? arguments.rank : count;
+  require(!has_rank || (rank >= 1 && rank <= count), "spectrum: --rank is {}: 1 to {} wanted", rank, count);
+  const Spectrum s = spectrum_of(values.to_vector<double>(), rank);
+  if (!arguments.json) return print_table(s);
+  nlohmann::ordered_json out = {{"tensor", arguments.tensor}};
+  if (has_times) out["times"] = arguments.times;
+  out["singular_values"] = s.values;
+  out["energy"] = s.energy;
+  out["error"] = s.error;
+  out["spectral_error"] = s.spectral_error;
+  fmt::print("{}\n", out.dump());
+}
+
+}  // namespace
+
+void add_spectrum_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("spectrum", "print the singular values of a tensor, or of a product of two");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("FILE", arguments->file, "a safetensors file")->required();
+  command->add_option("--tensor", arguments->tensor, "the matrix A, by name")->required()->type_name("NAME");
+  const CLI::Option* times =
+      command->add_option("--times", arguments->times, "a second matrix B: the values of AᵀB")->type_name("NAME");
+  const CLI::Option* rank =
+      command->add_option("--rank", arguments->rank, "print the ranks up to this one")->type_name("INT");
+  command->add_flag("--json", arguments->json, "as a JSON object");
+  command->callback([arguments, times, rank] { spectrum(*arguments, times->count() > 0, rank->count() > 0); });
+}
+
+}  // namespace headroom::experiments

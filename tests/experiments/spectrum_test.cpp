@@ -1,0 +1,83 @@
+// `headroom spectrum` as its users meet it.
+#include <nlohmann/json.hpp>
+
+#include "models/safetensors/safetensors.h"
+#include "tests/experiments/program.h"
+#include "tests/support/folder.h"
+
+using headroom::engine::DType;
+using headroom::engine::Tensor;
+using namespace headroom::testing;
+
+namespace {
+
+struct Outcome {
+  int status;
+  std::string out, err;
+};
+Outcome run(const TemporaryFolder& folder, const std::string& arguments) {
+  Program program(folder.path(), "spectrum " + arguments);
+  const int status = program.wait();
+  return {status, program.out(), program.err()};
+}
+
+void write_file(const TemporaryFolder& folder) {
+  const Tensor a = Tensor::from<double>({2, 2}, {3, 0, 4, 5}), b = Tensor::from<double>({2, 3}, {1, 0, 0, 0, 2, 0});
+  headroom::models::write_safetensors(folder / "w.safetensors", {{"a", a},
+                                                                 {"a_half", a.to(DType::bf16)},
+                                                                 {"b", b},
+                                                                 {"ids", Tensor::zeros({2, 2}, DType::i64)},
+                                                                 {"stack", Tensor::zeros({2, 2, 2})},
+                                                                 {"tall", Tensor::zeros({3, 2})},
+                                                                 {"bad", Tensor::from<float>({1, 2}, {1, NAN})}});
+}
+
+}  // namespace
+
+TEST_CASE("spectrum prints singular values with the energy and error of each rank") {
+  const TemporaryFolder folder;
+  write_file(folder);
+  const auto values = [&](const std::string& arguments) {
+    const Outcome outcome = run(folder, "w.safetensors --json --tensor " + arguments);
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return nlohmann::json::parse(outcome.out);
+  };
+  for (const char* name : {"a", "a_half"}) {
+    const auto json = values(name);
+    CHECK(json["singular_values"][0].get<double>() == Approx(std::sqrt(45)).epsilon(1e-14));
+    CHECK(json["singular_values"][1].get<double>() == Approx(std::sqrt(5)).epsilon(1e-14));
+    CHECK(json["energy"][0].get<double>() == Approx(0.9).epsilon(1e-14));
+    CHECK(json["energy"][1].get<double>() == 1);
+    CHECK(json["error"][0].get<double>() == Approx(std::sqrt(5)).epsilon(1e-14));
+    CHECK(json["spectral_error"][1].get<double>() == 0);
+  }
+  // aᵀ·b = [[3, 8, 0], [0, 10, 0]]: σ² are the roots of x² - 173 x + 900.
+  const auto product = values("a --times b");
+  REQUIRE(product["singular_values"].size() == 2);
+  CHECK(product["singular_values"][0].get<double>() ==
+        Approx(std::sqrt((173 + std::sqrt(173.0 * 173 - 3600)) / 2)).epsilon(1e-14));
+  CHECK(product["singular_values"][0].get<double>() * product["singular_values"][1].get<double>() ==
+        Approx(30).epsilon(1e-14));
+  CHECK(values("a --rank 1")["singular_values"].size() == 1);
+  const Outcome table = run(folder, "w.safetensors --tensor a");
+  CHECK_THAT(table.out, contains("6.70820393"));
+}
+
+TEST_CASE("spectrum names what is wrong with its arguments") {
+  const TemporaryFolder folder;
+  write_file(folder);
+  const auto error = [&](const std::string& arguments) {
+    const Outcome outcome = run(folder, arguments);
+    CHECK(outcome.status == 1);
+    CHECK(outcome.out.empty());
+    return outcome.err;
+  };
+  CHECK_THAT(error("w.safetensors --tensor c"), contains("c"));
+  CHECK_THAT(error("none.safetensors --tensor a"), contains("none.safetensors"));
+  CHECK_THAT(error("w.safetensors --tensor ids"), contains("tensor ids is i64 (2, 2): floating numbers wanted"));
+  CHECK_THAT(error("w.safetensors --tensor stack"), contains("tensor stack is f32 (2, 2, 2): a matrix wanted"));
+  CHECK_THAT(error("w.safetensors --tensor a --times tall"), contains("AᵀB does not exist"));
+  CHECK_THAT(error("w.safetensors --tensor a --rank 3"), contains("--rank is 3: 1 to 2 wanted"));
+  CHECK_THAT(error("w.safetensors --tensor bad"), contains("a holds nan at (0, 1)"));
+}
