@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/linalg/vectors_kernel.h"
+#include "engine/parallel.h"
 
 namespace headroom::engine::linalg {
 namespace {
@@ -117,18 +118,26 @@ PivotedFactors factor_qr_pivoted(const View& a) {
     if (rest == 0) continue;
     const double beta = x[0];
     x[0] = 1;
-    kernel::transposed_times(m - j, rest, x + a.step, a.step, x, w.data());
-    for (int64_t i = 0; i < rest; ++i) w[static_cast<size_t>(i)] *= -tau;
-    kernel::add_outer(m - j, rest, x, w.data(), x + a.step, a.step);
+    // A few columns at a time meet the reflector twice while the cache holds them.
+    constexpr int64_t task_columns = 64, together = 4;
+    parallel_ranges(rest, task_columns, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; c += together) {
+        const int64_t count = std::min(together, end - c);
+        double* const columns = x + (c + 1) * a.step;
+        kernel::transposed_times(m - j, count, columns, a.step, x, w.data() + c);
+        for (int64_t i = c; i < c + count; ++i) w[static_cast<size_t>(i)] *= -tau;
+        kernel::add_outer(m - j, count, x, w.data() + c, columns, a.step);
+      }
+      for (int64_t i = j + 1 + begin; i < j + 1 + end; ++i) {
+        double &now = left[static_cast<size_t>(i)], &then = exact[static_cast<size_t>(i)];
+        if (now == 0) continue;
+        const double part = a(j, i) / now, shrunk = std::max(0.0, (1 - part) * (1 + part));
+        // The downdated norm loses a digit with every factor it shrinks by since it was last computed.
+        if (shrunk * (now / then) * (now / then) <= 1.5e-8) now = then = norm(m - j - 1, a.column(i) + j + 1);
+        else now *= std::sqrt(shrunk);
+      }
+    });
     x[0] = beta;
-    for (int64_t i = j + 1; i < n; ++i) {
-      double &now = left[static_cast<size_t>(i)], &then = exact[static_cast<size_t>(i)];
-      if (now == 0) continue;
-      const double part = a(j, i) / now, shrunk = std::max(0.0, (1 - part) * (1 + part));
-      // The downdated norm loses a digit with every factor it shrinks by since it was last computed.
-      if (shrunk * (now / then) * (now / then) <= 1.5e-8) now = then = norm(m - j - 1, a.column(i) + j + 1);
-      else now *= std::sqrt(shrunk);
-    }
   }
   return out;
 }

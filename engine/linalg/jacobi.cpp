@@ -6,8 +6,10 @@
 #include <numeric>
 
 #include "engine/error.h"
+#include "engine/linalg/cholesky.h"
 #include "engine/linalg/householder.h"
 #include "engine/linalg/vectors_kernel.h"
+#include "engine/parallel.h"
 
 namespace headroom::engine::linalg {
 namespace {
@@ -15,9 +17,21 @@ namespace {
 /// Below this part of the largest, a diagonal element of R counts as zero: squares of columns must not underflow.
 constexpr double smallest_ratio = 1e-100;
 
-/// One cyclic sweep over all pairs of columns of x (m, n); v (n, n) takes the same rotations. The longer column of a
-/// pair ends up first. Returns the number of rotations.
-int64_t sweep(const View& x, const View& v, std::vector<double>& squares, double tolerance) {
+/// Pairs of columns count as orthogonal when |xᵀy| is at most this part of ‖x‖·‖y‖.
+double tolerance_of(int64_t rows) {
+  return std::sqrt(static_cast<double>(rows)) * std::numeric_limits<double>::epsilon();
+}
+
+std::vector<double> squares_of(const View& x) {
+  std::vector<double> out(static_cast<size_t>(x.columns));
+  for (int64_t j = 0; j < x.columns; ++j) out[static_cast<size_t>(j)] = kernel::dot(x.rows, x.column(j), x.column(j));
+  return out;
+}
+
+/// One cyclic sweep over all pairs of columns of x; v takes the same rotations. The longer column of a pair ends up
+/// first. Returns the number of rotations.
+int64_t sweep(const View& x, const View& v, double tolerance) {
+  std::vector<double> squares = squares_of(x);
   int64_t rotations = 0;
   for (int64_t p = 0; p < x.columns; ++p) {
     for (int64_t q = p + 1; q < x.columns; ++q) {
@@ -26,31 +40,99 @@ int64_t sweep(const View& x, const View& v, std::vector<double>& squares, double
       if (std::abs(g) <= tolerance * std::sqrt(dp) * std::sqrt(dq)) continue;
       ++rotations;
       const double zeta = (dq - dp) / (2 * g);
-      const double t = std::copysign(1 / (std::abs(zeta) + std::hypot(zeta, 1.0)), zeta);
-      const double c = 1 / std::hypot(t, 1.0), s = c * t;
-      if (dq > dp) {  // the same rotation, with the two columns exchanged
-        kernel::rotate(x.rows, s, -c, x.column(p), x.column(q));
-        kernel::rotate(v.rows, s, -c, v.column(p), v.column(q));
-      } else {
-        kernel::rotate(x.rows, c, s, x.column(p), x.column(q));
-        kernel::rotate(v.rows, c, s, v.column(p), v.column(q));
-      }
-      dp = kernel::dot(x.rows, x.column(p), x.column(p));
-      dq = kernel::dot(x.rows, x.column(q), x.column(q));
+      const double t = std::copysign(1 / (std::abs(zeta) + std::sqrt(zeta * zeta + 1)), zeta);
+      const double c = 1 / std::sqrt(t * t + 1), s = c * t;
+      const bool exchange = dq > dp;  // the same rotation, with the two columns exchanged
+      kernel::rotate(x.rows, exchange ? s : c, exchange ? -c : s, x.column(p), x.column(q));
+      kernel::rotate(v.rows, exchange ? s : c, exchange ? -c : s, v.column(p), v.column(q));
+      const double smaller = std::min(dp, dq);
+      dp = std::max(dp, dq) + std::abs(t * g);
+      dq = smaller - std::abs(t * g);
+      if (dq < 0.1 * smaller) dq = kernel::dot(x.rows, x.column(q), x.column(q));  // too many digits were lost
     }
   }
   return rotations;
 }
 
+constexpr int64_t block_columns = 32;
+
+/// The columns [i, i + m) and [j, j + n) of x side by side.
+Dense gathered(const View& x, int64_t i, int64_t m, int64_t j, int64_t n) {
+  Dense out(x.rows, m + n);
+  copy(x.block(0, i, x.rows, m), out.block(0, 0, x.rows, m));
+  copy(x.block(0, j, x.rows, n), out.block(0, m, x.rows, n));
+  return out;
+}
+
+/// Orthogonalises two blocks of columns. Their Gram matrix, with columns scaled to length one, gets a Cholesky factor,
+/// and one sweep over the small R gives the rotation that x and v are multiplied with. Returns whether any pair needed
+/// one.
+bool rotate_blocks(const View& x, const View& v, int64_t i, int64_t m, int64_t j, int64_t n, double tolerance) {
+  const Dense both = gathered(x, i, m, j, n);
+  const Dense gram = product_of({both.view(), both.view(), true, false});  // (m + n, m + n)
+  std::vector<double> length(static_cast<size_t>(m + n));
+  for (int64_t p = 0; p < m + n; ++p) length[static_cast<size_t>(p)] = std::sqrt(gram(p, p));
+  const Dense small(m + n, m + n);
+  bool is_orthogonal = true;
+  for (int64_t q = 0; q < m + n; ++q) {
+    for (int64_t p = 0; p < m + n; ++p) {
+      small.view()(p, q) = gram(p, q) / length[static_cast<size_t>(p)] / length[static_cast<size_t>(q)];
+      if (p != q && !(std::abs(small(p, q)) <= tolerance)) is_orthogonal = false;
+    }
+  }
+  if (is_orthogonal) return false;
+  const Dense turn = Dense::identity(m + n, m + n);
+  double pivot = 0;
+  if (factor_cholesky(small.view(), &pivot) >= 0) {
+    // Nearly parallel columns: the Gram matrix says too little about them.
+    const Dense turned = gathered(v, i, m, j, n);
+    if (sweep(both.view(), turned.view(), tolerance) == 0) return false;
+    for (const auto& [from, to] : {std::pair(&both, &x), std::pair(&turned, &v)}) {
+      copy(from->block(0, 0, to->rows, m), to->block(0, i, to->rows, m));
+      copy(from->block(0, m, to->rows, n), to->block(0, j, to->rows, n));
+    }
+    return true;
+  }
+  // gram = D·L·Lᵀ·D: the columns of R = Lᵀ·D have the inner products of x's.
+  const Dense r = Dense::copy_of(small.view(), true);
+  for (int64_t q = 0; q < m + n; ++q)
+    for (int64_t p = 0; p <= q; ++p) r.view()(p, q) *= length[static_cast<size_t>(q)];
+  sweep(r.view(), turn.view(), tolerance);
+  const Dense before = gathered(v, i, m, j, n);
+  for (const auto& [from, to] : {std::pair(&both, &x), std::pair(&before, &v)}) {
+    multiply({from->view(), turn.block(0, 0, m + n, m)}, to->block(0, i, to->rows, m));
+    multiply({from->view(), turn.block(0, m, m + n, n)}, to->block(0, j, to->rows, n));
+  }
+  return true;
+}
+
+/// All pairs of blocks once, in the rounds of a tournament: the pairs of a round share no block and run in parallel.
+bool sweep_blocks(const View& x, const View& v, double tolerance) {
+  const int64_t blocks = (x.columns + block_columns - 1) / block_columns, players = blocks + blocks % 2;
+  std::vector<uint8_t> turned(static_cast<size_t>(players / 2));
+  bool any = false;
+  for (int64_t round = 0; round + 1 < players; ++round) {
+    parallel_for(players / 2, [&](int64_t pair) {
+      // The last player stays, the others go round.
+      const int64_t around = players - 1, one = pair == 0 ? around : (round + pair) % around,
+                    other = (round + around - pair) % around;
+      const int64_t i = std::min(one, other) * block_columns, j = std::max(one, other) * block_columns;
+      turned[static_cast<size_t>(pair)] =
+          j < x.columns && rotate_blocks(x, v, i, block_columns, j, std::min(block_columns, x.columns - j), tolerance);
+    });
+    any = any || std::any_of(turned.begin(), turned.end(), [](uint8_t each) { return each != 0; });
+  }
+  return any;
+}
+
 /// Columns of x become orthogonal; returns the product of the rotations.
 Dense orthogonalise(const View& x) {
   Dense v = Dense::identity(x.columns, x.columns);
-  const double tolerance = std::sqrt(static_cast<double>(x.rows)) * std::numeric_limits<double>::epsilon();
-  std::vector<double> squares(static_cast<size_t>(x.columns));
+  const double tolerance = tolerance_of(x.rows);
   for (int count = 0; count < 60; ++count) {
-    for (int64_t j = 0; j < x.columns; ++j)
-      squares[static_cast<size_t>(j)] = kernel::dot(x.rows, x.column(j), x.column(j));
-    if (sweep(x, v.view(), squares, tolerance) == 0) return v;
+    const bool any =
+        x.columns >= 3 * block_columns ? sweep_blocks(x, v.view(), tolerance) : sweep(x, v.view(), tolerance) > 0;
+    if (!any) return v;
   }
   fail("svd: one-sided Jacobi did not converge in 60 sweeps over a {} by {} matrix", x.rows, x.columns);
 }

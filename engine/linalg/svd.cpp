@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "engine/linalg/bidiagonal.h"
 #include "engine/linalg/householder.h"
 #include "engine/linalg/jacobi.h"
 #include "engine/parallel.h"
@@ -24,10 +25,11 @@ struct Outputs {
 
 }  // namespace
 
-Factors factor_svd(const View& a, SvdMethod) {
-  if (a.rows >= a.columns) return jacobi_svd(a);
+Factors factor_svd(const View& a, SvdMethod method) {
+  const auto factor = method == SvdMethod::fast ? fast_svd : jacobi_svd;
+  if (a.rows >= a.columns) return factor(a);
   const Dense tall = Dense::copy_of(a, true);
-  Factors f = jacobi_svd(tall.view());
+  Factors f = factor(tall.view());
   std::swap(f.u, f.v);
   return f;
 }
