@@ -1,23 +1,59 @@
 #include "models/files/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <system_error>
 
 #include "engine/error.h"
 
 namespace headroom::models {
 
+namespace {
+
+/// Removes the temporary files of this name that killed processes left: those that nobody holds a lock on.
+void remove_leftovers(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const std::string prefix = "." + path.filename().string() + ".";
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(".tmp")) continue;
+    const int fd = open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) continue;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(entry->path().c_str());
+    close(fd);
+  }
+}
+
+/// Whether the file behind fd is this writer's: locked, and not removed by another's remove_leftovers() before it was.
+/// A file system without locks removes no leftovers either.
+bool take(int fd) {
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+  struct stat status {};
+  return fstat(fd, &status) == 0 && status.st_nlink > 0;
+}
+
+}  // namespace
+
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
-  // O_EXCL: neither another process's file nor one that a killed process left is ever written to.
+  remove_leftovers(path);
+  // O_EXCL: another process's file is never written to.
   for (int n = 0; fd_ < 0; ++n) {
     temporary_ = path.parent_path() / fmt::format(".{}.{}-{}.tmp", path.filename().string(), getpid(), n);
     fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ < 0 && errno != EEXIST) fail_with_errno("cannot be written");
+    if (fd_ >= 0 && !take(fd_)) {
+      close(fd_);
+      fd_ = -1;
+    }
   }
 }
 

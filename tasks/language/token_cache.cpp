@@ -9,6 +9,8 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/error.h"
+#include "models/files/atomic_file.h"
 #include "tasks/data/sha256.h"
 
 namespace headroom::tasks {
@@ -63,33 +65,18 @@ std::optional<TokenSpan> ids_in(const Mapping& file) {
   return ids;
 }
 
-bool write_all(int fd, const void* from, size_t bytes) {
-  const char* at = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t written = write(fd, at, bytes);
-    if (written <= 0) return false;
-    at += written;
-    bytes -= static_cast<size_t>(written);
-  }
-  return true;
-}
-
-/// False, and nothing left behind, when the folder cannot be written or the disk is full.
-bool write_file(const fs::path& path, TokenSpan ids) {
+/// Nothing is left behind when the folder cannot be written or the disk is full.
+void write_file(const fs::path& path, TokenSpan ids) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  std::string name = path.string() + ".XXXXXX";
-  const int fd = mkstemp(name.data());
-  if (fd < 0) return false;
   Header header{};
   std::memcpy(header.magic, magic, sizeof header.magic);
   header.count = ids.size();
   std::memcpy(header.hash, hash_of(ids).data(), sizeof header.hash);
-  bool ok = write_all(fd, &header, sizeof header) && write_all(fd, ids.data(), ids.size_bytes()) && fsync(fd) == 0;
-  ok = close(fd) == 0 && ok;
-  ok = ok && rename(name.c_str(), path.c_str()) == 0;
-  if (!ok) unlink(name.c_str());
-  return ok;
+  models::AtomicFile file(path);
+  file.write(&header, sizeof header);
+  file.write(ids.data(), ids.size_bytes());
+  file.commit();
 }
 
 }  // namespace
@@ -121,7 +108,11 @@ Tokens TokenCache::get(const std::string& text_hash, const std::string& encoding
   };
   if (std::optional<Tokens> tokens = mapped()) return *tokens;
   Tokens made(make());
-  if (!write_file(path, made.span())) return made;
+  try {
+    write_file(path, made.span());
+  } catch (const Error&) {
+    return made;  // a folder that takes no files costs the next run its time, no more
+  }
   const std::optional<Tokens> tokens = mapped();
   return tokens ? *tokens : made;
 }

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "engine/error.h"
+#include "models/files/atomic_file.h"
 #include "models/safetensors/safetensors.h"
 #include "tests/support/catch.h"
 #include "tests/support/folder.h"
@@ -210,10 +211,18 @@ TEST_CASE("what cannot be written is an error, and the old file stays", "[safete
   CHECK_THROWS_WITH(write_safetensors(folder / "no" / "x", {{"a", one}}), contains("No such file"));
   CHECK_THROWS_WITH(write_safetensors("/dev/full/x", {{"a", one}}), contains("/dev/full/x"));
   CHECK(read_bytes(path) == before);
-  // Over an old file, and beside what a killed process of the same number left.
+  // What killed processes left goes; what a living one is writing, and other names, stay.
   write_bytes(folder / fmt::format(".x.safetensors.{}-0.tmp", getpid()), "half");
-  write_safetensors(path, {{"b", one}});
-  CHECK(SafetensorsFile(path).names() == std::vector<std::string>{"b"});
+  write_bytes(folder / ".x.safetensors.1-0.tmp", "half");
+  write_bytes(folder / ".y.safetensors.1-0.tmp", "half");
+  {
+    AtomicFile other(path);
+    other.write("half", 4);
+    write_safetensors(path, {{"b", one}});
+    CHECK(SafetensorsFile(path).names() == std::vector<std::string>{"b"});
+    other.commit();
+  }
+  CHECK(read_bytes(path) == "half");
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 2);
 }
 

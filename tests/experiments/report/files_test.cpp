@@ -62,7 +62,7 @@ TEST_CASE("a file appears whole or not at all") {
   const std::string large(100000, 'x');
   {
     const FullDisk full(1000);
-    CHECK(contains(error_of([&] { write_file(path, large); }), "cannot write " + path.string()));
+    CHECK(contains(error_of([&] { write_file(path, large); }), path.string() + ": cannot be written: "));
   }
   CHECK(read_bytes(path) == "first");
   CHECK(files_in(folder.path()) == 1);
@@ -75,7 +75,7 @@ TEST_CASE("a file appears whole or not at all") {
 TEST_CASE("a place that cannot be written to is named") {
   const TemporaryFolder folder;
   write_file(folder / "file", "");
-  CHECK(contains(error_of([&] { write_file(folder / "none" / "a", ""); }), "none/a: No such file or directory"));
+  CHECK(contains(error_of([&] { write_file(folder / "none" / "a", ""); }), "none/a: cannot be written: No such file or directory"));
   CHECK(contains(error_of([&] { make_folder(folder / "file" / "below"); }), "file/below: Not a directory"));
   CHECK(contains(error_of([&] { make_folder(folder / "file"); }), "/file"));
   make_folder(folder / "a" / "b");
