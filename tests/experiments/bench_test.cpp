@@ -12,7 +12,7 @@
 namespace headroom::experiments {
 namespace {
 
-const std::string workloads = HEADROOM_SOURCE_ROOT "/experiments/bench/workloads.toml";
+const std::string workloads = headroom::testing::source_root() + "/experiments/bench/workloads.toml";
 
 /// A file of workloads that is removed with the object.
 class File {

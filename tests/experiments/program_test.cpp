@@ -173,7 +173,7 @@ TEST_CASE("doctor and ops") {
 }
 
 TEST_CASE("every study's smoke profile runs") {
-  const std::filesystem::path studies = std::filesystem::path(HEADROOM_SOURCE_ROOT) / "experiments";
+  const std::filesystem::path studies = std::filesystem::path(headroom::testing::source_root()) / "experiments";
   for (const auto& entry : std::filesystem::directory_iterator(studies)) {
     if (entry.path().extension() != ".toml") continue;
     const TemporaryFolder folder;

@@ -81,7 +81,7 @@ TEST_CASE("the JSON Schema takes the studies of this repository and refuses mist
   const json schema = json::parse(schema_json(study_schema()));
   CHECK(schema["$schema"] == "http://json-schema.org/draft-07/schema#");
   size_t studies = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(HEADROOM_SOURCE_ROOT) + "/experiments")) {
+  for (const auto& entry : std::filesystem::directory_iterator(headroom::testing::source_root() + "/experiments")) {
     if (entry.path().extension() != ".toml") continue;
     ++studies;
     CAPTURE(entry.path().string());
@@ -104,7 +104,7 @@ TEST_CASE("the JSON Schema takes the studies of this repository and refuses mist
 }
 
 TEST_CASE("the studies and sweeps of docs/studies.md are right") {
-  std::ifstream in(std::string(HEADROOM_SOURCE_ROOT) + "/docs/studies.md");
+  std::ifstream in(headroom::testing::source_root() + "/docs/studies.md");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   std::vector<std::string> blocks;
   const std::string open = "```toml\n", close = "```\n";

@@ -33,7 +33,7 @@ void run_smoke(const std::filesystem::path& file) {
 }
 
 const bool registered = [] {
-  for (const auto& entry : std::filesystem::directory_iterator(HEADROOM_SOURCE_ROOT "/experiments"))
+  for (const auto& entry : std::filesystem::directory_iterator(headroom::testing::source_root() + "/experiments"))
     if (entry.path().extension() == ".toml")
       register_test("smoke of " + entry.path().stem().string(), "", [path = entry.path()] { run_smoke(path); });
   return true;

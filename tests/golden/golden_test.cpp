@@ -63,7 +63,7 @@ double distance(const Tensor& got, const std::vector<double>& want, double floor
 }
 
 void check_against(const std::string& name, DType dtype, double tolerance) {
-  std::ifstream file(std::string(HEADROOM_SOURCE_ROOT) + "/tests/golden/" + name + ".json");
+  std::ifstream file(testing::source_root() + "/tests/golden/" + name + ".json");
   REQUIRE(file);
   const Json golden = Json::parse(file);
   const Json& expected = golden["parameters"];

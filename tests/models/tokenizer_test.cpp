@@ -60,7 +60,7 @@ void check_against_reference(const std::string& name) {
   const fs::path folder = data_folder(name);
   if (folder.empty()) return;
   const auto tokenizer = load_tokenizer(folder.string());
-  const Json reference = Json::parse(testing::read_bytes(HEADROOM_SOURCE_ROOT "/tests/models/tokenizers.json"));
+  const Json reference = Json::parse(testing::read_bytes(testing::source_root() + "/tests/models/tokenizers.json"));
   const Json& expected = reference["tokenizers"][name];
   REQUIRE(reference["strings"].size() == expected["ids"].size());
   for (size_t i = 0; i < reference["strings"].size(); ++i) {

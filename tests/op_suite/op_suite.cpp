@@ -16,7 +16,7 @@ using namespace headroom;
 using autograd::Check;
 using autograd::OpEntry;
 
-constexpr const char* ledger_path = HEADROOM_SOURCE_ROOT "/tests/op_suite/ledger.txt";
+std::string ledger_path() { return testing::source_root() + "/tests/op_suite/ledger.txt"; }
 
 /// "NAME SAMPLES REFUSALS", a line per op: deleting a sample is a change of two files, seen in review.
 std::string ledger_line(const OpEntry& op) {
@@ -47,9 +47,9 @@ void check_ledger() {
   if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
   std::string now;
   for (const OpEntry& op : autograd::op_registry()) now += ledger_line(op) + "\n";
-  if (std::getenv("HEADROOM_UPDATE_LEDGER")) std::ofstream(ledger_path) << now;
+  if (std::getenv("HEADROOM_UPDATE_LEDGER")) std::ofstream(ledger_path()) << now;
   std::stringstream kept;
-  kept << std::ifstream(ledger_path).rdbuf();
+  kept << std::ifstream(ledger_path()).rdbuf();
   INFO(
       "counts of samples and refusals differ from tests/op_suite/ledger.txt. Where that is meant, rewrite it with"
       " HEADROOM_UPDATE_LEDGER=1 build/tests/op-suite ledger");

@@ -29,6 +29,10 @@ void skip(const std::string& reason);
 /// Adds a test case made at run time. Call it while statics are initialised.
 void register_test(const std::string& name, const std::string& tags, std::function<void()> body);
 
+/// The folder of meson.build. Compiled in at one place: the other files compile to the same bytes in any folder, so a
+/// compiler cache knows them.
+const std::string& source_root();
+
 /// Whether this CPU has the level that HEADROOM_ISA asks for.
 bool isa_available();
 

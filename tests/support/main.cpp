@@ -65,6 +65,11 @@ void report(const char* program) {
 
 }  // namespace
 
+const std::string& source_root() {
+  static const std::string root = HEADROOM_SOURCE_ROOT;
+  return root;
+}
+
 void skip(const std::string& reason) {
   tally.current_skipped = true;
   fmt::print("skipped: {}\n", reason);

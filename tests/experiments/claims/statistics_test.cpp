@@ -41,7 +41,7 @@ TEST_CASE("paired t-test at its limits") {
 }
 
 TEST_CASE("statistics agree with SciPy") {
-  std::ifstream file(HEADROOM_SOURCE_ROOT "/tests/experiments/claims/paired_t.txt");
+  std::ifstream file(headroom::testing::source_root() + "/tests/experiments/claims/paired_t.txt");
   REQUIRE(file);
   int rows = 0;
   for (std::string line; std::getline(file, line);) {

@@ -94,7 +94,7 @@ TEST_CASE("a browser shows the report of a smoke run") {
   const char* const program = std::getenv("HEADROOM_PROGRAM");
   if (!program) return headroom::testing::skip("HEADROOM_PROGRAM names no program");
   const TemporaryFolder folder;
-  const auto study = std::filesystem::path(HEADROOM_SOURCE_ROOT) / "experiments" / "ngram-tradeoff.toml";
+  const auto study = std::filesystem::path(headroom::testing::source_root()) / "experiments" / "ngram-tradeoff.toml";
   const auto run = run_program(
       program, {"run", study.string(), "--profile", "smoke", "--out", folder.path().string(), "--quiet"}, "", 300);
   INFO(run.errors);

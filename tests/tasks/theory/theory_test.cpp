@@ -15,7 +15,7 @@ namespace {
 
 const nlohmann::json& reference() {
   static const auto json =
-      nlohmann::json::parse(std::ifstream(HEADROOM_SOURCE_ROOT "/tests/tasks/theory/allocation.json"));
+      nlohmann::json::parse(std::ifstream(headroom::testing::source_root() + "/tests/tasks/theory/allocation.json"));
   return json;
 }
 
