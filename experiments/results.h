@@ -37,6 +37,7 @@ struct TrialRecord {
   int64_t steps = 0;                                   ///< updates done: fewer than planned after an early stop
   int64_t parameters = 0;
   double flops = 0, seconds = 0;
+  double ended = 0;                         ///< seconds since 1970, to the second
   std::string config;                       ///< canonical JSON
   std::string code;                         ///< version of the program that trained it
   std::map<std::string, std::string> data;  ///< file → SHA-256 of everything that was read

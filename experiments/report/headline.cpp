@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
 
 namespace headroom::experiments {
 
@@ -39,6 +42,18 @@ std::string headline(const std::vector<Verdict>& verdicts) {
 double training_seconds(const StudyResults& results) {
   double seconds = 0;
   for (const TrialRecord& t : results.trials) seconds += t.seconds;
+  return seconds;
+}
+
+double wall_seconds(const StudyResults& results) {
+  std::vector<std::pair<double, double>> spans;  // (begin, end)
+  for (const TrialRecord& t : results.trials) spans.emplace_back(t.ended - t.seconds, t.ended);
+  std::sort(spans.begin(), spans.end());
+  double seconds = 0, until = -std::numeric_limits<double>::infinity();
+  for (const auto& [begin, end] : spans) {
+    seconds += std::max(0.0, end - std::max(begin, until));
+    until = std::max(until, end);
+  }
   return seconds;
 }
 

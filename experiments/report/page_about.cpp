@@ -62,8 +62,13 @@ std::string about_section(const StudyResults& r) {
     out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(key), html);
   };
   for (const auto& [key, value] : r.provenance) row(key, escape(value));
-  if (training_seconds(r) > 0) row("time of all trials together", escape(duration(training_seconds(r))));
-  row("data",
+  if (training_seconds(r) > 0) {
+    row("time", escape(duration(wall_seconds(r))));
+    row("time of all trials together", escape(duration(training_seconds(r))));
+  }
+  for (const auto& [file, hash] : r.data)
+    row("read", fmt::format("{}, SHA-256 <code>{}</code>", escape(file), escape(hash)));
+  row("results",
       fmt::format("<a href=\"data:text/csv;charset=utf-8;base64,{}\" download=\"results.csv\">results.csv</a>, a "
                   "row per trial, within this page · beside it <a href=\"metrics.csv\">metrics.csv</a>, the same "
                   "without times, <a href=\"verdicts.json\">verdicts.json</a> and <a "

@@ -51,10 +51,11 @@ std::string machine(const StudyResults& r) {
 
 std::string overview(const std::vector<Finding>& all) {
   std::string out =
-      row({"study", "profile", "the paper’s claims", "our own", "trials", "time of all trials"}) + rule(6);
+      row({"study", "profile", "the paper’s claims", "our own", "trials", "time", "time of all trials"}) + rule(7);
   for (const Finding& f : all)
     out += row({markdown(f.results.title), code(f.results.profile), tally(f.verdicts, false), tally(f.verdicts, true),
-                fmt::format("{}", f.results.trials.size()), duration(training_seconds(f.results))});
+                fmt::format("{}", f.results.trials.size()), duration(wall_seconds(f.results)),
+                duration(training_seconds(f.results))});
   return out + "\n";
 }
 
@@ -138,8 +139,7 @@ std::string guideline(const std::vector<Finding>& all) {
   if (searched == 0) return "";
   return fmt::format(
              "## The guideline: start with few heads and search locally\n\nFrom the fewest heads upward, as long as "
-             "the "
-             "mean gets better: on {} of {} curves that ends within 10 % of the best.\n\n",
+             "the mean gets better: on {} of {} curves that ends within 10 % of the best.\n\n",
              reached, searched) +
          row({"study", "series", "found", "best", "times worse", "within 10 %"}) + rule(6) + rows + "\n";
 }

@@ -267,7 +267,6 @@ StudyResults collect_results(const Study& study, const std::filesystem::path& ou
   require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
   const RunStore store(path, RunStore::Access::read);
   StudyResults results = planned_results(study);
-  double seconds = 0;
   for (const PlannedTrial& planned : study.trials) {
     std::optional<TrialRecord> trial = store.find(planned.id);
     if (!trial) continue;
@@ -275,12 +274,10 @@ StudyResults collect_results(const Study& study, const std::filesystem::path& ou
     trial->x = planned.x;
     trial->choice = planned.choice;
     trial->seed = planned.seed;
-    seconds += trial->seconds;
     results.data.insert(trial->data.begin(), trial->data.end());
     results.trials.push_back(std::move(*trial));
   }
   results.provenance = provenance();
-  results.provenance["time of all trials"] = fmt::format("{:.0f} s on one thread each", seconds);
   return results;
 }
 

@@ -78,8 +78,8 @@ RunStore::RunStore(const std::filesystem::path& path, Access access) : database_
 std::optional<TrialRecord> RunStore::find(const std::string& id) const {
   const std::lock_guard lock(mutex_);
   Statement select(database_,
-                   "SELECT config, code, data, status, message, steps, parameters, flops, seconds FROM trials "
-                   "WHERE id = ?");
+                   "SELECT config, code, data, status, message, steps, parameters, flops, seconds, "
+                   "strftime('%s', ended_at) FROM trials WHERE id = ?");
   if (!select.bind(id).step()) return std::nullopt;
   TrialRecord trial;
   trial.id = id;
@@ -92,6 +92,7 @@ std::optional<TrialRecord> RunStore::find(const std::string& id) const {
   trial.parameters = select.integer(6);
   trial.flops = select.real(7);
   trial.seconds = select.real(8);
+  trial.ended = select.real(9);
   read_details(database_, trial);
   return trial;
 }

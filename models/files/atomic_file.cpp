@@ -21,7 +21,7 @@ namespace {
 /// Removes the temporary files of this name that killed processes left: those that nobody holds a lock on.
 void remove_leftovers(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const std::string prefix = "." + path.filename().string() + ".";
+  const std::string prefix = fmt::format(".{}.", path.filename().string());
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();

@@ -9,6 +9,7 @@
 #include "experiments/report/axis.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
+#include "experiments/report/headline.h"
 #include "experiments/report/results_page.h"
 #include "tests/experiments/report/folder.h"
 #include "tests/experiments/report/rich.h"
@@ -201,6 +202,29 @@ TEST_CASE("axes") {
   CHECK(flat.low < 3);
   CHECK(flat.high > 3);
   CHECK(contains(error_of([] { fit_axis(Scale::linear, {}); }), "without values"));
+}
+
+TEST_CASE("a study's time is the time in which some trial was trained") {
+  StudyResults r;
+  const auto add = [&](double begin, double end) {
+    TrialRecord t;
+    t.seconds = end - begin;
+    t.ended = end;
+    r.trials.push_back(t);
+  };
+  CHECK(wall_seconds(r) == 0);
+  add(150, 200);  // a pause before it
+  add(10, 40);
+  add(20, 30);  // beside the one before, and within it
+  add(35, 60);
+  CHECK(wall_seconds(r) == 100);
+  CHECK(training_seconds(r) == 115);
+}
+
+TEST_CASE("what was read is on the page with its hash") {
+  StudyResults r = rich();
+  r.data["a <text>.txt"] = "0123abcd";
+  CHECK(contains(files_of(r)["report.html"], "a &lt;text&gt;.txt, SHA-256 <code>0123abcd</code>"));
 }
 
 TEST_CASE("a folder that cannot be written to is named") {

@@ -1,0 +1,84 @@
+// What a dry run says beforehand against what the run then was; its times are estimates, and only their order is
+// checked.
+#include "experiments/run/dry_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/experiments/program.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom::experiments;
+using namespace headroom::testing;
+
+TEST_CASE("a dry run counts what the run then does, and keeps nothing") {
+  const StudyFile file(small_study());
+  const Study study = load_study(file.path());
+  RunOptions options;
+  options.out = file.folder() / "runs";
+  options.telling = Telling::quiet;
+  options.threads = options.jobs = 2;
+  const DryRun before = dry_run(study, options);
+  CHECK_FALSE(std::filesystem::exists(options.out));
+  REQUIRE(run_trials(study, options));
+  const StudyResults after = collect_results(study, options.out);
+  CHECK(before.trials == std::ssize(after.trials));
+  CHECK(before.jobs == 2);
+  double flops = 0;
+  int64_t least = after.trials[0].parameters, most = least;
+  for (const TrialRecord& trial : after.trials) {
+    flops += trial.flops;
+    least = std::min(least, trial.parameters);
+    most = std::max(most, trial.parameters);
+  }
+  CHECK(before.flops == Approx(flops));
+  CHECK(before.least_parameters == least);
+  CHECK(before.most_parameters == most);
+  CHECK(before.peak_bytes > 0);
+  CHECK(std::isfinite(before.seconds));
+  double longest = 0, together = 0;
+  int64_t trials = 0;
+  for (const CostGroup& group : before.groups) {
+    CHECK(group.trial_seconds > 0);
+    longest = std::max(longest, group.trial_seconds);
+    together += static_cast<double>(group.trials) * group.trial_seconds;
+    trials += group.trials;
+  }
+  CHECK(trials == before.trials);
+  CHECK(before.seconds >= longest);
+  CHECK(before.seconds >= together / 2);
+  CHECK(before.seconds <= together);
+}
+
+TEST_CASE("more steps are estimated to take longer in proportion, and a trial that cannot train is an error") {
+  const StudyFile file(small_study());
+  RunOptions options;
+  options.telling = Telling::quiet;
+  const auto estimate = [&](const char* steps) {
+    return dry_run(load_study(file.path(), base_profile, {std::string("train.steps=") + steps}), options);
+  };
+  const DryRun few = estimate("1000"), many = estimate("1000000");
+  CHECK(many.flops == Approx(1000 * few.flops));
+  CHECK(many.seconds > few.seconds);
+  CHECK(many.timed_seconds < many.seconds);
+  const StudyFile text(replaced(small_study(),
+                                "kind      = \"linear-functional\"\nkernel    = { kind = \"n-gram\", n = 2 }\n"
+                                "token_dim = 2\nlength    = 6\nfirst_position = 1",
+                                "kind = \"next-token\"\nsource = \"no such file.txt\"\nlength = 6"));
+  CHECK(contains(error_of([&] { dry_run(load_study(text.path()), options); }), "no such file.txt"));
+}
+
+TEST_CASE("run --dry-run, list") {
+  const StudyFile file(small_study());
+  Program dry(file.folder(), "run study.toml --dry-run");
+  CHECK(dry.wait() == 0);
+  CHECK(contains(dry.out(), "small · paper · 8 trials"));
+  for (const char* word : {"parameters", "FLOPs", "memory", "time"}) CHECK(contains(dry.out(), word));
+  CHECK_FALSE(std::filesystem::exists(file.folder() / "runs"));
+  std::ofstream(file.folder() / "broken.toml") << "[study";
+  Program list(file.folder(), "list .");
+  list.wait();
+  CHECK(contains(list.out() + list.err(), "small"));
+  CHECK(contains(list.out() + list.err(), "broken.toml"));
+}
