@@ -78,7 +78,7 @@ TEST_CASE("run --dry-run, list") {
   CHECK_FALSE(std::filesystem::exists(file.folder() / "runs"));
   std::ofstream(file.folder() / "broken.toml") << "[study";
   Program list(file.folder(), "list .");
-  list.wait();
-  CHECK(contains(list.out() + list.err(), "small"));
-  CHECK(contains(list.out() + list.err(), "broken.toml"));
+  CHECK(list.wait() == 1);
+  CHECK(contains(list.out(), "study.toml\n  Small\n  paper: 8 trials"));
+  CHECK(contains(list.err(), "broken.toml:1:"));
 }

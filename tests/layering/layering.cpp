@@ -26,7 +26,7 @@ bool is_source(const fs::path& path) {
 std::vector<Include> includes_under(const std::string& folder) {
   static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
   std::vector<Include> out;
-  const fs::path root = testing::source_root();
+  const fs::path root = headroom::testing::source_root();
   if (!fs::exists(root / folder)) return out;
   for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
     if (!is_source(entry.path())) continue;
@@ -65,7 +65,7 @@ TEST_CASE("dependencies run one way: engine, autograd, models, tasks, experiment
 TEST_CASE("includes are written from the root") {
   for (const std::string& layer : layers)
     CHECK(offences(layer, [&](const Include& include) {
-            return include.quoted && !fs::exists(fs::path(testing::source_root()) / include.header) &&
+            return include.quoted && !fs::exists(fs::path(headroom::testing::source_root()) / include.header) &&
                    include.header.find('/') != std::string::npos && !starts_with(include.header, "oneapi/");
           }) == "");
 }

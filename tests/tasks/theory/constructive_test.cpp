@@ -18,7 +18,8 @@ using nlohmann::json;
 namespace {
 
 const json& reference() {
-  static const auto file = json::parse(std::ifstream(HEADROOM_SOURCE_ROOT "/tests/tasks/theory/constructive.json"));
+  static const auto file =
+      json::parse(std::ifstream(headroom::testing::source_root() + "/tests/tasks/theory/constructive.json"));
   return file;
 }
 

@@ -8,7 +8,8 @@ namespace headroom::testing {
 
 /// Sections c to g of the reference values for the theory: right to at least 12 digits.
 inline const nlohmann::json& lemmas() {
-  static const auto json = nlohmann::json::parse(std::ifstream(HEADROOM_SOURCE_ROOT "/tests/tasks/theory/lemmas.json"));
+  static const auto json =
+      nlohmann::json::parse(std::ifstream(headroom::testing::source_root() + "/tests/tasks/theory/lemmas.json"));
   return json;
 }
 
