@@ -11,7 +11,8 @@ namespace {
 
 struct Rotation {
   double c = 1, s = 0, r = 0;
-  Rotation(double y, double z) : r(std::hypot(y, z)) {
+  Rotation(double y, double z) : r(std::sqrt(y * y + z * z)) {
+    if (!(r > 1e-140 && r < 1e140)) r = std::hypot(y, z);  // squares left the normal numbers
     if (r == 0) return;
     c = y / r;
     s = z / r;

@@ -13,7 +13,7 @@ namespace headroom::engine::linalg {
 namespace {
 
 constexpr int64_t leaf_rows = 24;
-/// Stands for a zero weight or pole: its square is still a normal number.
+/// Stands for a zero weight or pole: its square is still a normal number, and far below a matrix's rounding.
 constexpr double tiny = 1e-150;
 
 /// Rows [first, first + n) of a bidiagonal matrix, `extra` columns more, and the blocks of u and v that belong to it.
@@ -173,13 +173,13 @@ class Merge {
     int64_t next[3] = {1, 1 + counts[left] + counts[both], 1 + counts[left]};
     for (int64_t j = 1; j < k; ++j)
       place[static_cast<size_t>(j)] = next[kind_[static_cast<size_t>(kept_[static_cast<size_t>(j)])]]++;
-    const Dense x(k, k), y(k, k);
+    const Dense x = Dense::empty(k, k), y = Dense::empty(k, k);
     arrow_vectors(roots, place, x.view(), y.view());
 
     const int64_t left_count = counts[left] + counts[both], right_first = 1 + counts[left],
                   right_count = k - right_first;
-    const Dense new_u(n, n), new_v(n + part_.extra, n);
-    Dense old(std::max(n_left_ + 1, n_right_ + part_.extra), k);
+    const Dense new_u = Dense::empty(n, n), new_v = Dense::empty(n + part_.extra, n);
+    const Dense old = Dense::empty(std::max(n_left_ + 1, n_right_ + part_.extra), k);
     const auto gather = [&](const View& from, int64_t row, int64_t rows, Kind other) {
       for (int64_t j = 1; j < k; ++j) {
         const int64_t pair = kept_[static_cast<size_t>(j)];
@@ -254,7 +254,7 @@ Factors bidiagonal_svd(std::vector<double> d, std::vector<double> e) {
   std::iota(order.begin(), order.end(), int64_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t i, int64_t j) { return d[static_cast<size_t>(i)] > d[static_cast<size_t>(j)]; });
-  Factors out{Dense(n, n), std::vector<double>(d.size()), Dense(n, n)};
+  Factors out{Dense::empty(n, n), std::vector<double>(d.size()), Dense::empty(n, n)};
   for (int64_t j = 0; j < n; ++j) {
     const int64_t from = order[static_cast<size_t>(j)];
     out.s[static_cast<size_t>(j)] = d[static_cast<size_t>(from)];
@@ -266,15 +266,10 @@ Factors bidiagonal_svd(std::vector<double> d, std::vector<double> e) {
 
 Factors fast_svd(const View& a) {
   const int64_t m = a.rows, n = a.columns;
-  double largest = 0;
-  for (int64_t j = 0; j < n; ++j)
-    for (int64_t i = 0; i < m; ++i) largest = std::max(largest, std::abs(a(i, j)));
+  const double largest = largest_of(a);
   if (largest == 0) return {Dense::identity(m, n), std::vector<double>(static_cast<size_t>(n)), Dense::identity(n, n)};
-  // A power of two: scaling rounds nothing, and no square overflows.
-  const int exponent = std::ilogb(largest);
-  if (exponent != 0)
-    for (int64_t j = 0; j < n; ++j)
-      for (int64_t i = 0; i < m; ++i) a(i, j) = std::scalbn(a(i, j), -exponent);
+  const int exponent = exponent_of(largest);
+  scale(a, -exponent);
   // A tall matrix is reduced to its R first: the reduction to B costs twice as much a column as QR.
   const bool is_tall = 3 * m > 5 * n;
   std::vector<double> tau;
@@ -291,7 +286,7 @@ Factors fast_svd(const View& a) {
   apply_q(x, b.tau_q, u.block(0, 0, x.rows, n), false);
   if (is_tall) apply_q(a, tau, u.view(), false);
   if (n > 1) apply_q(b.p.block(1, 0, n - 1, n - 1), b.tau_p, core.v.block(1, 0, n - 1, n), false);
-  for (double& each : core.s) each = std::scalbn(each, exponent);
+  scale({core.s.data(), n, 1, n}, exponent);
   return {std::move(u), std::move(core.s), std::move(core.v)};
 }
 

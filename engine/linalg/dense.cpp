@@ -23,18 +23,26 @@ MatrixFactor<double> factor(const View& x, bool transposed) { return {x.data, x.
 
 }  // namespace
 
-Dense::Dense(int64_t rows, int64_t columns)
-    : storage_(static_cast<size_t>(rows * columns)), view_{storage_.data(), rows, columns, rows} {}
+Dense::Dense(int64_t rows, int64_t columns) : Dense(empty(rows, columns)) {
+  std::fill_n(view_.data, rows * columns, 0.0);
+}
+
+Dense Dense::empty(int64_t rows, int64_t columns) {
+  Dense out;
+  out.storage_ = Tensor::empty({rows * columns}, DType::f64);
+  out.view_ = {out.storage_.mutable_data<double>(), rows, columns, rows};
+  return out;
+}
 
 Dense Dense::from_rows(const double* x, int64_t rows, int64_t columns, bool transposed) {
-  Dense out = transposed ? Dense(columns, rows) : Dense(rows, columns);
+  Dense out = transposed ? empty(columns, rows) : empty(rows, columns);
   if (transposed) std::copy(x, x + rows * columns, out.view_.data);
   else transpose(x, columns, out.view_.data, rows, rows, columns);
   return out;
 }
 
 Dense Dense::copy_of(const View& x, bool transposed) {
-  Dense out = transposed ? Dense(x.columns, x.rows) : Dense(x.rows, x.columns);
+  Dense out = transposed ? empty(x.columns, x.rows) : empty(x.rows, x.columns);
   if (transposed) transpose(x.data, x.step, out.view_.data, x.columns, x.columns, x.rows);
   else copy(x, out.view_);
   return out;
@@ -50,6 +58,25 @@ void copy(const View& from, const View& to) {
   for (int64_t j = 0; j < from.columns; ++j) std::copy_n(from.column(j), from.rows, to.column(j));
 }
 
+double largest_of(const View& x) {
+  double largest = 0;
+  for (int64_t j = 0; j < x.columns; ++j)
+    for (int64_t i = 0; i < x.rows; ++i) largest = std::max(largest, std::abs(x(i, j)));
+  return largest;
+}
+
+void scale(const View& x, int exponent) {
+  if (exponent == 0) return;
+  for (int64_t j = 0; j < x.columns; ++j)
+    for (int64_t i = 0; i < x.rows; ++i) x(i, j) = std::scalbn(x(i, j), exponent);
+}
+
+int exponent_of(double largest) {
+  constexpr int near = 300;
+  const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+  return std::abs(exponent) <= near ? 0 : exponent;
+}
+
 void to_rows(const View& x, double* to, bool transposed) {
   if (transposed) copy(x, {to, x.rows, x.columns, x.rows});
   else transpose(x.data, x.step, to, x.columns, x.columns, x.rows);
@@ -63,8 +90,8 @@ void multiply(const Product& product, const View& c, bool add) {
 }
 
 Dense product_of(const Product& product) {
-  Dense out(product.transpose_a ? product.a.columns : product.a.rows,
-            product.transpose_b ? product.b.rows : product.b.columns);
+  Dense out = Dense::empty(product.transpose_a ? product.a.columns : product.a.rows,
+                           product.transpose_b ? product.b.rows : product.b.columns);
   multiply(product, out.view());
   return out;
 }

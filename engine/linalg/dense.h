@@ -24,6 +24,8 @@ class Dense {
  public:
   Dense() = default;
   Dense(int64_t rows, int64_t columns);
+  /// One whose elements are not set yet.
+  static Dense empty(int64_t rows, int64_t columns);
   /// A copy of row-major elements, or of those of the transpose.
   static Dense from_rows(const double* x, int64_t rows, int64_t columns, bool transpose = false);
   static Dense copy_of(const View& x, bool transpose = false);
@@ -42,10 +44,17 @@ class Dense {
   Dense& operator=(const Dense&) = delete;
 
  private:
-  std::vector<double> storage_;
+  Tensor storage_;  ///< from the engine's allocator, which reuses blocks where malloc would ask the system
   View view_;
 };
 
+/// max |x_ij|.
+double largest_of(const View& x);
+/// x · 2^exponent in place: rounds nothing.
+void scale(const View& x, int exponent);
+/// The power of two that a matrix with this largest element is divided by so that squares stay normal numbers: 0, none,
+/// for elements near one.
+int exponent_of(double largest);
 /// to = from, of one size.
 void copy(const View& from, const View& to);
 /// Writes x in row-major order, or its transpose.

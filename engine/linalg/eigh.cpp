@@ -93,13 +93,8 @@ void ql_iteration(Tridiagonal& t, const View& z) {
 
 std::vector<double> factor_eigh(const View& a) {
   const int64_t n = a.rows;
-  double largest = 0;
-  for (int64_t j = 0; j < n; ++j)
-    for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(a(i, j)));
-  // A power of two: scaling rounds nothing, and no square overflows.
-  const int exponent = largest > 0 ? std::ilogb(largest) : 0;
-  for (int64_t j = 0; j < n; ++j)
-    for (int64_t i = 0; i < n; ++i) a(i, j) = std::scalbn(a(i, j), -exponent);
+  const int exponent = exponent_of(largest_of(a));
+  scale(a, -exponent);
   std::vector<double> tau;
   Tridiagonal t = tridiagonalise(a, tau);
   const Dense z = Dense::identity(n, n);

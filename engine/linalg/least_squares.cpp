@@ -62,21 +62,29 @@ Dense chosen(const View& a, const std::vector<int64_t>& free) {
 std::vector<double> nonnegative(const View& a, const double* b) {
   const int64_t m = a.rows, n = a.columns;
   std::vector<double> x(static_cast<size_t>(n)), residual(b, b + m), slope(static_cast<size_t>(n));
-  std::vector<int64_t> free;  // columns whose x may be above zero
+  std::vector<int64_t> free;    // columns whose x may be above zero
+  std::vector<int64_t> barred;  // columns that rounding alone would let in, until x changes
   double scale = 0;
   for (int64_t j = 0; j < n; ++j) scale = std::max(scale, norm(m, a.column(j)));
   const double threshold = 10 * static_cast<double>(std::max(m, n)) * 0x1p-52 * scale * norm(m, b);
   for (int64_t change = 0; change <= 30 * std::max<int64_t>(n, 1); ++change) {
     kernel::transposed_times(m, n, a.data, a.step, residual.data(), slope.data());
-    for (int64_t j : free) slope[static_cast<size_t>(j)] = 0;
+    for (const std::vector<int64_t>* each : {&free, &barred})
+      for (int64_t j : *each) slope[static_cast<size_t>(j)] = 0;
     const auto steepest = std::max_element(slope.begin(), slope.end());
     if (steepest == slope.end() || *steepest <= threshold) return x;
     free.push_back(steepest - slope.begin());
-    while (true) {
+    for (bool is_new = true;; is_new = false) {
       const Dense part = chosen(a, free);
       Dense right(m, 1);
       std::copy_n(b, m, right.view().data);
       const Dense z = solve(part.view(), right.view(), static_cast<double>(std::max(m, n)) * 0x1p-52);
+      if (is_new && z(static_cast<int64_t>(free.size()) - 1, 0) <= 0) {
+        barred.push_back(free.back());
+        free.pop_back();
+        break;
+      }
+      barred.clear();
       // As far towards z as all stay at or above zero; what arrives there is fixed at zero.
       double step = 1;
       for (size_t i = 0; i < free.size(); ++i) {

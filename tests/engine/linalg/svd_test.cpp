@@ -1,6 +1,9 @@
 // The singular value decompositions, by their properties.
 #include "engine/linalg/svd.h"
 
+#include <algorithm>
+
+#include "engine/parallel.h"
 #include "tests/engine/linalg/matrices.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -64,6 +67,108 @@ TEST_CASE("the values of known matrices") {
         linalg::singular_values(Tensor::from<double>({2, 2}, {3, 0, 4, 5}), method).to_vector<double>();
     CHECK(s[0] == Approx(std::sqrt(45.0)).epsilon(1e-14));
     CHECK(s[1] == Approx(std::sqrt(5.0)).epsilon(1e-14));
+  }
+}
+
+namespace {
+
+/// Singular values by one-sided Jacobi in long double: eleven bits more than what is tested.
+std::vector<double> reference_values(const Tensor& a) {
+  const auto m = static_cast<size_t>(a.dim(0)), n = static_cast<size_t>(a.dim(1));
+  const std::vector<double> values = a.to_vector<double>();
+  std::vector<std::vector<long double>> x(n, std::vector<long double>(m));
+  for (size_t i = 0; i < m * n; ++i) x[i % n][i / n] = values[i];
+  const auto inner = [&](size_t p, size_t q) {
+    long double sum = 0;
+    for (size_t i = 0; i < m; ++i) sum += x[p][i] * x[q][i];
+    return sum;
+  };
+  for (bool any = true; any;) {
+    any = false;
+    for (size_t p = 0; p < n; ++p) {
+      for (size_t q = p + 1; q < n; ++q) {
+        const long double g = inner(p, q), dp = inner(p, p), dq = inner(q, q);
+        if (std::abs(g) <= 1e-17L * std::sqrt(dp) * std::sqrt(dq)) continue;
+        any = true;
+        const long double zeta = (dq - dp) / (2 * g);
+        const long double t = std::copysign(1 / (std::abs(zeta) + std::sqrt(zeta * zeta + 1)), zeta);
+        const long double c = 1 / std::sqrt(t * t + 1), s = c * t;
+        for (size_t i = 0; i < m; ++i) {
+          const long double u = x[p][i], v = x[q][i];
+          x[p][i] = c * u - s * v;
+          x[q][i] = s * u + c * v;
+        }
+      }
+    }
+  }
+  std::vector<double> out(n);
+  for (size_t j = 0; j < n; ++j) out[j] = static_cast<double>(std::sqrt(inner(j, j)));
+  std::sort(out.rbegin(), out.rend());
+  return out;
+}
+
+double worst_relative(const std::vector<double>& s, const std::vector<double>& wanted) {
+  double worst = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) worst = std::max(worst, std::abs(s[i] / wanted[i] - 1));
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("accurate keeps the small singular values of graded matrices") {
+  const auto graded = [](int64_t n, double last) {
+    std::vector<double> out(static_cast<size_t>(n));
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = std::pow(last, static_cast<double>(i) / static_cast<double>(n - 1));
+    return Tensor::from<double>({n}, out);
+  };
+  for (const double last : {1e-12, 1e-30, 1e+12}) {
+    for (const Shape& shape : {Shape{12, 12}, {40, 12}, {30, 30}}) {
+      const int64_t n = shape[1];
+      const Tensor columns = scaled_columns(random_matrix(shape, 31), graded(n, last));
+      const Tensor rows = scaled_columns(random_matrix({n, shape[0]}, 32), graded(shape[0], last)).transpose(0, 1);
+      CAPTURE(shape.str(), last);
+      for (const Tensor& a : {columns, rows}) {
+        const std::vector<double> wanted = reference_values(a);
+        CHECK(worst_relative(linalg::singular_values(a).to_vector<double>(), wanted) < 1e-11);
+        check_svd(a, SvdMethod::accurate);
+      }
+    }
+  }
+  const Tensor steep = scaled_columns(random_matrix({110, 110}, 33), graded(110, 1e-12));
+  CHECK(worst_relative(linalg::singular_values(steep).to_vector<double>(), reference_values(steep)) < 1e-11);
+  const Tensor random = random_matrix({30, 30}, 34);
+  CHECK(worst_relative(linalg::singular_values(random, SvdMethod::fast).to_vector<double>(), reference_values(random)) <
+        1e-12);
+}
+
+TEST_CASE("large, clustered and known spectra: both methods agree with what was put in") {
+  const Tensor u = linalg::svd(random_matrix({260, 130}, 35)).u, v = linalg::svd(random_matrix({130, 130}, 36)).u;
+  std::vector<double> values(130);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = i < 50 ? 3 : i < 90 ? 1 + 1e-13 * static_cast<double>(i) : 0;
+  std::sort(values.rbegin(), values.rend());
+  const Tensor s = Tensor::from<double>({130}, values);
+  const Tensor a = matmul(scaled_columns(u, s), v, false, true);
+  for (const SvdMethod method : {SvdMethod::accurate, SvdMethod::fast}) {
+    CHECK(distance(linalg::singular_values(a, method), s) < 1e-13);
+    check_svd(a, method);
+  }
+}
+
+TEST_CASE("any number of threads gives the same bits") {
+  for (const SvdMethod method : {SvdMethod::accurate, SvdMethod::fast}) {
+    for (const Shape& shape : {Shape{150, 150}, {6, 20, 20}}) {
+      const Tensor a = random_matrix(shape, 37);
+      const auto bits = [&](int threads) {
+        const headroom::engine::ThreadScope scope(threads);
+        const auto [u, s, vt] = linalg::svd(a, method);
+        std::vector<double> out = u.to_vector<double>();
+        for (const Tensor& each : {s, vt})
+          for (double x : each.to_vector<double>()) out.push_back(x);
+        return out;
+      };
+      CHECK(bits(1) == bits(3));
+    }
   }
 }
 
