@@ -9,6 +9,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/config/problems.h"
 #include "experiments/new_op/new_op.h"
+#include "experiments/plan/command.h"
 #include "experiments/run/provenance.h"
 
 namespace {
@@ -35,6 +36,7 @@ int run(int argc, char** argv) {
   headroom::experiments::add_bench_command(app);
   headroom::experiments::add_list_command(app);
   headroom::experiments::add_schema_command(app);
+  headroom::experiments::add_plan_command(app);
   headroom::experiments::add_ops_command(app);
   headroom::experiments::add_doctor_command(app);
   headroom::experiments::add_data_command(app);

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 namespace headroom::tasks {
@@ -32,13 +34,56 @@ struct Allocation {
   std::vector<LagGroup> groups;  ///< in order of their lags
 };
 
+/// What a group of heads costs per unit of ‖ρ_lag‖. Must be finite and >= 0.
+using GroupError = std::function<double(const LagGroup&)>;
+
+/// Theorem 1's: projection_error + extraction_error.
+GroupError paper_error(int64_t token_dim);
+
+/// The sharper one: heads of one lag may take different blocks of the token's coordinates. `heads` in q sub-groups of
+/// ⌊heads/q⌋ keep min(d, q·head_dim) coordinates, so the best q >= 1 is taken; q = 1 is Theorem 1's. Where head_dim
+/// divides token_dim and the sub-groups come out even, narrow heads reach what heads·head_dim/d full-width heads reach.
+/// Rests on the same false lemma for its 1/H.
+GroupError sharper_error(int64_t token_dim);
+
+/// What an allocation may be.
+struct AllocationRules {
+  Lags lags = Lags::subset;
+  bool exact_width = false;  ///< Σ heads·head_dim = width, as the paper prints it; else <= width
+  bool wide_heads = false;   ///< head_dim may exceed token_dim; it never helps except to fill an exact width
+};
+
 /// The smallest objective of Corollary 1 over all ways to share `heads` equal heads among lags: exact, by dynamic
 /// programming over (lag, heads spent). `rho`: |ρ(1)|, |ρ(2)|, … Lag 0 is free (the residual). Throws Error when rho is
-/// empty, negative or not finite, or a count is < 1.
+/// empty, negative, not finite or zero throughout, or a count is < 1.
 Allocation equal_heads(const std::vector<double>& rho, int64_t heads, int64_t head_dim, int64_t token_dim,
                        Lags lags = Lags::subset);
+/// The same at another price of a group.
+Allocation equal_heads(const std::vector<double>& rho, int64_t heads, int64_t head_dim, const GroupError& error,
+                       Lags lags = Lags::subset);
 
-/// The same over all numbers and widths of heads with Σ heads·head_dim <= width.
-Allocation best_allocation(const std::vector<double>& rho, int64_t width, int64_t token_dim, Lags lags = Lags::subset);
+/// The smallest objective over all numbers and widths of heads, a number and a width per lag: exact, by dynamic
+/// programming over (lag, width spent), lags·width² steps at most. Of allocations that cost the same, one that spends
+/// least. Throws Error as equal_heads() does, and when no allocation meets the rules.
+Allocation best_allocation(const std::vector<double>& rho, int64_t width, int64_t token_dim,
+                           const AllocationRules& rules = {});
+/// The same at another price of a group.
+Allocation best_allocation(const std::vector<double>& rho, int64_t width, int64_t token_dim, const GroupError& error,
+                           const AllocationRules& rules);
+
+/// The best allocation and how much is lost beside it.
+struct AllocationReport {
+  Allocation best;
+  /// The cheapest that serves some lag with ‖ρ‖ > 0 in another way (by none, or by heads of another number or width);
+  /// none when there is only one allocation.
+  std::optional<Allocation> runner_up;
+  /// cost_of_width[w]: the smallest objective that a width of w reaches (exactly w where rules.exact_width), with w
+  /// from 0; infinite where nothing does.
+  std::vector<double> cost_of_width;
+};
+
+/// best_allocation() with its runner-up, exact too; three times the work.
+AllocationReport study_allocation(const std::vector<double>& rho, int64_t width, int64_t token_dim,
+                                  const GroupError& error, const AllocationRules& rules);
 
 }  // namespace headroom::tasks

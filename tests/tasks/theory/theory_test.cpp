@@ -1,6 +1,4 @@
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "engine/error.h"
 #include "tasks/theory/allocation.h"
@@ -13,36 +11,7 @@ using namespace headroom::tasks;
 
 namespace {
 
-const nlohmann::json& reference() {
-  static const auto json =
-      nlohmann::json::parse(std::ifstream(headroom::testing::source_root() + "/tests/tasks/theory/allocation.json"));
-  return json;
-}
-
 auto near(double value) { return Approx(value).margin(1e-9).epsilon(0); }
-
-std::vector<double> norms(const nlohmann::json& test) {
-  const std::string kind = test["kernel"];
-  const nlohmann::json& parameters = test["parameters"];
-  std::vector<double> rho;
-  for (int s = 1; s <= test["lags"].get<int>(); ++s) {
-    if (kind == "ngram") rho.push_back(s <= parameters["n"].get<int>() ? 1 : 0);
-    else if (kind == "exponential") rho.push_back(std::exp(-parameters["rate"].get<double>() * s));
-    else if (kind == "power") rho.push_back(std::pow(1.0 + s, -parameters["power"].get<double>()));
-    else rho.push_back(s == parameters["lag"].get<int>() ? 1 : 0);
-  }
-  return rho;
-}
-
-/// The objective as the paper writes it.
-double objective(const std::vector<double>& rho, const std::vector<LagGroup>& groups, int64_t token_dim) {
-  double sum = 0;
-  for (const double value : rho) sum += value;
-  for (const LagGroup& group : groups)
-    sum += rho[static_cast<size_t>(group.lag - 1)] * (projection_error(group.head_dim, token_dim) - 1 +
-                                                      extraction_error(group.lag, static_cast<double>(group.heads)));
-  return sum;
-}
 
 /// Every split of `heads` over the lags from `at` on, lags without any heads among them.
 double by_hand(const VolterraBoundConfig& config, int64_t left, int64_t head_dim, std::vector<int64_t>& heads,
@@ -73,58 +42,6 @@ double by_hand(const VolterraBoundConfig& config, int64_t left, int64_t head_dim
 
 }  // namespace
 
-TEST_CASE("E_D(H) falls to D/d heads, jumps, then rises") {
-  const nlohmann::json& curve = reference()["budget_curve"];
-  const auto values = curve["values"].get<std::vector<double>>();
-  REQUIRE(values.size() == 128);
-  for (int64_t h = 1; h <= 128; ++h)
-    CHECK(budget_curve(curve["width"], curve["token_dim"], h) == near(values[static_cast<size_t>(h - 1)]));
-  CHECK(budget_curve(128, 16, 8) == near(0.16578271775434783));
-  CHECK(budget_curve(128, 16, 9) == near(0.4806957491149759));
-  CHECK(budget_curve(128, 16, 128) == near(0.978607256411501));
-  CHECK_THROWS_WITH(budget_curve(128, 16, 0), "budget curve: width 128, token dim 16, heads 0 must be >= 1");
-}
-
-TEST_CASE("the 4-gram's curve over equal heads at D = 256, d = 8") {
-  const std::vector<double> rho(4, 1.0);
-  for (const nlohmann::json& row : reference()["equal_heads"]) {
-    const double want = row["objective"];
-    const Allocation found = equal_heads(rho, row["heads"], row["head_dim"], 8, Lags::prefix);
-    CHECK(found.bound == near(want));
-    CHECK(objective(rho, found.groups, 8) == near(want));
-    // Whoever may fetch nothing at all does so when one head is worse: 4 instead of 4.33.
-    CHECK(equal_heads(rho, row["heads"], row["head_dim"], 8).bound == near(std::min(want, 4.0)));
-  }
-  const Allocation best = equal_heads(rho, 32, 8, 8);
-  CHECK(best.groups == std::vector<LagGroup>{{1, 8, 8}, {2, 8, 8}, {3, 8, 8}, {4, 8, 8}});
-}
-
-TEST_CASE("the best allocation of any heads, for four kernels") {
-  REQUIRE(reference()["allocations"].size() == 16);
-  for (const nlohmann::json& test : reference()["allocations"]) {
-    const std::vector<double> rho = norms(test);
-    const int64_t width = test["width"], token_dim = test["token_dim"];
-    for (const Lags lags : {Lags::prefix, Lags::subset}) {
-      const Allocation found = best_allocation(rho, width, token_dim, lags);
-      CHECK(found.bound == near(test[lags == Lags::prefix ? "prefix" : "subset"].get<double>()));
-      CHECK(objective(rho, found.groups, token_dim) == near(found.bound));
-      int64_t spent = 0;
-      for (const LagGroup& group : found.groups) spent += group.heads * group.head_dim;
-      CHECK(spent <= width);
-    }
-  }
-}
-
-TEST_CASE("a lone far lag: the prefix pays for the lags before it") {
-  std::vector<double> rho(20, 0.0);
-  rho[19] = 1;
-  const Allocation subset = best_allocation(rho, 128, 8);
-  CHECK(subset.groups == std::vector<LagGroup>{{20, 16, 8}});
-  CHECK(subset.bound == near(extraction_error(20, 16)));
-  CHECK(best_allocation(rho, 128, 8, Lags::prefix).bound > subset.bound + 0.02);
-  CHECK(best_allocation(rho, 128, 8, Lags::prefix).groups.size() == 20);
-}
-
 TEST_CASE("a point of a curve as a task: a value, and nothing to train") {
   const AllocationBound budget({.width = 128, .token_dim = 16, .heads = 8});
   CHECK(budget.closed_form(0).value().at("bound") == near(0.16578271775434783));
@@ -149,10 +66,7 @@ TEST_CASE("a point of a curve as a task: a value, and nothing to train") {
                     "heads: 3 does not divide the width 128");
 }
 
-TEST_CASE("what cannot be allocated is refused") {
-  CHECK_THROWS_WITH(equal_heads({}, 4, 8, 8), "allocation: there are no lags");
-  CHECK_THROWS_WITH(equal_heads({1, -1}, 4, 8, 8), "allocation: a norm of rho is -1: wants >= 0");
-  CHECK_THROWS_WITH(equal_heads({1}, 0, 8, 8), "allocation: budget 0 and token dim 8 must be >= 1");
+TEST_CASE("a Volterra bound without terms is refused") {
   CHECK_THROWS_WITH(volterra_bound({}, 4, 8), "volterra bound: there are no terms");
 }
 

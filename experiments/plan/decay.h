@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headroom::experiments {
+
+/// How much a target needs each lag: ‖ρ_1‖, ‖ρ_2‖, …, and where the numbers come from.
+struct Decay {
+  std::vector<double> norms;
+  std::string source;  ///< "given", "exponential α = 0.5", "text.txt: …"
+  bool is_estimated = false;
+  int64_t token_dim = 0;  ///< of the tokens that an estimate speaks of; 0: not known
+};
+
+/// A decay from the command line: norms ("1,1,0.5") or a kernel of tasks/kernel.h with its parameter
+/// ("exponential:0.5", "polynomial:1.5", "n-gram:4", "delta:20", "airy:8"), whose first `terms` values are taken.
+/// Throws Error naming --decay, the term and what is wanted.
+Decay parse_decay(const std::string& text, int64_t terms);
+
+/// From a text, byte by byte: tasks::estimate_decay() over lags 1..terms. Throws Error naming --from-text.
+Decay decay_of_text(const std::string& file, int64_t terms);
+
+/// From a run folder (runs/STUDY/PROFILE, or its store.sqlite): how many heads' worth of attention the trained model
+/// with the smallest validation error gives to each lag, in units of the largest. Throws Error naming --from-study when
+/// there is no store, or when no trial of it recorded its attention (the 4-gram's studies do).
+Decay decay_of_study(const std::string& run);
+
+/// Throws Error naming --decay unless every norm is finite and >= 0, and one is above 0.
+void check_norms(const std::vector<double>& norms);
+
+}  // namespace headroom::experiments

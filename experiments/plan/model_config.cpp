@@ -1,0 +1,43 @@
+#include "experiments/plan/model_config.h"
+
+#include <filesystem>
+
+#include "engine/error.h"
+#include "experiments/config/bind.h"
+#include "experiments/config/document.h"
+#include "experiments/config/reader.h"
+#include "models/files/mapped_file.h"
+
+namespace headroom::experiments {
+
+PlanModel parse_plan_toml(const std::string& text, const std::string& source) {
+  const Value root = parse_toml(text, source);
+  Problems problems;
+  PlanModel model;
+  {
+    Reader in(root, "", problems);
+
+    const int64_t vocab = in.integer("vocab", std::nullopt, count, "tokens of the vocabulary");
+    const int64_t context = in.integer("context", 1024, count, "longest sequence");
+    const bool has_model = in.optional_table("model", "the Transformer", [&](Reader& table) {
+      model.config = bind_model(table);
+      table.finish();
+    });
+    if (!has_model) in.complain("model", "missing table");
+    in.finish();
+    model.config.vocab = model.config.output_dim = vocab;
+    model.config.max_length = context;
+    if (problems.empty()) in.attempt("model", [&] { models::validate(model.config); });
+  }
+  problems.raise();
+  model.source = source;
+  return model;
+}
+
+PlanModel read_model(const std::string& path) {
+  const models::MappedFile file(path);
+  if (std::filesystem::path(path).extension() == ".toml") return parse_plan_toml(std::string(file.text()), path);
+  return parse_hugging_face(file.text(), path);
+}
+
+}  // namespace headroom::experiments

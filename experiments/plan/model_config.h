@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "models/config.h"
+
+namespace headroom::experiments {
+
+/// A model whose cost is asked for.
+struct PlanModel {
+  models::TransformerConfig config;
+  int64_t parameters_beside = 0;  ///< what the config cannot express: Qwen's missing bias on O, norms of queries
+  int64_t parameters_beside_per_dim = 0;  ///< how they grow with the heads' width
+  std::string source;                     ///< "config.json (llama)"
+};
+
+/// Reads Hugging Face's config.json (model_type llama, mistral, qwen2, qwen3 or gpt2; what it names by default as
+/// transformers does) or, by its ending, TOML: `vocab`, `context` and the [model] table of a study file. Throws Error
+/// naming the file and the field that is missing, of the wrong kind, or contradicts another.
+PlanModel read_model(const std::string& path);
+
+/// The same from the text of a config.json; `source` stands for the file.
+PlanModel parse_hugging_face(std::string_view json, const std::string& source);
+
+/// The same from TOML text.
+PlanModel parse_plan_toml(const std::string& text, const std::string& source);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,28 @@
+#include "experiments/plan/worth.h"
+
+#include <fmt/format.h>
+
+namespace headroom::experiments {
+
+const std::vector<std::pair<std::string, std::string>>& worth_words() {
+  static const std::vector<std::pair<std::string, std::string>> words{
+      {"theorem", "proved, and checked against independent computations"},
+      {"heuristic",
+       "rests on 1.3 e^(0.02 m)/H, whose lemma is false: H heads cannot fetch a lag >= H at all (error 1), "
+       "and from H = lag + 1 on only rounding and training limit them"},
+      {"fit", "estimated from a text or from a model that one of our studies trained"},
+      {"guess", "a plausible model that nothing proves: how rounding adds up, what a fused attention keeps"},
+      {"count", "arithmetic on the model's shapes"},
+      {"lower bound", "a roofline: no program on this machine is faster, most are slower"},
+      {"measured", "on this machine, just now"},
+      {"data sheet", "what the maker says"}};
+  return words;
+}
+
+std::string worth_text() {
+  std::string out = "worth\n";
+  for (const auto& [word, meaning] : worth_words()) out += fmt::format("  {:<12} {}\n", word, meaning);
+  return out;
+}
+
+}  // namespace headroom::experiments

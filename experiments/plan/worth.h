@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headroom::experiments {
+
+/// Rows of a table, its heads first.
+using Cells = std::vector<std::vector<std::string>>;
+
+/// What a number may be worth, and what that means: theorem, heuristic, fit, guess, count, measured, data sheet.
+const std::vector<std::pair<std::string, std::string>>& worth_words();
+
+/// The same as lines for a terminal.
+std::string worth_text();
+
+}  // namespace headroom::experiments

@@ -1,0 +1,91 @@
+#include "tasks/theory/model_costs.h"
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "models/transformer.h"
+
+namespace headroom::tasks {
+namespace {
+
+using models::HeadGroup;
+using models::TransformerConfig;
+
+constexpr double f32_bytes = 4;
+
+/// Bytes that one block keeps per token, beside attention weights.
+double block_bytes(const TransformerConfig& c, const Precision& precision) {
+  const auto width = static_cast<double>(c.width), ffn = static_cast<double>(c.ffn_width);
+  const int norms = c.norm == models::Norm::none ? 0 : c.ffn_width > 0 ? 2 : 1;
+  double elements = (1 + norms) * width, sums = 0;  // the block's input, the norms' outputs
+  for (const HeadGroup& g : c.groups) {
+    const auto heads = static_cast<double>(g.heads), shared = static_cast<double>(g.key_value_heads());
+    const auto qk = static_cast<double>(g.qk_dim), v = static_cast<double>(g.v_dim);
+    elements += heads * (qk + v) + shared * (qk + v);  // Q and the output, K and V
+    sums += heads;
+  }
+  if (c.ffn_width > 0) elements += width + ffn * (c.activation == models::Activation::swiglu ? 3 : 2);
+  return elements * static_cast<double>(precision.activation) + sums * f32_bytes;
+}
+
+/// Bytes per token after the last block: the final norm, the readout's hidden layer and the logits.
+double head_bytes(const TransformerConfig& c, const Precision& precision) {
+  const double norm = c.final_norm && c.norm != models::Norm::none ? 2 * static_cast<double>(c.width) : 0;
+  const double hidden = 2 * static_cast<double>(c.readout_width);
+  const auto logits = static_cast<double>(c.tied ? c.vocab : c.output_dim);
+  return (norm + hidden) * static_cast<double>(precision.activation) + logits * f32_bytes;
+}
+
+double larger(double flops, double bytes, const Ceilings& machine) {
+  return std::max(flops / machine.flops, bytes / machine.bandwidth);
+}
+
+}  // namespace
+
+Precision precision_of(int64_t bytes) {
+  require(bytes == 2 || bytes == 4, "precision: {} bytes per number: wants 2 or 4", bytes);
+  return {bytes, bytes, bytes, bytes, bytes == 2 ? 4 : 0};
+}
+
+ModelCosts model_costs(const TransformerConfig& model, int64_t batch, int64_t context, const Precision& precision,
+                       int64_t parameters_beside) {
+  require(batch >= 1, "batch: wants >= 1, got {}", batch);
+  require(context >= 1, "context: wants >= 1, got {}", context);
+  ModelCosts costs;
+  costs.parameters = models::parameter_count(model) + parameters_beside;
+  const auto length = static_cast<double>(context), tokens = static_cast<double>(batch) * length;
+  const auto layers = static_cast<double>(model.layers);
+  costs.forward_flops = models::forward_flops(model, 1, context) / length;
+  costs.backward_flops = 2 * costs.forward_flops;
+  double heads = 0;
+  for (const HeadGroup& g : model.groups) {
+    heads += static_cast<double>(g.heads);
+    costs.kv_bytes += layers * static_cast<double>(g.key_value_heads() * (g.qk_dim + g.v_dim) * precision.cache);
+  }
+  const double block = block_bytes(model, precision), head = head_bytes(model, precision);
+  const double input = static_cast<double>(model.width * precision.activation);
+  costs.activation_bytes = tokens * (layers * block + head);
+  costs.score_bytes = tokens * layers * heads * length * static_cast<double>(precision.activation);
+  costs.recompute_bytes = tokens * (layers * input + block + head);
+  const auto parameters = static_cast<double>(costs.parameters);
+  costs.weight_bytes = parameters * static_cast<double>(precision.weight);
+  costs.gradient_bytes = parameters * static_cast<double>(precision.gradient);
+  costs.optimizer_bytes = parameters * (2 * f32_bytes + static_cast<double>(precision.master));
+  return costs;
+}
+
+RooflineTimes roofline(const ModelCosts& costs, int64_t batch, int64_t context, const Ceilings& machine) {
+  require(machine.flops > 0 && machine.bandwidth > 0, "roofline: the machine does {} FLOP/s and {} bytes/s",
+          machine.flops, machine.bandwidth);
+  const auto sequences = static_cast<double>(batch), tokens = sequences * static_cast<double>(context);
+  const double forward = tokens * costs.forward_flops, cache = tokens * costs.kv_bytes;
+  const double state = 2 * (costs.optimizer_bytes + costs.gradient_bytes);
+  RooflineTimes times;
+  times.prefill = larger(forward, costs.weight_bytes + cache, machine);
+  times.decode = larger(sequences * costs.forward_flops, costs.weight_bytes + cache, machine);
+  times.train_step = larger(3 * forward, 2 * costs.weight_bytes + state, machine);
+  times.train_step_recompute = larger(4 * forward, 3 * costs.weight_bytes + state, machine);
+  return times;
+}
+
+}  // namespace headroom::tasks

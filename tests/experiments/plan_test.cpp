@@ -1,0 +1,293 @@
+// headroom plan: what it is told, what it counts, and the program around it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "experiments/claims/number.h"
+#include "experiments/plan/plan_page.h"
+#include "experiments/report/gnuplot.h"
+#include "experiments/run/store.h"
+#include "tests/experiments/program.h"
+#include "tests/experiments/report/xml.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom;
+using namespace headroom::experiments;
+using namespace headroom::testing;
+
+namespace {
+
+AllocationRequest request_of(int64_t width, int64_t token_dim, const std::string& decay) {
+  AllocationRequest request;
+  request.width = width;
+  request.token_dim = token_dim;
+  request.decay = parse_decay(decay, 32);
+  return request;
+}
+
+/// SmolLM2-135M's config.json, with one field replaced; null takes it out.
+std::string smollm2(const std::string& field = "", const nlohmann::json& value = nullptr) {
+  nlohmann::json config = {{"model_type", "llama"},       {"hidden_size", 576},
+                           {"intermediate_size", 1536},   {"num_hidden_layers", 30},
+                           {"num_attention_heads", 9},    {"num_key_value_heads", 3},
+                           {"vocab_size", 49152},         {"max_position_embeddings", 8192},
+                           {"tie_word_embeddings", true}, {"hidden_act", "silu"}};
+  if (!field.empty()) config[field] = value;
+  return config.dump();
+}
+
+std::string refusal(const std::string& config) {
+  return error_of([&] { parse_hugging_face(config, "config.json"); });
+}
+
+CostRequest costs_on_h100(const std::string& config) {
+  CostRequest request;
+  request.model = parse_hugging_face(config, "config.json");
+  request.context = 2048;
+  request.machine = machine_named("H100");
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("a decay is a list of norms or a kernel") {
+  CHECK(parse_decay("1, 0.5,0,2e-1", 32).norms == std::vector<double>{1, 0.5, 0, 0.2});
+  CHECK(parse_decay("delta:3", 32).norms == std::vector<double>{0, 0, 1});
+  CHECK(parse_decay("n-gram:2", 32).norms == std::vector<double>{1, 1});
+  CHECK(parse_decay("exponential:0.5", 6).norms.size() == 6);
+  CHECK(parse_decay("exponential:0.5", 6).norms[1] == Approx(std::exp(-1.0)));
+  for (const double norm : parse_decay("airy:8", 32).norms) CHECK(norm >= 0);
+  const auto wrong = [](const std::string& text) { return error_of([&] { parse_decay(text, 32); }); };
+  CHECK(wrong("1,-1") == "--decay: term 2 is -1: wants a finite number >= 0");
+  CHECK(wrong("nan") == "--decay: term 1 is nan: wants a finite number >= 0");
+  CHECK(wrong("1,inf") == "--decay: term 2 is inf: wants a finite number >= 0");
+  CHECK(wrong("0,0") == "--decay: every term is 0: wants one above 0");
+  CHECK(wrong("") == "--decay: term 1 is \"\": wants a number");
+  CHECK(wrong("1,x") == "--decay: term 2 is \"x\": wants a number");
+  CHECK(contains(wrong("list:3"), "neither a list of norms nor a kernel"));
+  CHECK(contains(wrong("n-gram:0.5"), "the n of n-gram is 0.5"));
+  CHECK(contains(wrong("exponential:-1"), "--decay: kernel.alpha"));
+  CHECK(contains(wrong("delta:40"), "is 0 at every lag 1..32 (--terms)"));
+}
+
+TEST_CASE("the 4-gram's plan: terms, the sharper bound, equal heads, the runner-up, flatness") {
+  const AllocationPlan plan = plan_allocation(request_of(256, 8, "1,1,1,1"));
+  CHECK(plan.paper.best.bound == Approx(0.6834970558714126).epsilon(1e-9));
+  CHECK(plan.paper.best.groups == std::vector<tasks::LagGroup>{{1, 8, 8}, {2, 8, 8}, {3, 8, 8}, {4, 8, 8}});
+  CHECK(plan.terms.extraction == Approx(plan.paper.best.bound));
+  CHECK(plan.terms.projection == 0);
+  CHECK(plan.terms.truncation == 0);
+  CHECK(plan.terms.concentration == 0);
+  CHECK(plan.nothing == 4);
+  CHECK(plan.best_equal.head_dim == 8);
+  CHECK(plan.best_equal.paper == Approx(plan.paper.best.bound));
+  REQUIRE(plan.paper.runner_up.has_value());
+  CHECK(plan.paper.runner_up->bound > plan.paper.best.bound);
+  CHECK(plan.paper.runner_up->bound < 1.01 * plan.paper.best.bound);
+  REQUIRE(plan.equal.size() == 9);
+  CHECK(plan.equal.back().paper == Approx(3.8270849255130175));
+  CHECK(plan.equal.back().sharper == Approx(plan.paper.best.bound));
+  CHECK(plan.within[2].width < plan.within[0].width);
+  const nlohmann::ordered_json json = allocation_json(plan);
+  CHECK(json["objective"] == plan.paper.best.bound);
+  CHECK(json["groups"][3] == nlohmann::ordered_json{{"lag", 4}, {"heads", 8}, {"head_dim", 8}});
+  CHECK(json["terms"]["extraction"]["status"] == "heuristic");
+}
+
+TEST_CASE("the terms of narrow heads, with the exact law of a projection's loss") {
+  // Half of four dimensions kept: the lost share is Beta(1, 1), uniform, so its 0.95 quantile is 0.95.
+  const tasks::BoundTerms terms = tasks::bound_terms({2, 1}, {{1, 3, 2}}, 4, 0.05);
+  CHECK(terms.projection == Approx(2 * std::sqrt(0.5)));
+  CHECK(terms.extraction == Approx(2 * tasks::extraction_error(1, 3)));
+  CHECK(terms.truncation == 1);
+  CHECK(terms.exact_projection == Approx(2 * std::sqrt(0.95)));
+  CHECK(terms.concentration == Approx(2 * 2 * std::sqrt(std::log(2 / 0.05) / 4)));
+  CHECK(terms.objective() == Approx(tasks::objective_of({2, 1}, {{1, 3, 2}}, tasks::paper_error(4))));
+  CHECK(contains(error_of([] { tasks::bound_terms({1}, {{2, 1, 1}}, 4, 0.05); }), "serves lag 2"));
+  CHECK(contains(error_of([] { tasks::bound_terms({1}, {{1, 1, 1}}, 4, 1); }), "the risk is 1"));
+}
+
+TEST_CASE("a plan that cannot be is refused by its argument") {
+  const auto wrong = [](int64_t width, int64_t token_dim) {
+    return error_of([&] { plan_allocation(request_of(width, token_dim, "1")); });
+  };
+  CHECK(wrong(0, 8) == "--width: wants >= 1, got 0");
+  CHECK(wrong(8, -1) == "--token-dim: wants >= 1, got -1");
+  AllocationRequest request = request_of(2, 8, "1,1,1");
+  request.risk = 0;
+  CHECK(contains(error_of([&] { plan_allocation(request); }), "--risk"));
+}
+
+TEST_CASE("SmolLM2-135M counted from its config.json") {
+  const CostPlan plan = plan_costs(costs_on_h100(smollm2()));
+  const auto own = std::find_if(plan.rows.begin(), plan.rows.end(), [](const CostRow& row) { return row.is_model; });
+  REQUIRE(own != plan.rows.end());
+  CHECK(own->head_dim == 64);
+  CHECK(own->costs.parameters == 134515008);
+  CHECK(own->costs.kv_bytes == 30 * 2 * 3 * 64 * 2);
+  CHECK(own->costs.backward_flops == 2 * own->costs.forward_flops);
+  CHECK(own->costs.optimizer_bytes == 12.0 * 134515008);
+  CHECK(own->costs.recompute_bytes < own->costs.activation_bytes);
+  CHECK(own->times.train_step >= 3 * own->costs.forward_flops * 2048 / 989.4e12);
+  for (size_t i = 1; i < plan.rows.size(); ++i)
+    CHECK(plan.rows[i].costs.parameters > plan.rows[i - 1].costs.parameters);
+  CHECK(cost_json(plan)["rows"].size() == plan.rows.size());
+  CHECK(contains(cost_text(plan), "135 M"));
+}
+
+TEST_CASE("other families: Qwen's biases and norms, GPT-2's names") {
+  const auto parameters = [](const std::string& config) {
+    return plan_costs(costs_on_h100(config)).request.model.parameters_beside;
+  };
+  CHECK(parameters(smollm2("model_type", "qwen2")) == -30 * 576);
+  CHECK(parameters(smollm2("model_type", "qwen3")) == 30 * 2 * 64);
+  CHECK(parameters(smollm2("tie_word_embeddings", false)) == -49152);
+  CostRequest gpt = costs_on_h100(smollm2());
+  gpt.model = parse_hugging_face(
+      R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257, "n_positions": 1024})",
+      "config.json");
+  gpt.context = 1024;
+  gpt.head_dims = {64};
+  CHECK(plan_costs(gpt).rows[0].costs.parameters == 124439808);
+  gpt.context = 1025;
+  CHECK(error_of([&] { plan_costs(gpt); }) == "--context: 1025 is longer than the model's 1024 learned positions");
+}
+
+TEST_CASE("a config.json with missing, wrong or contradictory fields is refused by the field's name") {
+  for (const char* field :
+       {"model_type", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "vocab_size"})
+    CHECK(refusal(smollm2(field)) == fmt::format("config.json: {}: missing", field));
+  CHECK(refusal(smollm2("num_key_value_heads", 4)) ==
+        "config.json: num_key_value_heads: 4 does not divide num_attention_heads = 9");
+  CHECK(contains(refusal(smollm2("hidden_size", 577)), "num_attention_heads: 9 does not divide hidden_size = 577"));
+  CHECK(contains(refusal(smollm2("n_embd", 768)), "hidden_size: 576 contradicts n_embd = 768"));
+  CHECK(contains(refusal(smollm2("hidden_size", 0)), "hidden_size: wants an integer from 1"));
+  CHECK(contains(refusal(smollm2("hidden_size", -576)), "hidden_size: wants an integer from 1"));
+  CHECK(contains(refusal(smollm2("hidden_size", 1e30)), "hidden_size: wants an integer from 1"));
+  CHECK(contains(refusal(smollm2("hidden_size", "576")), "hidden_size: wants an integer from 1"));
+  CHECK(contains(refusal(smollm2("vocab_size", uint64_t(1) << 63)), "vocab_size: wants an integer from 1"));
+  CHECK(contains(refusal(smollm2("tie_word_embeddings", 1)), "tie_word_embeddings: wants true or false"));
+  CHECK(contains(refusal(smollm2("model_type", "bert")), "model_type: wants one of llama"));
+  CHECK(contains(refusal(smollm2("hidden_act", "tanh")), "hidden_act: wants silu or gelu"));
+  CHECK(contains(refusal(smollm2("head_dim", 63)), "rope needs it to be even"));
+  CHECK(contains(refusal("[1]"), "config.json: wants a JSON object"));
+  CHECK(contains(refusal("{"), "config.json: "));
+}
+
+TEST_CASE("a model as TOML, and what is wrong with it") {
+  const std::string text =
+      "vocab = 65\ncontext = 64\n[model]\nkind = \"decoder\"\nlayers = 3\nwidth = 128\nheads = 4\n";
+  const PlanModel model = parse_plan_toml(text, "m.toml");
+  CHECK(model.config.vocab == 65);
+  CHECK(model.config.max_length == 64);
+  CHECK(model.config.groups[0].qk_dim == 32);
+  const auto wrong = [](const std::string& toml) { return error_of([&] { parse_plan_toml(toml, "m.toml"); }); };
+  CHECK(contains(wrong(text.substr(11)), "vocab"));
+  CHECK(contains(wrong(replaced(text, "heads = 4", "heads = 5")), "model.heads: 5 does not divide"));
+  CHECK(contains(wrong(replaced(text, "layers = 3", "leyers = 3")), "leyers"));
+  CHECK(contains(wrong("vocab = 65\n"), "model: missing table"));
+}
+
+TEST_CASE("head widths: lists, ranges, and those that a model cannot have") {
+  CHECK(parse_head_dims("64,32") == std::vector<int64_t>{32, 64});
+  CHECK(parse_head_dims("16:128") == std::vector<int64_t>{16, 32, 64, 128});
+  CHECK(parse_head_dims("16:40:12") == std::vector<int64_t>{16, 28, 40});
+  for (const char* text : {"", "0", "a", "64:32", "1:2:3:4", "8:16:0", "1:1000000:1"})
+    CHECK(contains(error_of([&] { parse_head_dims(text); }), "--head-dims"));
+  CostRequest request = costs_on_h100(smollm2());
+  request.head_dims = {7};
+  CHECK(error_of([&] { plan_costs(request); }) == "--head-dims: 7 is odd: RoPE turns pairs");
+  request.keep_width = true;
+  request.head_dims = {32};
+  const CostPlan plan = plan_costs(request);
+  CHECK(plan.rows[0].heads == 18);
+  CHECK(plan.rows[0].kv_heads == 6);
+  CHECK(plan.rows[0].costs.parameters == 134515008);
+  request.head_dims = {128};
+  CHECK(contains(error_of([&] { plan_costs(request); }), "128 divides not both"));
+  CHECK(contains(error_of([] { machine_named("abacus"); }), "--on: no machine \"abacus\": wants one of"));
+}
+
+TEST_CASE("a decay from a text and from a run's attention") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += static_cast<char>('a' + (i * i / 7 + i / 3) % 3);
+  std::ofstream(folder.path() / "t.txt") << text;
+  const Decay of_text = decay_of_text((folder.path() / "t.txt").string(), 4);
+  CHECK(of_text.norms.size() == 4);
+  CHECK(of_text.token_dim == 3);
+  CHECK(of_text.is_estimated);
+  CHECK(contains(error_of([&] { decay_of_text((folder.path() / "none").string(), 4); }), "none"));
+  CHECK(contains(error_of([&] { decay_of_text((folder.path() / "t.txt").string(), 200); }), "--from-text"));
+  CHECK(contains(error_of([&] { decay_of_text((folder.path() / "t.txt").string(), 0); }), "--terms"));
+
+  const auto trial = [](const std::string& id, double error, const std::vector<double>& attention) {
+    TrialRecord record;
+    record.id = id;
+    record.validation["mse"] = error;
+    record.test["mse"] = error;
+    for (size_t lag = 0; lag < attention.size(); ++lag)
+      record.test[fmt::format("attention_at_lag_{}", lag)] = attention[lag];
+    return record;
+  };
+  {
+    RunStore store(folder.path() / "run" / "store.sqlite");
+    store.put(trial("aaaa", 0.5, {0, 1, 1}));
+    store.put(trial("bbbb", 0.1, {3, 2, 1}));
+    store.put(trial("cccc", 0.01, {}));
+    store.set_plan(
+        {{"id", "s"}},
+        {{"aaaa", "", "heads=1", 1, {}, 0}, {"bbbb", "", "heads=2", 2, {}, 0}, {"cccc", "", "heads=4", 4, {}, 0}});
+  }
+  const Decay of_run = decay_of_study((folder.path() / "run").string());
+  CHECK(of_run.norms == std::vector<double>{1, 0.5});
+  CHECK(contains(of_run.source, "trial bbbb (heads=2)"));
+  CHECK(contains(error_of([&] { decay_of_study(folder.path().string()); }), "--from-study"));
+}
+
+TEST_CASE("the page is well-formed, fetches nothing, and holds what the tables hold") {
+  const TemporaryFolder folder;
+  AllocationRequest request = request_of(64, 4, "1,0.5");
+  request.decay.source = "<script>";
+  const AllocationPlan allocation = plan_allocation(request);
+  const CostPlan costs = plan_costs(costs_on_h100(smollm2()));
+  write_plan_page(folder.path() / "deep" / "plan.html", allocation, costs);
+  const std::string page = read(folder.path() / "deep" / "plan.html");
+  CHECK(experiments::testing::malformed(page) == "");
+  CHECK(contains(page, rounded(allocation.paper.best.bound)));
+  CHECK(contains(page, "135 M"));
+  CHECK(contains(page, "&lt;script&gt;"));
+  CHECK(contains(page, find_gnuplot() ? "<svg" : "gnuplot is not installed"));
+  write_plan_page(folder.path() / "costs.html", std::nullopt, costs);
+  CHECK(experiments::testing::malformed(read(folder.path() / "costs.html")) == "");
+}
+
+TEST_CASE("the program: JSON with the allocation, tables, and one line for what is wrong") {
+  const TemporaryFolder folder;
+  Program json(folder.path(), "plan --width 256 --token-dim 8 --decay 1,1,1,1 --lags prefix --exact-width --json");
+  REQUIRE(json.wait() == 0);
+  const auto parsed = nlohmann::json::parse(json.out());
+  CHECK(parsed["objective"].get<double>() == Approx(0.6834970558714126).epsilon(1e-9));
+  CHECK(parsed["groups"].size() == 4);
+  CHECK(parsed["lags"] == "prefix");
+  std::ofstream(folder.path() / "config.json") << smollm2();
+  Program both(folder.path(), "plan --config config.json --on h100 --token-dim 64 --decay exponential:0.5");
+  REQUIRE(both.wait() == 0);
+  CHECK(contains(both.out(), "width 576 · token dim 64"));
+  CHECK(contains(both.out(), "135 M"));
+  const auto complaint = [&](const std::string& arguments) {
+    Program program(folder.path(), "plan " + arguments);
+    CHECK(program.wait() == 1);
+    CHECK(program.out().empty());
+    return program.err();
+  };
+  CHECK(complaint("--width 8 --token-dim 8") ==
+        "headroom: error: --decay: missing, wants the norms r1,r2,… of lags 1, 2, … (or a model: --config FILE)\n");
+  CHECK(contains(complaint("--width 8 --token-dim 8 --decay=-1"), "--decay: term 1 is -1"));
+  CHECK(contains(complaint("--layers 2 --width 130 --heads 4 --vocab 9"), "model.heads: 4 does not divide"));
+  CHECK(contains(complaint("--config none.json"), "none.json"));
+}
