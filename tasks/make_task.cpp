@@ -18,6 +18,9 @@ struct Maker {
   std::unique_ptr<Task> operator()(const AllocationBoundConfig& config) const {
     return std::make_unique<AllocationBound>(config);
   }
+  std::unique_ptr<Task> operator()(const ConstructiveConfig& config) const {
+    return std::make_unique<ConstructiveTask>(config);
+  }
   std::unique_ptr<Task> operator()(const NextTokenConfig& config) const {
     return std::make_unique<NextToken>(config, roots);
   }

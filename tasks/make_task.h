@@ -11,13 +11,15 @@
 #include "tasks/linear_functional.h"
 #include "tasks/task.h"
 #include "tasks/theory/allocation_bound.h"
+#include "tasks/theory/constructive/constructive_task.h"
 #include "tasks/volterra.h"
 
 namespace headroom::tasks {
 
 /// Settings of any one task.
-using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
-                                AllocationBoundConfig, NextTokenConfig, MaskedConfig, InstructionsConfig>;
+using TaskConfig =
+    std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
+                 AllocationBoundConfig, ConstructiveConfig, NextTokenConfig, MaskedConfig, InstructionsConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);

@@ -18,7 +18,9 @@ const std::vector<std::string> metrics{"relative_mse",      "mse",
                                        "forward_ms",        "backward_ms",
                                        "update_ms",         "step_ms",
                                        "forward_gflops",    "backward_gflops",
-                                       "share_of_peak",     "backward_share_of_peak"};
+                                       "share_of_peak",     "backward_share_of_peak",
+                                       "sup_error",         "worst_case",
+                                       "sharp_bound",       "tightness"};
 
 Measure bind_measure(Reader& in, const Otherwise<std::string>& otherwise) {
   Measure measure;

@@ -147,3 +147,30 @@ TEST_CASE("a curve of the paper is a study without a model") {
   CHECK(contains(problem_of(bound_study() + "[model]\nwidth = 8\n"), "model: the task is a formula"));
   CHECK(contains(problem_of(bound_study("curve = \"equal-heads\"\n")), "task.heads: does not divide task.width"));
 }
+
+TEST_CASE("the proof's Transformer is a study without a model") {
+  const auto text = [](const std::string& task) {
+    return "[study]\nid = \"proof\"\n[task]\nkind = \"constructive-transformer\"\nlags = 2\nsequences = 3\nlength = "
+           "5\n" +
+           task +
+           "[sweep]\n\"task.heads\" = [4]\n[report]\nx = { key = \"task.heads\" }\ny = { metric = \"sup_error\" }\n";
+  };
+  const auto measure = [&](const std::string& task) {
+    const PlannedTrial trial = load_study(StudyFile(text(task)).path()).trials.at(0);
+    return run_trial(trial.config, *tasks::make_task(trial.config.task, {})).standing.test;
+  };
+  const auto mended = measure(""), printed = measure("mended = { zero_front = false }\n"),
+             shared = measure("variant = \"shared\"\ndtype = \"f32\"\n");
+  CHECK(mended.at("bound") == Approx(1.3 * (std::exp(0.02) + std::exp(0.04)) / 4));
+  CHECK(mended.at("sup_error") < 1e-5);
+  CHECK(mended.at("tightness") == Approx(mended.at("bound") / mended.at("sup_error")));
+  CHECK(printed.at("sup_error") > 0.5);
+  CHECK(printed.count("worst_case") == 0);
+  CHECK(shared.at("sup_error") < shared.at("bound"));
+  CHECK(shared.at("sup_error") > mended.at("sup_error"));
+  CHECK(contains(problem_of(text("head_dim = 9\n")), "head_dim: wants 1 to token_dim = 8, got 9"));
+  CHECK(contains(problem_of(text("scale = 1\n")), "task.scale"));
+  CHECK(contains(problem_of(text("variant = \"shared\"\nhead_dim = 4\n")), "shared heads are as wide as the token"));
+  CHECK(contains(problem_of(text("mended = { zerofront = true }\n")), "task.mended.zerofront"));
+  CHECK(contains(problem_of(text("split = true\nhead_dim = 3\n")), "split: wants head_dim = 3 to divide"));
+}

@@ -11,6 +11,7 @@ const std::vector<TaskKind>& task_kinds() {
       {"induction-head", bind_induction_head},
       {"volterra", bind_volterra},
       {"allocation-bound", bind_allocation_bound},
+      {"constructive-transformer", bind_constructive},
       {"next-token", bind_next_token},
       {"masked", bind_masked},
       {"instructions", bind_instructions},

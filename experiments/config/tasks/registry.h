@@ -20,6 +20,7 @@ tasks::TaskConfig bind_task(Reader& in);
 
 tasks::TaskConfig bind_classification(Reader& in);
 tasks::TaskConfig bind_allocation_bound(Reader& in);
+tasks::TaskConfig bind_constructive(Reader& in);
 tasks::TaskConfig bind_induction_head(Reader& in);
 tasks::TaskConfig bind_linear_functional(Reader& in);
 tasks::TaskConfig bind_volterra(Reader& in);

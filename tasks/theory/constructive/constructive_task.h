@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tasks/theory/constructive/constructive_transformer.h"
+#include "tasks/theory/formula.h"
+
+namespace headroom::tasks {
+
+/// An n-gram target y_t = Σ x_{t−m} over the lags first_lag … first_lag + lags − 1, and the construction that is to
+/// reach it, with as many heads for each lag.
+struct ConstructiveConfig {
+  static constexpr bool is_formula = true;
+  Construction kind = Construction::groups;
+  int64_t token_dim = 8;  ///< d
+  int64_t heads = 8;      ///< that serve a lag
+  int64_t head_dim = 8;   ///< <= token_dim
+  /// Heads of a lag that are narrower than the token share its rows out: d/head_dim sub-groups of heads·head_dim/d each
+  /// (STUDIES: the first term of the bound is an artefact). Else all of them read the same rows.
+  bool split = false;
+  int64_t first_lag = 1, lags = 4;
+  double scale = 0;  ///< c of the Chebyshev nodes; 0 = the best for the dtype
+  Mended mended;
+  engine::DType dtype = engine::DType::f64;
+  models::Activation activation = models::Activation::relu;
+  int64_t sequences = 1000, length = 64;  ///< of random inputs, tokens uniform on the unit sphere
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const ConstructiveConfig& config);
+
+/// The construction that a config asks for.
+ConstructionConfig construction_of(const ConstructiveConfig& config);
+
+/// Metrics: "sup_error", the largest error over the random inputs; "bound", Theorem 1's for this split of the width
+/// (shared: Corollary 1's least at this width); "tightness", bound / sup_error; and of mended constructions
+/// "worst_case" and "sharp_bound".
+class ConstructiveTask : public Formula {
+ public:
+  explicit ConstructiveTask(const ConstructiveConfig& config);
+
+  std::optional<Metrics> closed_form(uint64_t seed) const override;
+  std::string criterion() const override { return "sup_error"; }
+  std::string describe() const override;
+
+ private:
+  ConstructiveConfig config_;
+};
+
+}  // namespace headroom::tasks
