@@ -21,6 +21,17 @@ struct Maker {
   std::unique_ptr<Task> operator()(const ConstructiveConfig& config) const {
     return std::make_unique<ConstructiveTask>(config);
   }
+  std::unique_ptr<Task> operator()(const ExponentialSumConfig& config) const {
+    return std::make_unique<ExponentialSumStudy>(config);
+  }
+  std::unique_ptr<Task> operator()(const RandomProjectionConfig& config) const {
+    return std::make_unique<RandomProjectionStudy>(config);
+  }
+  std::unique_ptr<Task> operator()(const SoftmaxBoundConfig& config) const {
+    return std::make_unique<SoftmaxBound>(config);
+  }
+  std::unique_ptr<Task> operator()(const SvdBoundConfig& config) const { return std::make_unique<SvdBound>(config); }
+  std::unique_ptr<Task> operator()(const RopeBoundConfig& config) const { return std::make_unique<RopeBound>(config); }
   std::unique_ptr<Task> operator()(const NextTokenConfig& config) const {
     return std::make_unique<NextToken>(config, roots);
   }

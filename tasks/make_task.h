@@ -12,14 +12,18 @@
 #include "tasks/task.h"
 #include "tasks/theory/allocation_bound.h"
 #include "tasks/theory/constructive/constructive_task.h"
+#include "tasks/theory/exponential_sum_study.h"
+#include "tasks/theory/head_studies.h"
+#include "tasks/theory/random_projection_study.h"
 #include "tasks/volterra.h"
 
 namespace headroom::tasks {
 
 /// Settings of any one task.
-using TaskConfig =
-    std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
-                 AllocationBoundConfig, ConstructiveConfig, NextTokenConfig, MaskedConfig, InstructionsConfig>;
+using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
+                                AllocationBoundConfig, ConstructiveConfig, ExponentialSumConfig, RandomProjectionConfig,
+                                SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig, MaskedConfig,
+                                InstructionsConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);

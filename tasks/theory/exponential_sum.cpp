@@ -91,21 +91,28 @@ ExponentialSum interpolate(const std::vector<double>& nodes, int64_t lag) {
   check_nodes(nodes);
   const size_t m = nodes.size();
   require(static_cast<int64_t>(m) > lag, "interpolate: {} nodes at lag {}: wants more than the lag", m, lag);
-  ExponentialSum sum{.nodes = nodes, .amplitudes = std::vector<double>(m), .l1 = 0, .gain = 0};
+  ExponentialSum sum{.nodes = nodes, .amplitudes = std::vector<double>(m), .l1 = 0};
   const size_t degree = m - 1 - static_cast<size_t>(lag);
   double product = 1;
+  std::vector<double> logs;  // of |amplitude_k| / (1 − x_k)
   for (size_t k = 0; k < m; ++k) {
     // The coefficient of x^T in the Lagrange polynomial of node k.
     double amplitude = (degree % 2 == 0 ? 1 : -1) * elementary_symmetric(nodes, k)[degree];
+    logs.push_back(std::log(std::abs(amplitude)) - std::log1p(-nodes[k]));
     for (size_t j = 0; j < m; ++j) {
       if (j == k) continue;
       require(nodes[j] != nodes[k], "interpolate: the node {} is there twice", nodes[k]);
       amplitude /= nodes[k] - nodes[j];
+      logs.back() -= std::log(std::abs(nodes[k] - nodes[j]));
     }
     sum.amplitudes[k] = amplitude;
     sum.gain += std::abs(amplitude) / (1 - nodes[k]);
     product *= 1 - nodes[k];
   }
+  const double largest = *std::max_element(logs.begin(), logs.end());
+  double rest = 0;
+  for (const double value : logs) rest += std::exp(value - largest);
+  sum.ln_gain = largest + std::log(rest);
   sum.l1 = alternating_tail(nodes, m - static_cast<size_t>(lag)) / product;
   return sum;
 }

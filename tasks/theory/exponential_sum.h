@@ -11,8 +11,9 @@ namespace headroom::tasks {
 struct ExponentialSum {
   std::vector<double> nodes, amplitudes;
   double l1 = 1;  ///< Σ_t |[t = T] − f(t)|
-  double gain =
-      0;  ///< Σ_k |amplitude_k| / (1 − node_k): size of the value weights; a forward pass errs by about ε·gain
+  /// Σ_k |amplitude_k| / (1 − node_k): size of the value weights; a forward pass errs by about ε·gain.
+  double gain = 0;
+  double ln_gain = 0;  ///< its logarithm, right also where the gain is no double
 };
 
 /// The best ℓ1 error of δ_T by `terms` exponentials of any rates: exactly 1 for terms <= lag, where zero is best; its

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/linalg/qr.h"
 #include "engine/rng.h"
 
 namespace headroom::tasks {
@@ -14,27 +15,6 @@ namespace {
 void check(int64_t dim, int64_t rank) {
   require(rank >= 1 && rank < dim, "random projection: rank {} of dimension {}: wants 1 <= rank < dimension", rank,
           dim);
-}
-
-/// |Πe_1|² for the span of the rows (rank, dim), which are orthonormalised by two passes of Gram–Schmidt.
-double kept_of_first(std::vector<double>& rows, size_t rank, size_t dim) {
-  double kept = 0;
-  for (size_t i = 0; i < rank; ++i) {
-    double* row = rows.data() + i * dim;
-    for (int pass = 0; pass < 2; ++pass)
-      for (size_t j = 0; j < i; ++j) {
-        const double* other = rows.data() + j * dim;
-        double dot = 0;
-        for (size_t k = 0; k < dim; ++k) dot += row[k] * other[k];
-        for (size_t k = 0; k < dim; ++k) row[k] -= dot * other[k];
-      }
-    double square = 0;
-    for (size_t k = 0; k < dim; ++k) square += row[k] * row[k];
-    const double scale = 1 / std::sqrt(square);
-    for (size_t k = 0; k < dim; ++k) row[k] *= scale;
-    kept += row[0] * row[0];
-  }
-  return kept;
 }
 
 }  // namespace
@@ -90,11 +70,12 @@ std::vector<double> sample_residuals(int64_t dim, int64_t rank, int64_t samples,
   std::vector<double> squares;
   for (int64_t i = 0; i < samples; ++i) {
     const int64_t numbers = rank * dim;
-    const engine::Tensor normal = engine::random_normal({rank, dim}, 0, 1, rng.take("subspaces", numbers + numbers % 2),
-                                                        engine::DType::f64);  // (r, D)
-    std::vector<double> rows(normal.data<double>(), normal.data<double>() + numbers);
-    squares.push_back(
-        std::clamp(1 - kept_of_first(rows, static_cast<size_t>(rank), static_cast<size_t>(dim)), 0.0, 1.0));
+    const engine::Tensor normal = engine::random_normal({dim, rank}, 0, 1, rng.take("subspaces", numbers + numbers % 2),
+                                                        engine::DType::f64);  // (D, r)
+    const engine::Tensor basis = engine::linalg::qr(normal).q.contiguous();   // (D, r)
+    double kept = 0;
+    for (int64_t j = 0; j < rank; ++j) kept += std::pow(basis.data<double>()[j], 2);  // |Π e_1|²
+    squares.push_back(std::clamp(1 - kept, 0.0, 1.0));
   }
   return squares;
 }

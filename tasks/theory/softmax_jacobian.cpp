@@ -71,7 +71,7 @@ SoftmaxJacobian softmax_jacobian(const std::vector<double>& logits) {
   j.ln_paper = ln_softmax_bound(j.delta, static_cast<int64_t>(logits.size()));
   j.ln_sharp = 2 * j.delta - std::log(n);
   j.ln_spread = j.spread - std::log(n);
-  j.smallest = std::exp(*low - *high) * scaled.largest;
+  j.ln_smallest = *low - *high + std::log(scaled.largest);
   if (scaled.v.empty()) {
     j.ln_norm = -std::numeric_limits<double>::infinity();
     return j;

@@ -8,19 +8,19 @@ namespace headroom::tasks {
 /// and its proof; the sharper ones are ours). Logarithms are natural; a norm may be below the smallest double while its
 /// logarithm is right. O(n) in the number n of keys, no matrix.
 struct SoftmaxJacobian {
-  double norm = 0;        ///< ‖J‖₂; 0 for n = 1
-  double ln_norm = 0;     ///< −∞ for n = 1
-  double largest = 0;     ///< p_(1)
-  double second = 0;      ///< p_(2); 0 for n = 1: ‖J‖₂ lies in [p_(2), p_(1)] for n >= 2
-  double smallest = 0;    ///< the least p
-  double spread = 0;      ///< max z − min z
-  double delta = 0;       ///< Δ = max |z|, the data's own; the theorem's M_Q M_K B² + R_0 is no smaller
-  double ln_paper = 0;    ///< of 2 e^{2Δ} / n, the theorem
-  double ln_sharp = 0;    ///< of e^{2Δ} / n: J ⪯ diag(p) needs no factor 2
-  double ln_spread = 0;   ///< of e^{max z − min z} / n: softmax ignores a shift of the logits
-  double gershgorin = 0;  ///< 2 max p(1 − p), from the theorem's proof
-  double diagonal = 0;    ///< max p(1 − p), the largest diagonal element: a lower bound
-  double row_sum = 0;     ///< largest |(J·1)_i| in units of p_i: 0 but for rounding, so rank(J) <= n − 1
+  double norm = 0;         ///< ‖J‖₂; 0 for n = 1
+  double ln_norm = 0;      ///< −∞ for n = 1
+  double largest = 0;      ///< p_(1)
+  double second = 0;       ///< p_(2); 0 for n = 1: ‖J‖₂ lies in [p_(2), p_(1)] for n >= 2
+  double ln_smallest = 0;  ///< of the least p
+  double spread = 0;       ///< max z − min z
+  double delta = 0;        ///< Δ = max |z|, the data's own; the theorem's M_Q M_K B² + R_0 is no smaller
+  double ln_paper = 0;     ///< of 2 e^{2Δ} / n, the theorem
+  double ln_sharp = 0;     ///< of e^{2Δ} / n: J ⪯ diag(p) needs no factor 2
+  double ln_spread = 0;    ///< of e^{max z − min z} / n: softmax ignores a shift of the logits
+  double gershgorin = 0;   ///< 2 max p(1 − p), from the theorem's proof
+  double diagonal = 0;     ///< max p(1 − p), the largest diagonal element: a lower bound
+  double row_sum = 0;      ///< largest |(J·1)_i| in units of p_i: 0 but for rounding, so rank(J) <= n − 1
 };
 
 /// ‖J‖₂ is the largest root λ of the secular equation Σ p_i²/(p_i − λ) = 1, which has one root in [p_(2), p_(1)]. It is

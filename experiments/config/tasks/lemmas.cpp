@@ -1,0 +1,107 @@
+#include "engine/error.h"
+#include "experiments/config/tasks/registry.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr Bounds positive = above(0);
+
+tasks::HeadSource bind_head_source(Reader& in) {
+  tasks::HeadSource head;
+  in.table("head", "the attention head: a random one, or one that a study trained", [&](Reader& of) {
+    const std::string kind = of.word("kind", "random", {"random", "trained"}, "where it comes from");
+    of.when(kind == "random", "with kind = \"random\"", [&] {
+      head.width = of.integer("width", head.width, count, "model width, D");
+      head.head_dim = of.integer("head_dim", head.head_dim, count, "width of queries and keys, d_H");
+      head.gain = of.real("gain", head.gain, positive, "weights are N(0, gain^2 / D)");
+    });
+    of.when(kind == "trained", "with kind = \"trained\"", [&] {
+      head.run =
+          of.text("run", std::nullopt, "folder of a study run with train.keep_weights, such as runs/STUDY/quick");
+      head.layer = of.integer("layer", head.layer, {.low = 0}, "of the model");
+      head.head = of.integer("index", head.head, {.low = 0}, "the head's number in its layer");
+    });
+  });
+  return head;
+}
+
+/// Runs the config's own check, and reports its problem at the task.
+template <class Config>
+tasks::TaskConfig checked(Reader& in, const char* key, const Config& config) {
+  in.attempt(key, [&] { tasks::validate(config); });
+  return config;
+}
+
+}  // namespace
+
+tasks::TaskConfig bind_exponential_sum(Reader& in) {
+  using Rates = tasks::ExponentialSumConfig::Rates;
+  tasks::ExponentialSumConfig task;
+  task.lag = in.integer("lag", std::nullopt, {.low = 1, .high = 1000}, "T: the sum shall be 1 there, 0 elsewhere");
+  task.terms = in.integer("terms", std::nullopt, {.low = 1, .high = 512}, "m, the number of exponentials");
+  task.rates = in.choice(
+      "rates", task.rates,
+      {{"any", Rates::any}, {"linear", Rates::linear}, {"geometric", Rates::geometric}, {"cited", Rates::cited}},
+      "the best there are, step k, from low to high, or those of the lemma's source as we read it");
+  in.when(task.rates == Rates::linear, "with rates = \"linear\"",
+          [&] { task.step = in.real("step", task.step, positive, "rates are step, 2 step, ..."); });
+  in.when(task.rates == Rates::geometric, "with rates = \"geometric\"", [&] {
+    task.low = in.real("low", task.low, positive, "smallest rate");
+    task.high = in.real("high", task.high, positive, "largest rate");
+  });
+  in.when(task.rates == Rates::cited, "with rates = \"cited\"",
+          [&] { task.rate = in.real("rate", task.rate, positive, "the source's a"); });
+  in.when(task.rates == Rates::any, "with rates = \"any\"", [&] {
+    task.float_limits =
+        in.flag("float_limits", task.float_limits, "also the best that f32 and bf16 allow any number of heads");
+  });
+  return checked(in, "terms", task);
+}
+
+tasks::TaskConfig bind_random_projection(Reader& in) {
+  tasks::RandomProjectionConfig task;
+  task.dim = in.integer("dim", task.dim, {.low = 2, .high = 4096}, "D");
+  task.rank = in.integer("rank", task.rank, count, "r, of the random subspace");
+  task.samples = in.integer("samples", task.samples, {.low = 2}, "random subspaces");
+  task.epsilon = in.real("epsilon", task.epsilon, at_least(0), "the tail is above sqrt(1 - r/D) + epsilon");
+  task.vectors = in.integer("vectors", task.vectors, count, "N, vectors that one subspace shall serve");
+  task.delta = in.real("delta", task.delta, {.low = 0, .high = 1, .low_open = true, .high_open = true},
+                       "probability that it does not");
+  return checked(in, "rank", task);
+}
+
+tasks::TaskConfig bind_softmax_bound(Reader& in) {
+  tasks::SoftmaxBoundConfig task;
+  task.head = bind_head_source(in);
+  task.length = in.integer("length", task.length, {.low = 2, .high = 8192}, "tokens, L");
+  task.token_norm = in.real("token_norm", task.token_norm, positive, "B, the norm of the random tokens");
+  task.alibi_slope = in.real("alibi_slope", task.alibi_slope, at_least(0), "bias -slope (l - j); 0: none");
+  return checked(in, "length", task);
+}
+
+tasks::TaskConfig bind_svd_bound(Reader& in) {
+  tasks::SvdBoundConfig task;
+  task.head = bind_head_source(in);
+  task.length = in.integer("length", task.length, {.low = 2, .high = 8192}, "tokens, L");
+  task.rank = in.integer("rank", task.rank, count, "r of the truncated SVD");
+  task.token_norm = in.real("token_norm", task.token_norm, positive, "B, the norm of the random tokens");
+  task.alibi_slope = in.real("alibi_slope", task.alibi_slope, at_least(0), "bias -slope (l - j); 0: none");
+  task.late =
+      in.real("late", task.late, {.low = 0, .high = 1, .high_open = true}, "late queries are l >= late * length");
+  return checked(in, "rank", task);
+}
+
+tasks::TaskConfig bind_rope_bound(Reader& in) {
+  tasks::RopeBoundConfig task;
+  task.head = bind_head_source(in);
+  task.length = in.integer("length", task.length, {.low = 1, .high = 512}, "tokens, L");
+  task.rank = in.integer("rank", task.rank, count, "r of the truncated SVDs");
+  task.token_norm = in.real("token_norm", task.token_norm, positive, "B, the norm of the random tokens");
+  task.pairing = in.choice("pairing", task.pairing,
+                           {{"half-split", tasks::Pairing::half_split}, {"interleaved", tasks::Pairing::interleaved}},
+                           "which coordinates turn together: i and i + d/2, or 2i and 2i + 1");
+  task.base = in.real("base", task.base, positive, "theta; pair i turns by position * theta^(-2i/d)");
+  return checked(in, "rank", task);
+}
+
+}  // namespace headroom::experiments

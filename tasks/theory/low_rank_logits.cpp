@@ -1,0 +1,162 @@
+#include "tasks/theory/low_rank_logits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/linalg/cholesky.h"
+#include "engine/linalg/eigh.h"
+#include "engine/linalg/qr.h"
+#include "engine/linalg/svd.h"
+#include "engine/ops/matmul/matmul.h"
+#include "tasks/theory/softmax_jacobian.h"
+
+namespace headroom::tasks {
+namespace {
+
+using engine::DType;
+using engine::matmul;
+using engine::Tensor;
+namespace linalg = engine::linalg;
+
+void check(const HeadMaps& maps) {
+  require(maps.wq.rank() == 2 && maps.wq.shape() == maps.wk.shape() && maps.wq.dim(0) <= maps.wq.dim(1),
+          "low-rank logits: wq {} and wk {} want to be (d_H, D), d_H <= D", maps.wq.str(), maps.wk.str());
+}
+
+void check(const HeadMaps& maps, int64_t rank) {
+  check(maps);
+  require(rank >= 1 && rank < maps.wq.dim(0), "low-rank logits: rank {}: wants 1 <= rank < d_H = {}", rank,
+          maps.wq.dim(0));
+}
+
+/// The first `rank` columns of a (D, k), each times √s.
+Tensor balanced(const Tensor& a, const Tensor& s, int64_t rank) {
+  Tensor out = a.slice(1, 0, rank).clone();  // (D, r)
+  auto* data = out.mutable_data<double>();
+  const std::vector<double> values = s.to_vector<double>();
+  for (int64_t i = 0; i < out.dim(0); ++i)
+    for (int64_t j = 0; j < rank; ++j) data[i * rank + j] *= std::sqrt(values[static_cast<size_t>(j)]);
+  return out;
+}
+
+/// M − M_r, (D, D).
+Tensor difference(const HeadMaps& maps, int64_t rank) {
+  const LogitSvd svd = logit_svd(maps);
+  const Tensor full = matmul(maps.wq, maps.wk, true);                                                  // (D, D)
+  const Tensor low = matmul(balanced(svd.u, svd.s, rank), balanced(svd.v, svd.s, rank), false, true);  // (D, D)
+  Tensor out = full.clone();
+  auto* data = out.mutable_data<double>();
+  const double* other = low.data<double>();
+  for (int64_t i = 0; i < out.numel(); ++i) data[i] -= other[i];
+  return out;
+}
+
+/// Probabilities of query l over keys 0 … l, from q (L, r) and k (L, r).
+std::vector<double> attention(const Tensor& q, const Tensor& k, int64_t l, double scale, double slope) {
+  const int64_t width = q.dim(1);
+  std::vector<double> p(static_cast<size_t>(l) + 1);
+  for (int64_t j = 0; j <= l; ++j) {
+    double z = 0;
+    for (int64_t i = 0; i < width; ++i) z += q.data<double>()[l * width + i] * k.data<double>()[j * width + i];
+    p[static_cast<size_t>(j)] = scale * z - slope * static_cast<double>(l - j);
+  }
+  const double top = *std::max_element(p.begin(), p.end());
+  double sum = 0;
+  for (double& value : p) sum += value = std::exp(value - top);
+  for (double& value : p) value /= sum;
+  return p;
+}
+
+/// ‖X_{1..l}‖₂ for every l: roots of the largest eigenvalues of growing Gram matrices.
+std::vector<double> prefix_norms(const Tensor& tokens) {
+  const int64_t width = tokens.dim(0), length = tokens.dim(1);
+  const Tensor gram = Tensor::zeros({width, width}, DType::f64);
+  auto* g = gram.mutable_data<double>();
+  const double* x = tokens.data<double>();
+  std::vector<double> norms;
+  for (int64_t t = 0; t < length; ++t) {
+    for (int64_t i = 0; i < width; ++i)
+      for (int64_t j = 0; j < width; ++j) g[i * width + j] += x[i * length + t] * x[j * length + t];
+    norms.push_back(std::sqrt(linalg::eigh(gram).values.data<double>()[width - 1]));
+  }
+  return norms;
+}
+
+}  // namespace
+
+double spectral_norm(const Tensor& a) { return a.numel() == 0 ? 0 : linalg::singular_values(a).slice(-1, 0, 1).item(); }
+
+LogitSvd logit_svd(const HeadMaps& maps) {
+  check(maps);
+  const linalg::QR q = linalg::qr(maps.wq.transpose(0, 1).contiguous());  // (D, d_H), (d_H, d_H)
+  const linalg::QR k = linalg::qr(maps.wk.transpose(0, 1).contiguous());
+  const linalg::SVD core = linalg::svd(matmul(q.r, k.r, false, true));
+  return {matmul(q.q, core.u), core.s, matmul(k.q, core.vt, false, true)};
+}
+
+LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank, double alibi_slope) {
+  check(maps, rank);
+  require(tokens.rank() == 2 && tokens.dim(0) == maps.wq.dim(1) && tokens.dim(1) >= 1,
+          "low-rank logits: tokens {} want to be (D = {}, L)", tokens.str(), maps.wq.dim(1));
+  require(alibi_slope >= 0 && std::isfinite(alibi_slope), "low-rank logits: slope {} wants to be >= 0", alibi_slope);
+  const LogitSvd svd = logit_svd(maps);
+  const Tensor q = matmul(tokens, maps.wq, true, true), k = matmul(tokens, maps.wk, true, true);  // (L, d_H)
+  const Tensor low_q = matmul(tokens, balanced(svd.u, svd.s, rank), true);                        // (L, r)
+  const Tensor low_k = matmul(tokens, balanced(svd.v, svd.s, rank), true);
+  const int64_t length = tokens.dim(1);
+  const std::vector<double> norms = prefix_norms(tokens);
+  LowRankErrors errors;
+  errors.sigma_next = svd.s.data<double>()[rank];
+  errors.norm = norms.back();
+  std::vector<double> token_norms;
+  for (int64_t t = 0; t < length; ++t) {
+    double square = 0;
+    for (int64_t i = 0; i < tokens.dim(0); ++i) square += std::pow(tokens.data<double>()[i * length + t], 2);
+    token_norms.push_back(std::sqrt(square));
+  }
+  errors.token_norm = *std::max_element(token_norms.begin(), token_norms.end());
+  errors.delta = maps.scale * spectral_norm(maps.wq) * spectral_norm(maps.wk) * errors.token_norm * errors.token_norm +
+                 alibi_slope * static_cast<double>(length - 1);
+  const double ln_change = std::log(maps.scale * errors.sigma_next);
+  for (int64_t l = 0; l < length; ++l) {
+    const std::vector<double> full = attention(q, k, l, maps.scale, alibi_slope);
+    const std::vector<double> low = attention(low_q, low_k, l, maps.scale, alibi_slope);
+    double square = 0;
+    for (size_t j = 0; j < full.size(); ++j) square += std::pow(full[j] - low[j], 2);
+    errors.error.push_back(std::sqrt(square));
+    const double ln_paper = ln_softmax_bound(errors.delta, l + 1);
+    errors.ln_paper.push_back(ln_paper + 2 * std::log(errors.norm) + ln_change);
+    const auto at = static_cast<size_t>(l);
+    errors.ln_sharp.push_back(std::min(std::log(0.5), ln_paper - std::log(2)) + std::log(norms[at]) +
+                              std::log(token_norms[at]) + ln_change);
+  }
+  return errors;
+}
+
+TruncationError truncation_error(const HeadMaps& maps, int64_t rank) {
+  check(maps, rank);
+  const Tensor error = difference(maps, rank);
+  double square = 0;
+  for (const double value : error.to_vector<double>()) square += value * value;
+  return {spectral_norm(error), std::sqrt(square)};
+}
+
+std::vector<double> whitened_singular_values(const HeadMaps& maps, const Tensor& cx, const Tensor& cy) {
+  check(maps);
+  const auto root = [](const Tensor& w, const Tensor& c) {  // l·lᵀ = w c wᵀ
+    return linalg::cholesky(matmul(matmul(w, c), w, false, true));
+  };
+  return linalg::singular_values(matmul(root(maps.wq, cx), root(maps.wk, cy), true)).to_vector<double>();
+}
+
+double plain_weighted_error(const HeadMaps& maps, int64_t rank, const Tensor& cx, const Tensor& cy) {
+  check(maps, rank);
+  const Tensor error = difference(maps, rank);
+  const Tensor left = matmul(cx, error), right = matmul(error, cy);  // tr(Eᵀ (C_x E C_y)) = Σ (C_x E) ∘ (E C_y)
+  double sum = 0;
+  for (int64_t i = 0; i < left.numel(); ++i) sum += left.data<double>()[i] * right.data<double>()[i];
+  return std::sqrt(std::max(0.0, sum));
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "engine/tensor.h"
+#include "tasks/theory/heads.h"
+
+namespace headroom::tasks {
+
+/// M = wqᵀ wk = u · diag(s) · vtᵀ of rank d_H, without a D × D matrix: QR of wqᵀ and of wkᵀ, and the SVD of the d_H ×
+/// d_H core. u, v (D, d_H), s (d_H) falling. Needs d_H <= D.
+struct LogitSvd {
+  engine::Tensor u, s, v;
+};
+LogitSvd logit_svd(const HeadMaps& maps);
+
+/// What Corollary 2 of the paper speaks of: M replaced by its rank-r truncated SVD, under causal softmax over keys j <=
+/// l with the bias −slope·(l − j). All per query l = 1 … L; bounds as natural logarithms, as e^{2Δ} overflows.
+struct LowRankErrors {
+  double sigma_next = 0;  ///< σ_{r+1}(M)
+  double delta = 0;       ///< Δ = scale ‖W_Q‖ ‖W_K‖ B² + R_0, R_0 = slope (L − 1), B the largest token norm
+  double token_norm = 0;  ///< B
+  double norm = 0;        ///< ‖X‖₂
+  std::vector<double> error;     ///< ‖softmax(z_l) − softmax(ẑ_l)‖₂
+  std::vector<double> ln_paper;  ///< of 2 e^{2Δ}/l ‖X‖₂² σ_{r+1} scale
+  /// Of min(1/2, e^{2Δ}/l) ‖X_{1..l}‖₂ ‖x_l‖ σ_{r+1} scale: J ⪯ diag(p), ‖J‖ <= 1/2, and row l of the logits has one
+  /// x_l.
+  std::vector<double> ln_sharp;
+};
+/// tokens (D, L), f64. Throws Error unless 1 <= rank < d_H <= D and shapes agree.
+LowRankErrors low_rank_errors(const HeadMaps& maps, const engine::Tensor& tokens, int64_t rank, double alibi_slope);
+
+/// ‖M − M_r‖: spectral and Frobenius, measured on the D × D difference.
+struct TruncationError {
+  double spectral = 0, frobenius = 0;
+};
+TruncationError truncation_error(const HeadMaps& maps, int64_t rank);
+
+/// The best rank-r replacement of M where inputs have second moments C_x (queries) and C_y (keys), both (D, D): the
+/// error √tr(Eᵀ C_x E C_y) is least at √(Σ_{i>r} s_i²), s the singular values of C_q^{1/2} C_k^{1/2}, C_q = W_Q C_x
+/// W_Qᵀ, C_k = W_K C_y W_Kᵀ (slip 5 of the paper: the plain SVD ignores the inputs).
+std::vector<double> whitened_singular_values(const HeadMaps& maps, const engine::Tensor& cx, const engine::Tensor& cy);
+/// The weighted error of the plain truncated SVD.
+double plain_weighted_error(const HeadMaps& maps, int64_t rank, const engine::Tensor& cx, const engine::Tensor& cy);
+
+/// The largest singular value, 0 of an empty matrix.
+double spectral_norm(const engine::Tensor& a);
+
+}  // namespace headroom::tasks

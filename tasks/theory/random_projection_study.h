@@ -1,0 +1,36 @@
+#pragma once
+#include <string>
+
+#include "tasks/theory/formula.h"
+
+namespace headroom::tasks {
+
+/// The lemma on random projections, on samples.
+struct RandomProjectionConfig {
+  static constexpr bool is_formula = true;
+  int64_t dim = 64, rank = 16;
+  int64_t samples = 1000;  ///< random subspaces
+  double epsilon = 0.05;   ///< of the tail
+  int64_t vectors = 1024;  ///< N of the union bound
+  double delta = 0.05;     ///< its probability
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const RandomProjectionConfig& config);
+
+/// Metrics: `mean_square` of the samples beside `expected_square` 1 − r/D, `z_score` their difference in standard
+/// errors, `distance` Kolmogorov–Smirnov's of the samples to the Beta law, `tail` the share above √(1 − r/D) + ε beside
+/// `exact_tail` and the lemma's `tail_bound` (c = 1/4), `union_residual` what no residual of N vectors passes but with
+/// probability δ beside the lemma's `union_bound`, and `tightness` = union_bound / union_residual.
+class RandomProjectionStudy : public Formula {
+ public:
+  explicit RandomProjectionStudy(const RandomProjectionConfig& config);
+  std::optional<Metrics> closed_form(uint64_t seed) const override;
+  std::string criterion() const override { return "mean_square"; }
+  std::string describe() const override;
+
+ private:
+  RandomProjectionConfig config_;
+};
+
+}  // namespace headroom::tasks

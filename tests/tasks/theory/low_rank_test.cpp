@@ -1,0 +1,142 @@
+#include <cmath>
+
+#include "engine/error.h"
+#include "tasks/theory/heads.h"
+#include "tasks/theory/low_rank_logits.h"
+#include "tasks/theory/rope_errors.h"
+#include "tests/tasks/theory/lemmas.h"
+
+using namespace headroom;
+using namespace headroom::tasks;
+using namespace headroom::testing;
+using engine::DType;
+using engine::Tensor;
+
+namespace {
+
+/// (rows, columns) of f(i, j).
+template <class F>
+Tensor matrix(int64_t rows, int64_t columns, const F& f) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) values.push_back(f(static_cast<double>(i), static_cast<double>(j)));
+  return Tensor::from<double>({rows, columns}, values);
+}
+
+HeadMaps maps_of(const nlohmann::json& row) {
+  const int64_t dim = row["dH"], width = row["D"];
+  const double scale = std::stod(row["scale"].get<std::string>());
+  return {matrix(dim, width, [&](double i, double j) { return scale * std::sin(i * j + 1); }),
+          matrix(dim, width, [&](double i, double j) { return scale * std::cos(0.7 * i * j + 0.3 * i + 0.2 * j); }), 1};
+}
+
+Tensor tokens_of(const nlohmann::json& row) {
+  const int64_t width = row["D"];
+  return matrix(width, row["L"], [&](double i, double t) {
+    return std::sin(0.9 * (t + 1) * (i + 1) + 0.2 * i) / std::sqrt(static_cast<double>(width));
+  });
+}
+
+/// A Aᵀ/D + 0.1 I
+template <class F>
+Tensor covariance(int64_t width, const F& f) {
+  return matrix(width, width, [&](double i, double j) {
+    double sum = 0;
+    for (int64_t k = 0; k < width; ++k) sum += f(i, static_cast<double>(k)) * f(j, static_cast<double>(k));
+    return sum / static_cast<double>(width) + (i == j ? 0.1 : 0);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("Corollary 2: the product's SVD, errors and bounds of every query") {
+  const nlohmann::json& row = lemmas()["low_rank_logits"]["cases"][0];
+  const HeadMaps maps = maps_of(row);
+  const Tensor tokens = tokens_of(row);
+  const auto values = row["singular_values"].get<std::vector<double>>();
+  const Tensor found = logit_svd(maps).s;
+  for (size_t i = 0; i < values.size(); ++i) CHECK(found.data<double>()[i] == relative(values[i]));
+  CHECK(spectral_norm(maps.wq) == relative(row["norm_W_Q"]));
+  CHECK(spectral_norm(maps.wk) == relative(row["norm_W_K"]));
+  REQUIRE(row["truncations"].size() == 5);
+  const double slope = std::stod(row["alibi_slope"].get<std::string>());
+  for (const nlohmann::json& want : row["truncations"]) {
+    const int64_t rank = want["r"];
+    CAPTURE(rank);
+    const LowRankErrors errors = low_rank_errors(maps, tokens, rank, slope);
+    CHECK(errors.sigma_next == relative(want["sigma_next"]));
+    CHECK(errors.token_norm == relative(row["B_max_token_norm"]));
+    CHECK(errors.norm == relative(row["norm_X"]));
+    CHECK(errors.delta == relative(row["Delta"]));
+    const TruncationError truncation = truncation_error(maps, rank);
+    CHECK(truncation.spectral == relative(want["spectral_error"]));
+    CHECK(truncation.frobenius == relative(want["frobenius_error"]));
+    for (size_t l = 0; l < errors.error.size(); ++l) {
+      CAPTURE(l);
+      CHECK(errors.error[l] == absolute(want["attention_error_per_query"][l], 1e-11));
+      CHECK(std::exp(errors.ln_paper[l]) == relative(want["paper_bound_per_query"][l]));
+      CHECK(std::exp(errors.ln_sharp[l]) == relative(want["sharper_bound_per_query"][l]));
+      CHECK(errors.error[l] <= std::exp(errors.ln_sharp[l]));
+    }
+  }
+}
+
+TEST_CASE("what the inputs' moments change: the whitened optimum") {
+  const nlohmann::json& row = lemmas()["low_rank_logits"]["cases"][0];
+  const HeadMaps maps = maps_of(row);
+  const Tensor cx = covariance(row["D"], [](double i, double j) { return std::sin(0.5 * i * j + 0.2 * i + 0.7); });
+  const Tensor cy = covariance(row["D"], [](double i, double j) { return std::cos(0.4 * i * j + 0.3 * j); });
+  const std::vector<double> values = whitened_singular_values(maps, cx, cy);
+  for (size_t i = 0; i < values.size(); ++i) CHECK(values[i] == relative(row["whitened_singular_values"][i]));
+  for (const nlohmann::json& want : row["whitened"]) {
+    const int64_t rank = want["r"];
+    double square = 0;
+    for (size_t i = static_cast<size_t>(rank); i < values.size(); ++i) square += values[i] * values[i];
+    CHECK(std::sqrt(square) == relative(want["optimal_weighted_error"]));
+    const double plain = plain_weighted_error(maps, rank, cx, cy);
+    CHECK(plain == relative(want["plain_svd_weighted_error"]));
+    CHECK(plain > std::sqrt(square));
+  }
+}
+
+TEST_CASE("the proposition on rotary positions, for both pairings") {
+  for (const nlohmann::json& row : lemmas()["rope"]["cases"]) {
+    const Pairing pairing = row["pairing"] == "interleaved" ? Pairing::interleaved : Pairing::half_split;
+    const HeadMaps maps = maps_of(row);
+    REQUIRE(row["ranks"].size() == 5);
+    for (const nlohmann::json& want : row["ranks"]) {
+      CAPTURE(row["pairing"].get<std::string>(), want["r"].get<int>());
+      const RopeErrors found = rope_errors(maps, tokens_of(row), want["r"], pairing, row["theta"]);
+      CHECK(found.spectral == relative(want["max_spectral_error"]));
+      CHECK(found.bound == relative(want["bound"]));
+      CHECK(found.logit == relative(want["max_logit_error"]));
+      CHECK(found.logit_bound == relative(want["logit_bound"]));
+      CHECK(found.rank == want["max_rank"].get<int64_t>());
+      CHECK(found.spectral <= found.bound);
+      CHECK(found.logit <= found.logit_bound);
+      CHECK(found.least <= found.spectral);
+      CAPTURE(want["best_rank_r_error_at_worst_offset"].get<double>(), found.least);
+      CHECK(found.least == relative(want["best_rank_r_error_at_worst_offset"]));
+    }
+  }
+}
+
+TEST_CASE("a rotation turns pairs, and turns back") {
+  for (const Pairing pairing : {Pairing::interleaved, Pairing::half_split}) {
+    const Tensor there = rotation(6, 3, pairing, 100), back = rotation(6, -3, pairing, 100);
+    for (int64_t i = 0; i < 6; ++i)
+      for (int64_t j = 0; j < 6; ++j) CHECK(there.data<double>()[i * 6 + j] == back.data<double>()[j * 6 + i]);
+  }
+  CHECK(rotation(4, 1, Pairing::interleaved, 100).data<double>()[0] == relative(std::cos(1.0)));
+  CHECK_THROWS_WITH(rotation(3, 1, Pairing::interleaved, 100), "rotation: the width 3 wants to be even");
+}
+
+TEST_CASE("low-rank heads refuse what makes no sense") {
+  const HeadMaps maps = load_head({.width = 8, .head_dim = 4}, 1);
+  const Tensor tokens = random_tokens(8, 5, 1, 1);
+  CHECK_THROWS_WITH(low_rank_errors(maps, tokens, 4, 0), "low-rank logits: rank 4: wants 1 <= rank < d_H = 4");
+  CHECK_THROWS_WITH(low_rank_errors(maps, random_tokens(7, 5, 1, 1), 2, 0), contains("want to be (D = 8, L)"));
+  CHECK_THROWS_WITH(rope_errors(maps, tokens, 0, Pairing::interleaved, 1e4),
+                    "rope errors: rank 0: wants 1 <= rank < d_H = 4");
+  CHECK_THROWS_WITH(load_head({.run = "/nowhere"}, 1), contains("/nowhere: has no weights of trained models; run"));
+}
