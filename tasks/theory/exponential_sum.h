@@ -45,8 +45,8 @@ std::vector<double> certificate(const std::vector<double>& nodes, int64_t lag);
 /// The law's second half: the sum that is [t = lag] for t = 0 … m − 1, m > lag distinct nodes. Amplitudes, l1 and gain
 /// in closed form without cancellation: all later f(t) have one sign, and
 ///   l1 = S_{m−T}(x) / Π (1 − x_k),   S_r = Σ_{j>=r} (−1)^{j−r} e_j(x),   e_j elementary symmetric,
-/// which is Π 1/(1 − x_k) − 1 at m = T + 1, and falls to 0 as all nodes do. Throws Error unless lag >= 0 and the nodes are
-/// distinct, in (0, 1), and more than `lag`.
+/// which is Π 1/(1 − x_k) − 1 at m = T + 1, and falls to 0 as all nodes do. Throws Error unless lag >= 0 and the nodes
+/// are distinct, in (0, 1), and more than `lag`.
 ExponentialSum interpolate(const std::vector<double>& nodes, int64_t lag);
 
 /// c (1 + cos(π (k + 1/2)/m)) / 2, k = 0 … m − 1.

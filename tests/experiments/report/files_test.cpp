@@ -75,7 +75,8 @@ TEST_CASE("a file appears whole or not at all") {
 TEST_CASE("a place that cannot be written to is named") {
   const TemporaryFolder folder;
   write_file(folder / "file", "");
-  CHECK(contains(error_of([&] { write_file(folder / "none" / "a", ""); }), "none/a: cannot be written: No such file or directory"));
+  CHECK(contains(error_of([&] { write_file(folder / "none" / "a", ""); }),
+                 "none/a: cannot be written: No such file or directory"));
   CHECK(contains(error_of([&] { make_folder(folder / "file" / "below"); }), "file/below: Not a directory"));
   CHECK(contains(error_of([&] { make_folder(folder / "file"); }), "/file"));
   make_folder(folder / "a" / "b");
