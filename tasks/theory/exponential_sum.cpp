@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "engine/error.h"
@@ -19,19 +18,6 @@ void check_counts(int64_t lag, int64_t terms) {
 void check_nodes(const std::vector<double>& nodes) {
   for (const double x : nodes) require(x > 0 && x < 1, "exponential sum: a node is {}: wants e^-rate in (0, 1)", x);
 }
-
-/// e_0 … e_m of the nodes; `without` is left out.
-std::vector<double> elementary_symmetric(const std::vector<double>& nodes, size_t without) {
-  std::vector<double> e{1};
-  for (size_t k = 0; k < nodes.size(); ++k) {
-    if (k == without) continue;
-    e.push_back(0);
-    for (size_t j = e.size() - 1; j > 0; --j) e[j] += nodes[k] * e[j - 1];
-  }
-  return e;
-}
-
-constexpr size_t nothing = std::numeric_limits<size_t>::max();
 
 /// S_r = Σ_{j>=r} (−1)^{j−r} e_j: one node more gives S_r + x S_{r−1}, all of it positive.
 double alternating_tail(const std::vector<double>& nodes, size_t r) {
@@ -50,6 +36,16 @@ constexpr int64_t most_nodes = 32;  ///< of a float fit: more of them only add t
 constexpr double smallest_scale = 1e-9, largest_scale = 0.999;
 
 }  // namespace
+
+std::vector<double> elementary_symmetric(const std::vector<double>& nodes, std::optional<size_t> without) {
+  std::vector<double> e{1};
+  for (size_t k = 0; k < nodes.size(); ++k) {
+    if (k == without) continue;
+    e.push_back(0);
+    for (size_t j = e.size() - 1; j > 0; --j) e[j] += nodes[k] * e[j - 1];
+  }
+  return e;
+}
 
 double best_l1(int64_t lag, int64_t terms) {
   check_counts(lag, terms);
@@ -78,7 +74,7 @@ std::vector<double> certificate(const std::vector<double>& nodes, int64_t lag) {
   check_nodes(nodes);
   require(static_cast<int64_t>(nodes.size()) <= lag,
           "certificate: {} nodes at lag {}: wants at most as many as the lag", nodes.size(), lag);
-  const std::vector<double> e = elementary_symmetric(nodes, nothing);  // p_{m−j} = (−1)^j e_j
+  const std::vector<double> e = elementary_symmetric(nodes);  // p_{m−j} = (−1)^j e_j
   const auto j = static_cast<size_t>(std::max_element(e.begin(), e.end()) - e.begin());
   const size_t start = static_cast<size_t>(lag) - (nodes.size() - j);  // of p_0
   std::vector<double> y(start + nodes.size() + 1, 0.0);

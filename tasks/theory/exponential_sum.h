@@ -16,6 +16,9 @@ struct ExponentialSum {
   double ln_gain = 0;  ///< its logarithm, right also where the gain is no double
 };
 
+/// Elementary symmetric polynomials e_0 … e_m of the nodes, or of the others where one is left out.
+std::vector<double> elementary_symmetric(const std::vector<double>& nodes, std::optional<size_t> without = {});
+
 /// The best ℓ1 error of δ_T by `terms` exponentials of any rates: exactly 1 for terms <= lag, where zero is best; its
 /// infimum 0 (not attained) for terms >= lag + 1. Throws Error when lag or terms is < 1.
 double best_l1(int64_t lag, int64_t terms);

@@ -6,8 +6,8 @@
 #include "engine/error.h"
 #include "engine/linalg/cholesky.h"
 #include "engine/linalg/eigh.h"
-#include "engine/linalg/qr.h"
 #include "engine/linalg/svd.h"
+#include "engine/ops/binary.h"
 #include "engine/ops/matmul/matmul.h"
 #include "tasks/theory/softmax_jacobian.h"
 
@@ -16,6 +16,7 @@ namespace {
 
 using engine::DType;
 using engine::matmul;
+using engine::sub;
 using engine::Tensor;
 namespace linalg = engine::linalg;
 
@@ -30,26 +31,12 @@ void check(const HeadMaps& maps, int64_t rank) {
           maps.wq.dim(0));
 }
 
-/// The first `rank` columns of a (D, k), each times √s.
-Tensor balanced(const Tensor& a, const Tensor& s, int64_t rank) {
-  Tensor out = a.slice(1, 0, rank).clone();  // (D, r)
-  auto* data = out.mutable_data<double>();
-  const std::vector<double> values = s.to_vector<double>();
-  for (int64_t i = 0; i < out.dim(0); ++i)
-    for (int64_t j = 0; j < rank; ++j) data[i * rank + j] *= std::sqrt(values[static_cast<size_t>(j)]);
-  return out;
-}
-
 /// M − M_r, (D, D).
 Tensor difference(const HeadMaps& maps, int64_t rank) {
   const LogitSvd svd = logit_svd(maps);
   const Tensor full = matmul(maps.wq, maps.wk, true);                                                  // (D, D)
   const Tensor low = matmul(balanced(svd.u, svd.s, rank), balanced(svd.v, svd.s, rank), false, true);  // (D, D)
-  Tensor out = full.clone();
-  auto* data = out.mutable_data<double>();
-  const double* other = low.data<double>();
-  for (int64_t i = 0; i < out.numel(); ++i) data[i] -= other[i];
-  return out;
+  return sub(full, low);
 }
 
 /// Probabilities of query l over keys 0 … l, from q (L, r) and k (L, r).
@@ -89,10 +76,26 @@ double spectral_norm(const Tensor& a) { return a.numel() == 0 ? 0 : linalg::sing
 
 LogitSvd logit_svd(const HeadMaps& maps) {
   check(maps);
-  const linalg::QR q = linalg::qr(maps.wq.transpose(0, 1).contiguous());  // (D, d_H), (d_H, d_H)
-  const linalg::QR k = linalg::qr(maps.wk.transpose(0, 1).contiguous());
-  const linalg::SVD core = linalg::svd(matmul(q.r, k.r, false, true));
-  return {matmul(q.q, core.u), core.s, matmul(k.q, core.vt, false, true)};
+  const linalg::SVD svd = linalg::svd_of_product(maps.wq.transpose(0, 1), maps.wk.transpose(0, 1));
+  return {svd.u, svd.s, svd.vt.transpose(0, 1).contiguous()};
+}
+
+Tensor balanced(const Tensor& a, const Tensor& s, int64_t rank) {
+  Tensor out = a.slice(1, 0, rank).clone();  // (D, r)
+  auto* data = out.mutable_data<double>();
+  for (int64_t i = 0; i < out.numel(); ++i) data[i] *= std::sqrt(s.data<double>()[i % rank]);
+  return out;
+}
+
+std::vector<double> token_norms(const Tensor& tokens) {
+  const int64_t length = tokens.dim(1);
+  std::vector<double> norms;
+  for (int64_t t = 0; t < length; ++t) {
+    double square = 0;
+    for (int64_t i = 0; i < tokens.dim(0); ++i) square += std::pow(tokens.data<double>()[i * length + t], 2);
+    norms.push_back(std::sqrt(square));
+  }
+  return norms;
 }
 
 LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank, double alibi_slope) {
@@ -109,13 +112,8 @@ LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_
   LowRankErrors errors;
   errors.sigma_next = svd.s.data<double>()[rank];
   errors.norm = norms.back();
-  std::vector<double> token_norms;
-  for (int64_t t = 0; t < length; ++t) {
-    double square = 0;
-    for (int64_t i = 0; i < tokens.dim(0); ++i) square += std::pow(tokens.data<double>()[i * length + t], 2);
-    token_norms.push_back(std::sqrt(square));
-  }
-  errors.token_norm = *std::max_element(token_norms.begin(), token_norms.end());
+  const std::vector<double> sizes = token_norms(tokens);
+  errors.token_norm = *std::max_element(sizes.begin(), sizes.end());
   errors.delta = maps.scale * spectral_norm(maps.wq) * spectral_norm(maps.wk) * errors.token_norm * errors.token_norm +
                  alibi_slope * static_cast<double>(length - 1);
   const double ln_change = std::log(maps.scale * errors.sigma_next);
@@ -129,7 +127,7 @@ LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_
     errors.ln_paper.push_back(ln_paper + 2 * std::log(errors.norm) + ln_change);
     const auto at = static_cast<size_t>(l);
     errors.ln_sharp.push_back(std::min(std::log(0.5), ln_paper - std::log(2)) + std::log(norms[at]) +
-                              std::log(token_norms[at]) + ln_change);
+                              std::log(sizes[at]) + ln_change);
   }
   return errors;
 }

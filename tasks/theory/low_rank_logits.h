@@ -14,6 +14,12 @@ struct LogitSvd {
 };
 LogitSvd logit_svd(const HeadMaps& maps);
 
+/// The first `rank` columns of a (n, k), each times √s_j, s (k): (n, rank).
+engine::Tensor balanced(const engine::Tensor& a, const engine::Tensor& s, int64_t rank);
+
+/// ‖x_t‖ of every column of tokens (D, L), f64.
+std::vector<double> token_norms(const engine::Tensor& tokens);
+
 /// What Corollary 2 of the paper speaks of: M replaced by its rank-r truncated SVD, under causal softmax over keys j <=
 /// l with the bias −slope·(l − j). All per query l = 1 … L; bounds as natural logarithms, as e^{2Δ} overflows.
 struct LowRankErrors {

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/linalg/svd.h"
+#include "engine/ops/binary.h"
 #include "engine/ops/matmul/matmul.h"
 #include "tasks/theory/low_rank_logits.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 using engine::DType;
 using engine::matmul;
+using engine::sub;
 using engine::Tensor;
 namespace linalg = engine::linalg;
 
@@ -38,13 +40,6 @@ Factor factor_of(const Tensor& w, const Tensor& tokens) {
   auto* data = factor.scaled.mutable_data<double>();
   for (int64_t i = 0; i < dim * dim; ++i) data[i] *= factor.values[static_cast<size_t>(i / dim)];
   return factor;
-}
-
-/// a − b.
-Tensor minus(const Tensor& a, const Tensor& b) {
-  Tensor out = a.clone();
-  for (int64_t i = 0; i < out.numel(); ++i) out.mutable_data<double>()[i] -= b.contiguous().data<double>()[i];
-  return out;
 }
 
 /// The leading r × r block, the rest zero.
@@ -78,13 +73,6 @@ Tensor kept_pairs(const HeadMaps& maps, int64_t count, Pairing pairing) {
     keep.mutable_data<double>()[a * dim + a] = keep.mutable_data<double>()[b * dim + b] = 1;
   }
   return keep;
-}
-
-/// Columns [0, r) of a, each times √s.
-Tensor balanced(const Tensor& a, const Tensor& s, int64_t rank) {
-  Tensor out = a.slice(1, 0, rank).clone();
-  for (int64_t i = 0; i < out.numel(); ++i) out.mutable_data<double>()[i] *= std::sqrt(s.data<double>()[i % rank]);
-  return out;
 }
 
 double bilinear(const Tensor& m, const Tensor& a, int64_t column_a, const Tensor& b, int64_t column_b) {
@@ -132,12 +120,8 @@ RopeErrors rope_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank,
   const auto next = static_cast<size_t>(rank);
   RopeErrors errors;
   errors.bound = q.values[0] * k.values[next] + q.values[next] * k.values[0];
-  double largest = 0;  // B²
-  for (int64_t t = 0; t < length; ++t) {
-    double square = 0;
-    for (int64_t i = 0; i < tokens.dim(0); ++i) square += std::pow(tokens.data<double>()[i * length + t], 2);
-    largest = std::max(largest, square);
-  }
+  const std::vector<double> norms = token_norms(tokens);
+  const double largest = std::pow(*std::max_element(norms.begin(), norms.end()), 2);  // B²
   errors.logit_bound = largest * errors.bound;
   // Everything in the coordinates of the right singular vectors, which are orthonormal: d × d in place of D × D.
   const auto core = [&](const Tensor& middle) {
@@ -149,7 +133,7 @@ RopeErrors rope_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank,
   const Tensor mixed_k = balanced(svd.vt.transpose(0, 1).contiguous(), svd.s, rank);
   for (int64_t offset = 1 - length; offset < length; ++offset) {
     const Tensor turn = rotation(dim, offset, pairing, base);
-    const Tensor full = core(turn), low = leading(full, rank), rest = minus(full, low);
+    const Tensor full = core(turn), low = leading(full, rank), rest = sub(full, low);
     errors.spectral = std::max(errors.spectral, spectral_norm(rest));
     errors.least = std::max(errors.least, linalg::singular_values(full).data<double>()[rank]);
     const std::vector<double> values = linalg::singular_values(low).to_vector<double>();
@@ -158,9 +142,9 @@ RopeErrors rope_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank,
     for (int64_t l = std::max<int64_t>(0, -offset); l < length && l + offset < length; ++l)
       errors.logit = std::max(errors.logit, std::abs(bilinear(rest, q.tokens, l, k.tokens, l + offset)));
     if (rank % 2 != 0) continue;
-    errors.pairs = std::max(errors.pairs, spectral_norm(minus(full, core(matmul(kept, turn)))));
+    errors.pairs = std::max(errors.pairs, spectral_norm(sub(full, core(matmul(kept, turn)))));
     const Tensor narrow = matmul(matmul(mixed_q, rotation(rank, offset, pairing, base)), mixed_k, false, true);
-    errors.mixed = std::max(errors.mixed, spectral_norm(minus(full, narrow)));
+    errors.mixed = std::max(errors.mixed, spectral_norm(sub(full, narrow)));
   }
   return errors;
 }

@@ -10,15 +10,6 @@
 namespace headroom::tasks {
 namespace {
 
-/// e_degree of the nodes, all terms positive.
-double elementary_symmetric(const std::vector<double>& nodes, size_t degree) {
-  std::vector<double> e(degree + 1, 0.0);
-  e[0] = 1;
-  for (const double x : nodes)
-    for (size_t j = degree; j > 0; --j) e[j] += x * e[j - 1];
-  return e[degree];
-}
-
 /// Heads that fetch nothing: zero is the best that they can do.
 Fetch nothing(int64_t lag, std::vector<double> nodes) {
   const size_t heads = nodes.size();
@@ -77,8 +68,8 @@ Fetch residual_fetch(int64_t lag, int64_t heads, double scale) {
   Fetch fetch{.lag = lag, .sum = interpolate(nodes, lag - 1)};
   for (size_t k = 0; k < nodes.size(); ++k) fetch.sum.amplitudes[k] /= nodes[k];
   fetch.sum.gain = gain_of(fetch.sum);
-  fetch.leak = (lag % 2 == 1 ? 1 : -1) * elementary_symmetric(nodes, static_cast<size_t>(heads - lag)) /
-               elementary_symmetric(nodes, nodes.size());
+  const std::vector<double> e = elementary_symmetric(nodes);
+  fetch.leak = (lag % 2 == 1 ? 1 : -1) * e[static_cast<size_t>(heads - lag)] / e.back();
   return fetch;
 }
 
