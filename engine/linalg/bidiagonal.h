@@ -23,7 +23,13 @@ Factors bidiagonal_svd(std::vector<double> d, std::vector<double> e);
 /// With extra = 1 the last column of v becomes the vector that B maps to zero.
 void bidiagonal_qr(double* d, double* e, int64_t n, int extra, const View& u, const View& v);
 
+/// B's singular values alone, falling: implicit QR iteration that turns no vectors. Errors as bidiagonal_svd.
+std::vector<double> bidiagonal_values(std::vector<double> d, std::vector<double> e);
+
 /// SvdMethod::fast for m ≥ n; `a` is overwritten.
 Factors fast_svd(const View& a);
+/// The same, of which only s or v is wanted: the rest is not computed, or not turned back.
+std::vector<double> fast_values(const View& a);
+Dense fast_right_vectors(const View& a);
 
 }  // namespace headroom::engine::linalg

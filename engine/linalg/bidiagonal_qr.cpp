@@ -21,7 +21,7 @@ struct Rotation {
 
 /// The columns (i, k) of x become (c·xᵢ - s·x_k, s·xᵢ + c·x_k).
 void turn(const View& x, int64_t i, int64_t k, const Rotation& g) {
-  kernel::rotate(x.rows, g.c, g.s, x.column(i), x.column(k));
+  if (x.rows > 0) kernel::rotate(x.rows, g.c, g.s, x.column(i), x.column(k));
 }
 
 /// Moves `fill`, the element of row `row` and column `last`, up and out by rotations of columns: rows down to `first`.

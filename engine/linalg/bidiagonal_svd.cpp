@@ -264,30 +264,12 @@ Factors bidiagonal_svd(std::vector<double> d, std::vector<double> e) {
   return out;
 }
 
-Factors fast_svd(const View& a) {
-  const int64_t m = a.rows, n = a.columns;
-  const double largest = largest_of(a);
-  if (largest == 0) return {Dense::identity(m, n), std::vector<double>(static_cast<size_t>(n)), Dense::identity(n, n)};
-  const int exponent = exponent_of(largest);
-  scale(a, -exponent);
-  // A tall matrix is reduced to its R first: the reduction to B costs twice as much a column as QR.
-  const bool is_tall = 3 * m > 5 * n;
-  std::vector<double> tau;
-  Dense triangle;
-  if (is_tall) {
-    tau = factor_qr(a);
-    triangle = form_r(a);
-  }
-  const View x = is_tall ? triangle.view() : a;
-  const Bidiagonal b = bidiagonalise(x);
-  Factors core = bidiagonal_svd(b.d, b.e);
-  Dense u(m, n);
-  copy(core.u.view(), u.block(0, 0, n, n));
-  apply_q(x, b.tau_q, u.block(0, 0, x.rows, n), false);
-  if (is_tall) apply_q(a, tau, u.view(), false);
-  if (n > 1) apply_q(b.p.block(1, 0, n - 1, n - 1), b.tau_p, core.v.block(1, 0, n - 1, n), false);
-  scale({core.s.data(), n, 1, n}, exponent);
-  return {std::move(u), std::move(core.s), std::move(core.v)};
+std::vector<double> bidiagonal_values(std::vector<double> d, std::vector<double> e) {
+  const auto n = static_cast<int64_t>(d.size());
+  const View none{nullptr, 0, n, 0};
+  bidiagonal_qr(d.data(), e.data(), n, 0, none, none);
+  std::sort(d.rbegin(), d.rend());
+  return d;
 }
 
 }  // namespace headroom::engine::linalg

@@ -126,29 +126,28 @@ bool sweep_blocks(const View& x, const View& v, double tolerance) {
   return any;
 }
 
-/// Columns of x become orthogonal; returns the product of the rotations. Where the columns' lengths are within 1e14,
-/// the first rotation is the fast SVD's: multiplying with a matrix that is orthogonal up to rounding changes every
-/// singular value relatively little (Ostrowski), the product's own rounding adds 2⁻¹⁰⁶ of the longest column, and
-/// Jacobi is left with the last digits. Steeper ones are nearly orthogonal already.
-Dense orthogonalise(const View& x) {
+/// Columns of x become orthogonal; v (n, n), where given, becomes the product of the rotations. Where the columns'
+/// lengths are within 1e14, the first rotation is the fast SVD's: multiplying with a matrix that is orthogonal up to
+/// rounding changes every singular value relatively little (Ostrowski), the product's own rounding adds 2⁻¹⁰⁶ of the
+/// longest column, and Jacobi is left with the last digits. Steeper ones are nearly orthogonal already.
+void orthogonalise(const View& x, Dense* v) {
   constexpr int64_t least_columns = 16;
   constexpr double steepest = 1e14;
   const int64_t n = x.columns;
   const std::vector<double> squares = squares_of(x);
   const auto [shortest, longest] = std::minmax_element(squares.begin(), squares.end());
-  Dense v;
   if (n >= least_columns && std::sqrt(*longest) <= steepest * std::sqrt(*shortest)) {
-    v = fast_svd(Dense::copy_of(x).view()).v;
+    Dense first = fast_right_vectors(Dense::copy_of(x).view());
     const Dense before = Dense::copy_of(x);
-    multiply({before.view(), v.view()}, x);
-  } else {
-    v = Dense::identity(n, n);
+    multiply({before.view(), first.view()}, x);
+    if (v) *v = std::move(first);
+  } else if (v) {
+    *v = Dense::identity(n, n);
   }
+  const View turned = v ? v->view() : View{nullptr, 0, n, 0};
   const double tolerance = tolerance_of(x.rows);
-  for (int count = 0; count < 60; ++count) {
-    const bool any = n >= 3 * block_columns ? sweep_blocks(x, v.view(), tolerance) : sweep(x, v.view(), tolerance) > 0;
-    if (!any) return v;
-  }
+  for (int count = 0; count < 60; ++count)
+    if (!(n >= 3 * block_columns ? sweep_blocks(x, turned, tolerance) : sweep(x, turned, tolerance) > 0)) return;
   fail("svd: one-sided Jacobi did not converge in 60 sweeps over a {} by {} matrix", x.rows, x.columns);
 }
 
@@ -167,55 +166,92 @@ std::vector<int64_t> rows_by_size(const View& a) {
   return order;
 }
 
+/// What is done before Jacobi: rows by size, sorted·P = Q·R and R = L·Q₂ᵀ; L (r, r), for the rank r, has nearly
+/// orthogonal columns already.
+class Prepared {
+ public:
+  explicit Prepared(const View& a) : order_(rows_by_size(a)), sorted_(Dense::empty(a.rows, a.columns)) {
+    const int64_t m = a.rows, n = a.columns;
+    exponent_ = std::ilogb(largest_of(a));
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t i = 0; i < m; ++i) sorted_(i, j) = a(order_[static_cast<size_t>(i)], j);
+    scale(sorted_.view(), -exponent_);
+    first_ = factor_qr_pivoted(sorted_.view());
+    const Dense full = form_r(sorted_.view());
+    int64_t r = 0;
+    while (r < n && std::abs(full(r, r)) > smallest_ratio * std::abs(full(0, 0))) ++r;
+    second_ = Dense::copy_of(full.block(0, 0, r, n), true);  // (n, r)
+    tau_ = factor_qr(second_.view());
+  }
+
+  Dense l() const { return Dense::copy_of(form_r(second_.view()).view(), true); }
+  int exponent() const { return exponent_; }
+  /// U = Π·Q·[X/Σ, I], V = P·Q₂·[rotations, I]: beyond the rank, the columns of Q and Q₂ complete the bases. What is
+  /// given is used up.
+  Dense left(const Dense& u) const {
+    apply_q(sorted_.view(), first_.tau, u.view(), false);
+    return with_rows_at(u, order_);
+  }
+  Dense right(const Dense& v) const {
+    apply_q(second_.view(), tau_, v.view(), false);
+    return with_rows_at(v, first_.permutation);
+  }
+
+ private:
+  static Dense with_rows_at(const Dense& x, const std::vector<int64_t>& place) {
+    Dense out = Dense::empty(x.rows(), x.columns());
+    for (int64_t j = 0; j < x.columns(); ++j)
+      for (int64_t i = 0; i < x.rows(); ++i) out(place[static_cast<size_t>(i)], j) = x(i, j);
+    return out;
+  }
+
+  std::vector<int64_t> order_;
+  Dense sorted_, second_;
+  PivotedFactors first_;
+  std::vector<double> tau_;
+  int exponent_ = 0;
+};
+
+std::vector<double> lengths_of(const View& x) {
+  std::vector<double> out(static_cast<size_t>(x.columns));
+  for (int64_t j = 0; j < x.columns; ++j) out[static_cast<size_t>(j)] = norm(x.rows, x.column(j));
+  return out;
+}
+
 }  // namespace
 
 Factors jacobi_svd(const View& a) {
   const int64_t m = a.rows, n = a.columns;
-  const double largest = largest_of(a);
-  if (largest == 0) return {Dense::identity(m, n), std::vector<double>(static_cast<size_t>(n)), Dense::identity(n, n)};
-  const int exponent = std::ilogb(largest);
-  const std::vector<int64_t> order = rows_by_size(a);
-  const Dense sorted = Dense::empty(m, n);
-  for (int64_t j = 0; j < n; ++j)
-    for (int64_t i = 0; i < m; ++i) sorted.view()(i, j) = a(order[static_cast<size_t>(i)], j);
-  scale(sorted.view(), -exponent);
-
-  // sorted·P = Q·R and R = L·Q₂ᵀ; L (r, r) has nearly orthogonal columns already.
-  const PivotedFactors first = factor_qr_pivoted(sorted.view());
-  const Dense full = form_r(sorted.view());
-  int64_t r = 0;
-  while (r < n && std::abs(full(r, r)) > smallest_ratio * std::abs(full(0, 0))) ++r;
-  const Dense second = Dense::copy_of(full.block(0, 0, r, n), true);  // (n, r)
-  const std::vector<double> tau = factor_qr(second.view());
-  const Dense x = Dense::copy_of(form_r(second.view()).view(), true);  // (r, r)
-  const Dense rotations = orthogonalise(x.view());
-
-  std::vector<double> lengths(static_cast<size_t>(r));
-  std::vector<int64_t> rank(static_cast<size_t>(r));
-  for (int64_t j = 0; j < r; ++j) lengths[static_cast<size_t>(j)] = norm(r, x.view().column(j));
-  std::iota(rank.begin(), rank.end(), int64_t{0});
-  std::stable_sort(rank.begin(), rank.end(), [&](int64_t i, int64_t j) {
-    return lengths[static_cast<size_t>(i)] > lengths[static_cast<size_t>(j)];
-  });
-
-  // U = Π·Q·[X/Σ, I], V = P·Q₂·[rotations, I]: beyond the rank, the columns of Q and Q₂ complete the bases.
-  Dense u = Dense::identity(m, n), v = Dense::identity(n, n);
   std::vector<double> s(static_cast<size_t>(n));
-  for (int64_t j = 0; j < r; ++j) {
-    const int64_t from = rank[static_cast<size_t>(j)];
-    const double length = lengths[static_cast<size_t>(from)];
-    s[static_cast<size_t>(j)] = std::scalbn(length, exponent);
-    for (int64_t i = 0; i < r; ++i) u(i, j) = x(i, from) / length;
-    std::copy_n(rotations.view().column(from), r, v.view().column(j));
+  if (largest_of(a) == 0) return {Dense::identity(m, n), std::move(s), Dense::identity(n, n)};
+  const Prepared prepared(a);
+  const Dense x = prepared.l();
+  Dense rotations;
+  orthogonalise(x.view(), &rotations);
+  const std::vector<double> lengths = lengths_of(x.view());
+  std::vector<size_t> rank(lengths.size());
+  std::iota(rank.begin(), rank.end(), size_t{0});
+  std::stable_sort(rank.begin(), rank.end(), [&](size_t i, size_t j) { return lengths[i] > lengths[j]; });
+  Dense u = Dense::identity(m, n), v = Dense::identity(n, n);
+  for (int64_t j = 0; j < x.columns(); ++j) {
+    const size_t from = rank[static_cast<size_t>(j)];
+    s[static_cast<size_t>(j)] = std::scalbn(lengths[from], prepared.exponent());
+    for (int64_t i = 0; i < x.rows(); ++i) u(i, j) = x(i, static_cast<int64_t>(from)) / lengths[from];
+    std::copy_n(rotations.view().column(static_cast<int64_t>(from)), x.rows(), v.view().column(j));
   }
-  apply_q(sorted.view(), first.tau, u.view(), false);
-  apply_q(second.view(), tau, v.view(), false);
-  Dense left(m, n), right(n, n);
-  for (int64_t j = 0; j < n; ++j) {
-    for (int64_t i = 0; i < m; ++i) left(order[static_cast<size_t>(i)], j) = u(i, j);
-    for (int64_t i = 0; i < n; ++i) right(first.permutation[static_cast<size_t>(i)], j) = v(i, j);
-  }
-  return {std::move(left), std::move(s), std::move(right)};
+  return {prepared.left(u), std::move(s), prepared.right(v)};
+}
+
+std::vector<double> jacobi_values(const View& a) {
+  std::vector<double> s(static_cast<size_t>(a.columns));
+  if (largest_of(a) == 0) return s;
+  const Prepared prepared(a);
+  const Dense x = prepared.l();
+  orthogonalise(x.view(), nullptr);
+  const std::vector<double> lengths = lengths_of(x.view());
+  for (size_t j = 0; j < lengths.size(); ++j) s[j] = std::scalbn(lengths[j], prepared.exponent());
+  std::sort(s.rbegin(), s.rend());
+  return s;
 }
 
 }  // namespace headroom::engine::linalg

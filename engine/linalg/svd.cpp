@@ -23,6 +23,33 @@ struct Outputs {
   SVD finish() const { return {u.finish(), s.finish(), vt.finish()}; }
 };
 
+/// a·bᵀ = Q_a·core·Q_bᵀ for the matrices of two stacks that fit.
+struct ProductStacks {
+  Stack left, right;
+  int64_t m, n, r, k;
+
+  ProductStacks(const char* op, const Tensor& a, const Tensor& b)
+      : left(stack_of(op, "a", a)),
+        right(stack_of(op, "b", b)),
+        m(left.rows),
+        n(right.rows),
+        r(left.columns),
+        k(std::min({m, n, r})) {
+    require(left.leading == right.leading && left.columns == right.columns && left.dtype == right.dtype,
+            "{}: a {} and b {} do not fit", op, a.str(), b.str());
+  }
+};
+struct ProductCore {
+  Dense x, y;  ///< factored: reflectors of Q_a and Q_b
+  std::vector<double> tau_x, tau_y;
+  Dense core;  ///< R_a·R_bᵀ (min(m, r), min(n, r))
+
+  ProductCore(const ProductStacks& of, int64_t i)
+      : x(of.left.dense(i)), y(of.right.dense(i)), tau_x(factor_qr(x.view())), tau_y(factor_qr(y.view())) {
+    core = product_of({form_r(x.view()).view(), form_r(y.view()).view(), false, true});
+  }
+};
+
 }  // namespace
 
 Factors factor_svd(const View& a, SvdMethod method) {
@@ -32,6 +59,11 @@ Factors factor_svd(const View& a, SvdMethod method) {
   Factors f = factor(tall.view());
   std::swap(f.u, f.v);
   return f;
+}
+
+std::vector<double> factor_values(const View& a, SvdMethod method) {
+  const auto values = method == SvdMethod::fast ? fast_values : jacobi_values;
+  return a.rows >= a.columns ? values(a) : values(Dense::copy_of(a, true).view());
 }
 
 SVD svd(const Tensor& a, SvdMethod method) {
@@ -44,26 +76,38 @@ SVD svd(const Tensor& a, SvdMethod method) {
   return out.finish();
 }
 
-Tensor singular_values(const Tensor& a, SvdMethod method) { return svd(a, method).s; }
+Tensor singular_values(const Tensor& a, SvdMethod method) {
+  const Stack stack = stack_of("singular_values", "a", a);
+  const Output out(stack, std::min(stack.rows, stack.columns));
+  parallel_for(stack.count, [&](int64_t i) {
+    const std::vector<double> s = factor_values(stack.dense(i).view(), method);
+    std::copy(s.begin(), s.end(), out.at(i));
+  });
+  return out.finish();
+}
 
 SVD svd_of_product(const Tensor& a, const Tensor& b, SvdMethod method) {
-  const Stack left = stack_of("svd_of_product", "a", a), right = stack_of("svd_of_product", "b", b);
-  require(left.leading == right.leading && left.columns == right.columns && left.dtype == right.dtype,
-          "svd_of_product: a {} and b {} do not fit", a.str(), b.str());
-  const int64_t m = left.rows, n = right.rows, r = left.columns;
-  const Outputs out(left, m, n, std::min({m, n, r}));
-  parallel_for(left.count, [&](int64_t i) {
-    const Dense x = left.dense(i), y = right.dense(i);
-    const std::vector<double> tau_x = factor_qr(x.view()), tau_y = factor_qr(y.view());
-    const Dense r_x = form_r(x.view()), r_y = form_r(y.view());            // (min(m, r), r), (min(n, r), r)
-    const Dense core = product_of({r_x.view(), r_y.view(), false, true});  // (min(m, r), min(n, r))
-    const Factors f = factor_svd(core.view(), method);
-    Dense u(m, f.u.columns()), v(n, f.v.columns());
-    copy(f.u.view(), u.block(0, 0, f.u.rows(), f.u.columns()));
-    copy(f.v.view(), v.block(0, 0, f.v.rows(), f.v.columns()));
-    apply_q(x.view(), tau_x, u.view(), false);
-    apply_q(y.view(), tau_y, v.view(), false);
+  const ProductStacks stacks("svd_of_product", a, b);
+  const Outputs out(stacks.left, stacks.m, stacks.n, stacks.k);
+  parallel_for(stacks.left.count, [&](int64_t i) {
+    const ProductCore product(stacks, i);
+    const Factors f = factor_svd(product.core.view(), method);
+    Dense u(stacks.m, stacks.k), v(stacks.n, stacks.k);
+    copy(f.u.view(), u.block(0, 0, f.u.rows(), stacks.k));
+    copy(f.v.view(), v.block(0, 0, f.v.rows(), stacks.k));
+    apply_q(product.x.view(), product.tau_x, u.view(), false);
+    apply_q(product.y.view(), product.tau_y, v.view(), false);
     out.put(i, u.view(), f.s, v.view());
+  });
+  return out.finish();
+}
+
+Tensor singular_values_of_product(const Tensor& a, const Tensor& b, SvdMethod method) {
+  const ProductStacks stacks("singular_values_of_product", a, b);
+  const Output out(stacks.left, stacks.k);
+  parallel_for(stacks.left.count, [&](int64_t i) {
+    const std::vector<double> s = factor_values(ProductCore(stacks, i).core.view(), method);
+    std::copy(s.begin(), s.end(), out.at(i));
   });
   return out.finish();
 }

@@ -18,12 +18,14 @@ struct SVD {
 /// Thin SVD of a (…, m, n), f32 or f64 (computed in f64), of many matrices in parallel. Throws Error for a tensor that
 /// is not floating, has fewer than two axes, or holds what is not finite.
 SVD svd(const Tensor& a, SvdMethod method = SvdMethod::accurate);
-/// s (…, k) alone.
+/// s (…, k) alone, without the work that the vectors need.
 Tensor singular_values(const Tensor& a, SvdMethod method = SvdMethod::accurate);
 
 /// The SVD of a·bᵀ, a (…, m, r), b (…, n, r), k = min(m, n, r): by a QR of each and the SVD of the small core R_a·R_bᵀ,
 /// so that the (m, n) product is never formed. Throws Error as svd, and for shapes that do not fit.
 SVD svd_of_product(const Tensor& a, const Tensor& b, SvdMethod method = SvdMethod::accurate);
+/// Its s (…, k) alone.
+Tensor singular_values_of_product(const Tensor& a, const Tensor& b, SvdMethod method = SvdMethod::accurate);
 
 /// The Moore–Penrose inverse (…, n, m) of a (…, m, n). Singular values up to relative_cut·s₀ count as zero; a negative
 /// cut means max(m, n)·2⁻⁵² (f32: 2⁻²³). Errors as svd.
@@ -37,5 +39,7 @@ struct Factors {
 };
 /// The same for one matrix, which is overwritten.
 Factors factor_svd(const View& a, SvdMethod method);
+/// Its s alone.
+std::vector<double> factor_values(const View& a, SvdMethod method);
 
 }  // namespace headroom::engine::linalg

@@ -1,6 +1,9 @@
 // `headroom spectrum` as its users meet it.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
+#include "engine/linalg/svd.h"
 #include "models/safetensors/safetensors.h"
 #include "tests/experiments/program.h"
 #include "tests/support/folder.h"
@@ -62,6 +65,35 @@ TEST_CASE("spectrum prints singular values with the energy and error of each ran
   CHECK(values("a --rank 1")["singular_values"].size() == 1);
   const Outcome table = run(folder, "w.safetensors --tensor a");
   CHECK_THAT(table.out, contains("6.70820393"));
+}
+
+TEST_CASE("spectrum keeps small values, and --rank changes none of them") {
+  const TemporaryFolder folder;
+  // Columns of 12 by 12 integers times 10⁰, 10⁻¹, …, 10⁻¹¹; `first` has its first three columns as they are.
+  std::vector<double> graded(144), first(144);
+  for (size_t i = 0; i < 144; ++i) {
+    const double number = static_cast<double>((i * i * 7 + i * 13) % 31) - 15;
+    graded[i] = number / std::pow(10, static_cast<double>(i % 12));
+    first[i] = i % 12 < 3 ? number : graded[i];
+  }
+  const Tensor a = Tensor::from<double>({12, 12}, graded), b = Tensor::from<double>({12, 12}, first);
+  headroom::models::write_safetensors(folder / "w.safetensors", {{"graded", a}, {"first", b}});
+  for (const auto& [name, x] : {std::pair("graded", &a), std::pair("first", &b)}) {
+    const std::vector<double> wanted = headroom::engine::linalg::singular_values(*x).to_vector<double>();
+    CHECK(wanted[11] < 1e-9 * wanted[0]);
+    for (size_t rank = 1; rank <= 12; ++rank) {
+      const Outcome outcome = run(folder, fmt::format("w.safetensors --json --tensor {} --rank {}", name, rank));
+      REQUIRE(outcome.status == 0);
+      const auto json = nlohmann::json::parse(outcome.out);
+      REQUIRE(json["singular_values"].size() == rank);
+      double rest = 0;
+      for (size_t i = 12; i-- > rank;) rest = std::hypot(rest, wanted[i]);
+      for (size_t i = 0; i < rank; ++i)
+        CHECK(json["singular_values"][i].get<double>() == Approx(wanted[i]).epsilon(1e-10));
+      CHECK(json["spectral_error"][rank - 1].get<double>() == Approx(rank < 12 ? wanted[rank] : 0).epsilon(1e-10));
+      CHECK(json["error"][rank - 1].get<double>() == Approx(rest).epsilon(1e-10));
+    }
+  }
 }
 
 TEST_CASE("spectrum names what is wrong with its arguments") {

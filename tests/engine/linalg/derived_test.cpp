@@ -21,7 +21,13 @@ TEST_CASE("svd of a product without forming it") {
     CHECK(defect(u) < 1e-13);
     CHECK(defect(vt.transpose(-1, -2)) < 1e-13);
     CHECK(distance(s, linalg::singular_values(product).slice(-1, 0, s.dim(-1))) < 1e-12);
+    for (const auto method : {linalg::SvdMethod::accurate, linalg::SvdMethod::fast})
+      CHECK(distance(s, linalg::singular_values_of_product(a, b, method)) < 1e-12);
   }
+  CHECK_THAT(error_of([] {
+               linalg::singular_values_of_product(Tensor::zeros({3, 2}), Tensor::zeros({3, 4}));
+             }),
+             contains("singular_values_of_product: a f32 (3, 2) and b f32 (3, 4) do not fit"));
   CHECK_THAT(error_of([] {
                linalg::svd_of_product(Tensor::zeros({3, 2}), Tensor::zeros({3, 4}));
              }),

@@ -61,6 +61,33 @@ TEST_CASE("svd rebuilds its matrix from orthonormal factors and falling values")
   }
 }
 
+TEST_CASE("values alone are those of the whole decomposition") {
+  for (const SvdMethod method : {SvdMethod::accurate, SvdMethod::fast}) {
+    for (const Shape& shape : {Shape{1, 1},
+                               {1, 9},
+                               {9, 1},
+                               {8, 5},
+                               {5, 8},
+                               {64, 64},
+                               {130, 110},
+                               {150, 20},
+                               {3, 2, 17, 11},
+                               {4, 0},
+                               {0, 4}}) {
+      const Tensor low = matmul(random_matrix(shape.with(-1, 1), 2), random_matrix(shape.with(-2, 1), 3));
+      for (const Tensor& a : {random_matrix(shape, 1), low, Tensor::zeros(shape, DType::f64),
+                              Tensor::full(shape, 1e-200, DType::f64), Tensor::full(shape, 1e+200, DType::f64)}) {
+        const Tensor whole = linalg::svd(a, method).s, alone = linalg::singular_values(a, method);
+        const std::vector<double> values = whole.to_vector<double>();
+        CAPTURE(a.str(), static_cast<int>(method));
+        CHECK(alone.shape() == whole.shape());
+        CHECK(distance(alone, whole) <= 1e-13 * (values.empty() ? 1 : values[0]));
+      }
+    }
+    CHECK(linalg::singular_values(random_matrix({30, 20}, 4, DType::f32), method).dtype() == DType::f32);
+  }
+}
+
 TEST_CASE("the values of known matrices") {
   for (const SvdMethod method : {SvdMethod::accurate, SvdMethod::fast}) {
     const std::vector<double> s =
@@ -131,15 +158,35 @@ TEST_CASE("accurate keeps the small singular values of graded matrices") {
       for (const Tensor& a : {columns, rows}) {
         const std::vector<double> wanted = reference_values(a);
         CHECK(worst_relative(linalg::singular_values(a).to_vector<double>(), wanted) < 1e-11);
+        CHECK(worst_relative(linalg::svd(a).s.to_vector<double>(), wanted) < 1e-11);
         check_svd(a, SvdMethod::accurate);
       }
     }
   }
   const Tensor steep = scaled_columns(random_matrix({110, 110}, 33), graded(110, 1e-12));
-  CHECK(worst_relative(linalg::singular_values(steep).to_vector<double>(), reference_values(steep)) < 1e-11);
+  const std::vector<double> wanted = reference_values(steep);
+  CHECK(worst_relative(linalg::singular_values(steep).to_vector<double>(), wanted) < 1e-11);
+  CHECK(worst_relative(linalg::svd(steep).s.to_vector<double>(), wanted) < 1e-11);
   const Tensor random = random_matrix({30, 30}, 34);
   CHECK(worst_relative(linalg::singular_values(random, SvdMethod::fast).to_vector<double>(), reference_values(random)) <
         1e-12);
+}
+
+TEST_CASE("accurate finds graded values that are known exactly") {
+  // H·D and D·H with Sylvester's H (entries ±1, HᵀH = 16·I) and powers of two: the values are 4·D.
+  const std::vector<int> exponents = {-17, -3, -40, 0, -31, -8, -22, -39, -12, -1, -35, -26, -5, -15, -29, -38};
+  std::vector<double> columns(256), wanted(16);
+  for (size_t i = 0; i < 256; ++i) {
+    const int sign = __builtin_parity(static_cast<unsigned>(i / 16 & i % 16)) != 0 ? -1 : 1;
+    columns[i] = std::scalbn(sign, exponents[i % 16]);
+  }
+  for (size_t i = 0; i < 16; ++i) wanted[i] = std::scalbn(4, exponents[i]);
+  std::sort(wanted.rbegin(), wanted.rend());
+  const Tensor a = Tensor::from<double>({16, 16}, columns);
+  for (const Tensor& x : {a, a.transpose(0, 1)}) {
+    CHECK(worst_relative(linalg::singular_values(x).to_vector<double>(), wanted) < 1e-14);
+    CHECK(worst_relative(linalg::svd(x).s.to_vector<double>(), wanted) < 1e-14);
+  }
 }
 
 TEST_CASE("large, clustered and known spectra: both methods agree with what was put in") {
@@ -163,7 +210,7 @@ TEST_CASE("any number of threads gives the same bits") {
         const headroom::engine::ThreadScope scope(threads);
         const auto [u, s, vt] = linalg::svd(a, method);
         std::vector<double> out = u.to_vector<double>();
-        for (const Tensor& each : {s, vt})
+        for (const Tensor& each : {s, vt, linalg::singular_values(a, method)})
           for (double x : each.to_vector<double>()) out.push_back(x);
         return out;
       };
@@ -179,4 +226,5 @@ TEST_CASE("what cannot be factored is refused by name") {
   CHECK_THAT(error_of([&] { linalg::svd(Tensor::zeros({3})); }), contains("two axes or more wanted"));
   CHECK_THAT(error_of([&] { linalg::svd(Tensor()); }), contains("svd: a is undefined"));
   CHECK_THAT(error_of([&] { linalg::svd(Tensor::zeros({2, 2}, DType::i64)); }), contains("f32 or f64 wanted"));
+  CHECK_THAT(error_of([&] { linalg::singular_values(a); }), contains("singular_values: a holds nan at (1, 0)"));
 }
