@@ -24,8 +24,8 @@ class PhaseTimer {
 
   /// "forward_ms", "backward_ms", "update_ms", "step_ms": medians over the steps; and, of `forward_flops`
   /// matrix-product FLOPs per forward pass (twice as many backward) and a machine of `peak` FLOP/s, "forward_gflop",
-  /// "forward_gflops", "backward_gflops" (10⁹ per second), "share_of_peak" and "backward_share_of_peak". Throws Error
-  /// without a step.
+  /// "forward_gflops", "backward_gflops", "peak_gflops" (10⁹ per second), "share_of_peak" and "backward_share_of_peak".
+  /// Throws Error without a step.
   std::map<std::string, double> metrics(double forward_flops, double peak) const;
 
  private:
@@ -34,8 +34,9 @@ class PhaseTimer {
   std::array<std::vector<double>, 3> times_;  ///< ms, by phase
 };
 
-/// FLOP/s of the engine's f32 matrix product on this machine with this thread's num_threads(): the best of several
-/// products of 1024 × 1024 matrices, after one that warms up. Takes about half a second.
+/// FLOP/s of the engine's f32 matrix product on this machine with this thread's num_threads(): the best product of
+/// 1024 × 1024 matrices that this process has seen in all calls, tried again until twelve in a row are no better. Takes
+/// about half a second; it never falls, so that a call beside other load does not make a peak of less.
 double measured_peak();
 
 }  // namespace headroom::experiments

@@ -117,7 +117,10 @@ class Trial {
 
   /// One update, and what is due after it. False when that was the last.
   bool advance() {
-    if (at_.step == warm_up_steps) timer_.reset();
+    if (at_.step == warm_up_steps) {
+      if (train_.timed) measured_peak();  // and again at the end: it keeps the better one
+      timer_.reset();
+    }
     const Trainer::Update update = trainer_->update(at_.step, train_.timed ? &timer_ : nullptr);
     if (update.problem) {
       if (std::isfinite(update.loss)) at_.last_loss = update.loss;
