@@ -43,7 +43,8 @@ void judge_band(const Case& c, Verdict& verdict) {
   const double ratio = most / least;
   const size_t seeds = fewest_seeds(c.curve);
   verdict.numbers = {{"least", least}, {"most", most}, {"ratio", ratio}, {"seeds", static_cast<double>(seeds)}};
-  verdict.summary = fmt::format("{} … {}", rounded(least), rounded(most));
+  const std::string from = rounded_beside(least, c.claim.low), to = rounded_beside(most, c.claim.high);
+  verdict.summary = fmt::format("{} … {}", from, to);
   const bool outside = (c.claim.low && least < *c.claim.low) || (c.claim.high && most > *c.claim.high);
   const bool wide = c.claim.factor > 1 && !(least > 0 && ratio <= c.claim.factor);
   // What is claimed of the values decides what is measured: their upper limit, their lower one, or their spread.
@@ -53,8 +54,8 @@ void judge_band(const Case& c, Verdict& verdict) {
   if (c.claim.factor > 1)
     claimed += fmt::format("{}at most {} times from the smallest to the largest", claimed.empty() ? "" : ", and ",
                            exact(c.claim.factor));
-  verdict.sentence = fmt::format("Values lie between {} and {}, {} times apart; {} was claimed.", rounded(least),
-                                 rounded(most), rounded(ratio), claimed);
+  verdict.sentence =
+      fmt::format("Values lie between {} and {}, {} times apart; {} was claimed.", from, to, rounded(ratio), claimed);
   verdict.status = outside || wide ? VerdictStatus::fail : VerdictStatus::pass;
   if (verdict.status == VerdictStatus::pass && seeds < c.wanted_seeds()) underpowered(c, verdict, seeds);
 }

@@ -21,15 +21,23 @@ std::string short_exponent(std::string text) {
 
 }  // namespace
 
-std::string rounded(double value) {
+std::string rounded(double value, int digits) {
   if (std::isnan(value)) return "—";
   if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
   if (value == 0) return "0";
   // The exponent after rounding: 0.9996 is 1.00.
-  const std::string scientific = fmt::format("{:.2e}", value);
+  const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
   const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
   if (exponent < -3 || exponent > 5) return short_exponent(scientific);
-  return fmt::format("{:.{}f}", value, std::max(0, 2 - exponent));
+  return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
+}
+
+std::string rounded_beside(double value, std::optional<double> limit) {
+  constexpr int most_digits = 9;
+  int digits = 3;
+  while (limit && value != *limit && digits < most_digits && rounded(value, digits) == rounded(*limit, digits))
+    ++digits;
+  return rounded(value, digits);
 }
 
 std::string exact(double value) { return short_exponent(fmt::format("{}", value)); }

@@ -1,11 +1,15 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace headroom::experiments {
 
 /// A number for people, to three significant digits: "0.0931", "1.20e-4", "254", "12345", "—" for NaN.
-std::string rounded(double value);
+std::string rounded(double value, int digits = 3);
+
+/// The same with as many more digits as tell it from a limit that it is held against: 1.8981 beside 1.9 is "1.898".
+std::string rounded_beside(double value, std::optional<double> limit);
 
 /// The shortest text that reads back as the same number: "8", "0.04", "1e-4".
 std::string exact(double value);

@@ -106,6 +106,10 @@ TEST_CASE("numbers for people") {
   CHECK(rounded(0) == "0");
   CHECK(rounded(NAN) == "—");
   CHECK(rounded(INFINITY) == "∞");
+  CHECK(rounded_beside(1.8981, 1.9) == "1.898");
+  CHECK(rounded_beside(1.90004, 1.9) == "1.90004");
+  CHECK(rounded_beside(1.9, 1.9) == "1.90");
+  CHECK(rounded_beside(1.8981, std::nullopt) == "1.90");
   CHECK(exact(8) == "8");
   CHECK(exact(0.04) == "0.04");
   CHECK(exact(1e-5) == "1e-5");
