@@ -28,7 +28,4 @@ inline void check_width(const char* op, const char* name, const Tensor& vector, 
        x.shape().str(), name, vector.shape().str());
 }
 
-/// Rows of one task of a gradient that is summed over rows: at most 64 tasks, so that partial sums stay small.
-inline int64_t partial_grain(const Rows& rows) { return std::max(rows.grain(), (rows.count + 63) / 64); }
-
 }  // namespace headroom::engine

@@ -3,8 +3,7 @@
 #include <cmath>
 
 #include "engine/ops/layer_norm/layer_norm_kernel.h"
-#include "engine/ops/rows.h"
-#include "engine/ops/sum/sum.h"
+#include "engine/ops/row_sums.h"
 
 namespace headroom::engine {
 namespace {
@@ -73,31 +72,25 @@ LayerNormGrad layer_norm_grad(const Tensor& dy_in, const Tensor& x_in, const Ten
                               const Tensor& inv_std, bool want_dx, bool want_parameters) {
   const Tensor dy = dy_in.contiguous(), x = x_in.contiguous(), w = w_in.contiguous();
   const Rows rows = rows_of("layer_norm", x);
-  const int64_t n = rows.width, grain = partial_grain(rows), chunks = (rows.count + grain - 1) / grain;
+  const int64_t n = rows.width;
   LayerNormGrad out;
   if (want_dx) out.dx = Tensor::empty(x.shape(), x.dtype());  // (…, C)
   if (x.numel() == 0) {
     if (want_parameters) out.dweight = out.dbias = Tensor::zeros({n}, x.dtype());
     return out;
   }
-  Tensor partial;
-  if (want_parameters) partial = Tensor::empty({chunks, 2, n}, x.dtype());
-  visit_real("layer_norm", x, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_for(chunks, [&](int64_t chunk) {
-      const int64_t begin = chunk * grain, count = std::min(grain, rows.count - begin);
-      const T *pdy = dy.data<T>() + begin * n, *px = x.data<T>() + begin * n, *pw = w.data<T>();
-      const T *pm = mean.data<T>() + begin, *ps = inv_std.data<T>() + begin;
-      T* dx = want_dx ? out.dx.mutable_data<T>() + begin * n : nullptr;
-      T* dw = want_parameters ? partial.mutable_data<T>() + chunk * 2 * n : nullptr;
-      T* db = dw ? dw + n : nullptr;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return kernel::layer_norm_grad_rows(pdy, px, pw, pm, ps, dx, dw, db, count, n);
-      grad_loop(pdy, px, pw, pm, ps, dx, dw, db, count, n);
-    });
-  });
+  const Tensor total = sum_over_rows(
+      "layer_norm", x, rows, want_parameters ? 2 : 0, [&](int64_t begin, int64_t count, auto* dw) {  // (2, C)
+        using T = std::remove_pointer_t<decltype(dw)>;
+        const T *pdy = dy.data<T>() + begin * n, *px = x.data<T>() + begin * n, *pw = w.data<T>();
+        const T *pm = mean.data<T>() + begin, *ps = inv_std.data<T>() + begin;
+        T* dx = want_dx ? out.dx.mutable_data<T>() + begin * n : nullptr;
+        T* db = dw ? dw + n : nullptr;
+        if constexpr (std::is_same_v<T, float>)
+          if (!reference_only()) return kernel::layer_norm_grad_rows(pdy, px, pw, pm, ps, dx, dw, db, count, n);
+        grad_loop(pdy, px, pw, pm, ps, dx, dw, db, count, n);
+      });
   if (want_parameters) {
-    const Tensor total = sum(partial, {0}, false);  // (2, C)
     out.dweight = total.slice(0, 0, 1).reshape({n});
     out.dbias = total.slice(0, 1, 2).reshape({n});
   }

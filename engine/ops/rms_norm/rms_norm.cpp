@@ -3,8 +3,7 @@
 #include <cmath>
 
 #include "engine/ops/rms_norm/rms_norm_kernel.h"
-#include "engine/ops/rows.h"
-#include "engine/ops/sum/sum.h"
+#include "engine/ops/row_sums.h"
 
 namespace headroom::engine {
 namespace {
@@ -60,29 +59,24 @@ RmsNormGrad rms_norm_grad(const Tensor& dy_in, const Tensor& x_in, const Tensor&
                           bool want_dx, bool want_weight) {
   const Tensor dy = dy_in.contiguous(), x = x_in.contiguous(), w = w_in.contiguous();
   const Rows rows = rows_of("rms_norm", x);
-  const int64_t n = rows.width, grain = partial_grain(rows), chunks = (rows.count + grain - 1) / grain;
+  const int64_t n = rows.width;
   RmsNormGrad out;
   if (want_dx) out.dx = Tensor::empty(x.shape(), x.dtype());  // (…, C)
   if (x.numel() == 0) {
     if (want_weight) out.dweight = Tensor::zeros({n}, x.dtype());
     return out;
   }
-  Tensor partial;
-  if (want_weight) partial = Tensor::empty({chunks, n}, x.dtype());
-  visit_real("rms_norm", x, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_for(chunks, [&](int64_t chunk) {
-      const int64_t begin = chunk * grain, count = std::min(grain, rows.count - begin);
-      const T *pdy = dy.data<T>() + begin * n, *px = x.data<T>() + begin * n, *pw = w.data<T>();
-      const T* ps = inv_rms.data<T>() + begin;
-      T* dx = want_dx ? out.dx.mutable_data<T>() + begin * n : nullptr;
-      T* dw = want_weight ? partial.mutable_data<T>() + chunk * n : nullptr;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return kernel::rms_norm_grad_rows(pdy, px, pw, ps, dx, dw, count, n);
-      grad_loop(pdy, px, pw, ps, dx, dw, count, n);
-    });
-  });
-  if (want_weight) out.dweight = sum(partial, {0}, false);  // (C)
+  const Tensor total =
+      sum_over_rows("rms_norm", x, rows, want_weight ? 1 : 0, [&](int64_t begin, int64_t count, auto* dw) {  // (1, C)
+        using T = std::remove_pointer_t<decltype(dw)>;
+        const T *pdy = dy.data<T>() + begin * n, *px = x.data<T>() + begin * n, *pw = w.data<T>();
+        const T* ps = inv_rms.data<T>() + begin;
+        T* dx = want_dx ? out.dx.mutable_data<T>() + begin * n : nullptr;
+        if constexpr (std::is_same_v<T, float>)
+          if (!reference_only()) return kernel::rms_norm_grad_rows(pdy, px, pw, ps, dx, dw, count, n);
+        grad_loop(pdy, px, pw, ps, dx, dw, count, n);
+      });
+  if (want_weight) out.dweight = total.reshape({n});
   return out;
 }
 
