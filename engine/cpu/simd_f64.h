@@ -43,17 +43,36 @@ static inline VecD load(const double* p) {
   return x;
 }
 static inline void store(double* p, VecD x) { std::memcpy(p, &x.v, sizeof(x.v)); }
+// A masked load, not memcpy: columns of a factorisation have every length, and a call per end of one costs more than
+// the vector before it.
+#if defined(__AVX2__) && !defined(__AVX512F__)
+static inline __m256i mask_of_first(int64_t n) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+#endif
 /// The first n < lanes_of<double> elements; the rest is zero.
 static inline VecD load_first(const double* p, int64_t n) {
+#if defined(__AVX512F__)
+  return VecD(reinterpret_cast<RawD>(_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1), p)));
+#elif defined(__AVX2__)
+  return VecD(reinterpret_cast<RawD>(_mm256_maskload_pd(p, mask_of_first(n))));
+#else
   VecD x(0.0);
   std::memcpy(&x.v, p, static_cast<size_t>(n) * sizeof(double));
   return x;
+#endif
 }
 static inline VecD load_first_or_all(const double* p, int64_t n) {
   return n == lanes_of<double> ? load(p) : load_first(p, n);
 }
 static inline void store_first(double* p, VecD x, int64_t n) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1), (__m512d)x.v);
+#elif defined(__AVX2__)
+  _mm256_maskstore_pd(p, mask_of_first(n), (__m256d)x.v);
+#else
   std::memcpy(p, &x.v, static_cast<size_t>(n) * sizeof(double));
+#endif
 }
 
 /// a·b + c; rounded once where the level has FMA.

@@ -89,8 +89,13 @@ void bidiagonal_qr(double* d, double* e, int64_t n, int extra, const View& u, co
     chase_column(d, e, 0, n - 1, n, fill, v);
   }
   constexpr double eps = std::numeric_limits<double>::epsilon();
-  double size = 0;
-  for (int64_t i = 0; i < n; ++i) size = std::max({size, std::abs(d[i]), i + 1 < n ? std::abs(e[i]) : 0});
+  // Rows that the reduction left near zero, noise of noise, are scaled too: their squares would all underflow.
+  const View diagonal{d, n, 1, n}, above{e, n - 1, 1, n};
+  const double largest = std::max(largest_of(diagonal), largest_of(above));
+  const int exponent = exponent_of(largest);
+  const double size = std::scalbn(largest, -exponent);
+  scale(diagonal, -exponent);
+  scale(above, -exponent);
   int64_t steps = 0;
   for (int64_t last = n - 1; last > 0;) {
     require(++steps <= 100 * n, "svd: QR iteration of a bidiagonal matrix of {} rows did not converge", n);
@@ -123,6 +128,7 @@ void bidiagonal_qr(double* d, double* e, int64_t n, int extra, const View& u, co
     d[j] = -d[j];
     for (int64_t i = 0; i < v.rows; ++i) v(i, j) = -v(i, j);
   }
+  scale(diagonal, exponent);
 }
 
 }  // namespace headroom::engine::linalg

@@ -9,7 +9,9 @@
 namespace headroom::engine::linalg {
 namespace {
 
-constexpr int64_t panel_columns = 32;
+/// Steps between two updates of what lies beyond them: wider panels leave more to matrix products, and cost more
+/// within.
+int64_t panel_columns(int64_t n) { return n <= 256 ? 8 : 16; }
 /// Columns of one task, and of those that the cache keeps between their two uses.
 constexpr int64_t task_columns = 128, kept_columns = 16;
 
@@ -41,7 +43,8 @@ class Panel {
     for (double& each : inside) each = -each;
     const std::vector<double> across = minus_row(left_.view(), i, 2 * i);
     const int64_t tasks = (n + task_columns - 1) / task_columns;
-    Dense partial(m - 1, tasks > 1 ? tasks : 0);
+    Dense partial;
+    if (tasks > 1) partial = Dense(m - 1, tasks);
     std::fill(sums_.begin(), sums_.end(), 0.0);
     parallel_ranges(n, task_columns, [&](int64_t begin, int64_t end) {
       double* const total = tasks > 1 ? partial.view().column(begin / task_columns) : sums_.data();
@@ -113,8 +116,8 @@ Bidiagonal bidiagonalise(const View& a) {
   const auto size = static_cast<size_t>(n);
   Bidiagonal out{std::vector<double>(size), std::vector<double>(size), std::vector<double>(size),
                  std::vector<double>(size), Dense(n, n)};
-  for (int64_t j = 0; j < n; j += panel_columns) {
-    const int64_t steps = std::min(panel_columns, n - j);
+  for (int64_t j = 0; j < n; j += panel_columns(n)) {
+    const int64_t steps = std::min(panel_columns(n), n - j);
     Panel panel(a.block(j, j, m - j, n - j), steps);
     for (int64_t i = 0; i < steps; ++i) panel.step(i, out, j + i);
     panel.update(steps);

@@ -10,7 +10,8 @@
 namespace headroom::engine::linalg {
 namespace {
 
-constexpr int64_t block_columns = 32;
+/// Reflectors applied at once, of a matrix with so many rows: a short column's T costs as much as what it saves.
+int64_t block_columns(int64_t rows) { return rows <= 256 ? 16 : 32; }
 
 /// Factors the columns of a panel one after the other.
 void factor_panel(const View& a, double* tau) {
@@ -87,10 +88,10 @@ void apply(const Reflectors& h, const View& c, bool transpose) {
 }
 
 std::vector<double> factor_qr(const View& a) {
-  const int64_t k = std::min(a.rows, a.columns);
+  const int64_t k = std::min(a.rows, a.columns), block = block_columns(a.rows);
   std::vector<double> tau(static_cast<size_t>(k));
-  for (int64_t j = 0; j < k; j += block_columns) {
-    const int64_t n = std::min(block_columns, k - j), rest = a.columns - j - n;
+  for (int64_t j = 0; j < k; j += block) {
+    const int64_t n = std::min(block, k - j), rest = a.columns - j - n;
     const View panel = a.block(j, j, a.rows - j, n);
     factor_panel(panel, tau.data() + j);
     if (rest > 0) apply(reflectors_of(panel, tau.data() + j), a.block(j, j + n, a.rows - j, rest), true);
@@ -144,19 +145,18 @@ PivotedFactors factor_qr_pivoted(const View& a) {
 
 Dense form_q(const View& factored, const std::vector<double>& tau, int64_t columns) {
   Dense q = Dense::identity(factored.rows, columns);
-  const auto k = static_cast<int64_t>(tau.size());
-  for (int64_t j = (k - 1) / block_columns * block_columns; j >= 0 && k > 0; j -= block_columns) {
-    const int64_t n = std::min(block_columns, k - j), rows = factored.rows - j;
+  const int64_t k = std::ssize(tau), block = block_columns(factored.rows);
+  for (int64_t j = (k - 1) / block * block; j >= 0 && k > 0; j -= block) {
+    const int64_t n = std::min(block, k - j), rows = factored.rows - j;
     apply(reflectors_of(factored.block(j, j, rows, n), tau.data() + j), q.block(j, j, rows, columns - j), false);
   }
   return q;
 }
 
 void apply_q(const View& factored, const std::vector<double>& tau, const View& c, bool transpose) {
-  const auto k = static_cast<int64_t>(tau.size());
-  const int64_t blocks = (k + block_columns - 1) / block_columns;
+  const int64_t k = std::ssize(tau), block = block_columns(factored.rows), blocks = (k + block - 1) / block;
   for (int64_t b = 0; b < blocks; ++b) {
-    const int64_t j = (transpose ? b : blocks - 1 - b) * block_columns, n = std::min(block_columns, k - j);
+    const int64_t j = (transpose ? b : blocks - 1 - b) * block, n = std::min(block, k - j);
     const int64_t rows = factored.rows - j;
     apply(reflectors_of(factored.block(j, j, rows, n), tau.data() + j), c.block(j, 0, rows, c.columns), transpose);
   }

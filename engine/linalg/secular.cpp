@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/linalg/vectors_kernel.h"
 #include "engine/parallel.h"
 
 namespace headroom::engine::linalg {
@@ -21,19 +22,11 @@ class Equation {
 
   /// `split` poles belong to psi.
   Value at(size_t base, double offset, size_t split) const {
-    Value out;
-    const double twice = d_[base] + offset;
-    for (size_t j = 0; j < split; ++j) {
-      const double t = z_[j] / (((d_[j] - d_[base]) - offset) * (d_[j] + twice));
-      out.psi += z_[j] * t;
-      out.psi_slope += t * t;
-    }
-    for (size_t j = split; j < d_.size(); ++j) {
-      const double t = z_[j] / (((d_[j] - d_[base]) - offset) * (d_[j] + twice));
-      out.phi += z_[j] * t;
-      out.phi_slope += t * t;
-    }
-    return out;
+    double below[2], above[2];
+    kernel::secular_sums(static_cast<int64_t>(split), d_.data(), z_.data(), d_[base], offset, below);
+    kernel::secular_sums(static_cast<int64_t>(d_.size() - split), d_.data() + split, z_.data() + split, d_[base],
+                         offset, above);
+    return {below[0], above[0], below[1], above[1]};
   }
 
   /// d_j² - ω².

@@ -91,6 +91,26 @@ void add_times(int64_t m, int64_t n, const double* a, int64_t step, const double
   for (; j < n; ++j) add_columns<1>(m, a + j * step, step, x + j, y);
 }
 
+void secular_sums(int64_t n, const double* d, const double* z, double base, double offset, double* out) {
+  const double twice = base + offset;
+  const VecD bases(base), offsets(offset), sums(twice);
+  VecD values(0.0), slopes(0.0);
+  int64_t j = 0;
+  for (; j + width <= n; j += width) {
+    const VecD pole = load(d + j), weight = load(z + j);
+    const VecD t = weight / (((pole - bases) - offsets) * (pole + sums));
+    values = fma(weight, t, values);
+    slopes = fma(t, t, slopes);
+  }
+  out[0] = sum(values);
+  out[1] = sum(slopes);
+  for (; j < n; ++j) {
+    const double t = z[j] / (((d[j] - base) - offset) * (d[j] + twice));
+    out[0] += z[j] * t;
+    out[1] += t * t;
+  }
+}
+
 void add_outer(int64_t m, int64_t n, const double* x, const double* y, double* a, int64_t step) {
   for (int64_t j = 0; j < n; ++j) add_columns<1>(m, x, 0, y + j, a + j * step);
 }

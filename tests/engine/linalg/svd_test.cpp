@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/linalg/bidiagonal.h"
 #include "engine/parallel.h"
 #include "tests/engine/linalg/matrices.h"
 #include "tests/support/catch.h"
@@ -170,6 +171,22 @@ TEST_CASE("accurate keeps the small singular values of graded matrices") {
   const Tensor random = random_matrix({30, 30}, 34);
   CHECK(worst_relative(linalg::singular_values(random, SvdMethod::fast).to_vector<double>(), reference_values(random)) <
         1e-12);
+}
+
+TEST_CASE("bidiagonal matrices whose squares underflow have values too") {
+  // The reduction of a matrix of low rank leaves rows of noise, then of noise of noise, down to such numbers.
+  const std::vector<double> normal = random_matrix({25}, 5).to_vector<double>();
+  const std::vector<double> d(normal.begin(), normal.begin() + 13), e(normal.begin() + 13, normal.end());
+  const std::vector<double> wanted = linalg::bidiagonal_values(d, e);
+  for (const int exponent : {-1000, -700, 700, 1000}) {
+    const auto scaled = [exponent](std::vector<double> x) {
+      for (double& each : x) each = std::scalbn(each, exponent);
+      return x;
+    };
+    const std::vector<double> values = linalg::bidiagonal_values(scaled(d), scaled(e));
+    CHECK(worst_relative(values, scaled(wanted)) < 1e-14);
+    CHECK(worst_relative(linalg::bidiagonal_svd(scaled(d), scaled(e)).s, scaled(wanted)) < 1e-13);
+  }
 }
 
 TEST_CASE("accurate finds graded values that are known exactly") {
