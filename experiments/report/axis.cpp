@@ -12,22 +12,43 @@
 namespace headroom::experiments {
 namespace {
 
-/// Powers of the base within the range; with few decades also 2 and 5 times them.
-std::vector<double> log_ticks(double base, double low, double high) {
+constexpr size_t fewest_ticks = 3;  ///< with fewer an axis cannot be read
+
+/// Powers of the base times each of the multiples, within the range and in order.
+std::vector<double> log_ticks(double base, const std::vector<double>& multiples, double low, double high) {
   const auto power = [&](double x) { return std::log(x) / std::log(base); };
   const int first = static_cast<int>(std::floor(power(low))), last = static_cast<int>(std::ceil(power(high)));
   const int step = std::max(1, (last - first) / 9);
   std::vector<double> ticks;
   for (int e = first; e <= last; e += step) {
-    for (double multiple : {1.0, 2.0, 5.0}) {
-      const bool extra = multiple > 1;
-      if (extra && (base != 10 || last - first > 2)) continue;
+    for (const double multiple : multiples) {
       // Negative powers as quotients: 1 / 10 is the nearest double to 0.1, pow(10, −1) need not be.
       const double unit = e < 0 ? multiple / std::pow(base, -e) : multiple * std::pow(base, e);
       if (unit >= low && unit <= high) ticks.push_back(unit);
     }
   }
   return ticks;
+}
+
+/// Multiples of 1, 2 or 5 times a power of ten within the range: for one so narrow that a logarithm is nearly straight.
+std::vector<double> even_ticks(double low, double high) {
+  const double rough = (high - low) / fewest_ticks, unit = std::pow(10, std::floor(std::log10(rough)));
+  const double step = rough >= 5 * unit ? 5 * unit : rough >= 2 * unit ? 2 * unit : unit;
+  std::vector<double> ticks;
+  // Through text, or 3 × 0.1 would be labelled 0.30000000000000004.
+  for (double i = std::ceil(low / step); i * step <= high; ++i) ticks.push_back(std::stod(rounded(i * step, 6)));
+  return ticks;
+}
+
+/// As few kinds of ticks as give enough of them.
+std::vector<double> readable_ticks(Scale scale, double low, double high) {
+  if (scale == Scale::log2) {
+    const std::vector<double> powers = log_ticks(2, {1}, low, high);
+    return powers.empty() ? even_ticks(low, high) : powers;
+  }
+  for (const std::vector<double>& multiples : {std::vector<double>{1}, {1, 2, 5}, {1, 1.5, 2, 3, 4, 5, 6, 8}})
+    if (std::vector<double> ticks = log_ticks(10, multiples, low, high); ticks.size() >= fewest_ticks) return ticks;
+  return even_ticks(low, high);
 }
 
 /// 0.001 → "0.001", 1e-5 → "10⁻⁵": an exponent only where the plain number is long.
@@ -63,7 +84,7 @@ Axis fit_axis(Scale scale, const std::vector<double>& values) {
   const double air = std::max(1.12, std::pow(axis.high / axis.low, 0.05));
   axis.low /= air;
   axis.high *= air;
-  axis.ticks = log_ticks(axis.scale == Scale::log2 ? 2 : 10, axis.low, axis.high);
+  axis.ticks = readable_ticks(axis.scale, axis.low, axis.high);
   return axis;
 }
 

@@ -196,7 +196,10 @@ TEST_CASE("axes") {
   CHECK(decades.ticks == std::vector<double>{1e-4, 1e-3, 1e-2});
   CHECK(contains(axis_commands(decades, "y"), "set ytics ('10⁻⁴' 0.0001, '0.001' 0.001, '0.01' 0.01)"));
   CHECK(fit_axis(Scale::log10, {0.9, 5}).ticks == std::vector<double>{1, 2, 5});
+  CHECK(fit_axis(Scale::log10, {230, 872}).ticks == std::vector<double>{300, 400, 500, 600, 800});
+  CHECK(fit_axis(Scale::log10, {1.74, 1.98}).ticks == std::vector<double>{1.6, 1.8, 2, 2.2});
   CHECK(fit_axis(Scale::log2, {1, 8}).ticks == std::vector<double>{1, 2, 4, 8});
+  CHECK(fit_axis(Scale::log2, {8, 8}).ticks == std::vector<double>{8});
   CHECK(fit_axis(Scale::log10, {0, 5}).scale == Scale::linear);
   const Axis flat = fit_axis(Scale::linear, {3, 3});
   CHECK(flat.low < 3);
