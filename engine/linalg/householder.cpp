@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "engine/linalg/vectors_kernel.h"
-#include "engine/parallel.h"
 
 namespace headroom::engine::linalg {
 namespace {
@@ -97,50 +95,6 @@ std::vector<double> factor_qr(const View& a) {
     if (rest > 0) apply(reflectors_of(panel, tau.data() + j), a.block(j, j + n, a.rows - j, rest), true);
   }
   return tau;
-}
-
-PivotedFactors factor_qr_pivoted(const View& a) {
-  const int64_t m = a.rows, n = a.columns, k = std::min(m, n);
-  PivotedFactors out{std::vector<double>(static_cast<size_t>(k)), std::vector<int64_t>(static_cast<size_t>(n))};
-  std::iota(out.permutation.begin(), out.permutation.end(), int64_t{0});
-  std::vector<double> left(static_cast<size_t>(n)), exact(static_cast<size_t>(n)), w(static_cast<size_t>(n));
-  for (int64_t j = 0; j < n; ++j) left[static_cast<size_t>(j)] = exact[static_cast<size_t>(j)] = norm(m, a.column(j));
-  for (int64_t j = 0; j < k; ++j) {
-    const int64_t pivot = std::max_element(left.begin() + j, left.end()) - left.begin();
-    if (pivot != j) {
-      std::swap_ranges(a.column(j), a.column(j) + m, a.column(pivot));
-      for (std::vector<double>* each : {&left, &exact})
-        std::swap((*each)[static_cast<size_t>(j)], (*each)[static_cast<size_t>(pivot)]);
-      std::swap(out.permutation[static_cast<size_t>(j)], out.permutation[static_cast<size_t>(pivot)]);
-    }
-    double* const x = a.column(j) + j;
-    const double tau = out.tau[static_cast<size_t>(j)] = make_reflector(m - j, x);
-    const int64_t rest = n - j - 1;
-    if (rest == 0) continue;
-    const double beta = x[0];
-    x[0] = 1;
-    // A few columns at a time meet the reflector twice while the cache holds them.
-    constexpr int64_t task_columns = 64, together = 4;
-    parallel_ranges(rest, task_columns, [&](int64_t begin, int64_t end) {
-      for (int64_t c = begin; c < end; c += together) {
-        const int64_t count = std::min(together, end - c);
-        double* const columns = x + (c + 1) * a.step;
-        kernel::transposed_times(m - j, count, columns, a.step, x, w.data() + c);
-        for (int64_t i = c; i < c + count; ++i) w[static_cast<size_t>(i)] *= -tau;
-        kernel::add_outer(m - j, count, x, w.data() + c, columns, a.step);
-      }
-      for (int64_t i = j + 1 + begin; i < j + 1 + end; ++i) {
-        double &now = left[static_cast<size_t>(i)], &then = exact[static_cast<size_t>(i)];
-        if (now == 0) continue;
-        const double part = a(j, i) / now, shrunk = std::max(0.0, (1 - part) * (1 + part));
-        // The downdated norm loses a digit with every factor it shrinks by since it was last computed.
-        if (shrunk * (now / then) * (now / then) <= 1.5e-8) now = then = norm(m - j - 1, a.column(i) + j + 1);
-        else now *= std::sqrt(shrunk);
-      }
-    });
-    x[0] = beta;
-  }
-  return out;
 }
 
 Dense form_q(const View& factored, const std::vector<double>& tau, int64_t columns) {

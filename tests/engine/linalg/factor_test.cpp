@@ -4,6 +4,7 @@
 #include "engine/linalg/least_squares.h"
 #include "engine/linalg/qr.h"
 #include "engine/linalg/triangular.h"
+#include "engine/ops/concat/concat.h"
 #include "tests/engine/linalg/matrices.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -46,6 +47,40 @@ TEST_CASE("pivoted qr orders the diagonal of R and shows the rank") {
               std::abs(diagonal[static_cast<size_t>((j - 1) * n + j - 1)]) * (1 + 1e-10) + 1e-13);
       if (a.to_vector<double>() == low.to_vector<double>() && k > 3)
         CHECK(std::abs(diagonal[static_cast<size_t>(3 * n + 3)]) < 1e-12);
+    }
+  }
+}
+
+TEST_CASE("pivoted qr takes the longest column that is left, however steep its matrix") {
+  for (const Shape& shape : {Shape{60, 50}, {50, 80}, {300, 270}, {270, 290}}) {
+    // Rows that fall over thirty orders of magnitude: downdated norms lose all their digits again and again.
+    std::vector<double> factors(static_cast<size_t>(shape[0]));
+    for (size_t i = 0; i < factors.size(); ++i)
+      factors[i] = std::pow(1e-30, static_cast<double>(i) / static_cast<double>(factors.size()));
+    const Tensor scales = Tensor::from<double>({shape[0]}, factors), normal = random_matrix(shape, 9);
+    const Tensor steep = scaled_columns(normal.transpose(0, 1), scales).transpose(0, 1);
+    for (const Tensor& a : {normal, steep, headroom::engine::concat({normal, normal.slice(1, 0, 20)}, 1)}) {
+      const auto [q, r, permutation] = linalg::qr_pivoted(a);
+      CAPTURE(a.str());
+      CHECK(defect(q) < 1e-13);
+      const int64_t n = a.dim(1), k = r.dim(0);
+      const std::vector<double> values = r.to_vector<double>(), original = a.to_vector<double>();
+      const std::vector<int64_t> from = permutation.to_vector<int64_t>();
+      std::vector<double> permuted(original.size());
+      for (size_t i = 0; i < permuted.size(); ++i) permuted[i] = original[i - i % n + static_cast<size_t>(from[i % n])];
+      CHECK(distance(matmul(q, r), Tensor::from<double>(a.shape(), permuted)) < 1e-12);
+      const auto at = [&](int64_t i, int64_t j) { return values[static_cast<size_t>(i * n + j)]; };
+      // Columns that are given twice leave rounding; rows that fall keep their own.
+      const double rounding = n > shape[1] ? 1e-13 * std::abs(at(0, 0)) : 0;
+      int64_t shorter = 0;
+      for (int64_t j = 0; j < n; ++j) {
+        double rest = 0;  // of column j below row i
+        for (int64_t i = std::min(j, k - 1); i >= 0; --i) {
+          rest = std::hypot(rest, at(i, j));
+          if (std::abs(at(i, i)) < rest * (1 - 1e-6) - rounding) ++shorter;
+        }
+      }
+      CHECK(shorter == 0);
     }
   }
 }
