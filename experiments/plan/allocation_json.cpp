@@ -28,6 +28,8 @@ Json equal_json(const EqualHeads& equal) {
 
 Json float_json(const FloatPlan& plan) {
   Json out = allocation_of(plan.best, "guess");
+  out["least"] = plan.least;
+  out["reach"] = plan.reach;
   out["paper_objective"] = plan.paper;
   out["objective_of_the_papers_best"] = plan.of_paper_best;
   return out;

@@ -59,8 +59,11 @@ EqualHeads best_equal_heads(const AllocationRequest& request, double nothing) {
 
 FloatPlan float_plan(const AllocationRequest& request, const tasks::Allocation& paper_best, double epsilon) {
   const std::vector<double>& rho = request.decay.norms;
-  const tasks::GroupError error = tasks::float_error(request.token_dim, static_cast<int64_t>(rho.size()), epsilon);
+  const tasks::FloatErrors errors(static_cast<int64_t>(rho.size()), epsilon);
+  const tasks::GroupError error = tasks::float_error(request.token_dim, errors);
   FloatPlan plan;
+  plan.reach = errors.reach();
+  for (size_t i = 0; i < rho.size(); ++i) plan.least += rho[i] * errors.least(static_cast<int64_t>(i) + 1);
   plan.best = tasks::best_allocation(rho, request.width, request.token_dim, error, request.rules);
   plan.paper = tasks::objective_of(rho, plan.best.groups, tasks::paper_error(request.token_dim));
   plan.of_paper_best = tasks::objective_of(rho, paper_best.groups, error);

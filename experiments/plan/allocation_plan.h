@@ -28,10 +28,12 @@ struct EqualHeads {
   std::vector<tasks::LagGroup> groups;  ///< of the paper's bound
 };
 
-/// The best allocation where a number format limits what heads can fetch (tasks::float_error): exactly nothing with as
-/// few heads as the lag, and from there on as far as rounding lets them.
+/// The best allocation where a number format limits what heads can fetch (tasks::FloatErrors): exactly nothing with as
+/// few heads as the lag, and from there on as far as rounding lets the numerically best coefficients.
 struct FloatPlan {
   tasks::Allocation best;
+  double least = 0;          ///< what no number of full-width heads gets below
+  int64_t reach = 0;         ///< the last of the decay's lags that any heads fetch
   double paper = 0;          ///< the paper's bound on it
   double of_paper_best = 0;  ///< what the paper's best costs under this one
 };

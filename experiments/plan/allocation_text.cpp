@@ -26,8 +26,14 @@ std::string groups_text(const std::vector<tasks::LagGroup>& groups) {
   return text;
 }
 
-std::vector<std::string> float_row(const char* name, const FloatPlan& plan) {
-  return {name, rounded(plan.best.bound), groups_text(plan.best.groups), "guess on a theorem"};
+/// The best allocation, and what no width would better.
+void add_float_rows(Cells& rows, const char* format, const FloatPlan& plan) {
+  rows.push_back({fmt::format("limited by {}", format), rounded(plan.best.bound), groups_text(plan.best.groups),
+                  "guess on a theorem"});
+  rows.push_back({fmt::format("{}, any width", format), rounded(plan.least),
+                  plan.reach == 0 ? "no heads fetch anything"
+                                  : fmt::format("no heads get below; lags to {} are within reach", plan.reach),
+                  "guess on a theorem"});
 }
 
 }  // namespace
@@ -45,8 +51,8 @@ Cells allocation_cells(const AllocationPlan& plan) {
   Cells rows = {{"", "objective", "heads × head dim", "worth"}};
   rows.push_back({"paper's bound", rounded(best.bound), groups_text(best.groups), "heuristic"});
   rows.push_back({"sharper bound", rounded(plan.sharper.bound), groups_text(plan.sharper.groups), "heuristic"});
-  rows.push_back(float_row("limited by f32", plan.f32));
-  rows.push_back(float_row("limited by bf16", plan.bf16));
+  add_float_rows(rows, "f32", plan.f32);
+  add_float_rows(rows, "bf16", plan.bf16);
   rows.push_back({"equal heads", rounded(plan.best_equal.paper), groups_text(plan.best_equal.groups), "heuristic"});
   if (plan.paper.runner_up)
     rows.push_back({fmt::format("runner-up, {:+.2g} %", 100 * (plan.paper.runner_up->bound / best.bound - 1)),

@@ -15,12 +15,19 @@ constexpr size_t longest = 20000;
 
 using Rows = std::vector<std::vector<double>>;
 
-/// max y_T over |y_t| <= 1 with |Σ_t y_t row_k(t)| <= slack_k, and the multipliers of the rows.
-struct Dual {
-  std::vector<double> y, multipliers;
-};
+/// Filters u by (z − x)/(1 − x z) in powers of z: y_t = x y_{t−1} + u_{t−1} − x u_t.
+void all_pass(std::vector<double>& u, double x) {
+  double before = 0, output = 0;
+  for (double& value : u) {
+    output = x * output + before - x * value;
+    before = value;
+    value = output;
+  }
+}
 
-Dual solve(const Rows& rows, const std::vector<double>& slack, size_t lag) {
+}  // namespace
+
+L1Dual l1_dual(const std::vector<std::vector<double>>& rows, const std::vector<double>& slack, size_t lag) {
   const auto columns = static_cast<int>(rows[0].size()), count = static_cast<int>(rows.size());
   std::vector<double> elements, low(rows[0].size(), -1.0), high(rows[0].size(), 1.0), objective(rows[0].size(), 0.0);
   std::vector<int> index;
@@ -53,18 +60,6 @@ Dual solve(const Rows& rows, const std::vector<double>& slack, size_t lag) {
   return {{y, y + columns}, {pi, pi + count}};
 }
 
-/// Filters u by (z − x)/(1 − x z) in powers of z: y_t = x y_{t−1} + u_{t−1} − x u_t.
-void all_pass(std::vector<double>& u, double x) {
-  double before = 0, output = 0;
-  for (double& value : u) {
-    output = x * output + before - x * value;
-    before = value;
-    value = output;
-  }
-}
-
-}  // namespace
-
 std::vector<std::vector<double>> orthonormal_exponentials(const std::vector<double>& nodes) {
   require(!nodes.empty(), "exponential fit: there are no nodes");
   double slowest = 0, delay = 0;
@@ -96,7 +91,7 @@ RateFit best_fit(const std::vector<double>& nodes, int64_t lag) {
   Rows basis = orthonormal_exponentials(nodes);
   const auto at = static_cast<size_t>(lag);
   for (std::vector<double>& row : basis) row.resize(std::max(row.size(), at + 1), 0.0);
-  const Dual dual = solve(basis, std::vector<double>(basis.size(), 0.0), at);
+  const L1Dual dual = l1_dual(basis, std::vector<double>(basis.size(), 0.0), at);
   RateFit fit{.l1 = 0, .least = 0, .horizon = static_cast<int64_t>(basis[0].size())};
   double infeasible = 0;
   std::vector<double> residual(basis[0].size(), 0.0);
@@ -136,7 +131,7 @@ FloatLimit float_limit(int64_t lag, double epsilon, int64_t rates) {
     slack.push_back(epsilon / (1 - x));
     rows.push_back(std::move(row));
   }
-  const Dual dual = solve(rows, slack, at);
+  const L1Dual dual = l1_dual(rows, slack, at);
   FloatLimit limit{.estimate = 0, .least = 0, .l1 = 0, .gain = 0, .terms = 0};
   std::vector<double> residual(horizon, 0.0);
   residual[at] = 1;

@@ -1,8 +1,16 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace headroom::tasks {
+
+/// min over m of Σ_t |[t = lag] + Σ_k m_k rows_k(t)| + Σ_k slack_k |m_k|, and its dual max y_lag over |y_t| <= 1 with
+/// |Σ_t y_t rows_k(t)| <= slack_k: a linear program (Clp) to a tolerance of 1e-10. Throws Error when Clp does not end.
+struct L1Dual {
+  std::vector<double> y, multipliers;  ///< by t and by row
+};
+L1Dual l1_dual(const std::vector<std::vector<double>>& rows, const std::vector<double>& slack, size_t lag);
 
 /// The best ℓ1 fit of δ_T by exponentials of given rates, between a fit that was found and a proof.
 struct RateFit {

@@ -1,47 +1,39 @@
 #include "tasks/theory/float_error.h"
 
-#include <iterator>
-#include <map>
+#include <algorithm>
 #include <memory>
-#include <vector>
 
-#include "tasks/theory/exponential_sum.h"
+#include "tasks/theory/float_error_fit.h"
 
 namespace headroom::tasks {
 namespace {
 
-constexpr int64_t enough_heads = 64;  ///< more never gain: their amplitudes grow past what f32 holds
+constexpr int64_t enough_heads = 16;  ///< more gain less than 1 %
 constexpr double out_of_reach = 1 - 1e-9;
-
-/// The best estimate by number of heads: a staircase, heads at which it falls → value.
-using Staircase = std::map<int64_t, double>;
-
-Staircase staircase_of(int64_t lag, double epsilon) {
-  Staircase steps;
-  for (int64_t heads = enough_heads; heads > lag;) {
-    const FloatFit fit = best_float_fit(lag, heads, epsilon);
-    if (fit.sum.nodes.empty() || fit.estimate >= out_of_reach) break;
-    const auto used = static_cast<int64_t>(fit.sum.nodes.size());
-    steps[used] = fit.estimate;
-    heads = used - 1;
-  }
-  return steps;
-}
 
 }  // namespace
 
-GroupError float_error(int64_t token_dim, int64_t lags, double epsilon) {
-  const auto table = std::make_shared<std::vector<Staircase>>();
+FloatErrors::FloatErrors(int64_t lags, double epsilon) {
+  const HeadFitter fitter(enough_heads, epsilon);
   for (int64_t lag = 1; lag <= lags; ++lag) {
-    table->push_back(staircase_of(lag, epsilon));
-    if (table->back().empty()) break;
+    const std::vector<HeadFit> fits = fitter.fits(lag);
+    least_.push_back(fitter.least(lag));
+    if (fits.back().estimate >= out_of_reach) break;
+    estimates_.emplace_back();
+    for (const HeadFit& fit : fits) estimates_.back().push_back(fit.estimate);
   }
-  return [table, token_dim](const LagGroup& group) {
-    const double lost = projection_error(group.head_dim, token_dim);
-    if (group.lag > static_cast<int64_t>(table->size())) return lost + 1;
-    const Staircase& steps = (*table)[static_cast<size_t>(group.lag - 1)];
-    const auto above = steps.upper_bound(group.heads);
-    return lost + (above == steps.begin() ? 1 : std::prev(above)->second);
+}
+
+double FloatErrors::estimate(int64_t lag, int64_t heads) const {
+  if (lag > reach() || heads <= lag) return 1;
+  return estimates_[static_cast<size_t>(lag - 1)][static_cast<size_t>(std::min(heads, enough_heads) - 1)];
+}
+
+double FloatErrors::least(int64_t lag) const { return least_[std::min(static_cast<size_t>(lag), least_.size()) - 1]; }
+
+GroupError float_error(int64_t token_dim, const FloatErrors& errors) {
+  return [errors = std::make_shared<FloatErrors>(errors), token_dim](const LagGroup& group) {
+    return projection_error(group.head_dim, token_dim) + errors->estimate(group.lag, group.heads);
   };
 }
 

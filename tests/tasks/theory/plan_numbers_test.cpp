@@ -1,5 +1,6 @@
 // What headroom plan's numbers stand on beside the allocations: decay from text, heads under rounding, costs of a
 // model.
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -7,8 +8,10 @@
 #include "engine/rng.h"
 #include "models/transformer.h"
 #include "tasks/theory/decay_estimate.h"
+#include "tasks/theory/exponential_fit.h"
 #include "tasks/theory/exponential_sum.h"
 #include "tasks/theory/float_error.h"
+#include "tasks/theory/float_error_fit.h"
 #include "tasks/theory/model_costs.h"
 #include "tests/support/catch.h"
 
@@ -70,7 +73,8 @@ TEST_CASE("rare bytes count as one, and texts without a decay are refused") {
 }
 
 TEST_CASE("rounding limits what heads fetch: nothing with too few, and far lags never") {
-  const GroupError f32 = float_error(8, 40, f32_roundoff), bf16 = float_error(8, 40, bf16_roundoff);
+  const FloatErrors of_f32(40, f32_roundoff), of_bf16(40, bf16_roundoff);
+  const GroupError f32 = float_error(8, of_f32), bf16 = float_error(8, of_bf16);
   for (const int64_t lag : {1, 2, 3, 20, 40}) {
     for (int64_t heads = 1; heads <= lag; ++heads) CHECK(f32({lag, heads, 8}) == 1);
     double before = 1;
@@ -86,6 +90,52 @@ TEST_CASE("rounding limits what heads fetch: nothing with too few, and far lags 
   CHECK(f32({12, 70, 8}) == 1);
   CHECK(bf16({4, 70, 8}) == 1);
   CHECK(f32({1, 70, 4}) == Approx(std::sqrt(0.5) + f32({1, 70, 8})));
+  CHECK(of_f32.reach() == 5);
+  CHECK(of_bf16.reach() == 2);
+  for (const FloatErrors* errors : {&of_f32, &of_bf16})
+    for (int64_t lag = 1; lag <= 40; ++lag) {
+      const double best = errors->estimate(lag, 1000);
+      CHECK(errors->least(lag) <= best);
+      CHECK(errors->least(lag) >= 0.98 * best);  // few heads more or other rates would gain next to nothing
+    }
+}
+
+TEST_CASE("the numerically best coefficients: stationary nodes, what they reach, what nothing reaches") {
+  // Two heads at lag 1: nodes 0 and x, amplitudes -1/x and 1/x: l1 x/(1 - x), gain about 2/x, so x = sqrt(2 eps).
+  const HeadFitter fitter(6, f32_roundoff);
+  const std::vector<HeadFit> fits = fitter.fits(1);
+  REQUIRE(fits.size() == 6);
+  CHECK(fits[0].estimate == 1);
+  REQUIRE(fits[1].nodes.size() == 2);
+  CHECK(std::max(fits[1].nodes[0], fits[1].nodes[1]) == Approx(std::sqrt(2 * f32_roundoff)).epsilon(0.01));
+  CHECK(fits[1].estimate == Approx(2 * std::sqrt(2 * f32_roundoff)).epsilon(0.001));
+  for (const HeadFit& fit : fits) {
+    double l1 = 0, gain = 0;
+    for (int t = 0; t < 2000; ++t) {
+      double f = 0;
+      for (size_t k = 0; k < fit.nodes.size(); ++k) f += fit.amplitudes[k] * std::pow(fit.nodes[k], t);
+      l1 += std::abs((t == 1 ? 1 : 0) - f);
+    }
+    for (size_t k = 0; k < fit.nodes.size(); ++k) gain += std::abs(fit.amplitudes[k]) / (1 - fit.nodes[k]);
+    CHECK(fit.estimate == Approx(l1 + f32_roundoff * gain).epsilon(1e-6));
+    CHECK(fit.estimate >= fitter.least(1));
+    for (const double moved : {0.9, 1.1}) {  // no other amplitudes or nodes near by do better
+      std::vector<double> nodes = fit.nodes;
+      for (double& x : nodes) x *= moved;
+      if (!nodes.empty()) CHECK(head_fit_on(nodes, 1, f32_roundoff).estimate >= fit.estimate);
+    }
+  }
+  // The linear program over 240 fixed nodes, any number of heads.
+  const HeadFitter more(16, bf16_roundoff);
+  for (const int64_t lag : {1, 2}) {
+    CHECK(more.least(lag) <= float_limit(lag, bf16_roundoff).estimate * 1.002);
+    CHECK(more.fits(lag).back().estimate == Approx(float_limit(lag, bf16_roundoff).estimate).epsilon(0.01));
+  }
+  CHECK(fitter.least(7) > 0.98);
+  CHECK_THROWS_WITH(HeadFitter(2, 1e-12), Catch::Contains("unit roundoff"));
+  CHECK_THROWS_WITH(fitter.fits(0), "head fit: lag 0 must be >= 1");
+  CHECK_THROWS_WITH(head_fit_on({0.95}, 1, 0.01), Catch::Contains("a node is 0.95"));
+  CHECK_THROWS_WITH(head_fit_on({}, 1, 0.01), "head fit: there are no nodes");
 }
 
 TEST_CASE("a model's costs by hand") {
