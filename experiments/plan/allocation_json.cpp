@@ -57,6 +57,12 @@ Json allocation_json(const AllocationPlan& plan) {
                   {"risk", request.risk}};
   out["sharper"] = allocation_of(plan.sharper, "heuristic");
   out["float_limited"] = {{"f32", float_json(plan.f32)}, {"bf16", float_json(plan.bf16)}};
+  if (plan.fitted) {
+    out["fit"] = allocation_of(plan.fitted->best, "fit");
+    out["fit"]["objective"] = plan.fitted->rms;
+    out["fit"]["series"] = Json::array();
+    for (const StudyFit& fit : request.fits) out["fit"]["series"].push_back(fit_json(fit));
+  }
   out["runner_up"] = plan.paper.runner_up ? allocation_of(*plan.paper.runner_up, "heuristic") : Json(nullptr);
   out["flatness"] = Json::array();
   for (const auto& within : plan.within)

@@ -10,11 +10,16 @@
 namespace headroom::experiments {
 namespace {
 
+constexpr int64_t widest = 1 << 20;
 constexpr double flat_shares[] = {0.01, 0.05, 0.10};
 
 void check(const AllocationRequest& request) {
-  require(request.width >= 1, "--width: wants >= 1, got {}", request.width);
-  require(request.token_dim >= 1, "--token-dim: wants >= 1, got {}", request.token_dim);
+  const auto check_width = [](const char* name, int64_t value) {
+    require(value >= 1, "{}: wants >= 1, got {}", name, value);
+    require(value <= widest, "{}: wants at most {}, got {}", name, widest, value);
+  };
+  check_width("--width", request.width);
+  check_width("--token-dim", request.token_dim);
   require(request.risk > 0 && request.risk < 1, "--risk: wants a probability between 0 and 1, got {}", request.risk);
   check_norms(request.decay.norms);
 }
@@ -88,6 +93,12 @@ AllocationPlan plan_allocation(const AllocationRequest& request) {
                      : plan.paper.best;
   plan.f32 = float_plan(request, plan.paper.best, tasks::f32_roundoff);
   plan.bf16 = float_plan(request, plan.paper.best, tasks::bf16_roundoff);
+  if (!request.fits.empty()) {
+    const StudyFit& fit = request.fits.front();
+    const tasks::Allocation best = tasks::best_allocation(rho, request.width, request.token_dim,
+                                                          fitted_error(fit, request.token_dim), request.rules);
+    plan.fitted = {best, fitted_cost(fit, best.bound)};
+  }
   plan.best_equal = best_equal_heads(request, plan.nothing);
   for (const int64_t dim : curve_dims(request)) plan.equal.push_back(equal_heads_of(request, dim));
   const std::vector<double>& costs = plan.paper.cost_of_width;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/plan/decay.h"
+#include "experiments/plan/study_fit.h"
 #include "experiments/plan/worth.h"
 #include "tasks/theory/allocation.h"
 #include "tasks/theory/bound_terms.h"
@@ -18,7 +19,8 @@ struct AllocationRequest {
   int64_t token_dim = 0;  ///< d
   Decay decay;
   tasks::AllocationRules rules;
-  double risk = 0.05;  ///< δ of Theorem 1
+  double risk = 0.05;          ///< δ of Theorem 1
+  std::vector<StudyFit> fits;  ///< of the study that the decay is from, the one to plan by first
 };
 
 /// ⌊width/head_dim⌋ equal heads, at their best split over the lags.
@@ -46,6 +48,11 @@ struct AllocationPlan {
   tasks::BoundTerms terms;  ///< of the paper's best
   tasks::Allocation sharper;
   FloatPlan f32, bf16;
+  struct Fitted {
+    tasks::Allocation best;
+    double rms = 0;  ///< the RMS error that the fit foresees
+  };
+  std::optional<Fitted> fitted;  ///< with a fit: the best under it
   EqualHeads best_equal;
   std::vector<EqualHeads> equal;  ///< a curve over head widths, from wide to narrow
   /// Flatness: the smallest width that costs at most 1 %, 5 % and 10 % more than the best.

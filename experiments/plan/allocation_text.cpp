@@ -53,6 +53,9 @@ Cells allocation_cells(const AllocationPlan& plan) {
   rows.push_back({"sharper bound", rounded(plan.sharper.bound), groups_text(plan.sharper.groups), "heuristic"});
   add_float_rows(rows, "f32", plan.f32);
   add_float_rows(rows, "bf16", plan.bf16);
+  if (plan.fitted)
+    rows.push_back({"fit to the study", rounded(plan.fitted->rms) + " RMS", groups_text(plan.fitted->best.groups),
+                    fmt::format("fit, R² {:.2f}", plan.request.fits.front().r2)});
   rows.push_back({"equal heads", rounded(plan.best_equal.paper), groups_text(plan.best_equal.groups), "heuristic"});
   if (plan.paper.runner_up)
     rows.push_back({fmt::format("runner-up, {:+.2g} %", 100 * (plan.paper.runner_up->bound / best.bound - 1)),
@@ -89,8 +92,14 @@ std::string flatness_text(const AllocationPlan& plan) {
 }
 
 std::string allocation_text(const AllocationPlan& plan) {
+  const std::vector<StudyFit>& fits = plan.request.fits;
+  const std::string fitted = fits.empty() ? ""
+                                          : "\nfit: the bound's terms, scaled to what the study measured\n" +
+                                                aligned(fit_cells(fits)) + "\n" + aligned(fit_point_cells(fits[0])) +
+                                                fit_text(fits[0]) + "\n";
   return allocation_headline(plan) + "\n\n" + aligned(allocation_cells(plan)) + "\n" + aligned(terms_cells(plan)) +
-         "\nequal heads of every width (heuristic)\n" + aligned(curve_cells(plan)) + "\n" + flatness_text(plan) + "\n";
+         "\nequal heads of every width (heuristic)\n" + aligned(curve_cells(plan)) + "\n" + flatness_text(plan) + "\n" +
+         fitted;
 }
 
 }  // namespace headroom::experiments

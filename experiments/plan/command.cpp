@@ -1,30 +1,38 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "engine/error.h"
+#include "experiments/cli/study_arguments.h"
 #include "experiments/plan/allocation_plan.h"
 #include "experiments/plan/command.h"
 #include "experiments/plan/cost_plan.h"
 #include "experiments/plan/plan_page.h"
+#include "experiments/plan/study_run.h"
 
 namespace headroom::experiments {
 namespace {
 
+constexpr int64_t most_terms = 65536;
+
 /// The flags that describe a model, in place of a file.
 struct ModelFlags {
-  int64_t layers = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0, vocab = 0;
+  std::optional<int64_t> layers, heads, kv_heads, head_dim;
+  std::optional<int64_t> vocab;
+  int64_t ffn = 0;
   std::string activation = "swiglu";
   bool is_tied = false;
 };
 
 struct Arguments {
   AllocationRequest allocation;
-  std::string decay, text, study;
+  std::optional<int64_t> width, token_dim, context;
+  std::string decay, text, study, series, data;
   int64_t terms = 32;
   std::string config;
   ModelFlags flags;
@@ -37,60 +45,84 @@ struct Arguments {
 /// The flags as the file that they stand for.
 std::string toml_of(const Arguments& arguments) {
   const ModelFlags& flags = arguments.flags;
-  std::string text = fmt::format("vocab = {}\n", flags.vocab);
-  if (arguments.costs.context > 0) text += fmt::format("context = {}\n", arguments.costs.context);
+  require(arguments.width && flags.heads && flags.vocab,
+          "{}: missing, a model by flags wants --layers, --width, --heads and --vocab",
+          !arguments.width ? "--width"
+          : !flags.heads   ? "--heads"
+                           : "--vocab");
+  std::string text = fmt::format("vocab = {}\n", *flags.vocab);
+  if (arguments.context) text += fmt::format("context = {}\n", *arguments.context);
   text += fmt::format(
       "[model]\nkind = \"decoder\"\nlayers = {}\nwidth = {}\nheads = {}\nffn_width = {}\nactivation = \"{}\"\n"
       "norm = \"rms_norm\"\npositions = \"rope\"\nattention_bias = false\nffn_bias = false\ntied = {}\n",
-      flags.layers, arguments.allocation.width, flags.heads, flags.ffn, flags.activation, flags.is_tied);
-  if (flags.kv_heads > 0) text += fmt::format("kv_heads = {}\n", flags.kv_heads);
-  if (flags.head_dim > 0) text += fmt::format("head_dim = {}\n", flags.head_dim);
+      *flags.layers, *arguments.width, *flags.heads, flags.ffn, flags.activation, flags.is_tied);
+  if (flags.kv_heads) text += fmt::format("kv_heads = {}\n", *flags.kv_heads);
+  if (flags.head_dim) text += fmt::format("head_dim = {}\n", *flags.head_dim);
   return text;
 }
 
 std::optional<CostPlan> costs_of(Arguments& arguments) {
-  const bool has_flags = arguments.flags.layers > 0;
+  const bool has_flags = arguments.flags.layers.has_value();
   if (arguments.config.empty() && !has_flags) {
-    require(arguments.flags.heads == 0 && arguments.head_dims.empty() && arguments.machine.empty(),
+    require(!arguments.flags.heads && arguments.head_dims.empty() && arguments.machine.empty(),
             "--heads, --head-dims and --on speak of a model: wants --config FILE or --layers too");
     return std::nullopt;
   }
   require(arguments.config.empty() || !has_flags, "--config and --layers: give one model, not two");
   CostRequest& request = arguments.costs;
   request.model = has_flags ? parse_plan_toml(toml_of(arguments), "command line") : read_model(arguments.config);
-  if (request.context == 0) request.context = request.model.config.max_length;
+  request.context = arguments.context.value_or(request.model.config.max_length);
   if (!arguments.head_dims.empty()) request.head_dims = parse_head_dims(arguments.head_dims);
   request.machine = arguments.machine.empty() ? measure_this_machine() : machine_named(arguments.machine);
   return plan_costs(request);
 }
 
-/// The decay from the one source that is given; none without a source.
-std::optional<Decay> decay_of(const Arguments& arguments) {
+/// The decay of a run, and the fits of its series: first that of the decay's.
+void read_study(Arguments& arguments) {
+  AllocationRequest& request = arguments.allocation;
+  const StudyRun run(arguments.study, arguments.series);
+  request.decay = decay_of_study(run, arguments.terms, data_roots(arguments.data));
+  request.fits = fit_study(run);
+  const auto own = std::find_if(request.fits.begin(), request.fits.end(),
+                                [&](const StudyFit& fit) { return fit.series == request.decay.series; });
+  if (own != request.fits.end()) std::rotate(request.fits.begin(), own, own + 1);
+  if (!arguments.width && !request.fits.empty()) arguments.width = request.fits.front().width;
+}
+
+/// Fills the decay, from the one source that is given, and what else the source knows. False without a source.
+bool read_decay(Arguments& arguments) {
+  AllocationRequest& request = arguments.allocation;
   const int sources = !arguments.decay.empty() + !arguments.text.empty() + !arguments.study.empty();
   require(sources <= 1, "--decay, --from-text and --from-study: give one of them");
-  if (!arguments.decay.empty()) return parse_decay(arguments.decay, arguments.terms);
-  if (!arguments.text.empty()) return decay_of_text(arguments.text, arguments.terms);
-  if (!arguments.study.empty()) return decay_of_study(arguments.study);
-  return std::nullopt;
+  require(arguments.series.empty() || !arguments.study.empty(), "--series: wants --from-study RUN");
+  if (!arguments.decay.empty()) request.decay = parse_decay(arguments.decay, arguments.terms);
+  else if (!arguments.text.empty()) request.decay = decay_of_text(arguments.text, arguments.terms);
+  else if (!arguments.study.empty()) read_study(arguments);
+  return sources == 1;
 }
 
 std::optional<AllocationPlan> allocation_of(Arguments& arguments, const std::optional<CostPlan>& costs) {
-  std::optional<Decay> decay = decay_of(arguments);
-  if (!decay) {
+  if (!read_decay(arguments)) {
     require(costs.has_value(), "--decay: missing, wants the norms r1,r2,… of lags 1, 2, … (or a model: --config FILE)");
     return std::nullopt;
   }
   AllocationRequest& request = arguments.allocation;
-  if (request.width == 0 && costs) {
+  if (!arguments.width && costs) {
+    arguments.width = 0;
     for (const models::HeadGroup& group : costs->request.model.config.groups)
-      request.width += group.heads * group.v_dim;
+      *arguments.width += group.heads * group.v_dim;
   }
-  if (request.token_dim == 0) request.token_dim = decay->token_dim;
-  request.decay = std::move(*decay);
+  if (!arguments.token_dim && request.decay.token_dim > 0) arguments.token_dim = request.decay.token_dim;
+  require(arguments.width.has_value(), "--width: missing, wants the width of the model, D");
+  require(arguments.token_dim.has_value(), "--token-dim: missing, wants the width of a token, d");
+  request.width = *arguments.width;
+  request.token_dim = *arguments.token_dim;
   return plan_allocation(request);
 }
 
 void plan(Arguments arguments) {
+  require(arguments.terms >= 1 && arguments.terms <= most_terms, "--terms: wants 1 to {}, got {}", most_terms,
+          arguments.terms);
   const std::optional<CostPlan> costs = costs_of(arguments);
   const std::optional<AllocationPlan> allocation = allocation_of(arguments, costs);
   if (!arguments.page.empty()) write_plan_page(arguments.page, allocation, costs);
@@ -116,10 +148,12 @@ void add_model_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--kv-heads", flags.kv_heads, "its key-value heads (default: as many)");
   command.add_option("--head-dim", flags.head_dim, "width of a head (default: width / heads)");
   command.add_option("--ffn", flags.ffn, "width of its feed-forward networks");
-  command.add_option("--activation", flags.activation, "swiglu, gelu, gelu_tanh or relu")->capture_default_str();
+  command.add_option("--activation", flags.activation, "swiglu, gelu, gelu_tanh or relu")
+      ->check(CLI::IsMember({"swiglu", "gelu", "gelu_tanh", "relu"}))
+      ->capture_default_str();
   command.add_option("--vocab", flags.vocab, "tokens of its vocabulary");
   command.add_flag("--tied", flags.is_tied, "its readout is the token embedding");
-  command.add_option("--context", costs.context, "tokens of a sequence (default: the model's longest)");
+  command.add_option("--context", arguments.context, "tokens of a sequence (default: the model's longest)");
   command.add_option("--batch", costs.batch, "sequences at once")->capture_default_str();
   command.add_option("--dtype", costs.dtype, "f32, bf16 or f16")->capture_default_str();
   command.add_option("--head-dims", arguments.head_dims, "widths to compare: 32,64 or FROM:TO[:STEP] (doubling)");
@@ -137,15 +171,19 @@ void add_plan_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("plan", "how to split a width between heads, what bounds say, what it costs");
   const auto arguments = std::make_shared<Arguments>();
   AllocationRequest& allocation = arguments->allocation;
-  command->add_option("--width", allocation.width, "width of the model, D");
-  command->add_option("--token-dim", allocation.token_dim, "width of a token, d");
+  command->add_option("--width", arguments->width, "width of the model, D");
+  command->add_option("--token-dim", arguments->token_dim, "width of a token, d");
   command->add_option("--decay", arguments->decay,
                       "norms of the target's memory by lag, r1,r2,..., or a kernel: exponential:A, polynomial:A, "
                       "n-gram:N, delta:LAG, airy:A");
   command->add_option("--from-text", arguments->text, "estimate the decay from a text's bytes")->type_name("FILE");
-  command->add_option("--from-study", arguments->study, "estimate it from the attention of a run's best model")
+  command
+      ->add_option("--from-study", arguments->study,
+                   "take it from the attention of a run's best model, and fit the bound to its curve")
       ->type_name("RUN");
-  command->add_option("--terms", arguments->terms, "lags of a kernel or a text that are looked at")
+  command->add_option("--series", arguments->series, "the run's series to learn from (default: the best model's)");
+  add_data_option(*command, arguments->data);
+  command->add_option("--terms", arguments->terms, "lags of a kernel, a text or a model's attention that are looked at")
       ->capture_default_str();
   const std::map<std::string, tasks::Lags> lags{{"any", tasks::Lags::subset}, {"prefix", tasks::Lags::prefix}};
   command->add_option("--lags", allocation.rules.lags, "lags that heads may serve: any, or prefix, the first M")

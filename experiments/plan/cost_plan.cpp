@@ -11,6 +11,7 @@ namespace headroom::experiments {
 namespace {
 
 constexpr int64_t widest = 1 << 20;
+constexpr int64_t most_tokens = int64_t(1) << 40;
 constexpr size_t most_rows = 1024;
 
 int64_t parse_dim(std::string_view text) {
@@ -88,8 +89,10 @@ std::vector<int64_t> parse_head_dims(const std::string& text) {
 
 CostPlan plan_costs(const CostRequest& request) {
   const models::TransformerConfig& own = request.model.config;
-  require(request.batch >= 1, "--batch: wants >= 1, got {}", request.batch);
-  require(request.context >= 1, "--context: wants >= 1, got {}", request.context);
+  require(request.batch >= 1 && request.batch <= most_tokens, "--batch: wants 1 to {}, got {}", most_tokens,
+          request.batch);
+  require(request.context >= 1 && request.context <= most_tokens, "--context: wants 1 to {}, got {}", most_tokens,
+          request.context);
   require(own.positions != models::Positions::learned || request.context <= own.max_length,
           "--context: {} is longer than the model's {} learned positions", request.context, own.max_length);
   require(request.dtype == "f32" || request.dtype == "bf16" || request.dtype == "f16",

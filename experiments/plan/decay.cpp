@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 
 #include "engine/error.h"
@@ -58,6 +59,8 @@ void check_norms(const std::vector<double>& norms) {
             norms[i]);
   require(std::any_of(norms.begin(), norms.end(), [](double norm) { return norm > 0; }),
           "--decay: every term is 0: wants one above 0");
+  require(std::isfinite(std::accumulate(norms.begin(), norms.end(), 0.0)),
+          "--decay: the sum of the terms is too large for a double");
 }
 
 Decay parse_decay(const std::string& text, int64_t terms) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "tasks/data/roots.h"
+
 namespace headroom::experiments {
 
 /// How much a target needs each lag: ‖ρ_1‖, ‖ρ_2‖, …, and where the numbers come from.
@@ -11,6 +13,7 @@ struct Decay {
   std::string source;  ///< "given", "exponential α = 0.5", "text.txt: …"
   bool is_estimated = false;
   int64_t token_dim = 0;  ///< of the tokens that an estimate speaks of; 0: not known
+  std::string series;     ///< of the study that it was taken from
 };
 
 /// A decay from the command line: norms ("1,1,0.5") or a kernel of tasks/kernel.h with its parameter
@@ -21,10 +24,13 @@ Decay parse_decay(const std::string& text, int64_t terms);
 /// From a text, byte by byte: tasks::estimate_decay() over lags 1..terms. Throws Error naming --from-text.
 Decay decay_of_text(const std::string& file, int64_t terms);
 
-/// From a run folder (runs/STUDY/PROFILE, or its store.sqlite): how many heads' worth of attention the trained model
-/// with the smallest validation error gives to each lag, in units of the largest. Throws Error naming --from-study when
-/// there is no store, or when no trial of it recorded its attention (the 4-gram's studies do).
-Decay decay_of_study(const std::string& run);
+class StudyRun;
+
+/// From a run: how many heads' worth of attention the trained model with the smallest validation error gives to each
+/// lag, in units of the largest: as its trial recorded it (the 4-gram's do) or, of a causal model whose weights were
+/// kept, measured now over `terms` lags. A study of a linear functional that has neither gives the target's own norms.
+/// Throws Error naming --from-study where a run has none of these.
+Decay decay_of_study(const StudyRun& run, int64_t terms, const tasks::DataRoots& roots);
 
 /// Throws Error naming --decay unless every norm is finite and >= 0, and one is above 0.
 void check_norms(const std::vector<double>& norms);

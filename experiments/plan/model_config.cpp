@@ -35,7 +35,12 @@ PlanModel parse_plan_toml(const std::string& text, const std::string& source) {
 }
 
 PlanModel read_model(const std::string& path) {
+  constexpr size_t most_bytes = size_t(1) << 24;
+  std::error_code unreadable;
+  require(std::filesystem::exists(path, unreadable), "--config: {}: there is no such file", path);
+  require(std::filesystem::is_regular_file(path, unreadable), "--config: {}: not a regular file", path);
   const models::MappedFile file(path);
+  require(file.size() <= most_bytes, "--config: {}: {} bytes, wants at most {}", path, file.size(), most_bytes);
   if (std::filesystem::path(path).extension() == ".toml") return parse_plan_toml(std::string(file.text()), path);
   return parse_hugging_face(file.text(), path);
 }

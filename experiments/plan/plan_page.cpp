@@ -41,7 +41,7 @@ Layer line(const std::string& legend, const std::string& colour, int style) {
 }
 
 /// Axes that show all marks.
-void fit(Plot& plot, Scale x_scale, Scale y_scale) {
+void fit_axes(Plot& plot, Scale x_scale, Scale y_scale) {
   std::vector<double> xs, ys;
   for (const Layer& layer : plot.layers)
     for (const Mark& mark : layer.marks) xs.push_back(mark.x), ys.push_back(mark.y);
@@ -72,7 +72,32 @@ Plot tradeoff_plot(const AllocationPlan& plan) {
   for (const EqualHeads* end : {&plan.equal.front(), &plan.equal.back()})
     nothing.marks.push_back({.x = static_cast<double>(end->heads), .y = plan.nothing});
   plot.layers = {std::move(sharper), std::move(paper), std::move(nothing)};
-  fit(plot, Scale::log2, Scale::linear);
+  fit_axes(plot, Scale::log2, Scale::linear);
+  return plot;
+}
+
+Plot fit_plot(const StudyFit& fit) {
+  Plot plot;
+  plot.id = "plan-fit";
+  plot.title = "What the study measured, and the bound scaled to it";
+  plot.description = fmt::format("RMS error at every number of equal heads: measured best at {}, the fit's best at {}.",
+                                 fit.measured_best, fit.fitted_best);
+  plot.x_label = "heads";
+  plot.y_label = "RMS error / token";
+  Layer measured = line("measured", svg::category(0), 0), fitted = line("fit", svg::category(1), 1);
+  for (const StudyFit::Point& point : fit.points) {
+    const auto heads = static_cast<double>(point.heads);
+    const auto add = [&](Layer& layer, double value) {
+      if (value > 0)
+        layer.marks.push_back({.x = heads,
+                               .y = value,
+                               .hover = fmt::format("{}, {} heads: {}", layer.legend, point.heads, rounded(value))});
+    };
+    add(measured, point.measured);
+    add(fitted, point.fitted);
+  }
+  plot.layers = {std::move(measured), std::move(fitted)};
+  fit_axes(plot, Scale::log2, Scale::log10);
   return plot;
 }
 
@@ -100,7 +125,7 @@ Plot cost_plot(const CostPlan& plan) {
   add("FLOPs per token", [](const CostRow& r) { return r.costs.forward_flops; });
   add("KV cache", [](const CostRow& r) { return r.costs.kv_bytes; });
   add("training memory", [](const CostRow& r) { return r.costs.train_bytes(false); });
-  fit(plot, Scale::log2, Scale::linear);
+  fit_axes(plot, Scale::log2, Scale::linear);
   return plot;
 }
 
@@ -134,6 +159,10 @@ std::string allocation_section(const AllocationPlan& plan) {
                    "coordinates, and the sharper bound stays flat.");
   out += table_of("Allocations", allocation_cells(plan)) + table_of("Terms of the bound", terms_cells(plan)) +
          table_of("Equal heads", curve_cells(plan));
+  if (!plan.request.fits.empty())
+    out += figure_of(fit_plot(plan.request.fits[0]), fit_text(plan.request.fits[0])) +
+           table_of("Fits to the study", fit_cells(plan.request.fits)) +
+           table_of("Measured and fitted", fit_point_cells(plan.request.fits[0]));
   return out + "<p>" + escape(flatness_text(plan)) + "</p>\n</section>\n";
 }
 

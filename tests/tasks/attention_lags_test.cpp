@@ -61,6 +61,27 @@ TEST_CASE("attention by lag: even weights where there are no scores, a window un
   const Metrics steep = attention_by_lag(models::Transformer(c, rng), batch, 4);
   CHECK(steep.at("attention_at_lag_0") == Approx(6));
   CHECK(steep.at("attention_at_lag_1") < 1e-9);
+  const Metrics both = attention_by_lag(models::Transformer(c, rng), batch, 4, 2);
+  CHECK(both.at("attention_at_lag_0") == Approx(12));
+  CHECK_THROWS_WITH(attention_by_lag(models::Transformer(c, rng), batch, 4, 3),
+                    "attention by lag: wants 1 to 2 layers, got 3");
   CHECK_THROWS_WITH(attention_by_lag(models::Transformer(c, rng), batch, 7),
                     "attention by lag: lags up to 7 want more than 7 positions");
+}
+
+TEST_CASE("attention by lag leaves padding out") {
+  engine::Rng rng(3);
+  models::TransformerConfig c = config();
+  c.positions = models::Positions::alibi;
+  c.logit_scale = 1e-9;
+  c.alibi_slope_first = c.alibi_slope_last = 1e-9;
+  const models::Transformer model(c, rng);
+  Batch batch = LinearFunctional({.token_dim = 2, .length = 7}).evaluation(Split::test, 2);
+  std::vector<uint8_t> kept(14, 1);
+  kept[6] = kept[12] = kept[13] = 0;  // the ends of both sequences: queries 4, 5 and 4 stay
+  batch.key_mask = Tensor::from<uint8_t>({2, 7}, kept).to(engine::DType::boolean);
+  const Metrics shares = attention_by_lag(model, batch, 4);
+  for (const auto& [name, value] : shares) CHECK(value == Approx(6 * (2 / 5.0 + 1 / 6.0) / 3).epsilon(1e-5));
+  batch.key_mask = Tensor::full({2, 7}, 0, engine::DType::boolean);
+  CHECK_THROWS_WITH(attention_by_lag(model, batch, 4), Catch::Contains("no sequence of 2 has a position from 4 on"));
 }

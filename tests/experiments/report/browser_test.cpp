@@ -1,5 +1,6 @@
 #include <cstdlib>
 
+#include "experiments/plan/plan_page.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/report.h"
 #include "tests/experiments/report/browser.h"
@@ -106,6 +107,30 @@ TEST_CASE("a browser shows the report of a smoke run") {
   const std::string index = testing::read_bytes(folder / "index.html");
   CHECK(contains(index, "ngram-tradeoff/smoke/report.html"));
   check_page(*browser, index, "index", {kViews[0], kViews[2], kViews[4]}, 0);
+}
+
+TEST_CASE("a browser shows the page of a plan") {
+  const auto browser = testing::find_browser();
+  if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");
+  if (!find_gnuplot()) return headroom::testing::skip("no gnuplot");
+  AllocationRequest request;
+  request.width = 256;
+  request.token_dim = 8;
+  request.decay = parse_decay("exponential:0.3", 24);
+  StudyFit fit{.series = "D 256", .width = 256, .token_dim = 8, .rho = {1, 1}, .points = {}};
+  for (int64_t heads = 1; heads <= 256; heads *= 2) {
+    const double error = 0.01 + 0.3 / static_cast<double>(heads) + static_cast<double>(heads) / 500;
+    fit.points.push_back({heads, 256 / heads, error, 1.5 * error, 4});
+  }
+  request.fits = {fit};
+  CostRequest costs;
+  costs.model = parse_plan_toml(
+      "vocab = 32000\ncontext = 2048\n[model]\nkind = \"decoder\"\nlayers = 12\nwidth = 768\nheads = 12\n", "m.toml");
+  costs.context = 2048;
+  costs.machine = machine_named("h100");
+  const TemporaryFolder folder;
+  write_plan_page(folder / "plan.html", plan_allocation(request), plan_costs(costs));
+  check_page(*browser, testing::read_bytes(folder / "plan.html"), "plan", kViews, 3);
 }
 
 TEST_CASE("long words and many series stay within the window") {

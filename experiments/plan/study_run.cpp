@@ -1,0 +1,78 @@
+#include "experiments/plan/study_run.h"
+
+#include <fmt/ranges.h>
+
+#include <map>
+#include <set>
+
+#include "engine/error.h"
+#include "experiments/run/runner.h"
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The study as the run resolved it; none when the folder has no such file, or one that this program cannot read.
+std::optional<Study> resolved_study(const fs::path& folder) {
+  const fs::path file = folder / "config.toml";
+  if (!fs::is_regular_file(file)) return std::nullopt;
+  try {
+    return load_study(file.string());
+  } catch (const Error&) {
+    return std::nullopt;  // of another version: what the store itself knows remains
+  }
+}
+
+}  // namespace
+
+StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(run) {
+  const fs::path path = fs::is_directory(run) ? fs::path(run) / "store.sqlite" : fs::path(run);
+  require(fs::is_regular_file(path), "--from-study: {}: no run store; give a folder like runs/ngram-tradeoff/quick",
+          run);
+  folder_ = path.parent_path();
+  study_ = resolved_study(folder_);
+  std::map<std::string, const TrialConfig*> configs;
+  if (study_)
+    for (const PlannedTrial& planned : study_->trials) configs[planned.id] = &planned.config;
+  std::set<std::string> known;
+  try {
+    const RunStore store(path, RunStore::Access::read);
+    for (const PlanEntry& entry : store.plan()) {
+      known.insert(entry.series);
+      if (!series.empty() && entry.series != series) continue;
+      std::optional<TrialRecord> record = store.find(entry.trial);
+      if (!record || record->status != TrialStatus::finished) continue;
+      record->series = entry.series;
+      record->x = entry.x;
+      record->choice = entry.choice;
+      record->seed = entry.seed;
+      const auto config = configs.find(entry.trial);
+      trials_.push_back({std::move(*record), entry.label, config == configs.end() ? nullptr : config->second});
+    }
+  } catch (const Error& error) {
+    fail("--from-study: {}", error.what());
+  }
+  require(series.empty() || known.count(series), "--series: {} has no series \"{}\": wants one of {}", run, series,
+          fmt::join(known, ", "));
+}
+
+StudyResults StudyRun::results() const {
+  if (!study_) return {};
+  StudyResults results = planned_results(*study_);
+  for (const Trial& trial : trials_) results.trials.push_back(trial.record);
+  return results;
+}
+
+fs::path StudyRun::weights_of(const Trial& trial) const {
+  const fs::path file = folder_ / "weights" / (trial.record.id + ".safetensors");
+  return fs::is_regular_file(file) ? file : fs::path();
+}
+
+double validation_error(const TrialRecord& trial) {
+  for (const char* metric : {"relative_mse", "mse", "cross_entropy"})
+    if (const auto found = trial.validation.find(metric); found != trial.validation.end()) return found->second;
+  fail("--from-study: trial {} has no validation error", trial.id);
+}
+
+}  // namespace headroom::experiments
