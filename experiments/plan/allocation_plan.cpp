@@ -11,6 +11,7 @@ namespace headroom::experiments {
 namespace {
 
 constexpr int64_t widest = 1 << 20;
+constexpr double most_steps = 7e10;  ///< minutes
 constexpr double flat_shares[] = {0.01, 0.05, 0.10};
 
 void check(const AllocationRequest& request) {
@@ -22,6 +23,9 @@ void check(const AllocationRequest& request) {
   check_width("--token-dim", request.token_dim);
   require(request.risk > 0 && request.risk < 1, "--risk: wants a probability between 0 and 1, got {}", request.risk);
   check_norms(request.decay.norms);
+  const auto width = static_cast<double>(request.width), lags = static_cast<double>(request.decay.norms.size());
+  require(width * width * lags <= most_steps, "--width: {} with {} lags wants {:.1e} steps of a search, at most {:.1e}",
+          request.width, request.decay.norms.size(), width * width * lags, most_steps);
 }
 
 EqualHeads equal_heads_of(const AllocationRequest& request, int64_t head_dim) {

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cctype>
+#include <set>
 
 #include "engine/error.h"
 #include "experiments/claims/number.h"
@@ -19,17 +21,27 @@
 namespace headroom::experiments {
 namespace {
 
-std::string row(const std::vector<std::string>& cells) {
-  std::string out = "<tr><th scope=\"row\">" + escape(cells[0]) + "</th>";
-  for (size_t i = 1; i < cells.size(); ++i) out += element("td", escape(cells[i]));
-  return out + "</tr>\n";
+/// Whether a column says something: any of its cells begins with a letter.
+bool is_words(const Cells& cells, size_t column) {
+  return std::any_of(cells.begin() + 1, cells.end(), [&](const std::vector<std::string>& row) {
+    return !row[column].empty() && std::isalpha(static_cast<unsigned char>(row[column][0])) != 0;
+  });
 }
 
-/// Cells as allocation_text() and cost_text() have them: the first row holds the heads.
+/// Cells as allocation_text() and cost_text() have them, the first row its heads, under a heading.
 std::string table_of(const std::string& name, const Cells& cells) {
+  std::set<size_t> words;
+  for (size_t i = 0; i < cells[0].size(); ++i)
+    if (is_words(cells, i)) words.insert(i);
   std::string rows;
-  for (size_t i = 1; i < cells.size(); ++i) rows += row(cells[i]);
-  return sortable_table(name, cells[0], rows);
+  for (size_t r = 1; r < cells.size(); ++r) {
+    rows += "<tr>";
+    for (size_t i = 0; i < cells[r].size(); ++i)
+      rows += fmt::format("<{0}{1}{2}>{3}</{0}>", i == 0 ? "th" : "td", i == 0 ? " scope=\"row\"" : "",
+                          words.count(i) ? " class=\"word\"" : "", escape(cells[r][i]));
+    rows += "</tr>\n";
+  }
+  return element("h3", escape(name)) + "\n" + sortable_table(name, cells[0], rows, words);
 }
 
 Layer line(const std::string& legend, const std::string& colour, int style) {

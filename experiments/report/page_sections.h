@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,10 @@ std::string about_section(const StudyResults& results);
 /// <name>html</name>.
 std::string element(const std::string& name, const std::string& html);
 
-/// A table that sorts, in a frame that scrolls by itself. `heads` are plain text, `rows` whole <tr>s.
-std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows);
+/// A table that sorts, in a frame that scrolls by itself. `heads` are plain text, `rows` whole <tr>s. Columns in
+/// `words` hold text rather than numbers: their heads get the class that their cells are to have.
+std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows,
+                           const std::set<size_t>& words = {});
 
 /// The style sheet: light, dark, phone and print.
 std::string page_style();

@@ -16,6 +16,7 @@ body {
 }
 h1 { margin: .2rem 0 .4rem; font-size: 1.75rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em; }
 h2 { margin: 3rem 0 .75rem; font-size: 1.2rem; font-weight: 650; }
+h3 { margin: 1.75rem 0 .25rem; font-size: 1rem; font-weight: 600; }
 p { margin: .4rem 0; max-width: 44rem; }
 a { color: var(--c0); text-underline-offset: .15em; }
 code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .86em; }
@@ -58,6 +59,7 @@ tbody th { font-weight: 500; }
 tr.best > * { background: var(--soft); font-weight: 650; }
 .bad { color: var(--warn); }
 table.words th, table.words td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+table.sort .word { text-align: left; white-space: normal; } table.sort tbody .word { min-width: 7rem; }
 table.words th { width: 12rem; color: var(--muted); font-weight: 400; }
 th:first-child, td:first-child { padding-left: .5rem; } table.words th:first-child { padding-left: 0; }
 details { margin: 1rem 0; }

@@ -67,11 +67,13 @@ std::string figures_of(const PageParts& parts, const std::string& series) {
   return out;
 }
 
-std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows) {
+std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows,
+                           const std::set<size_t>& words) {
   std::string out = fmt::format(
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table class=\"sort\">\n<thead><tr>",
       escape(name));
-  for (const std::string& head : heads) out += fmt::format("<th scope=\"col\">{}</th>", escape(head));
+  for (size_t i = 0; i < heads.size(); ++i)
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", words.count(i) ? " class=\"word\"" : "", escape(heads[i]));
   return out + "</tr></thead>\n<tbody>\n" + rows + "</tbody>\n</table>\n</div>\n";
 }
 

@@ -400,6 +400,7 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
   CHECK(contains(complaint("--width 0 --token-dim 8 --decay 1"), "--width: wants >= 1, got 0"));
   CHECK(contains(complaint("--width=-3 --token-dim 8 --decay 1"), "--width: wants >= 1, got -3"));
   CHECK(contains(complaint("--width 1000000000000000000 --token-dim 8 --decay 1"), "--width: wants at most"));
+  CHECK(contains(complaint("--width 1000000 --token-dim 8 --decay 1"), "--width: 1000000 with 1 lags"));
   CHECK(contains(complaint("--width 8 --token-dim 1000000000000000000 --decay 1"), "--token-dim: wants at most"));
   CHECK(contains(complaint("--width 8 --token-dim 8 --decay 1e308,1e308"), "--decay: the sum of the terms"));
   CHECK(contains(complaint("--width 8 --token-dim 8 --decay ''"), "--decay"));
