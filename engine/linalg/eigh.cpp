@@ -18,27 +18,70 @@ struct Tridiagonal {
   std::vector<double> d, e;  ///< diagonal (n), below it (n); the last of e is zero
 };
 
+/// Steps between two updates of what lies beyond them, and columns of one task.
+int64_t panel_columns(int64_t n) { return n <= 256 ? 8 : 32; }
+constexpr int64_t task_columns = 64;
+
+/// One panel of rows and columns: what is left of the matrix is A - L·Rᵀ, with columns v₀, w₀, v₁, w₁, … in L and w₀,
+/// v₀, w₁, v₁, … in R (Dongarra, Hammarling & Sorensen, "Block reduction of matrices to condensed forms for eigenvalue
+/// computations", 1989).
+class Panel {
+ public:
+  Panel(const View& rest, int64_t steps) : a_(rest), left_(rest.rows, 2 * steps), right_(rest.rows, 2 * steps) {}
+
+  /// Column i: its diagonal element, the one below, and the reflector's tau.
+  void step(int64_t i, double& d, double& e, double& tau) {
+    const int64_t m = a_.rows - i - 1, done = 2 * i;
+    double* const column = a_.column(i) + i;
+    std::vector<double> factors(static_cast<size_t>(done));
+    for (int64_t p = 0; p < done; ++p) factors[static_cast<size_t>(p)] = -right_(i, p);
+    kernel::add_times(m + 1, done, left_.view().column(0) + i, left_.rows(), factors.data(), column);
+    tau = make_reflector(m, column + 1);
+    d = column[0];
+    e = column[1];
+    double *const v = left_.view().column(done) + i + 1, *const w = right_.view().column(done) + i + 1;
+    v[0] = 1;
+    std::copy(column + 2, column + 1 + m, v + 1);
+    // w = (I - tau/2·v·vᵀ)·tau·(A - L·Rᵀ)·v: then H·A·H = A - v·wᵀ - w·vᵀ.
+    parallel_ranges(m, task_columns, [&](int64_t begin, int64_t end) {
+      kernel::transposed_times(m, end - begin, a_.column(i + 1 + begin) + i + 1, a_.step, v, w + begin);
+    });
+    kernel::transposed_times(m, done, right_.view().column(0) + i + 1, left_.rows(), v, factors.data());
+    for (double& each : factors) each = -each;
+    kernel::add_times(m, done, left_.view().column(0) + i + 1, left_.rows(), factors.data(), w);
+    for (int64_t p = 0; p < m; ++p) w[p] *= tau;
+    kernel::axpy(m, -tau / 2 * kernel::dot(m, w, v), v, w);
+    std::copy_n(w, m, left_.view().column(done + 1) + i + 1);
+    std::copy_n(v, m, right_.view().column(done + 1) + i + 1);
+  }
+
+  /// Applies all steps to what lies beyond the panel.
+  void update(int64_t steps) {
+    const int64_t m = a_.rows - steps;
+    const View r = right_.block(steps, 0, m, 2 * steps);
+    for (int64_t j = 0; j < r.columns; ++j)
+      for (int64_t i = 0; i < m; ++i) r(i, j) = -r(i, j);
+    multiply({left_.block(steps, 0, m, 2 * steps), r, false, true}, a_.block(steps, steps, m, m), true);
+  }
+
+ private:
+  View a_;
+  Dense left_, right_;
+};
+
 /// a = Q·T·Qᵀ: T is returned, the reflectors of Q stay below a's first subdiagonal, their taus in `tau`.
 Tridiagonal tridiagonalise(const View& a, std::vector<double>& tau) {
   const int64_t n = a.rows;
   Tridiagonal out{std::vector<double>(static_cast<size_t>(n)), std::vector<double>(static_cast<size_t>(n))};
-  std::vector<double> w(static_cast<size_t>(n));
   tau.assign(static_cast<size_t>(std::max<int64_t>(0, n - 1)), 0.0);
-  for (int64_t j = 0; j + 1 < n; ++j) {
-    const int64_t m = n - j - 1;
-    double* const x = a.column(j) + j + 1;
-    const double t = tau[static_cast<size_t>(j)] = make_reflector(m, x);
-    out.d[static_cast<size_t>(j)] = a(j, j);
-    const double beta = out.e[static_cast<size_t>(j)] = x[0];
-    if (t == 0) continue;
-    x[0] = 1;
-    const View rest = a.block(j + 1, j + 1, m, m);
-    kernel::transposed_times(m, m, rest.data, rest.step, x, w.data());
-    const double half = t / 2 * t * kernel::dot(m, w.data(), x);
-    for (int64_t i = 0; i < m; ++i) w[static_cast<size_t>(i)] = half * x[i] - t * w[static_cast<size_t>(i)];
-    kernel::add_outer(m, m, x, w.data(), rest.data, rest.step);
-    kernel::add_outer(m, m, w.data(), x, rest.data, rest.step);
-    x[0] = beta;
+  for (int64_t j = 0; j + 1 < n; j += panel_columns(n)) {
+    const int64_t steps = std::min(panel_columns(n), n - 1 - j);
+    Panel panel(a.block(j, j, n - j, n - j), steps);
+    for (int64_t i = 0; i < steps; ++i) {
+      const auto at = static_cast<size_t>(j + i);
+      panel.step(i, out.d[at], out.e[at], tau[at]);
+    }
+    panel.update(steps);
   }
   if (n > 0) out.d[static_cast<size_t>(n - 1)] = a(n - 1, n - 1);
   return out;
@@ -75,12 +118,17 @@ void ql_step(Tridiagonal& t, int64_t first, int64_t last, const View& z) {
 void ql_iteration(Tridiagonal& t, const View& z) {
   const auto n = static_cast<int64_t>(t.d.size());
   const double eps = std::numeric_limits<double>::epsilon();
+  // Beside the largest, not only beside its neighbours: a matrix of low rank leaves rows of noise, then noise of noise,
+  // and QL does not get through rows that fall for ever.
+  double size = 0;
+  for (size_t i = 0; i < t.d.size(); ++i) size = std::max({size, std::abs(t.d[i]), std::abs(t.e[i])});
+  const double small = eps / 16 * size;
   for (int64_t first = 0; first < n; ++first) {
     for (int step = 0;; ++step) {
       int64_t last = first;
       for (; last + 1 < n; ++last) {
         const auto i = static_cast<size_t>(last);
-        if (std::abs(t.e[i]) <= eps * (std::abs(t.d[i]) + std::abs(t.d[i + 1]))) break;
+        if (std::abs(t.e[i]) <= std::max(small, eps * (std::abs(t.d[i]) + std::abs(t.d[i + 1])))) break;
       }
       if (last == first) break;
       require(step < 100, "eigh: eigenvalue {} of {} did not converge in 100 QL steps", first, n);
