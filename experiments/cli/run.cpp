@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "engine/error.h"
 #include "engine/isa.h"
@@ -56,7 +57,11 @@ void run(RunArguments& arguments) {
   options.data = data_roots(arguments.data);
   if (arguments.is_quiet) options.telling = Telling::quiet;
   if (arguments.is_json) options.telling = Telling::events;
-  if (arguments.is_dry) return fmt::print("{}", dry_run_text(study, dry_run(study, options)));
+  if (arguments.is_dry) {
+    const std::optional<DryRun> result = dry_run(study, options);
+    if (!result) throw CLI::RuntimeError(interrupted);
+    return fmt::print("{}", arguments.is_json ? dry_run_json(study, *result) : dry_run_text(study, *result));
+  }
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.telling == Telling::shown) {
     fmt::print("{} · {} · {} trials · {} {} ({})\n", study.head.id, study.profile, study.trials.size(), threads,

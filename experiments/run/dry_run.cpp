@@ -8,6 +8,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -24,8 +25,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t most_groups = 12;
-constexpr int64_t fewest_steps = 3, most_steps = 200;
-constexpr double enough_seconds = 0.4;  ///< of timed steps per group
+constexpr int64_t fewest_steps = 5, most_steps = 200;
+constexpr double enough_seconds = 0.6;  ///< of timed steps per group
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -97,9 +98,11 @@ struct Timing {
   double setup = 0, step = 0, measure = 0;
 };
 
+bool is_stopped(const RunOptions& options) { return options.stop && *options.stop; }
+
 /// Trains some steps of one trial. A step is timed from one call of the hook to the next; the time after the last call
-/// is one more step and the two fixed sets.
-Timing time_trial(TrialConfig config, const tasks::Task& task) {
+/// is one more step and the two fixed sets. Means nothing once the run is stopped.
+Timing time_trial(TrialConfig config, const tasks::Task& task, const RunOptions& options) {
   const int64_t steps = std::min(config.train.steps, most_steps);
   config.train.steps = steps;
   config.train.eval_every = 0;
@@ -110,27 +113,28 @@ Timing time_trial(TrialConfig config, const tasks::Task& task) {
     calls.push_back(seconds_since(begin));
     const bool is_enough =
         static_cast<int64_t>(calls.size()) > fewest_steps && calls.back() - calls[1] > enough_seconds;
-    return !is_enough;
+    return !is_enough && !is_stopped(options);
   });
   require(first.status == TrialStatus::finished, "{}", first.message);
   Timing timing;
   timing.setup = calls.empty() ? 0 : calls[0];
   if (calls.size() > 2) timing.step = (calls.back() - calls[1]) / static_cast<double>(calls.size() - 2);
   else timing.step = seconds_since(begin) - timing.setup;
-  if (calls.empty()) return timing;  // a formula: nothing to train
+  if (calls.empty() || is_stopped(options)) return timing;  // a formula: nothing to train
   config.train.steps = 1;
   double last = 0;
   const Clock::time_point again = Clock::now();
   run_trial(config, task, [&](int64_t, double) {
     last = seconds_since(again);
-    return true;
+    return !is_stopped(options);
   });
   timing.measure = std::max(0.0, (seconds_since(again) - last - timing.step) / 2);
   return timing;
 }
 
 /// The mean of `jobs` copies that run side by side, as trials of a study do.
-Timing time_side_by_side(const TrialConfig& config, const tasks::Task& task, int jobs, int threads_each) {
+Timing time_side_by_side(const TrialConfig& config, const tasks::Task& task, int jobs, int threads_each,
+                         const RunOptions& options) {
   std::vector<std::thread> workers;
   std::mutex mutex;
   Timing sum;
@@ -139,7 +143,7 @@ Timing time_side_by_side(const TrialConfig& config, const tasks::Task& task, int
     workers.emplace_back([&] {
       try {
         const engine::ThreadScope scope(threads_each);
-        const Timing timing = time_trial(config, task);
+        const Timing timing = time_trial(config, task, options);
         const std::lock_guard lock(mutex);
         sum.setup += timing.setup / jobs;
         sum.step += timing.step / jobs;
@@ -191,7 +195,7 @@ double makespan(const Plan& plan, int jobs) {
 
 }  // namespace
 
-DryRun dry_run(const Study& study, const RunOptions& options) {
+std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
   const Clock::time_point begin = Clock::now();
   TaskPool pool(options.data);
   Plan plan = plan_of(study, pool);
@@ -205,7 +209,9 @@ DryRun dry_run(const Study& study, const RunOptions& options) {
   for (const size_t index : choose_samples(plan.groups)) {
     CostGroup& group = plan.groups[index];
     const auto task = pool.get(group.sample->config);
-    const Timing timing = time_side_by_side(group.sample->config, *task, result.jobs, std::max(1, threads / wanted));
+    const Timing timing =
+        time_side_by_side(group.sample->config, *task, result.jobs, std::max(1, threads / wanted), options);
+    if (is_stopped(options)) return std::nullopt;
     group.setup_seconds = timing.setup;
     group.step_seconds = timing.step;
     group.measure_seconds = timing.measure;
@@ -222,6 +228,10 @@ DryRun dry_run(const Study& study, const RunOptions& options) {
   }
   result.seconds = makespan(plan, result.jobs);
   result.groups = std::move(plan.groups);
+  result.dearest = static_cast<size_t>(
+      std::max_element(result.groups.begin(), result.groups.end(),
+                       [](const CostGroup& a, const CostGroup& b) { return a.trial_seconds < b.trial_seconds; }) -
+      result.groups.begin());
   result.timed_seconds = seconds_since(begin);
   return result;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,15 +33,18 @@ struct DryRun {
   double seconds = 0;        ///< of the whole study: groups' trials handed to `jobs` workers in the order of the plan
   double timed_seconds = 0;  ///< the calibration itself
   std::vector<CostGroup> groups;
+  size_t dearest = 0;  ///< the group whose trial takes longest
 };
 
 /// Times a few steps of sample trials, at most twelve groups from the cheapest to the dearest, with as many running
 /// side by side as the study would have, and adds up. Nothing is kept. What is finished already counts as if it were
-/// not; an early stop is not foreseen, and every second validation is taken to be the best so far. Throws Error as the
-/// tasks do, and when a sample cannot be trained.
-DryRun dry_run(const Study& study, const RunOptions& options);
+/// not; an early stop is not foreseen, and every second validation is taken to be the best so far. Nothing when
+/// `options.stop` was raised before the end. Throws Error as the tasks do, and when a sample cannot be trained.
+std::optional<DryRun> dry_run(const Study& study, const RunOptions& options);
 
 /// The same in words, a line per group.
 std::string dry_run_text(const Study& study, const DryRun& result);
+/// The same as one line of JSON: an event "dry-run" with a list of the groups.
+std::string dry_run_json(const Study& study, const DryRun& result);
 
 }  // namespace headroom::experiments

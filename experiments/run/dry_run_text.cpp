@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "experiments/run/dry_run.h"
 #include "experiments/run/progress.h"
@@ -16,6 +17,11 @@ std::string short_number(double x) {
   return fmt::format("{:.4g}{}", x, units[unit]);
 }
 
+/// "white noise: heads=64 lr=0.001 seed=1"
+std::string name_of(const PlannedTrial& trial) {
+  return trial.series.empty() ? trial.label : trial.series + ": " + trial.label;
+}
+
 }  // namespace
 
 std::string dry_run_text(const Study& study, const DryRun& result) {
@@ -24,11 +30,10 @@ std::string dry_run_text(const Study& study, const DryRun& result) {
   out += fmt::format("{:>6}  {:>10}  {:>10}  {:>9}  {:>9}  like\n", "trials", "parameters", "FLOPs each", "ms a step",
                      "each");
   for (const CostGroup& group : result.groups) {
-    const PlannedTrial& sample = *group.sample;
-    out += fmt::format("{:>6}  {:>10}  {:>10}  {:>8.3g}{}  {:>9}  {}{}{}\n", group.trials,
+    out += fmt::format("{:>6}  {:>10}  {:>10}  {:>8.3g}{}  {:>9}  {}\n", group.trials,
                        short_number(static_cast<double>(group.parameters)), short_number(group.flops),
                        1e3 * group.step_seconds, group.is_timed ? " " : "*", clock_text(group.trial_seconds),
-                       sample.series, sample.series.empty() ? "" : ": ", sample.label);
+                       name_of(*group.sample));
   }
   const auto timed =
       std::count_if(result.groups.begin(), result.groups.end(), [](const CostGroup& group) { return group.is_timed; });
@@ -37,11 +42,33 @@ std::string dry_run_text(const Study& study, const DryRun& result) {
   out += fmt::format("FLOPs       {}\n", short_number(result.flops));
   out += fmt::format("memory      {:.0f} MiB for {} trials at once\n",
                      static_cast<double>(result.peak_bytes) / 1048576.0, result.jobs);
+  const CostGroup& dearest = result.groups[result.dearest];
+  out += fmt::format("dearest     {} a trial: {}\n", clock_text(dearest.trial_seconds), name_of(*dearest.sample));
   out += fmt::format("time        {}: a few steps of {} of {} kinds of trial were timed{}, in {}\n",
                      clock_text(result.seconds), timed, result.groups.size(),
                      static_cast<size_t>(timed) < result.groups.size() ? " (*: scaled from the nearest)" : "",
                      clock_text(result.timed_seconds));
   return out;
+}
+
+std::string dry_run_json(const Study& study, const DryRun& result) {
+  nlohmann::ordered_json groups = nlohmann::ordered_json::array();
+  for (const CostGroup& group : result.groups)
+    groups.push_back({{"series", group.sample->series},
+                      {"label", group.sample->label},
+                      {"trials", group.trials},
+                      {"parameters", group.parameters},
+                      {"flops", group.flops},
+                      {"setup_seconds", group.setup_seconds},
+                      {"step_seconds", group.step_seconds},
+                      {"measure_seconds", group.measure_seconds},
+                      {"trial_seconds", group.trial_seconds},
+                      {"timed", group.is_timed}});
+  const nlohmann::ordered_json event{
+      {"event", "dry-run"},        {"study", study.head.id}, {"profile", study.profile},   {"trials", result.trials},
+      {"jobs", result.jobs},       {"flops", result.flops},  {"bytes", result.peak_bytes}, {"seconds", result.seconds},
+      {"dearest", result.dearest}, {"groups", groups}};
+  return event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace headroom::experiments

@@ -3,7 +3,9 @@
 #include "experiments/run/dry_run.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
@@ -19,7 +21,7 @@ TEST_CASE("a dry run counts what the run then does, and keeps nothing") {
   options.out = file.folder() / "runs";
   options.telling = Telling::quiet;
   options.threads = options.jobs = 2;
-  const DryRun before = dry_run(study, options);
+  const DryRun before = dry_run(study, options).value();
   CHECK_FALSE(std::filesystem::exists(options.out));
   REQUIRE(run_trials(study, options));
   const StudyResults after = collect_results(study, options.out);
@@ -46,6 +48,7 @@ TEST_CASE("a dry run counts what the run then does, and keeps nothing") {
     trials += group.trials;
   }
   CHECK(trials == before.trials);
+  CHECK(before.groups.at(before.dearest).trial_seconds == longest);
   CHECK(before.seconds >= longest);
   CHECK(before.seconds >= together / 2);
   CHECK(before.seconds <= together);
@@ -56,7 +59,7 @@ TEST_CASE("more steps are estimated to take longer in proportion, and a trial th
   RunOptions options;
   options.telling = Telling::quiet;
   const auto estimate = [&](const char* steps) {
-    return dry_run(load_study(file.path(), base_profile, {std::string("train.steps=") + steps}), options);
+    return dry_run(load_study(file.path(), base_profile, {std::string("train.steps=") + steps}), options).value();
   };
   const DryRun few = estimate("1000"), many = estimate("1000000");
   CHECK(many.flops == Approx(1000 * few.flops));
@@ -69,12 +72,34 @@ TEST_CASE("more steps are estimated to take longer in proportion, and a trial th
   CHECK(contains(error_of([&] { dry_run(load_study(text.path()), options); }), "no such file.txt"));
 }
 
+TEST_CASE("a dry run that is stopped has no result") {
+  const StudyFile file(small_study());
+  const std::atomic<bool> stop{true};
+  RunOptions options;
+  options.telling = Telling::quiet;
+  options.stop = &stop;
+  CHECK_FALSE(dry_run(load_study(file.path(), base_profile, {"train.steps=1000000"}), options));
+}
+
+TEST_CASE("run --dry-run --json") {
+  const StudyFile file(small_study());
+  Program dry(file.folder(), "run study.toml --dry-run --json");
+  CHECK(dry.wait() == 0);
+  const auto event = nlohmann::json::parse(dry.out());
+  CHECK(event.at("event") == "dry-run");
+  CHECK(event.at("trials") == 8);
+  int64_t trials = 0;
+  for (const auto& group : event.at("groups")) trials += group.at("trials").get<int64_t>();
+  CHECK(trials == 8);
+  CHECK(event.at("groups").at(event.at("dearest").get<size_t>()).at("trial_seconds") <= event.at("seconds"));
+}
+
 TEST_CASE("run --dry-run, list") {
   const StudyFile file(small_study());
   Program dry(file.folder(), "run study.toml --dry-run");
   CHECK(dry.wait() == 0);
   CHECK(contains(dry.out(), "small · paper · 8 trials"));
-  for (const char* word : {"parameters", "FLOPs", "memory", "time"}) CHECK(contains(dry.out(), word));
+  for (const char* word : {"parameters", "FLOPs", "memory", "dearest", "time"}) CHECK(contains(dry.out(), word));
   CHECK_FALSE(std::filesystem::exists(file.folder() / "runs"));
   std::ofstream(file.folder() / "broken.toml") << "[study";
   Program list(file.folder(), "list .");
