@@ -10,8 +10,10 @@ namespace headroom::experiments {
 namespace {
 
 void check_series(Reader& in, const std::string& name, const std::vector<std::string>& series) {
-  if (std::find(series.begin(), series.end(), name) == series.end())
-    in.complain("series", fmt::format("there is no series \"{}\"; the study has {}", name, fmt::join(series, ", ")));
+  if (std::find(series.begin(), series.end(), name) != series.end()) return;
+  const bool has_any = series != std::vector<std::string>{""};
+  in.complain("series", fmt::format("there is no series \"{}\"; the study has {}", name,
+                                    has_any ? fmt::format("{}", fmt::join(series, ", ")) : "one without a name"));
 }
 
 /// Where the paper's number is to be found.

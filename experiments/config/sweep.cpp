@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "experiments/config/bind.h"
 #include "experiments/config/document.h"
@@ -41,12 +42,12 @@ std::string label_of(const SweepAxis& axis, const SweepAxis::Position& position)
 struct Combination {
   Value root;
   PlannedTrial trial;
+  std::vector<std::string> curves;  ///< its label on each axis that makes curves
 };
 
-Combination combine(const Value& root, const Sweep& sweep, const std::string& series, size_t index, size_t total) {
-  Combination made{root, {}};
+Combination combine(const Value& root, const Sweep& sweep, size_t index, size_t total) {
+  Combination made{root, {}, {}};
   PlannedTrial& trial = made.trial;
-  trial.series = series;
   size_t rest = index / sweep.seeds.size(), stride = total / sweep.seeds.size();
   for (const SweepAxis& axis : sweep.axes) {
     stride /= axis.positions.size();
@@ -57,7 +58,7 @@ Combination combine(const Value& root, const Sweep& sweep, const std::string& se
       if (axis.role == Role::choice) trial.choice[axis.paths[i]] = position.values[i].number();
     }
     const std::string label = label_of(axis, position);
-    if (axis.role == Role::curve) trial.series += (trial.series.empty() ? "" : ", ") + label;
+    if (axis.role == Role::curve) made.curves.push_back(label);
     trial.label += label + " ";
   }
   trial.seed = sweep.seeds[index % sweep.seeds.size()];
@@ -102,6 +103,36 @@ void complain_of_none(const Sweep& sweep, const std::vector<size_t>& broken, siz
                fmt::format("no trial meets all constraints; {} combinations were tried", total));
 }
 
+/// Whether the constraints leave each label of a curve axis one x, and each x one label, all other labels being equal:
+/// its curves would have one point each.
+bool is_tied_to_x(const std::vector<Combination>& kept, size_t axis) {
+  std::map<std::string, std::map<double, std::string>> label_of_x;
+  std::map<std::string, std::map<std::string, double>> x_of_label;
+  std::set<double> all;
+  for (const Combination& made : kept) {
+    std::vector<std::string> others = made.curves;
+    const std::string label = std::exchange(others[axis], "");
+    const std::string key = fmt::format("{}", fmt::join(others, "\n"));
+    const double x = made.trial.x;
+    all.insert(x);
+    if (label_of_x[key].emplace(x, label).first->second != label) return false;
+    if (x_of_label[key].emplace(label, x).first->second != x) return false;
+  }
+  return all.size() > 1;
+}
+
+/// The curve of each trial: the name of the [[series]], and the labels on the axes that make curves.
+void name_curves(std::vector<Combination>& kept, const Sweep& sweep, const std::string& series) {
+  std::vector<bool> is_tied(kept.empty() ? 0 : kept[0].curves.size());
+  for (size_t axis = 0; axis < is_tied.size(); ++axis)
+    is_tied[axis] = !sweep.constraints.empty() && is_tied_to_x(kept, axis);
+  for (Combination& made : kept) {
+    std::string& name = made.trial.series = series;
+    for (size_t axis = 0; axis < is_tied.size(); ++axis)
+      if (!is_tied[axis]) name += (name.empty() ? "" : ", ") + made.curves[axis];
+  }
+}
+
 /// Two trials at one place of a curve would be averaged as if they were two seeds.
 void check_distinct(const std::vector<PlannedTrial>& trials, const Sweep& sweep, Problems& problems) {
   std::map<std::string, const PlannedTrial*> seen;
@@ -126,11 +157,11 @@ std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const st
     problems.add(sweep.place, "sweep", fmt::format("gives more than {} trials", most_trials));
     return {};
   }
-  std::vector<PlannedTrial> trials;
+  std::vector<Combination> kept;
   std::vector<size_t> broken(sweep.constraints.size());
   Problems of_dropped;  // shown only when no trial is left
   for (size_t index = 0; index < total; ++index) {
-    Combination made = combine(root, sweep, series, index, total);
+    Combination made = combine(root, sweep, index, total);
     PlannedTrial& trial = made.trial;
     Problems of_trial;
     Numbers numbers;
@@ -144,8 +175,12 @@ std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const st
     else if (!x_key.empty() && of_trial.empty())
       problems.add(sweep.place, "report.x.key", no_number(x_key, numbers, "the trials"));
     trial.id = trial_id(trial.config);
-    trials.push_back(std::move(trial));
+    made.root = {};
+    kept.push_back(std::move(made));
   }
+  name_curves(kept, sweep, series);
+  std::vector<PlannedTrial> trials;
+  for (Combination& made : kept) trials.push_back(std::move(made.trial));
   if (trials.empty()) {
     problems.add_all(of_dropped);
     if (total > 0) complain_of_none(sweep, broken, total, problems);

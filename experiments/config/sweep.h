@@ -73,7 +73,8 @@ struct PlannedTrial {
 
 /// Every combination of a sweep's positions and seeds that meets the constraints, seeds innermost, bound to the configs
 /// that they give. `series` is the name of the [[series]]; an axis that makes curves adds its own ("white noise,
-/// positions=alibi"). What is wrong goes into `problems`, also when no combination is left.
+/// positions=alibi"), unless the constraints tie it to x one to one. What is wrong goes into `problems`, also when no
+/// combination is left.
 std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const std::string& x_key,
                                  const std::string& series, Problems& problems);
 

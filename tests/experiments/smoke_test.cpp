@@ -1,6 +1,8 @@
 // Every study of experiments/ in its smoke profile, without data on disk: none may rot.
 #include <cmath>
 #include <filesystem>
+#include <set>
+#include <vector>
 
 #include "experiments/config/study.h"
 #include "experiments/run/runner.h"
@@ -32,13 +34,30 @@ void run_smoke(const std::filesystem::path& file) {
   }
 }
 
-const bool registered = [] {
+std::vector<std::filesystem::path> study_files() {
+  std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(headroom::testing::source_root() + "/experiments"))
-    if (entry.path().extension() == ".toml")
-      register_test("smoke of " + entry.path().stem().string(), "", [path = entry.path()] { run_smoke(path); });
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  return files;
+}
+
+const bool registered = [] {
+  for (const std::filesystem::path& file : study_files())
+    register_test("smoke of " + file.stem().string(), "", [file] { run_smoke(file); });
   return true;
 }();
 
 }  // namespace
 
-TEST_CASE("there are studies") { CHECK(registered); }
+TEST_CASE("every study has a quick and a smoke profile beside its own keys, which are the paper's") {
+  CHECK(registered);
+  size_t studies = 0;
+  for (const std::filesystem::path& file : study_files()) {
+    CAPTURE(file.string());
+    std::set<std::string> names;
+    for (const Study& study : load_profiles(file.string())) names.insert(study.profile);
+    CHECK(names == std::set<std::string>{base_profile, "quick", "smoke"});
+    ++studies;
+  }
+  CHECK(studies >= 11);
+}

@@ -51,6 +51,22 @@ TEST_CASE("every axis beside x that is no best_of makes a curve of its own") {
   CHECK(!study.trials.back().config.model.causal);
 }
 
+TEST_CASE("a key that constraints tie to x one to one makes no curves") {
+  const std::string sweep = "\"model.heads\" = [1, 2, 4]\n\"model.head_dim\" = [2, 4, 8]\nseed = [0, 1]\n";
+  const std::string tied = "constraint = [\"model.heads * model.head_dim == model.width\"]\n";
+  const Study study = plan(sweep + tied);
+  CHECK(study.series == Names{""});
+  CHECK(study.trials.size() == 3 * 2);
+  for (const PlannedTrial& trial : study.trials)
+    CHECK(trial.x * static_cast<double>(trial.config.model.groups.at(0).qk_dim) == 8);
+  CHECK(plan(sweep + tied + "\"model.positions\" = [\"none\", \"alibi\"]\n").series ==
+        Names{"positions=none", "positions=alibi"});
+  const std::string loose = "constraint = [\"model.heads * model.head_dim <= model.width\"]\n";
+  CHECK(plan(sweep + loose).series == Names{"head_dim=2", "head_dim=4", "head_dim=8"});
+  CHECK(plan("\"model.heads\" = [2]\n\"model.head_dim\" = [2, 4]\n" + loose).series ==
+        Names{"head_dim=2", "head_dim=4"});
+}
+
 TEST_CASE("tables in braces are values like others, named by what is in them or by the file") {
   const std::string kernels = "[{ kind = \"n-gram\", n = 2 }, { kind = \"n-gram\", n = 3 }]";
   const Study study = plan("\"model.heads\" = [1]\n\"task.kernel\" = " + kernels);
