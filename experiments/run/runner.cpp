@@ -16,6 +16,7 @@
 #include "experiments/run/heart.h"
 #include "experiments/run/progress.h"
 #include "experiments/run/provenance.h"
+#include "experiments/run/same_data.h"
 #include "experiments/run/store.h"
 #include "experiments/run/task_pool.h"
 #include "experiments/run/trial.h"
@@ -33,7 +34,7 @@ class Sweeper {
         folder_(study_folder(study, options.out)),
         store_(store),
         pool_(options.data),
-        pending_(pending_trials(study, store)),
+        pending_(pending_trials(study, store, pool_)),
         heart_(store),
         progress_(scope_of(study), options.telling) {}
 
@@ -63,7 +64,8 @@ class Sweeper {
     enum class State { open, mine, held, done } state = State::open;
   };
 
-  static std::vector<Pending> pending_trials(const Study& study, const RunStore& store) {
+  static std::vector<Pending> pending_trials(const Study& study, const RunStore& store, TaskPool& pool) {
+    check_same_data(study, store, pool);
     std::vector<Pending> pending;
     std::set<std::string> seen;
     for (const PlannedTrial& trial : study.trials) {

@@ -22,8 +22,8 @@ std::filesystem::path study_folder(const Study& study, const std::filesystem::pa
 
 /// Runs the trials of a study that its store does not know as finished, and keeps each outcome at once. Several
 /// processes may do so on one store: they share the trials. False when it was stopped before the end; a trial that was
-/// begun then goes on from its checkpoint. Throws Error when an outcome cannot be kept. Metrics do not depend on jobs,
-/// threads, processes or stops.
+/// begun then goes on from its checkpoint. Throws Error when an outcome cannot be kept, and as check_same_data().
+/// Metrics do not depend on jobs, threads, processes or stops.
 bool run_trials(const Study& study, const RunOptions& options);
 
 /// A study's head and plan, without any trial.

@@ -54,9 +54,9 @@ void read_details(const Database& database, TrialRecord& trial) {
 }
 
 RunStore::Known known_of(const Database& database, const std::string& id) {
-  Statement select(database, "SELECT attempts, status FROM trials WHERE id = ?");
+  Statement select(database, "SELECT attempts, status, data FROM trials WHERE id = ?");
   if (!select.bind(id).step()) return {};
-  return {select.integer(0), select.text(1) == "finished"};
+  return {select.integer(0), select.text(1) == "finished", map_from<std::string>(select.text(2))};
 }
 
 constexpr const char* lease_columns =

@@ -51,10 +51,11 @@ class RunStore {
   std::optional<TrialRecord> find(const std::string& id) const;
   /// Of every trial that came to an end, sorted.
   std::vector<std::string> ids() const;
-  /// How many times a trial came to an end, and whether it finished; no history is read.
+  /// How many times a trial came to an end, whether it finished, and the hashes of its data; no history is read.
   struct Known {
     int64_t attempts = 0;
     bool is_finished = false;
+    std::map<std::string, std::string> data{};
   };
   Known known(const std::string& id) const;
   /// Keeps an outcome, in place of an older one of the same id, in one transaction. With `owner`, only if the lease is

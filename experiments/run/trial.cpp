@@ -36,6 +36,13 @@ void check_precision(const TrainConfig& train) {
           engine::name_of(engine::active_isa()));
 }
 
+/// What a checkpoint belongs to: the trial's id and the hashes of its data.
+std::string identity_of(const TrialConfig& config, const tasks::Task& task) {
+  std::string identity = trial_id(config);
+  for (const auto& [path, hash] : task.data_hashes()) identity += " " + hash;
+  return identity;
+}
+
 class Trial {
  public:
   Trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step, const TrialFiles& files)
@@ -86,7 +93,7 @@ class Trial {
   void resume() {
     if (train_.timed || files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
     try {
-      Checkpoint checkpoint = load_checkpoint(files_.checkpoint, trial_id(config_));
+      Checkpoint checkpoint = load_checkpoint(files_.checkpoint, identity_of(config_, task_));
       trainer_->load(checkpoint);
       at_ = std::move(checkpoint.standing);
       for (const auto& [name, tensor] : checkpoint.tensors)
@@ -109,7 +116,7 @@ class Trial {
     checkpoint.standing = at_;
     for (const auto& [name, tensor] : best_) checkpoint.tensors.emplace_back(best_prefix + name, tensor);
     try {
-      save_checkpoint(files_.checkpoint, trial_id(config_), checkpoint);
+      save_checkpoint(files_.checkpoint, identity_of(config_, task_), checkpoint);
     } catch (const Error& error) {
       warn(fmt::format("no checkpoint: {}; the training goes on", error.what()));
     }

@@ -81,6 +81,19 @@ FileReport check_file(const DataFile& file, const DataRoots& roots) {
   return {};
 }
 
+void refuse_wrong(const fs::path& path, const std::string& name) {
+  for (const DataSet& set : built_in_manifest()) {
+    for (const DataFile& file : set.files) {
+      const bool is_inside = file.path.rfind(name + "/", 0) == 0;
+      if (!is_inside && file.path != name) continue;
+      const fs::path at = is_inside ? path / file.path.substr(name.size() + 1) : path;
+      if (!is_file(at)) continue;
+      const FileReport report = compare(file, at);
+      require(report.state != FileState::wrong, "{}: {}", at.string(), report.detail);
+    }
+  }
+}
+
 fs::path fetch_file(const DataFile& file, const DataRoots& roots, const DownloadProgress& progress) {
   const FileReport found = check_file(file, roots);
   if (found.state != FileState::missing && found.state != FileState::wrong) return found.path;

@@ -29,6 +29,10 @@ struct FileReport {
 /// fetch recorded lies beside the file, as FILE.sha256. Throws Error when the file cannot be read.
 FileReport check_file(const DataFile& file, const DataRoots& roots);
 
+/// For a file, or a folder of files, that was found at `path` under a data folder's name for it: refuses what the
+/// built-in manifest knows by another size or hash. Throws Error naming the file and both.
+void refuse_wrong(const std::filesystem::path& path, const std::string& name);
+
 /// Downloads a file into the cache unless a good one is there: to FILE.part, resumed by a later call, and renamed when
 /// size and hash are the manifest's. Bytes of another hash are kept apart as FILE.wrong and refused. A file without a
 /// hash is never resumed (it could become a mixture), and its hash is recorded. Returns where the file lies. Throws

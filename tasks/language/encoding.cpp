@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "models/tokenizers/load.h"
+#include "tasks/data/fetch.h"
 #include "tasks/data/locate.h"
 #include "tasks/data/sha256.h"
 #include "tasks/language/utf8.h"
@@ -119,8 +120,11 @@ class TokenizerEncoding : public Encoding {
 std::filesystem::path tokenizer_path(const std::string& name, const DataRoots& roots) {
   std::error_code ignored;
   if (std::filesystem::exists(name, ignored)) return name;
-  for (const std::filesystem::path& folder : data_folders(roots))
-    if (std::filesystem::exists(folder / name, ignored)) return folder / name;
+  for (const std::filesystem::path& folder : data_folders(roots)) {
+    if (!std::filesystem::exists(folder / name, ignored)) continue;
+    refuse_wrong(folder / name, name);
+    return folder / name;
+  }
   fail("tokenizer: wants \"char\", \"byte\" or a tokenizer's path; {} is neither here nor in a data folder", name);
 }
 

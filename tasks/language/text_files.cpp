@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "engine/error.h"
+#include "tasks/data/fetch.h"
 #include "tasks/data/locate.h"
 
 namespace headroom::tasks {
@@ -12,12 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct DataSet {
+struct NamedSet {
   const char *name, *text, *validation, *test;
 };
 
 /// WikiText-2's test text is the one with <unk>, like the texts beside it: wiki.test.raw is another text.
-constexpr std::array<DataSet, 2> data_sets{{
+constexpr std::array<NamedSet, 2> data_sets{{
     {"tinyshakespeare", "tinyshakespeare/input.txt", "", ""},
     {"wikitext-2", "wikitext-2/wiki.train.tokens", "wikitext-2/wiki.valid.tokens", "wikitext-2/wiki.test.tokens"},
 }};
@@ -25,6 +26,13 @@ constexpr std::array<DataSet, 2> data_sets{{
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
+}
+
+/// A file of a named data set, as the manifest knows it.
+fs::path find_checked(const DataRoots& roots, const std::string& name) {
+  fs::path path = find_data(roots, name);
+  refuse_wrong(path, name);
+  return path;
 }
 
 }  // namespace
@@ -37,18 +45,18 @@ fs::path find_file(const std::string& path, const DataRoots& roots) {
 }
 
 TextFiles find_texts(const std::string& source, const DataRoots& roots) {
-  for (const DataSet& set : data_sets) {
+  for (const NamedSet& set : data_sets) {
     if (source != set.name) continue;
-    TextFiles files{find_data(roots, set.text), {}, {}};
-    if (*set.validation) files.validation = find_data(roots, set.validation);
-    if (*set.test) files.test = find_data(roots, set.test);
+    TextFiles files{find_checked(roots, set.text), {}, {}};
+    if (*set.validation) files.validation = find_checked(roots, set.validation);
+    if (*set.test) files.test = find_checked(roots, set.test);
     return files;
   }
   return {find_file(source, roots), {}, {}};
 }
 
 fs::path find_instructions(const std::string& source, const DataRoots& roots) {
-  if (source == "code-and-math") return find_data(roots, "instructions/code_and_math_14k.json");
+  if (source == "code-and-math") return find_checked(roots, "instructions/code_and_math_14k.json");
   return find_file(source, roots);
 }
 

@@ -11,10 +11,11 @@ struct TextFiles {
   std::filesystem::path text, validation, test;  ///< the last two may be empty
 };
 
-/// The files of a named data set, or `source` itself as the path of a text. Throws Error that says where it looked.
+/// The files of a named data set, or `source` itself as the path of a text. Throws Error that says where it looked, or
+/// that a data set's file is not the manifest's (both sizes or hashes).
 TextFiles find_texts(const std::string& source, const DataRoots& roots);
 
-/// The file of the data set "code-and-math", or `source` itself. Throws Error that says where it looked.
+/// The file of the data set "code-and-math", or `source` itself. Throws Error as find_texts().
 std::filesystem::path find_instructions(const std::string& source, const DataRoots& roots);
 
 /// `path` as given, else in the first data folder that has it. Throws Error when there is none.

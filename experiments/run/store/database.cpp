@@ -3,6 +3,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <limits>
 
 #include "engine/error.h"
@@ -56,7 +58,17 @@ void Database::open(bool is_read_only) {
   run("PRAGMA synchronous = NORMAL");
 }
 
-void Database::complain() const { fail("{}: run store: {}", path_.string(), sqlite3_errmsg(handle_)); }
+void Database::complain() const {
+  const int code = sqlite3_errcode(handle_) & 0xff;  // without the extended part
+  const bool is_damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+  const bool is_closed = (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_PERM) &&
+                         access(path_.parent_path().c_str(), W_OK) != 0;
+  const std::string reason = is_closed ? std::strerror(errno) : "";
+  fail("{}: run store: {}{}", path_.string(), sqlite3_errmsg(handle_),
+       is_damaged  ? "; it is damaged: move it aside, and the next run makes another"
+       : is_closed ? fmt::format(": the folder cannot be written to ({}); --out names another", reason)
+                   : "");
+}
 
 void Database::run(const char* sql) {
   if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) complain();

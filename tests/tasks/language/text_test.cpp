@@ -112,8 +112,20 @@ TEST_CASE("a named data set is looked for under the data folder, and the message
   const std::string missing = error_of([&] { Corpus(texts.config("tinyshakespeare"), texts.roots, 8); });
   CHECK(contains(missing, "tinyshakespeare/input.txt: not found in " + (texts.folder.path() / "data").string()));
   CHECK(contains(missing, "HEADROOM_DATA"));
+}
+
+TEST_CASE("a data set's file that is not the manifest's is refused with both sizes, or both hashes") {
+  const Texts texts;
+  const auto refused = [&] { return error_of([&] { Corpus(texts.config("tinyshakespeare"), texts.roots, 8); }); };
   texts.write("tinyshakespeare/input.txt", alphabet(200));
-  CHECK(Corpus(texts.config("tinyshakespeare"), texts.roots, 8).train().size() == 180);
+  CHECK(contains(refused(), "tinyshakespeare/input.txt: has 200 bytes, 1115394 are expected (truncated?)"));
+  texts.write("tinyshakespeare/input.txt", alphabet(1115394));
+  CHECK(contains(refused(), "has SHA-256 "));
+  CHECK(contains(refused(), "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed is expected"));
+  texts.write("tokenizers/gpt2/merges.txt", "#version: 0.2\nh e\n");
+  CorpusConfig config = texts.config(texts.write("text.txt", alphabet(200)));
+  config.tokenizer = "tokenizers/gpt2";
+  CHECK(contains(error_of([&] { Corpus(config, texts.roots, 8); }), "merges.txt: has 18 bytes, "));
 }
 
 TEST_CASE("a text that is shorter than one context, or empty, is an error with its sizes") {

@@ -1,0 +1,54 @@
+#include "experiments/run/same_data.h"
+
+#include <filesystem>
+#include <set>
+
+#include "engine/error.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Hashes = std::map<std::string, std::string>;
+
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+/// A data folder may move, so that only the last part of a path counts.
+void compare(const Hashes& trained_on, const Hashes& present) {
+  for (const auto& [path, hash] : trained_on) {
+    std::string other;
+    bool is_there = false;
+    for (const auto& [now, now_hash] : present) {
+      if (file_name(now) != file_name(path)) continue;
+      is_there = is_there || now_hash == hash;
+      other = now_hash;
+    }
+    require(
+        is_there || other.empty(),
+        "{}: has SHA-256 {}, but finished trials of this study were trained on {}; --out names a folder for the new "
+        "data",
+        path, other, hash);
+  }
+}
+
+/// None where the data cannot be read: a study that is finished needs them no more.
+Hashes present_hashes(const TrialConfig& config, TaskPool& pool) {
+  try {
+    return pool.get(config)->data_hashes();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+void check_same_data(const Study& study, const RunStore& store, TaskPool& pool) {
+  std::set<std::pair<std::string, Hashes>> seen;
+  for (const PlannedTrial& trial : study.trials) {
+    const RunStore::Known known = store.known(trial.id);
+    if (!known.is_finished || known.data.empty()) continue;
+    if (seen.emplace(trial.config.task_record, known.data).second)
+      compare(known.data, present_hashes(trial.config, pool));
+  }
+}
+
+}  // namespace headroom::experiments
