@@ -82,9 +82,10 @@ void show_store(const fs::path& path, bool is_json) {
     const bool alive = is_alive(lease);
     const double silence = std::max(0.0, wall_clock() - lease.heartbeat);
     const std::string loss = std::isfinite(lease.loss) ? fmt::format("   loss {:.4g}", lease.loss) : "";
-    lines += fmt::format(
-        "  {}   step {}/{}{}   process {}, {}\n", lease.label, lease.step, lease.steps, loss, lease.owner.pid,
-        alive ? fmt::format("heard of {:.0f} s ago", silence) : "gone: the next run goes on from here");
+    lines +=
+        fmt::format("  {}{}{}   process {}, {}\n", lease.label,
+                    lease.steps > 0 ? fmt::format("   step {}/{}", lease.step, lease.steps) : "", loss, lease.owner.pid,
+                    alive ? fmt::format("heard of {:.0f} s ago", silence) : "gone: the next run goes on from here");
     running.push_back({{"trial", lease.trial},
                        {"label", lease.label},
                        {"step", lease.step},
@@ -107,11 +108,17 @@ void show_store(const fs::path& path, bool is_json) {
 void show(const StatusArguments& arguments) {
   const std::set<std::string> ids = ids_of(arguments.studies);
   bool has_any = false;
+  std::vector<std::string> problems;  // a damaged store hides no other
   for (const fs::path& path : stores_under(arguments.out)) {
     if (!ids.empty() && !ids.count(path.parent_path().parent_path().filename().string())) continue;
     has_any = true;
-    show_store(path, arguments.is_json);
+    try {
+      show_store(path, arguments.is_json);
+    } catch (const Error& error) {
+      problems.emplace_back(error.what());
+    }
   }
+  if (!problems.empty()) throw ConfigError(std::move(problems));
   require(has_any, "{}: there is no run store{}", arguments.out,
           ids.empty() ? "" : fmt::format(" of {}", fmt::join(ids, ", ")));
 }

@@ -158,6 +158,18 @@ TEST_CASE("a full disk ends a run with one line, and a later run completes it") 
   CHECK(again.wait() == 0);
 }
 
+TEST_CASE("status tells of every store, a damaged one last") {
+  const StudyFile file(small_study());
+  CHECK(Program(file.folder(), "run study.toml --quiet").wait() == 0);
+  const auto damaged = file.folder() / "runs" / "a damaged one" / "paper";
+  std::filesystem::create_directories(damaged);
+  std::ofstream(damaged / "store.sqlite") << std::string(5000, 'x');
+  Program status(file.folder(), "status");
+  CHECK(status.wait() == 1);
+  CHECK(contains(status.out(), "small · paper   8 of 8 trials finished"));
+  CHECK(contains(status.err(), "a damaged one/paper/store.sqlite: run store: "));
+}
+
 TEST_CASE("doctor and ops") {
   const TemporaryFolder folder;
   Program doctor(folder.path(), "doctor");

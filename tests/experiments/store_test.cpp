@@ -94,6 +94,21 @@ TEST_CASE("a store that cannot be opened says which, and why") {
   CHECK(contains(error_of([&] { RunStore store(folder.path() / "store.sqlite"); }), "file is not a database"));
 }
 
+TEST_CASE("a store that is not SQLite's, or cut off, is called damaged") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "store.sqlite";
+  std::ofstream(path) << std::string(5000, 'x');
+  CHECK(contains(error_of([&] { RunStore store(path); }),
+                 "store.sqlite: run store: file is not a database; it is damaged"));
+  std::filesystem::remove(path);
+  {
+    RunStore store(path);
+    for (int i = 0; i < 20; ++i) store.put(big(std::to_string(i), 1.0));
+  }
+  std::filesystem::resize_file(path, 5000);
+  CHECK(contains(error_of([&] { RunStore(path).find("3"); }), "it is damaged: move it aside"));
+}
+
 TEST_CASE("a disk that fills up is an error, and what was kept stays") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "store.sqlite";
