@@ -100,8 +100,9 @@ fs::path write_index(const fs::path& out) {
       "<header>\n<p class=\"over\">headroom</p>\n<h1>Studies</h1>\n<p class=\"muted\">{} "
       "{}</p>\n</header>\n<main>\n",
       summaries.size(), summaries.size() == 1 ? "report" : "reports");
-  body += sortable_table(
+  const std::string table = sortable_table(
       "Studies", {"study", "profile", "the paper’s claims", "our own", "trials", "training time", "machine"}, rows);
+  body += "<div class=\"index\">\n" + table + "</div>\n";
   for (const std::string& path : unread)
     body += fmt::format("<p class=\"notes\">{} cannot be read; report that study again.</p>\n", escape(path));
   if (std::error_code ignored; fs::exists(out / "paper.html", ignored))

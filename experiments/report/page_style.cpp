@@ -61,6 +61,8 @@ tr.best > * { background: var(--soft); font-weight: 650; }
 table.words th, table.words td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 table.sort .word { text-align: left; white-space: normal; } table.sort tbody .word { min-width: 7rem; }
 table.words th { width: 12rem; color: var(--muted); font-weight: 400; }
+.index th, .index td { min-width: 4.5rem; text-align: left; white-space: normal; }
+.index th:first-child { min-width: 13rem; padding-left: 0; }
 th:first-child, td:first-child { padding-left: .5rem; } table.words th:first-child { padding-left: 0; }
 details { margin: 1rem 0; }
 summary { cursor: pointer; }
@@ -76,7 +78,6 @@ pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(
   @page { margin: 18mm; }
   body { max-width: none; padding: 0; font-size: 10pt; background: none; }
   .wide { display: block; } .narrow { display: none; }
-.mark:hover { stroke: var(--ink); stroke-width: 1.5; }
   figure, .verdicts > li, tr { break-inside: avoid; }
   h2 { break-after: avoid; }
   .scroll { overflow: visible; }
