@@ -38,7 +38,10 @@ Json parse_json(std::string_view text) {
   }
 }
 
-std::string shown(const Json& json) { return json.is_structured() ? json.type_name() : json.dump(); }
+std::string shown(const Json& json) {
+  if (json.is_structured()) return json.type_name();
+  return json.is_string() ? quoted_name(json.get_ref<const std::string&>()) : json.dump();
+}
 
 std::string quoted_name(const std::string& name) {
   constexpr size_t longest = 200;

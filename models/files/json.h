@@ -10,7 +10,7 @@ namespace headroom::models {
 nlohmann::json parse_json(std::string_view text);
 
 /// A value for an error message: an array or object by its kind only, as printing it recurses as deep as the file
-/// likes.
+/// likes, a string as quoted_name() has it.
 std::string shown(const nlohmann::json& json);
 
 /// A name from a file in quotes, for error messages: control characters escaped, long ones cut.

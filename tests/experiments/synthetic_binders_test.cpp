@@ -81,6 +81,16 @@ TEST_CASE("a kernel from a CSV file beside the study, known by its values") {
   CHECK(contains(problem(), "rho.csv:1: s is 0: wants an integer in 1.."));
   write("\n");
   CHECK(contains(problem(), "rho.csv: has no values of rho"));
+  for (const char* line : {"nan", "1e999", "1;2", "0x10"}) {
+    write(std::string(line) + "\n1\n");
+    CHECK(contains(problem(), "rho.csv:1: \"" + std::string(line) + "\" is not a number"));  // no heading
+  }
+  write("1,\n");
+  CHECK(contains(problem(), "rho.csv:1: \"\" is not a number"));
+  write(
+      "\xEF\xBB\xBF"
+      "3\n2\n");
+  CHECK(kernel_of(file).values == std::vector<double>{3, 2});  // a byte order mark is no heading
   std::filesystem::remove(file.folder() / "rho.csv");
   CHECK(contains(problem(), "task.kernel.file: cannot read "));
 }

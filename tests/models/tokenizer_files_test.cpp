@@ -154,7 +154,7 @@ TEST_CASE("wrong tokenizer files get a line that names them", "[tokenizer]") {
   CHECK_THAT(error_of([&] { load_tokenizer((folder / "vocab.json").string()); }),
              contains("merges.txt: cannot be read"));
   testing::write_gpt2_files(folder.path(), {}, {});
-  refused("vocab.json", "{\"a\":\"b\"}", "token 'a' has id \"b\"");
+  refused("vocab.json", "{\"a\":\"b\"}", "token 'a' has id 'b'");
 }
 
 }  // namespace headroom::models

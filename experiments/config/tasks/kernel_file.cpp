@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -17,11 +18,19 @@ namespace {
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells;
   std::istringstream row(line);
-  for (std::string cell; std::getline(row, cell, ',');) {
+  std::string cell;
+  while (std::getline(row, cell, ',')) {
     const size_t begin = cell.find_first_not_of(" \t\r"), end = cell.find_last_not_of(" \t\r");
     cells.push_back(begin == std::string::npos ? "" : cell.substr(begin, end - begin + 1));
   }
+  if (line.ends_with(',')) cells.emplace_back();  // getline leaves the last empty cell out
   return cells;
+}
+
+/// A name, not a number that went wrong: "1;2", "nan" and "1e999" are none.
+bool is_name(const std::string& cell) {
+  const bool is_letter = !cell.empty() && (std::isalpha(static_cast<unsigned char>(cell[0])) || cell[0] == '"');
+  return is_letter && cell != "nan" && cell != "inf";
 }
 
 std::optional<double> number_of(const std::string& cell) {
@@ -44,10 +53,10 @@ std::vector<double> read_kernel_file(const std::string& file) {
   int number = 0;
   bool may_be_heading = true;
   for (std::string line; std::getline(in, line);) {
-    ++number;
+    if (++number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // a byte order mark
     const std::vector<std::string> cells = cells_of(line);
     if (line.starts_with("#") || cells.empty() || (cells.size() == 1 && cells[0].empty())) continue;
-    const bool is_heading = may_be_heading && !number_of(cells[0]);
+    const bool is_heading = may_be_heading && is_name(cells[0]);
     may_be_heading = false;
     if (columns == 0) columns = cells.size();
     require(columns <= 2 && cells.size() == columns, "{}:{}: wants rows `rho` or `s,rho`, {} cells, got {}", file,
