@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -36,7 +35,7 @@ struct Arguments {
   int64_t terms = 32;
   std::string config;
   ModelFlags flags;
-  std::string head_dims, machine;
+  std::string head_dims, machine, keep = "heads", lags = "any";
   CostRequest costs;
   bool is_json = false;
   std::string page;
@@ -71,6 +70,7 @@ std::optional<CostPlan> costs_of(Arguments& arguments) {
   require(arguments.config.empty() || !has_flags, "--config and --layers: give one model, not two");
   CostRequest& request = arguments.costs;
   request.model = has_flags ? parse_plan_toml(toml_of(arguments), "command line") : read_model(arguments.config);
+  request.keep_width = arguments.keep == "width";
   request.context = arguments.context.value_or(request.model.config.max_length);
   if (!arguments.head_dims.empty()) request.head_dims = parse_head_dims(arguments.head_dims);
   request.machine = arguments.machine.empty() ? measure_this_machine() : machine_named(arguments.machine);
@@ -115,6 +115,7 @@ std::optional<AllocationPlan> allocation_of(Arguments& arguments, const std::opt
   if (!arguments.token_dim && request.decay.token_dim > 0) arguments.token_dim = request.decay.token_dim;
   require(arguments.width.has_value(), "--width: missing, wants the width of the model, D");
   require(arguments.token_dim.has_value(), "--token-dim: missing, wants the width of a token, d");
+  request.rules.lags = arguments.lags == "prefix" ? tasks::Lags::prefix : tasks::Lags::subset;
   request.width = *arguments.width;
   request.token_dim = *arguments.token_dim;
   return plan_allocation(request);
@@ -157,10 +158,9 @@ void add_model_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--batch", costs.batch, "sequences at once")->capture_default_str();
   command.add_option("--dtype", costs.dtype, "f32, bf16 or f16")->capture_default_str();
   command.add_option("--head-dims", arguments.head_dims, "widths to compare: 32,64 or FROM:TO[:STEP] (doubling)");
-  const std::map<std::string, bool> kept{{"heads", false}, {"width", true}};
-  command.add_option("--keep", costs.keep_width, "what stays as the head width changes: heads, or width, heads x dim")
-      ->transform(CLI::CheckedTransformer(kept))
-      ->default_str("heads");
+  command.add_option("--keep", arguments.keep, "what stays as the head width changes: heads, or width, heads x dim")
+      ->check(CLI::IsMember({"heads", "width"}))
+      ->capture_default_str();
   command.add_option("--on", arguments.machine, "a machine by name, like h100 (default: this one, measured)")
       ->type_name("MACHINE");
 }
@@ -185,10 +185,9 @@ void add_plan_command(CLI::App& app) {
   add_data_option(*command, arguments->data);
   command->add_option("--terms", arguments->terms, "lags of a kernel, a text or a model's attention that are looked at")
       ->capture_default_str();
-  const std::map<std::string, tasks::Lags> lags{{"any", tasks::Lags::subset}, {"prefix", tasks::Lags::prefix}};
-  command->add_option("--lags", allocation.rules.lags, "lags that heads may serve: any, or prefix, the first M")
-      ->transform(CLI::CheckedTransformer(lags))
-      ->default_str("any");
+  command->add_option("--lags", arguments->lags, "lags that heads may serve: any, or prefix, the first M")
+      ->check(CLI::IsMember({"any", "prefix"}))
+      ->capture_default_str();
   command->add_flag("--exact-width", allocation.rules.exact_width, "heads fill the width exactly, as the paper asks");
   command->add_option("--risk", allocation.risk, "probability with which the concentration term may fail")
       ->capture_default_str();

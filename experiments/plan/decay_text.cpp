@@ -21,8 +21,13 @@ int64_t kinds_for(int64_t lags) {
 
 Decay decay_of_text(const std::string& file, int64_t terms) {
   require(terms >= 1 && terms <= 256, "--terms: wants 1 to 256 lags of a text, got {}", terms);
-  const models::MappedFile text(file);
+  models::MappedFile text;
   tasks::DecayEstimate found;
+  try {
+    text = models::MappedFile(file);
+  } catch (const Error& error) {
+    fail("--from-text: {}", error.what());
+  }
   try {
     found = tasks::estimate_decay(text.text(), terms, kinds_for(terms));
   } catch (const Error& error) {

@@ -10,7 +10,8 @@ const std::vector<std::pair<std::string, std::string>>& worth_words() {
       {"heuristic",
        "rests on 1.3 e^(0.02 m)/H, whose lemma is false: H heads cannot fetch a lag >= H at all (error 1), "
        "and from H = lag + 1 on only rounding and training limit them"},
-      {"fit", "estimated from a text or from a model that one of our studies trained"},
+      {"fit",
+       "estimated from a text or a trained model's attention, or scaled to what a study measured; as good as its R²"},
       {"guess", "a plausible model that nothing proves: how rounding adds up, what a fused attention keeps"},
       {"count", "arithmetic on the model's shapes"},
       {"lower bound", "a roofline: no program on this machine is faster, most are slower"},

@@ -164,6 +164,7 @@ HeadFit head_fit_on(const std::vector<double>& nodes, int64_t lag, double epsilo
 
 HeadFitter::HeadFitter(int64_t most, double epsilon) : epsilon_(epsilon) {
   check(1, epsilon);
+  require(most >= 1, "head fit: {} heads: wants >= 1", most);
   for (int64_t m = 1; m <= most; ++m) {
     std::vector<double> nodes = first_nodes(m, epsilon);
     const HeadFit settled = settle(nodes, 1, epsilon);

@@ -26,7 +26,7 @@ HeadFit head_fit_on(const std::vector<double>& nodes, int64_t lag, double epsilo
 /// do better is not proved.
 class HeadFitter {
  public:
-  /// Throws Error unless ε is in [2^-30, 1).
+  /// Throws Error unless ε is in [2^-30, 1) and most >= 1.
   HeadFitter(int64_t most, double epsilon);
 
   /// For lag, by number of heads from 1 on; each no worse than the one before and than best_float_fit(), whose nodes

@@ -418,6 +418,12 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
   CHECK(contains(complaint("--config config.json --context 0 --on h100"), "--context: wants 1 to"));
   CHECK(contains(complaint("--config config.json --batch=-1 --on h100"), "--batch: wants 1 to"));
   CHECK(contains(complaint("--config config.json --on abacus"), "--on: no machine"));
+  CHECK(contains(complaint("--from-text . --width 8"), "--from-text: .: is a folder"));
   CHECK(contains(complaint("--from-study . --width 8"), "--from-study: .: no run store"));
+  for (const char* arguments : {"--keep both", "--lags some", "--activation tanh", "--width abc"}) {
+    Program program(folder.path(), std::string("plan --decay 1 ") + arguments);
+    CHECK(program.wait() == 2);
+    CHECK(contains(program.err(), std::string(arguments).substr(0, 6)));
+  }
   CHECK(contains(complaint("--series x --decay 1"), "--series: wants --from-study"));
 }

@@ -133,6 +133,7 @@ TEST_CASE("the numerically best coefficients: stationary nodes, what they reach,
   }
   CHECK(fitter.least(7) > 0.98);
   CHECK_THROWS_WITH(HeadFitter(2, 1e-12), Catch::Contains("unit roundoff"));
+  CHECK_THROWS_WITH(HeadFitter(0, f32_roundoff), "head fit: 0 heads: wants >= 1");
   CHECK_THROWS_WITH(fitter.fits(0), "head fit: lag 0 must be >= 1");
   CHECK_THROWS_WITH(head_fit_on({0.95}, 1, 0.01), Catch::Contains("a node is 0.95"));
   CHECK_THROWS_WITH(head_fit_on({}, 1, 0.01), "head fit: there are no nodes");
