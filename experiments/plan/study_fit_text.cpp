@@ -8,7 +8,7 @@
 namespace headroom::experiments {
 namespace {
 
-constexpr double poor = 2;  ///< times off
+constexpr double far_off = 2, close = 0.8;  ///< times off; R²
 
 std::string name_of(const StudyFit& fit) { return fit.series.empty() ? "the study" : fit.series; }
 
@@ -40,8 +40,9 @@ std::string fit_text(const StudyFit& fit) {
       "squares. R² {:.2f}, off by up to {} times: ",
       name_of(fit), rounded(fit.projection), rounded(fit.extraction), rounded(fit.truncation), rounded(fit.floor),
       fit.r2, rounded(fit.times_off));
-  out += fit.times_off > poor ? "the bound's shape does not describe what was measured."
-                              : "the bound's shape describes what was measured.";
+  const bool describes = fit.times_off <= far_off && fit.r2 >= close;
+  out += describes ? "the bound's shape describes what was measured."
+                   : "the bound's shape does not describe what was measured.";
   if (fit.has_truncation && fit.truncation == 0) out += " It charges nothing for a lag without heads.";
   return out;
 }

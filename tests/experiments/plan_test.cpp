@@ -311,6 +311,9 @@ TEST_CASE("the bound's terms are fitted to a study's curve, and found again") {
   CHECK(contains(allocation_text(plan), "fit, R² 1.00"));
   CHECK(allocation_json(plan)["fit"]["series"][0]["r2"].get<double>() == Approx(1));
   CHECK(contains(fit_text(fit), "describes what was measured"));
+  StudyFit flat = fit;
+  flat.r2 = 0.1;
+  CHECK(contains(fit_text(flat), "does not describe"));
   StudyFit bad = fit;
   bad.times_off = 9;
   bad.truncation = 0;
