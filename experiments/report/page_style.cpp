@@ -63,6 +63,8 @@ table.sort .word { text-align: left; white-space: normal; } table.sort tbody .wo
 table.words th { width: 12rem; color: var(--muted); font-weight: 400; }
 .index th, .index td { min-width: 4.5rem; text-align: left; white-space: normal; }
 .index th:first-child { min-width: 13rem; padding-left: 0; }
+.index td:nth-child(5) { min-width: 10.5rem; }
+.index thead button { white-space: normal; }
 th:first-child, td:first-child { padding-left: .5rem; } table.words th:first-child { padding-left: 0; }
 details { margin: 1rem 0; }
 summary { cursor: pointer; }
