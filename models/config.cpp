@@ -111,6 +111,8 @@ const char* name_of(Activation activation) {
       return "gelu";
     case Activation::gelu_tanh:
       return "gelu_tanh";
+    case Activation::silu:
+      return "silu";
     case Activation::swiglu:
       break;
   }

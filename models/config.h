@@ -19,7 +19,7 @@ struct HeadGroup {
 enum class Positions { none, sinusoidal, learned, rope, alibi };
 enum class Norm { none, layer_norm, rms_norm };
 enum class NormPlace { pre, post };
-enum class Activation { relu, gelu, gelu_tanh, swiglu };
+enum class Activation { relu, gelu, gelu_tanh, silu, swiglu };
 /// What leaves the model: one vector per position, or one per sequence (mean over the positions that a key mask keeps).
 enum class Pooling { none, mean };
 

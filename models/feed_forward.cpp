@@ -25,6 +25,8 @@ Var FeedForward::forward(const Var& x) const {
       return down_->forward(autograd::gelu(h));
     case Activation::gelu_tanh:
       return down_->forward(autograd::gelu_tanh(h));
+    case Activation::silu:
+      return down_->forward(autograd::silu(h));
     case Activation::swiglu:
       break;
   }

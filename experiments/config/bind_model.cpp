@@ -89,6 +89,7 @@ void bind_block(Reader& in, TransformerConfig& model) {
                                {{"relu", Activation::relu},
                                 {"gelu", Activation::gelu},
                                 {"gelu_tanh", Activation::gelu_tanh},
+                                {"silu", Activation::silu},
                                 {"swiglu", Activation::swiglu}},
                                "of the feed-forward network; swiglu has three matrices of ffn_width");
   model.attention_bias = in.flag("attention_bias", model.attention_bias, "biases on Q, K, V and O");

@@ -149,8 +149,8 @@ void add_model_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--kv-heads", flags.kv_heads, "its key-value heads (default: as many)");
   command.add_option("--head-dim", flags.head_dim, "width of a head (default: width / heads)");
   command.add_option("--ffn", flags.ffn, "width of its feed-forward networks");
-  command.add_option("--activation", flags.activation, "swiglu, gelu, gelu_tanh or relu")
-      ->check(CLI::IsMember({"swiglu", "gelu", "gelu_tanh", "relu"}))
+  command.add_option("--activation", flags.activation, "swiglu, silu, gelu, gelu_tanh or relu")
+      ->check(CLI::IsMember({"swiglu", "silu", "gelu", "gelu_tanh", "relu"}))
       ->capture_default_str();
   command.add_option("--vocab", flags.vocab, "tokens of its vocabulary");
   command.add_flag("--tied", flags.is_tied, "its readout is the token embedding");

@@ -36,8 +36,12 @@ tasks::TaskConfig bind_constructive(Reader& in) {
                        "largest node e^-rate of the exponential sums, about; 0: the best");
   in.table("mended", "which slips of the proof are mended", [&](Reader& m) { task.mended = bind_mended(m); });
   task.dtype = in.choice("dtype", task.dtype, {{"f64", DType::f64}, {"f32", DType::f32}}, "of the weights");
-  task.activation = in.choice("activation", task.activation, {{"relu", Activation::relu}, {"gelu", Activation::gelu}},
-                              "of the linear network");
+  task.activation = in.choice("activation", task.activation,
+                              {{"relu", Activation::relu},
+                               {"gelu", Activation::gelu},
+                               {"gelu_tanh", Activation::gelu_tanh},
+                               {"silu", Activation::silu}},
+                              "of the linear network: act(x) - act(-x) = x");
   task.sequences = in.integer("sequences", task.sequences, count, "random inputs");
   task.length = in.integer("length", task.length, count, "tokens of each");
   in.attempt("kind", [&] {

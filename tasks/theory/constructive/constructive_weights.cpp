@@ -107,7 +107,8 @@ Matrix combination(const ConstructionPlan& plan) {
 models::TransformerConfig constructive_config(const ConstructionPlan& plan, int64_t length,
                                               models::Activation activation) {
   require(activation != models::Activation::swiglu,
-          "constructive transformer: a linear map from a gated network needs its biases; wants relu or gelu");
+          "constructive transformer: a linear map from a gated network needs its biases; wants relu, gelu, gelu_tanh "
+          "or silu");
   const ConstructionConfig& c = plan.config;
   models::TransformerConfig model;
   model.width = c.width;
