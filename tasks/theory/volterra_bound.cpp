@@ -80,8 +80,9 @@ void check(const VolterraBoundConfig& config, int64_t heads, int64_t head_dim) {
             "volterra bound: lags {}, {} must be >= 0 and the weight {} finite", term.first, term.second, term.weight);
   require(heads >= 1 && head_dim >= 1 && config.token_dim >= 1,
           "volterra bound: heads {}, head dim {} and token dim {} must be >= 1", heads, head_dim, config.token_dim);
-  require(config.bound > 0 && config.product_norm >= 0, "volterra bound: B = {} must be > 0, product norm {} >= 0",
-          config.bound, config.product_norm);
+  require(
+      config.bound > 0 && std::isfinite(config.bound) && config.product_norm >= 0 && std::isfinite(config.product_norm),
+      "volterra bound: B = {} must be > 0, product norm {} >= 0, and both finite", config.bound, config.product_norm);
 }
 
 /// The distinct lags behind the current token, in order.

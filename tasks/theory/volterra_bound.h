@@ -26,7 +26,8 @@ struct VolterraBoundConfig {
 ///
 /// A term is kept when both of its lags are fetched or 0. The search is exact (branch and bound). Left out: the
 /// concentration term, whose constant C the paper does not give, and ε_FFN. Throws Error when there are no terms, more
-/// than 12 distinct lags, a negative lag, or a count < 1.
+/// than 12 distinct lags, a negative lag, a number that is not finite, or a count < 1. (The paper's proof has ε_Attn
+/// without the B of the theorem's η_m: a slip; this is the theorem's.)
 double volterra_bound(const VolterraBoundConfig& config, int64_t heads, int64_t head_dim);
 
 }  // namespace headroom::tasks

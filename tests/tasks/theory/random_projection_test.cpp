@@ -17,6 +17,7 @@ TEST_CASE("the residual of a random projection: moments, tails, quantiles") {
     CHECK(law.mean_square() == relative(row["mean_residual_sq"]));
     CHECK(law.std_square() == relative(row["std_residual_sq"]));
     CHECK(law.mean() == relative(row["mean_residual"]));
+    CHECK(std::sqrt(law.mean_square()) == relative(row["sqrt_1_minus_r_over_D"]));
     CHECK(law.mean() < std::sqrt(law.mean_square()));
     for (const nlohmann::json& tail : row["tails"]) {
       const double epsilon = tail["eps"];
@@ -31,6 +32,15 @@ TEST_CASE("the residual of a random projection: moments, tails, quantiles") {
       CHECK(lemma_residual(dim, rank, vectors, delta) == relative(union_of["paper_form_with_c_quarter"]));
     }
   }
+}
+
+TEST_CASE("the tails' smallest exponent leaves room for c = 1/4") {
+  const nlohmann::json& scan = lemmas()["random_projection"]["c_scan"];
+  const nlohmann::json& at = scan["at_D_r_eps"];
+  const double dim = at[0], epsilon = at[2];
+  const double exponent = -std::log(ProjectionLaw(at[0], at[1]).tail(epsilon) / 2) / (dim * epsilon * epsilon);
+  CHECK(exponent == relative(scan["smallest -log(P/2)/(D eps^2) seen"]));
+  CHECK(exponent > 0.25);
 }
 
 TEST_CASE("samples of the projection follow the law, and not another") {

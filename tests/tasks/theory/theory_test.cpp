@@ -70,6 +70,22 @@ TEST_CASE("a Volterra bound without terms is refused") {
   CHECK_THROWS_WITH(volterra_bound({}, 4, 8), "volterra bound: there are no terms");
 }
 
+TEST_CASE("a Volterra bound of what makes no sense is refused") {
+  const auto error = [](const VolterraBoundConfig& config) { return [=] { volterra_bound(config, 4, 8); }; };
+  const std::vector<VolterraTerm> terms{{1, 2, 1}};
+  CHECK_THROWS_WITH(error({.terms = {{-1, 2, 1}}})(), Catch::Contains("lags -1, 2 must be >= 0"));
+  CHECK_THROWS_WITH(error({.terms = {{1, 2, std::nan("")}}})(), Catch::Contains("the weight nan finite"));
+  CHECK_THROWS_WITH(error({.terms = {{1, 2, HUGE_VAL}}})(), Catch::Contains("the weight inf finite"));
+  CHECK_THROWS_WITH(error({.terms = terms, .token_dim = 0})(), Catch::Contains("token dim 0 must be >= 1"));
+  CHECK_THROWS_WITH(error({.terms = terms, .bound = 0})(), Catch::Contains("B = 0 must be > 0"));
+  CHECK_THROWS_WITH(error({.terms = terms, .bound = HUGE_VAL})(), Catch::Contains("B = inf must be > 0"));
+  CHECK_THROWS_WITH(error({.terms = terms, .product_norm = std::nan("")})(), Catch::Contains("product norm nan >= 0"));
+  CHECK_THROWS_WITH(volterra_bound({.terms = terms}, 0, 8), Catch::Contains("heads 0"));
+  VolterraBoundConfig many{.terms = {}};
+  for (int64_t lag = 1; lag <= 13; ++lag) many.terms.push_back({lag, lag, 1});
+  CHECK_THROWS_WITH(error(many)(), "volterra bound: 13 distinct lags, wants at most 12");
+}
+
 TEST_CASE("the Volterra bound of four pairs at D = 64, d = 4") {
   const VolterraBoundConfig config{.terms = {{1, 2, 0.5}, {2, 3, 0.5}, {3, 4, 0.5}, {1, 4, 0.5}}};
   for (const int64_t heads : {1, 4, 32, 64}) CHECK(volterra_bound(config, heads, 64 / heads) == near(2.0));
