@@ -54,8 +54,10 @@ void judge_band(const Case& c, Verdict& verdict) {
   if (c.claim.factor > 1)
     claimed += fmt::format("{}at most {} times from the smallest to the largest", claimed.empty() ? "" : ", and ",
                            exact(c.claim.factor));
-  verdict.sentence =
-      fmt::format("Values lie between {} and {}, {} times apart; {} was claimed.", from, to, rounded(ratio), claimed);
+  const std::string apart = least > 0 ? fmt::format(", {} times apart", rounded(ratio)) : "";
+  verdict.sentence = least == most
+                         ? fmt::format("All values are {}; {} was claimed.", c.claim.high ? to : from, claimed)
+                         : fmt::format("Values lie between {} and {}{}; {} was claimed.", from, to, apart, claimed);
   verdict.status = outside || wide ? VerdictStatus::fail : VerdictStatus::pass;
   if (verdict.status == VerdictStatus::pass && seeds < c.wanted_seeds()) underpowered(c, verdict, seeds);
 }
@@ -73,6 +75,10 @@ void judge_less_than(const Case& c, Verdict& verdict) {
   double worst_p = 0, worst_ratio = -INFINITY;
   int seeds = pairs[0].first->values.empty() ? 0 : static_cast<int>(pairs[0].first->values.size());
   std::string against;
+  // Without noise there is no test: its p is 0 or 1, and says nothing.
+  const auto with_p = [&](const char* form, double p) {
+    return c.claim.deterministic ? std::string() : fmt::format(fmt::runtime(form), probability(p));
+  };
   for (const auto& [left, right] : pairs) {
     const PairedTest test = c.larger(*right, *left);
     const double ratio = c.value(*left) / c.value(*right);
@@ -81,21 +87,23 @@ void judge_less_than(const Case& c, Verdict& verdict) {
     if (!(ratio <= worst_ratio)) worst_ratio = ratio;
     const bool enough = c.claim.factor <= 1 || c.value(*left) * c.claim.factor <= c.value(*right);
     if (c.significant(test.p) && enough) continue;
-    against += fmt::format("at {} {} against {} (p = {}); ", c.at(*left), rounded(c.value(*left)),
-                           rounded(c.value(*right)), probability(test.p));
+    against += fmt::format("at {} {} against {}{}; ", c.at(*left), rounded(c.value(*left)), rounded(c.value(*right)),
+                           with_p(" (p = {})", test.p));
   }
   verdict.numbers = {
       {"ratio", worst_ratio}, {"p", worst_p}, {"seeds", seeds}, {"pairs", static_cast<double>(pairs.size())}};
   verdict.measured = worst_ratio;
   verdict.p = worst_p;
-  verdict.summary = fmt::format("{}×, p = {}", rounded(worst_ratio), probability(worst_p));
+  verdict.summary = rounded(worst_ratio) + "×" + with_p(", p = {}", worst_p);
+  const bool is_other_metric = than.series.empty() && !than.at;
   const std::string rival =
       than.series.empty() ? (than.at ? fmt::format("{} = {}", c.axis, exact(*than.at)) : than.metric) : than.series;
   if (!against.empty()) against.resize(against.size() - 2);
   verdict.sentence =
       against.empty()
-          ? fmt::format("Less than {} in {} of {} comparisons: at most {} times its {} (largest p = {}).", rival,
-                        pairs.size(), pairs.size(), rounded(worst_ratio), c.curve.metric, probability(worst_p))
+          ? fmt::format("Less than {} in {} of {} comparisons: at most {} times {}{}.", rival, pairs.size(),
+                        pairs.size(), rounded(worst_ratio), is_other_metric ? "as large" : "its " + c.curve.metric,
+                        with_p(" (largest p = {})", worst_p))
           : fmt::format("Not less than {}{}: {}.", rival,
                         c.claim.factor > 1 ? fmt::format(" by a factor of {}", exact(c.claim.factor)) : "", against);
   verdict.status = against.empty() ? VerdictStatus::pass : VerdictStatus::fail;
@@ -132,7 +140,8 @@ void judge_bound_holds(const Case& c, Verdict& verdict) {
                      {"tightness_max", largest},
                      {"tightness_median", middle}};
   verdict.measured = largest;
-  verdict.summary = fmt::format("{} of {} above, tightness {}", violations, tightness.size(), rounded(largest));
+  verdict.summary =
+      fmt::format("{} of {} above, at most {} of the bound", violations, tightness.size(), rounded(largest));
   verdict.sentence = fmt::format(
       "{} of {} trials lie above the bound ({}). {} / bound is at most {} ({}), at the median {}.", violations,
       tightness.size(), c.claim.bound, c.curve.metric, rounded(largest), worst, rounded(middle));

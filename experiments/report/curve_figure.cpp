@@ -104,6 +104,12 @@ void add_right(Plot& plot, const Measure& measure, const Curve& c, const std::st
   plot.description += fmt::format(" Dashed, on an axis of its own: {}. {}", measure.label, in_words(c, axis));
 }
 
+/// Formulas have no test data.
+const char* on_data(const StudyResults& r) {
+  const bool trains = std::any_of(r.trials.begin(), r.trials.end(), [](const auto& t) { return t.parameters > 0; });
+  return trains ? " on the test data" : "";
+}
+
 }  // namespace
 
 std::optional<Figure> curve_figure(const StudyResults& r, const std::string& series) {
@@ -113,8 +119,8 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
   const std::string axis = last_part(report.x_key);
   Figure figure;
   figure.series = series;
-  figure.caption = fmt::format("{} on the test data against {}: mean ± standard error over seeds, and the best seed.",
-                               report.y_label, report.x_label);
+  figure.caption = fmt::format("{}{} against {}: mean ± standard error over seeds, and the best seed.", report.y_label,
+                               on_data(r), report.x_label);
   Plot& plot = figure.plot;
   plot.id = "figure";
   plot.title = series.empty() ? r.title : r.title + ", " + series;
@@ -181,7 +187,7 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const Measure& me
   if (plot.layers.empty()) return std::nullopt;
   plot.x = fit_x(r.report, xs);
   plot.y = fit_y(plot.layers, false, measure.scale);
-  figure.caption = fmt::format("{} on the test data against {}{}: mean ± standard error over seeds.", measure.label,
+  figure.caption = fmt::format("{}{} against {}{}: mean ± standard error over seeds.", measure.label, on_data(r),
                                r.report.x_label, names.size() > 1 ? ", the series together" : "");
   return figure;
 }

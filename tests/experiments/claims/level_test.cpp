@@ -76,6 +76,8 @@ TEST_CASE("one seed inside a band tells nothing, one outside refutes it") {
   CHECK(verdict(study({1, 2}, {{1}, {3}}), c).status == VerdictStatus::fail);
   c.deterministic = true;
   CHECK(verdict(study({1, 2}, {{1}, {1}}), c).status == VerdictStatus::pass);
+  CHECK(says(verdict(study({1, 2}, {{1}, {1}}), c), "All values are 1.00; at most 2 was claimed."));
+  CHECK(says(verdict(study({1, 2}, {{-1}, {0.5}}), c), "Values lie between -1.00 and 0.500; at most 2 was claimed."));
 }
 
 TEST_CASE("one series is less than another at every x, paired by seed") {
