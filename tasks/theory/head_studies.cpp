@@ -5,8 +5,12 @@
 
 #include "engine/error.h"
 #include "engine/ops/matmul/matmul.h"
+#include "engine/ops/rope/rope.h"
+#include "models/positions.h"
+#include "tasks/data/sha256.h"
 #include "tasks/theory/low_rank_logits.h"
 #include "tasks/theory/softmax_jacobian.h"
+#include "tasks/theory/trained_head.h"
 
 namespace headroom::tasks {
 namespace {
@@ -21,6 +25,16 @@ void check_common(const Config& config) {
   require(config.length >= 1 && config.length <= 8192, "length: wants 1..8192, got {}", config.length);
   require(config.token_norm > 0 && std::isfinite(config.token_norm), "token_norm: wants > 0, got {}",
           config.token_norm);
+  require(config.tokens == HeadTokens::random || !config.head.run.empty(),
+          "tokens: a random head has no embedding; wants a trained one");
+  require(config.tokens == HeadTokens::random || config.head.layer == 0,
+          "tokens: the embedding feeds layer 0, not layer {}", config.head.layer);
+}
+
+/// A trained head has the slope that its model learned.
+void check_slope(double slope, const HeadSource& head) {
+  require(slope >= 0 && std::isfinite(slope), "alibi_slope: wants >= 0, got {}", slope);
+  require(slope == 0 || head.run.empty(), "alibi_slope: a trained head has its model's own; wants 0, got {}", slope);
 }
 
 void check_rank(int64_t rank, const HeadSource& head) {
@@ -34,6 +48,37 @@ double log10_of(double ln) { return ln / std::log(10); }
 std::string name_of(const HeadSource& head) {
   if (head.run.empty()) return fmt::format("a random head of width {} in {}", head.head_dim, head.width);
   return fmt::format("head {} of layer {} of {}", head.head, head.layer, head.run);
+}
+
+/// A head and what it reads.
+struct StudiedHead {
+  HeadMaps maps;
+  Tensor tokens;    ///< (D, L)
+  double norm = 0;  ///< B, the largest norm of a token
+};
+
+template <class Config>
+StudiedHead studied(const Config& config, uint64_t seed) {
+  StudiedHead head{load_head(config.head, seed), {}, 0};
+  head.tokens = head_tokens(config.head, head.maps, config.tokens, config.length, config.token_norm, seed);
+  const std::vector<double> norms = token_norms(head.tokens);
+  head.norm = *std::max_element(norms.begin(), norms.end());
+  return head;
+}
+
+std::map<std::string, std::string> hashes_of(const HeadSource& head) {
+  if (head.run.empty()) return {};
+  const std::filesystem::path file = trained_weights(head);
+  return {{file.string(), sha256_of_file(file)}};
+}
+
+/// Queries or keys (L, d_H) of tokens (D, L), turned where the head has rotary positions.
+Tensor projected(const HeadMaps& maps, const Tensor& map, const Tensor& tokens) {
+  const Tensor x = engine::matmul(tokens, map, true, true);  // (L, d_H)
+  if (!maps.rope_base) return x;
+  const int64_t length = x.dim(0), dim = x.dim(1);
+  return engine::rope(x.reshape({1, length, 1, dim}), models::position_indices(length), *maps.rope_base, false)
+      .reshape({length, dim});
 }
 
 /// The inequalities of one query that fail. `delta`: the theorem's.
@@ -59,16 +104,14 @@ int failures(const SoftmaxJacobian& j, double delta, int64_t keys) {
 void validate(const SoftmaxBoundConfig& config) {
   check_common(config);
   require(config.length >= 2, "length: wants >= 2, got {}", config.length);
-  require(config.alibi_slope >= 0 && std::isfinite(config.alibi_slope), "alibi_slope: wants >= 0, got {}",
-          config.alibi_slope);
+  check_slope(config.alibi_slope, config.head);
 }
 
 void validate(const SvdBoundConfig& config) {
   check_common(config);
   check_rank(config.rank, config.head);
   require(config.length >= 2, "length: wants >= 2, got {}", config.length);
-  require(config.alibi_slope >= 0 && std::isfinite(config.alibi_slope), "alibi_slope: wants >= 0, got {}",
-          config.alibi_slope);
+  check_slope(config.alibi_slope, config.head);
   require(config.late >= 0 && config.late < 1, "late: wants [0, 1), got {}", config.late);
 }
 
@@ -83,21 +126,24 @@ void validate(const RopeBoundConfig& config) {
 SoftmaxBound::SoftmaxBound(const SoftmaxBoundConfig& config) : config_(config) { validate(config); }
 
 std::optional<Metrics> SoftmaxBound::closed_form(uint64_t seed) const {
-  const HeadMaps maps = load_head(config_.head, seed);
+  const StudiedHead head = studied(config_, seed);
+  const HeadMaps& maps = head.maps;
+  require(maps.is_causal, "softmax-bound: {} was trained without a causal mask; the theorem's queries look back",
+          name_of(config_.head));
   const int64_t length = config_.length;
-  const Tensor tokens = random_tokens(maps.wq.dim(1), length, config_.token_norm, seed);
-  const Tensor q = engine::matmul(tokens, maps.wq, true, true), k = engine::matmul(tokens, maps.wk, true, true);
-  const Tensor z = engine::matmul(q, k, false, true);  // (L, L)
-  const double delta =
-      maps.scale * spectral_norm(maps.wq) * spectral_norm(maps.wk) * config_.token_norm * config_.token_norm +
-      config_.alibi_slope * static_cast<double>(length - 1);
-  Metrics metrics{{"violations", 0}, {"log10_tightest", INFINITY}};
+  const double slope = config_.alibi_slope + maps.alibi_slope;
+  const Tensor q = projected(maps, maps.wq, head.tokens), k = projected(maps, maps.wk, head.tokens);  // (L, d_H)
+  const Tensor z = engine::matmul(q, k, false, true);                                                 // (L, L)
+  const double delta = maps.scale * spectral_norm(maps.wq) * spectral_norm(maps.wk) * head.norm * head.norm +
+                       slope * static_cast<double>(length - 1);
+  require(std::isfinite(delta), "softmax-bound: Delta is {}; maps and tokens are too large", delta);
+  Metrics metrics{{"violations", 0}, {"log10_tightest", INFINITY}, {"delta", delta}, {"largest_logit", 0}};
   for (int64_t l = 0; l < length; ++l) {
     std::vector<double> logits;
     for (int64_t j = 0; j <= l; ++j)
-      logits.push_back(maps.scale * z.data<double>()[l * length + j] -
-                       config_.alibi_slope * static_cast<double>(l - j));
+      logits.push_back(maps.scale * z.data<double>()[l * length + j] - slope * static_cast<double>(l - j));
     const SoftmaxJacobian jacobian = softmax_jacobian(logits);
+    metrics["largest_logit"] = std::max(metrics["largest_logit"], jacobian.delta);
     metrics["violations"] += failures(jacobian, delta, l + 1);
     if (l == 0) continue;  // one key: the norm is 0
     const double paper = log10_of(ln_softmax_bound(delta, l + 1) - jacobian.ln_norm);
@@ -114,6 +160,8 @@ std::optional<Metrics> SoftmaxBound::closed_form(uint64_t seed) const {
   return metrics;
 }
 
+std::map<std::string, std::string> SoftmaxBound::data_hashes() const { return hashes_of(config_.head); }
+
 std::string SoftmaxBound::describe() const {
   return fmt::format("softmax's Jacobian, {}, {} tokens", name_of(config_.head), config_.length);
 }
@@ -121,9 +169,12 @@ std::string SoftmaxBound::describe() const {
 SvdBound::SvdBound(const SvdBoundConfig& config) : config_(config) { validate(config); }
 
 std::optional<Metrics> SvdBound::closed_form(uint64_t seed) const {
-  const HeadMaps maps = load_head(config_.head, seed);
-  const Tensor tokens = random_tokens(maps.wq.dim(1), config_.length, config_.token_norm, seed);
-  const LowRankErrors errors = low_rank_errors(maps, tokens, config_.rank, config_.alibi_slope);
+  const StudiedHead head = studied(config_, seed);
+  const LowRankErrors errors =
+      low_rank_errors(head.maps, head.tokens, config_.rank, config_.alibi_slope + head.maps.alibi_slope);
+  require(errors.sigma_next > rounding * errors.sigma_first,
+          "rank: W_Qᵀ W_K of {} has rank {} at most, to rounding: there is nothing to cut off", name_of(config_.head),
+          config_.rank);
   Metrics metrics{{"violations", 0}, {"log10_paper", INFINITY}, {"log10_sharp", INFINITY}};
   double square = 0, queries = 0;
   for (size_t l = 1; l < errors.error.size(); ++l) {  // query 1 has one key: no error
@@ -144,6 +195,8 @@ std::optional<Metrics> SvdBound::closed_form(uint64_t seed) const {
   return metrics;
 }
 
+std::map<std::string, std::string> SvdBound::data_hashes() const { return hashes_of(config_.head); }
+
 std::string SvdBound::describe() const {
   return fmt::format("logits of rank {}, {}, {} tokens", config_.rank, name_of(config_.head), config_.length);
 }
@@ -151,9 +204,13 @@ std::string SvdBound::describe() const {
 RopeBound::RopeBound(const RopeBoundConfig& config) : config_(config) { validate(config); }
 
 std::optional<Metrics> RopeBound::closed_form(uint64_t seed) const {
-  const HeadMaps maps = load_head(config_.head, seed);
-  const Tensor tokens = random_tokens(maps.wq.dim(1), config_.length, config_.token_norm, seed);
-  const RopeErrors errors = rope_errors(maps, tokens, config_.rank, config_.pairing, config_.base);
+  const StudiedHead head = studied(config_, seed);
+  const std::optional<double> own = head.maps.rope_base;  // the models turn halves
+  const RopeErrors errors = rope_errors(head.maps, head.tokens, config_.rank,
+                                        own ? Pairing::half_split : config_.pairing, own.value_or(config_.base));
+  require(errors.bound > rounding * spectral_norm(head.maps.wq) * spectral_norm(head.maps.wk),
+          "rank: W_Q and W_K of {} have rank {} at most, to rounding: there is nothing to cut off",
+          name_of(config_.head), config_.rank);
   Metrics metrics{{"map_error", errors.spectral},
                   {"map_bound", errors.bound},
                   {"logit_error", errors.logit},
@@ -167,6 +224,8 @@ std::optional<Metrics> RopeBound::closed_form(uint64_t seed) const {
   metrics["mixed_error"] = errors.mixed;
   return metrics;
 }
+
+std::map<std::string, std::string> RopeBound::data_hashes() const { return hashes_of(config_.head); }
 
 std::string RopeBound::describe() const {
   return fmt::format("rotary maps of rank {}, {}", config_.rank, name_of(config_.head));

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -8,17 +7,25 @@
 
 namespace headroom::tasks {
 
-/// Query and key maps of one attention head, f64. Its logits are z_lj = scale · x_lᵀ wqᵀ wk x_j, with R_{j−l} between
-/// the maps under rotary positions.
+/// Query and key maps of one attention head, f64. Its logits are z_lj = scale · x_lᵀ wqᵀ R_{j−l} wk x_j − alibi_slope ·
+/// (l − j), without R where rope_base is unset.
 struct HeadMaps {
-  engine::Tensor wq, wk;  ///< (d_H, D)
+  /// (d_H, D). Of a model with biases (d_H, D + 1): they are the last column, and every token ends in a 1, so that a
+  /// token of norm B counts with √(B² + 1) in the theorems, and the biases in the norms of the maps.
+  engine::Tensor wq, wk;
   double scale = 1;
+  bool has_biases = false;
+  double alibi_slope = 0;
+  std::optional<double> rope_base{};  ///< queries and keys turn with their positions, pairs (i, i + d_H/2)
+  bool is_causal = true;              ///< false: trained to look ahead, too
 };
 
 /// Where a head comes from: drawn, or out of a model that a study trained.
 struct HeadSource {
-  std::string run{};  ///< a study's folder with weights/, such as runs/STUDY/quick; empty: a random head
-  int64_t layer = 0;  ///< of a trained model
+  std::string run{};    ///< a study's folder with weights/, such as runs/STUDY/quick; empty: a random head
+  std::string trial{};  ///< of a run that kept several models: how the id of one begins
+  int64_t seed = -1;    ///< and the seed it was trained with; -1: any
+  int64_t layer = 0;    ///< of a trained model
   int64_t head = 0;
   int64_t width = 64;     ///< D of a random head
   int64_t head_dim = 16;  ///< d_H of a random head
@@ -26,15 +33,27 @@ struct HeadSource {
       1;  ///< of a random head: weights are N(0, gain²/D), so that q and k of unit tokens have norm gain·√(d_H/D)
 };
 
+/// What a head reads.
+enum class HeadTokens {
+  random,     ///< uniform on a sphere
+  embedding,  ///< of a trained model's first layer: drawn from its vocabulary, with positions and norm as it has them
+};
+
 /// Throws Error naming the field.
 void validate(const HeadSource& source);
 
-/// A random head of the seed, logit scale 1 as in the paper's theory; or the named head of the first weights file of
-/// the run, in the order of names, with the model's logit scale 1/√d_H. Heads of a group that share keys have them.
-/// Throws Error when the run has no weights (it then says how to keep them), or no such layer or head.
+/// Throws Error naming x (f64) and the number when one is not finite.
+void require_finite(const std::string& name, const engine::Tensor& x);
+
+/// A random head of the seed, logit scale 1 as in the paper's theory; or read_trained_head().
 HeadMaps load_head(const HeadSource& source, uint64_t seed);
 
 /// Random tokens (D, L), f64: uniform on the sphere of the given norm.
 engine::Tensor random_tokens(int64_t width, int64_t length, double norm, uint64_t seed);
+
+/// The tokens that a head reads: (D, L), with biases (D + 1, L) and ones in the last row. `norm`: of random ones.
+/// Errors as random_tokens() and embedded_tokens(); a random head has no embedding.
+engine::Tensor head_tokens(const HeadSource& source, const HeadMaps& maps, HeadTokens kind, int64_t length, double norm,
+                           uint64_t seed);
 
 }  // namespace headroom::tasks

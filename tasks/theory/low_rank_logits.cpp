@@ -23,12 +23,25 @@ namespace linalg = engine::linalg;
 void check(const HeadMaps& maps) {
   require(maps.wq.rank() == 2 && maps.wq.shape() == maps.wk.shape() && maps.wq.dim(0) <= maps.wq.dim(1),
           "low-rank logits: wq {} and wk {} want to be (d_H, D), d_H <= D", maps.wq.str(), maps.wk.str());
+  require_finite("low-rank logits: wq", maps.wq);
+  require_finite("low-rank logits: wk", maps.wk);
 }
 
 void check(const HeadMaps& maps, int64_t rank) {
   check(maps);
   require(rank >= 1 && rank < maps.wq.dim(0), "low-rank logits: rank {}: wants 1 <= rank < d_H = {}", rank,
           maps.wq.dim(0));
+}
+
+/// Second moments (D, D): finite, symmetric, with no eigenvalue below 0 but by rounding.
+void check_moments(const char* name, const Tensor& c, int64_t width) {
+  require(c.rank() == 2 && c.dim(0) == width && c.dim(1) == width, "low-rank logits: {} {} wants to be (D = {}, {})",
+          name, c.str(), width, width);
+  require_finite(fmt::format("low-rank logits: {}", name), c);
+  const std::vector<double> values = linalg::eigh(c).values.to_vector<double>();
+  require(values.front() >= -1e-10 * std::abs(values.back()),
+          "low-rank logits: {} is not positive semidefinite: an eigenvalue is {:.6g}, the largest {:.6g}", name,
+          values.front(), values.back());
 }
 
 /// M − M_r, (D, D).
@@ -103,6 +116,11 @@ LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_
   require(tokens.rank() == 2 && tokens.dim(0) == maps.wq.dim(1) && tokens.dim(1) >= 1,
           "low-rank logits: tokens {} want to be (D = {}, L)", tokens.str(), maps.wq.dim(1));
   require(alibi_slope >= 0 && std::isfinite(alibi_slope), "low-rank logits: slope {} wants to be >= 0", alibi_slope);
+  require_finite("low-rank logits: tokens", tokens);
+  require(!maps.rope_base,
+          "low-rank logits: the head has rotary positions, its logits are no W_Qᵀ W_K; see rope errors");
+  require(maps.is_causal,
+          "low-rank logits: the head was trained without a causal mask; the corollary's queries look back");
   const LogitSvd svd = logit_svd(maps);
   const Tensor q = matmul(tokens, maps.wq, true, true), k = matmul(tokens, maps.wk, true, true);  // (L, d_H)
   const Tensor low_q = matmul(tokens, balanced(svd.u, svd.s, rank), true);                        // (L, r)
@@ -110,12 +128,14 @@ LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_
   const int64_t length = tokens.dim(1);
   const std::vector<double> norms = prefix_norms(tokens);
   LowRankErrors errors;
+  errors.sigma_first = svd.s.data<double>()[0];
   errors.sigma_next = svd.s.data<double>()[rank];
   errors.norm = norms.back();
   const std::vector<double> sizes = token_norms(tokens);
   errors.token_norm = *std::max_element(sizes.begin(), sizes.end());
   errors.delta = maps.scale * spectral_norm(maps.wq) * spectral_norm(maps.wk) * errors.token_norm * errors.token_norm +
                  alibi_slope * static_cast<double>(length - 1);
+  require(std::isfinite(errors.delta), "low-rank logits: Delta is {}; maps and tokens are too large", errors.delta);
   const double ln_change = std::log(maps.scale * errors.sigma_next);
   for (int64_t l = 0; l < length; ++l) {
     const std::vector<double> full = attention(q, k, l, maps.scale, alibi_slope);
@@ -142,6 +162,8 @@ TruncationError truncation_error(const HeadMaps& maps, int64_t rank) {
 
 std::vector<double> whitened_singular_values(const HeadMaps& maps, const Tensor& cx, const Tensor& cy) {
   check(maps);
+  check_moments("cx", cx, maps.wq.dim(1));
+  check_moments("cy", cy, maps.wq.dim(1));
   const auto root = [](const Tensor& w, const Tensor& c) {  // l·lᵀ = w c wᵀ
     return linalg::cholesky(matmul(matmul(w, c), w, false, true));
   };
@@ -150,6 +172,8 @@ std::vector<double> whitened_singular_values(const HeadMaps& maps, const Tensor&
 
 double plain_weighted_error(const HeadMaps& maps, int64_t rank, const Tensor& cx, const Tensor& cy) {
   check(maps, rank);
+  check_moments("cx", cx, maps.wq.dim(1));
+  check_moments("cy", cy, maps.wq.dim(1));
   const Tensor error = difference(maps, rank);
   const Tensor left = matmul(cx, error), right = matmul(error, cy);  // tr(Eᵀ (C_x E C_y)) = Σ (C_x E) ∘ (E C_y)
   double sum = 0;

@@ -23,7 +23,8 @@ std::vector<double> token_norms(const engine::Tensor& tokens);
 /// What Corollary 2 of the paper speaks of: M replaced by its rank-r truncated SVD, under causal softmax over keys j <=
 /// l with the bias −slope·(l − j). All per query l = 1 … L; bounds as natural logarithms, as e^{2Δ} overflows.
 struct LowRankErrors {
-  double sigma_next = 0;  ///< σ_{r+1}(M)
+  double sigma_first = 0;  ///< σ_1(M)
+  double sigma_next = 0;   ///< σ_{r+1}(M)
   double delta = 0;       ///< Δ = scale ‖W_Q‖ ‖W_K‖ B² + R_0, R_0 = slope (L − 1), B the largest token norm
   double token_norm = 0;  ///< B
   double norm = 0;        ///< ‖X‖₂
@@ -33,7 +34,8 @@ struct LowRankErrors {
   /// x_l.
   std::vector<double> ln_sharp;
 };
-/// tokens (D, L), f64. Throws Error unless 1 <= rank < d_H <= D and shapes agree.
+/// tokens (D, L), f64; the slope is `alibi_slope`, not the head's own. Throws Error unless 1 <= rank < d_H <= D, shapes
+/// agree and all is finite, and for a head with rotary positions or without a causal mask.
 LowRankErrors low_rank_errors(const HeadMaps& maps, const engine::Tensor& tokens, int64_t rank, double alibi_slope);
 
 /// ‖M − M_r‖: spectral and Frobenius, measured on the D × D difference.
@@ -44,7 +46,8 @@ TruncationError truncation_error(const HeadMaps& maps, int64_t rank);
 
 /// The best rank-r replacement of M where inputs have second moments C_x (queries) and C_y (keys), both (D, D): the
 /// error √tr(Eᵀ C_x E C_y) is least at √(Σ_{i>r} s_i²), s the singular values of C_q^{1/2} C_k^{1/2}, C_q = W_Q C_x
-/// W_Qᵀ, C_k = W_K C_y W_Kᵀ (slip 5 of the paper: the plain SVD ignores the inputs).
+/// W_Qᵀ, C_k = W_K C_y W_Kᵀ (slip 5 of the paper: the plain SVD ignores the inputs). Both throw Error for moments that
+/// are not finite, symmetric and positive semidefinite.
 std::vector<double> whitened_singular_values(const HeadMaps& maps, const engine::Tensor& cx, const engine::Tensor& cy);
 /// The weighted error of the plain truncated SVD.
 double plain_weighted_error(const HeadMaps& maps, int64_t rank, const engine::Tensor& cx, const engine::Tensor& cy);

@@ -93,6 +93,9 @@ void check(const HeadMaps& maps, const Tensor& tokens, int64_t rank) {
   require(rank >= 1 && rank < maps.wq.dim(0), "rope errors: rank {}: wants 1 <= rank < d_H = {}", rank, maps.wq.dim(0));
   require(tokens.rank() == 2 && tokens.dim(0) == maps.wq.dim(1) && tokens.dim(1) >= 1,
           "rope errors: tokens {} want to be (D = {}, L)", tokens.str(), maps.wq.dim(1));
+  require_finite("rope errors: wq", maps.wq);
+  require_finite("rope errors: wk", maps.wk);
+  require_finite("rope errors: tokens", tokens);
 }
 
 }  // namespace

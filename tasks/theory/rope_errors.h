@@ -28,7 +28,8 @@ struct RopeErrors {
   /// coordinates (slip 4: no theorem covers that).
   double pairs = 0, mixed = 0;
 };
-/// tokens (D, L). Without scale. Throws Error unless 1 <= rank < d_H <= D, d_H is even and shapes agree.
+/// tokens (D, L). Without scale. Throws Error unless 1 <= rank < d_H <= D, d_H is even, shapes agree and all is
+/// finite.
 RopeErrors rope_errors(const HeadMaps& maps, const engine::Tensor& tokens, int64_t rank, Pairing pairing, double base);
 
 }  // namespace headroom::tasks

@@ -1,10 +1,21 @@
 #include "engine/error.h"
 #include "experiments/config/tasks/registry.h"
+#include "tasks/data/sha256.h"
+#include "tasks/theory/trained_head.h"
 
 namespace headroom::experiments {
 namespace {
 
 constexpr Bounds positive = above(0);
+
+/// Of the weights that a head is read from: other weights make another trial. Empty where there are none.
+std::string hash_of(const tasks::HeadSource& head) {
+  try {
+    return head.run.empty() ? "" : tasks::sha256_of_file(tasks::trained_weights(head));
+  } catch (const Error&) {  // told when the trial runs, and fails
+    return "";
+  }
+}
 
 tasks::HeadSource bind_head_source(Reader& in) {
   tasks::HeadSource head;
@@ -16,13 +27,28 @@ tasks::HeadSource bind_head_source(Reader& in) {
       head.gain = of.real("gain", head.gain, positive, "weights are N(0, gain^2 / D)");
     });
     of.when(kind == "trained", "with kind = \"trained\"", [&] {
-      head.run =
-          of.text("run", std::nullopt, "folder of a study run with train.keep_weights, such as runs/STUDY/quick");
+      head.run = of.text("run", std::nullopt,
+                         "folder of a study run with train.keep_weights, such as runs/STUDY/quick; from the working "
+                         "directory");
+      head.seed = of.integer("seed", head.seed, {.low = -1}, "it was trained with, where the run kept several models");
+      head.trial = of.text("trial", head.trial, "how its id begins, where the seed does not tell it");
       head.layer = of.integer("layer", head.layer, {.low = 0}, "of the model");
       head.head = of.integer("index", head.head, {.low = 0}, "the head's number in its layer");
+      of.note("weights", hash_of(head));
     });
   });
   return head;
+}
+
+/// Which tokens, and the norm of random ones.
+template <class Config>
+void bind_tokens(Reader& in, Config& task) {
+  using tasks::HeadTokens;
+  task.tokens = in.choice("tokens", task.tokens, {{"random", HeadTokens::random}, {"embedding", HeadTokens::embedding}},
+                          "uniform on a sphere, or what the first layer of a trained model reads");
+  in.when(task.tokens == HeadTokens::random, "with tokens = \"random\"", [&] {
+    task.token_norm = in.real("token_norm", task.token_norm, positive, "B, the norm of the random tokens");
+  });
 }
 
 /// Runs the config's own check, and reports its problem at the task.
@@ -74,8 +100,9 @@ tasks::TaskConfig bind_softmax_bound(Reader& in) {
   tasks::SoftmaxBoundConfig task;
   task.head = bind_head_source(in);
   task.length = in.integer("length", task.length, {.low = 2, .high = 8192}, "tokens, L");
-  task.token_norm = in.real("token_norm", task.token_norm, positive, "B, the norm of the random tokens");
-  task.alibi_slope = in.real("alibi_slope", task.alibi_slope, at_least(0), "bias -slope (l - j); 0: none");
+  bind_tokens(in, task);
+  task.alibi_slope = in.real("alibi_slope", task.alibi_slope, at_least(0),
+                             "of a random head: bias -slope (l - j); 0: none. A trained one has its model's");
   return checked(in, "length", task);
 }
 
@@ -84,8 +111,9 @@ tasks::TaskConfig bind_svd_bound(Reader& in) {
   task.head = bind_head_source(in);
   task.length = in.integer("length", task.length, {.low = 2, .high = 8192}, "tokens, L");
   task.rank = in.integer("rank", task.rank, count, "r of the truncated SVD");
-  task.token_norm = in.real("token_norm", task.token_norm, positive, "B, the norm of the random tokens");
-  task.alibi_slope = in.real("alibi_slope", task.alibi_slope, at_least(0), "bias -slope (l - j); 0: none");
+  bind_tokens(in, task);
+  task.alibi_slope = in.real("alibi_slope", task.alibi_slope, at_least(0),
+                             "of a random head: bias -slope (l - j); 0: none. A trained one has its model's");
   task.late =
       in.real("late", task.late, {.low = 0, .high = 1, .high_open = true}, "late queries are l >= late * length");
   return checked(in, "rank", task);
@@ -96,11 +124,14 @@ tasks::TaskConfig bind_rope_bound(Reader& in) {
   task.head = bind_head_source(in);
   task.length = in.integer("length", task.length, {.low = 1, .high = 512}, "tokens, L");
   task.rank = in.integer("rank", task.rank, count, "r of the truncated SVDs");
-  task.token_norm = in.real("token_norm", task.token_norm, positive, "B, the norm of the random tokens");
+  bind_tokens(in, task);
   task.pairing = in.choice("pairing", task.pairing,
                            {{"half-split", tasks::Pairing::half_split}, {"interleaved", tasks::Pairing::interleaved}},
-                           "which coordinates turn together: i and i + d/2, or 2i and 2i + 1");
-  task.base = in.real("base", task.base, positive, "theta; pair i turns by position * theta^(-2i/d)");
+                           "which coordinates turn together: i and i + d/2, or 2i and 2i + 1; a head trained "
+                           "under RoPE has the model's");
+  task.base = in.real("base", task.base, positive,
+                      "theta; pair i turns by position * theta^(-2i/d); a head trained under RoPE has "
+                      "the model's");
   return checked(in, "rank", task);
 }
 

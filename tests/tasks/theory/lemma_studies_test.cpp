@@ -2,12 +2,10 @@
 #include <cmath>
 
 #include "engine/error.h"
-#include "models/safetensors/safetensors.h"
 #include "tasks/theory/exponential_sum_study.h"
 #include "tasks/theory/head_studies.h"
 #include "tasks/theory/random_projection_study.h"
 #include "tests/support/catch.h"
-#include "tests/support/folder.h"
 
 using namespace headroom;
 using namespace headroom::tasks;
@@ -17,22 +15,6 @@ using engine::Tensor;
 namespace {
 
 using Rates = ExponentialSumConfig::Rates;
-
-/// One layer of two groups: two heads of width 2, which share a key, and one head of width 4; D = 4, counted through.
-void write_model(const std::filesystem::path& run) {
-  std::filesystem::create_directories(run / "weights");
-  const auto counted = [](int64_t rows, float from) {
-    std::vector<float> values;
-    for (int64_t i = 0; i < rows * 4; ++i) values.push_back(from + static_cast<float>(i));
-    return Tensor::from<float>({rows, 4}, values);
-  };
-  models::write_safetensors(run / "weights" / "a.safetensors",
-                            {{"blocks.0.attention.0.q_proj.weight", counted(4, 0)},
-                             {"blocks.0.attention.0.k_proj.weight", counted(2, 100)},
-                             {"blocks.0.attention.1.q_proj.weight", counted(4, 200)},
-                             {"blocks.0.attention.1.k_proj.weight", counted(4, 300)}},
-                            {{"config", R"({"model": {"groups": [{"heads": 2}, {"heads": 1}]}})"}});
-}
 
 }  // namespace
 
@@ -94,18 +76,24 @@ TEST_CASE("random heads break no inequality, and say how loose the bounds are") 
   CHECK_THROWS_WITH(SoftmaxBound({.head = {.gain = -1}}), "gain: wants > 0, got -1");
 }
 
-TEST_CASE("heads that a study trained") {
-  const TemporaryFolder run;
-  CHECK_THROWS_WITH(RopeBound({.head = {.run = run.path()}}).closed_form(0),
-                    contains("has no weights of trained models; run its study with --set train.keep_weights=true"));
-  write_model(run.path());
-  const HeadMaps second = load_head({.run = run.path(), .head = 1}, 0);
-  CHECK(second.wq.to_vector<double>() == std::vector<double>{8, 9, 10, 11, 12, 13, 14, 15});
-  CHECK(second.wk.to_vector<double>() == std::vector<double>{100, 101, 102, 103, 104, 105, 106, 107});
-  CHECK(second.scale == Approx(1 / std::sqrt(2.0)));
-  const HeadMaps wide = load_head({.run = run.path(), .head = 2}, 0);
-  CHECK(wide.wq.dim(0) == 4);
-  CHECK(wide.wk.to_vector<double>().front() == 300);
-  CHECK_THROWS_WITH(load_head({.run = run.path(), .head = 3}, 0), contains("layer 0 has 3 heads, there is no head 3"));
-  CHECK_THROWS_WITH(load_head({.run = run.path(), .layer = 1}, 0), contains("there is no layer 1"));
+TEST_CASE("rank-deficient maps, maps and tokens too large, logits of 1e4") {
+  // Logits of some 1e4 either way: the bounds are e^{1e5}, and their logarithms are right.
+  const HeadSource sharp{.width = 24, .head_dim = 8, .gain = 200};
+  const Metrics softmax = SoftmaxBound({.head = sharp, .length = 40}).closed_form(1).value();
+  CHECK(softmax.at("largest_logit") > 1e4);
+  CHECK(softmax.at("violations") == 0);
+  CHECK(softmax.at("log10_paper") > 1e4);
+  for (const auto& [name, value] : softmax) CHECK(std::isfinite(value));
+  const Metrics svd = SvdBound({.head = sharp, .length = 40, .rank = 3}).closed_form(1).value();
+  CHECK(svd.at("violations") == 0);
+  for (const auto& [name, value] : svd) CHECK(std::isfinite(value));
+  const HeadSource huge{.gain = 1e160};
+  CHECK_THROWS_WITH(SoftmaxBound({.head = huge}).closed_form(0),
+                    contains("Delta is inf; maps and tokens are too large"));
+  CHECK_THROWS_WITH(SvdBound({.head = huge}).closed_form(0), contains("Delta is inf"));
+  // d_H = 8 in a model of width 8, and one token: what is left of the statements.
+  CHECK(RopeBound({.head = {.width = 8, .head_dim = 8}, .length = 1, .rank = 4}).closed_form(0)->at("tightness") >= 1);
+  CHECK_THROWS_WITH(SoftmaxBound({.length = 1}), "length: wants >= 2, got 1");
+  CHECK_THROWS_WITH(SvdBound({.length = 1}), "length: wants >= 2, got 1");
+  CHECK_THROWS_WITH(SvdBound({.head = {.width = 4, .head_dim = 8}}).closed_form(0), contains("d_H <= D"));
 }

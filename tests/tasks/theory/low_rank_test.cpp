@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/linalg/svd.h"
+#include "engine/ops/concat/concat.h"
+#include "engine/ops/matmul/matmul.h"
 #include "tasks/theory/heads.h"
 #include "tasks/theory/low_rank_logits.h"
 #include "tasks/theory/rope_errors.h"
@@ -9,8 +13,9 @@
 using namespace headroom;
 using namespace headroom::tasks;
 using namespace headroom::testing;
-using engine::DType;
+using engine::matmul;
 using engine::Tensor;
+namespace linalg = engine::linalg;
 
 namespace {
 
@@ -37,6 +42,18 @@ Tensor tokens_of(const nlohmann::json& row) {
   });
 }
 
+/// The same numbers, row by row.
+void check_values(const Tensor& found, const nlohmann::json& want) {
+  std::vector<double> values;
+  for (const nlohmann::json& row : want)
+    if (row.is_array()) values.insert(values.end(), row.begin(), row.end());
+    else values.push_back(row);
+  const std::vector<double> numbers = found.to_vector<double>();
+  REQUIRE(numbers.size() == values.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    CHECK(numbers[i] == absolute(values[i], 1e-9 * std::abs(values[i]) + 1e-16));
+}
+
 /// A Aᵀ/D + 0.1 I
 template <class F>
 Tensor covariance(int64_t width, const F& f) {
@@ -53,6 +70,8 @@ TEST_CASE("Corollary 2: the product's SVD, errors and bounds of every query") {
   const nlohmann::json& row = lemmas()["low_rank_logits"]["cases"][0];
   const HeadMaps maps = maps_of(row);
   const Tensor tokens = tokens_of(row);
+  check_values(maps.wq, row["W_Q_values"]);
+  check_values(maps.wk, row["W_K_values"]);
   const auto values = row["singular_values"].get<std::vector<double>>();
   const Tensor found = logit_svd(maps).s;
   for (size_t i = 0; i < values.size(); ++i) CHECK(found.data<double>()[i] == relative(values[i]));
@@ -68,6 +87,7 @@ TEST_CASE("Corollary 2: the product's SVD, errors and bounds of every query") {
     CHECK(errors.token_norm == relative(row["B_max_token_norm"]));
     CHECK(errors.norm == relative(row["norm_X"]));
     CHECK(errors.delta == relative(row["Delta"]));
+    CHECK(slope * static_cast<double>(tokens.dim(1) - 1) == relative(row["R0"]));
     const TruncationError truncation = truncation_error(maps, rank);
     CHECK(truncation.spectral == relative(want["spectral_error"]));
     CHECK(truncation.frobenius == relative(want["frobenius_error"]));
@@ -76,6 +96,9 @@ TEST_CASE("Corollary 2: the product's SVD, errors and bounds of every query") {
       CHECK(errors.error[l] == absolute(want["attention_error_per_query"][l], 1e-11));
       CHECK(std::exp(errors.ln_paper[l]) == relative(want["paper_bound_per_query"][l]));
       CHECK(std::exp(errors.ln_sharp[l]) == relative(want["sharper_bound_per_query"][l]));
+      REQUIRE(want["paper_bound_holds"].get<bool>());
+      REQUIRE(want["sharper_bound_holds"].get<bool>());
+      CHECK(errors.error[l] <= std::exp(errors.ln_paper[l]));
       CHECK(errors.error[l] <= std::exp(errors.ln_sharp[l]));
     }
   }
@@ -86,6 +109,8 @@ TEST_CASE("what the inputs' moments change: the whitened optimum") {
   const HeadMaps maps = maps_of(row);
   const Tensor cx = covariance(row["D"], [](double i, double j) { return std::sin(0.5 * i * j + 0.2 * i + 0.7); });
   const Tensor cy = covariance(row["D"], [](double i, double j) { return std::cos(0.4 * i * j + 0.3 * j); });
+  check_values(matmul(matmul(maps.wq, cx), maps.wq, false, true), row["C_q_values"]);
+  check_values(matmul(matmul(maps.wk, cy), maps.wk, false, true), row["C_k_values"]);
   const std::vector<double> values = whitened_singular_values(maps, cx, cy);
   for (size_t i = 0; i < values.size(); ++i) CHECK(values[i] == relative(row["whitened_singular_values"][i]));
   for (const nlohmann::json& want : row["whitened"]) {
@@ -104,6 +129,10 @@ TEST_CASE("the proposition on rotary positions, for both pairings") {
     const Pairing pairing = row["pairing"] == "interleaved" ? Pairing::interleaved : Pairing::half_split;
     const HeadMaps maps = maps_of(row);
     REQUIRE(row["ranks"].size() == 5);
+    check_values(linalg::singular_values(maps.wq), row["sigma_W_Q"]);
+    check_values(linalg::singular_values(maps.wk), row["sigma_W_K"]);
+    const std::vector<double> norms = token_norms(tokens_of(row));
+    CHECK(*std::max_element(norms.begin(), norms.end()) == relative(row["B_max_token_norm"]));
     for (const nlohmann::json& want : row["ranks"]) {
       CAPTURE(row["pairing"].get<std::string>(), want["r"].get<int>());
       const RopeErrors found = rope_errors(maps, tokens_of(row), want["r"], pairing, row["theta"]);
@@ -112,6 +141,7 @@ TEST_CASE("the proposition on rotary positions, for both pairings") {
       CHECK(found.logit == relative(want["max_logit_error"]));
       CHECK(found.logit_bound == relative(want["logit_bound"]));
       CHECK(found.rank == want["max_rank"].get<int64_t>());
+      REQUIRE(want["all_hold"].get<bool>());
       CHECK(found.spectral <= found.bound);
       CHECK(found.logit <= found.logit_bound);
       CHECK(found.least <= found.spectral);
@@ -139,4 +169,63 @@ TEST_CASE("low-rank heads refuse what makes no sense") {
   CHECK_THROWS_WITH(rope_errors(maps, tokens, 0, Pairing::interleaved, 1e4),
                     "rope errors: rank 0: wants 1 <= rank < d_H = 4");
   CHECK_THROWS_WITH(load_head({.run = "/nowhere"}, 1), contains("/nowhere: has no weights of trained models; run"));
+  CHECK_THROWS_WITH(load_head({.width = 0}, 1), "width, head_dim: want >= 1, got 0 and 16");
+  CHECK_THROWS_WITH(truncation_error(maps, 5), "low-rank logits: rank 5: wants 1 <= rank < d_H = 4");
+  CHECK_THROWS_WITH(rope_errors(maps, tokens, 9, Pairing::interleaved, 1e4),
+                    contains("rank 9: wants 1 <= rank < d_H = 4"));
+  CHECK_THROWS_WITH(low_rank_errors(maps, tokens, 2, -1), "low-rank logits: slope -1 wants to be >= 0");
+}
+
+TEST_CASE("matrices with NaN or infinity, and covariances that are none") {
+  const HeadMaps maps = load_head({.width = 8, .head_dim = 4}, 1);
+  const Tensor tokens = random_tokens(8, 5, 1, 1);
+  for (const double number : {std::nan(""), HUGE_VAL}) {
+    const std::string text = number > 0 ? "holds inf" : "holds nan";
+    const auto spoilt = [&](const Tensor& x) {
+      Tensor copy = x.clone();
+      copy.mutable_data<double>()[3] = number;
+      return copy;
+    };
+    HeadMaps queries = maps, keys = maps;
+    queries.wq = spoilt(maps.wq);
+    keys.wk = spoilt(maps.wk);
+    const auto of = [&](const char* name) { return contains(std::string(name) + ": " + text); };
+    CHECK_THROWS_WITH(low_rank_errors(queries, tokens, 2, 0), of("low-rank logits: wq"));
+    CHECK_THROWS_WITH(low_rank_errors(keys, tokens, 2, 0), of("low-rank logits: wk"));
+    CHECK_THROWS_WITH(low_rank_errors(maps, spoilt(tokens), 2, 0), of("low-rank logits: tokens"));
+    CHECK_THROWS_WITH(logit_svd(queries), of("low-rank logits: wq"));
+    CHECK_THROWS_WITH(rope_errors(queries, tokens, 2, Pairing::half_split, 1e4), of("rope errors: wq"));
+    CHECK_THROWS_WITH(rope_errors(maps, spoilt(tokens), 2, Pairing::half_split, 1e4), of("rope errors: tokens"));
+    CHECK_THROWS_WITH(spectral_norm(spoilt(tokens)), contains(text));
+    const Tensor moments = matrix(8, 8, [](double i, double j) { return i == j ? 1 : 0; });
+    CHECK_THROWS_WITH(whitened_singular_values(maps, spoilt(moments), moments), contains(text));
+    CHECK_THROWS_WITH(plain_weighted_error(maps, 2, moments, spoilt(moments)), contains(text));
+  }
+  const Tensor moments = matrix(8, 8, [](double i, double j) { return i == j ? 1 : 0; });
+  const Tensor negative = matrix(8, 8, [](double i, double j) { return i == j ? -1 : 0; });
+  CHECK_THROWS_WITH(whitened_singular_values(maps, negative, moments), contains("cx is not positive semidefinite"));
+  CHECK_THROWS_WITH(plain_weighted_error(maps, 2, moments, negative), contains("cy is not positive semidefinite"));
+  CHECK_THROWS_WITH(whitened_singular_values(maps, matrix(7, 7, [](double i, double j) { return i == j; }), moments),
+                    contains("cx f64 (7, 7) wants to be (D = 8, 8)"));
+}
+
+TEST_CASE("tokens that repeat, far fewer than the width: norms of matrices of low rank") {
+  const int64_t width = 96, length = 12;
+  const Tensor few = random_tokens(width, 3, 2, 1);
+  std::vector<Tensor> columns;
+  for (int64_t t = 0; t < length; ++t) columns.push_back(few.slice(1, t % 3, t % 3 + 1));
+  const Tensor tokens = engine::concat(columns, 1);  // (D, L) of rank 3
+  const LowRankErrors errors = low_rank_errors(load_head({.width = width, .head_dim = 8}, 1), tokens, 4, 0);
+  CHECK(errors.norm == relative(spectral_norm(tokens)));
+  CHECK(errors.norm == relative(spectral_norm(few) * std::sqrt(length / 3.0)));
+  for (size_t l = 1; l < errors.error.size(); ++l) CHECK(std::log(errors.error[l]) < errors.ln_sharp[l]);
+}
+
+TEST_CASE("one token: its only key has all the attention, whatever the rank") {
+  const HeadMaps maps = load_head({.width = 8, .head_dim = 4}, 1);
+  const LowRankErrors errors = low_rank_errors(maps, random_tokens(8, 1, 2, 1), 2, 0.5);
+  REQUIRE(errors.error.size() == 1);
+  CHECK(errors.error[0] == 0);
+  CHECK(std::isfinite(errors.ln_paper[0]));
+  CHECK(std::isfinite(errors.ln_sharp[0]));
 }
