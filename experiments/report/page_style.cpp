@@ -61,10 +61,14 @@ tr.best > * { background: var(--soft); font-weight: 650; }
 table.words th, table.words td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 table.sort .word { text-align: left; white-space: normal; } table.sort tbody .word { min-width: 7rem; }
 table.words th { width: 12rem; color: var(--muted); font-weight: 400; }
-.index th, .index td { min-width: 4.5rem; text-align: left; white-space: normal; }
-.index th:first-child { min-width: 13rem; padding-left: 0; }
-.index td:nth-child(5) { min-width: 10.5rem; }
+.index th, .index td { text-align: left; white-space: normal; }
+.index th:first-child { padding-left: 0; }
 .index thead button { white-space: normal; }
+@media screen and (min-width: 1px) {
+  .index th, .index td { min-width: 4.5rem; }
+  .index th:first-child { min-width: 13rem; }
+  .index td:nth-child(5) { min-width: 10.5rem; }
+}
 th:first-child, td:first-child { padding-left: .5rem; } table.words th:first-child { padding-left: 0; }
 details { margin: 1rem 0; }
 summary { cursor: pointer; }
