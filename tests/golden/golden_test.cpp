@@ -18,8 +18,8 @@ using Json = nlohmann::ordered_json;  // keeps the order of parameters
 
 /// The enumerator whose name_of() is `name`.
 template <class E>
-E named(const std::string& name, int count) {
-  for (int i = 0; i < count; ++i)
+E named(const std::string& name, E last) {
+  for (int i = 0; i <= static_cast<int>(last); ++i)
     if (name == name_of(static_cast<E>(i))) return static_cast<E>(i);
   fail("golden: unknown name {}", name);
 }
@@ -31,11 +31,11 @@ TransformerConfig config_of(const Json& j) {
   c.input_dim = j["input_dim"], c.output_dim = j["output_dim"], c.tied = j["tied"], c.causal = j["causal"];
   c.rope_base = j["rope_base"], c.norm_eps = j["norm_eps"], c.ffn_width = j["ffn_width"];
   c.final_norm = j["final_norm"], c.attention_bias = j["attention_bias"], c.ffn_bias = j["ffn_bias"];
-  c.pooling = named<Pooling>(j["pooling"], 2);
-  c.positions = named<Positions>(j["positions"], 5);
-  c.norm = named<Norm>(j["norm"], 3);
-  c.norm_place = named<NormPlace>(j["norm_place"], 2);
-  c.activation = named<Activation>(j["activation"], 4);
+  c.pooling = named(j["pooling"], Pooling::mean);
+  c.positions = named(j["positions"], Positions::alibi);
+  c.norm = named(j["norm"], Norm::rms_norm);
+  c.norm_place = named(j["norm_place"], NormPlace::post);
+  c.activation = named(j["activation"], Activation::swiglu);
   if (!j["logit_scale"].is_null()) c.logit_scale = j["logit_scale"].get<double>();
   return c;
 }
