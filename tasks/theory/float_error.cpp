@@ -3,24 +3,35 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/parallel.h"
 #include "tasks/theory/float_error_fit.h"
 
 namespace headroom::tasks {
 namespace {
 
 constexpr int64_t enough_heads = 16;  ///< more gain less than 1 %
+constexpr int64_t lags_at_once = 4;   ///< fitted side by side, past the last within reach too
 constexpr double out_of_reach = 1 - 1e-9;
 
 }  // namespace
 
 FloatErrors::FloatErrors(int64_t lags, double epsilon) {
   const HeadFitter fitter(enough_heads, epsilon);
-  for (int64_t lag = 1; lag <= lags; ++lag) {
-    const std::vector<HeadFit> fits = fitter.fits(lag);
-    least_.push_back(fitter.least(lag));
-    if (fits.back().estimate >= out_of_reach) break;
-    estimates_.emplace_back();
-    for (const HeadFit& fit : fits) estimates_.back().push_back(fit.estimate);
+  struct Fitted {
+    std::vector<HeadFit> fits;
+    double least = 0;
+  };
+  for (int64_t before = 0; before < lags; before += lags_at_once) {
+    std::vector<Fitted> wave(static_cast<size_t>(std::min(lags_at_once, lags - before)));
+    engine::parallel_for(static_cast<int64_t>(wave.size()), [&](int64_t i) {
+      wave[static_cast<size_t>(i)] = {fitter.fits(before + i + 1), fitter.least(before + i + 1)};
+    });
+    for (const Fitted& lag : wave) {
+      least_.push_back(lag.least);
+      if (lag.fits.back().estimate >= out_of_reach) return;
+      estimates_.emplace_back();
+      for (const HeadFit& fit : lag.fits) estimates_.back().push_back(fit.estimate);
+    }
   }
 }
 

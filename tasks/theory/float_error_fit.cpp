@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "engine/error.h"
+#include "engine/parallel.h"
 #include "tasks/theory/exponential_fit.h"
 #include "tasks/theory/exponential_sum.h"
 
@@ -165,11 +166,12 @@ HeadFit head_fit_on(const std::vector<double>& nodes, int64_t lag, double epsilo
 HeadFitter::HeadFitter(int64_t most, double epsilon) : epsilon_(epsilon) {
   check(1, epsilon);
   require(most >= 1, "head fit: {} heads: wants >= 1", most);
-  for (int64_t m = 1; m <= most; ++m) {
-    std::vector<double> nodes = first_nodes(m, epsilon);
+  nodes_.resize(static_cast<size_t>(most));
+  engine::parallel_for(most, [&](int64_t i) {
+    std::vector<double> nodes = first_nodes(i + 1, epsilon);
     const HeadFit settled = settle(nodes, 1, epsilon);
-    nodes_.push_back(settled.nodes.empty() ? nodes : settled.nodes);
-  }
+    nodes_[static_cast<size_t>(i)] = settled.nodes.empty() ? nodes : settled.nodes;
+  });
 }
 
 std::vector<HeadFit> HeadFitter::fits(int64_t lag) const {
