@@ -4,6 +4,7 @@
 #include "engine/rng.h"
 #include "experiments/plan/study_run.h"
 #include "experiments/run/trial.h"
+#include "models/load_parameters.h"
 #include "models/safetensors/safetensors.h"
 #include "models/transformer.h"
 #include "tasks/attention_lags.h"
@@ -13,13 +14,20 @@ namespace {
 
 constexpr int64_t most_sequences = 256;
 
+/// The weights that a trial kept, into a model of its config. Throws Error naming the file and what does not fit.
 void load_weights(const models::Transformer& model, const std::filesystem::path& path) {
   const models::SafetensorsFile file(path);
-  for (const models::Parameter& parameter : model.parameters()) {
-    const engine::Tensor weights = file.tensor(parameter.name), own = parameter.var.value();
-    require(weights.shape() == own.shape() && weights.dtype() == own.dtype(), "{}: weights '{}' are {}, want {}",
-            path.string(), parameter.name, weights.str(), own.str());
-    engine::copy_inplace(own, weights);
+  models::NamedTensors tensors;
+  for (const std::string& name : file.names()) {
+    tensors.emplace_back(name, file.tensor(name));
+    const engine::Tensor& weights = tensors.back().second;
+    require(weights.dtype() == engine::DType::f32, "{}: weights '{}' are {}, want f32", path.string(), name,
+            weights.str());
+  }
+  try {
+    models::load_parameters(model, tensors);
+  } catch (const Error& error) {
+    fail("{}: {}", path.string(), error.what());
   }
 }
 

@@ -50,8 +50,8 @@ std::map<std::string, double> PhaseTimer::metrics(double forward_flops, double p
 
 double measured_peak() {
   constexpr int64_t n = 1024;
-  constexpr int patience =
-      12;  // products without a better one: a neighbour's burst is shorter than that, or all there is
+  // Products without a better one: a neighbour's burst is shorter than that, or all there is.
+  constexpr int patience = 12;
   static std::mutex mutex;
   static std::map<int, double> best_of_threads;
   engine::Rng rng(0);
