@@ -5,12 +5,9 @@
 #include <string>
 
 #include "engine/error.h"
-#include "experiments/bench/bench.h"
 #include "experiments/cli/commands.h"
-#include "experiments/config/problems.h"
-#include "experiments/new_op/new_op.h"
-#include "experiments/plan/command.h"
 #include "experiments/run/provenance.h"
+#include "experiments/toml/problems.h"
 
 namespace {
 

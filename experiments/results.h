@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/claims/claim_config.h"
-
 namespace headroom::experiments {
 
 enum class TrialStatus { finished, failed };
@@ -69,19 +67,6 @@ struct ReportConfig {
   bool heat_map = false;         ///< x against the first best_of key
   bool learning_curves = false;  ///< history over steps, a line per x
   bool predictions = false;      ///< output against target, of the best x
-};
-
-/// Everything a report is made of. Nothing in it depends on the order in which trials ended.
-struct StudyResults {
-  std::string id, title, paper, profile;
-  ReportConfig report;
-  std::vector<std::string> series;
-  std::vector<ClaimConfig> claims;
-  std::vector<TrialRecord> trials;
-  int64_t planned = 0;                            ///< trials of the whole sweep
-  std::string resolved_config;                    ///< TOML
-  std::map<std::string, std::string> data;        ///< file → SHA-256 of everything that the trials read
-  std::map<std::string, std::string> provenance;  ///< version, compiler, CPU, ISA, threads, libraries, wall time
 };
 
 }  // namespace headroom::experiments

@@ -5,10 +5,6 @@
 #include "engine/dtype.h"
 #include "experiments/bench/workload.h"
 
-namespace CLI {
-class App;
-}
-
 namespace headroom::experiments {
 
 struct BenchOptions {
@@ -36,9 +32,5 @@ BenchResult bench(const Workload& workload, const BenchOptions& options);
 
 /// One line of JSON.
 std::string to_json(const BenchResult& result);
-
-/// Adds `bench WORKLOAD [--dtype f32] [--threads N] [--seconds S] [--json] [--workloads FILE] [--forward-only]`, which
-/// prints one result. Errors leave as exceptions from the program's parse().
-void add_bench_command(CLI::App& app);
 
 }  // namespace headroom::experiments

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/claims/reference.h"
-#include "experiments/results.h"
+#include "experiments/claims/study_results.h"
 
 namespace headroom::experiments {
 

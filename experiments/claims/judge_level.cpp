@@ -6,7 +6,7 @@
 
 #include "experiments/claims/case.h"
 #include "experiments/claims/number.h"
-#include "experiments/report/overlay.h"
+#include "experiments/claims/overlay.h"
 
 namespace headroom::experiments {
 namespace {

@@ -21,6 +21,8 @@ void add_export_command(CLI::App& app);
 void add_list_command(CLI::App& app);
 /// `schema [--json]`: every key that a study file may have.
 void add_schema_command(CLI::App& app);
+/// `plan`: how to split a width between heads, what the bounds say of it, and what a model costs.
+void add_plan_command(CLI::App& app);
 /// `ops`: every op and the backends that it has.
 void add_ops_command(CLI::App& app);
 /// `data list|fetch|verify [NAME]`: the data sets of the manifest, looked for under --data and in the cache.
@@ -29,6 +31,11 @@ void add_data_command(CLI::App& app);
 void add_tokenize_command(CLI::App& app);
 /// `spectrum FILE.safetensors --tensor A [--times B] [--rank r] [--json]`: the singular values of A or of AᵀB.
 void add_spectrum_command(CLI::App& app);
+/// `bench WORKLOAD [--dtype f32] [--threads N] [--seconds S] [--json] [--workloads FILE] [--forward-only]`: times the
+/// training steps of a workload.
+void add_bench_command(CLI::App& app);
+/// `new-op NAME [--dir DIR]`: write_new_op, and what to do next.
+void add_new_op_command(CLI::App& app);
 /// `doctor`: what was found on this machine, and what it means.
 void add_doctor_command(CLI::App& app);
 

@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "engine/error.h"
-#include "experiments/claims/paper_report.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/report/file.h"
 #include "experiments/report/index_page.h"
 #include "experiments/report/open.h"
+#include "experiments/report/paper_report.h"
 #include "experiments/report/report.h"
 #include "experiments/report/results_page.h"
 #include "experiments/run/runner.h"

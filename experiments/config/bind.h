@@ -3,10 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "experiments/config/problems.h"
+#include "experiments/claims/claim_config.h"
 #include "experiments/config/trial_config.h"
-#include "experiments/config/value.h"
 #include "experiments/results.h"
+#include "experiments/toml/problems.h"
+#include "experiments/toml/value.h"
 
 namespace headroom::experiments {
 

@@ -4,7 +4,7 @@
 
 #include "experiments/claims/claims.h"
 #include "experiments/config/bind.h"
-#include "experiments/config/reader.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {

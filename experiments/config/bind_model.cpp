@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include "experiments/config/bind.h"
-#include "experiments/config/reader.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/config/bind.h"
-#include "experiments/config/reader.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {

@@ -1,5 +1,5 @@
 #include "experiments/config/bind.h"
-#include "experiments/config/reader.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "experiments/config/bind.h"
-#include "experiments/config/reader.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {

@@ -1,6 +1,6 @@
 #include "experiments/config/bind.h"
-#include "experiments/config/reader.h"
 #include "experiments/config/tasks/registry.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "experiments/config/document.h"
-#include "experiments/config/reader.h"
 #include "experiments/config/sweep.h"
+#include "experiments/toml/document.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {

@@ -1,9 +1,9 @@
 #include "experiments/config/schema.h"
 
 #include "experiments/config/bind.h"
-#include "experiments/config/reader.h"
 #include "experiments/config/series.h"
 #include "experiments/config/sweep.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/config/schema_text.h"
-#include "experiments/config/value.h"
+#include "experiments/toml/value.h"
 
 namespace headroom::experiments {
 namespace {

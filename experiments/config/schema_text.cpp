@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/config/value.h"
+#include "experiments/toml/value.h"
 
 namespace headroom::experiments {
 namespace {

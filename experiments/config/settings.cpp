@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "experiments/config/document.h"
 #include "experiments/config/sweep.h"
+#include "experiments/toml/document.h"
 
 namespace headroom::experiments {
 namespace {

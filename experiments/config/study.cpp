@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "experiments/config/document.h"
-#include "experiments/config/reader.h"
+#include "experiments/config/schema.h"
 #include "experiments/config/series.h"
 #include "experiments/config/settings.h"
+#include "experiments/toml/document.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {

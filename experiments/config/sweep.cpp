@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "experiments/config/bind.h"
-#include "experiments/config/document.h"
-#include "experiments/config/expression.h"
-#include "experiments/config/reader.h"
+#include "experiments/toml/document.h"
+#include "experiments/toml/expression.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/config/problems.h"
 #include "experiments/config/trial_config.h"
-#include "experiments/config/value.h"
+#include "experiments/toml/problems.h"
+#include "experiments/toml/value.h"
 
 namespace headroom::experiments {
 

@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "engine/error.h"
-#include "experiments/config/document.h"
 #include "experiments/run/store.h"
+#include "experiments/toml/document.h"
 
 namespace headroom::experiments {
 namespace {

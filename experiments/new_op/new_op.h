@@ -3,10 +3,6 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace headroom::experiments {
 
 struct NewOpFile {
@@ -19,8 +15,5 @@ const std::vector<NewOpFile>& new_op_files();
 /// renamed to `name`, into `folder`, which it makes. Returns their names. Throws Error when the name is not snake_case,
 /// is taken, or is a word of C++, when the folder exists, or when it cannot be written.
 std::vector<std::string> write_new_op(const std::string& name, const std::filesystem::path& folder);
-
-/// `new-op NAME [--dir DIR]`: write_new_op, and what to do next.
-void add_new_op_command(CLI::App& app);
 
 }  // namespace headroom::experiments

@@ -4,8 +4,8 @@
 
 #include "engine/error.h"
 #include "experiments/config/bind.h"
-#include "experiments/config/document.h"
-#include "experiments/config/reader.h"
+#include "experiments/toml/document.h"
+#include "experiments/toml/reader.h"
 #include "models/files/mapped_file.h"
 
 namespace headroom::experiments {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/claims/study_results.h"
 #include "experiments/config/study.h"
 #include "experiments/run/store.h"
 #include "tasks/data/roots.h"

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "experiments/claims/number.h"
+#include "experiments/claims/overlay.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/measured.h"
-#include "experiments/report/overlay.h"
 #include "experiments/report/svg.h"
 
 namespace headroom::experiments {

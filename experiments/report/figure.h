@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/claims/study_results.h"
 #include "experiments/report/plot.h"
-#include "experiments/results.h"
 
 namespace headroom::experiments {
 

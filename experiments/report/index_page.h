@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiments/claims/claims.h"
-#include "experiments/results.h"
+#include "experiments/claims/study_results.h"
 
 namespace headroom::experiments {
 

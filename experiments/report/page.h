@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "experiments/claims/claims.h"
-#include "experiments/results.h"
+#include "experiments/claims/study_results.h"
 
 namespace headroom::experiments {
 

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "experiments/claims/number.h"
+#include "experiments/claims/overlay.h"
 #include "experiments/report/measured.h"
-#include "experiments/report/overlay.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
 

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <string>
 
-#include "experiments/results.h"
+#include "experiments/claims/study_results.h"
 
 namespace headroom::experiments {
 

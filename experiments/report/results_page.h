@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/results.h"
+#include "experiments/claims/study_results.h"
 
 namespace headroom::experiments {
 

@@ -2,8 +2,8 @@
 #include <atomic>
 #include <filesystem>
 
+#include "experiments/claims/study_results.h"
 #include "experiments/config/study.h"
-#include "experiments/results.h"
 #include "experiments/run/progress.h"
 
 namespace headroom::experiments {

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <set>
 
-#include "experiments/config/document.h"
-#include "experiments/config/expression.h"
 #include "experiments/config/study.h"
+#include "experiments/toml/document.h"
+#include "experiments/toml/expression.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

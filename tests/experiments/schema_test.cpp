@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "experiments/config/document.h"
 #include "experiments/config/schema_text.h"
 #include "experiments/config/study.h"
+#include "experiments/toml/document.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -1,6 +1,7 @@
 // Who may include whom: docs/architecture.md, kept by reading every #include of the source tree.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -60,6 +61,23 @@ TEST_CASE("dependencies run one way: engine, autograd, models, tasks, experiment
               if (starts_with(include.header, layers[j] + "/")) return true;
             return starts_with(include.header, "tests/");
           }) == "");
+}
+
+TEST_CASE("folders of experiments include only those before them") {
+  // From below: what reads TOML, what a trial leaves, what is claimed of it, a whole study file, what trains, what draws.
+  const std::vector<std::string> order{"toml",   "results.h", "claims", "config", "run", "report",
+                                       "export", "plan",      "bench",  "new_op", "cli", "main.cpp"};
+  const auto place = [&](const std::string& path) {
+    const fs::path part = *std::next(fs::path(path).begin());
+    return std::find(order.begin(), order.end(), part.string()) - order.begin();
+  };
+  for (const Include& include : includes_under("experiments")) {
+    INFO(include.file);
+    REQUIRE(place(include.file) < std::ssize(order));
+  }
+  CHECK(offences("experiments", [&](const Include& include) {
+          return starts_with(include.header, "experiments/") && place(include.header) > place(include.file);
+        }) == "");
 }
 
 TEST_CASE("includes are written from the root") {

@@ -1,5 +1,5 @@
 #pragma once
-#include "experiments/config/reader.h"
+#include "experiments/toml/reader.h"
 #include "tasks/language/corpus.h"
 
 namespace headroom::experiments {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "engine/error.h"
-#include "experiments/config/expression.h"
+#include "experiments/toml/expression.h"
 
 namespace headroom::experiments {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/config/reader.h"
+#include "experiments/toml/reader.h"
 #include "tasks/kernel.h"
 
 namespace headroom::experiments {

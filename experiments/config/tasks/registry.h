@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "experiments/config/reader.h"
+#include "experiments/toml/reader.h"
 #include "tasks/make_task.h"
 
 namespace headroom::experiments {

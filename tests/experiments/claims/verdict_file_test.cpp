@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/claims/number.h"
-#include "experiments/claims/paper_report.h"
+#include "experiments/report/paper_report.h"
 #include "tests/experiments/claims/verdict.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"

@@ -1,4 +1,4 @@
-#include "experiments/config/reader.h"
+#include "experiments/toml/reader.h"
 
 #include <fmt/format.h>
 

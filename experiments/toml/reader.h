@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/config/problems.h"
-#include "experiments/config/schema.h"
-#include "experiments/config/value.h"
+#include "experiments/toml/problems.h"
+#include "experiments/toml/schema.h"
+#include "experiments/toml/value.h"
 
 namespace headroom::experiments {
 

@@ -1,4 +1,4 @@
-#include "experiments/report/overlay.h"
+#include "experiments/claims/overlay.h"
 
 #include <limits>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "experiments/config/value.h"
+#include "experiments/toml/value.h"
 
 namespace headroom::experiments {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "experiments/config/value.h"
+#include "experiments/toml/value.h"
 
 namespace headroom::experiments {
 

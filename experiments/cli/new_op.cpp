@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "experiments/cli/commands.h"
 #include "experiments/new_op/new_op.h"
 
 namespace headroom::experiments {

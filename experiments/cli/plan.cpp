@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "engine/error.h"
+#include "experiments/cli/commands.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/plan/allocation_plan.h"
-#include "experiments/plan/command.h"
 #include "experiments/plan/cost_plan.h"
 #include "experiments/plan/plan_page.h"
 #include "experiments/plan/study_run.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/config/expression.h"
-#include "experiments/config/reader.h"
+#include "experiments/toml/expression.h"
+#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 

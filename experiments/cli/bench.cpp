@@ -4,6 +4,7 @@
 
 #include "engine/error.h"
 #include "experiments/bench/bench.h"
+#include "experiments/cli/commands.h"
 
 namespace headroom::experiments {
 namespace {

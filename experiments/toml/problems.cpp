@@ -1,4 +1,4 @@
-#include "experiments/config/problems.h"
+#include "experiments/toml/problems.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "experiments/results.h"
+#include "experiments/claims/study_results.h"
 
 namespace headroom::experiments {
 

@@ -1,4 +1,4 @@
-#include "experiments/claims/paper_report.h"
+#include "experiments/report/paper_report.h"
 
 #include <fmt/format.h>
 

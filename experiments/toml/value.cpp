@@ -1,4 +1,4 @@
-#include "experiments/config/value.h"
+#include "experiments/toml/value.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/config/expression.h"
+#include "experiments/toml/expression.h"
 
 #include <muParser.h>
 

@@ -1,4 +1,4 @@
-#include "experiments/config/document.h"
+#include "experiments/toml/document.h"
 
 #include <toml++/toml.h>
 

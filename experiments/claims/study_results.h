@@ -1,0 +1,25 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "experiments/claims/claim_config.h"
+#include "experiments/results.h"
+
+namespace headroom::experiments {
+
+/// Everything a report is made of. Nothing in it depends on the order in which trials ended.
+struct StudyResults {
+  std::string id, title, paper, profile;
+  ReportConfig report;
+  std::vector<std::string> series;
+  std::vector<ClaimConfig> claims;
+  std::vector<TrialRecord> trials;
+  int64_t planned = 0;                            ///< trials of the whole sweep
+  std::string resolved_config;                    ///< TOML
+  std::map<std::string, std::string> data;        ///< file → SHA-256 of everything that the trials read
+  std::map<std::string, std::string> provenance;  ///< version, compiler, CPU, ISA, threads, libraries, wall time
+};
+
+}  // namespace headroom::experiments
