@@ -1,10 +1,10 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <exception>
 #include <string>
 
 #include "engine/error.h"
+#include "experiments/cli/arguments.h"
 #include "experiments/cli/commands.h"
 #include "experiments/run/provenance.h"
 #include "experiments/toml/problems.h"
@@ -22,32 +22,24 @@ int complain(std::string message, int code) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("How many attention heads, of what width, does a job need?", "headroom");
-  app.set_version_flag("--version", "headroom " + headroom::experiments::version());
-  app.require_subcommand(0, 1);  // none is an error below: CLI11 would take a misspelt one for none
-  headroom::experiments::add_run_command(app);
-  headroom::experiments::add_report_command(app);
-  headroom::experiments::add_verify_command(app);
-  headroom::experiments::add_export_command(app);
-  headroom::experiments::add_status_command(app);
-  headroom::experiments::add_bench_command(app);
-  headroom::experiments::add_list_command(app);
-  headroom::experiments::add_schema_command(app);
-  headroom::experiments::add_plan_command(app);
-  headroom::experiments::add_ops_command(app);
-  headroom::experiments::add_doctor_command(app);
-  headroom::experiments::add_data_command(app);
-  headroom::experiments::add_tokenize_command(app);
-  headroom::experiments::add_spectrum_command(app);
-  headroom::experiments::add_new_op_command(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0 || error.get_name() == "RuntimeError") return app.exit(error);
-    return complain(std::string(error.what()) + " (see headroom --help)", usage);
-  }
-  if (app.get_subcommands().empty()) return complain("a subcommand is required (see headroom --help)", usage);
-  return 0;
+  using namespace headroom::experiments;
+  CommandLine line("headroom", "How many attention heads, of what width, does a job need?", "headroom " + version());
+  add_run_command(line.root());
+  add_report_command(line.root());
+  add_verify_command(line.root());
+  add_export_command(line.root());
+  add_status_command(line.root());
+  add_bench_command(line.root());
+  add_list_command(line.root());
+  add_schema_command(line.root());
+  add_plan_command(line.root());
+  add_ops_command(line.root());
+  add_doctor_command(line.root());
+  add_data_command(line.root());
+  add_tokenize_command(line.root());
+  add_spectrum_command(line.root());
+  add_new_op_command(line.root());
+  return line.run(argc, argv);
 }
 
 }  // namespace
@@ -55,6 +47,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
+  } catch (const headroom::experiments::UsageError& error) {
+    return complain(std::string(error.what()) + " (see headroom --help)", usage);
   } catch (const headroom::experiments::ConfigError& error) {
     for (const std::string& problem : error.problems()) complain(problem, failed);
     return failed;

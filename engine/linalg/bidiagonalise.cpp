@@ -9,17 +9,15 @@
 namespace headroom::engine::linalg {
 namespace {
 
-/// Steps between two updates of what lies beyond them: wider panels leave more to matrix products, and cost more
-/// within.
-int64_t panel_columns(int64_t n) { return n <= 256 ? 8 : 16; }
-/// Columns of one task, and of those that the cache keeps between their two uses.
-constexpr int64_t task_columns = 128, kept_columns = 16;
-
 /// One panel of rows and columns [first, …): what is left of the matrix is A - L·Rᵀ, with columns v₀, x₀, v₁, x₁, … in
 /// L and y₀, u₀, y₁, u₁, … in R, rows counted from `first` (Dongarra, Hammarling & Sorensen, 1989).
-class Panel {
+class BidiagonalPanel {
  public:
-  Panel(const View& rest, int64_t steps)
+  /// Steps between two updates of what lies beyond them: wider panels leave more to matrix products, and cost more
+  /// within.
+  static int64_t steps_of(int64_t n) { return n <= 256 ? 8 : 16; }
+
+  BidiagonalPanel(const View& rest, int64_t steps)
       : a_(rest), left_(rest.rows, 2 * steps), right_(rest.columns, 2 * steps), row_(rest.columns), sums_(rest.rows) {}
 
   void step(int64_t i, Bidiagonal& out, int64_t j) {
@@ -77,6 +75,9 @@ class Panel {
   }
 
  private:
+  /// Columns of one task, and of those that the cache keeps between their two uses.
+  static constexpr int64_t task_columns = 128, kept_columns = 16;
+
   static std::vector<double> minus_row(const View& x, int64_t i, int64_t count) {
     std::vector<double> out(static_cast<size_t>(count));
     for (int64_t p = 0; p < count; ++p) out[static_cast<size_t>(p)] = -x(i, p);
@@ -116,9 +117,9 @@ Bidiagonal bidiagonalise(const View& a) {
   const auto size = static_cast<size_t>(n);
   Bidiagonal out{std::vector<double>(size), std::vector<double>(size), std::vector<double>(size),
                  std::vector<double>(size), Dense(n, n)};
-  for (int64_t j = 0; j < n; j += panel_columns(n)) {
-    const int64_t steps = std::min(panel_columns(n), n - j);
-    Panel panel(a.block(j, j, m - j, n - j), steps);
+  for (int64_t j = 0; j < n; j += BidiagonalPanel::steps_of(n)) {
+    const int64_t steps = std::min(BidiagonalPanel::steps_of(n), n - j);
+    BidiagonalPanel panel(a.block(j, j, m - j, n - j), steps);
     for (int64_t i = 0; i < steps; ++i) panel.step(i, out, j + i);
     panel.update(steps);
   }

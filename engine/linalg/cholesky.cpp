@@ -12,7 +12,7 @@
 namespace headroom::engine::linalg {
 namespace {
 
-constexpr int64_t block_columns = 48;
+constexpr int64_t factor_columns = 48;
 
 /// The factor of matrix i of a stack, checked.
 Dense factor_of(const char* op, const Stack& stack, int64_t i) {
@@ -44,8 +44,8 @@ int64_t factor_cholesky(const View& a, double* pivot) {
   const int64_t n = a.rows;
   std::vector<double> diagonal(static_cast<size_t>(n));
   for (int64_t j = 0; j < n; ++j) diagonal[static_cast<size_t>(j)] = a(j, j);
-  for (int64_t j0 = 0; j0 < n; j0 += block_columns) {
-    const int64_t size = std::min(block_columns, n - j0), below = n - j0 - size;
+  for (int64_t j0 = 0; j0 < n; j0 += factor_columns) {
+    const int64_t size = std::min(factor_columns, n - j0), below = n - j0 - size;
     for (int64_t j = j0; j < j0 + size; ++j) {
       for (int64_t p = j0; p < j; ++p) kernel::axpy(n - j, -a(j, p), a.column(p) + j, a.column(j) + j);
       // What is left of a diagonal element of a singular matrix is rounding noise of its size.

@@ -18,16 +18,16 @@ struct Tridiagonal {
   std::vector<double> d, e;  ///< diagonal (n), below it (n); the last of e is zero
 };
 
-/// Steps between two updates of what lies beyond them, and columns of one task.
-int64_t panel_columns(int64_t n) { return n <= 256 ? 8 : 32; }
-constexpr int64_t task_columns = 64;
-
 /// One panel of rows and columns: what is left of the matrix is A - L·Rᵀ, with columns v₀, w₀, v₁, w₁, … in L and w₀,
 /// v₀, w₁, v₁, … in R (Dongarra, Hammarling & Sorensen, "Block reduction of matrices to condensed forms for eigenvalue
 /// computations", 1989).
-class Panel {
+class TridiagonalPanel {
  public:
-  Panel(const View& rest, int64_t steps) : a_(rest), left_(rest.rows, 2 * steps), right_(rest.rows, 2 * steps) {}
+  /// Steps between two updates of what lies beyond them.
+  static int64_t steps_of(int64_t n) { return n <= 256 ? 8 : 32; }
+
+  TridiagonalPanel(const View& rest, int64_t steps)
+      : a_(rest), left_(rest.rows, 2 * steps), right_(rest.rows, 2 * steps) {}
 
   /// Column i: its diagonal element, the one below, and the reflector's tau.
   void step(int64_t i, double& d, double& e, double& tau) {
@@ -65,6 +65,8 @@ class Panel {
   }
 
  private:
+  static constexpr int64_t task_columns = 64;
+
   View a_;
   Dense left_, right_;
 };
@@ -74,9 +76,9 @@ Tridiagonal tridiagonalise(const View& a, std::vector<double>& tau) {
   const int64_t n = a.rows;
   Tridiagonal out{std::vector<double>(static_cast<size_t>(n)), std::vector<double>(static_cast<size_t>(n))};
   tau.assign(static_cast<size_t>(std::max<int64_t>(0, n - 1)), 0.0);
-  for (int64_t j = 0; j + 1 < n; j += panel_columns(n)) {
-    const int64_t steps = std::min(panel_columns(n), n - 1 - j);
-    Panel panel(a.block(j, j, n - j, n - j), steps);
+  for (int64_t j = 0; j + 1 < n; j += TridiagonalPanel::steps_of(n)) {
+    const int64_t steps = std::min(TridiagonalPanel::steps_of(n), n - 1 - j);
+    TridiagonalPanel panel(a.block(j, j, n - j, n - j), steps);
     for (int64_t i = 0; i < steps; ++i) {
       const auto at = static_cast<size_t>(j + i);
       panel.step(i, out.d[at], out.e[at], tau[at]);

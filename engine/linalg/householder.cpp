@@ -9,7 +9,7 @@ namespace headroom::engine::linalg {
 namespace {
 
 /// Reflectors applied at once, of a matrix with so many rows: a short column's T costs as much as what it saves.
-int64_t block_columns(int64_t rows) { return rows <= 256 ? 16 : 32; }
+int64_t reflector_columns(int64_t rows) { return rows <= 256 ? 16 : 32; }
 
 /// Factors the columns of a panel one after the other.
 void factor_panel(const View& a, double* tau) {
@@ -86,7 +86,7 @@ void apply(const Reflectors& h, const View& c, bool transpose) {
 }
 
 std::vector<double> factor_qr(const View& a) {
-  const int64_t k = std::min(a.rows, a.columns), block = block_columns(a.rows);
+  const int64_t k = std::min(a.rows, a.columns), block = reflector_columns(a.rows);
   std::vector<double> tau(static_cast<size_t>(k));
   for (int64_t j = 0; j < k; j += block) {
     const int64_t n = std::min(block, k - j), rest = a.columns - j - n;
@@ -99,7 +99,7 @@ std::vector<double> factor_qr(const View& a) {
 
 Dense form_q(const View& factored, const std::vector<double>& tau, int64_t columns) {
   Dense q = Dense::identity(factored.rows, columns);
-  const int64_t k = std::ssize(tau), block = block_columns(factored.rows);
+  const int64_t k = std::ssize(tau), block = reflector_columns(factored.rows);
   for (int64_t j = (k - 1) / block * block; j >= 0 && k > 0; j -= block) {
     const int64_t n = std::min(block, k - j), rows = factored.rows - j;
     apply(reflectors_of(factored.block(j, j, rows, n), tau.data() + j), q.block(j, j, rows, columns - j), false);
@@ -108,7 +108,7 @@ Dense form_q(const View& factored, const std::vector<double>& tau, int64_t colum
 }
 
 void apply_q(const View& factored, const std::vector<double>& tau, const View& c, bool transpose) {
-  const int64_t k = std::ssize(tau), block = block_columns(factored.rows), blocks = (k + block - 1) / block;
+  const int64_t k = std::ssize(tau), block = reflector_columns(factored.rows), blocks = (k + block - 1) / block;
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t j = (transpose ? b : blocks - 1 - b) * block, n = std::min(block, k - j);
     const int64_t rows = factored.rows - j;

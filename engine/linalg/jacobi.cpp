@@ -55,7 +55,7 @@ int64_t sweep(const View& x, const View& v, double tolerance) {
   return rotations;
 }
 
-constexpr int64_t block_columns = 32;
+constexpr int64_t rotated_columns = 32;
 
 /// The columns [i, i + m) and [j, j + n) of x side by side.
 Dense gathered(const View& x, int64_t i, int64_t m, int64_t j, int64_t n) {
@@ -109,7 +109,7 @@ bool rotate_blocks(const View& x, const View& v, int64_t i, int64_t m, int64_t j
 
 /// All pairs of blocks once, in the rounds of a tournament: the pairs of a round share no block and run in parallel.
 bool sweep_blocks(const View& x, const View& v, double tolerance) {
-  const int64_t blocks = (x.columns + block_columns - 1) / block_columns, players = blocks + blocks % 2;
+  const int64_t blocks = (x.columns + rotated_columns - 1) / rotated_columns, players = blocks + blocks % 2;
   std::vector<uint8_t> turned(static_cast<size_t>(players / 2));
   bool any = false;
   for (int64_t round = 0; round + 1 < players; ++round) {
@@ -117,9 +117,10 @@ bool sweep_blocks(const View& x, const View& v, double tolerance) {
       // The last player stays, the others go round.
       const int64_t around = players - 1, one = pair == 0 ? around : (round + pair) % around,
                     other = (round + around - pair) % around;
-      const int64_t i = std::min(one, other) * block_columns, j = std::max(one, other) * block_columns;
+      const int64_t i = std::min(one, other) * rotated_columns, j = std::max(one, other) * rotated_columns;
       turned[static_cast<size_t>(pair)] =
-          j < x.columns && rotate_blocks(x, v, i, block_columns, j, std::min(block_columns, x.columns - j), tolerance);
+          j < x.columns &&
+          rotate_blocks(x, v, i, rotated_columns, j, std::min(rotated_columns, x.columns - j), tolerance);
     });
     any = any || std::any_of(turned.begin(), turned.end(), [](uint8_t each) { return each != 0; });
   }
@@ -147,7 +148,7 @@ void orthogonalise(const View& x, Dense* v) {
   const View turned = v ? v->view() : View{nullptr, 0, n, 0};
   const double tolerance = tolerance_of(x.rows);
   for (int count = 0; count < 60; ++count)
-    if (!(n >= 3 * block_columns ? sweep_blocks(x, turned, tolerance) : sweep(x, turned, tolerance) > 0)) return;
+    if (!(n >= 3 * rotated_columns ? sweep_blocks(x, turned, tolerance) : sweep(x, turned, tolerance) > 0)) return;
   fail("svd: one-sided Jacobi did not converge in 60 sweeps over a {} by {} matrix", x.rows, x.columns);
 }
 

@@ -11,10 +11,6 @@
 namespace headroom::engine::linalg {
 namespace {
 
-constexpr int64_t task_columns = 64;
-/// Steps between two updates of what lies below and beyond them.
-int64_t panel_columns(int64_t rows) { return rows <= 256 ? 8 : 32; }
-
 /// Of what is left of each column: the norm as downdated, and as it was when last computed.
 struct Norms {
   std::vector<double> left, exact;
@@ -22,9 +18,12 @@ struct Norms {
 
 /// Columns [first, first + steps): below row `first`, what is left of the matrix is A - V·Fᵀ, V the reflectors so far.
 /// Only the column that is next and the rows that are done are brought up to date.
-class Panel {
+class PivotedPanel {
  public:
-  Panel(const View& a, int64_t first, int64_t steps, PivotedFactors& out, Norms& norms)
+  /// Steps between two updates of what lies below and beyond them.
+  static int64_t steps_of(int64_t rows) { return rows <= 256 ? 8 : 32; }
+
+  PivotedPanel(const View& a, int64_t first, int64_t steps, PivotedFactors& out, Norms& norms)
       : a_(a),
         first_(first),
         f_(a.columns - first, steps),
@@ -43,6 +42,8 @@ class Panel {
   }
 
  private:
+  static constexpr int64_t task_columns = 64;
+
   void exchange(int64_t i, int64_t k, int64_t pivot) {
     std::swap_ranges(a_.column(k), a_.column(k) + a_.rows, a_.column(pivot));
     for (int64_t p = 0; p < i; ++p) std::swap(f_(i, p), f_(pivot - first_, p));
@@ -126,7 +127,8 @@ PivotedFactors factor_qr_pivoted(const View& a) {
   Norms norms{std::vector<double>(n), {}};
   for (size_t j = 0; j < n; ++j) norms.left[j] = norm(a.rows, a.column(static_cast<int64_t>(j)));
   norms.exact = norms.left;
-  for (int64_t j = 0; j < k;) j += Panel(a, j, std::min(panel_columns(a.rows), k - j), out, norms).run();
+  for (int64_t j = 0; j < k;)
+    j += PivotedPanel(a, j, std::min(PivotedPanel::steps_of(a.rows), k - j), out, norms).run();
   return out;
 }
 

@@ -1,4 +1,5 @@
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <memory>
 
@@ -35,20 +36,17 @@ void run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "time the training steps of a workload");
+void add_bench_command(Command app) {
+  const Command command = app.command("bench", "time the training steps of a workload");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("workload", arguments->workload, "a table of the file of workloads")->required();
-  command->add_option("--dtype", arguments->dtype, "f32 or f64")->capture_default_str();
-  command->add_option("--threads", arguments->options.threads, "default: HEADROOM_THREADS, else all cores")
-      ->check(CLI::Range(1, 4096));
-  command->add_option("--seconds", arguments->options.seconds, "how long to time")
-      ->check(CLI::Range(0.001, 86400.0))
-      ->capture_default_str();
-  command->add_option("--workloads", arguments->file, "file of workloads")->capture_default_str();
-  command->add_flag("--json", arguments->json, "one line of JSON");
-  command->add_flag("--forward-only", arguments->options.forward_only, "the loss alone");
-  command->callback([arguments] { run(*arguments); });
+  command.option("workload", arguments->workload, "a table of the file of workloads").required();
+  command.option("--dtype", arguments->dtype, "f32 or f64").show_default();
+  command.option("--threads", arguments->options.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
+  command.option("--seconds", arguments->options.seconds, "how long to time").range(0.001, 86400.0).show_default();
+  command.option("--workloads", arguments->file, "file of workloads").show_default();
+  command.flag("--json", arguments->json, "one line of JSON");
+  command.flag("--forward-only", arguments->options.forward_only, "the loss alone");
+  command.action([arguments] { run(*arguments); });
 }
 
 }  // namespace headroom::experiments

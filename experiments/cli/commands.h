@@ -1,42 +1,39 @@
 #pragma once
-
-namespace CLI {
-class App;
-}
+#include "experiments/cli/arguments.h"
 
 namespace headroom::experiments {
 
 /// `run STUDY.toml`: trains what is missing, then writes and prints the report. A stop by SIGINT or SIGTERM exits 130.
-void add_run_command(CLI::App& app);
+void add_run_command(Command app);
 /// `status [STUDY…]`: what the stores under --out have finished, and what is being trained.
-void add_status_command(CLI::App& app);
+void add_status_command(Command app);
 /// `report STUDY.toml…`: renders again what the store has. Without a study: every claim of every study that has a
 /// report. `report --paper`: every number of the paper beside ours.
-void add_report_command(CLI::App& app);
+void add_report_command(Command app);
 /// `verify STUDY.toml…`: the verdicts on their claims; exits 1 when one fails or a study was not run.
-void add_verify_command(CLI::App& app);
+void add_verify_command(Command app);
 /// `export csv|json|tensorboard`: the trials of all run stores.
-void add_export_command(CLI::App& app);
+void add_export_command(Command app);
 /// `list [DIR]`: the studies of a folder with their profiles and numbers of trials; exits 1 when one is wrong.
-void add_list_command(CLI::App& app);
+void add_list_command(Command app);
 /// `schema [--json]`: every key that a study file may have.
-void add_schema_command(CLI::App& app);
+void add_schema_command(Command app);
 /// `plan`: how to split a width between heads, what the bounds say of it, and what a model costs.
-void add_plan_command(CLI::App& app);
+void add_plan_command(Command app);
 /// `ops`: every op and the backends that it has.
-void add_ops_command(CLI::App& app);
+void add_ops_command(Command app);
 /// `data list|fetch|verify [NAME]`: the data sets of the manifest, looked for under --data and in the cache.
-void add_data_command(CLI::App& app);
+void add_data_command(Command app);
 /// `tokenize --tokenizer PATH [--text S | --text-file F] [--json] [--plain]`: the ids of a text.
-void add_tokenize_command(CLI::App& app);
+void add_tokenize_command(Command app);
 /// `spectrum FILE.safetensors --tensor A [--times B] [--rank r] [--json]`: the singular values of A or of AᵀB.
-void add_spectrum_command(CLI::App& app);
+void add_spectrum_command(Command app);
 /// `bench WORKLOAD [--dtype f32] [--threads N] [--seconds S] [--json] [--workloads FILE] [--forward-only]`: times the
 /// training steps of a workload.
-void add_bench_command(CLI::App& app);
+void add_bench_command(Command app);
 /// `new-op NAME [--dir DIR]`: write_new_op, and what to do next.
-void add_new_op_command(CLI::App& app);
+void add_new_op_command(Command app);
 /// `doctor`: what was found on this machine, and what it means.
-void add_doctor_command(CLI::App& app);
+void add_doctor_command(Command app);
 
 }  // namespace headroom::experiments

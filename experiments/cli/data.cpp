@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -102,26 +101,25 @@ void verify(const Arguments& arguments) {
   require(wrong == 0 && (missing == 0 || arguments.name.empty()), "{} wrong, {} missing", wrong, missing);
 }
 
-CLI::App* add_data_subcommand(CLI::App& data, const char* name, const char* help, void (*run)(const Arguments&)) {
-  CLI::App* command = data.add_subcommand(name, help);
+/// Returns its argument NAME.
+Option add_data_subcommand(Command data, const char* name, const char* help, void (*run)(const Arguments&)) {
+  const Command command = data.command(name, help);
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("NAME", arguments->name, "one data set (default: all)");
-  add_data_option(*command, arguments->data);
-  command->add_option("--manifest", arguments->manifest, "manifest of your own (JSON)")->type_name("FILE");
-  command->callback([arguments, run] { run(*arguments); });
-  return command;
+  const Option set = command.option("NAME", arguments->name, "one data set (default: all)");
+  add_data_option(command, arguments->data);
+  command.option("--manifest", arguments->manifest, "manifest of your own (JSON)").value_name("FILE");
+  command.action([arguments, run] { run(*arguments); });
+  return set;
 }
 
 }  // namespace
 
-void add_data_command(CLI::App& app) {
-  CLI::App* data = app.add_subcommand("data", "data sets: what there is, and getting it");
-  data->require_subcommand(1);
-  add_data_subcommand(*data, "list", "every data set with its licence, and where its files are", list);
-  add_data_subcommand(*data, "fetch", "download what is missing into the cache, checked by SHA-256", fetch)
-      ->get_option("NAME")
-      ->required();
-  add_data_subcommand(*data, "verify", "compare the files at hand with the manifest's sizes and hashes", verify);
+void add_data_command(Command app) {
+  const Command data = app.command("data", "data sets: what there is, and getting it");
+  data.require_command();
+  add_data_subcommand(data, "list", "every data set with its licence, and where its files are", list);
+  add_data_subcommand(data, "fetch", "download what is missing into the cache, checked by SHA-256", fetch).required();
+  add_data_subcommand(data, "verify", "compare the files at hand with the manifest's sizes and hashes", verify);
 }
 
 }  // namespace headroom::experiments

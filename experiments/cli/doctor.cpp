@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "engine/cpu/onednn.h"
@@ -46,8 +45,8 @@ void examine() {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app) {
-  app.add_subcommand("doctor", "say what was found on this machine, and what it means")->callback(examine);
+void add_doctor_command(Command app) {
+  app.command("doctor", "say what was found on this machine, and what it means").action(examine);
 }
 
 }  // namespace headroom::experiments

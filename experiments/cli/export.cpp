@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -33,25 +32,25 @@ void print(const std::string& text) {
 
 }  // namespace
 
-void add_export_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("export", "print the runs of studies as csv or json, or write event files");
-  command->require_subcommand(1);
+void add_export_command(Command app) {
+  const Command command = app.command("export", "print the runs of studies as csv or json, or write event files");
+  command.require_command();
   const auto arguments = std::make_shared<ExportArguments>();
   const auto add = [&](const char* name, const char* what) {
-    CLI::App* format = command->add_subcommand(name, what);
-    format->add_option("STUDY", arguments->studies, "study files or ids (default: every study that was run)");
-    format->add_option("--out", arguments->out, "folder of the run stores")->capture_default_str();
+    const Command format = command.command(name, what);
+    format.option("STUDY", arguments->studies, "study files or ids (default: every study that was run)");
+    format.option("--out", arguments->out, "folder of the run stores").show_default();
     return format;
   };
-  CLI::App* csv = add("csv", "one row per number: history, metrics, parameters, FLOPs, seconds");
-  CLI::App* json = add("json", "a list of trials with their configs");
-  for (CLI::App* format : {csv, json})
-    format->add_flag("--metrics-only", arguments->metrics_only, "no clock times: equal results are equal bytes");
-  csv->callback([arguments] { print(export_csv(trials(*arguments), arguments->clock())); });
-  json->callback([arguments] { print(export_json(trials(*arguments), arguments->clock())); });
-  CLI::App* tensorboard = add("tensorboard", "one event file per trial");
-  tensorboard->add_option("--to", arguments->folder, "folder of the event files")->required();
-  tensorboard->callback([arguments] {
+  const Command csv = add("csv", "one row per number: history, metrics, parameters, FLOPs, seconds");
+  const Command json = add("json", "a list of trials with their configs");
+  for (const Command& format : {csv, json})
+    format.flag("--metrics-only", arguments->metrics_only, "no clock times: equal results are equal bytes");
+  csv.action([arguments] { print(export_csv(trials(*arguments), arguments->clock())); });
+  json.action([arguments] { print(export_json(trials(*arguments), arguments->clock())); });
+  const Command tensorboard = add("tensorboard", "one event file per trial");
+  tensorboard.option("--to", arguments->folder, "folder of the event files").required();
+  tensorboard.action([arguments] {
     const size_t count = export_tensorboard(trials(*arguments), arguments->folder);
     fmt::print("{} trials in {}\n", count, arguments->folder);
   });

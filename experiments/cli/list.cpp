@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -49,11 +48,11 @@ void list_studies(const std::string& folder) {
 
 }  // namespace
 
-void add_list_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("list", "the studies of a folder: title, profiles, trials");
+void add_list_command(Command app) {
+  const Command command = app.command("list", "the studies of a folder: title, profiles, trials");
   const auto folder = std::make_shared<std::string>("experiments");
-  command->add_option("DIR", *folder, "folder of study files")->capture_default_str();
-  command->callback([folder] { list_studies(*folder); });
+  command.option("DIR", *folder, "folder of study files").show_default();
+  command.action([folder] { list_studies(*folder); });
 }
 
 }  // namespace headroom::experiments

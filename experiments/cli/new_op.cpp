@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "experiments/cli/commands.h"
@@ -8,15 +7,15 @@
 
 namespace headroom::experiments {
 
-void add_new_op_command(CLI::App& app) {
+void add_new_op_command(Command app) {
   struct Arguments {
     std::string name, folder;
   };
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("new-op", "write the files of a new op outside the tree");
-  command->add_option("name", arguments->name, "its name, snake_case")->required();
-  command->add_option("--dir", arguments->folder, "folder to make (default: ./NAME)");
-  command->callback([arguments] {
+  const Command command = app.command("new-op", "write the files of a new op outside the tree");
+  command.option("name", arguments->name, "its name, snake_case").required();
+  command.option("--dir", arguments->folder, "folder to make (default: ./NAME)");
+  command.action([arguments] {
     const std::string folder = arguments->folder.empty() ? arguments->name : arguments->folder;
     for (const std::string& file : write_new_op(arguments->name, folder)) fmt::print("wrote {}/{}\n", folder, file);
     fmt::print(

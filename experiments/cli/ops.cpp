@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -29,8 +28,6 @@ void list_ops() {
 
 }  // namespace
 
-void add_ops_command(CLI::App& app) {
-  app.add_subcommand("ops", "list every op with its backends")->callback(list_ops);
-}
+void add_ops_command(Command app) { app.command("ops", "list every op with its backends").action(list_ops); }
 
 }  // namespace headroom::experiments

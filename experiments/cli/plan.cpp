@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -139,62 +138,61 @@ void plan(Arguments arguments) {
   if (!arguments.page.empty()) fmt::print("\npage  {}\n", arguments.page);
 }
 
-void add_model_options(CLI::App& command, Arguments& arguments) {
+void add_model_options(Command command, Arguments& arguments) {
   ModelFlags& flags = arguments.flags;
   CostRequest& costs = arguments.costs;
-  command.add_option("--config", arguments.config, "a model: Hugging Face's config.json, or TOML with a [model] table")
-      ->type_name("FILE");
-  command.add_option("--layers", flags.layers, "a model by flags, of --width: blocks");
-  command.add_option("--heads", flags.heads, "its attention heads");
-  command.add_option("--kv-heads", flags.kv_heads, "its key-value heads (default: as many)");
-  command.add_option("--head-dim", flags.head_dim, "width of a head (default: width / heads)");
-  command.add_option("--ffn", flags.ffn, "width of its feed-forward networks");
-  command.add_option("--activation", flags.activation, "swiglu, silu, gelu, gelu_tanh or relu")
-      ->check(CLI::IsMember({"swiglu", "silu", "gelu", "gelu_tanh", "relu"}))
-      ->capture_default_str();
-  command.add_option("--vocab", flags.vocab, "tokens of its vocabulary");
-  command.add_flag("--tied", flags.is_tied, "its readout is the token embedding");
-  command.add_option("--context", arguments.context, "tokens of a sequence (default: the model's longest)");
-  command.add_option("--batch", costs.batch, "sequences at once")->capture_default_str();
-  command.add_option("--dtype", costs.dtype, "f32, bf16 or f16")->capture_default_str();
-  command.add_option("--head-dims", arguments.head_dims, "widths to compare: 32,64 or FROM:TO[:STEP] (doubling)");
-  command.add_option("--keep", arguments.keep, "what stays as the head width changes: heads, or width, heads x dim")
-      ->check(CLI::IsMember({"heads", "width"}))
-      ->capture_default_str();
-  command.add_option("--on", arguments.machine, "a machine by name, like h100 (default: this one, measured)")
-      ->type_name("MACHINE");
+  command.option("--config", arguments.config, "a model: Hugging Face's config.json, or TOML with a [model] table")
+      .value_name("FILE");
+  command.option("--layers", flags.layers, "a model by flags, of --width: blocks");
+  command.option("--heads", flags.heads, "its attention heads");
+  command.option("--kv-heads", flags.kv_heads, "its key-value heads (default: as many)");
+  command.option("--head-dim", flags.head_dim, "width of a head (default: width / heads)");
+  command.option("--ffn", flags.ffn, "width of its feed-forward networks");
+  command.option("--activation", flags.activation, "swiglu, silu, gelu, gelu_tanh or relu")
+      .one_of({"swiglu", "silu", "gelu", "gelu_tanh", "relu"})
+      .show_default();
+  command.option("--vocab", flags.vocab, "tokens of its vocabulary");
+  command.flag("--tied", flags.is_tied, "its readout is the token embedding");
+  command.option("--context", arguments.context, "tokens of a sequence (default: the model's longest)");
+  command.option("--batch", costs.batch, "sequences at once").show_default();
+  command.option("--dtype", costs.dtype, "f32, bf16 or f16").show_default();
+  command.option("--head-dims", arguments.head_dims, "widths to compare: 32,64 or FROM:TO[:STEP] (doubling)");
+  command.option("--keep", arguments.keep, "what stays as the head width changes: heads, or width, heads x dim")
+      .one_of({"heads", "width"})
+      .show_default();
+  command.option("--on", arguments.machine, "a machine by name, like h100 (default: this one, measured)")
+      .value_name("MACHINE");
 }
 
 }  // namespace
 
-void add_plan_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("plan", "how to split a width between heads, what bounds say, what it costs");
+void add_plan_command(Command app) {
+  const Command command = app.command("plan", "how to split a width between heads, what bounds say, what it costs");
   const auto arguments = std::make_shared<Arguments>();
   AllocationRequest& allocation = arguments->allocation;
-  command->add_option("--width", arguments->width, "width of the model, D");
-  command->add_option("--token-dim", arguments->token_dim, "width of a token, d");
-  command->add_option("--decay", arguments->decay,
-                      "norms of the target's memory by lag, r1,r2,..., or a kernel: exponential:A, polynomial:A, "
-                      "n-gram:N, delta:LAG, airy:A");
-  command->add_option("--from-text", arguments->text, "estimate the decay from a text's bytes")->type_name("FILE");
+  command.option("--width", arguments->width, "width of the model, D");
+  command.option("--token-dim", arguments->token_dim, "width of a token, d");
+  command.option("--decay", arguments->decay,
+                 "norms of the target's memory by lag, r1,r2,..., or a kernel: exponential:A, polynomial:A, "
+                 "n-gram:N, delta:LAG, airy:A");
+  command.option("--from-text", arguments->text, "estimate the decay from a text's bytes").value_name("FILE");
   command
-      ->add_option("--from-study", arguments->study,
-                   "take it from the attention of a run's best model, and fit the bound to its curve")
-      ->type_name("RUN");
-  command->add_option("--series", arguments->series, "the run's series to learn from (default: the best model's)");
-  add_data_option(*command, arguments->data);
-  command->add_option("--terms", arguments->terms, "lags of a kernel, a text or a model's attention that are looked at")
-      ->capture_default_str();
-  command->add_option("--lags", arguments->lags, "lags that heads may serve: any, or prefix, the first M")
-      ->check(CLI::IsMember({"any", "prefix"}))
-      ->capture_default_str();
-  command->add_flag("--exact-width", allocation.rules.exact_width, "heads fill the width exactly, as the paper asks");
-  command->add_option("--risk", allocation.risk, "probability with which the concentration term may fail")
-      ->capture_default_str();
-  add_model_options(*command, *arguments);
-  command->add_flag("--json", arguments->is_json, "JSON instead of tables");
-  command->add_option("--html", arguments->page, "also write a page with the trade-off curve")->type_name("FILE");
-  command->callback([arguments] { plan(*arguments); });
+      .option("--from-study", arguments->study,
+              "take it from the attention of a run's best model, and fit the bound to its curve")
+      .value_name("RUN");
+  command.option("--series", arguments->series, "the run's series to learn from (default: the best model's)");
+  add_data_option(command, arguments->data);
+  command.option("--terms", arguments->terms, "lags of a kernel, a text or a model's attention that are looked at")
+      .show_default();
+  command.option("--lags", arguments->lags, "lags that heads may serve: any, or prefix, the first M")
+      .one_of({"any", "prefix"})
+      .show_default();
+  command.flag("--exact-width", allocation.rules.exact_width, "heads fill the width exactly, as the paper asks");
+  command.option("--risk", allocation.risk, "probability with which the concentration term may fail").show_default();
+  add_model_options(command, *arguments);
+  command.flag("--json", arguments->is_json, "JSON instead of tables");
+  command.option("--html", arguments->page, "also write a page with the trade-off curve").value_name("FILE");
+  command.action([arguments] { plan(*arguments); });
 }
 
 }  // namespace headroom::experiments

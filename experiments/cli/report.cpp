@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "engine/error.h"
@@ -54,22 +53,22 @@ std::filesystem::path render_report(const Study& study, const std::string& out) 
   return page;
 }
 
-void add_report_command(CLI::App& app) {
+void add_report_command(Command app) {
   struct Arguments : StudyArguments {
     std::vector<std::string> files;
     bool paper = false, open = false;
     std::string results;
   };
-  CLI::App* command =
-      app.add_subcommand("report", "render the report of finished trials again; without a study, list every claim");
+  const Command command =
+      app.command("report", "render the report of finished trials again; without a study, list every claim");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("STUDY", arguments->files, "study files (TOML)");
-  add_study_options(*command, *arguments);
-  command->add_flag("--paper", arguments->paper, "every number of the paper beside ours, as text and as a page");
-  command->add_flag("--open", arguments->open, "show the report in a browser; the index of all, for several studies");
-  command->add_option("--results", arguments->results, "also write the findings of these studies as Markdown")
-      ->type_name("FILE");
-  command->callback([arguments] {
+  command.option("STUDY", arguments->files, "study files (TOML)");
+  add_study_options(command, *arguments);
+  command.flag("--paper", arguments->paper, "every number of the paper beside ours, as text and as a page");
+  command.flag("--open", arguments->open, "show the report in a browser; the index of all, for several studies");
+  command.option("--results", arguments->results, "also write the findings of these studies as Markdown")
+      .value_name("FILE");
+  command.action([arguments] {
     const std::vector<std::string>& files = arguments->files;
     require(arguments->results.empty() || !files.empty(), "--results wants the studies that it speaks of");
     if (arguments->paper) compare_with_paper(arguments->out);

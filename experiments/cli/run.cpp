@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -59,7 +58,7 @@ void run(RunArguments& arguments) {
   if (arguments.is_json) options.telling = Telling::events;
   if (arguments.is_dry) {
     const std::optional<DryRun> result = dry_run(study, options);
-    if (!result) throw CLI::RuntimeError(interrupted);
+    if (!result) throw Exit{interrupted};
     return fmt::print("{}", arguments.is_json ? dry_run_json(study, *result) : dry_run_text(study, *result));
   }
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
@@ -74,7 +73,7 @@ void run(RunArguments& arguments) {
                results.trials.size(), study.trials.size());
     if (arguments.is_json)
       print_event({{"event", "stopped"}, {"done", results.trials.size()}, {"trials", study.trials.size()}});
-    throw CLI::RuntimeError(interrupted);
+    throw Exit{interrupted};
   }
   if (!arguments.is_json) {
     render_report(study, arguments.out);
@@ -88,22 +87,20 @@ void run(RunArguments& arguments) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("run", "train what a study still lacks, then report");
+void add_run_command(Command app) {
+  const Command command = app.command("run", "train what a study still lacks, then report");
   const auto arguments = std::make_shared<RunArguments>();
-  command->add_option("STUDY", arguments->file, "study file (TOML)")->required();
-  add_study_options(*command, *arguments);
-  command->add_option("--jobs", arguments->options.jobs, "trials at once (default: as many as threads)")
-      ->check(CLI::Range(1, 4096));
-  command->add_option("--threads", arguments->options.threads, "threads of all trials together (default: all cores)")
-      ->check(CLI::Range(1, 4096));
-  command->add_flag("--dry-run", arguments->is_dry,
-                    "only say what it would cost: a few steps are timed, nothing is kept");
-  add_data_option(*command, arguments->data);
-  auto* quiet = command->add_flag("--quiet", arguments->is_quiet, "no progress");
-  command->add_flag("--json", arguments->is_json, "one event per line on standard output, in place of the table")
-      ->excludes(quiet);
-  command->callback([arguments] { run(*arguments); });
+  command.option("STUDY", arguments->file, "study file (TOML)").required();
+  add_study_options(command, *arguments);
+  command.option("--jobs", arguments->options.jobs, "trials at once (default: as many as threads)").range(1, 4096);
+  command.option("--threads", arguments->options.threads, "threads of all trials together (default: all cores)")
+      .range(1, 4096);
+  command.flag("--dry-run", arguments->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
+  add_data_option(command, arguments->data);
+  const Option quiet = command.flag("--quiet", arguments->is_quiet, "no progress");
+  command.flag("--json", arguments->is_json, "one event per line on standard output, in place of the table")
+      .excludes(quiet);
+  command.action([arguments] { run(*arguments); });
 }
 
 }  // namespace headroom::experiments

@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "experiments/cli/commands.h"
@@ -8,12 +7,11 @@
 
 namespace headroom::experiments {
 
-void add_schema_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("schema", "every key that a study file may have");
+void add_schema_command(Command app) {
+  const Command command = app.command("schema", "every key that a study file may have");
   const auto is_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *is_json, "as JSON Schema, for editors");
-  command->callback(
-      [is_json] { fmt::print("{}", *is_json ? schema_json(study_schema()) : schema_text(study_schema())); });
+  command.flag("--json", *is_json, "as JSON Schema, for editors");
+  command.action([is_json] { fmt::print("{}", *is_json ? schema_json(study_schema()) : schema_text(study_schema())); });
 }
 
 }  // namespace headroom::experiments

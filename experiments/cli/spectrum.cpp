@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -109,17 +108,16 @@ void spectrum(const Arguments& arguments, bool has_times, bool has_rank) {
 
 }  // namespace
 
-void add_spectrum_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("spectrum", "print the singular values of a tensor, or of a product of two");
+void add_spectrum_command(Command app) {
+  const Command command = app.command("spectrum", "print the singular values of a tensor, or of a product of two");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("FILE", arguments->file, "a safetensors file")->required();
-  command->add_option("--tensor", arguments->tensor, "the matrix A, by name")->required()->type_name("NAME");
-  const CLI::Option* times =
-      command->add_option("--times", arguments->times, "a second matrix B: the values of AᵀB")->type_name("NAME");
-  const CLI::Option* rank =
-      command->add_option("--rank", arguments->rank, "print the ranks up to this one")->type_name("INT");
-  command->add_flag("--json", arguments->json, "as a JSON object");
-  command->callback([arguments, times, rank] { spectrum(*arguments, times->count() > 0, rank->count() > 0); });
+  command.option("FILE", arguments->file, "a safetensors file").required();
+  command.option("--tensor", arguments->tensor, "the matrix A, by name").required().value_name("NAME");
+  const Option times =
+      command.option("--times", arguments->times, "a second matrix B: the values of AᵀB").value_name("NAME");
+  const Option rank = command.option("--rank", arguments->rank, "print the ranks up to this one").value_name("INT");
+  command.flag("--json", arguments->json, "as a JSON object");
+  command.action([arguments, times, rank] { spectrum(*arguments, times.is_given(), rank.is_given()); });
 }
 
 }  // namespace headroom::experiments

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -125,13 +124,13 @@ void show(const StatusArguments& arguments) {
 
 }  // namespace
 
-void add_status_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("status", "say what is finished, running and left, also while a run goes on");
+void add_status_command(Command app) {
+  const Command command = app.command("status", "say what is finished, running and left, also while a run goes on");
   const auto arguments = std::make_shared<StatusArguments>();
-  command->add_option("STUDY", arguments->studies, "ids or files of studies (default: all)");
-  command->add_option("--out", arguments->out, "folder of stores and reports")->capture_default_str();
-  command->add_flag("--json", arguments->is_json, "one JSON object per store");
-  command->callback([arguments] { show(*arguments); });
+  command.option("STUDY", arguments->studies, "ids or files of studies (default: all)");
+  command.option("--out", arguments->out, "folder of stores and reports").show_default();
+  command.flag("--json", arguments->is_json, "one JSON object per store");
+  command.action([arguments] { show(*arguments); });
 }
 
 }  // namespace headroom::experiments

@@ -3,11 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/cli/arguments.h"
 #include "experiments/config/study.h"
-
-namespace CLI {
-class App;
-}
 
 namespace headroom::experiments {
 
@@ -19,10 +16,10 @@ struct StudyArguments {
 };
 
 /// --profile, --out and --set.
-void add_study_options(CLI::App& command, StudyArguments& arguments);
+void add_study_options(Command command, StudyArguments& arguments);
 
 /// --data: the folder that holds data/ and models/.
-void add_data_option(CLI::App& command, std::string& data);
+void add_data_option(Command command, std::string& data);
 /// Where data sets are looked for: `data`, else HEADROOM_DATA, and the cache that `headroom data fetch` writes.
 tasks::DataRoots data_roots(const std::string& data);
 

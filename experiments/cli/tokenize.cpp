@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -40,21 +39,20 @@ void tokenize(const Arguments& arguments, bool has_text) {
 
 }  // namespace
 
-void add_tokenize_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("tokenize", "print the token ids of a text");
+void add_tokenize_command(Command app) {
+  const Command command = app.command("tokenize", "print the token ids of a text");
   const auto arguments = std::make_shared<Arguments>();
   command
-      ->add_option("--tokenizer", arguments->tokenizer,
-                   "a tokenizer's folder or file (GPT-2's, Llama 3's, tokenizer.json), or \"byte\"")
-      ->required()
-      ->type_name("PATH");
-  CLI::Option* text = command->add_option("--text", arguments->text, "the text; standard input without it")
-                          ->type_name("TEXT")
-                          ->expected(1);
-  command->add_option("--text-file", arguments->file, "a file that holds the text")->type_name("FILE")->excludes(text);
-  command->add_flag("--json", arguments->json, "as a JSON list");
-  command->add_flag("--plain", arguments->plain, "special tokens in the text are ordinary text");
-  command->callback([arguments, text] { tokenize(*arguments, text->count() > 0); });
+      .option("--tokenizer", arguments->tokenizer,
+              "a tokenizer's folder or file (GPT-2's, Llama 3's, tokenizer.json), or \"byte\"")
+      .required()
+      .value_name("PATH");
+  const Option text =
+      command.option("--text", arguments->text, "the text; standard input without it").value_name("TEXT").one_value();
+  command.option("--text-file", arguments->file, "a file that holds the text").value_name("FILE").excludes(text);
+  command.flag("--json", arguments->json, "as a JSON list");
+  command.flag("--plain", arguments->plain, "special tokens in the text are ordinary text");
+  command.action([arguments, text] { tokenize(*arguments, text.is_given()); });
 }
 
 }  // namespace headroom::experiments

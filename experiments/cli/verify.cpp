@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -39,18 +38,18 @@ void verify(const VerifyArguments& arguments) {
   fmt::print("{}", arguments.json ? verdict_list_json(all) : verdict_table(all));
   for (const StoredVerdicts& one : all)
     for (const StoredVerdict& verdict : one.verdicts) bad = bad || verdict.status == name(VerdictStatus::fail);
-  if (bad) throw CLI::RuntimeError(1);
+  if (bad) throw Exit{1};
 }
 
 }  // namespace
 
-void add_verify_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("verify", "judge the claims of studies; exits 1 when one fails");
+void add_verify_command(Command app) {
+  const Command command = app.command("verify", "judge the claims of studies; exits 1 when one fails");
   const auto arguments = std::make_shared<VerifyArguments>();
-  command->add_option("STUDY", arguments->files, "study files (TOML)")->required();
-  add_study_options(*command, *arguments);
-  command->add_flag("--json", arguments->json, "a JSON list of study, claim, verdict, measured and paper");
-  command->callback([arguments] { verify(*arguments); });
+  command.option("STUDY", arguments->files, "study files (TOML)").required();
+  add_study_options(command, *arguments);
+  command.flag("--json", arguments->json, "a JSON list of study, claim, verdict, measured and paper");
+  command.action([arguments] { verify(*arguments); });
 }
 
 }  // namespace headroom::experiments

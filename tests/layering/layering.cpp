@@ -122,3 +122,13 @@ TEST_CASE("a kernel that is compiled once per instruction set includes little") 
                  !allowed(include);
         }) == "");
 }
+
+TEST_CASE("a header that takes the compiler seconds is included in one file") {
+  const std::vector<std::pair<std::string, std::string>> homes{{"CLI/CLI.hpp", "experiments/cli/arguments.cpp"}};
+  for (const std::string& layer : layers)
+    CHECK(offences(layer, [&](const Include& include) {
+            for (const auto& [header, home] : homes)
+              if (include.header == header && include.file != home) return true;
+            return false;
+          }) == "");
+}

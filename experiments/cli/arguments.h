@@ -1,0 +1,91 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+/// The command line of the program. Only arguments.cpp sees the parser behind it (CLI11), whose templates take the
+/// compiler seconds in every file that includes them.
+namespace headroom::experiments {
+
+/// Arguments that the program does not take.
+struct UsageError : Error {
+  using Error::Error;
+};
+
+/// Thrown by a command's action: ends the program with this status, without a message.
+struct Exit {
+  int status;
+};
+
+/// One argument of a command. The setters return the argument itself.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+  Option required() const;
+  /// Shows the variable's initial value in the help.
+  Option show_default() const;
+  /// The word for the value in the help, in place of its type's.
+  Option value_name(const char* name) const;
+  /// Refuses values outside [least, most].
+  Option range(int least, int most) const;
+  Option range(double least, double most) const;
+  /// Refuses other values than these.
+  Option one_of(const std::vector<std::string>& values) const;
+  /// Refuses the two together.
+  Option excludes(Option other) const;
+  /// Takes one value that may be empty.
+  Option one_value() const;
+  /// A list's option takes one value each time that it is given, so that other arguments may follow the value.
+  Option one_value_each() const;
+  /// Whether the user gave it. Asked in an action.
+  bool is_given() const;
+
+ private:
+  CLI::Option* option_;
+};
+
+/// A command of the program, such as `run`, or the program itself.
+class Command {
+ public:
+  explicit Command(CLI::App* app) : app_(app) {}
+  Command command(const char* name, const char* help) const;
+  /// An option ("--out") or, without dashes, a positional argument ("STUDY"), read into `value`, which must live as
+  /// long as the command line. T is std::string, int, int64_t, double, std::optional<int64_t> or
+  /// std::vector<std::string>.
+  template <class T>
+  Option option(const char* name, T& value, const char* help) const;
+  /// An option without a value, which sets `value`.
+  Option flag(const char* name, bool& value, const char* help) const;
+  /// What the command does, once its arguments are read.
+  void action(std::function<void()> run) const;
+  /// The command wants one of its own commands.
+  void require_command() const;
+
+ private:
+  CLI::App* app_;
+};
+
+/// What the program is called with.
+class CommandLine {
+ public:
+  CommandLine(const char* name, const char* help, const std::string& version);
+  ~CommandLine();
+  /// The program itself: add commands to it.
+  Command root() const;
+  /// Reads the arguments and runs the action of the command that they name. Returns the program's exit status: 0, or
+  /// what an action threw as Exit. Throws UsageError, and whatever an action throws.
+  int run(int argc, char** argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
+
+}  // namespace headroom::experiments
