@@ -53,8 +53,61 @@ auto calls(Var (*op)(const Var&, const Var&, const Var&, const Var&, const Atten
   };
 }
 
+/// Keys and values that are the middle of a longer key-value cache.
+Sample cached(const std::string& label, Sizes sizes, const Extras& extras = {}) {
+  const auto from_cache = [=](const auto& run) {
+    return [=](std::vector<Var> in) {
+      std::vector<size_t> cut{1, 2};  // k, v and the key mask are (B, Tk, …)
+      if (extras.key_mask) cut.push_back(in.size() - 1);
+      for (const size_t i : cut) in[i] = slice(in[i], 1, 2, 2 + sizes.keys);
+      return run(in);
+    };
+  };
+  Sizes cache = sizes;
+  cache.keys += 5;
+  return {label, inputs(cache, extras), from_cache(calls(attention, extras)),
+          from_cache(calls(attention_composed, extras))};
+}
+
 Sample sample(const std::string& label, const Sizes& sizes, const Extras& extras = {}) {
   return {label, inputs(sizes, extras), calls(attention, extras), calls(attention_composed, extras)};
+}
+
+/// Few queries against many keys, more than one chunk of them, and keys and values in a cache.
+std::vector<Sample> decoding_samples() {
+  std::vector<Sample> out{
+      sample("one query, chunks and a rest",
+             {.batch = 1, .queries = 1, .keys = 603, .heads = 1, .kv_heads = 1, .qk_dim = 16, .v_dim = 16},
+             {.causal = true}),
+      sample("one query, group of three", {.queries = 1, .keys = 33, .heads = 6, .kv_heads = 2, .qk_dim = 8},
+             {.causal = true, .alibi = true}),
+      sample("one query, everything masked", {.queries = 1, .keys = 9}, {.key_mask = 0.0}),
+      sample("one query, dropout", {.queries = 1, .keys = 9}, {.dropout = 0.3}),
+      sample("last chunk hidden from all but one",
+             {.batch = 1, .queries = 4, .keys = 257, .heads = 1, .kv_heads = 1, .qk_dim = 2, .v_dim = 2},
+             {.causal = true}),
+      sample("first chunk masked", {.batch = 1, .queries = 2, .keys = 300, .heads = 2, .kv_heads = 1, .qk_dim = 1},
+             {.alibi = true, .scale = 0.7, .key_mask = 0.02}),
+      sample("five queries, group of two", {.queries = 5, .keys = 70, .heads = 4, .kv_heads = 2}, {.causal = true}),
+      sample("many queries, groups of three and of seven",
+             {.batch = 1, .queries = 70, .keys = 73, .heads = 7, .kv_heads = 1, .qk_dim = 2, .v_dim = 3},
+             {.causal = true}),
+      cached("cache, one query", {.queries = 1, .keys = 21, .heads = 4, .kv_heads = 2, .qk_dim = 8, .v_dim = 16},
+             {.causal = true, .alibi = true}),
+      cached("cache, tiles", {.queries = 9, .keys = 21, .heads = 4, .kv_heads = 2}, {.causal = true}),
+      cached("cache, key mask", {.queries = 3, .keys = 18}, {.key_mask = 0.7}),
+  };
+  for (const int64_t dim : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 64, 80, 128})
+    out.push_back(sample(fmt::format("few queries, widths {} and {}", dim, dim + dim % 3),
+                         {.batch = 1,
+                          .queries = 1 + dim % 4,
+                          .keys = 7 + dim,
+                          .heads = 3,
+                          .kv_heads = 1,
+                          .qk_dim = dim,
+                          .v_dim = dim + dim % 3},
+                         {.causal = dim % 2 == 0}));
+  return out;
 }
 
 }  // namespace
@@ -98,6 +151,7 @@ OpSamples attention_samples() {
       sample("no queries", {.queries = 0}),
       sample("no keys", {.keys = 0}),
   };
+  for (Sample& decoding : decoding_samples()) out.samples.push_back(std::move(decoding));
   for (const auto& [qk_dim, v_dim] : std::vector<std::pair<int64_t, int64_t>>{{1, 1},
                                                                               {1, 8},
                                                                               {2, 2},

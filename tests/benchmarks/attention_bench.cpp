@@ -1,6 +1,7 @@
 // attention-bench [THREADS [SECONDS]]: attention alone, forward and backward, at the shapes of the training workloads.
 // One JSON line per shape: the best time of each in milliseconds, and the scores per nanosecond that the two together
-// reach.
+// reach. Then forward alone at the shapes of decoding: few queries against many keys, which lie in one piece or in a
+// longer key-value cache, and the bytes of keys and values per nanosecond.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -32,6 +33,12 @@ constexpr Case cases[] = {
     {"gpt-wikitext", 8, 256, 8, 64, true, 0},
 };
 
+struct DecodeCase {
+  const char* name;
+  int64_t heads, kv_heads, dim;
+};
+constexpr DecodeCase decode_cases[] = {{"smollm2-135m", 9, 3, 64}, {"llama-8b", 32, 8, 128}, {"heads-of-8", 32, 32, 8}};
+
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -61,12 +68,43 @@ void time_case(const Case& c, double seconds) {
       scores * 1e-6 / (forward_ms + backward_ms));
 }
 
+void time_decoding(const DecodeCase& c, int64_t queries, int64_t keys, double seconds) {
+  constexpr int64_t spare = 64;  // tokens that the cache has room for
+  const auto random = [&](const Shape& shape, uint64_t seed) { return random_normal(shape, 0, 1, {.seed = seed}); };
+  const Tensor q = random({1, queries, c.heads, c.dim}, 1);  // (1, Tq, H, D)
+  const Shape cache{1, keys + spare, c.kv_heads, c.dim};
+  const Tensor k = random(cache, 2).slice(1, 0, keys), v = random(cache, 3).slice(1, 0, keys);  // (1, Tk, H_kv, D)
+  const Tensor whole_k = k.clone(), whole_v = v.clone();
+  double whole_us = std::numeric_limits<double>::infinity(), cache_us = whole_us;
+  const auto microseconds = [&](const Tensor& keys_in, const Tensor& values_in) {
+    constexpr int calls = 8;
+    const auto before = std::chrono::steady_clock::now();
+    for (int i = 0; i < calls; ++i) attention(q, keys_in, values_in, {}, {.causal = true});
+    return 1e3 * milliseconds_since(before) / calls;
+  };
+  const auto start = std::chrono::steady_clock::now();
+  for (int step = 0; step < 3 || milliseconds_since(start) < 1e3 * seconds; ++step) {
+    whole_us = std::min(whole_us, microseconds(whole_k, whole_v));
+    cache_us = std::min(cache_us, microseconds(k, v));
+  }
+  const auto bytes = static_cast<double>(2 * 4 * keys * c.kv_heads * c.dim);
+  fmt::print(
+      "{{\"name\": \"{}\", \"queries\": {}, \"keys\": {}, \"threads\": {}, \"in_one_piece_us\": {:.1f}, "
+      "\"in_cache_us\": "
+      "{:.1f}, \"bytes_per_ns\": {:.1f}}}\n",
+      c.name, queries, keys, num_threads(), whole_us, cache_us, bytes * 1e-3 / cache_us);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
     const ThreadScope threads(argc > 1 ? std::atoi(argv[1]) : num_threads());
-    for (const Case& c : cases) time_case(c, argc > 2 ? std::atof(argv[2]) : 1.0);
+    const double seconds = argc > 2 ? std::atof(argv[2]) : 1.0;
+    for (const Case& c : cases) time_case(c, seconds);
+    for (const DecodeCase& c : decode_cases)
+      for (const int64_t queries : {1, 4})
+        for (const int64_t keys : {128, 512, 2048, 4096}) time_decoding(c, queries, keys, seconds / 4);
   } catch (const headroom::Error& error) {
     fmt::print(stderr, "attention-bench: {}\n", error.what());
     return 1;

@@ -5,12 +5,8 @@
 
 namespace headroom::engine::HEADROOM_ISA {
 
-static constexpr float log2_e = 1.44269504f, ln_2 = 0.693147181f;
 /// Forward: two vectors of queries against tiles of keys. Both numbers are even and multiples of 4.
 static constexpr int64_t query_block = 2 * lanes, key_tile = 64;
-
-static inline int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
-static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /// Head widths are padded with zeros to one that the products know: 1, 2, 4 or a number of whole vectors.
 static inline int64_t padded(int64_t dim) {
@@ -46,17 +42,6 @@ static void pack_columns(const float* x, int64_t stride, int64_t rows, int64_t d
   }
   transpose_to(x, stride, rows, dim, factor, out, out_stride);
 }
-
-/// Hands out 64-byte aligned pieces of the scratch memory; with none, only counts.
-struct Scratch {
-  float* memory;
-  int64_t used = 0;
-  float* take(int64_t n) {
-    float* piece = memory ? memory + used : nullptr;
-    used += round_up(n, 16);
-    return piece;
-  }
-};
 
 /// Floats that random_words wants for n elements.
 static inline int64_t word_room(int64_t n) { return round_up(n + 4 * philox_blocks + 4, 16); }
@@ -120,18 +105,15 @@ static Vec exponentials(float* tile, int64_t rows, Vec top) {
   return total;
 }
 
-void attention_forward(const AttentionHead& head, int64_t g, int64_t begin, int64_t end, float* y, float* lse,
-                       float* memory) {
-  Scratch pieces{memory};
-  const ForwardScratch s(head, pieces);
+/// Query head g, queries [begin, end), against the packed keys and values.
+static void forward_head(const AttentionHead& head, int64_t g, int64_t begin, int64_t end, const ForwardScratch& s,
+                         float* y, float* lse) {
   const int64_t dqk = padded(head.qk_dim), dv = padded(head.v_dim), W = query_block;
-  const int64_t all = visible(head, end - 1), shift = head.keys - head.queries;
-  pack_rows(head.k, head.k_stride, all, head.qk_dim, 1, s.k, round_up(all, 4), dqk);
-  pack_rows(head.v, head.v_stride, all, head.v_dim, 1, s.v, all, dv);
+  const int64_t shift = head.keys - head.queries;
   for (int64_t i = begin; i < end; i += W) {
     const int64_t n = smaller(W, end - i), limit = visible(head, i + n - 1);
-    pack_columns(head.q + i * head.q_stride + g * head.qk_dim, head.q_stride, n, head.qk_dim, head.scale * log2_e, s.q,
-                 W, dqk, W);
+    pack_columns(head.q + i * head.q_stride + g * head.q_head_stride, head.q_stride, n, head.qk_dim,
+                 head.scale * log2_e, s.q, W, dqk, W);
     fill_zero(s.sum, dv * W);
     // Finite, so that hidden scores (-inf) give 2^-inf = 0 even before any other is seen.
     Vec top0(-1e30f), top1(-1e30f), total0(0.0f), total1(0.0f);
@@ -170,6 +152,16 @@ void attention_forward(const AttentionHead& head, int64_t g, int64_t begin, int6
     store(log_sum + lanes, fma(top1, unit, log(total1)));
     std::memcpy(lse + g * head.queries + i, log_sum, static_cast<size_t>(n) * sizeof(float));
   }
+}
+
+void attention_forward(const AttentionHead& head, int64_t first, int64_t last, int64_t begin, int64_t end, float* y,
+                       float* lse, float* memory) {
+  Scratch pieces{memory};
+  const ForwardScratch s(head, pieces);
+  const int64_t all = visible(head, end - 1), dqk = padded(head.qk_dim), dv = padded(head.v_dim);
+  pack_rows(head.k, head.k_stride, all, head.qk_dim, 1, s.k, round_up(all, 4), dqk);
+  pack_rows(head.v, head.v_stride, all, head.v_dim, 1, s.v, all, dv);
+  for (int64_t g = first; g < last; ++g) forward_head(head, g, begin, end, s, y, lse);
 }
 
 /// Backward: tiles of queries × keys, keys along the lanes.

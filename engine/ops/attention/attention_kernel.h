@@ -6,11 +6,11 @@
 namespace headroom::engine {
 
 /// One key-value head of one sequence and the `group` query heads that read it, as the kernels see it. A pointer is the
-/// first token's row; a stride is the distance from one token's row to the next, in elements. Query heads of the group
-/// follow one another: head g's row starts g · width further.
+/// first token's row; a stride is the distance from one token's row to the next, in elements. Query head g of the group
+/// starts g · q_head_stride after the first; its row of y g · v_dim after the first's.
 struct AttentionHead {
   const float *q, *k, *v;
-  int64_t q_stride, k_stride, v_stride, y_stride;
+  int64_t q_stride, q_head_stride, k_stride, v_stride, y_stride;
   int64_t queries, keys, qk_dim, v_dim, group;
   bool causal;
   float scale;
@@ -31,14 +31,32 @@ struct AttentionHeadGrad {
 /// Floats of scratch memory that one call of the kernels below needs, 64-byte aligned.
 HEADROOM_KERNEL(int64_t, attention_scratch, (const AttentionHead& head), (head))
 HEADROOM_KERNEL(int64_t, attention_grad_scratch, (const AttentionHead& head), (head))
+HEADROOM_KERNEL(int64_t, attention_chunk_scratch, (const AttentionHead& head), (head))
 
-/// y and lse (group, queries) of query head g, queries [begin, end).
+/// y and lse (group, queries) of query heads [first, last), queries [begin, end). Keys and values are packed once.
 HEADROOM_KERNEL(void, attention_forward,
-                (const AttentionHead& head, int64_t g, int64_t begin, int64_t end, float* y, float* lse,
-                 float* scratch),
-                (head, g, begin, end, y, lse, scratch))
-/// dq of every head of the group, dk, dv and dslopes.
+                (const AttentionHead& head, int64_t first, int64_t last, int64_t begin, int64_t end, float* y,
+                 float* lse, float* scratch),
+                (head, first, last, begin, end, y, lse, scratch))
+/// dq of every head of the group, dk, dv and dslopes. Query heads must follow one another: q_head_stride = qk_dim.
 HEADROOM_KERNEL(void, attention_backward, (const AttentionHead& head, const AttentionHeadGrad& grad, float* scratch),
                 (head, grad, scratch))
+
+/// So many queries are few: half of what a tile would be padded to. Measured: up to there each of them takes less time
+/// below than in its share of a tile, whatever the widths and the groups.
+HEADROOM_KERNEL(int64_t, attention_few_queries, (), ())
+/// Few queries, many keys: keys are taken in chunks of this many, one after the other or side by side.
+inline constexpr int64_t attention_chunk = 256;
+/// Floats that one chunk's part of the result takes.
+HEADROOM_KERNEL(int64_t, attention_part, (const AttentionHead& head), (head))
+/// What keys [begin, end), one chunk, give to every query of the group: the largest score, the sum of exponentials
+/// relative to it, and the sum of values that they weigh. No dropout.
+HEADROOM_KERNEL(void, attention_chunk_part,
+                (const AttentionHead& head, int64_t begin, int64_t end, float* part, float* scratch),
+                (head, begin, end, part, scratch))
+/// y and lse (group, queries) from the parts of all chunks, in the order of the keys.
+HEADROOM_KERNEL(void, attention_join,
+                (const AttentionHead& head, const float* parts, int64_t chunks, float* y, float* lse),
+                (head, parts, chunks, y, lse))
 
 }  // namespace headroom::engine

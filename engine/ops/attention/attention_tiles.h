@@ -1,8 +1,25 @@
 #pragma once
-// The small products, sums, transposes and the exponential that attention's tiles are made of. For kernel files only.
+// The scratch memory, small products, sums, transposes and the exponential that attention's tiles are made of. For
+// kernel files only.
 #include "engine/cpu/simd.h"
 
 namespace headroom::engine::HEADROOM_ISA {
+
+static constexpr float log2_e = 1.44269504f, ln_2 = 0.693147181f;
+
+static inline int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/// Hands out 64-byte aligned pieces of the scratch memory; with none, only counts.
+struct Scratch {
+  float* memory;
+  int64_t used = 0;
+  float* take(int64_t n) {
+    float* piece = memory ? memory + used : nullptr;
+    used += round_up(n, 16);
+    return piece;
+  }
+};
 
 typedef uint32_t RawU __attribute__((vector_size(lanes * 4)));
 
@@ -166,8 +183,8 @@ static inline void product(const float* a, int64_t rows, int64_t depth, const fl
 }
 
 /// out[r][w] += Σ_d a[r][d]·b[d][w] where b's rows and out's are `width` apart, a multiple of lanes.
-static void add_product(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* b, int64_t width,
-                        float* out) {
+[[maybe_unused]] static void add_product(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* b,
+                                         int64_t width, float* out) {
   int64_t w = 0;
   for (; w + 2 * lanes <= width; w += 2 * lanes)
     product_column<2, 0, true>(a, a_stride, rows, depth, b + w, width, out + w, width);
@@ -199,8 +216,8 @@ static inline void transposed_block(const float* a, int64_t a_stride, int64_t ro
 }
 
 /// out[d][w] += Σ_r a[r][d]·t[r][w], d < depth: 1, 2 or a multiple of 4.
-static void add_transposed(const float* a, int64_t rows, int64_t depth, const float* t, int64_t t_stride, int64_t width,
-                           float* out, int64_t out_stride) {
+[[maybe_unused]] static void add_transposed(const float* a, int64_t rows, int64_t depth, const float* t,
+                                            int64_t t_stride, int64_t width, float* out, int64_t out_stride) {
   for (int64_t w = 0; w < width; w += 2 * lanes) {
     int64_t d = 0;
     for (; d + 6 <= depth && d + 8 != depth; d += 6)

@@ -1,0 +1,148 @@
+#include "engine/ops/attention/attention_fast.h"
+
+#include "engine/ops/attention/attention_kernel.h"
+#include "engine/parallel.h"
+
+namespace headroom::engine {
+namespace {
+
+/// Scratch memory of this thread, kept for its next task.
+float* scratch(int64_t floats) {
+  thread_local std::vector<float> memory;
+  constexpr size_t line = 64 / sizeof(float);
+  if (memory.size() < static_cast<size_t>(floats) + line) memory.resize(static_cast<size_t>(floats) + line);
+  const auto past = reinterpret_cast<uintptr_t>(memory.data()) % 64 / sizeof(float);
+  return memory.data() + (line - past) % line;
+}
+
+/// The row of sequence b, head h, token 0 of x (B, T, H, d).
+const float* row(const Tensor& x, int64_t b, int64_t h) {
+  return x.data<float>() + b * x.strides()[0] + h * x.strides()[2];
+}
+
+/// Sequence b's key-value head `kv_head` for the kernels.
+AttentionHead head_of(const AttentionProblem& p, const Tensor& q, const Tensor& k, const Tensor& v,
+                      const Tensor& slopes, int64_t b, int64_t kv_head) {
+  const int64_t first = kv_head * p.group();
+  return {.q = row(q, b, first),
+          .k = row(k, b, kv_head),
+          .v = row(v, b, kv_head),
+          .q_stride = q.strides()[1],
+          .q_head_stride = q.strides()[2],
+          .k_stride = k.strides()[1],
+          .v_stride = v.strides()[1],
+          .y_stride = p.heads * p.v_dim,
+          .queries = p.queries,
+          .keys = p.keys,
+          .qk_dim = p.qk_dim,
+          .v_dim = p.v_dim,
+          .group = p.group(),
+          .causal = p.causal,
+          .scale = static_cast<float>(p.scale),
+          .key_mask = p.mask(b),
+          .slopes = slopes.defined() ? slopes.data<float>() + first : nullptr,
+          .dropout = p.dropout > 0,
+          .dropped_below = p.dropped_below(),
+          .kept_scale = static_cast<float>(1 / (1 - p.dropout)),
+          .seed = p.dropout_key.seed,
+          .first_index = p.dropout_key.offset +
+                         static_cast<uint64_t>((b * p.heads + first) * p.queries) * static_cast<uint64_t>(p.keys),
+          .stream = p.dropout_key.stream};
+}
+
+/// The first rows of a key-value head's group in y (B, Tq, H, d_v) and lse (B, H, Tq).
+struct Rows {
+  float *y, *lse;
+  Rows(const AttentionProblem& p, const Attention& out, int64_t b, int64_t kv_head)
+      : y(out.y.mutable_data<float>() + (b * p.queries * p.heads + kv_head * p.group()) * p.v_dim),
+        lse(out.lse.mutable_data<float>() + (b * p.heads + kv_head * p.group()) * p.queries) {}
+};
+
+/// Tasks that are handed out together, so that tiny heads do not pay for the hand-over: a task multiplies `rows`
+/// queries with `keys` keys.
+int64_t tasks_at_once(const AttentionProblem& p, int64_t rows, int64_t keys) {
+  const int64_t work = rows * std::max<int64_t>(1, keys) * (p.qk_dim + p.v_dim);
+  return std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, work));
+}
+
+}  // namespace
+
+Tensor head_rows(const Tensor& x) { return x.dim(3) == 1 || x.strides()[3] == 1 ? x : x.contiguous(); }
+
+void attention_tiled(const AttentionProblem& p, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
+                     const Attention& out) {
+  // Few heads: their queries are cut, and each piece packs the keys again.
+  const int64_t piece = p.batch * p.heads < 32 ? 64 : 1024, pieces = (p.queries + piece - 1) / piece;
+  // Heads of one group share what is packed, unless that leaves too little to do side by side.
+  int64_t together = p.group();
+  while (together > 1 && p.batch * p.kv_heads * ((p.group() + together - 1) / together) * pieces < 16)
+    together = (together + 1) / 2;
+  const int64_t shares = (p.group() + together - 1) / together;
+  parallel_ranges(
+      p.batch * p.kv_heads * shares * pieces, tasks_at_once(p, together * std::min(piece, p.queries), p.keys),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; ++task) {
+          const int64_t i = task % pieces * piece, g = task / pieces % shares * together;
+          const int64_t b = task / pieces / shares / p.kv_heads, kv_head = task / pieces / shares % p.kv_heads;
+          const AttentionHead head = head_of(p, q, k, v, slopes, b, kv_head);
+          const Rows to(p, out, b, kv_head);
+          kernel::attention_forward(head, g, std::min(g + together, p.group()), i, std::min(i + piece, p.queries), to.y,
+                                    to.lse, scratch(kernel::attention_scratch(head)));
+        }
+      });
+}
+
+bool few_queries(const AttentionProblem& p) {
+  return p.queries <= kernel::attention_few_queries() && p.keys > p.queries && p.dropout == 0;
+}
+
+void attention_few(const AttentionProblem& p, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
+                   const Attention& out) {
+  const int64_t chunks = (p.keys + attention_chunk - 1) / attention_chunk, rows = p.group() * p.queries;
+  const int64_t part = kernel::attention_part(head_of(p, q, k, v, slopes, 0, 0));
+  const Tensor parts = Tensor::empty({p.batch, p.kv_heads, chunks, part});
+  float* const first_part = parts.mutable_data<float>();
+  parallel_ranges(p.batch * p.kv_heads * chunks, tasks_at_once(p, rows, std::min(p.keys, attention_chunk)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t task = begin; task < end; ++task) {
+                      const int64_t b = task / chunks / p.kv_heads, kv_head = task / chunks % p.kv_heads;
+                      const int64_t j = task % chunks * attention_chunk;
+                      const AttentionHead head = head_of(p, q, k, v, slopes, b, kv_head);
+                      kernel::attention_chunk_part(head, j, std::min(j + attention_chunk, p.keys),
+                                                   first_part + task * part,
+                                                   scratch(kernel::attention_chunk_scratch(head)));
+                    }
+                  });
+  parallel_ranges(p.batch * p.kv_heads, tasks_at_once(p, rows, chunks), [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
+      const Rows to(p, out, b, kv_head);
+      kernel::attention_join(head_of(p, q, k, v, slopes, b, kv_head), first_part + task * chunks * part, chunks, to.y,
+                             to.lse);
+    }
+  });
+}
+
+void attention_grad_tiled(const AttentionProblem& p, const Tensor& dy, const Tensor& q, const Tensor& k,
+                          const Tensor& v, const Tensor& slopes, const Attention& forward, const AttentionGrad& out,
+                          const Tensor& dslopes) {
+  parallel_ranges(
+      p.batch * p.kv_heads, tasks_at_once(p, p.queries * p.group(), p.keys), [&](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; ++task) {
+          const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
+          const int64_t first = b * p.heads + kv_head * p.group();
+          const AttentionHead head = head_of(p, q, k, v, slopes, b, kv_head);
+          const Rows from(p, forward, b, kv_head);
+          const AttentionHeadGrad grad{.dy = row(dy, b, kv_head * p.group()),
+                                       .y = from.y,
+                                       .lse = from.lse,
+                                       .dq = out.dq.mutable_data<float>() + (head.q - q.data<float>()),
+                                       .dk = out.dk.mutable_data<float>() + (head.k - k.data<float>()),
+                                       .dv = out.dv.mutable_data<float>() + (head.v - v.data<float>()),
+                                       .dslopes = slopes.defined() ? dslopes.mutable_data<float>() + first : nullptr};
+          kernel::attention_backward(head, grad, scratch(kernel::attention_grad_scratch(head)));
+        }
+      });
+}
+
+}  // namespace headroom::engine

@@ -1,0 +1,38 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ops/attention/attention.h"
+
+namespace headroom::engine {
+
+/// One call's sizes and options, checked.
+struct AttentionProblem {
+  int64_t batch, queries, keys, heads, kv_heads, qk_dim, v_dim;
+  bool causal;
+  double scale, dropout;
+  RngKey dropout_key;
+  Tensor key_mask;
+
+  int64_t group() const { return heads / kv_heads; }
+  /// Query i may see keys [0, visible(i)).
+  int64_t visible(int64_t i) const { return causal ? std::clamp<int64_t>(i + keys - queries + 1, 0, keys) : keys; }
+  /// The ALiBi distance.
+  double distance(int64_t i, int64_t j) const { return static_cast<double>(std::abs(i + keys - queries - j)); }
+  const bool* mask(int64_t b) const { return key_mask.defined() ? key_mask.data<bool>() + b * keys : nullptr; }
+  uint32_t dropped_below() const {
+    return static_cast<uint32_t>(std::min(std::floor(dropout * 0x1p32 + 0.5), 0x1p32 - 1));
+  }
+  /// m_ij of the formula.
+  double kept(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    if (dropout == 0) return 1;
+    const int64_t index = ((b * heads + h) * queries + i) * keys + j;
+    return random_bits(dropout_key, static_cast<uint64_t>(index)) < dropped_below() ? 0 : 1 / (1 - dropout);
+  }
+};
+
+/// The problem that these operands pose. Throws Error as attention() does.
+AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
+                                   const AttentionOptions& options);
+
+}  // namespace headroom::engine

@@ -1,0 +1,53 @@
+#pragma once
+#include "models/module.h"
+
+namespace headroom::models {
+
+/// The keys and values of one group of heads that attention has seen so far: a key-value cache. A new token costs one
+/// copy of its own rows; what is there already is neither moved nor read.
+///
+/// Memory grows in blocks of 64 tokens, and at least to double, so that each token is moved O(1) times in all;
+/// reserve() asks for it beforehand. The first append() settles batch size, heads, widths, dtype and device.
+class AttentionState {
+ public:
+  AttentionState() = default;
+  // A copy would write its tokens into the same memory.
+  AttentionState(AttentionState&&) = default;
+  AttentionState& operator=(AttentionState&&) = default;
+
+  /// k (B, T, H_kv, d_qk), v (B, T, H_kv, d_v): T further tokens of every sequence; 0 is allowed. Throws Error naming
+  /// the shapes when they do not fit each other or what is there.
+  void append(const Tensor& k, const Tensor& v);
+
+  /// Views of what is there: (B, length, H_kv, d_qk) and (B, length, H_kv, d_v). Undefined before the first append().
+  /// A view stays valid when more is appended, until truncate() or reset() gives its rows to other tokens.
+  Tensor keys() const { return held(keys_); }
+  Tensor values() const { return held(values_); }
+
+  /// Tokens that are held.
+  int64_t length() const { return end_ - begin_; }
+  /// The position of the next token in its sequence: length(), and those that drop_first() dropped.
+  int64_t offset() const { return dropped_ + length(); }
+  /// Tokens that memory is there for.
+  int64_t capacity() const { return keys_.defined() ? keys_.dim(1) : 0; }
+
+  /// Memory for `tokens` tokens in all, taken at the next append() at the latest.
+  void reserve(int64_t tokens) { wanted_ = tokens; }
+  /// Keeps positions below `offset`: takes back the last tokens. Throws Error when they are not there.
+  void truncate(int64_t offset);
+  /// Forgets the oldest `tokens`, as attention over a sliding window does; positions stay. Throws Error when there are
+  /// fewer.
+  void drop_first(int64_t tokens);
+  /// Empty again, at position 0; the memory stays.
+  void reset();
+
+ private:
+  Tensor held(const Tensor& cache) const { return cache.defined() ? cache.slice(1, begin_, end_) : Tensor(); }
+  void make_room(const Tensor& k, const Tensor& v);
+
+  Tensor keys_, values_;         ///< (B, capacity, H_kv, d)
+  int64_t begin_ = 0, end_ = 0;  ///< what is held, along the tokens
+  int64_t dropped_ = 0, wanted_ = 0;
+};
+
+}  // namespace headroom::models
