@@ -55,16 +55,4 @@ void not_run(Verdict& verdict, const std::string& reason);
 /// Gives `verdict` the status underpowered, and the reason in front of what was measured.
 void underpowered(const Case& c, Verdict& verdict, size_t seeds);
 
-void judge_interior_optimum(const Case& c, Verdict& verdict);
-void judge_argmin_in(const Case& c, Verdict& verdict);
-void judge_within_factor(const Case& c, Verdict& verdict);
-void judge_worse_than_best(const Case& c, Verdict& verdict);
-void judge_monotone(const Case& c, Verdict& verdict);
-void judge_slope(const Case& c, Verdict& verdict);
-void judge_saturates(const Case& c, Verdict& verdict);
-void judge_band(const Case& c, Verdict& verdict);
-void judge_less_than(const Case& c, Verdict& verdict);
-void judge_bound_holds(const Case& c, Verdict& verdict);
-void judge_within_percent(const Case& c, Verdict& verdict);
-
 }  // namespace headroom::experiments

@@ -3,17 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "experiments/claims/kinds/kinds.h"
+
 namespace headroom::experiments {
 
-/// What `less_than` compares with; what is not given is the claim's own.
-struct ClaimRival {
-  std::string series, metric;
-  std::optional<double> at;
-};
-
-/// One [[claim]]; claims.h says which fields each kind reads.
+/// One [[claim]].
 struct ClaimConfig {
-  std::string kind;
+  ClaimKind kind;                      ///< how it is judged, with the keys of that kind
   std::string series;                  ///< the series it judges; "" = the only one
   std::string metric;                  ///< of the test data; "" = the report's y
   std::string paper;                   ///< the paper's claim in words; "" when it is our own
@@ -25,20 +21,21 @@ struct ClaimConfig {
   double significance = 0.05;
   bool log_error = false;      ///< means and tests of log(metric)
   bool deterministic = false;  ///< the values are computed, not sampled: one seed tells all, and a difference is real
-
-  std::vector<double> among;        ///< argmin_in
-  std::optional<double> at;         ///< within_factor, worse_than_best, less_than, within_percent: the x that is meant
-  double factor = 1.0;              ///< a ratio of errors; see each kind
-  std::string direction;            ///< monotone: falling | rising
-  double tolerance = 0;             ///< monotone: a step against the direction of this share is a tie
-  std::string axes = "log-log";     ///< slope: log-log | semi-log (a logarithm of x alone) | linear
-  std::optional<double> low, high;  ///< slope, band: what is claimed
-  ClaimRival than;                  ///< less_than
-  double fraction = 0.1;            ///< saturates: largest share of the first doubling's gain
-  std::string bound;                ///< bound_holds: a metric of the same trial, or "overlay"
-  double percent = 0;               ///< within_percent
-  std::string of;                   ///< within_percent: a metric of the same trials
-  std::optional<double> value;      ///< within_percent: a number
 };
+
+/// The names of all kinds.
+const std::vector<std::string>& claim_kinds();
+
+/// The kind of that name, its keys at their defaults. Throws Error when there is none.
+ClaimKind claim_kind(const std::string& name);
+
+/// "argmin_in".
+std::string kind_name(const ClaimConfig& claim);
+
+/// The first key that the claim wants and lacks.
+std::optional<MissingKey> missing_key(const ClaimConfig& claim);
+
+/// What the claim is called in a list: `argmin_in [32]`, `interior_optimum · D 256`.
+std::string claim_name(const ClaimConfig& claim);
 
 }  // namespace headroom::experiments

@@ -18,20 +18,30 @@ using Json = nlohmann::ordered_json;
 
 /// The fields that decide the verdict, without those that are not set.
 Json claim_json(const ClaimConfig& c) {
-  Json out = {{"name", claim_name(c)}, {"kind", c.kind}, {"series", c.series}, {"paper", c.paper}, {"ours", c.ours}};
-  const auto add = [&](const char* key, const auto& value) {
+  Json out = {
+      {"name", claim_name(c)}, {"kind", kind_name(c)}, {"series", c.series}, {"paper", c.paper}, {"ours", c.ours}};
+  const auto add = [&](const char* key, const std::optional<double>& value) {
     if (value) out[key] = *value;
   };
   if (!c.metric.empty()) out["metric"] = c.metric;
   if (!c.reference.empty()) out["reference"] = c.reference;
-  if (!c.among.empty()) out["among"] = c.among;
-  add("at", c.at);
-  add("from", c.from);
-  add("to", c.to);
-  add("low", c.low);
-  add("high", c.high);
-  add("value", c.value);
-  out.update({{"factor", c.factor}, {"significance", c.significance}, {"log_error", c.log_error}});
+  double factor = 1;
+  std::visit(
+      [&](const auto& kind) {
+        if constexpr (requires { kind.among; })
+          if (!kind.among.empty()) out["among"] = kind.among;
+        if constexpr (requires { kind.at; }) add("at", kind.at);
+        add("from", c.from);
+        add("to", c.to);
+        if constexpr (requires { kind.limits; }) {
+          add("low", kind.limits.low);
+          add("high", kind.limits.high);
+        }
+        if constexpr (requires { kind.value; }) add("value", kind.value);
+        if constexpr (requires { kind.factor; }) factor = kind.factor;
+      },
+      c.kind);
+  out.update({{"factor", factor}, {"significance", c.significance}, {"log_error", c.log_error}});
   if (c.deterministic) out["deterministic"] = true;
   return out;
 }

@@ -37,9 +37,6 @@ void bind_head(Reader& in, const std::vector<std::string>& series, const std::st
 /// [report] without its overlay.
 ReportConfig bind_report(Reader& in);
 
-/// One [[claim]] of a study with these series.
-ClaimConfig bind_claim(Reader& in, const std::vector<std::string>& series);
-
 /// report.overlay: "paper-bound", whose points paper_bound_overlay() adds; or { file = "data/x.json", path = ["key", …]
 /// }, a JSON object of number → number, with the file's name relative to `folder`, the study's; or { points = [[x, y],
 /// …] }. Without points when there is none.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "experiments/claims/bind_claim.h"
 #include "experiments/config/bind.h"
 #include "experiments/toml/reader.h"
 

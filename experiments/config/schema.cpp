@@ -1,5 +1,6 @@
 #include "experiments/config/schema.h"
 
+#include "experiments/claims/bind_claim.h"
 #include "experiments/config/bind.h"
 #include "experiments/config/series.h"
 #include "experiments/config/sweep.h"
@@ -14,6 +15,7 @@ Schema make_schema() {
   Reader in(schema, unused);
   StudyHead head;
   bind_head(in, {""}, "", head);
+  join_claim_keys(schema);
   TrialConfig trial;
   bind_trial(in, trial);
   in.table("sweep", "what varies", describe_sweep);

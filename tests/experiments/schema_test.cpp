@@ -68,6 +68,16 @@ TEST_CASE("the schema has every key once per condition, with a line on each") {
           0);
 }
 
+TEST_CASE("a key that several kinds of claim have stands once, under all of them") {
+  std::vector<std::string> conditions;
+  for (const Key& key : study_schema())
+    if (key.path == "claim.low" || key.path == "claim.at") conditions.push_back(key.condition);
+  CHECK(conditions ==
+        std::vector<std::string>{"with kind = \"within_factor\" or \"worse_than_best\" or \"less_than\" or "
+                                 "\"within_percent\"",
+                                 "with kind = \"slope\" or \"band\""});
+}
+
 TEST_CASE("the schema as text") {
   const std::string text = schema_text(study_schema());
   CHECK(contains(text, "\n[model]  # the Transformer\n"));

@@ -51,9 +51,15 @@ inline StudyResults study(const std::vector<double>& xs, const std::vector<std::
 
 inline ClaimConfig claim(const std::string& kind) {
   ClaimConfig c;
-  c.kind = kind;
+  c.kind = claim_kind(kind);
   c.paper = "as the paper says";
   return c;
+}
+
+/// The keys of a claim's kind.
+template <class Kind>
+Kind& keys(ClaimConfig& c) {
+  return std::get<Kind>(c.kind);
 }
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -14,6 +14,7 @@ using testing::claim;
 using testing::contains;
 using testing::error_of;
 using testing::failed;
+using testing::keys;
 using testing::number;
 using testing::says;
 using testing::study;
@@ -23,20 +24,20 @@ using testing::verdict;
 ClaimConfig interior(double factor = 1) {
   ClaimConfig c = claim("interior_optimum");
   c.log_error = true;
-  c.factor = factor;
+  keys<InteriorOptimum>(c).factor = factor;
   return c;
 }
 
 ClaimConfig argmin(std::vector<double> among) {
   ClaimConfig c = claim("argmin_in");
-  c.among = std::move(among);
+  keys<ArgminIn>(c).among = std::move(among);
   return c;
 }
 
 ClaimConfig within(double at, double factor) {
   ClaimConfig c = claim("within_factor");
-  c.at = at;
-  c.factor = factor;
+  keys<WithinFactor>(c).at = at;
+  keys<WithinFactor>(c).factor = factor;
   return c;
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("one seed is underpowered") {
   const StudyResults r = study({1, 2, 4}, {{1}, {0.1}, {1}});
   for (const ClaimConfig& c : {interior(), argmin({2}), argmin({4}), within(2, 3)}) {
     const Verdict v = verdict(r, c);
-    CAPTURE(c.kind);
+    CAPTURE(kind_name(c));
     CHECK(v.status == VerdictStatus::underpowered);
     CHECK(says(v, "Too few seeds to judge: 1 in common"));
   }
@@ -142,7 +143,7 @@ TEST_CASE("errors without a ratio are not judged by one") {
   CHECK(verdict(r, interior()).status == VerdictStatus::not_run);
   ClaimConfig plain = claim("interior_optimum");
   CHECK(verdict(r, plain).status != VerdictStatus::not_run);
-  plain.factor = 2;
+  keys<InteriorOptimum>(plain).factor = 2;
   CHECK(verdict(r, plain).status == VerdictStatus::not_run);
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 using testing::claim;
 using testing::failed;
+using testing::keys;
 using testing::number;
 using testing::says;
 using testing::study;
@@ -34,13 +35,13 @@ StudyResults two_series() {
 ClaimConfig less(const std::string& series, const std::string& than) {
   ClaimConfig c = claim("less_than");
   c.series = series;
-  c.than.series = than;
+  keys<LessThan>(c).than.series = than;
   return c;
 }
 
 ClaimConfig within(double percent) {
   ClaimConfig c = claim("within_percent");
-  c.percent = percent;
+  keys<WithinPercent>(c).percent = percent;
   return c;
 }
 
@@ -48,10 +49,10 @@ ClaimConfig within(double percent) {
 
 TEST_CASE("all values in a band") {
   ClaimConfig c = claim("band");
-  c.high = 1.2;
+  keys<Band>(c).limits.high = 1.2;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
   CHECK(verdict(u_curve(), c).measured == 1.2);
-  c.low = 0.01;  // one seed has 0.0095
+  keys<Band>(c).limits.low = 0.01;  // one seed has 0.0095
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
   CHECK(says(verdict(u_curve(), c), "Values lie between 0.00950 and 1.20, 126 times apart; [0.01, 1.2] was claimed"));
   c.to = 2;
@@ -60,10 +61,10 @@ TEST_CASE("all values in a band") {
 
 TEST_CASE("a band by the ratio of its ends") {
   ClaimConfig c = claim("band");
-  c.factor = 127;
+  keys<Band>(c).factor = 127;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
   CHECK(verdict(u_curve(), c).measured == Approx(1.2 / 0.0095));
-  c.factor = 126;
+  keys<Band>(c).factor = 126;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
   CHECK(verdict(study({1, 2}, {{0, 0}, {1, 1}}), c).status == VerdictStatus::fail);
   CHECK(says(verdict(u_curve(), claim("band")), "band wants low, high or factor"));
@@ -71,7 +72,7 @@ TEST_CASE("a band by the ratio of its ends") {
 
 TEST_CASE("one seed inside a band tells nothing, one outside refutes it") {
   ClaimConfig c = claim("band");
-  c.high = 2;
+  keys<Band>(c).limits.high = 2;
   CHECK(verdict(study({1, 2}, {{1}, {1}}), c).status == VerdictStatus::underpowered);
   CHECK(verdict(study({1, 2}, {{1}, {3}}), c).status == VerdictStatus::fail);
   c.deterministic = true;
@@ -89,34 +90,34 @@ TEST_CASE("one series is less than another at every x, paired by seed") {
   CHECK(v.p == Approx(0.0004164064093487884).epsilon(1e-3).margin(0.0003));
   CHECK(verdict(two_series(), less("few", "narrow")).status == VerdictStatus::fail);
   ClaimConfig by = less("narrow", "few");
-  by.factor = 1.3;
+  keys<LessThan>(by).factor = 1.3;
   CHECK(verdict(two_series(), by).status == VerdictStatus::fail);
   CHECK(says(verdict(two_series(), by), "Not less than few by a factor of 1.3: at heads = 1"));
-  by.factor = 1.15;
+  keys<LessThan>(by).factor = 1.15;
   CHECK(verdict(two_series(), by).status == VerdictStatus::pass);
 }
 
 TEST_CASE("one x is less than another, one metric than another") {
   ClaimConfig c = claim("less_than");
-  c.at = 4;
-  c.than.at = 2;
+  keys<LessThan>(c).at = 4;
+  keys<LessThan>(c).than.at = 2;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
-  std::swap(*c.at, *c.than.at);
+  std::swap(*keys<LessThan>(c).at, *keys<LessThan>(c).than.at);
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
-  c.than.at = 3;
+  keys<LessThan>(c).than.at = 3;
   CHECK(says(verdict(u_curve(), c), "there is no heads at which both were measured"));
   StudyResults r = u_curve();
   for (TrialRecord& t : r.trials) t.test["floor"] = t.test["mse"] * 0.9;
   ClaimConfig metrics = claim("less_than");
   metrics.metric = "floor";
-  metrics.than.metric = "mse";
+  keys<LessThan>(metrics).than.metric = "mse";
   CHECK(verdict(r, metrics).status == VerdictStatus::pass);
 }
 
 TEST_CASE("a comparison with ties or one seed") {
   ClaimConfig c = claim("less_than");
-  c.at = 1;
-  c.than.at = 2;
+  keys<LessThan>(c).at = 1;
+  keys<LessThan>(c).than.at = 2;
   CHECK(verdict(study({1, 2}, {{1, 2}, {1, 2}}), c).status == VerdictStatus::fail);
   CHECK(verdict(study({1, 2}, {{1, 2}, {1, 2}}), c).p == 0.5);
   CHECK(verdict(study({1, 2}, {{1}, {2}}), c).status == VerdictStatus::underpowered);
@@ -130,7 +131,7 @@ TEST_CASE("a bound holds in every trial, or not") {
   for (TrialRecord& t : r.trials) t.test["bound"] = 2 * t.test["mse"];
   r.trials[0].test["bound"] = 1.25;  // against 1.0
   ClaimConfig c = claim("bound_holds");
-  c.bound = "bound";
+  keys<BoundHolds>(c).bound = "bound";
   const Verdict v = verdict(r, c);
   CHECK(v.status == VerdictStatus::pass);
   CHECK(number(v, "trials") == 15);
@@ -140,14 +141,14 @@ TEST_CASE("a bound holds in every trial, or not") {
   CHECK(verdict(r, c).status == VerdictStatus::fail);
   CHECK(
       says(verdict(r, c), "1 of 15 trials lie above the bound (bound). mse / bound is at most 1.10 (heads = 4 seed 1"));
-  c.bound = "other";
+  keys<BoundHolds>(c).bound = "other";
   CHECK(says(verdict(r, c), "no trial has both mse and other"));
 }
 
 TEST_CASE("a bound that is the overlay holds where the overlay has points") {
   StudyResults r = u_curve();
   ClaimConfig c = claim("bound_holds");
-  c.bound = "overlay";
+  keys<BoundHolds>(c).bound = "overlay";
   CHECK(says(verdict(r, c), "the series has no overlay"));
   r.report.overlays = {{"", "theory", {{1, 4.0}, {4, 0.5}}}};
   const Verdict v = verdict(r, c);
@@ -164,28 +165,28 @@ TEST_CASE("a value within a percentage of another metric's") {
   StudyResults r = study({1, 2}, {{1.01, 1.028}, {1.01, 1.012}});
   for (TrialRecord& t : r.trials) t.test["entropy_rate"] = 1;
   ClaimConfig c = within(2);
-  c.of = "entropy_rate";
+  keys<WithinPercent>(c).of = "entropy_rate";
   const Verdict v = verdict(r, c);
   CHECK(v.status == VerdictStatus::pass);
   CHECK(v.measured == Approx(1.9));
   CHECK(v.summary == "+1.90 %");
-  c.percent = 1.5;
+  keys<WithinPercent>(c).percent = 1.5;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
-  c.at = 2;
+  keys<WithinPercent>(c).at = 2;
   CHECK(verdict(r, c).status == VerdictStatus::pass);
-  c.of = "missing";
+  keys<WithinPercent>(c).of = "missing";
   CHECK(says(verdict(r, c), "no test metric 'missing'"));
 }
 
 TEST_CASE("a value within a percentage of a number") {
   const StudyResults r = study({1, 2}, {{0.971}, {1.02}});
   ClaimConfig c = within(3);
-  c.value = 1.0;
+  keys<WithinPercent>(c).value = 1.0;
   CHECK(verdict(r, c).status == VerdictStatus::underpowered);
   c.deterministic = true;
   CHECK(verdict(r, c).status == VerdictStatus::pass);
   CHECK(verdict(r, c).measured == Approx(-2.9));
-  c.percent = 2.8;
+  keys<WithinPercent>(c).percent = 2.8;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
   CHECK(says(verdict(r, within(1)), "wants of, value or reference"));
 }
@@ -207,7 +208,7 @@ TEST_CASE("a curve within a percentage of the paper's column") {
 
 TEST_CASE("a claim beside the paper's number") {
   ClaimConfig c = claim("argmin_in");
-  c.among = {4};
+  keys<ArgminIn>(c).among = {4};
   c.reference = {"ngram-tradeoff", "optimum", "M"};
   const Verdict v = verdict(u_curve(), c);
   CHECK(v.paper == 4.0);
@@ -222,14 +223,14 @@ TEST_CASE("a claim beside the paper's number") {
 
 TEST_CASE("the end of a curve is worse than the best") {
   ClaimConfig c = claim("worse_than_best");
-  c.at = 16;
-  c.factor = 19;
+  keys<WorseThanBest>(c).at = 16;
+  keys<WorseThanBest>(c).factor = 19;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
   CHECK(verdict(u_curve(), c).measured == Approx(0.2 / 0.0305 * 3));
-  c.factor = 20;
+  keys<WorseThanBest>(c).factor = 20;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
-  c.factor = 1;
-  c.at = 4;
+  keys<WorseThanBest>(c).factor = 1;
+  keys<WorseThanBest>(c).at = 4;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
   CHECK(number(verdict(u_curve(), c), "best_x") == 8);
 }
@@ -246,23 +247,23 @@ TEST_CASE("claims about a metric of which more is better") {
   CHECK(interior.measured == 2);
   CHECK(says(interior, "heads = 1 has 0.630 times its masked_accuracy"));
   ClaimConfig c = claim("interior_optimum");
-  c.factor = 1.3;
+  keys<InteriorOptimum>(c).factor = 1.3;
   CHECK(about(c).status == VerdictStatus::pass);
-  c.factor = 1.4;
+  keys<InteriorOptimum>(c).factor = 1.4;
   CHECK(about(c).status == VerdictStatus::fail);
   c = claim("argmin_in");
-  c.among = {2};
+  keys<ArgminIn>(c).among = {2};
   CHECK(about(c).status == VerdictStatus::pass);
   CHECK(says(about(c), "The largest masked_accuracy is at heads = 2, as claimed"));
   c = claim("within_factor");
-  c.at = 4;
-  c.factor = 1.33;
+  keys<WithinFactor>(c).at = 4;
+  keys<WithinFactor>(c).factor = 1.33;
   CHECK(about(c).status == VerdictStatus::pass);
-  c.at = 1;
+  keys<WithinFactor>(c).at = 1;
   CHECK(about(c).status == VerdictStatus::fail);
   c = claim("worse_than_best");
-  c.at = 1;
-  c.factor = 1.5;
+  keys<WorseThanBest>(c).at = 1;
+  keys<WorseThanBest>(c).factor = 1.5;
   CHECK(about(c).status == VerdictStatus::pass);
 }
 

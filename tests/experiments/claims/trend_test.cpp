@@ -9,6 +9,7 @@ namespace {
 
 using testing::claim;
 using testing::failed;
+using testing::keys;
 using testing::number;
 using testing::says;
 using testing::study;
@@ -16,14 +17,14 @@ using testing::verdict;
 
 ClaimConfig monotone(const std::string& direction) {
   ClaimConfig c = claim("monotone");
-  c.direction = direction;
+  keys<Monotone>(c).direction = direction;
   return c;
 }
 
 ClaimConfig slope(double low, double high) {
   ClaimConfig c = claim("slope");
-  c.low = low;
-  c.high = high;
+  keys<Slope>(c).limits.low = low;
+  keys<Slope>(c).limits.high = high;
   return c;
 }
 
@@ -51,7 +52,7 @@ TEST_CASE("a significant step back breaks a trend, a tie does not") {
   CHECK(back.status == VerdictStatus::fail);
   CHECK(says(back, "from heads = 2 to 4 it rises from 0.500 to 0.521"));
   ClaimConfig tolerant = monotone("falling");
-  tolerant.tolerance = 0.05;
+  keys<Monotone>(tolerant).tolerance = 0.05;
   CHECK(verdict(r, tolerant).status == VerdictStatus::pass);
   r = study({1, 2, 4}, {{1.0, 1.1, 0.9}, {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}});
   CHECK(verdict(r, monotone("falling")).status == VerdictStatus::pass);
@@ -68,9 +69,9 @@ TEST_CASE("a trend may be claimed over part of the curve, and by a factor") {
   ClaimConfig c = monotone("rising");
   c.from = 4;
   CHECK(verdict(testing::u_curve(), c).status == VerdictStatus::pass);
-  c.factor = 30;
+  keys<Monotone>(c).factor = 30;
   CHECK(verdict(testing::u_curve(), c).status == VerdictStatus::fail);
-  c.factor = 1;
+  keys<Monotone>(c).factor = 1;
   c.from = 2;
   CHECK(verdict(testing::u_curve(), c).status == VerdictStatus::fail);
   c.from = 100;
@@ -84,7 +85,7 @@ TEST_CASE("one seed tells no trend, unless nothing is sampled") {
   c.deterministic = true;
   CHECK(verdict(r, c).status == VerdictStatus::pass);
   CHECK(verdict(r, c).p == 0);
-  c.direction = "rising";
+  keys<Monotone>(c).direction = "rising";
   CHECK(verdict(r, c).status == VerdictStatus::fail);
 }
 
@@ -114,11 +115,11 @@ TEST_CASE("the paper's Jacobian norms have the slope that their note states") {
 
 TEST_CASE("slopes on other axes") {
   ClaimConfig c = slope(1.99, 2.01);
-  c.axes = "linear";
+  keys<Slope>(c).axes = "linear";
   CHECK(verdict(study({1, 2, 5}, {{3, 3}, {5, 5}, {11, 11}}), c).status == VerdictStatus::pass);
-  c.axes = "semi-log";
+  keys<Slope>(c).axes = "semi-log";
   CHECK(verdict(study({1, std::exp(1), std::exp(3)}, {{3}, {5}, {9}}), c).status == VerdictStatus::pass);
-  c.axes = "log-log";
+  keys<Slope>(c).axes = "log-log";
   CHECK(says(verdict(study({1, 2, 5}, {{3}, {-5}, {11}}), c), "at heads = 2 seed 0 has -5.00, which has no logarithm"));
   CHECK(verdict(study({1, 2}, {{3}, {5}}), c).status == VerdictStatus::not_run);
   CHECK(says(verdict(study({0, 2, 4}, {{3}, {5}, {7}}), c), "heads = 0 has no logarithm"));

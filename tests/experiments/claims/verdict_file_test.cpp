@@ -20,9 +20,9 @@ const PaperPath optimum = {"ngram-tradeoff", "optimum", "heads"};
 StudyResults two_claims() {
   StudyResults r = testing::u_curve();
   ClaimConfig argmin = testing::claim("argmin_in"), within = testing::claim("within_factor");
-  argmin.among = {8};
+  testing::keys<ArgminIn>(argmin).among = {8};
   argmin.reference = optimum;
-  within.at = 3;
+  testing::keys<WithinFactor>(within).at = 3;
   within.paper = "";
   within.ours = "<near> the best";
   r.claims = {argmin, within};

@@ -265,7 +265,7 @@ TEST_CASE("the table on the terminal") {
   StudyResults r = testing::u_curve();
   r.claims = {testing::claim("interior_optimum"), testing::claim("argmin_in")};
   r.claims[0].log_error = true;
-  r.claims[1].among = {4};
+  testing::keys<ArgminIn>(r.claims[1]).among = {4};
   CHECK(terminal_table(r) ==
         "heads        1        2        4        8       16\n"
         "mse       1.03    0.103   0.0102   0.0300    0.200\n"

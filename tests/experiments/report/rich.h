@@ -50,8 +50,8 @@ inline StudyResults rich() {
   for (const char* kind : {"interior_optimum", "argmin_in", "within_factor"}) {
     ClaimConfig c = claim(kind);
     c.series = "D 256";
-    if (c.kind == "argmin_in") c.among = {8};
-    if (c.kind == "within_factor") c.at = 8, c.factor = 3;
+    if (auto* argmin = std::get_if<ArgminIn>(&c.kind)) argmin->among = {8};
+    if (auto* within = std::get_if<WithinFactor>(&c.kind)) within->at = 8, within->factor = 3;
     r.claims.push_back(c);
   }
   r.resolved_config = "[study]\nid = \"synthetic\"\n";

@@ -1,0 +1,82 @@
+#include "experiments/claims/bind_claim.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/claims/reference.h"
+#include "experiments/toml/reader.h"
+
+namespace headroom::experiments {
+namespace {
+
+const std::string condition_start = "with kind = ";
+
+std::string condition_of(const char* kind) { return fmt::format("{}\"{}\"", condition_start, kind); }
+
+/// Where the paper's number is to be found.
+void bind_reference(Reader& in, ClaimConfig& claim) {
+  claim.reference = in.texts("reference", "path of the paper's number in its tables (data/paper_tables.json)");
+  claim.paper_number = in.optional_real("paper_number", {}, "the paper's number, where it stands in no table");
+  if (!claim.reference.empty() && claim.paper_number)
+    in.complain("paper_number", "wants either reference or paper_number");
+  if (!claim.reference.empty() && !paper_number(claim.reference) && paper_points(claim.reference).empty())
+    in.complain("reference", fmt::format("the paper's tables have no number at {}", fmt::join(claim.reference, " / ")));
+}
+
+}  // namespace
+
+ClaimConfig bind_claim(Reader& in, const std::vector<std::string>& series) {
+  ClaimConfig claim;
+  const size_t problems = in.problems().size();
+  const std::string name = in.word("kind", std::nullopt, claim_kinds(), "how it is judged");
+  const bool is_known = in.problems().size() == problems;
+  claim.series = in.text("series", {"", "the only one"}, "the series it speaks of");
+  if (!claim.series.empty()) check_series(in, claim.series, series);
+  else if (series.size() > 1)
+    in.complain("series", fmt::format("missing: the study has several series ({})", fmt::join(series, ", ")));
+  claim.metric = in.text("metric", {"", "the report's y"}, "of the test data; parameters, flops and seconds are, too");
+  claim.paper = in.text("paper", "", "the paper's claim in words");
+  claim.ours = in.text("ours", "", "a claim of our own in words");
+  claim.why = in.text("why", "", "why it fails, shown where it does");
+  bind_reference(in, claim);
+  claim.from = in.optional_real("from", {}, "smallest x it speaks of");
+  claim.to = in.optional_real("to", {}, "largest x it speaks of");
+  claim.significance = in.real("significance", claim.significance,
+                               {.low = 0, .high = 1, .low_open = true, .high_open = true}, "level of the tests");
+  claim.log_error = in.flag("log_error", claim.log_error, "means and tests of the metric's logarithm");
+  claim.deterministic =
+      in.flag("deterministic", claim.deterministic, "values are computed, not sampled: one seed is enough");
+  for_each_kind([&](auto kind) {
+    in.when(is_known && name == kind.name, condition_of(kind.name), [&] {
+      kind.read(in, series);
+      claim.kind = std::move(kind);
+    });
+  });
+  if (!is_known) {
+    in.skip_rest();
+  } else if (const auto missing = missing_key(claim)) {
+    in.complain(missing->key, fmt::format("missing: {} wants {}", name, missing->purpose));
+  }
+  return claim;
+}
+
+void join_claim_keys(Schema& schema) {
+  static const std::vector<std::string> order{"among", "at",  "factor", "direction", "tolerance",
+                                              "axes",  "low", "high",   "than"};
+  const auto is_of_kinds = [](const Key& key) { return key.path.rfind("claim.", 0) == 0 && !key.condition.empty(); };
+  const auto first = std::find_if(schema.begin(), schema.end(), is_of_kinds);
+  const auto last = std::find_if_not(first, schema.end(), is_of_kinds);
+  Schema joined;
+  for (auto key = first; key != last; ++key) {
+    const auto same = std::find_if(joined.begin(), joined.end(),
+                                   [&](const Key& other) { return other.path == key->path && other.doc == key->doc; });
+    if (same == joined.end()) joined.push_back(*key);
+    else same->condition += " or " + key->condition.substr(condition_start.size());
+  }
+  const auto place = [](const Key& key) { return std::find(order.begin(), order.end(), split_path(key.path)[1]); };
+  std::stable_sort(joined.begin(), joined.end(), [&](const Key& a, const Key& b) { return place(a) < place(b); });
+  schema.insert(schema.erase(first, last), joined.begin(), joined.end());
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,17 @@
+#pragma once
+#include "experiments/claims/kinds/kind.h"
+
+namespace headroom::experiments {
+
+/// The best x is one of `among`; a tie counts for the claim.
+struct ArgminIn : KindBase {
+  static constexpr const char* name = "argmin_in";
+  std::vector<double> among;
+
+  void read(Reader& in, const std::vector<std::string>& series);
+  std::optional<MissingKey> missing(const ClaimConfig& claim) const;
+  std::string details() const;
+  void judge(const Case& c, Verdict& verdict) const;
+};
+
+}  // namespace headroom::experiments

@@ -1,0 +1,74 @@
+#include "experiments/claims/kinds/bound_holds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/claims/case.h"
+#include "experiments/claims/number.h"
+#include "experiments/claims/overlay.h"
+#include "experiments/toml/reader.h"
+
+namespace headroom::experiments {
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+}  // namespace
+
+void BoundHolds::read(Reader& in, const std::vector<std::string>&) {
+  bound = in.text("bound", "", "a metric of the same trial, or \"overlay\"");
+}
+
+std::optional<MissingKey> BoundHolds::missing(const ClaimConfig&) const {
+  if (bound.empty()) return MissingKey{"bound", "a metric or \"overlay\""};
+  return std::nullopt;
+}
+
+std::string BoundHolds::details() const { return " " + bound; }
+
+void BoundHolds::judge(const Case& c, Verdict& verdict) const {
+  const bool is_overlay = bound == "overlay";
+  const Overlay* overlay = is_overlay ? overlay_of(c.results, c.curve.series) : nullptr;
+  if (is_overlay && !overlay) return not_run(verdict, "the series has no overlay");
+  std::vector<double> tightness;
+  int violations = 0, without = 0;
+  std::string worst;
+  for (const TrialRecord& trial : ordered_trials(c.results)) {
+    if (trial.series != c.curve.series || trial.status != TrialStatus::finished || !c.curve.at(trial.x)) continue;
+    const std::optional<double> value = measured(trial, c.curve.metric);
+    const std::optional<double> limit = is_overlay ? overlay_at(*overlay, trial.x) : measured(trial, bound);
+    if (!value || !std::isfinite(*value) || !limit || std::isnan(*limit)) {
+      ++without;
+      continue;
+    }
+    if (!(*value <= *limit)) ++violations;
+    const double ratio = *value / *limit;
+    if (tightness.empty() || ratio > *std::max_element(tightness.begin(), tightness.end()))
+      worst = fmt::format("{} = {} seed {}: {} against {}", c.axis, exact(trial.x), trial.seed, rounded(*value),
+                          rounded(*limit));
+    tightness.push_back(ratio);
+  }
+  if (tightness.empty()) return not_run(verdict, fmt::format("no trial has both {} and {}", c.curve.metric, bound));
+  const double largest = *std::max_element(tightness.begin(), tightness.end()), middle = median(tightness);
+  verdict.numbers = {{"trials", static_cast<double>(tightness.size())},
+                     {"violations", violations},
+                     {"tightness_max", largest},
+                     {"tightness_median", middle}};
+  verdict.measured = largest;
+  verdict.summary =
+      fmt::format("{} of {} above, at most {} of the bound", violations, tightness.size(), rounded(largest));
+  verdict.sentence =
+      fmt::format("{} of {} trials lie above the bound ({}). {} / bound is at most {} ({}), at the median {}.",
+                  violations, tightness.size(), bound, c.curve.metric, rounded(largest), worst, rounded(middle));
+  if (without > 0)
+    verdict.notes.push_back(fmt::format("{} trials have no finite value or no bound, and are not judged", without));
+  verdict.status = violations == 0 ? VerdictStatus::pass : VerdictStatus::fail;
+}
+
+}  // namespace headroom::experiments

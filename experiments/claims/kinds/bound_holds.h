@@ -1,0 +1,17 @@
+#pragma once
+#include "experiments/claims/kinds/kind.h"
+
+namespace headroom::experiments {
+
+/// The metric is at most `bound` in every finished trial, chosen or not; the ratio of the two is the bound's tightness.
+struct BoundHolds : KindBase {
+  static constexpr const char* name = "bound_holds";
+  std::string bound;  ///< a metric of the same trial, or "overlay"
+
+  void read(Reader& in, const std::vector<std::string>& series);
+  std::optional<MissingKey> missing(const ClaimConfig& claim) const;
+  std::string details() const;
+  void judge(const Case& c, Verdict& verdict) const;
+};
+
+}  // namespace headroom::experiments

@@ -1,0 +1,57 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headroom::experiments {
+
+struct Case;
+struct ClaimConfig;
+struct Verdict;
+class Reader;
+
+/// A key that a claim wants and does not have.
+struct MissingKey {
+  std::string key, purpose;
+};
+
+/// The limits of an interval; an end that is not given is open.
+struct Limits {
+  std::optional<double> low, high;
+  bool any() const { return low || high; }
+};
+
+/// What every kind of claim offers, and what it offers where it has nothing of its own. A kind is a struct of its keys
+/// that derives from this and adds
+///
+///   static constexpr const char* name        the value of `kind` in a study file
+///   void read(Reader&, series)               reads its keys; `series` are the names of the study's series
+///   void judge(const Case&, Verdict&) const  fills the verdict on a curve whose points all have values
+struct KindBase {
+  /// The first key that is missing, if any.
+  std::optional<MissingKey> missing(const ClaimConfig&) const { return std::nullopt; }
+  /// Its keys in a few characters, behind the kind's name in lists: " [32]".
+  std::string details() const { return ""; }
+  /// The x that it speaks of, which has to be a point of the sweep.
+  std::optional<double> required_x() const { return std::nullopt; }
+  /// The other series that it speaks of; "" when there is none.
+  std::string other_series() const { return ""; }
+  /// Whether it divides values, which then have to be above 0.
+  bool takes_ratios() const { return false; }
+};
+
+// Keys that several kinds have, read in the same words.
+
+/// `at`: the x that is judged.
+std::optional<double> read_at(Reader& in);
+/// `factor`, a ratio of errors.
+double read_factor(Reader& in, double otherwise);
+/// `low` and `high`.
+Limits read_limits(Reader& in);
+/// Reports `key` when there is no series of that name.
+void check_series(Reader& in, const std::string& name, const std::vector<std::string>& series);
+
+/// "[2, 3]", "[-∞, 3]".
+std::string interval(const Limits& limits);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,28 @@
+#pragma once
+#include <variant>
+
+#include "experiments/claims/kinds/argmin_in.h"
+#include "experiments/claims/kinds/band.h"
+#include "experiments/claims/kinds/bound_holds.h"
+#include "experiments/claims/kinds/interior_optimum.h"
+#include "experiments/claims/kinds/less_than.h"
+#include "experiments/claims/kinds/monotone.h"
+#include "experiments/claims/kinds/saturates.h"
+#include "experiments/claims/kinds/slope.h"
+#include "experiments/claims/kinds/within_factor.h"
+#include "experiments/claims/kinds/within_percent.h"
+#include "experiments/claims/kinds/worse_than_best.h"
+
+namespace headroom::experiments {
+
+/// The kinds of claim. A new one is its files in this folder and its place here.
+using ClaimKind = std::variant<InteriorOptimum, ArgminIn, WithinFactor, WorseThanBest, Monotone, Slope, Saturates, Band,
+                               LessThan, BoundHolds, WithinPercent>;
+
+/// Calls f with each kind in turn, its keys at their defaults.
+template <class F>
+void for_each_kind(F f) {
+  [&]<class... Kinds>(const std::variant<Kinds...>*) { (f(Kinds{}), ...); }(static_cast<const ClaimKind*>(nullptr));
+}
+
+}  // namespace headroom::experiments
