@@ -32,10 +32,12 @@ uint64_t next_id() {
 /// One entry of the tape. Ids grow with creation, so descending id is a topological order.
 struct Node {
   Tensor value, grad;
+  engine::DType grad_dtype = engine::DType::f32;
   bool requires_grad = false;
-  bool bound = false;       ///< grad is a view of an arena
-  bool grad_fresh = false;  ///< the bound grad counts as zero
-  bool consumed = false;    ///< backward() went through and freed what was saved
+  bool bound = false;                ///< grad is a view of an arena
+  std::weak_ptr<const void> binder;  ///< that arena
+  bool grad_fresh = false;           ///< the bound grad counts as zero
+  bool consumed = false;             ///< backward() went through and freed what was saved
   const char* op = "leaf";
   uint64_t id = next_id();
   std::vector<Var> parents;
@@ -105,10 +107,12 @@ void check_versions(const Node& node) {
 /// The one place where a gradient is checked and summed back to the shape of what was broadcast.
 Tensor fit(const Node& node, size_t i, const Tensor& g) {
   const Tensor& value = node.parents[i].value();
-  if (g.dtype() != value.dtype() || g.device() != value.device() || !engine::broadcasts_to(value.shape(), g.shape()))
+  const engine::DType wanted = node.parents[i].grad_dtype();
+  const bool is_known = g.dtype() == wanted || g.dtype() == value.dtype();
+  if (!is_known || g.device() != value.device() || !engine::broadcasts_to(value.shape(), g.shape()))
     fail("backward: {} gave operand {} {} a gradient of {}", node.op, i, value.str(), g.str());
-  if (g.shape() == value.shape()) return g;
-  return engine::sum_to(g, value.shape());
+  const Tensor converted = g.dtype() == wanted ? g : g.to(wanted);
+  return g.shape() == value.shape() ? converted : engine::sum_to(converted, value.shape());
 }
 
 void step_back(Node& node) {
@@ -143,6 +147,7 @@ void step_back(Node& node) {
 Var::Var(Tensor value, bool requires_grad) : node_(std::make_shared<Node>()) {
   if (requires_grad && !(value.defined() && engine::is_floating(value.dtype())))
     fail("var: {} cannot have a gradient", value.str());
+  node_->grad_dtype = value.dtype();
   node_->value = std::move(value);
   node_->requires_grad = requires_grad;
 }
@@ -162,23 +167,34 @@ void Var::zero_grad() const {
   else node_->grad = Tensor();
 }
 
-void Var::bind(const Tensor& value, const Tensor& grad) const {
+engine::DType Var::grad_dtype() const {
+  require(defined(), "grad_dtype: undefined where a value was expected");
+  return node_->grad_dtype;
+}
+
+bool Var::is_bound() const { return node_ && node_->bound && !node_->binder.expired(); }
+
+void Var::bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void> owner) const {
   require(defined() && node_->vjp == nullptr && node_->parents.empty(), "bind: {} is not a leaf", value.str());
   require(value.shape() == shape() && grad.shape() == shape(), "bind: leaf {}, value {}, gradient {}", shape().str(),
           value.str(), grad.str());
+  require(engine::is_floating(value.dtype()) && engine::is_floating(grad.dtype()), "bind: value {}, gradient {}",
+          value.str(), grad.str());
   node_->value = value;
   node_->grad = grad;
+  node_->grad_dtype = grad.dtype();
+  node_->binder = std::move(owner);
   node_->bound = node_->grad_fresh = true;
 }
 
 void Var::backward() const {
   require(value().numel() == 1, "backward: {} has more than one element and no cotangent was given", value().str());
-  backward(Tensor::full(shape(), 1.0, value().dtype(), value().device()));
+  backward(Tensor::full(shape(), 1.0, grad_dtype(), value().device()));
 }
 
 void Var::backward(const Tensor& dy) const {
   require(requires_grad(), "backward: nothing that {} depends on requires a gradient", value().str());
-  if (!dy.defined() || dy.shape() != shape() || dy.dtype() != value().dtype())
+  if (!dy.defined() || dy.shape() != shape() || dy.dtype() != grad_dtype())
     fail("backward: value {}, cotangent {}", value().str(), dy.str());
   const NoGrad no_grad;
   std::vector<NodePtr> nodes = reachable(node_);
@@ -252,14 +268,16 @@ Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::
       ~EnableGrad() { grad_enabled_ = previous; }
     } enable;
     std::vector<Var> leaves;
-    for (size_t i = 0; i < inputs.size(); ++i)
+    for (size_t i = 0; i < inputs.size(); ++i) {
       leaves.push_back(inputs[i].defined() ? Var(inputs[i].value(), needs[i]) : Var());
+      if (inputs[i].defined()) leaves[i].node()->grad_dtype = inputs[i].grad_dtype();
+    }
     const Var again = f(leaves);
     if (again.requires_grad()) again.backward(dy);
     std::vector<Tensor> gradients;
     for (size_t i = 0; i < leaves.size(); ++i) {
       Tensor g = needs[i] ? leaves[i].grad() : Tensor();
-      if (needs[i] && !g.defined()) g = Tensor::zeros(leaves[i].shape(), leaves[i].value().dtype());
+      if (needs[i] && !g.defined()) g = Tensor::zeros(leaves[i].shape(), leaves[i].grad_dtype());
       gradients.push_back(g);
     }
     gradients.push_back(Tensor::zeros({}));

@@ -43,8 +43,14 @@ class Var {
   void backward() const;
   void backward(const Tensor& dy) const;
 
-  /// Makes a leaf's value and gradient views of an arena. The gradient buffer counts as zero until the next backward().
-  void bind(const Tensor& value, const Tensor& grad) const;
+  /// The dtype that its gradient has: its value's, unless bind() declared another.
+  engine::DType grad_dtype() const;
+
+  /// Makes a leaf's value and gradient views of an arena's buffers, of any floating dtypes: f32 gradients beside bf16
+  /// values, say. The gradient buffer counts as zero until the next backward(). `owner` is what the buffers belong to:
+  /// while it lives, is_bound() says so.
+  void bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void> owner = {}) const;
+  bool is_bound() const;
 
   const std::shared_ptr<Node>& node() const { return node_; }
 
@@ -55,7 +61,8 @@ class Var {
 
 /// The only way to make a Var that depends on others: an op's name, its value, its operands (undefined ones allowed)
 /// and its vjp. There is no overload without a vjp. At backward the tape checks that no operand and no output was
-/// written in place since, and that each gradient has its operand's dtype and a shape that sums to its operand's.
+/// written in place since, and that each gradient has its operand's gradient dtype (or its value's, which is then
+/// converted) and a shape that sums to its operand's.
 Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp);
 
 /// Gradients that vjps of this thread made, in storage of their own, for operands that needed none. The op suite

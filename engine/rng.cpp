@@ -37,9 +37,10 @@ double last_below(double high, DType dtype) {
 /// Calls f(i, four words) for every group of four elements; parallel, order-free.
 template <class F>
 void for_each_block(int64_t n, const RngKey& key, F&& f) {
-  require(key.offset % 4 == 0, "rng: offset {} is not a multiple of four", key.offset);
+  const uint64_t first = key.first();
+  require(first % 4 == 0, "rng: offset {} is not a multiple of four", first);
   parallel_ranges((n + 3) / 4, 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(4 * i, block(key, key.offset / 4 + static_cast<uint64_t>(i)));
+    for (int64_t i = begin; i < end; ++i) f(4 * i, block(key, first / 4 + static_cast<uint64_t>(i)));
   });
 }
 
@@ -75,13 +76,20 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2
 RngKey Rng::take(const std::string& stream, int64_t count) {
   require(count >= 0, "rng: {} values of stream '{}'", count, stream);
   uint64_t& next = offsets_[stream];
-  const RngKey key{seed_, hash_name(stream), next};
+  const auto found = bases_.find(stream);
+  const Base base = found == bases_.end() ? Base{} : found->second;
+  const RngKey key{seed_, hash_name(stream), next - base.value, base.address};
   next += (static_cast<uint64_t>(count) + 3) / 4 * 4;
   return key;
 }
 
+uint64_t Rng::next(const std::string& stream) const {
+  const auto found = offsets_.find(stream);
+  return found == offsets_.end() ? 0 : found->second;
+}
+
 uint32_t random_bits(const RngKey& key, uint64_t i) {
-  const uint64_t index = key.offset + i;
+  const uint64_t index = key.first() + i;
   return block(key, index / 4)[index % 4];
 }
 

@@ -17,7 +17,13 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint3
 struct RngKey {
   uint64_t seed = 0;    ///< Philox key
   uint32_t stream = 0;  ///< hash of the stream's name: the fourth counter word
-  uint64_t offset = 0;  ///< first element: counter words 0 and 1 hold (offset + i) / 4
+  uint64_t offset = 0;  ///< with what `base` points to, the first element: counter words 0 and 1 hold (first + i) / 4
+  /// Null, or where the step's start stands (StepState::random_offset): a key relative to it gives the next step's
+  /// values when the step is replayed. Read on the device of the base, whenever values are made.
+  const uint64_t* base = nullptr;
+
+  /// The first element. All who make values from a key ask here.
+  uint64_t first() const { return offset + (base ? *base : 0); }
 };
 
 /// Named streams of one seed ("init", "data", "mask", "dropout"): drawing from one never moves another. Its state (the
@@ -28,14 +34,25 @@ class Rng {
 
   /// The key of the next `count` values of a stream; the stream moves past them, to a multiple of four.
   RngKey take(const std::string& stream, int64_t count);
+  /// Keys of `stream` are relative to *base from now on, which holds `start` at this moment. The values drawn are the
+  /// same as without.
+  void set_base(const std::string& stream, const uint64_t* base, uint64_t start) { bases_[stream] = {base, start}; }
 
   uint64_t seed() const { return seed_; }
   const std::map<std::string, uint64_t>& offsets() const { return offsets_; }
+  /// The stream's next offset; 0 for one that was never drawn from.
+  uint64_t next(const std::string& stream) const;
   void set_offsets(std::map<std::string, uint64_t> offsets) { offsets_ = std::move(offsets); }
 
  private:
+  struct Base {
+    const uint64_t* address = nullptr;
+    uint64_t value = 0;
+  };
+
   uint64_t seed_;
   std::map<std::string, uint64_t> offsets_;
+  std::map<std::string, Base> bases_;
 };
 
 /// The 32 random bits of element i of a key.

@@ -5,10 +5,13 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
+#include "tasks/attention_lags.h"
 #include "tasks/regression.h"
 
 namespace headroom::tasks {
 namespace {
+
+constexpr int64_t most_lags = 16;  ///< that attention is measured at
 
 /// Divides each row of x (…, d) by its norm.
 void normalise_rows(const Tensor& x) {
@@ -83,6 +86,13 @@ std::unique_ptr<Meter> LinearFunctional::meter() const {
 
 std::vector<std::pair<double, double>> LinearFunctional::predictions(const Tensor& output, const Batch& batch) const {
   return regression_pairs(output, batch.target, {.first = config_.first_position});
+}
+
+Metrics LinearFunctional::probes(const models::Transformer& model, const Batch& batch) const {
+  const int64_t n = config_.kernel.n;
+  const bool is_measured =
+      model.config().causal && config_.kernel.kind == "n-gram" && n <= most_lags && n < config_.length;
+  return is_measured && batch.input.dim(0) > 0 ? attention_by_lag(model, batch, n) : Metrics{};
 }
 
 std::string LinearFunctional::describe() const {

@@ -33,6 +33,9 @@ class LinearFunctional : public SampledTask {
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
   std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
+  /// How many heads serve each lag: for a causal model of an n-gram target with n up to 16, "attention_at_lag_s" for
+  /// s = 0 .. n as attention_by_lag() has them. None for other kernels, nor where the sequences are not longer than n.
+  Metrics probes(const models::Transformer& model, const Batch& batch) const override;
   std::string criterion() const override { return "mse"; }
   std::string describe() const override;
 

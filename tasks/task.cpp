@@ -7,6 +7,11 @@ Batch Batch::slice(int64_t begin, int64_t end) const {
   return {part(input), part(target), part(key_mask), part(response)};
 }
 
+Batch Batch::to(engine::Device device) const {
+  const auto moved = [&](const Tensor& x) { return x.defined() ? x.to(device) : Tensor(); };
+  return {moved(input), moved(target), moved(key_mask), moved(response)};
+}
+
 bool larger_is_better(const std::string& metric) {
   return metric.ends_with("accuracy") || metric.ends_with("_gflops") || metric.ends_with("share_of_peak");
 }

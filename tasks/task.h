@@ -10,6 +10,10 @@
 #include "autograd/var.h"
 #include "engine/rng.h"
 
+namespace headroom::models {
+class Transformer;
+}
+
 namespace headroom::tasks {
 
 using autograd::Var;
@@ -24,6 +28,7 @@ struct Batch {
 
   /// Sequences [begin, end).
   Batch slice(int64_t begin, int64_t end) const;
+  Batch to(engine::Device device) const;
 };
 
 /// A class target that is in no loss and no metric.
@@ -60,24 +65,31 @@ struct ModelInterface {
   bool pooled = false;     ///< one output per sequence, over the mean of its positions
 };
 
-/// A source of data, the loss to train on, and the metrics to judge by.
-class Task {
+/// What a Trainer (tasks/training/trainer.h) trains on: where batches come from, and the loss.
+class Objective {
  public:
-  virtual ~Task() = default;
-  virtual ModelInterface model_interface() const = 0;
+  virtual ~Objective() = default;
   /// The sequences of one update: a pure function of the seed, the streams' offsets and `step`, so that a resumed run
   /// sees the same ones. `rng` is left at the same offsets whatever the data.
   virtual Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const = 0;
-  /// A fixed set, the same for every trial of the task: at most `sequences` of them, fewer where the data has fewer.
-  virtual Batch evaluation(Split split, int64_t sequences) const = 0;
   /// output (B, T, output_dim) → scalar, as it trains.
   virtual Var loss(const Var& output, const Batch& batch) const = 0;
+};
+
+/// A source of data, the loss to train on, and the metrics to judge by.
+class Task : public Objective {
+ public:
+  virtual ModelInterface model_interface() const = 0;
+  /// A fixed set, the same for every trial of the task: at most `sequences` of them, fewer where the data has fewer.
+  virtual Batch evaluation(Split split, int64_t sequences) const = 0;
   virtual std::unique_ptr<Meter> meter() const = 0;
   /// Pairs (target, output) of single numbers at scored positions, in the order of the batch, at most a few hundred:
   /// for a scatter plot. None where the output has no such reading.
   virtual std::vector<std::pair<double, double>> predictions(const Tensor& /*output*/, const Batch& /*batch*/) const {
     return {};
   }
+  /// Metrics of how the model does it, beside those of its output, over the sequences of one batch: none for most.
+  virtual Metrics probes(const models::Transformer& /*model*/, const Batch& /*batch*/) const { return {}; }
   /// The metric that checkpoints, early stops and learning rates are chosen by.
   virtual std::string criterion() const = 0;
   /// The metrics of a task that is a formula (tasks/theory/formula.h): there is nothing to train, and the functions

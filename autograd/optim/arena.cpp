@@ -8,33 +8,50 @@
 #include "engine/optim/update.h"
 
 namespace headroom::autograd {
+namespace {
 
-ParameterArena::ParameterArena(std::vector<ArenaEntry> entries) : entries_(std::move(entries)) {
-  require(!entries_.empty(), "parameter arena: no parameters");
-  std::stable_partition(entries_.begin(), entries_.end(), [](const ArenaEntry& e) { return e.decays; });
-  const engine::DType dtype = entries_[0].var.value().dtype();
+/// The number of elements. Throws Error, with the name, for a leaf that cannot be in the arena.
+int64_t check_entries(const std::vector<ArenaEntry>& entries, bool has_copies) {
+  require(!entries.empty(), "parameter arena: no parameters");
+  const Tensor& first = entries[0].var.value();
   std::unordered_set<const Node*> seen;
   int64_t total = 0;
-  for (const ArenaEntry& entry : entries_) {
+  for (const ArenaEntry& entry : entries) {
     const Tensor& value = entry.var.value();
-    require(value.dtype() == dtype, "parameter arena: {} is {}, {} is {}", entries_[0].name,
-            entries_[0].var.value().str(), entry.name, value.str());
+    require(value.dtype() == first.dtype() && value.device() == first.device(), "parameter arena: {} is {}, {} is {}",
+            entries[0].name, first.str(), entry.name, value.str());
+    require(!has_copies || value.dtype() == engine::DType::f32,
+            "parameter arena: {} is {}; bf16 copies are of f32 masters", entry.name, value.str());
     require(entry.var.requires_grad(), "parameter arena: {} {} does not require a gradient", entry.name, value.str());
     require(seen.insert(entry.var.node().get()).second, "parameter arena: {} was given twice", entry.name);
+    require(!entry.var.is_bound(), "parameter arena: {} {} is in another arena already", entry.name, value.str());
     total += value.numel();
-    if (entry.decays) decayed_ += value.numel();
   }
-  values_ = Tensor::empty({total}, dtype);     // (N)
-  gradients_ = Tensor::zeros({total}, dtype);  // (N)
+  return total;
+}
+
+}  // namespace
+
+ParameterArena::ParameterArena(std::vector<ArenaEntry> entries, const ArenaOptions& options)
+    : entries_(std::move(entries)), identity_(std::make_shared<const char>()) {
+  const int64_t total = check_entries(entries_, options.has_copies);
+  const Tensor& first = entries_[0].var.value();
+  const engine::DType dtype = first.dtype();
+  const engine::Device device = options.device.value_or(first.device());
+  std::stable_partition(entries_.begin(), entries_.end(), [](const ArenaEntry& e) { return e.decays; });
+  values_ = Tensor::empty({total}, dtype, device);                                        // (N)
+  gradients_ = Tensor::zeros({total}, dtype, device);                                     // (N)
+  if (options.has_copies) copies_ = Tensor::empty({total}, engine::DType::bf16, device);  // (N)
   int64_t offset = 0;
   for (const ArenaEntry& entry : entries_) {
     const Shape shape = entry.var.shape();
-    const int64_t n = shape.numel();
-    const Tensor value = values_.slice(0, offset, offset + n).reshape(shape);
-    engine::copy_inplace(value, entry.var.value());
-    entry.var.bind(value, gradients_.slice(0, offset, offset + n).reshape(shape));
-    offset += n;
+    const auto part = [&](const Tensor& flat) { return flat.slice(0, offset, offset + shape.numel()).reshape(shape); };
+    engine::copy_inplace(part(values_), entry.var.value().to(device));
+    entry.var.bind(part(options.has_copies ? copies_ : values_), part(gradients_), identity_);
+    if (entry.decays) decayed_ += shape.numel();
+    offset += shape.numel();
   }
+  refresh_copies();
 }
 
 const Tensor& ParameterArena::gradients() const {
@@ -44,24 +61,32 @@ const Tensor& ParameterArena::gradients() const {
     // A leaf whose gradient is fresh got none: its part of the buffer is from an earlier step.
     if (!entry.var.grad().defined()) {
       const Tensor part = gradients_.slice(0, offset, offset + n);
-      engine::copy_inplace(part, Tensor::zeros({n}, part.dtype()));
+      engine::copy_inplace(part, Tensor::zeros({n}, part.dtype(), part.device()));
     }
     offset += n;
   }
   return gradients_;
 }
 
-void ParameterArena::zero_grad() {
+std::vector<std::pair<std::string, Tensor>> ParameterArena::named_values() const {
+  std::vector<std::pair<std::string, Tensor>> named;
+  int64_t offset = 0;
+  for (const ArenaEntry& entry : entries_) {
+    const int64_t n = entry.var.value().numel();
+    named.emplace_back(entry.name, values_.slice(0, offset, offset + n).reshape(entry.var.shape()));
+    offset += n;
+  }
+  return named;
+}
+
+void ParameterArena::refresh_copies() const {
+  if (copies_.defined()) engine::copy_inplace(copies_, values_.to(engine::DType::bf16));
+}
+
+void ParameterArena::zero_grad() const {
   for (const ArenaEntry& entry : entries_) entry.var.zero_grad();
 }
 
 double ParameterArena::gradient_norm() const { return std::sqrt(engine::square_sum(gradients())); }
-
-double ParameterArena::clip_gradient_norm(double max_norm) {
-  require(max_norm > 0, "clip_gradient_norm: max_norm {} is not positive", max_norm);
-  const double norm = gradient_norm();
-  if (std::isfinite(norm) && norm > max_norm) engine::scale_inplace(gradients_, max_norm / norm);
-  return norm;
-}
 
 }  // namespace headroom::autograd

@@ -1,5 +1,8 @@
 #pragma once
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "autograd/var.h"
@@ -13,31 +16,42 @@ struct ArenaEntry {
   bool decays = true;
 };
 
+struct ArenaOptions {
+  std::optional<engine::Device> device{};  ///< where the buffers are; none: where the leaves are
+  bool has_copies = false;                 ///< the leaves become bf16 copies of f32 masters; their gradients are f32
+};
+
 /// All parameters of a model in one flat buffer, their gradients in another: one fused update, one norm. Building it
 /// moves every value in and binds the leaves to views; decayed parameters come first, so that a decay group is one
-/// range.
+/// range. A cheap handle: copies are the same arena.
 class ParameterArena {
  public:
-  /// Throws Error on an empty list, mixed dtypes, or a leaf given twice.
-  explicit ParameterArena(std::vector<ArenaEntry> entries);
+  /// Throws Error, with the leaf's name, on an empty list, mixed dtypes, a leaf given twice or one that another arena
+  /// holds; with copies also unless every leaf is f32.
+  explicit ParameterArena(std::vector<ArenaEntry> entries, const ArenaOptions& options = {});
 
-  const Tensor& values() const { return values_; }  ///< (N)
+  const Tensor& values() const { return values_; }  ///< (N): what the optimizer updates
+  const Tensor& copies() const { return copies_; }  ///< bf16 (N); undefined without copies
   /// (N), after backward(); parameters that got no gradient count as zero here.
   const Tensor& gradients() const;
   int64_t size() const { return values_.numel(); }
   int64_t decayed() const { return decayed_; }  ///< elements [0, decayed) decay
+  engine::Device device() const { return values_.device(); }
   const std::vector<ArenaEntry>& entries() const { return entries_; }
+  /// Views of values() under the leaves' names: with copies the masters, else the leaves' values.
+  std::vector<std::pair<std::string, Tensor>> named_values() const;
+  /// Rounds the masters to the copies again, after somebody else than an optimizer has written to values().
+  void refresh_copies() const;
   /// Makes every gradient count as zero; costs nothing.
-  void zero_grad();
+  void zero_grad() const;
   /// √Σg². Throws nothing on NaN: the caller decides.
   double gradient_norm() const;
-  /// Scales all gradients by max_norm / norm when norm > max_norm (and is finite). Returns the norm before.
-  double clip_gradient_norm(double max_norm);
 
  private:
   std::vector<ArenaEntry> entries_;
-  Tensor values_, gradients_;
+  Tensor values_, gradients_, copies_;
   int64_t decayed_ = 0;
+  std::shared_ptr<const char> identity_;  ///< what the leaves know this arena by
 };
 
 }  // namespace headroom::autograd

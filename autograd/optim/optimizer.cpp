@@ -8,10 +8,8 @@
 namespace headroom::autograd {
 namespace {
 
-Tensor zeros_like(const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype()); }
-
-/// A state tensor of the arena's size, or an Error that names what is missing.
-const Tensor& entry(const std::map<std::string, Tensor>& state, const char* name, const Shape& shape) {
+/// A state tensor of that shape, or an Error that names what is missing.
+const Tensor& entry(const std::map<std::string, Tensor>& state, const std::string& name, const Shape& shape) {
   const auto found = state.find(name);
   require(found != state.end(), "optimizer state: no '{}'", name);
   require(found->second.shape() == shape, "optimizer state: '{}' is {}, want {}", name, found->second.str(),
@@ -19,26 +17,25 @@ const Tensor& entry(const std::map<std::string, Tensor>& state, const char* name
   return found->second;
 }
 
+Tensor zeros_like(const Tensor& x) { return Tensor::zeros(x.shape(), x.dtype(), x.device()); }
+
 class Adam final : public Optimizer {
  public:
-  Adam(const OptimizerConfig& config, ParameterArena& arena)
-      : config_(config), arena_(arena), mean_(zeros_like(arena.values())), square_(zeros_like(arena.values())) {}
-
-  void step(double lr) override {
-    const bool decoupled = config_.kind == "adamw";
-    engine::adam_inplace(arena_.values(), arena_.gradients(), mean_, square_,
-                         {lr, config_.beta1, config_.beta2, config_.eps, ++steps_},
-                         decoupled ? config_.weight_decay : 0, decoupled ? 0 : config_.weight_decay, arena_.decayed());
+  Adam(const OptimizerConfig& config, const ParameterArena& arena) : Optimizer(arena), config_(config) {
+    const bool is_decoupled = config.kind == "adamw";
+    constants_ = {.beta1 = config.beta1,
+                  .beta2 = config.beta2,
+                  .eps = config.eps,
+                  .decoupled_decay = is_decoupled ? config.weight_decay : 0,
+                  .l2_decay = is_decoupled ? 0 : config.weight_decay,
+                  .decayed = arena.decayed()};
+    moments_["mean"] = zeros_like(arena.values());
+    moments_["square"] = zeros_like(arena.values());
   }
 
-  std::map<std::string, Tensor> state() const override {
-    return {{"mean", mean_.clone()}, {"square", square_.clone()}, {"steps", Tensor::from<int64_t>({}, {steps_})}};
-  }
-
-  void load_state(const std::map<std::string, Tensor>& state) override {
-    engine::copy_inplace(mean_, entry(state, "mean", mean_.shape()));
-    engine::copy_inplace(square_, entry(state, "square", square_.shape()));
-    steps_ = static_cast<int64_t>(entry(state, "steps", {}).item());
+  void update() override {
+    engine::adam_inplace(arena_.values(), arena_.gradients(), moments_["mean"], moments_["square"], arena_.copies(),
+                         constants_, step_state());
   }
 
   std::string describe() const override {
@@ -49,32 +46,20 @@ class Adam final : public Optimizer {
 
  private:
   OptimizerConfig config_;
-  ParameterArena& arena_;
-  Tensor mean_, square_;
-  int64_t steps_ = 0;
+  engine::AdamConfig constants_;
 };
 
 class Sgd final : public Optimizer {
  public:
-  Sgd(const OptimizerConfig& config, ParameterArena& arena) : config_(config), arena_(arena) {
-    if (config.momentum > 0) momentum_ = zeros_like(arena.values());
+  Sgd(const OptimizerConfig& config, const ParameterArena& arena) : Optimizer(arena), config_(config) {
+    if (config.momentum > 0) moments_["momentum"] = zeros_like(arena.values());
   }
 
-  void step(double lr) override {
-    engine::sgd_inplace(arena_.values(), arena_.gradients(), momentum_,
-                        {lr, config_.momentum, config_.nesterov, steps_++ == 0}, config_.weight_decay,
-                        arena_.decayed());
-  }
-
-  std::map<std::string, Tensor> state() const override {
-    std::map<std::string, Tensor> state{{"steps", Tensor::from<int64_t>({}, {steps_})}};
-    if (momentum_.defined()) state["momentum"] = momentum_.clone();
-    return state;
-  }
-
-  void load_state(const std::map<std::string, Tensor>& state) override {
-    if (momentum_.defined()) engine::copy_inplace(momentum_, entry(state, "momentum", momentum_.shape()));
-    steps_ = static_cast<int64_t>(entry(state, "steps", {}).item());
+  void update() override {
+    const auto momentum = moments_.find("momentum");
+    engine::sgd_inplace(arena_.values(), arena_.gradients(), momentum == moments_.end() ? Tensor() : momentum->second,
+                        arena_.copies(), {config_.momentum, config_.nesterov, config_.weight_decay, arena_.decayed()},
+                        step_state());
   }
 
   std::string describe() const override {
@@ -84,9 +69,6 @@ class Sgd final : public Optimizer {
 
  private:
   OptimizerConfig config_;
-  ParameterArena& arena_;
-  Tensor momentum_;
-  int64_t steps_ = 0;
 };
 
 void check(const OptimizerConfig& c) {
@@ -102,7 +84,32 @@ void check(const OptimizerConfig& c) {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, ParameterArena& arena) {
+Optimizer::Optimizer(ParameterArena arena)
+    : arena_(std::move(arena)), step_state_(engine::make_step_state(arena_.device())) {}
+
+void Optimizer::step(double lr, double max_norm) {
+  engine::step_begin_inplace(step_state_, Tensor::full({1}, lr, engine::DType::f64, arena_.device()));
+  if (max_norm > 0) engine::step_norm_inplace(step_state_, arena_.gradients(), max_norm);
+  update();
+  engine::step_end_inplace(step_state_);
+}
+
+std::map<std::string, Tensor> Optimizer::state() const {
+  std::map<std::string, Tensor> state{
+      {"steps", Tensor::from<int64_t>({}, {engine::read_step_state(step_state_).updates})}};
+  for (const auto& [name, moment] : moments_) state[name] = moment.clone();
+  return state;
+}
+
+void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
+  for (const auto& [name, moment] : moments_)
+    engine::copy_inplace(moment, entry(state, name, moment.shape()).to(moment.device()));
+  engine::StepState values = engine::read_step_state(step_state_);
+  values.updates = static_cast<int64_t>(entry(state, "steps", {}).item());
+  engine::write_step_state(step_state_, values);
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, const ParameterArena& arena) {
   check(config);
   if (config.kind == "adam" || config.kind == "adamw") return std::make_unique<Adam>(config, arena);
   if (config.kind == "sgd") return std::make_unique<Sgd>(config, arena);

@@ -17,18 +17,36 @@ struct OptimizerConfig {
   bool nesterov = false;      ///< sgd
 };
 
-/// One fused pass over an arena per step. State (moments, step count) is named tensors, for checkpoints.
+/// One fused pass over an arena per step, with the arithmetic of PyTorch. What changes from step to step is read from
+/// step_state() (engine/optim/step_state.h), on the arena's device.
 class Optimizer {
  public:
+  explicit Optimizer(ParameterArena arena);
   virtual ~Optimizer() = default;
-  /// Updates the arena's values from its gradients with learning rate `lr`; the arithmetic is PyTorch's.
-  virtual void step(double lr) = 0;
-  virtual std::map<std::string, Tensor> state() const = 0;
-  virtual void load_state(const std::map<std::string, Tensor>& state) = 0;
+
+  /// Updates the arena's values from its gradients with the state's learning rate and gradient factor; nothing where
+  /// is_finite is 0. Neither begins nor ends the step: a Trainer does.
+  virtual void update() = 0;
+  /// A whole step by hand: begins it with learning rate `lr`, clips to `max_norm` if that is above 0, updates, ends it.
+  void step(double lr, double max_norm = 0);
+
+  /// The StepState, u8 (72).
+  const Tensor& step_state() const { return step_state_; }
+  /// Copies of the moments and the number of updates, for checkpoints.
+  std::map<std::string, Tensor> state() const;
+  /// Throws Error naming what is missing or of another shape.
+  void load_state(const std::map<std::string, Tensor>& state);
   virtual std::string describe() const = 0;
+
+ protected:
+  const ParameterArena arena_;
+  std::map<std::string, Tensor> moments_;  ///< each (N), from 0
+
+ private:
+  Tensor step_state_;
 };
 
 /// Throws Error for an unknown kind or a value out of range, naming the field.
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, ParameterArena& arena);
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, const ParameterArena& arena);
 
 }  // namespace headroom::autograd

@@ -1,34 +1,37 @@
 #pragma once
+#include "engine/optim/step_state.h"
 #include "engine/tensor.h"
 
 namespace headroom::engine {
 
-/// One step of Adam (Kingma & Ba, 2015) over flat arrays of N elements, f32 or f64, in PyTorch's arithmetic:
+/// Adam (Kingma & Ba, 2015) over flat arrays of N elements, f32 or f64, in PyTorch's arithmetic. Of the step's state it
+/// reads lr = learning_rate, f = gradient_factor and t = updates + 1; where is_finite is 0 it writes nothing.
+///   g ← f·g
 ///   p ← p·(1 - lr·decay)                         (decoupled: AdamW, Loshchilov & Hutter, 2019)
 ///   g ← g + l2·p                                 (coupled: Adam)
 ///   m ← m + (1-β₁)(g - m),   v ← β₂·v + (1-β₂)·g²
 ///   p ← p - lr/(1-β₁ᵗ) · m / (√v/√(1-β₂ᵗ) + eps)
-struct AdamStep {
-  double lr = 0, beta1 = 0, beta2 = 0, eps = 0;
-  int64_t step = 1;  ///< t, from 1
+struct AdamConfig {
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double decoupled_decay = 0, l2_decay = 0;  ///< of elements [0, decayed); of the rest 0
+  int64_t decayed = 0;
 };
-/// Elements [0, decayed) use `decoupled_decay` and `l2_decay`, the rest neither.
+/// `copies`: undefined, or bf16 (N) beside f32 values, which are then its masters: gets p rounded to nearest even.
 void adam_inplace(const Tensor& values, const Tensor& gradients, const Tensor& mean, const Tensor& square,
-                  const AdamStep& step, double decoupled_decay, double l2_decay, int64_t decayed);
+                  const Tensor& copies, const AdamConfig& config, const Tensor& state);
 
-/// One step of SGD over flat arrays: g ← g + l2·p; b ← μ·b + g (b ← g at the first step); p ← p - lr·(nesterov ? g +
-/// μ·b : b). `momentum` undefined when μ = 0: p ← p - lr·g.
-struct SgdStep {
-  double lr = 0, momentum = 0;
-  bool nesterov = false, first = false;
+/// SGD over flat arrays, with the same state: g ← f·g + l2·p; b ← μ·b + g (b ← g at the first update);
+/// p ← p - lr·(nesterov ? g + μ·b : b). `momentum` undefined when μ = 0: p ← p - lr·g.
+struct SgdConfig {
+  double momentum = 0;
+  bool nesterov = false;
+  double l2_decay = 0;  ///< of elements [0, decayed)
+  int64_t decayed = 0;
 };
-void sgd_inplace(const Tensor& values, const Tensor& gradients, const Tensor& momentum, const SgdStep& step,
-                 double l2_decay, int64_t decayed);
+void sgd_inplace(const Tensor& values, const Tensor& gradients, const Tensor& momentum, const Tensor& copies,
+                 const SgdConfig& config, const Tensor& state);
 
 /// Σ x², accumulated in f64 over fixed chunks: the same bits on any number of threads.
 double square_sum(const Tensor& x);
-
-/// x ← factor·x.
-void scale_inplace(const Tensor& x, double factor);
 
 }  // namespace headroom::engine

@@ -10,6 +10,7 @@ struct Adam {
 };
 
 inline Adam adam_step(Vec p, Vec g, Vec m, Vec v, const AdamConstants& c) {
+  g = g * Vec(c.gradient_factor);
   g = fma(Vec(c.l2), p, g);
   p = p * Vec(c.keep);
   m = fma(Vec(c.one_minus_beta1), g - m, m);
@@ -18,15 +19,30 @@ inline Adam adam_step(Vec p, Vec g, Vec m, Vec v, const AdamConstants& c) {
   return {p - Vec(c.step_size) * m / denominator, m, v};
 }
 
-}  // namespace
+typedef uint16_t RawHalf __attribute__((vector_size(lanes * 2)));
 
-void adam_run(float* p, const float* g, float* m, float* v, int64_t n, const AdamConstants& c) {
+/// The upper halves of f32, rounded to nearest even; a NaN stays one.
+inline RawHalf to_bf16(Vec x) {
+  typedef uint32_t RawU __attribute__((vector_size(lanes * 4)));
+  const auto bits = reinterpret_cast<RawU>(x.v), upper = bits >> 16;
+  const RawU rounded = (bits + 0x7fffu + (upper & 1u)) >> 16;
+  const auto number = reinterpret_cast<RawU>(x.v == x.v);
+  return __builtin_convertvector((number & rounded) | (~number & (upper | 0x40u)), RawHalf);
+}
+
+/// One loop for both: `copy` is null where `has_copy` is false.
+template <bool has_copy>
+void adam_loop(float* p, const float* g, float* m, float* v, uint16_t* copy, int64_t n, const AdamConstants& c) {
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     const Adam next = adam_step(load(p + i), load(g + i), load(m + i), load(v + i), c);
     store(p + i, next.p);
     store(m + i, next.m);
     store(v + i, next.v);
+    if constexpr (has_copy) {
+      const RawHalf half = to_bf16(next.p);
+      std::memcpy(copy + i, &half, sizeof(half));
+    }
   }
   if (const int64_t k = n - i; k > 0) {
     const Adam next =
@@ -34,7 +50,21 @@ void adam_run(float* p, const float* g, float* m, float* v, int64_t n, const Ada
     store_first(p + i, next.p, k);
     store_first(m + i, next.m, k);
     store_first(v + i, next.v, k);
+    if constexpr (has_copy) {
+      const RawHalf half = to_bf16(next.p);
+      std::memcpy(copy + i, &half, static_cast<size_t>(k) * sizeof(uint16_t));
+    }
   }
+}
+
+}  // namespace
+
+void adam_run(float* p, const float* g, float* m, float* v, int64_t n, const AdamConstants& c) {
+  adam_loop<false>(p, g, m, v, nullptr, n, c);
+}
+
+void adam_bf16_run(float* p, const float* g, float* m, float* v, uint16_t* copy, int64_t n, const AdamConstants& c) {
+  adam_loop<true>(p, g, m, v, copy, n, c);
 }
 
 double square_sum_run(const float* x, int64_t n) {

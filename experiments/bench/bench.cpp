@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "autograd/ops.h"
-#include "autograd/optim/optimizer.h"
 #include "engine/allocator.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "models/transformer.h"
+#include "tasks/training/trainer.h"
 
 namespace headroom::experiments {
 namespace {
@@ -19,11 +19,8 @@ namespace {
 using autograd::Tensor;
 using autograd::Var;
 
-struct Batch {
-  Tensor input, target;
-};
-
-Batch random_batch(const Workload& workload, engine::DType dtype) {
+/// Random sequences of a workload, the same in every step.
+tasks::Batch random_batch(const Workload& workload, engine::DType dtype) {
   engine::Rng rng(0);
   const models::TransformerConfig& model = workload.model;
   const int64_t batch = workload.batch, length = workload.length, tokens = batch * length;
@@ -42,14 +39,34 @@ Batch random_batch(const Workload& workload, engine::DType dtype) {
     const engine::RngKey mask = key(tokens);
     constexpr double share = 0.15 * 4294967296.0;  // of the tokens is predicted
     for (size_t i = 0; i < target.size(); ++i)
-      if (engine::random_bits(mask, i) > share) target[i] = -100;
+      if (engine::random_bits(mask, i) > share) target[i] = tasks::ignore_index;
   }
   return {input, Tensor::from({batch, length}, target)};
 }
 
-Var loss_of(const Workload& workload, const Var& output, const Tensor& target) {
-  return workload.objective == Objective::mse ? autograd::mse(output, Var(target))
-                                              : autograd::cross_entropy(output, target);
+class RandomData final : public tasks::Objective {
+ public:
+  RandomData(const Workload& workload, engine::DType dtype)
+      : is_regression_(workload.objective == experiments::Objective::mse), batch_(random_batch(workload, dtype)) {}
+  tasks::Batch train_batch(int64_t, int64_t, engine::Rng&) const override { return batch_; }
+  Var loss(const Var& output, const tasks::Batch& batch) const override {
+    return is_regression_ ? autograd::mse(output, Var(batch.target)) : autograd::cross_entropy(output, batch.target);
+  }
+  const tasks::Batch& batch() const { return batch_; }
+
+ private:
+  const bool is_regression_;
+  const tasks::Batch batch_;
+};
+
+/// AdamW as it is used most; no gradient norm, which nothing asks for.
+tasks::TrainerConfig settings(const Workload& workload) {
+  tasks::TrainerConfig config;
+  config.optimizer.lr = 1e-3;
+  config.optimizer.weight_decay = 0.1;
+  config.batch = workload.batch;
+  config.measures_norm = false;
+  return config;
 }
 
 }  // namespace
@@ -58,20 +75,11 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
   const engine::ThreadScope threads(options.threads > 0 ? options.threads : engine::num_threads());
   engine::Rng rng(0);
   const models::Transformer model(workload.model, rng, options.dtype);
-  std::vector<autograd::ArenaEntry> entries;
-  for (const models::Parameter& p : model.parameters()) entries.push_back({p.name, p.var, p.decays});
-  autograd::ParameterArena arena(std::move(entries));
-  const double lr = 1e-3;
-  const auto optimizer = autograd::make_optimizer({.kind = "adamw", .lr = lr, .weight_decay = 0.1}, arena);
-  const Batch batch = random_batch(workload, options.dtype);
-
+  const RandomData data(workload, options.dtype);
+  tasks::Trainer trainer(model, data, settings(workload), rng);
   const auto step = [&] {
-    const Var output = model.forward(batch.input, {.training = true, .rng = &rng});
-    const Var loss = loss_of(workload, output, batch.target);
-    if (options.forward_only) return;
-    loss.backward();
-    optimizer->step(lr);
-    arena.zero_grad();
+    if (options.forward_only) trainer.loss(data.batch());
+    else trainer.step();
   };
   step();
   step();

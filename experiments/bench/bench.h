@@ -27,7 +27,7 @@ struct BenchResult {
   int64_t system_allocations = 0;  ///< times memory was asked of the system after the second step
 };
 
-/// Times training steps on random data: forward, backward, AdamW (learning rate 1e-3, decay 0.1), gradients forgotten.
+/// Times a Trainer's steps on random data: forward, backward, AdamW (learning rate 1e-3, decay 0.1).
 BenchResult bench(const Workload& workload, const BenchOptions& options);
 
 /// One line of JSON.

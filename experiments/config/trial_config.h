@@ -3,11 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "autograd/optim/optimizer.h"
-#include "autograd/optim/schedule.h"
 #include "autograd/precision.h"
 #include "models/config.h"
 #include "tasks/make_task.h"
+#include "tasks/training/trainer_config.h"
 
 namespace headroom::experiments {
 
@@ -18,19 +17,13 @@ enum class Judged { last, best };
 inline constexpr int64_t warm_up_steps = 3;
 
 /// [train]
-struct TrainConfig {
+struct TrainConfig : tasks::TrainerConfig {
   int64_t steps = 1000;
-  int64_t batch = 32;  ///< sequences, fresh ones each step
-  autograd::OptimizerConfig optimizer;
-  std::vector<autograd::ScheduleConfig> schedule;  ///< factors; none: constant
-  double clip = 0;                                 ///< largest global gradient norm; 0: no clipping
-  int64_t eval_every = 0;                          ///< steps between validations; 0: only after the last step
-  int64_t eval_sequences = 512;                    ///< of the validation set, and of the test set
+  int64_t eval_every = 0;        ///< steps between validations; 0: only after the last step
+  int64_t eval_sequences = 512;  ///< of the validation set, and of the test set
   Judged judged = Judged::last;
-  int64_t patience = 0;    ///< validations in a row that are not the best before it ends; 0: no such end
-  int64_t accumulate = 1;  ///< parts that a batch is cut into; their gradients add up
-  std::vector<std::string> decay, no_decay;  ///< patterns of parameter names, in place of the modules' own choice
-  int64_t log_every = 0;                     ///< steps between training losses of the history; 0: about 100 of them
+  int64_t patience = 0;   ///< validations in a row that are not the best before it ends; 0: no such end
+  int64_t log_every = 0;  ///< steps between training losses of the history; 0: about 100 of them
   autograd::Precision precision = autograd::Precision::f32;
   bool timed = false;  ///< the phases of a step are timed and become metrics; the trial has the machine for itself
   // What follows changes no number of a trial, and is not part of its id.

@@ -19,9 +19,10 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-void PhaseTimer::end(Phase phase) {
+void PhaseTimer::end(tasks::Phase phase) {
   const Clock::time_point now = Clock::now();
-  times_[static_cast<size_t>(phase)].push_back(std::chrono::duration<double, std::milli>(now - last_).count());
+  if (phase != tasks::Phase::batch)
+    times_[static_cast<size_t>(phase) - 1].push_back(std::chrono::duration<double, std::milli>(now - last_).count());
   last_ = now;
 }
 

@@ -6,17 +6,15 @@
 #include <string>
 #include <vector>
 
-namespace headroom::experiments {
+#include "tasks/training/trainer.h"
 
-/// What a training step is made of.
-enum class Phase { forward, backward, update };
+namespace headroom::experiments {
 
 /// Wall time of each phase of each step. Medians, because a neighbour's burst should not decide.
 class PhaseTimer {
  public:
-  /// Ends `phase`, which began where the last one ended, or at begin().
-  void begin() { last_ = Clock::now(); }
-  void end(Phase phase);
+  /// Ends `phase`, which began where the last one ended. Making the batch is not timed.
+  void end(tasks::Phase phase);
 
   /// Forgets the steps so far: they warmed caches and the allocator up.
   void reset();
@@ -31,7 +29,7 @@ class PhaseTimer {
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point last_{};
-  std::array<std::vector<double>, 3> times_;  ///< ms, by phase
+  std::array<std::vector<double>, 3> times_;  ///< ms of forward, backward and update
 };
 
 /// FLOP/s of the engine's f32 matrix product on this machine with this thread's num_threads(): the best product of

@@ -187,11 +187,11 @@ class Sweeper {
     record.series = trial.series;
     record.status = outcome.status;
     record.message = outcome.message;
-    record.validation = std::move(outcome.standing.validation);
-    record.test = std::move(outcome.standing.test);
-    record.history = std::move(outcome.standing.history);
-    record.predictions = std::move(outcome.standing.predictions);
-    record.steps = outcome.standing.step;
+    record.validation = std::move(outcome.progress.validation);
+    record.test = std::move(outcome.progress.test);
+    record.history = std::move(outcome.progress.history);
+    record.predictions = std::move(outcome.progress.predictions);
+    record.steps = outcome.progress.step;
     record.parameters = outcome.parameters;
     record.flops = outcome.flops;
     record.seconds = outcome.seconds;

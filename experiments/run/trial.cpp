@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -11,10 +12,10 @@
 #include "autograd/precision.h"
 #include "engine/error.h"
 #include "engine/isa.h"
-#include "experiments/run/train/attention.h"
-#include "experiments/run/train/evaluation.h"
-#include "experiments/run/train/trainer.h"
+#include "experiments/run/phase_timer.h"
 #include "tasks/theory/layer_flops.h"
+#include "tasks/training/evaluation.h"
+#include "tasks/training/trainer.h"
 
 namespace headroom::experiments {
 namespace {
@@ -43,6 +44,18 @@ std::string identity_of(const TrialConfig& config, const tasks::Task& task) {
   return identity;
 }
 
+/// A model with weights from the seed's stream "init", and what trains it.
+struct Training {
+  engine::Rng rng;
+  const models::Transformer model;
+  tasks::Trainer trainer;
+
+  Training(const TrialConfig& config, const tasks::Task& task)
+      : rng(static_cast<uint64_t>(config.seed)),
+        model(model_for(config, task), rng),
+        trainer(model, task, config.train, rng) {}
+};
+
 class Trial {
  public:
   Trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step, const TrialFiles& files)
@@ -52,9 +65,10 @@ class Trial {
         on_step_(on_step),
         files_(files),
         precision_(train_.precision),
-        trainer_(std::make_unique<Trainer>(config, task)),
+        training_(std::make_unique<Training>(config, task)),
         validation_(task.evaluation(tasks::Split::validation, train_.eval_sequences)),
         test_(task.evaluation(tasks::Split::test, train_.eval_sequences)) {
+    if (train_.timed) on_phase_ = [this](tasks::Phase phase) { timer_.end(phase); };
     start_over();
     resume();
   }
@@ -93,16 +107,16 @@ class Trial {
   void resume() {
     if (train_.timed || files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
     try {
-      Checkpoint checkpoint = load_checkpoint(files_.checkpoint, identity_of(config_, task_));
-      trainer_->load(checkpoint);
-      at_ = std::move(checkpoint.standing);
+      const tasks::Checkpoint checkpoint = tasks::load_checkpoint(files_.checkpoint, identity_of(config_, task_));
+      training_->trainer.restore(checkpoint);
+      at_ = progress_from_json(checkpoint.more);
       for (const auto& [name, tensor] : checkpoint.tensors)
         if (name.rfind(best_prefix, 0) == 0) best_.emplace_back(name.substr(std::string(best_prefix).size()), tensor);
       const bool lacks_weights = train_.keep_weights && best_.empty() && !at_.validation.empty();
       require(!lacks_weights, "{}: was begun without train.keep_weights", files_.checkpoint.string());
     } catch (const Error& error) {
       warn(fmt::format("{}; the trial starts over", error.what()));
-      trainer_ = std::make_unique<Trainer>(config_, task_);  // what load() began is gone
+      training_ = std::make_unique<Training>(config_, task_);  // what restore() began is gone
       start_over();
     }
     seconds_before_ = at_.seconds;
@@ -112,11 +126,11 @@ class Trial {
     saved_at_ = clock();
     if (train_.timed || files_.checkpoint.empty()) return;  // a trial is timed in one go
     at_.seconds = seconds_before_ + clock();
-    Checkpoint checkpoint = trainer_->state();
-    checkpoint.standing = at_;
+    tasks::Checkpoint checkpoint = training_->trainer.checkpoint();
+    checkpoint.more = to_json(at_);
     for (const auto& [name, tensor] : best_) checkpoint.tensors.emplace_back(best_prefix + name, tensor);
     try {
-      save_checkpoint(files_.checkpoint, identity_of(config_, task_), checkpoint);
+      tasks::save_checkpoint(files_.checkpoint, identity_of(config_, task_), checkpoint);
     } catch (const Error& error) {
       warn(fmt::format("no checkpoint: {}; the training goes on", error.what()));
     }
@@ -128,14 +142,13 @@ class Trial {
       if (train_.timed) measured_peak();  // and again at the end: it keeps the better one
       timer_.reset();
     }
-    const Trainer::Update update = trainer_->update(at_.step, train_.timed ? &timer_ : nullptr);
-    if (update.problem) {
-      if (std::isfinite(update.loss)) at_.last_loss = update.loss;
-      if (update.gradient_norm != 0) at_.gradient_norm = update.gradient_norm;
-      return fail_with(update.problem);
+    const engine::StepState& update = training_->trainer.step(on_phase_);
+    const char* const problem = tasks::problem_of(update);
+    if (std::isfinite(update.loss)) {
+      at_.last_loss = update.loss;
+      at_.gradient_norm = update.gradient_norm;
     }
-    at_.last_loss = update.loss;
-    at_.gradient_norm = update.gradient_norm;
+    if (problem) return fail_with(problem);
     const int64_t step = ++at_.step;
     const bool is_last = step == train_.steps;
     const int64_t log_every = train_.log_every > 0 ? train_.log_every : (train_.steps - 1) / losses_of_a_history + 1;
@@ -156,30 +169,31 @@ class Trial {
 
   /// Measures the present weights. False when their error is not finite.
   bool judge(bool is_last) {
-    const tasks::Metrics validation = evaluate(trainer_->model(), task_, validation_, train_.batch).metrics;
+    const tasks::Metrics validation = evaluate(training_->model, task_, validation_, train_.batch).metrics;
     for (const auto& [metric, value] : validation) at_.history.push_back({at_.step, "validation", metric, value});
     const double value = validation.at(task_.criterion());
     const double error = tasks::larger_is_better(task_.criterion()) ? 1 - value : value;
     if (!std::isfinite(error)) return fail_with("validation error is not finite");
-    trainer_->observe(error);
+    training_->trainer.observe(error);
     const bool is_best = error < at_.best;
     at_.best = std::min(at_.best, error);
     at_.stale = is_best ? 0 : at_.stale + 1;
     const bool ends_here = is_last || is_stale();
     if (train_.judged == Judged::best ? !is_best : !ends_here) return true;
-    Evaluation test = evaluate(trainer_->model(), task_, test_, train_.batch);
+    tasks::Evaluation test = evaluate(training_->model, task_, test_, train_.batch);
     at_.validation = validation;
     at_.test = std::move(test.metrics);
-    at_.test.merge(heads_by_lag(config_, trainer_->model(), test_));
+    at_.test.merge(task_.probes(training_->model, test_.slice(0, std::min(test_.input.dim(0), train_.batch))));
     at_.predictions = std::move(test.predictions);
     if (!train_.keep_weights) return true;
     best_.clear();
-    for (const auto& [name, tensor] : trainer_->weights()) best_.emplace_back(name, tensor.clone());
+    for (const models::Parameter& parameter : training_->model.parameters())
+      best_.emplace_back(parameter.name, parameter.var.value().clone());
     return true;
   }
 
   void add_times() {
-    const models::TransformerConfig& model = trainer_->model().config();
+    const models::TransformerConfig& model = training_->model.config();
     const int64_t length = task_.model_interface().length;
     tasks::Metrics times = timer_.metrics(models::forward_flops(model, train_.batch, length), measured_peak());
     models::TransformerConfig deeper = model;
@@ -204,9 +218,9 @@ class Trial {
     } else if (train_.timed && !outcome_.stopped) {
       add_times();
     }
-    outcome_.parameters = trainer_->model().parameter_count();
+    outcome_.parameters = training_->model.parameter_count();
     outcome_.flops = training_flops(config_, task_) / static_cast<double>(train_.steps) * static_cast<double>(at_.step);
-    outcome_.standing = std::move(at_);
+    outcome_.progress = std::move(at_);
     outcome_.weights = std::move(best_);
     return std::move(outcome_);
   }
@@ -218,11 +232,12 @@ class Trial {
   const StepHook& on_step_;
   const TrialFiles& files_;
   const autograd::PrecisionScope precision_;
-  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<Training> training_;
   const tasks::Batch validation_, test_;
-  Standing at_;
+  TrialProgress at_;
   models::NamedTensors best_;  ///< the judged weights so far, where they are to be kept
   PhaseTimer timer_;
+  std::function<void(tasks::Phase)> on_phase_;  ///< none unless the trial is timed
   double seconds_before_ = 0, saved_at_ = 0;
   TrialOutcome outcome_;
 };
@@ -252,7 +267,7 @@ TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const
   try {
     const auto begin = std::chrono::steady_clock::now();
     if (const std::optional<tasks::Metrics> metrics = task.closed_form(static_cast<uint64_t>(config.seed))) {
-      outcome.standing.validation = outcome.standing.test = *metrics;
+      outcome.progress.validation = outcome.progress.test = *metrics;
       outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       return outcome;
     }

@@ -7,16 +7,17 @@
 
 #include "experiments/config/trial_config.h"
 #include "experiments/results.h"
-#include "experiments/run/train/checkpoint.h"
+#include "experiments/run/trial_progress.h"
+#include "models/safetensors/safetensors.h"
 
 namespace headroom::experiments {
 
 /// How one trial ended.
 struct TrialOutcome {
   TrialStatus status = TrialStatus::finished;
-  bool stopped = false;  ///< on_step asked for it: nothing of this trial counts yet
-  std::string message;   ///< of a failed one: "failed at step 412: loss is not finite (…)"
-  Standing standing;     ///< metrics, history and predictions
+  bool stopped = false;    ///< on_step asked for it: nothing of this trial counts yet
+  std::string message;     ///< of a failed one: "failed at step 412: loss is not finite (…)"
+  TrialProgress progress;  ///< metrics, history and predictions
   int64_t parameters = 0;
   double flops = 0;              ///< matrix products of the training done: forward × 3, per step
   double seconds = 0;            ///< of all processes that had a part in it

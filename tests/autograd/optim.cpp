@@ -4,6 +4,7 @@
 #include "autograd/optim/optimizer.h"
 #include "autograd/optim/schedule.h"
 #include "engine/error.h"
+#include "engine/optim/step_state.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -102,14 +103,21 @@ TEST_CASE("arena: decayed parameters first, values bound, norm and clipping") {
   CHECK(problem.arena.decayed() == 3);
   CHECK(problem.arena.values().to_vector<double>() == Values{0.5, -1, 2, 0.25, -0.125});
   CHECK(problem.a.value().shares_storage(problem.arena.values()));
-  problem.arena.zero_grad();
-  sum(problem.a * problem.a).backward();  // gradient (1, -2, 4), none for b
-  CHECK(problem.arena.gradient_norm() == Approx(std::sqrt(21.0)));
-  CHECK(problem.arena.clip_gradient_norm(100) == Approx(std::sqrt(21.0)));
-  CHECK(problem.a.grad().to_vector<double>() == Values{1, -2, 4});
-  CHECK(problem.arena.clip_gradient_norm(1) == Approx(std::sqrt(21.0)));
-  CHECK(problem.arena.gradient_norm() == Approx(1));
-  CHECK(problem.arena.gradients().to_vector<double>()[3] == 0);
+  const auto after_step = [&](double max_norm) {
+    const Values before = problem.arena.values().to_vector<double>();
+    const auto optimizer = make_optimizer({.kind = "sgd"}, problem.arena);
+    problem.arena.zero_grad();
+    sum(slice(problem.a, 0, 0, 2)).backward();  // gradient (1, 1, 0), none for b
+    CHECK(problem.arena.gradient_norm() == Approx(std::sqrt(2.0)));
+    CHECK(problem.arena.gradients().to_vector<double>()[3] == 0);
+    optimizer->step(1, max_norm);
+    CHECK(engine::read_step_state(optimizer->step_state()).gradient_norm ==
+          (max_norm > 0 ? Approx(std::sqrt(2.0)) : Approx(0)));
+    return before[0] - problem.arena.values().to_vector<double>()[0];
+  };
+  CHECK(after_step(0) == Approx(1));
+  CHECK(after_step(100) == Approx(1));
+  CHECK(after_step(1) == Approx(std::sqrt(0.5)));
   problem.arena.zero_grad();
   CHECK(problem.arena.gradient_norm() == 0);
 }
@@ -121,6 +129,56 @@ TEST_CASE("arena: what it refuses") {
   CHECK_THROWS_WITH(ParameterArena({{"x", x}, {"again", x}}), contains("again was given twice"));
   CHECK_THROWS_WITH(ParameterArena({{"x", x}, {"wide", wide}}), contains("wide is f64"));
   CHECK_THROWS_WITH(ParameterArena({{"constant", constant}}), contains("constant"));
+  CHECK_THROWS_WITH(ParameterArena({{"wide", wide}}, {.has_copies = true}), contains("wide is f64 (2); bf16 copies"));
+}
+
+TEST_CASE("arena: a leaf is in one arena at a time") {
+  const Var x(Tensor::full({2}, 3), true);
+  {
+    const ParameterArena first({{"x", x}}), same = first;
+    CHECK_THROWS_WITH(ParameterArena({{"weight", x}}), contains("weight f32 (2) is in another arena already"));
+  }
+  const ParameterArena second({{"weight", x}});
+  CHECK(second.values().to_vector<double>() == Values{3, 3});
+  CHECK(x.value().shares_storage(second.values()));
+}
+
+TEST_CASE("an optimizer outlives the arena it was made for") {
+  const Var x(Tensor::full({2}, 1), true);
+  std::unique_ptr<Optimizer> optimizer;
+  {
+    const ParameterArena arena({{"x", x}});
+    optimizer = make_optimizer({.kind = "sgd"}, arena);
+  }
+  sum(x).backward();
+  optimizer->step(0.25);
+  CHECK(x.value().to_vector<double>() == Values{0.75, 0.75});
+}
+
+TEST_CASE("bf16 copies: the masters take the steps of f32, and the leaves are the masters rounded") {
+  for (const char* kind : {"sgd", "adamw"}) {
+    const auto leaf = [] { return Var(Tensor::from<float>({3}, {0.5f, -1.0f, 2.0f}), true); };
+    const Var reduced = leaf(), exact = leaf();
+    const ParameterArena copies({{"x", reduced}}, {.has_copies = true}), plain({{"x", exact}});
+    CHECK(reduced.value().dtype() == engine::DType::bf16);
+    CHECK(reduced.grad_dtype() == engine::DType::f32);
+    const auto one = make_optimizer({.kind = kind}, copies), two = make_optimizer({.kind = kind}, plain);
+    for (int i = 0; i < 5; ++i) {
+      copies.zero_grad();
+      plain.zero_grad();
+      const Tensor dy = Tensor::from<float>({3}, {0.3f, -0.7f, 1.1f});
+      // An op that reads bf16 and gives its gradient in f32, as a product with f32 sums does.
+      record("widen", reduced.value().to(engine::DType::f32), {reduced}, [](const Tensor& d, const Needs&) {
+        return std::vector{d};
+      }).backward(dy);
+      scale(exact, 1).backward(dy);
+      CHECK(reduced.grad().dtype() == engine::DType::f32);
+      one->step(0.1), two->step(0.1);
+    }
+    CHECK(copies.values().to_vector<float>() == plain.values().to_vector<float>());
+    CHECK(reduced.value().to_vector<float>() == plain.values().to(engine::DType::bf16).to_vector<float>());
+    CHECK(copies.named_values().at(0).second.to_vector<float>() == exact.value().to_vector<float>());
+  }
 }
 
 TEST_CASE("schedules: values by hand") {

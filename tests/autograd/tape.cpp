@@ -108,6 +108,26 @@ TEST_CASE("tape: writing in place to what a graph holds is an error, not a wrong
   CHECK_THROWS_WITH(loss.backward(), contains("written in place"));
 }
 
+TEST_CASE("tape: a leaf's gradient has the dtype that was declared for it") {
+  const Tensor half = Tensor::full({2}, 1, engine::DType::bf16);
+  const Var x(half, true);
+  x.bind(half, Tensor::zeros({2}));
+  const auto gradient_of = [&](engine::DType dtype) {
+    const Tensor g = Tensor::full({3, 2}, 0.5, dtype);
+    x.zero_grad();
+    record("widen", Tensor::zeros({}), {x}, [g](const Tensor&, const Needs&) { return std::vector{g}; }).backward();
+    return x.grad();
+  };
+  for (const engine::DType dtype : {engine::DType::f32, engine::DType::bf16}) {
+    CHECK(gradient_of(dtype).dtype() == engine::DType::f32);
+    CHECK(gradient_of(dtype).to_vector<float>() == std::vector<float>{1.5f, 1.5f});
+  }
+  CHECK_THROWS_WITH(gradient_of(engine::DType::f64),
+                    contains("widen gave operand 0 bf16 (2) a gradient of f64 (3, 2)"));
+  CHECK_THROWS_WITH(x.bind(half, Tensor::zeros({2}, engine::DType::i64)),
+                    contains("bind: value bf16 (2), gradient i64"));
+}
+
 TEST_CASE("tape: a vjp's gradient is checked in dtype, shape and number") {
   const Var x = leaf({2, 3}, Values(6, 1));
   CHECK_THROWS_WITH(sum(with_gradient(x, Tensor::zeros({3, 2}))).backward(), contains("odd gave operand 0 f32 (2, 3)"));

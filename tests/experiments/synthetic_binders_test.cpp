@@ -136,7 +136,7 @@ TEST_CASE("an n-gram's trial tells how many heads serve each lag") {
   const Study study = load_study(StudyFile(small_study()).path());
   const PlannedTrial& trial = study.trials.back();
   const auto task = tasks::make_task(trial.config.task, {});
-  const std::map<std::string, double> test = run_trial(trial.config, *task).standing.test;
+  const std::map<std::string, double> test = run_trial(trial.config, *task).progress.test;
   double sum = 0;
   for (const char* lag : {"0", "1", "2"}) sum += test.at(std::string("attention_at_lag_") + lag);
   CHECK(test.count("attention_at_lag_3") == 0);
@@ -152,8 +152,8 @@ TEST_CASE("a curve of the paper is a study without a model") {
   CHECK(training_flops(eight.config, *task) == 0);
   const TrialOutcome outcome = run_trial(eight.config, *task);
   CHECK(outcome.status == TrialStatus::finished);
-  CHECK(outcome.standing.test.at("bound") == Approx(0.16578271775434783));
-  CHECK(outcome.standing.validation == outcome.standing.test);
+  CHECK(outcome.progress.test.at("bound") == Approx(0.16578271775434783));
+  CHECK(outcome.progress.validation == outcome.progress.test);
   CHECK(contains(problem_of(bound_study() + "[model]\nwidth = 8\n"), "model: the task is a formula"));
   CHECK(contains(problem_of(bound_study("curve = \"equal-heads\"\n")), "task.heads: does not divide task.width"));
 }
@@ -167,7 +167,7 @@ TEST_CASE("the proof's Transformer is a study without a model") {
   };
   const auto measure = [&](const std::string& task) {
     const PlannedTrial trial = load_study(StudyFile(text(task)).path()).trials.at(0);
-    return run_trial(trial.config, *tasks::make_task(trial.config.task, {})).standing.test;
+    return run_trial(trial.config, *tasks::make_task(trial.config.task, {})).progress.test;
   };
   const auto mended = measure(""), printed = measure("mended = { zero_front = false }\n"),
              shared = measure("variant = \"shared\"\ndtype = \"f32\"\n");

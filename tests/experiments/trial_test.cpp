@@ -39,19 +39,19 @@ TEST_CASE("training lowers the error, and the same config gives the same bits on
   const TrialOutcome short_one = train(small_trial({"train.steps=1"}));
   const TrialOutcome outcome = train(config);
   REQUIRE(outcome.status == TrialStatus::finished);
-  CHECK(outcome.standing.test.at("relative_mse") < 0.5 * short_one.standing.test.at("relative_mse"));
-  CHECK(outcome.standing.test.at("mse") != outcome.standing.validation.at("mse"));
+  CHECK(outcome.progress.test.at("relative_mse") < 0.5 * short_one.progress.test.at("relative_mse"));
+  CHECK(outcome.progress.test.at("mse") != outcome.progress.validation.at("mse"));
   const headroom::engine::ThreadScope two(2);
   const TrialOutcome again = train(config);
-  CHECK(again.standing.test == outcome.standing.test);
-  CHECK(again.standing.validation == outcome.standing.validation);
+  CHECK(again.progress.test == outcome.progress.test);
+  CHECK(again.progress.validation == outcome.progress.validation);
 }
 
 TEST_CASE("another seed gives another result on the same test set") {
   TrialConfig config = small_trial();
-  const double first = train(config).standing.test.at("mse");
+  const double first = train(config).progress.test.at("mse");
   config.seed += 1;
-  CHECK(train(config).standing.test.at("mse") != first);
+  CHECK(train(config).progress.test.at("mse") != first);
 }
 
 TEST_CASE("the best weights are those of the smallest validation error") {
@@ -63,7 +63,7 @@ TEST_CASE("the best weights are those of the smallest validation error") {
   const TrialOutcome last_one = train(small_trial(wild)), best_one = train(small_trial(best));
   REQUIRE(last_one.status == TrialStatus::finished);
   REQUIRE(best_one.status == TrialStatus::finished);
-  CHECK(best_one.standing.validation.at("mse") < last_one.standing.validation.at("mse"));
+  CHECK(best_one.progress.validation.at("mse") < last_one.progress.validation.at("mse"));
 }
 
 TEST_CASE("a loss that is not finite ends the trial as failed, with the step, the last loss and the gradient norm") {
@@ -74,7 +74,7 @@ TEST_CASE("a loss that is not finite ends the trial as failed, with the step, th
   CHECK(contains(outcome.message, "failed at step "));
   CHECK(contains(outcome.message, " is not finite (last finite loss "));
   CHECK(contains(outcome.message, ", gradient norm "));
-  CHECK(outcome.standing.test.empty());
+  CHECK(outcome.progress.test.empty());
 }
 
 TEST_CASE("a hook that says no stops a trial") {

@@ -47,8 +47,7 @@ class Training {
     const Tensor y = engine::random_integers(shape, 0, vocab, rng_.take("data", shape.numel()));
     arena_.zero_grad();
     autograd::cross_entropy(model_.forward(x, {.training = true, .rng = &rng_}), y).backward();
-    arena_.clip_gradient_norm(1.0);
-    optimizer_->step(1e-2);
+    optimizer_->step(1e-2, 1.0);
   }
   std::vector<float> weights() const { return arena_.values().to_vector<float>(); }
 

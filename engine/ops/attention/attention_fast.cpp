@@ -45,7 +45,7 @@ AttentionHead head_of(const AttentionProblem& p, const Tensor& q, const Tensor& 
           .dropped_below = p.dropped_below(),
           .kept_scale = static_cast<float>(1 / (1 - p.dropout)),
           .seed = p.dropout_key.seed,
-          .first_index = p.dropout_key.offset +
+          .first_index = p.dropout_key.first() +
                          static_cast<uint64_t>((b * p.heads + first) * p.queries) * static_cast<uint64_t>(p.keys),
           .stream = p.dropout_key.stream};
 }

@@ -22,7 +22,8 @@ void dropout_loop(const T* x, T* y, int64_t begin, int64_t end, const RngKey& ke
 Tensor dropout(const Tensor& x_in, double p, const RngKey& key) {
   check_floating("dropout", {&x_in});
   require(p >= 0 && p < 1, "dropout: p = {} is not in [0, 1)", p);
-  require(key.offset % 4 == 0, "dropout: the key's offset {} is not a multiple of four", key.offset);
+  const uint64_t first = key.first();
+  require(first % 4 == 0, "dropout: the key's offset {} is not a multiple of four", first);
   const Tensor x = x_in.contiguous();
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   const auto threshold = static_cast<uint32_t>(std::min(std::floor(p * 0x1p32 + 0.5), 0x1p32 - 1));
@@ -35,7 +36,7 @@ Tensor dropout(const Tensor& x_in, double p, const RngKey& key) {
       if constexpr (std::is_same_v<T, float>)
         if (!reference_only())
           return kernel::dropout_run(from + begin, to + begin, end - begin, key.seed, key.stream,
-                                     (key.offset + static_cast<uint64_t>(begin)) / 4, threshold, float(factor));
+                                     (first + static_cast<uint64_t>(begin)) / 4, threshold, float(factor));
       dropout_loop(from, to, begin, end, key, threshold, T(factor));
     });
   });

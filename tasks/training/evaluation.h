@@ -5,15 +5,16 @@
 #include "models/transformer.h"
 #include "tasks/task.h"
 
-namespace headroom::experiments {
+namespace headroom::tasks {
 
 struct Evaluation {
-  tasks::Metrics metrics;
+  Metrics metrics;
   std::vector<std::pair<double, double>> predictions;  ///< (target, output), of the first part that has any
 };
 
 /// A model on a fixed set, without dropout and without touching any random stream; in parts of `batch` sequences, so
-/// that no more memory is needed than in training.
-Evaluation evaluate(const models::Transformer& model, const tasks::Task& task, const tasks::Batch& set, int64_t batch);
+/// that no more memory is needed than in training. The set is moved to `device`, where the model is.
+Evaluation evaluate(const models::Transformer& model, const Task& task, const Batch& set, int64_t batch,
+                    engine::Device device = engine::cpu);
 
-}  // namespace headroom::experiments
+}  // namespace headroom::tasks

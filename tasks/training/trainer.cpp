@@ -1,0 +1,185 @@
+#include "tasks/training/trainer.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/ops.h"
+#include "engine/error.h"
+#include "engine/transfer.h"
+
+namespace headroom::tasks {
+namespace {
+
+constexpr const char* weight_prefix = "model.";
+constexpr const char* moment_prefix = "optimizer.";
+/// The stream that a forward pass draws from.
+constexpr const char* dropout_stream = "dropout";
+
+/// Sets `decays` of the parameters whose names match one of the patterns.
+void decide(std::vector<autograd::ArenaEntry>& entries, const std::vector<std::string>& patterns, const char* key,
+            bool decays) {
+  for (const std::string& pattern : patterns) {
+    bool is_used = false;
+    for (autograd::ArenaEntry& entry : entries) {
+      if (fnmatch(pattern.c_str(), entry.name.c_str(), 0) != 0) continue;
+      entry.decays = decays;
+      is_used = true;
+    }
+    require(is_used, "optimizer.{}: '{}' matches no parameter; there is {} and {} more", key, pattern,
+            entries.front().name, entries.size() - 1);
+  }
+}
+
+autograd::ParameterArena arena_of(const models::Transformer& model, const TrainerConfig& config) {
+  require(config.batch >= 1, "trainer: a batch of {} sequences", config.batch);
+  require(config.accumulate >= 1, "trainer: a batch in {} parts", config.accumulate);
+  require(config.clip >= 0, "trainer: gradients clipped to a norm of {}", config.clip);
+  require(config.read_every >= 1, "trainer: state read every {} steps", config.read_every);
+  std::vector<autograd::ArenaEntry> entries;
+  for (const models::Parameter& parameter : model.parameters())
+    entries.push_back({parameter.name, parameter.var, parameter.decays});
+  decide(entries, config.decay, "decay", true);
+  decide(entries, config.no_decay, "no_decay", false);
+  return autograd::ParameterArena(std::move(entries), {.device = config.device, .has_copies = config.bf16_weights});
+}
+
+/// Targets that count in a batch's loss: classes that are not ignored; else sequences.
+double scored(const Batch& batch) {
+  if (batch.target.dtype() != engine::DType::i64) return static_cast<double>(batch.target.dim(0));
+  const Tensor target = batch.target.contiguous();  // (B, T) or (B)
+  const auto* classes = target.data<int64_t>();
+  const int64_t ignored = std::count(classes, classes + target.numel(), ignore_index);
+  return static_cast<double>(target.numel() - ignored);
+}
+
+/// The tensors whose names begin with a prefix, without it.
+std::map<std::string, Tensor> part_of(const Checkpoint& checkpoint, const std::string& prefix) {
+  std::map<std::string, Tensor> part;
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    if (name.rfind(prefix, 0) == 0) part[name.substr(prefix.size())] = tensor;
+  return part;
+}
+
+}  // namespace
+
+Trainer::Trainer(const models::Transformer& model, const Objective& objective, const TrainerConfig& config,
+                 engine::Rng rng)
+    : model_(model),
+      objective_(objective),
+      config_(config),
+      rng_(std::move(rng)),
+      arena_(arena_of(model, config)),
+      optimizer_(autograd::make_optimizer(config.optimizer, arena_)),
+      schedule_(
+          autograd::make_schedule(config.schedule.empty() ? std::vector{autograd::ScheduleConfig{}} : config.schedule)),
+      rates_(Tensor::empty({config.read_every}, engine::DType::f64, config.device)) {
+  state_.random_offset = rng_.next(dropout_stream);
+  engine::write_step_state(optimizer_->step_state(), state_);
+}
+
+Var Trainer::loss(const Batch& batch) {
+  const Var output =
+      model_.forward(batch.input, {.training = true, .rng = &rng_, .key_mask = batch.key_mask});  // (B, T, output_dim)
+  return objective_.loss(output, batch);
+}
+
+void Trainer::begin_step() {
+  if (steps_done_ >= rates_end_) {
+    std::vector<double> rates(static_cast<size_t>(config_.read_every));
+    rates_end_ = steps_done_ + config_.read_every;
+    for (int64_t step = steps_done_; step < rates_end_; ++step)
+      rates[static_cast<size_t>(step % config_.read_every)] = config_.optimizer.lr * schedule_->factor(step);
+    engine::copy_bytes(rates_.device(), rates_.mutable_raw(), engine::cpu, rates.data(), rates.size() * sizeof(double));
+  }
+  engine::step_begin_inplace(optimizer_->step_state(), rates_);
+  arena_.zero_grad();
+}
+
+void Trainer::end_step(uint64_t random_start) {
+  const Tensor& state = optimizer_->step_state();
+  const uint64_t drawn = rng_.next(dropout_stream) - random_start;
+  if (drawn != state_.random_count) {
+    engine::StepState values = engine::read_step_state(state);
+    values.random_count = state_.random_count = drawn;
+    engine::write_step_state(state, values);
+  }
+  engine::step_end_inplace(state);
+  ++steps_done_;
+  if (steps_done_ % config_.read_every == 0) state_ = engine::read_step_state(state);
+}
+
+const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phase) {
+  const auto done = [&](Phase phase) {
+    if (on_phase) on_phase(phase);
+  };
+  const Batch batch = objective_.train_batch(steps_done_, config_.batch, rng_).to(config_.device);
+  const int64_t sequences = batch.input.dim(0);
+  const int64_t part_size = (sequences + config_.accumulate - 1) / config_.accumulate;
+  const double all = config_.accumulate > 1 ? scored(batch) : 1;
+  const Tensor& state = optimizer_->step_state();
+  const uint64_t random_start = rng_.next(dropout_stream);
+  rng_.set_base(dropout_stream, engine::random_base(state), random_start);
+  begin_step();
+  done(Phase::batch);
+  for (int64_t begin = 0; begin < sequences; begin += part_size) {
+    const bool is_whole = part_size >= sequences;
+    const Batch part = is_whole ? batch : batch.slice(begin, std::min(sequences, begin + part_size));
+    const double share = is_whole ? 1 : scored(part) / all;
+    if (share == 0) continue;
+    const Var part_loss = is_whole ? loss(part) : autograd::scale(loss(part), share);
+    engine::step_loss_inplace(state, part_loss.value());
+    done(Phase::forward);
+    part_loss.backward();
+    done(Phase::backward);
+  }
+  if (config_.measures_norm || config_.clip > 0) engine::step_norm_inplace(state, arena_.gradients(), config_.clip);
+  optimizer_->update();
+  done(Phase::update);
+  end_step(random_start);
+  return state_;
+}
+
+void Trainer::observe(double error) {
+  schedule_->observe(error);
+  rates_end_ = steps_done_;  // those planned ahead are of before
+}
+
+Checkpoint Trainer::checkpoint() const {
+  Checkpoint checkpoint;
+  for (const auto& [name, tensor] : arena_.named_values())
+    checkpoint.tensors.emplace_back(weight_prefix + name, tensor);
+  for (const auto& [name, tensor] : optimizer_->state()) checkpoint.tensors.emplace_back(moment_prefix + name, tensor);
+  checkpoint.step = steps_done_;
+  checkpoint.streams = rng_.offsets();
+  checkpoint.schedule = schedule_->state();
+  return checkpoint;
+}
+
+void Trainer::restore(const Checkpoint& checkpoint) {
+  const std::map<std::string, Tensor> weights = part_of(checkpoint, weight_prefix);
+  for (const auto& [name, tensor] : arena_.named_values()) {
+    const auto found = weights.find(name);
+    require(found != weights.end(), "checkpoint: no weights '{}'", name);
+    require(found->second.shape() == tensor.shape() && found->second.dtype() == tensor.dtype(),
+            "checkpoint: weights '{}' are {}, want {}", name, found->second.str(), tensor.str());
+    engine::copy_inplace(tensor, found->second.to(tensor.device()));
+  }
+  arena_.refresh_copies();
+  optimizer_->load_state(part_of(checkpoint, moment_prefix));
+  schedule_->load_state(checkpoint.schedule);
+  rng_.set_offsets(checkpoint.streams);
+  steps_done_ = rates_end_ = checkpoint.step;
+  state_ = engine::read_step_state(optimizer_->step_state());
+  state_.step = checkpoint.step;
+  state_.random_offset = rng_.next(dropout_stream);
+  engine::write_step_state(optimizer_->step_state(), state_);
+}
+
+const char* problem_of(const engine::StepState& state) {
+  if (!std::isfinite(state.loss)) return "loss is not finite";
+  return std::isfinite(state.gradient_norm) ? nullptr : "gradient is not finite";
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "autograd/optim/optimizer.h"
+#include "autograd/optim/schedule.h"
+#include "engine/device.h"
+
+namespace headroom::tasks {
+
+/// Settings of a Trainer.
+struct TrainerConfig {
+  autograd::OptimizerConfig optimizer;
+  std::vector<autograd::ScheduleConfig> schedule;  ///< factors on optimizer.lr; none: constant
+  double clip = 0;                                 ///< largest global gradient norm; 0: no clipping
+  int64_t batch = 32;                              ///< sequences, fresh ones each step
+  int64_t accumulate = 1;                          ///< parts that a batch is cut into; their gradients add up
+  std::vector<std::string> decay, no_decay;        ///< patterns of parameter names, in place of the modules' own choice
+  bool measures_norm = true;  ///< false: no gradient norm, and so no check that it is finite, where clip is 0
+  bool bf16_weights = false;  ///< the model reads bf16 copies of f32 masters, which the optimizer updates
+  engine::Device device = engine::cpu;
+  int64_t read_every = 1;  ///< steps between two looks of the host at the step's state
+};
+
+}  // namespace headroom::tasks

@@ -1,0 +1,195 @@
+#include <filesystem>
+#include <limits>
+
+#include "autograd/ops.h"
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "tasks/linear_functional.h"
+#include "tasks/training/evaluation.h"
+#include "tasks/training/trainer.h"
+#include "tests/support/catch.h"
+#include "tests/support/folder.h"
+
+using namespace headroom;
+using namespace headroom::tasks;
+using testing::contains;
+
+namespace {
+
+models::TransformerConfig small_model(double dropout = 0.1) {
+  models::TransformerConfig config;
+  config.layers = 1;
+  config.width = 16;
+  config.groups = {{.heads = 2, .qk_dim = 8, .v_dim = 8}};
+  config.max_length = 8;
+  config.input_dim = config.output_dim = 4;
+  config.dropout = dropout;
+  return config;
+}
+
+const LinearFunctional& task() {
+  static const LinearFunctional task({.kernel = {.kind = "n-gram", .n = 2}, .token_dim = 4, .length = 8});
+  return task;
+}
+
+TrainerConfig settings() {
+  TrainerConfig config;
+  config.optimizer.lr = 1e-2;
+  config.schedule = {{.kind = "warmup", .warmup = 5}, {.kind = "reduce_on_plateau", .factor = 0.5, .patience = 0}};
+  config.clip = 0.5;
+  config.batch = 8;
+  return config;
+}
+
+/// A model and its trainer.
+struct Training {
+  engine::Rng rng{3};
+  models::Transformer model;
+  Trainer trainer;
+
+  explicit Training(const TrainerConfig& config = settings(), const Objective& objective = task())
+      : model(small_model(), rng), trainer(model, objective, config, rng) {}
+
+  Training& run(int64_t steps) {
+    for (int64_t i = 0; i < steps; ++i) trainer.step();
+    return *this;
+  }
+  std::vector<float> weights() const {
+    std::vector<float> all;
+    for (const models::Parameter& parameter : model.parameters())
+      for (const float x : parameter.var.value().to_vector<float>()) all.push_back(x);
+    return all;
+  }
+};
+
+/// The task, but one of its losses is infinite.
+class Bursting : public Objective {
+ public:
+  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override {
+    step_ = step;
+    return task().train_batch(step, sequences, rng);
+  }
+  Var loss(const Var& output, const Batch& batch) const override {
+    return autograd::scale(task().loss(output, batch), step_ == 3 ? std::numeric_limits<double>::infinity() : 1);
+  }
+
+ private:
+  mutable int64_t step_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("trainer: the error falls, with the same bits on any number of threads") {
+  Training one, two;
+  const Batch test = task().evaluation(Split::test, 64);
+  const double before = evaluate(one.model, task(), test, 32).metrics.at("relative_mse");
+  one.run(150);
+  {
+    const engine::ThreadScope threads(2);
+    two.run(150);
+  }
+  CHECK((one.weights() == two.weights()));
+  CHECK(evaluate(one.model, task(), test, 32).metrics.at("relative_mse") < 0.7 * before);
+  CHECK(one.trainer.steps_done() == 150);
+}
+
+TEST_CASE("trainer: the state after a step") {
+  Training training;
+  const engine::StepState first = training.trainer.step();
+  CHECK(first.step == 1);
+  CHECK(first.updates == 1);
+  CHECK(first.learning_rate == 1e-2 * 0.2);
+  CHECK(first.loss > 0);
+  CHECK(first.gradient_factor == (first.gradient_norm > 0.5 ? 0.5 / first.gradient_norm : 1));
+  CHECK(first.random_count > 0);
+  CHECK(first.random_offset == first.random_count);
+  CHECK(training.trainer.step().random_offset == 2 * first.random_count);
+  training.trainer.observe(1);
+  training.trainer.observe(2);  // no better: half the rate
+  CHECK(training.trainer.step().learning_rate == Approx(1e-2 * 0.6 * 0.5));
+}
+
+TEST_CASE("trainer: what the host reads only now and then changes no bit") {
+  TrainerConfig rarely = settings();
+  rarely.read_every = 4;
+  Training each, seldom(rarely);
+  for (int64_t step = 1; step <= 11; ++step) {
+    each.run(1), seldom.run(1);
+    CHECK(seldom.trainer.state().step == step / 4 * 4);
+    if (step % 4 == 0) CHECK(seldom.trainer.state().loss == each.trainer.state().loss);
+    if (step == 6) each.trainer.observe(1), seldom.trainer.observe(1);
+    if (step == 7) each.trainer.observe(2), seldom.trainer.observe(2);
+  }
+  CHECK((each.weights() == seldom.weights()));
+}
+
+TEST_CASE("trainer: a training that went through a file goes on to the same bits") {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "training.safetensors";
+  Training whole, part, resumed;
+  whole.run(4), part.run(4);
+  for (Training* each : {&whole, &part}) each->trainer.observe(1), each->trainer.observe(2);
+  part.trainer.save(path);
+  resumed.trainer.load(path);
+  CHECK(resumed.trainer.steps_done() == 4);
+  CHECK((resumed.weights() == part.weights()));
+  CHECK((resumed.run(5).weights() == whole.run(5).weights()));
+  TrainerConfig sgd = settings();
+  sgd.optimizer.kind = "sgd";
+  sgd.optimizer.momentum = 0.9;
+  Training other(sgd);
+  CHECK_THROWS_WITH(other.trainer.load(path), contains("optimizer state: no 'momentum'"));
+  CHECK_THROWS_WITH(load_checkpoint(path, "somebody"), contains("is of trial , not of somebody"));
+}
+
+TEST_CASE("trainer: a step that is not finite changes neither weights nor moments, and the next one goes on") {
+  const Bursting bursting;
+  Training training(settings(), bursting);
+  training.run(3);
+  const std::vector<float> before = training.weights();
+  const auto moments = training.trainer.checkpoint().tensors;
+  const engine::StepState& burst = training.trainer.step();
+  REQUIRE(problem_of(burst));
+  CHECK(std::string(problem_of(burst)) == "loss is not finite");
+  CHECK(burst.updates == 3);
+  CHECK(burst.step == 4);
+  CHECK((training.weights() == before));
+  const auto after = training.trainer.checkpoint().tensors;
+  REQUIRE(after.size() == moments.size());
+  for (size_t i = 0; i < after.size(); ++i)
+    CHECK((after[i].second.to_vector<double>() == moments[i].second.to_vector<double>()));
+  CHECK_FALSE(problem_of(training.trainer.step()));
+  CHECK_FALSE((training.weights() == before));
+}
+
+TEST_CASE("trainer: phases come in order, forward and backward once for each part of a batch") {
+  TrainerConfig config = settings();
+  config.accumulate = 2;
+  Training training(config);
+  std::vector<Phase> phases;
+  training.trainer.step([&](Phase phase) { phases.push_back(phase); });
+  CHECK((phases == std::vector<Phase>{Phase::batch, Phase::forward, Phase::backward, Phase::forward, Phase::backward,
+                                      Phase::update}));
+}
+
+TEST_CASE("trainer: what it refuses") {
+  const auto refused = [](auto change) {
+    TrainerConfig config = settings();
+    change(config);
+    try {
+      Training training(config);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(refused([](auto& c) { c.batch = 0; }), contains("trainer: a batch of 0 sequences"));
+  CHECK_THAT(refused([](auto& c) { c.accumulate = 0; }), contains("trainer: a batch in 0 parts"));
+  CHECK_THAT(refused([](auto& c) { c.read_every = 0; }), contains("trainer: state read every 0 steps"));
+  CHECK_THAT(refused([](auto& c) { c.clip = -1; }), contains("trainer: gradients clipped"));
+  CHECK_THAT(refused([](auto& c) { c.decay = {"wieght"}; }), contains("optimizer.decay: 'wieght' matches no"));
+  CHECK_THAT(refused([](auto& c) { c.optimizer.lr = 0; }), contains("optimizer.lr"));
+  Training training;
+  CHECK_THROWS_WITH(Trainer(training.model, task(), settings(), engine::Rng(0)),
+                    contains("is in another arena already"));
+}
