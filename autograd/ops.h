@@ -3,7 +3,9 @@
 
 #include "autograd/var.h"
 #include "engine/ops/attention/attention.h"
+#include "engine/ops/rope/rope.h"
 #include "engine/ops/unary_list.h"
+#include "engine/quantized/quantized_matrix.h"
 #include "engine/rng.h"
 
 /// Every differentiable op. Shapes are row-major in PyTorch's order: B batch, T time, C channels, H heads, D head
@@ -40,6 +42,8 @@ Var concat(const std::vector<Var>& parts, int axis);
 Var matmul(const Var& a, const Var& b, bool transpose_a = false, bool transpose_b = false);
 /// y = x · Wᵀ + b: x (…, in), weight (out, in), bias (out) or undefined → (…, out).
 Var linear(const Var& x, const Var& weight, const Var& bias = {});
+/// The same with a frozen matrix (out, in) that stays in its blocks; x and bias have gradients.
+Var quantized_linear(const Var& x, const engine::QuantizedMatrix& weight, const Var& bias = {});
 
 // ---- reductions over axes (all when empty)
 Var sum(const Var& x, const std::vector<int>& axes = {}, bool keep_axes = false);
@@ -67,6 +71,8 @@ Var dropout(const Var& x, double p, const engine::RngKey& key);
 Var swiglu(const Var& gate, const Var& up);
 /// table (V, C), indices i64 or i32 of any shape (…) → (…, C). An index outside [0, V) is an Error that names it.
 Var embedding(const Var& table, const Tensor& indices);
+/// Turns pairs of the last axis of x (B, T, H, D) by the angles of a table.
+Var rope(const Var& x, const engine::RopeTable& table);
 /// Rotates pairs of the last axis of x (B, T, H, D) by position · base^(-2i/D). positions i64 (T) or (B, T).
 /// `interleaved`: pairs (2i, 2i+1); else halves (i, i + D/2). D even.
 Var rope(const Var& x, const Tensor& positions, double base = 10000.0, bool interleaved = false);

@@ -6,32 +6,45 @@
 namespace headroom::models {
 
 HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, const Tensor& log_slopes,
-                               const Initializer& init)
+                               RopeCache& rope, const WeightScope& scope)
     : group_(group),
       causal_(config.causal),
       logit_scale_(config.logit_scale),
-      q_proj_(config.width, group.heads * group.qk_dim, config.attention_bias, init),
-      k_proj_(config.width, group.key_value_heads() * group.qk_dim, config.attention_bias, init),
-      v_proj_(config.width, group.key_value_heads() * group.v_dim, config.attention_bias, init) {
-  if (config.positions == Positions::rope) rope_base_ = config.rope_base;
+      q_proj_({config.width, group.heads * group.qk_dim, attention_biases(config).q, group.q_rank}, scope.at("q_proj")),
+      k_proj_({config.width, group.key_value_heads() * group.qk_dim, attention_biases(config).k, group.k_rank},
+              scope.at("k_proj")),
+      v_proj_({config.width, group.key_value_heads() * group.v_dim, attention_biases(config).v, group.v_rank},
+              scope.at("v_proj")) {
   add_child("q_proj", q_proj_);
   add_child("k_proj", k_proj_);
   add_child("v_proj", v_proj_);
-  if (log_slopes.defined()) log_slopes_ = add_parameter("log_slopes", log_slopes, false);
+  if (config.qk_norm) {
+    q_norm_ = std::make_unique<NormLayer>(Norm::rms_norm, group.qk_dim, config.norm_eps, scope.at("q_norm"));
+    k_norm_ = std::make_unique<NormLayer>(Norm::rms_norm, group.qk_dim, config.norm_eps, scope.at("k_norm"));
+    add_child("q_norm", *q_norm_);
+    add_child("k_norm", *k_norm_);
+  }
+  if (config.positions == Positions::rope) turns_ = rope.turns_of(rope_frequencies(config, group));
+  if (log_slopes.defined())
+    log_slopes_ = add_parameter(
+        "log_slopes", scope.tensor("log_slopes", log_slopes.shape(), [&](const Initializer&) { return log_slopes; }),
+        false);
 }
 
 Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, const engine::RngKey& dropout_key) const {
   const int64_t batch = x.dim(0), length = x.dim(1);
-  const auto project = [&](const Linear& linear, int64_t heads, int64_t dim) {
-    return autograd::reshape(linear.forward(x), {batch, length, heads, dim});  // (B, T, H, D)
+  const auto project = [&](const Projection& projection, int64_t heads, int64_t dim) {
+    return autograd::reshape(projection.forward(x), {batch, length, heads, dim});  // (B, T, H, D)
   };
   Var q = project(q_proj_, group_.heads, group_.qk_dim);                   // (B, T, H, d_qk)
   Var k = project(k_proj_, group_.key_value_heads(), group_.qk_dim);       // (B, T, H_kv, d_qk)
   const Var v = project(v_proj_, group_.key_value_heads(), group_.v_dim);  // (B, T, H_kv, d_v)
+  if (q_norm_) q = q_norm_->forward(q), k = k_norm_->forward(k);
   return located([&] {
-    if (rope_base_) {
-      q = autograd::rope(q, context.positions, *rope_base_);
-      k = autograd::rope(k, context.positions, *rope_base_);
+    if (turns_) {
+      const engine::RopeTable table = turns_->rows(context.offset, context.offset + length);
+      q = autograd::rope(q, table);
+      k = autograd::rope(k, table);
     }
     const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
     engine::AttentionOptions options{.causal = causal_, .scale = logit_scale_, .key_mask = context.key_mask};
@@ -56,22 +69,33 @@ Tensor HeadGroupLayer::probabilities(const Var& q, const Var& k, const Var& slop
 
 std::string HeadGroupLayer::describe() const {
   const int64_t kv_heads = group_.key_value_heads();
-  return fmt::format("{} x (qk {}, v {}{})", group_.heads, group_.qk_dim, group_.v_dim,
-                     kv_heads == group_.heads ? "" : fmt::format(", {} key-value", kv_heads));
+  std::string text = fmt::format("{} x (qk {}, v {}", group_.heads, group_.qk_dim, group_.v_dim);
+  if (kv_heads != group_.heads) text += fmt::format(", {} key-value", kv_heads);
+  for (const auto& [name, projection] : {std::pair{"q", &q_proj_}, {"k", &k_proj_}, {"v", &v_proj_}})
+    if (const std::string form = projection->weight().describe(); !form.empty())
+      text += fmt::format(", {}:{}", name, form.substr(1));
+  return text + (q_norm_ ? ", q/k norm)" : ")");
 }
 
-Attention::Attention(const TransformerConfig& config, const Initializer& init) {
-  std::vector<Tensor> slopes(config.groups.size());
+Attention::Attention(const TransformerConfig& config, const LayerConfig& layer, RopeCache& rope,
+                     const WeightScope& scope) {
+  std::vector<Tensor> slopes(layer.groups.size());
   if (config.positions == Positions::alibi)
-    slopes = alibi_log_slopes(config.groups, config.alibi_slope_first, config.alibi_slope_last, init.dtype());
+    slopes = alibi_log_slopes(layer.groups, config.alibi_slope_first, config.alibi_slope_last, scope.dtype());
   int64_t values = 0;
-  for (size_t i = 0; i < config.groups.size(); ++i) {
-    const HeadGroup& group = config.groups[i];
-    groups_.push_back(std::make_unique<HeadGroupLayer>(config, group, slopes[i], init));
-    add_child(std::to_string(i), *groups_.back());
+  for (size_t i = 0; i < layer.groups.size(); ++i) {
+    const HeadGroup& group = layer.groups[i];
+    const std::string name = std::to_string(i);
+    groups_.push_back(std::make_unique<HeadGroupLayer>(config, group, slopes[i], rope, scope.at(name)));
+    add_child(name, *groups_.back());
     values += group.heads * group.v_dim;
   }
-  o_proj_ = std::make_unique<Linear>(values, config.width, config.attention_bias, init, true);
+  o_proj_ = std::make_unique<Projection>(ProjectionShape{.in = values,
+                                                         .out = config.width,
+                                                         .bias = attention_biases(config).o,
+                                                         .rank = layer.o_rank,
+                                                         .ends_branch = true},
+                                         scope.at("o_proj"));
   add_child("o_proj", *o_proj_);
 }
 

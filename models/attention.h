@@ -1,13 +1,15 @@
 #pragma once
 #include "engine/ops/attention/attention.h"
-#include "models/linear.h"
+#include "models/norm.h"
+#include "models/rope_cache.h"
+#include "models/weights/projection.h"
 
 namespace headroom::models {
 
 /// What attention needs beside its input.
 struct AttentionContext {
   Tensor key_mask{};                             ///< bool (B, T), true = may be attended; undefined = all
-  Tensor positions{};                            ///< i64 (T), for rope
+  int64_t offset = 0;                            ///< the first token's position
   double dropout = 0.0;                          ///< on the probabilities; 0 unless training
   std::vector<engine::RngKey> dropout_keys{};    ///< one per group when dropout > 0
   std::vector<Tensor>* probabilities = nullptr;  ///< gets softmax's (B, H, T, T) of each group; not while training
@@ -17,8 +19,8 @@ struct AttentionContext {
 class HeadGroupLayer : public Module {
  public:
   /// log_slopes (H): first θ of learnable ALiBi slopes e^θ; undefined = none.
-  HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, const Tensor& log_slopes,
-                 const Initializer& init);
+  HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, const Tensor& log_slopes, RopeCache& rope,
+                 const WeightScope& scope);
 
   /// (B, T, D) → (B, T, heads · v_dim)
   Var forward(const Var& x, const AttentionContext& context, const engine::RngKey& dropout_key) const;
@@ -30,15 +32,17 @@ class HeadGroupLayer : public Module {
 
   HeadGroup group_;
   bool causal_;
-  std::optional<double> logit_scale_, rope_base_;
-  Linear q_proj_, k_proj_, v_proj_;
-  Var log_slopes_;  ///< (H) or undefined
+  std::optional<double> logit_scale_;
+  Projection q_proj_, k_proj_, v_proj_;
+  std::unique_ptr<NormLayer> q_norm_, k_norm_;  ///< over a head's width, with qk_norm
+  std::shared_ptr<const RopeTurns> turns_;      ///< null without rope
+  Var log_slopes_;                              ///< (H) or undefined
 };
 
 /// Multi-head self-attention whose heads come in groups of unequal shapes; D/H plays no part.
 class Attention : public Module {
  public:
-  Attention(const TransformerConfig& config, const Initializer& init);
+  Attention(const TransformerConfig& config, const LayerConfig& layer, RopeCache& rope, const WeightScope& scope);
 
   /// (B, T, D) → (B, T, D)
   Var forward(const Var& x, const AttentionContext& context) const;
@@ -46,7 +50,7 @@ class Attention : public Module {
 
  private:
   std::vector<std::unique_ptr<HeadGroupLayer>> groups_;
-  std::unique_ptr<Linear> o_proj_;  ///< (D, Σ heads · v_dim)
+  std::unique_ptr<Projection> o_proj_;  ///< (D, Σ heads · v_dim)
 };
 
 }  // namespace headroom::models

@@ -4,16 +4,16 @@
 
 namespace headroom::models {
 
-Block::Block(const TransformerConfig& config, const Initializer& init)
+Block::Block(const TransformerConfig& config, const LayerConfig& layer, RopeCache& rope, const WeightScope& scope)
     : pre_norm_(config.norm_place == NormPlace::pre),
-      attention_norm_(config.norm, config.width, config.norm_eps, init),
-      attention_(config, init) {
+      attention_norm_(config.norm, config.width, config.norm_eps, scope.at("attention_norm")),
+      attention_(config, layer, rope, scope.at("attention")) {
   add_child("attention_norm", attention_norm_);
   add_child("attention", attention_);
-  if (config.ffn_width == 0) return;
-  ffn_norm_ = std::make_unique<NormLayer>(config.norm, config.width, config.norm_eps, init);
+  if (layer.ffn_width == 0) return;
+  ffn_norm_ = std::make_unique<NormLayer>(config.norm, config.width, config.norm_eps, scope.at("ffn_norm"));
   add_child("ffn_norm", *ffn_norm_);
-  ffn_ = std::make_unique<FeedForward>(config, init);
+  ffn_ = std::make_unique<FeedForward>(config, layer.ffn_width, scope.at("ffn"));
   add_child("ffn", *ffn_);
 }
 

@@ -15,7 +15,7 @@ struct BlockContext {
 /// One layer. Pre-norm: x += attention(norm(x)); x += ffn(norm(x)). Post-norm: x = norm(x + attention(x)), and so on.
 class Block : public Module {
  public:
-  Block(const TransformerConfig& config, const Initializer& init);
+  Block(const TransformerConfig& config, const LayerConfig& layer, RopeCache& rope, const WeightScope& scope);
 
   /// (B, T, D) → (B, T, D)
   Var forward(const Var& x, const BlockContext& context) const;
@@ -26,7 +26,7 @@ class Block : public Module {
   NormLayer attention_norm_;
   Attention attention_;
   std::unique_ptr<NormLayer> ffn_norm_;  ///< with ffn_
-  std::unique_ptr<FeedForward> ffn_;     ///< absent when ffn_width is 0
+  std::unique_ptr<FeedForward> ffn_;     ///< absent when the layer's ffn_width is 0
 };
 
 }  // namespace headroom::models

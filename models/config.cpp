@@ -1,76 +1,22 @@
 #include "models/config.h"
 
-#include <cmath>
-
-#include "engine/error.h"
-#include "models/count.h"
-
 namespace headroom::models {
-namespace {
 
-/// A model beyond this is a typing error, not a wish: 4 TB of f32.
-constexpr double most_parameters = 1e12;
-
-void require_at_least(const char* field, int64_t value, int64_t least) {
-  require(value >= least, "model.{} is {}; it must be at least {}", field, value, least);
+LayerConfig first_layer(const TransformerConfig& c) {
+  return c.unequal_layers.empty() ? LayerConfig{c.groups, c.ffn_width, c.o_rank} : c.unequal_layers.front();
 }
 
-void require_positive(const char* field, double value) {
-  require(std::isfinite(value) && value > 0, "model.{} is {}; it must be finite and above 0", field, value);
+std::vector<LayerConfig> layers_of(const TransformerConfig& c) {
+  std::vector<LayerConfig> layers;
+  for_each_layer(c, [&](const LayerConfig& layer, int64_t times) {
+    layers.insert(layers.end(), static_cast<size_t>(times), layer);
+  });
+  return layers;
 }
 
-void require_deviation(const char* field, double value) {
-  require(std::isfinite(value) && value >= 0, "model.{} is {}; it must be finite and at least 0", field, value);
-}
-
-void validate_group(const HeadGroup& group, size_t index, Positions positions) {
-  const auto field = [&](const char* name) { return fmt::format("groups[{}].{}", index, name); };
-  require_at_least(field("heads").c_str(), group.heads, 1);
-  require_at_least(field("qk_dim").c_str(), group.qk_dim, 1);
-  require_at_least(field("v_dim").c_str(), group.v_dim, 1);
-  require(group.kv_heads >= 0 && group.heads % group.key_value_heads() == 0,
-          "model.{} is {}; it must be 0 (as many as heads) or divide heads, which is {}", field("kv_heads"),
-          group.kv_heads, group.heads);
-  require(positions != Positions::rope || group.qk_dim % 2 == 0, "model.{} is {}; rope needs it to be even",
-          field("qk_dim"), group.qk_dim);
-}
-
-void validate_ends(const TransformerConfig& c) {
-  require_at_least("vocab", c.vocab, 0);
-  require_at_least("input_dim", c.input_dim, 0);
-  require((c.vocab > 0) != (c.input_dim > 0),
-          "model.vocab is {} and model.input_dim is {}; exactly one of them must be above 0", c.vocab, c.input_dim);
-  require_at_least("readout_width", c.readout_width, 0);
-  if (!c.tied) return require_at_least("output_dim", c.output_dim, 1);
-  require(c.readout_width == 0, "model.readout_width is {}; with model.tied it must be 0", c.readout_width);
-  require(c.vocab > 0, "model.tied is true; it needs model.vocab, for there is no token embedding to share");
-  require(c.output_dim == 0 || c.output_dim == c.vocab,
-          "model.output_dim is {}; with model.tied it must be 0 or model.vocab, which is {}", c.output_dim, c.vocab);
-}
-
-}  // namespace
-
-void validate(const TransformerConfig& c) {
-  require_at_least("layers", c.layers, 1);
-  require_at_least("width", c.width, 1);
-  require_at_least("max_length", c.max_length, 1);
-  require_at_least("ffn_width", c.ffn_width, 0);
-  require(!c.groups.empty(), "model.groups is empty; it must hold at least one group of heads");
-  for (size_t i = 0; i < c.groups.size(); ++i) validate_group(c.groups[i], i, c.positions);
-  validate_ends(c);
-  require_positive("rope_base", c.rope_base);
-  require_positive("alibi_slope_first", c.alibi_slope_first);
-  require_positive("alibi_slope_last", c.alibi_slope_last);
-  require_positive("norm_eps", c.norm_eps);
-  require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be at least 0 and below 1", c.dropout);
-  require(!c.logit_scale || std::isfinite(*c.logit_scale), "model.logit_scale is {}; it must be finite",
-          c.logit_scale.value_or(0));
-  require_deviation("init.std", c.init.std);
-  require_deviation("init.embedding_std", c.init.embedding_std);
-  require_deviation("init.position_std", c.init.position_std);
-  const double parameters = count_parameters<double>(c);
-  require(parameters <= most_parameters, "model: these widths make {:.3g} parameters; at most {:.0e} are allowed",
-          parameters, most_parameters);
+AttentionBiases attention_biases(const TransformerConfig& c) {
+  const auto own = [&](const std::optional<bool>& bias) { return bias.value_or(c.attention_bias); };
+  return {own(c.q_bias), own(c.k_bias), own(c.v_bias), own(c.o_bias)};
 }
 
 const char* name_of(Positions positions) {
@@ -135,6 +81,18 @@ const char* name_of(InitScheme scheme) {
       break;
   }
   return "gpt2";
+}
+
+const char* name_of(RopeScalingKind kind) {
+  switch (kind) {
+    case RopeScalingKind::none:
+      return "none";
+    case RopeScalingKind::linear:
+      return "linear";
+    case RopeScalingKind::llama3:
+      break;
+  }
+  return "llama3";
 }
 
 }  // namespace headroom::models

@@ -6,14 +6,25 @@
 
 namespace headroom::models {
 
-/// Heads of one shape. Widths are free of D/H and of each other: Q/K may be narrower than V, groups may differ.
+/// Heads of one shape. Widths are free of D/H and of each other: Q/K may be narrower than V, groups may differ. A rank
+/// above 0 makes a projection of this group two factors (out, rank) and (rank, D).
 struct HeadGroup {
   int64_t heads = 1;
   int64_t qk_dim = 64;
   int64_t v_dim = 64;
   int64_t kv_heads = 0;  ///< 0: as many as heads; else divides heads
+  int64_t q_rank = 0, k_rank = 0, v_rank = 0;
+  std::vector<double> rope_frequencies{};  ///< qk_dim/2 of one's own; empty: of the config's rope_base and rope_scaling
   int64_t key_value_heads() const { return kv_heads == 0 ? heads : kv_heads; }
   bool operator==(const HeadGroup&) const = default;
+};
+
+/// One layer: its heads and the widths that may differ from layer to layer.
+struct LayerConfig {
+  std::vector<HeadGroup> groups;
+  int64_t ffn_width = 0;  ///< 0: no feed-forward network; swiglu has three matrices of this width
+  int64_t o_rank = 0;     ///< > 0: the output projection is two factors (D, rank) and (rank, values)
+  bool operator==(const LayerConfig&) const = default;
 };
 
 enum class Positions { none, sinusoidal, learned, rope, alibi };
@@ -34,36 +45,71 @@ struct Init {
   double position_std = 0.02;   ///< learned positions: N(0, position_std²)
 };
 
+/// How RoPE's frequencies f_i = base^(-2i/D) are slowed for texts longer than those of the first training. `linear`:
+/// f/factor. `llama3` (Llama 3.1): with the wavelength λ = 2π/f and L = original_length, f where λ < L/high, f/factor
+/// where λ > L/low, and (1 - s)·f/factor + s·f with s = (L/λ - low)/(high - low) between.
+enum class RopeScalingKind { none, linear, llama3 };
+struct RopeScaling {
+  RopeScalingKind kind = RopeScalingKind::none;
+  double factor = 1, low = 1, high = 4;
+  int64_t original_length = 8192;
+};
+
 /// An encoder (causal = false) or decoder stack between an input and a readout.
 struct TransformerConfig {
   int64_t layers = 1;
   int64_t width = 64;             ///< D
   std::vector<HeadGroup> groups;  ///< of every layer
-  int64_t max_length = 64;        ///< longest sequence (learned and sinusoidal positions)
-  int64_t vocab = 0;              ///< > 0: token input through an embedding
-  int64_t input_dim = 0;          ///< > 0: real-valued tokens through a Linear; exactly one of vocab, input_dim is set
-  int64_t output_dim = 0;         ///< width of the readout; vocab when `tied`
-  int64_t readout_width = 0;      ///< > 0: the readout is Linear, GELU, Linear with this width between them
-  bool tied = false;              ///< the readout is the token embedding, without bias
+  /// Layers of unequal shape, `layers` of them, in place of groups, ffn_width and o_rank; empty: all are alike.
+  std::vector<LayerConfig> unequal_layers;
+  int64_t max_length = 64;    ///< longest sequence (learned and sinusoidal positions)
+  int64_t vocab = 0;          ///< > 0: token input through an embedding
+  int64_t input_dim = 0;      ///< > 0: real-valued tokens through a Linear; exactly one of vocab, input_dim is set
+  int64_t output_dim = 0;     ///< width of the readout; vocab when `tied`
+  int64_t readout_width = 0;  ///< > 0: the readout is Linear, GELU, Linear with this width between them
+  bool tied = false;          ///< the readout is the token embedding, without bias
   Pooling pooling = Pooling::none;
   bool causal = false;
   Positions positions = Positions::learned;
   double rope_base = 10000.0;
+  RopeScaling rope_scaling;
   double alibi_slope_first = 4.0;  ///< learnable slopes e^θ start geometrically between first and last over the heads
   double alibi_slope_last = 0.05;
   Norm norm = Norm::layer_norm;
   NormPlace norm_place = NormPlace::pre;
   bool final_norm = true;  ///< of pre-norm stacks
   double norm_eps = 1e-5;
-  int64_t ffn_width = 0;  ///< 0: no feed-forward network; swiglu has three matrices of this width
+  bool qk_norm = false;   ///< RMS norm over each head's queries and keys, before they turn (Qwen3)
+  int64_t ffn_width = 0;  ///< of every layer; 0: no feed-forward network
+  int64_t o_rank = 0;     ///< of every layer
   Activation activation = Activation::gelu;
-  bool attention_bias = true;  ///< on Q, K, V and O
+  bool attention_bias = true;                          ///< on Q, K, V and O,
+  std::optional<bool> q_bias, k_bias, v_bias, o_bias;  ///< where these do not say otherwise
   bool ffn_bias = true;
+  bool readout_bias = true;           ///< of a readout that is not tied
   double dropout = 0.0;               ///< on attention probabilities and on each residual branch
   std::optional<double> logit_scale;  ///< default 1/√qk_dim of each group
   bool checkpoint_blocks = false;     ///< recompute each block in backward
   Init init;
 };
+
+/// What every layer is: unequal_layers, or `layers` times the same.
+std::vector<LayerConfig> layers_of(const TransformerConfig& config);
+
+LayerConfig first_layer(const TransformerConfig& config);
+
+/// f(layer, times) for each run of equal layers that the config names: all at once where they are alike, however many.
+template <class F>
+void for_each_layer(const TransformerConfig& config, const F& f) {
+  if (config.unequal_layers.empty()) f(first_layer(config), config.layers);
+  for (const LayerConfig& layer : config.unequal_layers) f(layer, int64_t{1});
+}
+
+/// Which projections have a bias.
+struct AttentionBiases {
+  bool q, k, v, o;
+};
+AttentionBiases attention_biases(const TransformerConfig& config);
 
 /// The names above, as study files and describe() write them.
 const char* name_of(Positions positions);
@@ -72,8 +118,6 @@ const char* name_of(NormPlace place);
 const char* name_of(Activation activation);
 const char* name_of(Pooling pooling);
 const char* name_of(InitScheme scheme);
-
-/// Throws Error naming the field and what is allowed.
-void validate(const TransformerConfig& config);
+const char* name_of(RopeScalingKind kind);
 
 }  // namespace headroom::models

@@ -6,31 +6,38 @@ namespace headroom::models {
 /// Parameters of a config, in N: double before the config is known to be sane, int64_t after.
 template <class N>
 N count_parameters(const TransformerConfig& c) {
-  const auto linear = [](N in, N out, bool bias) { return in * out + (bias ? out : N(0)); };
-  const N width = N(c.width), ffn = N(c.ffn_width);
+  const auto linear = [](N in, N out, bool bias, int64_t rank = 0) {
+    return (rank > 0 ? N(rank) * (in + out) : in * out) + (bias ? out : N(0));
+  };
+  const N width = N(c.width);
   const N norm = c.norm == Norm::none ? N(0) : c.norm == Norm::layer_norm ? 2 * width : width;
+  const AttentionBiases bias = attention_biases(c);
 
-  N block = norm, values = 0;
-  for (const HeadGroup& g : c.groups) {
-    const N heads = N(g.heads), kv_heads = N(g.key_value_heads());
-    block += linear(width, heads * N(g.qk_dim), c.attention_bias) +
-             linear(width, kv_heads * N(g.qk_dim), c.attention_bias) +
-             linear(width, kv_heads * N(g.v_dim), c.attention_bias);
-    if (c.positions == Positions::alibi) block += heads;
-    values += heads * N(g.v_dim);
-  }
-  block += linear(values, width, c.attention_bias);
-  if (c.ffn_width > 0)
-    block += norm + linear(width, ffn, c.ffn_bias) * (c.activation == Activation::swiglu ? 2 : 1) +
-             linear(ffn, width, c.ffn_bias);
-
-  N total = N(c.layers) * block;
+  N total = 0;
+  for_each_layer(c, [&](const LayerConfig& layer, int64_t times) {
+    N block = norm, values = 0;
+    for (const HeadGroup& g : layer.groups) {
+      const N heads = N(g.heads), kv_heads = N(g.key_value_heads());
+      block += linear(width, heads * N(g.qk_dim), bias.q, g.q_rank) +
+               linear(width, kv_heads * N(g.qk_dim), bias.k, g.k_rank) +
+               linear(width, kv_heads * N(g.v_dim), bias.v, g.v_rank);
+      if (c.positions == Positions::alibi) block += heads;
+      if (c.qk_norm) block += 2 * N(g.qk_dim);
+      values += heads * N(g.v_dim);
+    }
+    block += linear(values, width, bias.o, layer.o_rank);
+    const N ffn = N(layer.ffn_width);
+    if (layer.ffn_width > 0)
+      block += norm + linear(width, ffn, c.ffn_bias) * (c.activation == Activation::swiglu ? 2 : 1) +
+               linear(ffn, width, c.ffn_bias);
+    total += N(times) * block;
+  });
   total += c.vocab > 0 ? N(c.vocab) * width : linear(N(c.input_dim), width, true);
   if (c.positions == Positions::learned) total += N(c.max_length) * width;
   if (c.final_norm && c.norm_place == NormPlace::pre) total += norm;
   const N hidden = N(c.readout_width);
   if (c.readout_width > 0) total += linear(width, hidden, true);
-  if (!c.tied) total += linear(c.readout_width > 0 ? hidden : width, N(c.output_dim), true);
+  if (!c.tied) total += linear(c.readout_width > 0 ? hidden : width, N(c.output_dim), c.readout_bias);
   return total;
 }
 

@@ -1,16 +1,20 @@
 #include "models/embedding.h"
 
-#include "autograd/ops.h"
-
 namespace headroom::models {
 
-Embedding::Embedding(int64_t vocab, int64_t width, const Initializer& init)
-    : weight_(add_parameter("weight", init.normal({vocab, width}, init.scheme().embedding_std), true)) {}
+Embedding::Embedding(int64_t vocab, int64_t width, double std, const WeightScope& scope)
+    : dtype_(scope.dtype()), weight_(add_weight("weight", scope.table("weight", vocab, width, std), true)) {}
 
 Var Embedding::forward(const Tensor& tokens) const {
-  return located([&] { return autograd::embedding(weight_, tokens); });
+  return located([&] { return weight_.rows(tokens, dtype_); });
 }
 
-std::string Embedding::describe() const { return fmt::format("embedding {} -> {}", weight_.dim(0), weight_.dim(1)); }
+Var Embedding::as_readout(const Var& x) const {
+  return located([&] { return weight_.linear(x, {}); });
+}
+
+std::string Embedding::describe() const {
+  return fmt::format("embedding {} -> {}{}", weight_.out(), weight_.in(), weight_.describe());
+}
 
 }  // namespace headroom::models

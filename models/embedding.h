@@ -1,21 +1,24 @@
 #pragma once
-#include "models/initializer.h"
+#include "models/module.h"
+#include "models/weights/source.h"
 
 namespace headroom::models {
 
 /// A row of a table per token.
 class Embedding : public Module {
  public:
-  Embedding(int64_t vocab, int64_t width, const Initializer& init);
+  /// Asks for "weight": (vocab, width), drawn as N(0, std²).
+  Embedding(int64_t vocab, int64_t width, double std, const WeightScope& scope);
 
   /// i64 (…) → (…, C)
   Var forward(const Tensor& tokens) const;
-  /// (V, C), which a tied readout shares.
-  const Var& table() const { return weight_; }
+  /// The table as a tied readout: x (…, C) → (…, V).
+  Var as_readout(const Var& x) const;
   std::string describe() const override;
 
  private:
-  Var weight_;  ///< (V, C)
+  engine::DType dtype_;
+  Weight weight_;  ///< (V, C)
 };
 
 }  // namespace headroom::models

@@ -4,16 +4,17 @@
 
 namespace headroom::models {
 
-FeedForward::FeedForward(const TransformerConfig& config, const Initializer& init)
-    : activation_(config.activation), width_(config.width), hidden_(config.ffn_width) {
-  if (activation_ == Activation::swiglu) {
-    gate_ = std::make_unique<Linear>(width_, hidden_, config.ffn_bias, init);
-    add_child("gate", *gate_);
-  }
-  up_ = std::make_unique<Linear>(width_, hidden_, config.ffn_bias, init);
-  add_child("up", *up_);
-  down_ = std::make_unique<Linear>(hidden_, width_, config.ffn_bias, init, true);
-  add_child("down", *down_);
+FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const WeightScope& scope)
+    : activation_(config.activation), width_(config.width), hidden_(hidden) {
+  const auto project = [&](const char* name, int64_t in, int64_t out, bool ends_branch) {
+    auto projection = std::make_unique<Projection>(
+        ProjectionShape{.in = in, .out = out, .bias = config.ffn_bias, .ends_branch = ends_branch}, scope.at(name));
+    add_child(name, *projection);
+    return projection;
+  };
+  if (activation_ == Activation::swiglu) gate_ = project("gate", width_, hidden_, false);
+  up_ = project("up", width_, hidden_, false);
+  down_ = project("down", hidden_, width_, true);
 }
 
 Var FeedForward::forward(const Var& x) const {

@@ -1,12 +1,13 @@
 #pragma once
-#include "models/linear.h"
+#include "models/weights/projection.h"
 
 namespace headroom::models {
 
 /// down(f(up(x))), or with swiglu down(silu(gate(x)) · up(x)) (Shazeer, "GLU variants improve Transformer", 2020).
 class FeedForward : public Module {
  public:
-  FeedForward(const TransformerConfig& config, const Initializer& init);
+  /// `hidden` wide.
+  FeedForward(const TransformerConfig& config, int64_t hidden, const WeightScope& scope);
 
   /// (B, T, D) → (B, T, D)
   Var forward(const Var& x) const;
@@ -15,8 +16,8 @@ class FeedForward : public Module {
  private:
   Activation activation_;
   int64_t width_, hidden_;
-  std::unique_ptr<Linear> gate_;  ///< swiglu only
-  std::unique_ptr<Linear> up_, down_;
+  std::unique_ptr<Projection> gate_;  ///< swiglu only
+  std::unique_ptr<Projection> up_, down_;
 };
 
 }  // namespace headroom::models

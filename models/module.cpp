@@ -5,7 +5,9 @@
 namespace headroom::models {
 
 std::vector<Parameter> Module::parameters() const {
-  std::vector<Parameter> all = own_;
+  std::vector<Parameter> all;
+  for (const Entry& entry : own_)
+    if (entry.leaf.var.defined() && entry.leaf.var.requires_grad()) all.push_back(entry.leaf);
   for (const auto& [name, child] : children_)
     for (Parameter& parameter : child->parameters())
       all.push_back({name + "." + parameter.name, parameter.var, parameter.decays});
@@ -14,9 +16,16 @@ std::vector<Parameter> Module::parameters() const {
 
 int64_t Module::parameter_count() const {
   int64_t count = 0;
-  for (const Parameter& parameter : own_) count += parameter.var.value().numel();
+  for (const Entry& entry : own_) count += entry.numel;
   for (const auto& [name, child] : children_) count += child->parameter_count();
   return count;
+}
+
+int64_t Module::weight_bytes() const {
+  int64_t bytes = 0;
+  for (const Entry& entry : own_) bytes += entry.bytes;
+  for (const auto& [name, child] : children_) bytes += child->weight_bytes();
+  return bytes;
 }
 
 std::string Module::path() const {
@@ -27,10 +36,29 @@ std::string Module::path() const {
   return std::regex_replace(dotted, number, "[$1]");
 }
 
-Var Module::add_parameter(std::string name, Tensor value, bool decays) {
-  for (const Parameter& other : own_) require(other.name != name, "module: two parameters named '{}'", name);
-  own_.push_back({std::move(name), Var(std::move(value), true), decays});
-  return own_.back().var;
+void Module::add_entry(Entry entry) {
+  for (const Entry& other : own_)
+    require(other.leaf.name != entry.leaf.name, "module: two parameters named '{}'", entry.leaf.name);
+  own_.push_back(std::move(entry));
+}
+
+Var Module::add_parameter(const std::string& name, Var leaf, bool decays) {
+  const int64_t numel = leaf.value().numel(), bytes = numel * engine::size_of(leaf.value().dtype());
+  add_entry({{name, leaf, decays}, numel, bytes});
+  return leaf;
+}
+
+Weight Module::add_weight(const std::string& name, Weight weight, bool decays) {
+  if (const auto* leaf = std::get_if<Var>(&weight.form())) {
+    add_parameter(name, *leaf, decays);
+  } else if (const auto* factors = std::get_if<LowRank>(&weight.form())) {
+    add_parameter(name + "_a", factors->a, decays);
+    add_parameter(name + "_b", factors->b, decays);
+  } else {
+    const auto& matrix = std::get<engine::QuantizedMatrix>(weight.form());
+    add_entry({{name, {}, decays}, matrix.rows() * matrix.cols(), matrix.bytes()});
+  }
+  return weight;
 }
 
 void Module::add_child(std::string name, Module& child) {

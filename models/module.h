@@ -4,14 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/var.h"
 #include "engine/error.h"
+#include "models/weights/weight.h"
 
 namespace headroom::models {
-
-using autograd::Var;
-using engine::Shape;
-using engine::Tensor;
 
 /// A leaf to train, with its dotted path ("blocks.2.attention.0.q_proj.weight") and whether weight decay applies to it.
 struct Parameter {
@@ -20,8 +16,7 @@ struct Parameter {
   bool decays = true;  ///< matrices; biases, norms, positions and slopes do not
 };
 
-/// A part of a model that owns parameters and other parts. Copying is forbidden: a Var in a copy would be the same
-/// leaf.
+/// A part of a model that owns weights and other parts. Copying is forbidden: a Var in a copy would be the same leaf.
 class Module {
  public:
   Module() = default;
@@ -29,9 +24,12 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// Every parameter below this module, in the order of registration, names prefixed by their path.
+  /// Every leaf to train below this module, in the order of registration, names prefixed by their path.
   std::vector<Parameter> parameters() const;
+  /// Numbers in all weights below this module, trained or not: of low-rank factors theirs, of quantised matrices all.
   int64_t parameter_count() const;
+  /// Bytes that these take: fewer than 4 a number where a matrix is quantised.
+  int64_t weight_bytes() const;
   /// Where it is below the outermost module: "blocks[2].attention"; "" for the outermost.
   std::string path() const;
   /// One line: "linear 256 -> 1024, bias".
@@ -47,12 +45,21 @@ class Module {
       throw error.in(path());
     }
   }
-  Var add_parameter(std::string name, Tensor value, bool decays);
+  /// Registers a leaf, to train or frozen.
+  Var add_parameter(const std::string& name, Var leaf, bool decays);
+  /// Registers a matrix in any form; factors as NAME_a and NAME_b.
+  Weight add_weight(const std::string& name, Weight weight, bool decays);
   /// Registers a child that lives as long as this module (a member, or behind a unique_ptr).
   void add_child(std::string name, Module& child);
 
  private:
-  std::vector<Parameter> own_;
+  struct Entry {
+    Parameter leaf;  ///< its Var is undefined for a quantised matrix
+    int64_t numel, bytes;
+  };
+  void add_entry(Entry entry);
+
+  std::vector<Entry> own_;
   std::vector<std::pair<std::string, Module*>> children_;
   const Module* parent_ = nullptr;
   std::string name_;

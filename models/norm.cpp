@@ -4,11 +4,11 @@
 
 namespace headroom::models {
 
-NormLayer::NormLayer(Norm kind, int64_t width, double eps, const Initializer& init)
+NormLayer::NormLayer(Norm kind, int64_t width, double eps, const WeightScope& scope)
     : kind_(kind), width_(width), eps_(eps) {
   if (kind == Norm::none) return;
-  weight_ = add_parameter("weight", init.constant({width}, 1), false);
-  if (kind == Norm::layer_norm) bias_ = add_parameter("bias", init.constant({width}, 0), false);
+  weight_ = add_parameter("weight", scope.constant("weight", {width}, 1), false);
+  if (kind == Norm::layer_norm) bias_ = add_parameter("bias", scope.constant("bias", {width}, 0), false);
 }
 
 Var NormLayer::forward(const Var& x) const {

@@ -1,12 +1,13 @@
 #pragma once
-#include "models/initializer.h"
+#include "models/module.h"
+#include "models/weights/source.h"
 
 namespace headroom::models {
 
 /// Layer norm, RMS norm or nothing, over the last axis. Weights start at 1, biases at 0.
 class NormLayer : public Module {
  public:
-  NormLayer(Norm kind, int64_t width, double eps, const Initializer& init);
+  NormLayer(Norm kind, int64_t width, double eps, const WeightScope& scope);
 
   /// (…, C) → (…, C)
   Var forward(const Var& x) const;

@@ -1,7 +1,10 @@
 #pragma once
-#include "models/initializer.h"
+#include "engine/tensor.h"
+#include "models/config.h"
 
 namespace headroom::models {
+
+using engine::Tensor;
 
 /// Sinusoids of amplitude 1 (Vaswani et al., 2017), sines and cosines interleaved: (length, width) with
 ///   p[t, 2i] = sin(t · 10000^(-2i/width)),   p[t, 2i+1] = cos(t · 10000^(-2i/width)).

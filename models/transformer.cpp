@@ -4,6 +4,9 @@
 #include "models/block.h"
 #include "models/embedding.h"
 #include "models/positions.h"
+#include "models/validate.h"
+#include "models/weights/projection.h"
+#include "models/weights/sources.h"
 
 namespace headroom::models {
 namespace {
@@ -26,59 +29,68 @@ Var pool(const Var& h, const Tensor& key_mask) {
 }
 
 /// Takes a block's dropout keys from the stream "dropout": before the block runs, so that it can run twice.
-BlockContext block_context(const TransformerConfig& config, const ForwardContext& context, int64_t batch,
-                           int64_t length, const Tensor& positions) {
-  BlockContext block{.attention = {.key_mask = context.key_mask, .positions = positions}};
+BlockContext block_context(const TransformerConfig& config, const LayerConfig& layer, const ForwardContext& context,
+                           int64_t batch, int64_t length) {
+  BlockContext block{.attention = {.key_mask = context.key_mask, .offset = context.offset}};
   block.attention.probabilities = context.probabilities;
   if (!context.training || config.dropout == 0) return block;
   block.dropout = block.attention.dropout = config.dropout;
-  for (const HeadGroup& group : config.groups)
+  for (const HeadGroup& group : layer.groups)
     block.attention.dropout_keys.push_back(context.rng->take("dropout", batch * group.heads * length * length));
   block.attention_branch = context.rng->take("dropout", batch * length * config.width);
-  if (config.ffn_width > 0) block.ffn_branch = context.rng->take("dropout", batch * length * config.width);
+  if (layer.ffn_width > 0) block.ffn_branch = context.rng->take("dropout", batch * length * config.width);
   return block;
 }
 
 }  // namespace
 
-Transformer::Transformer(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype)
-    : config_(config), dtype_(dtype) {
+Transformer::Transformer(const TransformerConfig& config, WeightSource& source)
+    : config_(config), dtype_(source.dtype()), rope_(source.dtype()) {
   validate(config);
-  require(dtype == engine::DType::f32 || dtype == engine::DType::f64,
-          "transformer: parameters must be f32 or f64, not {}", engine::name_of(dtype));
-  const Initializer init(config, rng, dtype);
+  const WeightScope scope(source);
+  const auto project = [&](const char* name, int64_t in, int64_t out, bool bias) {
+    auto projection = std::make_unique<Projection>(ProjectionShape{.in = in, .out = out, .bias = bias}, scope.at(name));
+    add_child(name, *projection);
+    return projection;
+  };
   if (config.vocab > 0) {
-    tokens_ = std::make_unique<Embedding>(config.vocab, config.width, init);
+    tokens_ = std::make_unique<Embedding>(config.vocab, config.width, config.init.embedding_std, scope.at("tokens"));
     add_child("tokens", *tokens_);
   } else {
-    input_ = std::make_unique<Linear>(config.input_dim, config.width, true, init);
-    add_child("input", *input_);
+    input_ = project("input", config.input_dim, config.width, true);
   }
-  if (config.positions == Positions::learned)
-    positions_ =
-        add_parameter("positions", init.normal({config.max_length, config.width}, config.init.position_std), false);
-  if (config.positions == Positions::sinusoidal) positions_ = Var(sinusoids(config.max_length, config.width, dtype));
-  for (int64_t i = 0; i < config.layers; ++i) {
-    blocks_.push_back(std::make_unique<Block>(config, init));
-    add_child(fmt::format("blocks.{}", i), *blocks_.back());
+  if (config.positions == Positions::learned) {
+    const Shape shape{config.max_length, config.width};
+    const double std = config.init.position_std;
+    positions_ = add_parameter(
+        "positions", scope.tensor("positions", shape, [=](const Initializer& i) { return i.normal(shape, std); }),
+        false);
+  }
+  if (config.positions == Positions::sinusoidal) positions_ = Var(sinusoids(config.max_length, config.width, dtype_));
+  layers_ = layers_of(config);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const std::string name = fmt::format("blocks.{}", i);
+    blocks_.push_back(std::make_unique<Block>(config, layers_[i], rope_, scope.at(name)));
+    add_child(name, *blocks_.back());
   }
   if (config.final_norm && config.norm_place == NormPlace::pre) {
-    final_norm_ = std::make_unique<NormLayer>(config.norm, config.width, config.norm_eps, init);
+    final_norm_ = std::make_unique<NormLayer>(config.norm, config.width, config.norm_eps, scope.at("final_norm"));
     add_child("final_norm", *final_norm_);
   }
-  if (config.tied) return;
-  if (config.readout_width > 0) {
-    hidden_ = std::make_unique<Linear>(config.width, config.readout_width, true, init);
-    add_child("hidden", *hidden_);
+  if (!config.tied) {
+    if (config.readout_width > 0) hidden_ = project("hidden", config.width, config.readout_width, true);
+    const int64_t in = config.readout_width > 0 ? config.readout_width : config.width;
+    readout_ = project("readout", in, config.output_dim, config.readout_bias);
   }
-  readout_ = std::make_unique<Linear>(config.readout_width > 0 ? config.readout_width : config.width, config.output_dim,
-                                      true, init);
-  add_child("readout", *readout_);
+  source.finish();
 }
+
+Transformer::Transformer(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype)
+    : Transformer(config, DrawnWeights(config, rng, dtype)) {}
 
 Transformer::~Transformer() = default;
 
-Var Transformer::embed(const Tensor& input) const {
+Var Transformer::embed(const Tensor& input, int64_t offset) const {
   if (tokens_) {
     require(input.rank() == 2 && input.dtype() == engine::DType::i64, "transformer: tokens must be i64 (B, T), got {}",
             input.str());
@@ -90,24 +102,25 @@ Var Transformer::embed(const Tensor& input) const {
   const int64_t length = input.dim(1);
   Var h = tokens_ ? tokens_->forward(input) : input_->forward(Var(input));  // (B, T, D)
   if (!positions_.defined()) return h;
-  require(length <= config_.max_length, "transformer: sequences of {} are longer than max_length, which is {}", length,
+  const int64_t end = offset + length;
+  require(end <= config_.max_length, "transformer: sequences of {} are longer than max_length, which is {}", end,
           config_.max_length);
-  return h + (length == config_.max_length ? positions_ : autograd::slice(positions_, 0, 0, length));
+  return h + (length == config_.max_length ? positions_ : autograd::slice(positions_, 0, offset, end));
 }
 
 Var Transformer::forward(const Tensor& input, const ForwardContext& context) const {
   require(!context.training || config_.dropout == 0 || context.rng,
           "transformer: training with dropout {} needs ForwardContext::rng", config_.dropout);
   require(!context.training || !context.probabilities, "transformer: probabilities are not given while training");
-  Var h = embed(input);  // (B, T, D)
+  require(context.offset >= 0, "transformer: offset {} is no position", context.offset);
+  Var h = embed(input, context.offset);  // (B, T, D)
   const int64_t batch = h.dim(0), length = h.dim(1);
   if (context.key_mask.defined())
     require(context.key_mask.dtype() == engine::DType::boolean && context.key_mask.shape() == Shape{batch, length},
             "transformer: key_mask must be bool ({}, {}), got {}", batch, length, context.key_mask.str());
-  const Tensor positions = config_.positions == Positions::rope ? position_indices(length) : Tensor();  // (T)
-  for (const auto& block : blocks_) {
-    const BlockContext own = block_context(config_, context, batch, length, positions);
-    const Block* layer = block.get();
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const BlockContext own = block_context(config_, layers_[i], context, batch, length);
+    const Block* layer = blocks_[i].get();
     h = config_.checkpoint_blocks
             ? autograd::checkpoint([layer, own](const std::vector<Var>& in) { return layer->forward(in[0], own); }, {h})
             : layer->forward(h, own);
@@ -115,17 +128,22 @@ Var Transformer::forward(const Tensor& input, const ForwardContext& context) con
   if (final_norm_) h = final_norm_->forward(h);
   if (config_.pooling == Pooling::mean) h = pool(h, context.key_mask);  // (B, D)
   if (hidden_) h = autograd::gelu(hidden_->forward(h));                 // (B, T, readout_width)
-  return readout_ ? readout_->forward(h) : autograd::linear(h, tokens_->table());
+  return readout_ ? readout_->forward(h) : tokens_->as_readout(h);
 }
 
 std::string Transformer::describe() const {
   const std::string input = tokens_ ? tokens_->describe() : input_->describe();
   const std::string hidden = hidden_ ? hidden_->describe() + ", gelu, " : "";
   const std::string readout = readout_ ? hidden + readout_->describe() : "tied readout";
-  return fmt::format("transformer: {}, {} positions, {}{} x [{}]{}, {}; {} parameters", input,
-                     name_of(config_.positions), config_.causal ? "causal, " : "", config_.layers,
-                     blocks_[0]->describe(), config_.pooling == Pooling::mean ? ", mean over positions" : "", readout,
-                     parameter_count());
+  std::string blocks;  // "2 x [block: …], 1 x [block: …]": a run of equal layers each
+  for (size_t begin = 0, end = 0; begin < blocks_.size(); begin = end) {
+    const std::string text = blocks_[begin]->describe();
+    for (end = begin + 1; end < blocks_.size() && blocks_[end]->describe() == text;) ++end;
+    blocks += fmt::format("{}{} x [{}]", begin > 0 ? ", " : "", end - begin, text);
+  }
+  return fmt::format("transformer: {}, {} positions, {}{}{}, {}; {} parameters", input, name_of(config_.positions),
+                     config_.causal ? "causal, " : "", blocks,
+                     config_.pooling == Pooling::mean ? ", mean over positions" : "", readout, parameter_count());
 }
 
 }  // namespace headroom::models

@@ -12,7 +12,10 @@ Metrics attention_by_lag(const models::Transformer& model, const Batch& batch, i
   const autograd::NoGrad no_grad;
   std::vector<Tensor> probabilities;  // (B, H, T, T) of each layer and group
   model.forward(batch.input, {.key_mask = batch.key_mask, .probabilities = &probabilities});
-  probabilities.resize(model.config().groups.size() * static_cast<size_t>(layers));
+  const std::vector<models::LayerConfig> shapes = models::layers_of(model.config());
+  size_t groups = 0;
+  for (size_t i = 0; i < static_cast<size_t>(layers); ++i) groups += shapes[i].groups.size();
+  probabilities.resize(groups);
   const int64_t sequences = batch.input.dim(0), length = batch.input.dim(1);
   std::vector<bool> is_query(static_cast<size_t>(sequences * length), true);  // not padding
   if (batch.key_mask.defined())

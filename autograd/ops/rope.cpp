@@ -5,11 +5,14 @@
 
 namespace headroom::autograd {
 
+Var rope(const Var& x, const engine::RopeTable& table) {
+  return record(
+      "rope", engine::rope(x.value(), table), {x},
+      [table](const Tensor& dy, const Needs&) -> std::vector<Tensor> { return {engine::rope_grad(dy, table)}; });
+}
+
 Var rope(const Var& x, const Tensor& positions, double base, bool interleaved) {
-  return record("rope", engine::rope(x.value(), positions, base, interleaved), {x},
-                [=](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
-                  return {engine::rope_grad(dy, positions, base, interleaved)};
-                });
+  return rope(x, engine::rope_table(x.value(), positions, base, interleaved));
 }
 
 OpSamples rope_samples() {
@@ -35,6 +38,21 @@ OpSamples rope_samples() {
                            {normal("x", {1, 4, 1, 4}), integers("positions", {4}, -9, 0)},
                            turned(interleaved, 10.0)});
   }
+  // Frequencies of one's own: those of one pair are far apart, and one pair does not turn.
+  const auto own = [](const std::vector<Var>& in) {
+    const Tensor frequencies = Tensor::from<double>({3}, {1.0, 0.3, 0.0});
+    return rope(in[0], engine::rope_table(in[1].value(), frequencies, false, in[0].value().dtype()));
+  };
+  out.samples.push_back({"own frequencies", {normal("x", {2, 4, 3, 6}), integers("positions", {4}, 0, 900)}, own});
+  // A table of many positions, of which a view is taken: the tokens from position 5 on.
+  const auto later = [](const std::vector<Var>& in) {
+    const Tensor& x = in[0].value();
+    const Tensor positions = Tensor::from<int64_t>({9}, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+    return rope(in[0], engine::rope_table(positions, engine::rope_frequencies(8, 1e4), false, x.dtype()).rows(5, 8));
+  };
+  out.samples.push_back({"rows of a table", {normal("x", {2, 3, 1, 8})}, later, [](const std::vector<Var>& in) {
+                           return rope(in[0], Tensor::from<int64_t>({3}, {5, 6, 7}));
+                         }});
   const std::vector<Input> fitting{normal("x", {2, 5, 3, 8}), integers("positions", {5}, 0, 9)};
   out.refusals = {
       {"odd width",
@@ -47,7 +65,9 @@ OpSamples rope_samples() {
        turned(false),
        {"rope", "(3)", "(2, 5)"}},
       {"real positions", {normal("x", {2, 5, 3, 8}), normal("positions", {5})}, turned(false), {"rope", "i64"}},
-      {"base", fitting, turned(false, -1.0), {"rope", "-1"}}};
+      {"base", fitting, turned(false, -1.0), {"rope", "-1"}},
+      {"frequencies", fitting, own, {"rope", "(5, 3, 6)", "(2, 5, 3, 8)"}},
+      {"length", {normal("x", {2, 4, 1, 8})}, later, {"rope", "(3, 3, 8)", "(2, 4, 1, 8)"}}};
   return out;
 }
 

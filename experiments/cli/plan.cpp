@@ -108,7 +108,7 @@ std::optional<AllocationPlan> allocation_of(Arguments& arguments, const std::opt
   AllocationRequest& request = arguments.allocation;
   if (!arguments.width && costs) {
     arguments.width = 0;
-    for (const models::HeadGroup& group : costs->request.model.config.groups)
+    for (const models::HeadGroup& group : models::first_layer(costs->request.model.config).groups)
       *arguments.width += group.heads * group.v_dim;
   }
   if (!arguments.token_dim && request.decay.token_dim > 0) arguments.token_dim = request.decay.token_dim;

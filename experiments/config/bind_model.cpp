@@ -9,6 +9,25 @@ namespace {
 using models::HeadGroup;
 using models::TransformerConfig;
 
+/// Keys that came later than the first studies: where they are not given, they leave a trial's id as it was.
+int64_t optional_rank(Reader& in, const std::string& key, const char* doc) {
+  const int64_t rank = in.integer(key, {0, "0: a whole matrix"}, {.low = 0, .high = most}, doc);
+  if (!in.has(key)) in.leave_out(key);
+  return rank;
+}
+
+bool optional_flag(Reader& in, const std::string& key, const Otherwise<bool>& otherwise, const char* doc) {
+  const bool value = in.flag(key, otherwise, doc);
+  if (!in.has(key)) in.leave_out(key);
+  return value;
+}
+
+void bind_ranks(Reader& in, HeadGroup& group) {
+  group.q_rank = optional_rank(in, "q_rank", "rank of the queries' projection, then two factors");
+  group.k_rank = optional_rank(in, "k_rank", "rank of the keys' projection, then two factors");
+  group.v_rank = optional_rank(in, "v_rank", "rank of the values' projection, then two factors");
+}
+
 void bind_kv_heads(Reader& in, HeadGroup& group) {
   group.kv_heads = in.integer("kv_heads", {0, "as many as heads"}, {.low = 0, .high = most},
                               "key-value heads, shared by query heads");
@@ -30,6 +49,7 @@ HeadGroup bind_heads(Reader& in, int64_t width) {
   group.qk_dim = in.integer("qk_dim", {head_dim, "head_dim"}, count, "width of a head's queries and keys");
   group.v_dim = in.integer("v_dim", {head_dim, "head_dim"}, count, "width of a head's values");
   bind_kv_heads(in, group);
+  bind_ranks(in, group);
   return group;
 }
 
@@ -39,7 +59,20 @@ HeadGroup bind_group(Reader& in) {
   group.qk_dim = in.integer("qk_dim", std::nullopt, count, "width of a head's queries and keys");
   group.v_dim = in.integer("v_dim", std::nullopt, count, "width of a head's values");
   bind_kv_heads(in, group);
+  bind_ranks(in, group);
   return group;
+}
+
+/// One layer of unequal ones, in full.
+models::LayerConfig bind_layer(Reader& in) {
+  models::LayerConfig layer;
+  in.tables("groups", "the layer's heads, a table for each shape",
+            [&](Reader& group) { layer.groups.push_back(bind_group(group)); });
+  if (layer.groups.empty()) in.complain("groups", "wants at least one table { heads, qk_dim, v_dim }");
+  layer.o_rank = optional_rank(in, "o_rank", "rank of the output projection, then two factors");
+  layer.ffn_width = in.integer("ffn_width", 0, {.low = 0, .high = most},
+                               "hidden width of the layer's feed-forward network; 0: there is none");
+  return layer;
 }
 
 models::Init bind_init(Reader& in) {
@@ -83,8 +116,6 @@ void bind_block(Reader& in, TransformerConfig& model) {
                                "before each branch, or after its sum with the residual");
   model.final_norm = in.flag("final_norm", model.final_norm, "one more norm before the readout, for norm_place = pre");
   model.norm_eps = in.real("norm_eps", model.norm_eps, above(0), "added to the variance");
-  model.ffn_width = in.integer("ffn_width", model.ffn_width, {.low = 0, .high = most},
-                               "hidden width of the feed-forward network; 0: there is none");
   model.activation = in.choice("activation", model.activation,
                                {{"relu", Activation::relu},
                                 {"gelu", Activation::gelu},
@@ -93,10 +124,31 @@ void bind_block(Reader& in, TransformerConfig& model) {
                                 {"swiglu", Activation::swiglu}},
                                "of the feed-forward network; swiglu has three matrices of ffn_width");
   model.attention_bias = in.flag("attention_bias", model.attention_bias, "biases on Q, K, V and O");
+  const auto bias = [&](const char* key, const char* doc) {
+    return optional_flag(in, key, {model.attention_bias, "attention_bias"}, doc);
+  };
+  model.q_bias = bias("q_bias", "biases on Q");
+  model.k_bias = bias("k_bias", "biases on K");
+  model.v_bias = bias("v_bias", "biases on V");
+  model.o_bias = bias("o_bias", "biases on O");
+  model.qk_norm = optional_flag(in, "qk_norm", model.qk_norm, "an RMS norm over each head's queries and keys");
   model.ffn_bias = in.flag("ffn_bias", model.ffn_bias, "biases in the feed-forward network");
   model.dropout = in.real("dropout", model.dropout, fraction, "on attention probabilities and on each residual branch");
   model.logit_scale =
       in.optional_real("logit_scale", above(0), "factor on q.k; without it 1/sqrt(qk_dim) of each group");
+}
+
+/// What every layer is.
+void bind_equal_layers(Reader& in, TransformerConfig& model) {
+  model.layers = in.integer("layers", model.layers, count, "blocks");
+  const bool has_groups = in.has("groups");
+  in.tables("groups", "heads of several shapes, a table each, in place of heads and their widths",
+            [&](Reader& group) { model.groups.push_back(bind_group(group)); });
+  if (has_groups && model.groups.empty()) in.complain("groups", "wants at least one table { heads, qk_dim, v_dim }");
+  in.when(!has_groups, "without model.groups", [&] { model.groups = {bind_heads(in, model.width)}; });
+  model.o_rank = optional_rank(in, "o_rank", "rank of the output projection, then two factors");
+  model.ffn_width = in.integer("ffn_width", model.ffn_width, {.low = 0, .high = most},
+                               "hidden width of the feed-forward network; 0: there is none");
 }
 
 }  // namespace
@@ -104,13 +156,15 @@ void bind_block(Reader& in, TransformerConfig& model) {
 TransformerConfig bind_model(Reader& in) {
   TransformerConfig model;
   const bool is_decoder = in.choice("kind", false, {{"encoder", false}, {"decoder", true}}, "a decoder is causal");
-  model.layers = in.integer("layers", model.layers, count, "blocks");
   model.width = in.integer("width", std::nullopt, count, "width of the residual stream, D");
-  const bool has_groups = in.has("groups");
-  in.tables("groups", "heads of several shapes, a table each, in place of heads and their widths",
-            [&](Reader& group) { model.groups.push_back(bind_group(group)); });
-  if (has_groups && model.groups.empty()) in.complain("groups", "wants at least one table { heads, qk_dim, v_dim }");
-  in.when(!has_groups, "without model.groups", [&] { model.groups = {bind_heads(in, model.width)}; });
+  const bool has_layers = in.has("layer");
+  in.tables("layer", "layers of unequal shape, a table each, in place of layers, heads, groups and ffn_width",
+            [&](Reader& layer) { model.unequal_layers.push_back(bind_layer(layer)); });
+  if (!has_layers) in.leave_out("layer");
+  if (has_layers && model.unequal_layers.empty())
+    in.complain("layer", "wants at least one table { groups, ffn_width }");
+  if (has_layers) model.layers = static_cast<int64_t>(model.unequal_layers.size());
+  in.when(!has_layers, "without model.layer", [&] { bind_equal_layers(in, model); });
   model.causal =
       in.flag("causal", {is_decoder, "true for a decoder"}, "each position attends to itself and earlier ones only");
   if (is_decoder && !model.causal) in.complain("causal", "a decoder is causal; for false use kind = \"encoder\"");
@@ -118,6 +172,7 @@ TransformerConfig bind_model(Reader& in) {
   bind_block(in, model);
   model.readout_width = in.integer("readout_width", model.readout_width, {.low = 0, .high = most},
                                    "hidden width of a readout of two layers with GELU; 0: one layer");
+  model.readout_bias = optional_flag(in, "readout_bias", model.readout_bias, "a bias on a readout that is not tied");
   model.tied = in.flag("tied", model.tied, "the readout is the token embedding, without bias; for tasks of tokens");
   model.checkpoint_blocks = in.flag("checkpoint_blocks", model.checkpoint_blocks,
                                     "recompute each block in backward: less memory, the same numbers");

@@ -1,6 +1,7 @@
 #include "experiments/config/bind.h"
 #include "experiments/config/tasks/registry.h"
 #include "experiments/toml/reader.h"
+#include "models/validate.h"
 
 namespace headroom::experiments {
 

@@ -42,7 +42,7 @@ Json cost_json(const CostPlan& plan) {
                {{"source", request.model.source},
                 {"layers", model.layers},
                 {"width", model.width},
-                {"ffn_width", model.ffn_width},
+                {"ffn_width", models::first_layer(model).ffn_width},
                 {"vocab", model.vocab}}},
               {"context", request.context},
               {"batch", request.batch},

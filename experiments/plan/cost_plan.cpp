@@ -62,11 +62,6 @@ models::HeadGroup heads_of_width(const CostRequest& request, int64_t dim) {
   return group;
 }
 
-/// Parameters that the config cannot express, at another head width: norms of queries and keys shrink with it.
-int64_t parameters_beside(const PlanModel& model, int64_t dim) {
-  return model.parameters_beside + model.parameters_beside_per_dim * (dim - model.config.groups[0].qk_dim);
-}
-
 }  // namespace
 
 std::vector<int64_t> parse_head_dims(const std::string& text) {
@@ -109,23 +104,24 @@ CostPlan plan_costs(const CostRequest& request) {
     }
   }
   CostPlan plan{.request = request, .rows = {}};
-  const auto add = [&](const models::TransformerConfig& model, int64_t beside) {
+  const auto add = [&](const models::TransformerConfig& model) {
     CostRow row;
-    row.costs = tasks::model_costs(model, request.batch, request.context, tasks::precision_of(bytes), beside);
-    for (const models::HeadGroup& group : model.groups) {
+    row.costs = tasks::model_costs(model, request.batch, request.context, tasks::precision_of(bytes));
+    const models::LayerConfig first = models::first_layer(model);
+    for (const models::HeadGroup& group : first.groups) {
       row.heads += group.heads;
       row.kv_heads += group.key_value_heads();
     }
-    row.head_dim = model.groups[0].v_dim;
+    row.head_dim = first.groups[0].v_dim;
     row.is_model = model.groups == own.groups;
     row.times = tasks::roofline(row.costs, request.batch, request.context, ceilings);
     plan.rows.push_back(row);
   };
-  if (dims.empty()) add(own, request.model.parameters_beside);
+  if (dims.empty()) add(own);
   for (const int64_t dim : dims) {
     models::TransformerConfig model = own;
     model.groups = {heads_of_width(request, dim)};
-    add(model, parameters_beside(request.model, dim));
+    add(model);
   }
   return plan;
 }

@@ -40,8 +40,8 @@ std::string cost_headline(const CostPlan& plan) {
   const CostRequest& request = plan.request;
   const models::TransformerConfig& model = request.model.config;
   return fmt::format("{} · {} layers · width {} · FFN {} · vocabulary {} · context {} · batch {} · {} · {} kept",
-                     request.model.source, model.layers, model.width, model.ffn_width, model.vocab, request.context,
-                     request.batch, request.dtype, request.keep_width ? "heads × head dim" : "heads");
+                     request.model.source, model.layers, model.width, models::first_layer(model).ffn_width, model.vocab,
+                     request.context, request.batch, request.dtype, request.keep_width ? "heads × head dim" : "heads");
 }
 
 std::string machine_text(const CostPlan& plan) {

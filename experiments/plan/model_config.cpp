@@ -7,6 +7,8 @@
 #include "experiments/toml/document.h"
 #include "experiments/toml/reader.h"
 #include "models/files/mapped_file.h"
+#include "models/hugging_face/config.h"
+#include "models/validate.h"
 
 namespace headroom::experiments {
 
@@ -34,6 +36,11 @@ PlanModel parse_plan_toml(const std::string& text, const std::string& source) {
   return model;
 }
 
+PlanModel parse_plan_json(std::string_view json, const std::string& source) {
+  models::HuggingFaceModel model = models::parse_hugging_face(json, source);
+  return {std::move(model.config), fmt::format("{} ({})", source, model.model_type)};
+}
+
 PlanModel read_model(const std::string& path) {
   constexpr size_t most_bytes = size_t(1) << 24;
   std::error_code unreadable;
@@ -42,7 +49,7 @@ PlanModel read_model(const std::string& path) {
   const models::MappedFile file(path);
   require(file.size() <= most_bytes, "--config: {}: {} bytes, wants at most {}", path, file.size(), most_bytes);
   if (std::filesystem::path(path).extension() == ".toml") return parse_plan_toml(std::string(file.text()), path);
-  return parse_hugging_face(file.text(), path);
+  return parse_plan_json(file.text(), path);
 }
 
 }  // namespace headroom::experiments

@@ -11,9 +11,7 @@ namespace headroom::experiments {
 /// A model whose cost is asked for.
 struct PlanModel {
   models::TransformerConfig config;
-  int64_t parameters_beside = 0;  ///< what the config cannot express: Qwen's missing bias on O, norms of queries
-  int64_t parameters_beside_per_dim = 0;  ///< how they grow with the heads' width
-  std::string source;                     ///< "config.json (llama)"
+  std::string source;  ///< "config.json (llama)"
 };
 
 /// Reads Hugging Face's config.json (model_type llama, mistral, qwen2, qwen3 or gpt2; what it names by default as
@@ -22,7 +20,7 @@ struct PlanModel {
 PlanModel read_model(const std::string& path);
 
 /// The same from the text of a config.json; `source` stands for the file.
-PlanModel parse_hugging_face(std::string_view json, const std::string& source);
+PlanModel parse_plan_json(std::string_view json, const std::string& source);
 
 /// The same from TOML text.
 PlanModel parse_plan_toml(const std::string& text, const std::string& source);

@@ -1,12 +1,10 @@
 #include <algorithm>
 
 #include "engine/error.h"
-#include "engine/rng.h"
 #include "experiments/plan/study_run.h"
 #include "experiments/run/trial.h"
-#include "models/load_parameters.h"
-#include "models/safetensors/safetensors.h"
 #include "models/transformer.h"
+#include "models/weights/sources.h"
 #include "tasks/attention_lags.h"
 
 namespace headroom::experiments {
@@ -14,21 +12,14 @@ namespace {
 
 constexpr int64_t most_sequences = 256;
 
-/// The weights that a trial kept, into a model of its config. Throws Error naming the file and what does not fit.
-void load_weights(const models::Transformer& model, const std::filesystem::path& path) {
-  const models::SafetensorsFile file(path);
-  models::NamedTensors tensors;
-  for (const std::string& name : file.names()) {
-    tensors.emplace_back(name, file.tensor(name));
-    const engine::Tensor& weights = tensors.back().second;
-    require(weights.dtype() == engine::DType::f32, "{}: weights '{}' are {}, want f32", path.string(), name,
-            weights.str());
-  }
-  try {
-    models::load_parameters(model, tensors);
-  } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
-  }
+/// A model with the weights that a trial kept. Throws Error naming the file and what does not fit.
+models::Transformer load_model(const models::TransformerConfig& config, const std::filesystem::path& path) {
+  const auto file = std::make_shared<const models::SafetensorsFile>(path);
+  for (const std::string& name : file->names())
+    require(file->entry(name).dtype == engine::DType::f32, "{}: weights '{}' are {}, want f32", path.string(), name,
+            engine::name_of(file->entry(name).dtype));
+  models::SafetensorsWeights weights(file, {.is_trained = models::none_trained});
+  return {config, weights};
 }
 
 }  // namespace
@@ -38,9 +29,7 @@ std::vector<double> measure_attention(const TrialConfig& config, const std::file
   require(terms >= 1, "--terms: wants >= 1, got {}", terms);
   require(config.model.causal, "{}: the model looks ahead: attention by lag wants a causal one", weights.string());
   const std::unique_ptr<tasks::Task> task = tasks::make_task(config.task, roots);
-  engine::Rng rng(static_cast<uint64_t>(config.seed));
-  const models::Transformer model(model_for(config, *task), rng);
-  load_weights(model, weights);
+  const models::Transformer model = load_model(model_for(config, *task), weights);
   const int64_t wanted = std::min(config.train.eval_sequences, most_sequences);
   const tasks::Batch set = task->evaluation(tasks::Split::validation, wanted);
   const int64_t sequences = set.input.dim(0), last = std::min(terms, set.input.dim(1) / 2);

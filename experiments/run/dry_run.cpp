@@ -34,8 +34,10 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 /// that the count of FLOPs leaves out but narrow heads are made of.
 double work_of_step(const models::TransformerConfig& model, int64_t batch, int64_t length) {
   double heads = 0;
-  for (const models::HeadGroup& group : model.groups) heads += static_cast<double>(group.heads);
-  const double weights = static_cast<double>(model.layers * batch * length * length) * heads;
+  models::for_each_layer(model, [&](const models::LayerConfig& layer, int64_t times) {
+    for (const models::HeadGroup& group : layer.groups) heads += static_cast<double>(times * group.heads);
+  });
+  const double weights = static_cast<double>(batch * length * length) * heads;
   return 3 * models::forward_flops(model, batch, length) + 40 * weights;
 }
 

@@ -198,11 +198,13 @@ class Trial {
     tasks::Metrics times = timer_.metrics(models::forward_flops(model, train_.batch, length), measured_peak());
     models::TransformerConfig deeper = model;
     ++deeper.layers;
+    const models::LayerConfig first = models::first_layer(model);
+    if (!deeper.unequal_layers.empty()) deeper.unequal_layers.push_back(first);
     times["layer_gflop"] = (models::forward_flops(deeper, 1, length) - models::forward_flops(model, 1, length)) * 1e-9;
     double formula = 0;  // the feed-forward network once, each group's heads on top
-    for (const models::HeadGroup& group : model.groups)
+    for (const models::HeadGroup& group : first.groups)
       formula += tasks::layer_flops(length, model.width, group.heads, group.qk_dim, group.v_dim,
-                                    &group == model.groups.data() ? model.ffn_width : 0);
+                                    &group == first.groups.data() ? first.ffn_width : 0);
     times["formula_gflop"] = formula * 1e-9;
     at_.validation.insert(times.begin(), times.end());
     at_.test.insert(times.begin(), times.end());

@@ -3,28 +3,29 @@
 #include <algorithm>
 
 #include "engine/error.h"
-#include "models/transformer.h"
+#include "models/costs.h"
 
 namespace headroom::tasks {
 namespace {
 
 using models::HeadGroup;
+using models::LayerConfig;
 using models::TransformerConfig;
 
 constexpr double f32_bytes = 4;
 
 /// Bytes that one block keeps per token, beside attention weights.
-double block_bytes(const TransformerConfig& c, const Precision& precision) {
-  const auto width = static_cast<double>(c.width), ffn = static_cast<double>(c.ffn_width);
-  const int norms = c.norm == models::Norm::none ? 0 : c.ffn_width > 0 ? 2 : 1;
+double block_bytes(const TransformerConfig& c, const LayerConfig& layer, const Precision& precision) {
+  const auto width = static_cast<double>(c.width), ffn = static_cast<double>(layer.ffn_width);
+  const int norms = c.norm == models::Norm::none ? 0 : layer.ffn_width > 0 ? 2 : 1;
   double elements = (1 + norms) * width, sums = 0;  // the block's input, the norms' outputs
-  for (const HeadGroup& g : c.groups) {
+  for (const HeadGroup& g : layer.groups) {
     const auto heads = static_cast<double>(g.heads), shared = static_cast<double>(g.key_value_heads());
     const auto qk = static_cast<double>(g.qk_dim), v = static_cast<double>(g.v_dim);
     elements += heads * (qk + v) + shared * (qk + v);  // Q and the output, K and V
     sums += heads;
   }
-  if (c.ffn_width > 0) elements += width + ffn * (c.activation == models::Activation::swiglu ? 3 : 2);
+  if (layer.ffn_width > 0) elements += width + ffn * (c.activation == models::Activation::swiglu ? 3 : 2);
   return elements * static_cast<double>(precision.activation) + sums * f32_bytes;
 }
 
@@ -47,26 +48,29 @@ Precision precision_of(int64_t bytes) {
   return {bytes, bytes, bytes, bytes, bytes == 2 ? 4 : 0};
 }
 
-ModelCosts model_costs(const TransformerConfig& model, int64_t batch, int64_t context, const Precision& precision,
-                       int64_t parameters_beside) {
+ModelCosts model_costs(const TransformerConfig& model, int64_t batch, int64_t context, const Precision& precision) {
   require(batch >= 1, "batch: wants >= 1, got {}", batch);
   require(context >= 1, "context: wants >= 1, got {}", context);
   ModelCosts costs;
-  costs.parameters = models::parameter_count(model) + parameters_beside;
+  costs.parameters = models::parameter_count(model);
   const auto length = static_cast<double>(context), tokens = static_cast<double>(batch) * length;
-  const auto layers = static_cast<double>(model.layers);
   costs.forward_flops = models::forward_flops(model, 1, context) / length;
   costs.backward_flops = 2 * costs.forward_flops;
-  double heads = 0;
-  for (const HeadGroup& g : model.groups) {
-    heads += static_cast<double>(g.heads);
-    costs.kv_bytes += layers * static_cast<double>(g.key_value_heads() * (g.qk_dim + g.v_dim) * precision.cache);
-  }
-  const double block = block_bytes(model, precision), head = head_bytes(model, precision);
-  const double input = static_cast<double>(model.width * precision.activation);
-  costs.activation_bytes = tokens * (layers * block + head);
-  costs.score_bytes = tokens * layers * heads * length * static_cast<double>(precision.activation);
-  costs.recompute_bytes = tokens * (layers * input + block + head);
+  const double head = head_bytes(model, precision), input = static_cast<double>(model.width * precision.activation);
+  double blocks = 0, largest = 0, heads = 0;  // of all layers
+  models::for_each_layer(model, [&](const LayerConfig& layer, int64_t times) {
+    const auto layers = static_cast<double>(times);
+    const double block = block_bytes(model, layer, precision);
+    blocks += layers * block;
+    largest = std::max(largest, block);
+    for (const HeadGroup& g : layer.groups) {
+      heads += layers * static_cast<double>(g.heads);
+      costs.kv_bytes += layers * static_cast<double>(g.key_value_heads() * (g.qk_dim + g.v_dim) * precision.cache);
+    }
+  });
+  costs.activation_bytes = tokens * (blocks + head);
+  costs.score_bytes = tokens * heads * length * static_cast<double>(precision.activation);
+  costs.recompute_bytes = tokens * (static_cast<double>(model.layers) * input + largest + head);
   const auto parameters = static_cast<double>(costs.parameters);
   costs.weight_bytes = parameters * static_cast<double>(precision.weight);
   costs.gradient_bytes = parameters * static_cast<double>(precision.gradient);

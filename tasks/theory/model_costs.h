@@ -33,10 +33,9 @@ struct ModelCosts {
   }
 };
 
-/// Counts one model. `parameters_beside`: those that the config cannot express (a bias less, a norm more). Throws Error
-/// as models::validate() does, and unless batch and context are >= 1.
+/// Counts one model. Throws Error as models::validate() does, and unless batch and context are >= 1.
 ModelCosts model_costs(const models::TransformerConfig& model, int64_t batch, int64_t context,
-                       const Precision& precision, int64_t parameters_beside = 0);
+                       const Precision& precision);
 
 /// A machine's speeds: the two ceilings of a roofline.
 struct Ceilings {

@@ -35,7 +35,9 @@ class TrainedModel {
   explicit TrainedModel(const HeadSource& source) : file_(trained_weights(source)) {
     model_ = config_of(file_)["model"];
     layer_ = fmt::format("blocks.{}.", source.layer);
-    require(has("attention.0.q_proj.weight"), "{}: there is no layer {}", name(), source.layer);
+    layer_index_ = static_cast<size_t>(source.layer);
+    require(has("attention.0.q_proj.weight") || has("attention.0.q_proj.weight_a"), "{}: there is no layer {}", name(),
+            source.layer);
   }
 
   std::string name() const { return file_.path().string(); }
@@ -53,9 +55,12 @@ class TrainedModel {
       fail("{}: the trial's config lacks model.{}, or it is of another kind", name(), key);
     }
   }
-  /// Tables of [model].groups, or [model] itself, which then describes the only group.
+  /// Tables of [[model.layer]].groups or [model].groups, or [model] itself, which then describes the only group.
   const nlohmann::json& group(size_t i) const {
-    const nlohmann::json& groups = model_.contains("groups") ? model_["groups"] : model_;
+    const nlohmann::json& layers = model_.contains("layer") ? model_["layer"] : model_;
+    const bool is_own = layers.is_array() && layer_index_ < layers.size();
+    const nlohmann::json& table = is_own ? layers[layer_index_] : model_;
+    const nlohmann::json& groups = table.contains("groups") ? table["groups"] : table;
     return groups.is_array() && i < groups.size() ? groups[i] : model_;
   }
 
@@ -74,6 +79,7 @@ class TrainedModel {
   models::SafetensorsFile file_;
   nlohmann::json model_;
   std::string layer_;
+  size_t layer_index_ = 0;
 };
 
 /// Rows [begin, begin + count) of a projection, its biases as one more column.
@@ -92,6 +98,17 @@ int64_t key_heads(const TrainedModel& model, const std::string& group, int64_t h
   require(fits, "{}: queries {} and keys {} do not fit the config's {} heads of width {}", model.name(), q.str(),
           k.str(), heads, dim);
   return k.dim(0) / dim;
+}
+
+/// Heads whose logits are more than W_Q, W_K and biases of both say.
+void require_plain(const TrainedModel& model, const std::string& group) {
+  const char* wanted = "wants heads whose queries and keys are x W^T, with biases on both or none";
+  require(!model.has(group + "q_norm.weight"), "{}: its queries and keys are normed; {}", model.name(), wanted);
+  for (const char* projection : {"q_proj", "k_proj"})
+    require(!model.has(group + projection + ".weight_a"), "{}: {} is two factors; {}", model.name(), projection,
+            wanted);
+  require(model.has(group + "q_proj.bias") == model.has(group + "k_proj.bias"),
+          "{}: one of queries and keys has biases; {}", model.name(), wanted);
 }
 
 /// (L, D) through the norm in front of the layer's attention.
@@ -139,6 +156,7 @@ HeadMaps read_trained_head(const HeadSource& source) {
   int64_t head = source.head;
   for (size_t group = 0;; ++group) {
     const std::string name = fmt::format("attention.{}.", group);
+    require_plain(model, name);
     require(model.has(name + "q_proj.weight"), "{}: layer {} has {} heads, there is no head {}", model.name(),
             source.layer, source.head - head, source.head);
     const nlohmann::json& shape = model.group(group);

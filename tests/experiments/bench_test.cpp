@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "models/transformer.h"
+#include "models/validate.h"
 #include "tests/support/catch.h"
 
 namespace headroom::experiments {

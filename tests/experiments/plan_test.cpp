@@ -42,12 +42,12 @@ std::string smollm2(const std::string& field = "", const nlohmann::json& value =
 }
 
 std::string refusal(const std::string& config) {
-  return error_of([&] { parse_hugging_face(config, "config.json"); });
+  return error_of([&] { parse_plan_json(config, "config.json"); });
 }
 
 CostRequest costs_on_h100(const std::string& config) {
   CostRequest request;
-  request.model = parse_hugging_face(config, "config.json");
+  request.model = parse_plan_json(config, "config.json");
   request.context = 2048;
   request.machine = machine_named("H100");
   return request;
@@ -142,13 +142,16 @@ TEST_CASE("SmolLM2-135M counted from its config.json") {
 
 TEST_CASE("other families: Qwen's biases and norms, GPT-2's names") {
   const auto parameters = [](const std::string& config) {
-    return plan_costs(costs_on_h100(config)).request.model.parameters_beside;
+    CostRequest request = costs_on_h100(config);
+    request.head_dims = {64};
+    return plan_costs(request).rows[0].costs.parameters - 134515008;
   };
-  CHECK(parameters(smollm2("model_type", "qwen2")) == -30 * 576);
+  CHECK(parameters(smollm2()) == 0);
+  CHECK(parameters(smollm2("model_type", "qwen2")) == 30 * (9 + 2 * 3) * 64);  // biases on Q, K and V
   CHECK(parameters(smollm2("model_type", "qwen3")) == 30 * 2 * 64);
-  CHECK(parameters(smollm2("tie_word_embeddings", false)) == -49152);
+  CHECK(parameters(smollm2("tie_word_embeddings", false)) == 49152 * 576);  // a readout without a bias
   CostRequest gpt = costs_on_h100(smollm2());
-  gpt.model = parse_hugging_face(
+  gpt.model = parse_plan_json(
       R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257, "n_positions": 1024})",
       "config.json");
   gpt.context = 1024;

@@ -1,4 +1,4 @@
-#include "models/config.h"
+#include "models/validate.h"
 
 #include <functional>
 #include <limits>

@@ -2,6 +2,7 @@
 
 #include "autograd/ops.h"
 #include "models/transformer.h"
+#include "models/weights/sources.h"
 #include "tests/support/catch.h"
 
 namespace headroom::models {
@@ -18,7 +19,8 @@ TEST_CASE("a feed-forward network is down(f(up(x))), with swiglu down(silu(gate(
     config.activation = activation;
     config.ffn_bias = false;
     engine::Rng rng(2);
-    const FeedForward network(config, Initializer(config, rng, engine::DType::f64));
+    DrawnWeights drawn(config, rng, engine::DType::f64);
+    const FeedForward network(config, config.ffn_width, WeightScope(drawn));
     std::map<std::string, Var> weight;
     for (const Parameter& p : network.parameters()) weight.emplace(p.name, p.var);
     CHECK(weight.size() == (activation == Activation::swiglu ? 3 : 2));

@@ -1,23 +1,28 @@
 #include "models/module.h"
 
-#include "models/linear.h"
+#include "models/weights/projection.h"
+#include "models/weights/sources.h"
 #include "tests/support/catch.h"
 
 namespace headroom::models {
 namespace {
 
-Linear linear(engine::Rng& rng) { return Linear(3, 2, true, Initializer({}, rng, engine::DType::f32)); }
+/// A matrix (2, 3) and a bias.
+Projection linear(engine::Rng& rng) {
+  DrawnWeights drawn({}, rng, engine::DType::f32);
+  return Projection({.in = 3, .out = 2, .bias = true}, WeightScope(drawn));
+}
 
 struct Part : Module {
   explicit Part(engine::Rng& rng) : v_proj(linear(rng)) {
     add_child("v_proj", v_proj);
-    slopes = add_parameter("slopes", Tensor::zeros({5}), false);
+    slopes = add_parameter("slopes", Var(Tensor::zeros({5}), true), false);
   }
   std::string describe() const override { return "part"; }
-  void register_again(const std::string& name) { add_parameter(name, Tensor::zeros({1}), true); }
+  void register_again(const std::string& name) { add_parameter(name, Var(Tensor::zeros({1}), true), true); }
   void adopt_again(const std::string& name) { add_child(name, v_proj); }
 
-  Linear v_proj;
+  Projection v_proj;
   Var slopes;
 };
 

@@ -11,26 +11,20 @@
 namespace headroom::engine {
 namespace {
 
-void check(const Tensor& x, const Tensor& positions, double base) {
+void check_heads(const Tensor& x) {
   check_floating("rope", {&x});
   if (x.rank() != 4 || x.dim(3) % 2 != 0) fail("rope: wants x (B, T, H, D) with an even D: x {}", x.shape().str());
-  const bool shared = positions.defined() && positions.shape() == Shape{x.dim(1)};
-  const bool own = positions.defined() && positions.shape() == Shape{x.dim(0), x.dim(1)};
-  if (!(shared || own) || positions.dtype() != DType::i64)
-    fail("rope: positions {}, wants i64 ({}) or ({}, {}): x {}", positions.str(), x.dim(1), x.dim(0), x.dim(1),
-         x.shape().str());
-  require(base > 0 && std::isfinite(base), "rope: base {} is not a positive number", base);
 }
 
-/// cos and signed sin of every element's angle at one position: -sin for the first of a pair, sin for the second.
+/// Cosine and signed sine of every element's angle at one position: the sine is negative for the first of a pair.
 template <class T>
-void angles(double position, const double* frequency, double turn, int64_t dim, bool interleaved, T* cosine, T* sine) {
+void angles(double position, const double* frequency, int64_t dim, bool interleaved, T* cosine, T* sine, T* back) {
   for (int64_t i = 0; i < dim / 2; ++i) {
     const int64_t first = interleaved ? 2 * i : i, second = interleaved ? 2 * i + 1 : i + dim / 2;
     const double angle = position * frequency[i];
     cosine[first] = cosine[second] = static_cast<T>(std::cos(angle));
-    sine[second] = static_cast<T>(turn * std::sin(angle));
-    sine[first] = -sine[second];
+    sine[second] = back[first] = static_cast<T>(std::sin(angle));
+    sine[first] = back[second] = -sine[second];
   }
 }
 
@@ -44,37 +38,31 @@ void rotate_reference(const T* x, T* y, const T* cosine, const T* sine, int64_t 
     }
 }
 
-/// `turn` is 1, or -1 for the gradient.
-Tensor rotate(const Tensor& x_in, const Tensor& positions_in, double base, bool interleaved, double turn) {
-  check(x_in, positions_in, base);
-  const Tensor x = x_in.contiguous(), positions = positions_in.contiguous();
-  const int64_t batch = x.dim(0), length = x.dim(1), heads = x.dim(2), dim = x.dim(3), span = heads * dim;
-  Tensor y = Tensor::empty(x.shape(), x.dtype());
+/// `sine` is the table's row: 1, or 2 for the turn back.
+Tensor rotate(const Tensor& x_in, const RopeTable& table, int64_t sine) {
+  check_heads(x_in);
+  check_floating("rope", {&x_in, &table.angles});
+  const int64_t batch = x_in.dim(0), length = x_in.dim(1), heads = x_in.dim(2), dim = x_in.dim(3), span = heads * dim;
+  const Shape& shape = table.angles.shape();
+  if (shape != Shape{length, 3, dim} && shape != Shape{batch, length, 3, dim})
+    fail("rope: table {}, wants ({}, 3, {}) or ({}, {}, 3, {}): x {}", shape.str(), length, dim, batch, length, dim,
+         x_in.shape().str());
+  const Tensor x = x_in.contiguous(), turns = table.angles.contiguous();
+  const Tensor y = Tensor::empty(x.shape(), x.dtype());  // (B, T, H, D)
   if (y.numel() == 0) return y;
-  const Tensor frequency = Tensor::empty({dim / 2}, DType::f64);
-  for (int64_t i = 0; i < dim / 2; ++i)
-    frequency.mutable_data<double>()[i] = std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(dim));
-  const int64_t rows = positions.numel();
+  const int64_t rows = turns.numel() / (3 * dim);
   visit_real("rope", x, [&](auto zero) {
     using T = decltype(zero);
-    const Tensor table = Tensor::empty({rows, 2, dim}, x.dtype());
-    parallel_ranges(rows, 16, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        T* cosine = table.mutable_data<T>() + row * 2 * dim;
-        angles(static_cast<double>(positions.data<int64_t>()[row]), frequency.data<double>(), turn, dim, interleaved,
-               cosine, cosine + dim);
-      }
-    });
     parallel_ranges(batch * length, 16, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        const T *cosine = table.data<T>() + row % rows * 2 * dim, *from = x.data<T>() + row * span;
+        const T *cosine = turns.data<T>() + row % rows * 3 * dim, *from = x.data<T>() + row * span;
         T* to = y.mutable_data<T>() + row * span;
         if constexpr (std::is_same_v<T, float>)
           if (!reference_only()) {
-            kernel::rope_rows(from, to, cosine, cosine + dim, heads, dim, interleaved);
+            kernel::rope_rows(from, to, cosine, cosine + sine * dim, heads, dim, table.interleaved);
             continue;
           }
-        rotate_reference(from, to, cosine, cosine + dim, heads, dim, interleaved);
+        rotate_reference(from, to, cosine, cosine + sine * dim, heads, dim, table.interleaved);
       }
     });
   });
@@ -83,12 +71,58 @@ Tensor rotate(const Tensor& x_in, const Tensor& positions_in, double base, bool 
 
 }  // namespace
 
-Tensor rope(const Tensor& x, const Tensor& positions, double base, bool interleaved) {
-  return rotate(x, positions, base, interleaved, 1);
+Tensor rope_frequencies(int64_t dim, double base) {
+  require(dim >= 0 && dim % 2 == 0, "rope: {} elements are no pairs", dim);
+  require(base > 0 && std::isfinite(base), "rope: base {} is not a positive number", base);
+  const Tensor frequencies = Tensor::empty({dim / 2}, DType::f64);
+  for (int64_t i = 0; i < dim / 2; ++i)
+    frequencies.mutable_data<double>()[i] = std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(dim));
+  return frequencies;
 }
 
-Tensor rope_grad(const Tensor& dy, const Tensor& positions, double base, bool interleaved) {
-  return rotate(dy, positions, base, interleaved, -1);
+RopeTable rope_table(const Tensor& positions_in, const Tensor& frequencies_in, bool interleaved, DType dtype) {
+  require(positions_in.defined() && positions_in.dtype() == DType::i64 &&
+              (positions_in.rank() == 1 || positions_in.rank() == 2),
+          "rope: positions {}, wants i64 (T) or (B, T)", positions_in.str());
+  require(frequencies_in.defined() && frequencies_in.dtype() == DType::f64 && frequencies_in.rank() == 1,
+          "rope: frequencies {}, wants f64 (D/2)", frequencies_in.str());
+  require(dtype == DType::f32 || dtype == DType::f64, "rope: a table in {}, wants f32 or f64", name_of(dtype));
+  const Tensor positions = positions_in.contiguous(), frequencies = frequencies_in.contiguous();
+  const int64_t dim = 2 * frequencies.numel();
+  Shape shape = positions.shape();
+  shape.push_back(3);
+  shape.push_back(dim);
+  const Tensor table = Tensor::empty(shape, dtype);  // (T, 3, D) or (B, T, 3, D)
+  if (table.numel() == 0) return {table, interleaved};
+  visit_real("rope", table, [&](auto zero) {
+    using T = decltype(zero);
+    parallel_ranges(positions.numel(), 16, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        T* cosine = table.mutable_data<T>() + row * 3 * dim;
+        angles(static_cast<double>(positions.data<int64_t>()[row]), frequencies.data<double>(), dim, interleaved,
+               cosine, cosine + dim, cosine + 2 * dim);
+      }
+    });
+  });
+  return {table, interleaved};
+}
+
+Tensor rope(const Tensor& x, const RopeTable& table) { return rotate(x, table, 1); }
+
+Tensor rope_grad(const Tensor& dy, const RopeTable& table) { return rotate(dy, table, 2); }
+
+RopeTable rope_table(const Tensor& x, const Tensor& positions, double base, bool interleaved) {
+  check_heads(x);
+  const bool shared = positions.defined() && positions.shape() == Shape{x.dim(1)};
+  const bool own = positions.defined() && positions.shape() == Shape{x.dim(0), x.dim(1)};
+  if (!(shared || own) || positions.dtype() != DType::i64)
+    fail("rope: positions {}, wants i64 ({}) or ({}, {}): x {}", positions.str(), x.dim(1), x.dim(0), x.dim(1),
+         x.shape().str());
+  return rope_table(positions, rope_frequencies(x.dim(3), base), interleaved, x.dtype());
+}
+
+Tensor rope(const Tensor& x, const Tensor& positions, double base, bool interleaved) {
+  return rope(x, rope_table(x, positions, base, interleaved));
 }
 
 }  // namespace headroom::engine

@@ -3,16 +3,38 @@
 
 namespace headroom::engine {
 
+/// Cosines and sines of the angles by which tokens turn, made once for many calls.
+struct RopeTable {
+  /// (T, 3, D) or (B, T, 3, D): for each element of a row its cosine, the sine of its partner's share in the turn, and
+  /// the same sine for the turn back.
+  Tensor angles;
+  bool interleaved = false;  ///< pairs (2i, 2i + 1), else (i, i + D/2)
+
+  /// The positions [begin, end) of a table (T, 3, D): a view.
+  RopeTable rows(int64_t begin, int64_t end) const { return {angles.slice(0, begin, end), interleaved}; }
+};
+
+/// base^(-2i/dim), i = 0 … dim/2 - 1: f64 (dim/2). Throws Error when dim is odd or base is not positive.
+Tensor rope_frequencies(int64_t dim, double base);
+
+/// The table of positions i64 (T) or (B, T), where pair i turns by position · frequencies[i]: frequencies f64 (D/2).
+/// Angles are computed in f64 and rounded to `dtype` (f32 or f64) last. Throws Error when a dtype or shape does not
+/// fit.
+RopeTable rope_table(const Tensor& positions, const Tensor& frequencies, bool interleaved, DType dtype);
+
 /// Rotary position embedding (Su et al., "RoFormer", 2021). Each pair (a, c) of the last axis is turned by an angle
 /// that grows with its token's position t:
 ///
-///   θ_i = t · base^(-2i/D),   a' = a cos θ_i - c sin θ_i,   c' = c cos θ_i + a sin θ_i,   i = 0 … D/2 - 1
+///   θ_i = t · f_i,   a' = a cos θ_i - c sin θ_i,   c' = c cos θ_i + a sin θ_i,   i = 0 … D/2 - 1
 ///
-/// x (B, T, H, D), positions i64 (T) or (B, T). Pair i is elements (2i, 2i + 1) when `interleaved`, else (i, i + D/2).
-/// Angles are computed in f64, whatever x is. Throws Error when D is odd, base is not positive or positions do not fit.
-Tensor rope(const Tensor& x, const Tensor& positions, double base, bool interleaved);
+/// x (B, T, H, D); the table's D and T are x's. Throws Error when D is odd or the table does not fit.
+Tensor rope(const Tensor& x, const RopeTable& table);
 
 /// dx: dy turned back, by -θ.
-Tensor rope_grad(const Tensor& dy, const Tensor& positions, double base, bool interleaved);
+Tensor rope_grad(const Tensor& dy, const RopeTable& table);
+
+/// The table for x (B, T, H, D) with f_i = base^(-2i/D), and x turned by it; positions i64 (T) or (B, T).
+RopeTable rope_table(const Tensor& x, const Tensor& positions, double base, bool interleaved);
+Tensor rope(const Tensor& x, const Tensor& positions, double base, bool interleaved);
 
 }  // namespace headroom::engine

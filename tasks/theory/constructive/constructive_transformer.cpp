@@ -5,7 +5,7 @@
 
 #include "autograd/var.h"
 #include "engine/error.h"
-#include "models/load_parameters.h"
+#include "models/weights/sources.h"
 
 namespace headroom::tasks {
 namespace {
@@ -24,15 +24,19 @@ Tensor reversed(const Tensor& x) {
 
 constexpr int64_t tokens_at_once = 4096;
 
+models::Transformer constructed(const ConstructionPlan& plan, int64_t length, DType dtype,
+                                models::Activation activation) {
+  models::NamedWeights weights(constructive_weights(plan), {.dtype = dtype});
+  return {constructive_config(plan, length, activation), weights};
+}
+
 }  // namespace
 
 ConstructiveTransformer::ConstructiveTransformer(const ConstructionPlan& plan, int64_t length, DType dtype,
                                                  models::Activation activation)
     : zeros_(plan.zeros),
       looks_back_(plan.config.mended.looks_back),
-      model_(constructive_config(plan, length, activation), rng_, dtype) {
-  models::load_parameters(model_, constructive_weights(plan));
-}
+      model_(constructed(plan, length, dtype, activation)) {}
 
 Tensor ConstructiveTransformer::forward(const Tensor& x) const {
   require(x.rank() == 3, "constructive transformer: input must be (B, L, d), got {}", x.str());

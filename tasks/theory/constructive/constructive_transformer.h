@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 
-#include "engine/rng.h"
 #include "models/safetensors/safetensors.h"
 #include "models/transformer.h"
 #include "tasks/theory/constructive/construction.h"
@@ -36,7 +35,6 @@ class ConstructiveTransformer {
  private:
   int64_t zeros_;
   bool looks_back_;
-  engine::Rng rng_{0};  ///< of first values, which are overwritten
   models::Transformer model_;
 };
 

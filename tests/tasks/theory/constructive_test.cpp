@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
-#include "models/load_parameters.h"
+#include "models/weights/sources.h"
 #include "tasks/theory/constructive/constructive_transformer.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -271,11 +271,15 @@ TEST_CASE("what a construction cannot be") {
              contains("shared heads"));
 }
 
-TEST_CASE("parameters are loaded whole or not at all") {
+TEST_CASE("a model is built from all of the weights that it is given, or not at all") {
   const ConstructionPlan plan = plan_construction(ngram(2, 3, 0x1p-53));
-  const ConstructiveTransformer model(plan, 8, DType::f32);
   models::NamedTensors weights = constructive_weights(plan);
-  const auto load = [&] { return error_of([&] { models::load_parameters(model.model(), weights); }); };
+  const auto load = [&] {
+    return error_of([&] {
+      models::NamedWeights source(weights);
+      const models::Transformer model(constructive_config(plan, 8), source);
+    });
+  };
   CHECK(load().empty());
   weights.emplace_back("surplus", Tensor::zeros({1}));
   CHECK_THAT(load(), contains("'surplus' is no parameter"));

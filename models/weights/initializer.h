@@ -1,9 +1,12 @@
 #pragma once
 #include "engine/rng.h"
+#include "engine/tensor.h"
 #include "models/config.h"
-#include "models/module.h"
 
 namespace headroom::models {
+
+using engine::Shape;
+using engine::Tensor;
 
 /// Draws the first values of parameters by a config's scheme, from rng's stream "init", in the order of the calls.
 class Initializer {

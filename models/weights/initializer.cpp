@@ -1,4 +1,4 @@
-#include "models/initializer.h"
+#include "models/weights/initializer.h"
 
 #include <cmath>
 

@@ -1,0 +1,15 @@
+#pragma once
+#include "engine/quantized/quantized_matrix.h"
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+
+/// y = x · Wᵀ + bias over the last axis, where W (out, in) stays in its blocks: x (…, in) f32 or f64, bias (out) or
+/// undefined → y (…, out). W's numbers are those of dequantize(), in f32; products and sums are in x's dtype. The fast
+/// path unpacks some rows of W at a time, so no more than these lie in memory. Throws Error when the shapes do not fit.
+Tensor quantized_linear(const Tensor& x, const QuantizedMatrix& weight, const Tensor& bias);
+
+/// dx = dy · W. The matrix itself has no gradient.
+Tensor quantized_linear_grad(const Tensor& dy, const QuantizedMatrix& weight);
+
+}  // namespace headroom::engine

@@ -1,0 +1,60 @@
+#include "engine/quantized/quantized_matrix.h"
+
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/parallel.h"
+
+namespace headroom::engine {
+
+QuantizedMatrix::QuantizedMatrix(BlockFormat format, int64_t rows, int64_t cols, Tensor blocks)
+    : format_(format), rows_(rows), cols_(cols), blocks_(std::move(blocks)) {
+  const BlockLayout& layout = layout_of(format);
+  require(rows >= 0 && cols >= 0 && cols % layout.elements == 0,
+          "quantized matrix: {} ({}, {}): rows are not whole blocks of {}", layout.name, rows, cols, layout.elements);
+  require(blocks_.defined() && blocks_.dtype() == DType::u8 && blocks_.device().is_cpu() && blocks_.is_contiguous(),
+          "quantized matrix: {} ({}, {}): blocks are {}, want contiguous u8 on the CPU", layout.name, rows, cols,
+          blocks_.str());
+  // Divisions, as the product of sizes read from a file may overflow.
+  const int64_t row_blocks = cols / layout.elements, have = blocks_.numel();
+  row_bytes_ = have / layout.bytes >= row_blocks ? row_blocks * layout.bytes : have + 1;
+  const bool fits = row_bytes_ == 0 || rows == 0 ? have == 0 : have % row_bytes_ == 0 && have / row_bytes_ == rows;
+  require(fits, "quantized matrix: {} ({}, {}): {} bytes do not hold it", layout.name, rows, cols, have);
+}
+
+void QuantizedMatrix::dequantize_row(int64_t index, int64_t begin, int64_t end, float* values) const {
+  const BlockLayout& layout = layout_of(format_);
+  engine::dequantize(format_, row(index) + begin / layout.elements * layout.bytes, (end - begin) / layout.elements,
+                     values);
+}
+
+Tensor QuantizedMatrix::dequantize(int64_t begin, int64_t end, DType dtype) const {
+  require(begin >= 0 && begin <= end && end <= rows_, "quantized matrix: rows [{}, {}) of {}", begin, end, str());
+  const Tensor values = Tensor::empty({end - begin, cols_});  // (rows, cols)
+  parallel_ranges(end - begin, 16, [&](int64_t from, int64_t to) {
+    for (int64_t r = from; r < to; ++r) dequantize_row(begin + r, 0, cols_, values.mutable_data<float>() + r * cols_);
+  });
+  return values.to(dtype);
+}
+
+std::string QuantizedMatrix::str() const { return fmt::format("{} ({}, {})", layout_of(format_).name, rows_, cols_); }
+
+Tensor quantized_rows(const QuantizedMatrix& matrix, const Tensor& indices_in, DType dtype) {
+  require(indices_in.defined() && indices_in.dtype() == DType::i64 && indices_in.device().is_cpu(),
+          "quantized rows: indices {}, want i64 on the CPU: {}", indices_in.str(), matrix.str());
+  const Tensor indices = indices_in.contiguous();
+  const auto* index = indices.data<int64_t>();
+  for (int64_t i = 0; i < indices.numel(); ++i)
+    require(index[i] >= 0 && index[i] < matrix.rows(), "quantized rows: index {} is no row of {}", index[i],
+            matrix.str());
+  Shape shape = indices.shape();
+  shape.push_back(matrix.cols());
+  const Tensor values = Tensor::empty(shape);  // (…, cols)
+  parallel_ranges(indices.numel(), 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      matrix.dequantize_row(index[i], 0, matrix.cols(), values.mutable_data<float>() + i * matrix.cols());
+  });
+  return values.to(dtype);
+}
+
+}  // namespace headroom::engine

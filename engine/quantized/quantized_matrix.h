@@ -1,0 +1,44 @@
+#pragma once
+#include <string>
+
+#include "engine/quantized/block_format.h"
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+
+/// A matrix as it lies on disk: each row is a run of whole blocks. It is not a tensor of a dtype: only the ops that
+/// name it can read it. Copies share the bytes, which may be those of a mapped file.
+class QuantizedMatrix {
+ public:
+  QuantizedMatrix() = default;  ///< undefined
+  /// `blocks` u8, contiguous, on the CPU, holding exactly rows · cols numbers. Throws Error when cols is no multiple of
+  /// the block's elements, or the number of bytes is another.
+  QuantizedMatrix(BlockFormat format, int64_t rows, int64_t cols, Tensor blocks);
+
+  bool defined() const { return blocks_.defined(); }
+  BlockFormat format() const { return format_; }
+  int64_t rows() const { return rows_; }
+  int64_t cols() const { return cols_; }
+  Shape shape() const { return {rows_, cols_}; }
+  int64_t row_bytes() const { return row_bytes_; }
+  int64_t bytes() const { return rows_ * row_bytes_; }
+  const uint8_t* row(int64_t index) const { return blocks_.data<uint8_t>() + index * row_bytes_; }
+
+  /// Columns [begin, end) of one row, in f32; both are multiples of the block's elements.
+  void dequantize_row(int64_t row, int64_t begin, int64_t end, float* values) const;
+  /// Rows [begin, end) as f32 or f64 (end - begin, cols), in parallel.
+  Tensor dequantize(int64_t begin, int64_t end, DType dtype = DType::f32) const;
+  Tensor dequantize(DType dtype = DType::f32) const { return dequantize(0, rows_, dtype); }
+  /// "q4_1 (576, 1536)".
+  std::string str() const;
+
+ private:
+  BlockFormat format_ = BlockFormat::q8_0;
+  int64_t rows_ = 0, cols_ = 0, row_bytes_ = 0;
+  Tensor blocks_;  ///< u8 (rows · row_bytes)
+};
+
+/// The rows of the given indices: i64 (…) → f32 or f64 (…, cols). Throws Error naming an index that is no row.
+Tensor quantized_rows(const QuantizedMatrix& matrix, const Tensor& indices, DType dtype);
+
+}  // namespace headroom::engine

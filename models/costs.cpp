@@ -1,0 +1,42 @@
+#include "models/costs.h"
+
+#include "models/count.h"
+#include "models/validate.h"
+
+namespace headroom::models {
+
+int64_t parameter_count(const TransformerConfig& config) {
+  validate(config);
+  return count_parameters<int64_t>(config);
+}
+
+double forward_flops(const TransformerConfig& c, int64_t batch, int64_t length) {
+  validate(c);
+  const double tokens = static_cast<double>(batch) * static_cast<double>(length), width = static_cast<double>(c.width);
+  // Multiply-adds per token of a matrix or its two factors.
+  const auto product = [](double in, double out, int64_t rank) {
+    return rank > 0 ? static_cast<double>(rank) * (in + out) : in * out;
+  };
+  double blocks = 0;
+  for_each_layer(c, [&](const LayerConfig& layer, int64_t times) {
+    double block = 0, values = 0;
+    for (const HeadGroup& g : layer.groups) {
+      const auto heads = static_cast<double>(g.heads), kv_heads = static_cast<double>(g.key_value_heads());
+      const auto qk = static_cast<double>(g.qk_dim), v = static_cast<double>(g.v_dim);
+      block += product(width, heads * qk, g.q_rank) + product(width, kv_heads * qk, g.k_rank) +
+               product(width, kv_heads * v, g.v_rank);
+      block += static_cast<double>(length) * heads * (qk + v);  // scores, weighted values
+      values += heads * v;
+    }
+    block += product(values, width, layer.o_rank);
+    block += width * static_cast<double>(layer.ffn_width) * (c.activation == Activation::swiglu ? 3 : 2);
+    blocks += static_cast<double>(times) * block;
+  });
+  const double readouts = c.pooling == Pooling::mean ? static_cast<double>(batch) : tokens;
+  const auto outputs = static_cast<double>(c.tied ? c.vocab : c.output_dim),
+             hidden = static_cast<double>(c.readout_width);
+  const double readout = c.readout_width > 0 ? hidden * (width + outputs) : width * outputs;
+  return 2 * (tokens * (static_cast<double>(c.input_dim) * width + blocks) + readouts * readout);
+}
+
+}  // namespace headroom::models

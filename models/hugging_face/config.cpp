@@ -1,0 +1,208 @@
+#include "models/hugging_face/config.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "models/files/json.h"
+#include "models/validate.h"
+
+namespace headroom::models {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t most = int64_t(1) << 40;
+
+/// The fields of a config.json; every message names file and field.
+class Fields {
+ public:
+  Fields(const json& fields, std::string source) : fields_(fields), source_(std::move(source)) {
+    require(fields.is_object(), "{}: wants a JSON object, got {}", source_, shown(fields));
+  }
+  [[noreturn]] void complain(const char* name, const std::string& message) const {
+    fail("{}: {}: {}", source_, name, message);
+  }
+  /// null counts as absent, as transformers reads it.
+  bool has(const char* name) const { return fields_.contains(name) && !fields_[name].is_null(); }
+  int64_t count(const char* name) const {
+    if (!has(name)) complain(name, "missing");
+    const json& value = fields_[name];
+    const bool is_count = value.is_number_integer() &&
+                          (value.is_number_unsigned() ? value.get<uint64_t>() <= most : value.get<int64_t>() >= 1);
+    if (!is_count || value.get<int64_t>() < 1 || value.get<int64_t>() > most)
+      complain(name, "wants an integer from 1 to 2^40, got " + shown(value));
+    return value.get<int64_t>();
+  }
+  int64_t count(const char* name, int64_t otherwise) const { return has(name) ? count(name) : otherwise; }
+  bool flag(const char* name, bool otherwise) const {
+    if (!has(name)) return otherwise;
+    if (!fields_[name].is_boolean()) complain(name, "wants true or false, got " + shown(fields_[name]));
+    return fields_[name].get<bool>();
+  }
+  double positive(const char* name, double otherwise) const {
+    if (!has(name)) return otherwise;
+    const json& value = fields_[name];
+    if (!value.is_number() || !(value.get<double>() > 0) || !std::isfinite(value.get<double>()))
+      complain(name, "wants a number above 0, got " + shown(value));
+    return value.get<double>();
+  }
+  /// An object's fields; nothing when it is absent.
+  std::optional<Fields> object(const char* name) const {
+    if (!has(name)) return std::nullopt;
+    if (!fields_[name].is_object()) complain(name, "wants an object, got " + shown(fields_[name]));
+    return Fields(fields_[name], source_ + ": " + name);
+  }
+  /// Two names of one thing, of which a file may give both only with the same value.
+  void agree(const char* one, const char* other) const {
+    if (has(one) && has(other) && fields_[one] != fields_[other])
+      complain(one, fmt::format("{} contradicts {} = {}", shown(fields_[one]), other, shown(fields_[other])));
+  }
+  std::string text(const char* name) const {
+    if (!has(name)) complain(name, "missing");
+    if (!fields_[name].is_string()) complain(name, "wants a string, got " + shown(fields_[name]));
+    return fields_[name].get<std::string>();
+  }
+
+ private:
+  const json& fields_;
+  std::string source_;
+};
+
+/// Heads and their width, which must agree with each other.
+HeadGroup heads_of(const Fields& in, int64_t width) {
+  HeadGroup group;
+  group.heads = in.count("num_attention_heads");
+  const int64_t shared = in.count("num_key_value_heads", group.heads);
+  if (group.heads % shared != 0)
+    in.complain("num_key_value_heads", fmt::format("{} does not divide num_attention_heads = {}", shared, group.heads));
+  group.kv_heads = shared == group.heads ? 0 : shared;
+  if (!in.has("head_dim") && width % group.heads != 0)
+    in.complain("num_attention_heads",
+                fmt::format("{} does not divide hidden_size = {}, and head_dim is missing", group.heads, width));
+  group.qk_dim = group.v_dim = in.count("head_dim", std::max<int64_t>(1, width / group.heads));
+  return group;
+}
+
+void read_gate(const Fields& in, HuggingFaceModel& model) {
+  const std::string name = in.has("hidden_act") ? in.text("hidden_act") : "silu";
+  const bool is_silu = name == "silu" || name == "swish";
+  if (!is_silu && name != "gelu" && name != "gelu_new" && name != "gelu_pytorch_tanh")
+    in.complain("hidden_act", fmt::format("wants silu or gelu, got {}", quoted_name(name)));
+  model.config.activation = Activation::swiglu;  // three matrices, whichever function gates
+  if (!is_silu) model.not_run.push_back(fmt::format("hidden_act: {} gates, here silu does", name));
+}
+
+/// Newer files have rope_parameters, older ones rope_theta beside rope_scaling.
+void read_rope(const Fields& in, HuggingFaceModel& model) {
+  TransformerConfig& c = model.config;
+  c.positions = Positions::rope;
+  c.rope_base = in.positive("rope_theta", 10000);
+  const char* name = in.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  const std::optional<Fields> scaling = in.object(name);
+  if (!scaling) return;
+  c.rope_base = scaling->positive("rope_theta", c.rope_base);
+  const char* key = scaling->has("rope_type") ? "rope_type" : "type";
+  const std::string kind = scaling->has(key) ? scaling->text(key) : "default";
+  if (kind == "default") return;
+  if (kind != "linear" && kind != "llama3") {
+    model.not_run.push_back(fmt::format("{}: {} is not computed", name, quoted_name(kind)));
+    return;
+  }
+  RopeScaling& s = c.rope_scaling;
+  s.kind = kind == "linear" ? RopeScalingKind::linear : RopeScalingKind::llama3;
+  if (!scaling->has("factor")) scaling->complain("factor", "missing");
+  s.factor = scaling->positive("factor", 1);
+  if (s.kind == RopeScalingKind::linear) return;
+  s.low = scaling->positive("low_freq_factor", s.low);
+  s.high = scaling->positive("high_freq_factor", s.high);
+  s.original_length = scaling->count("original_max_position_embeddings");
+}
+
+/// llama, mistral, qwen2, qwen3: RMS norms, RoPE, a gated feed-forward network, no biases but where said.
+HuggingFaceModel llama_like(const Fields& in, const std::string& type) {
+  HuggingFaceModel model;
+  TransformerConfig& c = model.config;
+  c.layers = in.count("num_hidden_layers");
+  c.width = in.count("hidden_size");
+  c.groups = {heads_of(in, c.width)};
+  c.ffn_width = in.count("intermediate_size");
+  c.vocab = c.output_dim = in.count("vocab_size");
+  c.max_length = in.count("max_position_embeddings", 2048);
+  c.tied = in.flag("tie_word_embeddings", false);
+  read_rope(in, model);
+  c.norm = Norm::rms_norm;
+  c.norm_eps = in.positive("rms_norm_eps", 1e-6);
+  read_gate(in, model);
+  c.causal = true;
+  c.attention_bias = type != "qwen2" && type != "mistral" && in.flag("attention_bias", false);
+  c.ffn_bias = in.flag("mlp_bias", false);
+  c.readout_bias = false;
+  c.qk_norm = type == "qwen3";
+  if (type == "qwen2") {
+    c.q_bias = c.k_bias = c.v_bias = true;
+    if (!in.flag("attention_bias", true))
+      in.complain("attention_bias", "false, but model_type qwen2 always has biases on Q, K and V");
+  }
+  const bool is_windowed = type == "mistral" || in.flag("use_sliding_window", false);
+  if (is_windowed && in.has("sliding_window")) model.sliding_window = in.count("sliding_window");
+  return model;
+}
+
+HuggingFaceModel gpt2(const Fields& in) {
+  HuggingFaceModel model;
+  TransformerConfig& c = model.config;
+  c.layers = in.count("n_layer");
+  c.width = in.count("n_embd");
+  const int64_t heads = in.count("n_head");
+  if (c.width % heads != 0) in.complain("n_head", fmt::format("{} does not divide n_embd = {}", heads, c.width));
+  c.groups = {{heads, c.width / heads, c.width / heads}};
+  c.ffn_width = in.count("n_inner", 4 * c.width);
+  c.vocab = c.output_dim = in.count("vocab_size");
+  c.max_length = in.count("n_positions", 1024);
+  c.tied = in.flag("tie_word_embeddings", true);
+  c.norm_eps = in.positive("layer_norm_epsilon", 1e-5);
+  c.activation = Activation::gelu_tanh;
+  c.causal = true;
+  c.readout_bias = false;
+  const std::string activation = in.has("activation_function") ? in.text("activation_function") : "gelu_new";
+  if (activation == "gelu") c.activation = Activation::gelu;
+  else if (activation == "relu") c.activation = Activation::relu;
+  else if (activation != "gelu_new" && activation != "gelu_pytorch_tanh")
+    model.not_run.push_back(fmt::format("activation_function: {}, here gelu_new", quoted_name(activation)));
+  if (in.flag("scale_attn_by_inverse_layer_idx", false))
+    model.not_run.emplace_back("scale_attn_by_inverse_layer_idx: logits are scaled alike in every layer");
+  return model;
+}
+
+}  // namespace
+
+HuggingFaceModel parse_hugging_face(std::string_view text, const std::string& source) {
+  json parsed;
+  try {
+    parsed = parse_json(text);
+  } catch (const Error& error) {
+    fail("{}: {}", source, error.what());
+  }
+  const Fields in(parsed, source);
+  const std::string type = in.text("model_type");
+  const bool known = type == "llama" || type == "mistral" || type == "qwen2" || type == "qwen3";
+  if (!known && type != "gpt2")
+    in.complain("model_type",
+                fmt::format("wants one of llama, mistral, qwen2, qwen3, gpt2, got {}", quoted_name(type)));
+  in.agree("hidden_size", "n_embd");
+  in.agree("num_hidden_layers", "n_layer");
+  in.agree("num_attention_heads", "n_head");
+  in.agree("max_position_embeddings", "n_positions");
+  in.agree("n_ctx", "n_positions");
+  HuggingFaceModel model = known ? llama_like(in, type) : gpt2(in);
+  model.model_type = type;
+  try {
+    validate(model.config);
+  } catch (const Error& error) {
+    fail("{}: {}", source, error.what());
+  }
+  return model;
+}
+
+}  // namespace headroom::models

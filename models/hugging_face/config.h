@@ -1,0 +1,26 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/config.h"
+
+namespace headroom::models {
+
+/// What a Hugging Face config.json says of a model.
+struct HuggingFaceModel {
+  TransformerConfig config;
+  std::string model_type;                 ///< "llama", …
+  std::optional<int64_t> sliding_window;  ///< a position sees so many of the last, itself among them
+  /// What our Transformer computes otherwise than the file says ("hidden_act: gelu gates, here silu does"): the sizes
+  /// are right all the same.
+  std::vector<std::string> not_run;
+};
+
+/// Reads a config.json of model_type llama, mistral, qwen2, qwen3 or gpt2; what it leaves out is as transformers has
+/// it. `source` stands for the file. Throws Error naming the file and the field that is missing, of the wrong kind, or
+/// contradicts another.
+HuggingFaceModel parse_hugging_face(std::string_view json, const std::string& source);
+
+}  // namespace headroom::models

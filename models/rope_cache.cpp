@@ -1,0 +1,52 @@
+#include "models/rope_cache.h"
+
+#include <algorithm>
+#include <numbers>
+
+#include "engine/error.h"
+#include "models/positions.h"
+
+namespace headroom::models {
+namespace {
+
+double scaled(double f, const RopeScaling& s) {
+  if (s.kind == RopeScalingKind::none) return f;
+  if (s.kind == RopeScalingKind::linear) return f / s.factor;
+  const auto length = static_cast<double>(s.original_length);
+  const double wavelength = 2 * std::numbers::pi / f;
+  if (wavelength < length / s.high) return f;
+  if (wavelength > length / s.low) return f / s.factor;
+  const double share = (length / wavelength - s.low) / (s.high - s.low);
+  return (1 - share) * f / s.factor + share * f;
+}
+
+}  // namespace
+
+std::vector<double> rope_frequencies(const TransformerConfig& config, const HeadGroup& group) {
+  if (!group.rope_frequencies.empty()) return group.rope_frequencies;
+  std::vector<double> frequencies = engine::rope_frequencies(group.qk_dim, config.rope_base).to_vector<double>();
+  for (double& f : frequencies) f = scaled(f, config.rope_scaling);
+  return frequencies;
+}
+
+RopeTurns::RopeTurns(const std::vector<double>& frequencies, engine::DType dtype)
+    : frequencies_(engine::Tensor::from({static_cast<int64_t>(frequencies.size())}, frequencies)), dtype_(dtype) {}
+
+engine::RopeTable RopeTurns::rows(int64_t begin, int64_t end) const {
+  require(begin >= 0 && begin <= end, "rope: positions [{}, {})", begin, end);
+  const std::lock_guard lock(growing_);
+  const int64_t have = table_.angles.defined() ? table_.angles.dim(0) : -1;
+  // Doubled, as decoding asks for one more position each time.
+  if (have < end)
+    table_ =
+        engine::rope_table(position_indices(have < 0 ? end : std::max(end, 2 * have)), frequencies_, false, dtype_);
+  return table_.rows(begin, end);
+}
+
+std::shared_ptr<const RopeTurns> RopeCache::turns_of(const std::vector<double>& frequencies) {
+  std::shared_ptr<const RopeTurns>& turns = turns_[frequencies];
+  if (!turns) turns = std::make_shared<const RopeTurns>(frequencies, dtype_);
+  return turns;
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,41 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/ops/rope/rope.h"
+#include "models/config.h"
+
+namespace headroom::models {
+
+/// The inverse frequencies of a group of heads: its own, or base^(-2i/qk_dim) after the config's scaling.
+std::vector<double> rope_frequencies(const TransformerConfig& config, const HeadGroup& group);
+
+/// The turns of heads that share their frequencies: a table of the positions 0, 1, …, which grows as longer sequences
+/// come. May serve many threads.
+class RopeTurns {
+ public:
+  RopeTurns(const std::vector<double>& frequencies, engine::DType dtype);
+  /// Those of the positions [begin, end).
+  engine::RopeTable rows(int64_t begin, int64_t end) const;
+
+ private:
+  engine::Tensor frequencies_;  ///< f64 (D/2)
+  engine::DType dtype_;
+  mutable std::mutex growing_;
+  mutable engine::RopeTable table_;
+};
+
+/// One RopeTurns for each list of frequencies in a model.
+class RopeCache {
+ public:
+  explicit RopeCache(engine::DType dtype) : dtype_(dtype) {}
+  std::shared_ptr<const RopeTurns> turns_of(const std::vector<double>& frequencies);
+
+ private:
+  engine::DType dtype_;
+  std::map<std::vector<double>, std::shared_ptr<const RopeTurns>> turns_;
+};
+
+}  // namespace headroom::models

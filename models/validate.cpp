@@ -1,0 +1,131 @@
+#include "models/validate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "engine/error.h"
+#include "models/count.h"
+
+namespace headroom::models {
+namespace {
+
+/// A model beyond this is a typing error, not a wish: 4 TB of f32.
+constexpr double most_parameters = 1e12;
+
+void require_at_least(const char* field, int64_t value, int64_t least) {
+  require(value >= least, "model.{} is {}; it must be at least {}", field, value, least);
+}
+
+void require_positive(const char* field, double value) {
+  require(std::isfinite(value) && value > 0, "model.{} is {}; it must be finite and above 0", field, value);
+}
+
+void require_deviation(const char* field, double value) {
+  require(std::isfinite(value) && value >= 0, "model.{} is {}; it must be finite and at least 0", field, value);
+}
+
+/// A rank of a matrix whose smaller side is the model's width or `heads` heads of `dim`.
+void validate_rank(const std::string& field, int64_t rank, int64_t width, int64_t heads, int64_t dim) {
+  const double most = std::min(static_cast<double>(width), static_cast<double>(heads) * static_cast<double>(dim));
+  require(rank >= 0 && static_cast<double>(rank) <= most,
+          "model.{} is {}; it must be 0 (no factors) or at most the matrix's smaller side, which is {}", field, rank,
+          most);
+}
+
+/// `path`: "" or "unequal_layers[3]." before each field.
+void validate_group(const HeadGroup& group, const std::string& path, size_t index, const TransformerConfig& c) {
+  const auto field = [&](const char* name) { return fmt::format("{}groups[{}].{}", path, index, name); };
+  require_at_least(field("heads").c_str(), group.heads, 1);
+  require_at_least(field("qk_dim").c_str(), group.qk_dim, 1);
+  require_at_least(field("v_dim").c_str(), group.v_dim, 1);
+  require(group.kv_heads >= 0 && group.heads % group.key_value_heads() == 0,
+          "model.{} is {}; it must be 0 (as many as heads) or divide heads, which is {}", field("kv_heads"),
+          group.kv_heads, group.heads);
+  require(c.positions != Positions::rope || group.qk_dim % 2 == 0, "model.{} is {}; rope needs it to be even",
+          field("qk_dim"), group.qk_dim);
+  validate_rank(field("q_rank"), group.q_rank, c.width, group.heads, group.qk_dim);
+  validate_rank(field("k_rank"), group.k_rank, c.width, group.key_value_heads(), group.qk_dim);
+  validate_rank(field("v_rank"), group.v_rank, c.width, group.key_value_heads(), group.v_dim);
+  const auto pairs = static_cast<size_t>(group.qk_dim / 2);
+  require(group.rope_frequencies.empty() || group.rope_frequencies.size() == pairs,
+          "model.{} holds {} frequencies; it must hold none or qk_dim/2, which is {}", field("rope_frequencies"),
+          group.rope_frequencies.size(), pairs);
+  for (const double f : group.rope_frequencies)
+    require(std::isfinite(f), "model.{} holds {}; each must be finite", field("rope_frequencies"), f);
+}
+
+void validate_layer(const LayerConfig& layer, const std::string& path, const TransformerConfig& c) {
+  require_at_least((path + "ffn_width").c_str(), layer.ffn_width, 0);
+  require(!layer.groups.empty(), "model.{}groups is empty; it must hold at least one group of heads", path);
+  double values = 0;
+  for (size_t i = 0; i < layer.groups.size(); ++i) {
+    validate_group(layer.groups[i], path, i, c);
+    values += static_cast<double>(layer.groups[i].heads) * static_cast<double>(layer.groups[i].v_dim);
+  }
+  const double most = std::min(values, static_cast<double>(c.width));
+  require(layer.o_rank >= 0 && static_cast<double>(layer.o_rank) <= most,
+          "model.{}o_rank is {}; it must be 0 (no factors) or at most the matrix's smaller side, which is {}", path,
+          layer.o_rank, most);
+}
+
+void validate_layers(const TransformerConfig& c) {
+  if (c.unequal_layers.empty()) return validate_layer({c.groups, c.ffn_width, c.o_rank}, "", c);
+  require(static_cast<int64_t>(c.unequal_layers.size()) == c.layers,
+          "model.unequal_layers holds {} layers; model.layers is {}", c.unequal_layers.size(), c.layers);
+  require(c.groups.empty() && c.ffn_width == 0 && c.o_rank == 0,
+          "model.groups, model.ffn_width and model.o_rank are of every layer; with model.unequal_layers they must be "
+          "left out");
+  for (size_t i = 0; i < c.unequal_layers.size(); ++i)
+    validate_layer(c.unequal_layers[i], fmt::format("unequal_layers[{}].", i), c);
+}
+
+void validate_rope(const TransformerConfig& c) {
+  require_positive("rope_base", c.rope_base);
+  const RopeScaling& s = c.rope_scaling;
+  if (s.kind == RopeScalingKind::none) return;
+  require_positive("rope_scaling.factor", s.factor);
+  if (s.kind == RopeScalingKind::linear) return;
+  require_positive("rope_scaling.low", s.low);
+  require(std::isfinite(s.high) && s.high > s.low, "model.rope_scaling.high is {}; it must be above low, which is {}",
+          s.high, s.low);
+  require_at_least("rope_scaling.original_length", s.original_length, 1);
+}
+
+void validate_ends(const TransformerConfig& c) {
+  require_at_least("vocab", c.vocab, 0);
+  require_at_least("input_dim", c.input_dim, 0);
+  require((c.vocab > 0) != (c.input_dim > 0),
+          "model.vocab is {} and model.input_dim is {}; exactly one of them must be above 0", c.vocab, c.input_dim);
+  require_at_least("readout_width", c.readout_width, 0);
+  if (!c.tied) return require_at_least("output_dim", c.output_dim, 1);
+  require(c.readout_width == 0, "model.readout_width is {}; with model.tied it must be 0", c.readout_width);
+  require(c.vocab > 0, "model.tied is true; it needs model.vocab, for there is no token embedding to share");
+  require(c.output_dim == 0 || c.output_dim == c.vocab,
+          "model.output_dim is {}; with model.tied it must be 0 or model.vocab, which is {}", c.output_dim, c.vocab);
+}
+
+}  // namespace
+
+void validate(const TransformerConfig& c) {
+  require_at_least("layers", c.layers, 1);
+  require_at_least("width", c.width, 1);
+  require_at_least("max_length", c.max_length, 1);
+  validate_layers(c);
+  validate_ends(c);
+  validate_rope(c);
+  require_positive("alibi_slope_first", c.alibi_slope_first);
+  require_positive("alibi_slope_last", c.alibi_slope_last);
+  require_positive("norm_eps", c.norm_eps);
+  require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be at least 0 and below 1", c.dropout);
+  require(!c.logit_scale || std::isfinite(*c.logit_scale), "model.logit_scale is {}; it must be finite",
+          c.logit_scale.value_or(0));
+  require_deviation("init.std", c.init.std);
+  require_deviation("init.embedding_std", c.init.embedding_std);
+  require_deviation("init.position_std", c.init.position_std);
+  const double parameters = count_parameters<double>(c);
+  require(parameters <= most_parameters, "model: these widths make {:.3g} parameters; at most {:.0e} are allowed",
+          parameters, most_parameters);
+}
+
+}  // namespace headroom::models

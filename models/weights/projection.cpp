@@ -1,0 +1,27 @@
+#include "models/weights/projection.h"
+
+namespace headroom::models {
+
+Projection::Projection(const ProjectionShape& s, const WeightScope& scope) {
+  weight_ = add_weight("weight", scope.matrix("weight", s.out, s.in, s.rank, s.ends_branch), true);
+  if (!s.bias) return;
+  const int64_t in = s.in, out = s.out;
+  bias_ =
+      add_parameter("bias", scope.tensor("bias", {out}, [=](const Initializer& i) { return i.bias(out, in); }), false);
+}
+
+Projection::Projection(Weight weight, Var bias) {
+  weight_ = add_weight("weight", std::move(weight), true);
+  if (bias.defined()) bias_ = add_parameter("bias", std::move(bias), false);
+}
+
+Var Projection::forward(const Var& x) const {
+  return located([&] { return weight_.linear(x, bias_); });
+}
+
+std::string Projection::describe() const {
+  return fmt::format("linear {} -> {}{}{}", weight_.in(), weight_.out(), bias_.defined() ? ", bias" : "",
+                     weight_.describe());
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,35 @@
+#pragma once
+#include "models/module.h"
+#include "models/weights/source.h"
+
+namespace headroom::models {
+
+/// What a Projection is made as.
+struct ProjectionShape {
+  int64_t in = 1, out = 1;
+  bool bias = false;
+  int64_t rank = 0;          ///< > 0: two factors in place of the matrix
+  bool ends_branch = false;  ///< its product is added to the residual stream: see Initializer::weight
+};
+
+/// y = x · Wᵀ + b with a Weight in any form.
+class Projection : public Module {
+ public:
+  /// Asks for "weight" (or "weight_a" and "weight_b") and then "bias".
+  Projection(const ProjectionShape& shape, const WeightScope& scope);
+  /// W and b (undefined: none) as they are.
+  explicit Projection(Weight weight, Var bias = {});
+
+  /// (…, in) → (…, out)
+  Var forward(const Var& x) const;
+  const Weight& weight() const { return weight_; }
+  /// (out) or undefined.
+  const Var& bias() const { return bias_; }
+  std::string describe() const override;
+
+ private:
+  Weight weight_;  ///< (out, in)
+  Var bias_;
+};
+
+}  // namespace headroom::models

@@ -1,0 +1,68 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/safetensors/safetensors.h"
+#include "models/weights/source.h"
+
+namespace headroom::models {
+
+/// Draws every weight by the config's scheme from rng's stream "init", in the order of the questions; all are trained.
+class DrawnWeights : public WeightSource {
+ public:
+  /// Throws Error unless dtype is f32 or f64.
+  DrawnWeights(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype);
+  Var tensor(const std::string& name, const Shape& shape, const Draw& draw) override;
+  engine::DType dtype() const override { return initializer_.dtype(); }
+
+ private:
+  Initializer initializer_;
+};
+
+/// How tensors that exist become weights.
+struct WeightOptions {
+  engine::DType dtype = engine::DType::f32;                 ///< f32 or f64: what they are converted to
+  std::function<bool(const std::string&)> is_trained = {};  ///< by name; empty: all of them are
+};
+/// Every weight is frozen: to run a model, not to train it.
+inline bool none_trained(const std::string&) { return false; }
+
+/// Weights from memory, by name. A trained one is a copy; a frozen one of the right dtype shares the tensor's memory.
+class NamedWeights : public WeightSource {
+ public:
+  /// Throws Error naming a tensor that is given twice.
+  explicit NamedWeights(const NamedTensors& tensors, WeightOptions options = {});
+  /// Adds a matrix that stays in its blocks.
+  void add(const std::string& name, engine::QuantizedMatrix matrix);
+  Weight matrix(const std::string& name, int64_t out, int64_t in, const Draw& draw) override;
+  Var tensor(const std::string& name, const Shape& shape, const Draw& draw) override;
+  engine::DType dtype() const override { return options_.dtype; }
+  void finish() const override;
+
+ private:
+  WeightOptions options_;
+  std::map<std::string, Tensor> tensors_;  ///< those not asked for yet
+  std::map<std::string, engine::QuantizedMatrix> quantized_;
+};
+
+/// Weights from a safetensors file, read when they are asked for. Errors name the file.
+class SafetensorsWeights : public WeightSource {
+ public:
+  /// `prefix` stands before every name in the file; tensors without it are none of the model's.
+  explicit SafetensorsWeights(std::shared_ptr<const SafetensorsFile> file, WeightOptions options = {},
+                              std::string prefix = "");
+  Var tensor(const std::string& name, const Shape& shape, const Draw& draw) override;
+  engine::DType dtype() const override { return options_.dtype; }
+  void finish() const override;
+
+ private:
+  std::shared_ptr<const SafetensorsFile> file_;
+  WeightOptions options_;
+  std::string prefix_;
+  std::map<std::string, bool> is_used_;  ///< of the names with the prefix
+};
+
+}  // namespace headroom::models

@@ -1,0 +1,50 @@
+#pragma once
+#include <string>
+#include <variant>
+
+#include "autograd/var.h"
+#include "engine/quantized/quantized_matrix.h"
+
+namespace headroom::models {
+
+using autograd::Var;
+using engine::Shape;
+using engine::Tensor;
+
+/// W = A · B with A (out, rank) and B (rank, in), each to train or frozen.
+struct LowRank {
+  Var a, b;
+  int64_t rank() const { return a.dim(1); }
+};
+
+/// A matrix (out, in) to multiply with, in the form in which it is kept: a leaf (to train where it requires a gradient,
+/// else frozen), quantised blocks, or low-rank factors. Copies share it.
+class Weight {
+ public:
+  Weight() = default;  ///< undefined
+  /// Throws Error when it is no matrix.
+  explicit Weight(Var leaf);
+  explicit Weight(engine::QuantizedMatrix matrix);
+  /// Throws Error when A (out, rank) and B (rank, in) do not fit.
+  explicit Weight(LowRank factors);
+
+  bool defined() const;
+  int64_t out() const { return shape()[0]; }
+  int64_t in() const { return shape()[1]; }
+  /// (out, in), whatever it is kept as.
+  Shape shape() const;
+  const std::variant<Var, engine::QuantizedMatrix, LowRank>& form() const { return form_; }
+
+  /// x · Wᵀ + bias: x (…, in), bias (out) or undefined → (…, out). Factors are applied one after the other or
+  /// multiplied first, whichever takes fewer multiplications for x's rows.
+  Var linear(const Var& x, const Var& bias) const;
+  /// Rows of W by index: i64 (…) → (…, in), in `dtype` where the form has none of its own.
+  Var rows(const Tensor& indices, engine::DType dtype) const;
+  /// "", or what is special: ", frozen", ", q4_1", ", rank 8".
+  std::string describe() const;
+
+ private:
+  std::variant<Var, engine::QuantizedMatrix, LowRank> form_;
+};
+
+}  // namespace headroom::models

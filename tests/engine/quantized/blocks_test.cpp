@@ -1,0 +1,82 @@
+// Quantised blocks against the numbers that the gguf package makes of them; make_blocks.py wrote the fixture.
+#include <bit>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/quantized/quantized_matrix.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_of.h"
+
+namespace headroom::engine {
+namespace {
+
+using testing::error_of;
+
+std::vector<uint8_t> bytes_of(const std::string& hex) {
+  std::vector<uint8_t> bytes;
+  for (size_t i = 0; i < hex.size(); i += 2)
+    bytes.push_back(static_cast<uint8_t>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+  return bytes;
+}
+
+/// Big-endian words.
+std::vector<float> floats_of(const std::string& hex) {
+  std::vector<float> values;
+  for (size_t i = 0; i < hex.size(); i += 8)
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(std::stoul(hex.substr(i, 8), nullptr, 16))));
+  return values;
+}
+
+Tensor bytes(int64_t count) { return Tensor::zeros({count}, DType::u8); }
+
+}  // namespace
+
+TEST_CASE("blocks of every format have the gguf package's numbers, bit for bit") {
+  std::ifstream file(testing::source_root() + "/tests/engine/quantized/blocks.json");
+  REQUIRE(file);
+  const nlohmann::json fixture = nlohmann::json::parse(file);
+  REQUIRE(fixture.size() == 7);
+  for (const auto& [name, row] : fixture.items()) {
+    INFO(name);
+    const std::vector<uint8_t> blocks = bytes_of(row["blocks"]);
+    const std::vector<float> want = floats_of(row["values"]);
+    REQUIRE(want.size() == 512);
+    const BlockFormat format = block_format_named(name);
+    const QuantizedMatrix matrix(format, 2, 256, Tensor::from({static_cast<int64_t>(blocks.size())}, blocks));
+    const Tensor found = matrix.dequantize();  // (2, 256)
+    size_t equal = 0;
+    for (size_t i = 0; i < want.size(); ++i)
+      equal += std::bit_cast<uint32_t>(found.data<float>()[i]) == std::bit_cast<uint32_t>(want[i]) ? 1 : 0;
+    CHECK(equal == want.size());
+    CHECK(matrix.bytes() == static_cast<int64_t>(blocks.size()));
+    const Tensor rows = quantized_rows(matrix, Tensor::from<int64_t>({3}, {1, 0, 1}), DType::f64);  // (3, 256)
+    CHECK(rows.to_vector<float>()[256 + 17] == want[17]);
+    CHECK(rows.to_vector<float>()[17] == want[256 + 17]);
+  }
+}
+
+TEST_CASE("a quantised matrix is as many whole blocks as its shape says") {
+  const auto refusal = [](BlockFormat format, int64_t rows, int64_t cols, const Tensor& blocks) {
+    return error_of([&] { QuantizedMatrix(format, rows, cols, blocks); });
+  };
+  CHECK(refusal(BlockFormat::q8_0, 2, 64, bytes(136)).empty());
+  CHECK(refusal(BlockFormat::q8_0, 0, 64, bytes(0)).empty());
+  CHECK(refusal(BlockFormat::q8_0, 2, 0, bytes(0)).empty());
+  CHECK(refusal(BlockFormat::q8_0, 2, 48, bytes(136)) ==
+        "quantized matrix: q8_0 (2, 48): rows are not whole blocks of 32");
+  CHECK(refusal(BlockFormat::q4_k, 2, 256, bytes(287)) == "quantized matrix: q4_k (2, 256): 287 bytes do not hold it");
+  CHECK(refusal(BlockFormat::q4_0, 3, 32, bytes(36)) == "quantized matrix: q4_0 (3, 32): 36 bytes do not hold it");
+  const int64_t huge = int64_t(1) << 60;
+  CHECK(refusal(BlockFormat::q4_0, huge, huge, bytes(18)).find("18 bytes do not hold it") != std::string::npos);
+  CHECK(refusal(BlockFormat::q4_0, -1, 32, bytes(0)).find("(-1, 32)") != std::string::npos);
+  CHECK(refusal(BlockFormat::q4_0, 1, 32, Tensor::zeros({18}, DType::i8)).find("want contiguous u8") !=
+        std::string::npos);
+  CHECK(error_of([] { block_format_named("q3_k"); }) ==
+        "unknown block format 'q3_k'; known: q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q6_k");
+  const QuantizedMatrix matrix(BlockFormat::q8_0, 2, 32, bytes(68));
+  CHECK(error_of([&] { quantized_rows(matrix, Tensor::from<int64_t>({1}, {2}), DType::f32); }) ==
+        "quantized rows: index 2 is no row of q8_0 (2, 32)");
+  CHECK(error_of([&] { matrix.dequantize(1, 3); }) == "quantized matrix: rows [1, 3) of q8_0 (2, 32)");
+}
+
+}  // namespace headroom::engine
