@@ -231,6 +231,52 @@ TEST_CASE("heads come equal or in groups") {
                  "16:1: model.head_dim: exists only without model.groups"));
 }
 
+TEST_CASE("keys of a model that a study need not give leave its trials' ids as they are") {
+  const auto first = [](const std::string& text) {
+    const StudyFile file(text);
+    return load_study(file.path()).trials[0].config;
+  };
+  const TrialConfig plain = first(small_study());
+  for (const char* key : {"rank", "q_bias", "qk_norm", "readout_bias", "\"layer\""})
+    CHECK_FALSE(contains(plain.model_record, key));
+  const TrialConfig given = first(replaced(small_study(), "ffn_width = 0",
+                                           "ffn_width = 0\nq_rank = 2\no_rank = 1\nq_bias = false\nqk_norm = true"));
+  CHECK(given.model.groups.at(0).q_rank == 2);
+  CHECK(given.model.o_rank == 1);
+  CHECK_FALSE(models::attention_biases(given.model).q);
+  CHECK(models::attention_biases(given.model).k);
+  CHECK(given.model.qk_norm);
+  for (const char* key : {"\"q_rank\":2", "\"o_rank\":1", "\"q_bias\":false", "\"qk_norm\":true"})
+    CHECK(contains(given.model_record, key));
+  CHECK(contains(problems_of(small_study(), {"model.q_rank=9"}).at(0),
+                 "model.groups[0].q_rank is 9; it must be 0 (no factors) or at most the matrix's smaller side"));
+}
+
+TEST_CASE("layers of unequal shape are a list of tables") {
+  std::string text = small_study();
+  for (const auto& [old, with] : std::vector<std::pair<std::string, std::string>>{
+           {"layers    = 1\n",
+            "layer = [{ groups = [{ heads = 2, qk_dim = 3, v_dim = 4 }], ffn_width = 5 },\n"
+            "  { groups = [{ heads = 1, qk_dim = 2, v_dim = 2 }] }]\n"},
+           {"head_dim  = \"width / heads\"\n", ""},
+           {"heads     = 1\n", ""},
+           {"ffn_width = 0\n", ""},
+           {"\"model.heads\"        = [1, 2]", "\"model.width\" = [8, 16]"},
+           {"key = \"model.heads\"", "key = \"model.width\""},
+           {"among = [2]", "among = [8]"}})
+    text = replaced(text, old, with);
+  CHECK(problems_of(text).empty());
+  const StudyFile file(text);
+  const models::TransformerConfig model = load_study(file.path()).trials[0].config.model;
+  CHECK(model.layers == 2);
+  REQUIRE(model.unequal_layers.size() == 2);
+  CHECK(model.unequal_layers[0] == models::LayerConfig{.groups = {{2, 3, 4}}, .ffn_width = 5});
+  CHECK(model.unequal_layers[1] == models::LayerConfig{.groups = {{1, 2, 2}}});
+  CHECK(contains(problems_of(replaced(text, "positions =", "heads = 2\npositions =")).at(0),
+                 "model.heads: exists only without model.layer"));
+  CHECK(contains(problems_of(replaced(text, "heads = 1, qk_dim = 2", "heads = 0, qk_dim = 2")).at(0), "heads"));
+}
+
 TEST_CASE("schedules: a warm-up beside another kind is a factor of its own") {
   const auto schedule_of = [](const std::string& setting) {
     const StudyFile file(small_study());

@@ -89,7 +89,7 @@ TEST_CASE("biases, norms and windows of the families", "[hugging-face]") {
     const AttentionBiases b = attention_biases(c);
     return std::vector<bool>{b.q, b.k, b.v, b.o, c.ffn_bias, c.readout_bias};
   };
-  CHECK(biases({}) == std::vector<bool>{false, false, false, false, false, false});
+  CHECK(biases(json::object()) == std::vector<bool>{false, false, false, false, false, false});
   CHECK(biases({{"attention_bias", true}, {"mlp_bias", true}}) ==
         std::vector<bool>{true, true, true, true, true, false});
   CHECK(biases({{"model_type", "qwen2"}}) == std::vector<bool>{true, true, true, false, false, false});
