@@ -145,7 +145,6 @@ void bind_equal_layers(Reader& in, TransformerConfig& model) {
   in.tables("groups", "heads of several shapes, a table each, in place of heads and their widths",
             [&](Reader& group) { model.groups.push_back(bind_group(group)); });
   if (has_groups && model.groups.empty()) in.complain("groups", "wants at least one table { heads, qk_dim, v_dim }");
-  in.when(!has_groups, "without model.groups", [&] { model.groups = {bind_heads(in, model.width)}; });
   model.o_rank = optional_rank(in, "o_rank", "rank of the output projection, then two factors");
   model.ffn_width = in.integer("ffn_width", model.ffn_width, {.low = 0, .high = most},
                                "hidden width of the feed-forward network; 0: there is none");
@@ -165,6 +164,8 @@ TransformerConfig bind_model(Reader& in) {
     in.complain("layer", "wants at least one table { groups, ffn_width }");
   if (has_layers) model.layers = static_cast<int64_t>(model.unequal_layers.size());
   in.when(!has_layers, "without model.layer", [&] { bind_equal_layers(in, model); });
+  in.when(!has_layers && !in.has("groups"), "without model.groups and model.layer",
+          [&] { model.groups = {bind_heads(in, model.width)}; });
   model.causal =
       in.flag("causal", {is_decoder, "true for a decoder"}, "each position attends to itself and earlier ones only");
   if (is_decoder && !model.causal) in.complain("causal", "a decoder is causal; for false use kind = \"encoder\"");

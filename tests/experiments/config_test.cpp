@@ -273,7 +273,7 @@ TEST_CASE("layers of unequal shape are a list of tables") {
   CHECK(model.unequal_layers[0] == models::LayerConfig{.groups = {{2, 3, 4}}, .ffn_width = 5});
   CHECK(model.unequal_layers[1] == models::LayerConfig{.groups = {{1, 2, 2}}});
   CHECK(contains(problems_of(replaced(text, "positions =", "heads = 2\npositions =")).at(0),
-                 "model.heads: exists only without model.layer"));
+                 "model.heads: exists only without model.groups and model.layer"));
   CHECK(contains(problems_of(replaced(text, "heads = 1, qk_dim = 2", "heads = 0, qk_dim = 2")).at(0), "heads"));
 }
 

@@ -6,6 +6,7 @@
 
 #include "experiments/config/schema_text.h"
 #include "experiments/config/study.h"
+#include "experiments/plan/model_config.h"
 #include "experiments/toml/document.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -133,4 +134,8 @@ TEST_CASE("the studies and sweeps of docs/studies.md are right") {
     trials.push_back(load_study(file.path()).trials.size());
   }
   CHECK(trials == std::vector<size_t>{3 * 3 * 2 * 2, 3, 2, 3});
+  const std::string model = "```toml model\n";
+  const size_t begin = text.find(model) + model.size();
+  const std::string layers = text.substr(begin, text.find(close, begin) - begin);
+  CHECK(parse_plan_toml("vocab = 65\n" + layers, "studies.md").config.unequal_layers.size() == 2);
 }
