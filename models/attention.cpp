@@ -31,14 +31,14 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
         false);
 }
 
-Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, const engine::RngKey& dropout_key) const {
+Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_t index) const {
   const int64_t batch = x.dim(0), length = x.dim(1);
   const auto project = [&](const Projection& projection, int64_t heads, int64_t dim) {
     return autograd::reshape(projection.forward(x), {batch, length, heads, dim});  // (B, T, H, D)
   };
-  Var q = project(q_proj_, group_.heads, group_.qk_dim);                   // (B, T, H, d_qk)
-  Var k = project(k_proj_, group_.key_value_heads(), group_.qk_dim);       // (B, T, H_kv, d_qk)
-  const Var v = project(v_proj_, group_.key_value_heads(), group_.v_dim);  // (B, T, H_kv, d_v)
+  Var q = project(q_proj_, group_.heads, group_.qk_dim);              // (B, T, H, d_qk)
+  Var k = project(k_proj_, group_.key_value_heads(), group_.qk_dim);  // (B, T, H_kv, d_qk)
+  Var v = project(v_proj_, group_.key_value_heads(), group_.v_dim);   // (B, T, H_kv, d_v)
   if (q_norm_) q = q_norm_->forward(q), k = k_norm_->forward(k);
   return located([&] {
     if (turns_) {
@@ -46,11 +46,16 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, const
       q = autograd::rope(q, table);
       k = autograd::rope(k, table);
     }
+    if (context.states) {
+      AttentionState& state = (*context.states)[index];
+      state.append(k.value(), v.value());
+      k = Var(state.keys()), v = Var(state.values());  // (B, Tk, H_kv, d)
+    }
     const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
     engine::AttentionOptions options{.causal = causal_, .scale = logit_scale_, .key_mask = context.key_mask};
     if (context.probabilities) context.probabilities->push_back(probabilities(q, k, slopes, options));
     options.dropout = context.dropout;
-    options.dropout_key = dropout_key;
+    if (context.dropout > 0) options.dropout_key = context.dropout_keys[index];
     const Var y = autograd::attention(q, k, v, slopes, options);  // (B, T, H, d_v)
     return autograd::reshape(y, {batch, length, group_.heads * group_.v_dim});
   });
@@ -101,9 +106,7 @@ Attention::Attention(const TransformerConfig& config, const LayerConfig& layer, 
 
 Var Attention::forward(const Var& x, const AttentionContext& context) const {
   std::vector<Var> outputs;
-  for (size_t i = 0; i < groups_.size(); ++i)
-    outputs.push_back(
-        groups_[i]->forward(x, context, context.dropout > 0 ? context.dropout_keys[i] : engine::RngKey{}));
+  for (size_t i = 0; i < groups_.size(); ++i) outputs.push_back(groups_[i]->forward(x, context, i));
   return o_proj_->forward(outputs.size() == 1 ? outputs[0] : autograd::concat(outputs, -1));  // (B, T, D)
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "engine/ops/attention/attention.h"
+#include "models/attention_state.h"
 #include "models/norm.h"
 #include "models/rope_cache.h"
 #include "models/weights/projection.h"
@@ -8,11 +9,13 @@ namespace headroom::models {
 
 /// What attention needs beside its input.
 struct AttentionContext {
-  Tensor key_mask{};                             ///< bool (B, T), true = may be attended; undefined = all
+  Tensor key_mask{};                             ///< bool (B, Tk), true = may be attended; undefined = all
   int64_t offset = 0;                            ///< the first token's position
   double dropout = 0.0;                          ///< on the probabilities; 0 unless training
   std::vector<engine::RngKey> dropout_keys{};    ///< one per group when dropout > 0
   std::vector<Tensor>* probabilities = nullptr;  ///< gets softmax's (B, H, T, T) of each group; not while training
+  /// One per group: x's keys and values are appended to what it holds, and all of it is attended. Without gradient.
+  std::vector<AttentionState>* states = nullptr;
 };
 
 /// The heads of one group: projections, positions that act on scores, attention.
@@ -22,8 +25,8 @@ class HeadGroupLayer : public Module {
   HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, const Tensor& log_slopes, RopeCache& rope,
                  const WeightScope& scope);
 
-  /// (B, T, D) → (B, T, heads · v_dim)
-  Var forward(const Var& x, const AttentionContext& context, const engine::RngKey& dropout_key) const;
+  /// (B, T, D) → (B, T, heads · v_dim), as group `index` of its layer.
+  Var forward(const Var& x, const AttentionContext& context, size_t index) const;
   std::string describe() const override;
 
  private:

@@ -2,6 +2,7 @@
 
 #include "autograd/ops.h"
 #include "models/block.h"
+#include "models/decode_state.h"
 #include "models/embedding.h"
 #include "models/positions.h"
 #include "models/validate.h"
@@ -109,17 +110,39 @@ Var Transformer::embed(const Tensor& input, int64_t offset) const {
 }
 
 Var Transformer::forward(const Tensor& input, const ForwardContext& context) const {
+  return run(input, context, nullptr);
+}
+
+Tensor Transformer::decode(const Tensor& input, DecodeState& state, const Tensor& key_mask) const {
+  require(config_.causal && config_.pooling == Pooling::none,
+          "transformer: only a causal model without pooling decodes");
+  bool fits = state.layers() == layers_.size();
+  for (size_t i = 0; fits && i < layers_.size(); ++i) fits = state.layer(i).size() == layers_[i].groups.size();
+  require(fits, "transformer: the decode state was made for another config");
+  const autograd::NoGrad no_grad;
+  const int64_t offset = state.offset();
+  try {
+    return run(input, {.key_mask = key_mask, .offset = offset}, &state).value();
+  } catch (...) {
+    state.truncate(offset);
+    throw;
+  }
+}
+
+Var Transformer::run(const Tensor& input, const ForwardContext& context, DecodeState* state) const {
   require(!context.training || config_.dropout == 0 || context.rng,
           "transformer: training with dropout {} needs ForwardContext::rng", config_.dropout);
   require(!context.training || !context.probabilities, "transformer: probabilities are not given while training");
   require(context.offset >= 0, "transformer: offset {} is no position", context.offset);
   Var h = embed(input, context.offset);  // (B, T, D)
   const int64_t batch = h.dim(0), length = h.dim(1);
+  const int64_t keys = (state ? state->length() : 0) + length;
   if (context.key_mask.defined())
-    require(context.key_mask.dtype() == engine::DType::boolean && context.key_mask.shape() == Shape{batch, length},
-            "transformer: key_mask must be bool ({}, {}), got {}", batch, length, context.key_mask.str());
+    require(context.key_mask.dtype() == engine::DType::boolean && context.key_mask.shape() == Shape{batch, keys},
+            "transformer: key_mask must be bool ({}, {}), got {}", batch, keys, context.key_mask.str());
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    const BlockContext own = block_context(config_, layers_[i], context, batch, length);
+    BlockContext own = block_context(config_, layers_[i], context, batch, length);
+    if (state) own.attention.states = &state->layer(i);
     const Block* layer = blocks_[i].get();
     h = config_.checkpoint_blocks
             ? autograd::checkpoint([layer, own](const std::vector<Var>& in) { return layer->forward(in[0], own); }, {h})

@@ -12,6 +12,7 @@
 namespace headroom::models {
 
 class Block;
+class DecodeState;
 class Embedding;
 class NormLayer;
 class Projection;
@@ -37,12 +38,18 @@ class Transformer : public Module {
   /// tokens i64 (B, T) or real (B, T, input_dim) of the parameters' dtype → (B, T, output_dim), or (B, output_dim) with
   /// mean pooling.
   Var forward(const Tensor& input, const ForwardContext& context = {}) const;
+  /// Generation: `input` continues what the state has seen, and the state sees it too. The result is forward()'s for
+  /// the same tokens behind those that the state holds, without a gradient, and the earlier tokens are not computed
+  /// again. key_mask is bool (B, tokens held + T). Throws Error when the model is not causal or pools, or when the
+  /// state is another model's or another batch's; the state then is as it was.
+  Tensor decode(const Tensor& input, DecodeState& state, const Tensor& key_mask = {}) const;
   const TransformerConfig& config() const { return config_; }
   std::string describe() const override;
 
  private:
   Transformer(const TransformerConfig& config, WeightSource&& source) : Transformer(config, source) {}
   Var embed(const Tensor& input, int64_t offset) const;
+  Var run(const Tensor& input, const ForwardContext& context, DecodeState* state) const;
 
   TransformerConfig config_;
   engine::DType dtype_;
