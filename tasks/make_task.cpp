@@ -1,43 +1,39 @@
 #include "tasks/make_task.h"
 
+#include "engine/error.h"
+
 namespace headroom::tasks {
 namespace {
 
 struct Maker {
   const DataRoots& roots;
-  std::unique_ptr<Task> operator()(const LinearFunctionalConfig& config) const {
-    return std::make_unique<LinearFunctional>(config);
+  Problem operator()(const LinearFunctionalConfig& config) const {
+    return std::make_shared<const LinearFunctional>(config);
   }
-  std::unique_ptr<Task> operator()(const ClassificationConfig& config) const {
-    return std::make_unique<Classification>(config);
+  Problem operator()(const ClassificationConfig& config) const {
+    return std::make_shared<const Classification>(config);
   }
-  std::unique_ptr<Task> operator()(const InductionHeadConfig& config) const {
-    return std::make_unique<InductionHead>(config);
+  Problem operator()(const InductionHeadConfig& config) const { return std::make_shared<const InductionHead>(config); }
+  Problem operator()(const VolterraConfig& config) const { return std::make_shared<const Volterra>(config); }
+  Problem operator()(const AllocationBoundConfig& config) const {
+    return std::make_shared<const AllocationBound>(config);
   }
-  std::unique_ptr<Task> operator()(const VolterraConfig& config) const { return std::make_unique<Volterra>(config); }
-  std::unique_ptr<Task> operator()(const AllocationBoundConfig& config) const {
-    return std::make_unique<AllocationBound>(config);
+  Problem operator()(const ConstructiveConfig& config) const {
+    return std::make_shared<const ConstructiveTask>(config);
   }
-  std::unique_ptr<Task> operator()(const ConstructiveConfig& config) const {
-    return std::make_unique<ConstructiveTask>(config);
+  Problem operator()(const ExponentialSumConfig& config) const {
+    return std::make_shared<const ExponentialSumStudy>(config);
   }
-  std::unique_ptr<Task> operator()(const ExponentialSumConfig& config) const {
-    return std::make_unique<ExponentialSumStudy>(config);
+  Problem operator()(const RandomProjectionConfig& config) const {
+    return std::make_shared<const RandomProjectionStudy>(config);
   }
-  std::unique_ptr<Task> operator()(const RandomProjectionConfig& config) const {
-    return std::make_unique<RandomProjectionStudy>(config);
-  }
-  std::unique_ptr<Task> operator()(const SoftmaxBoundConfig& config) const {
-    return std::make_unique<SoftmaxBound>(config);
-  }
-  std::unique_ptr<Task> operator()(const SvdBoundConfig& config) const { return std::make_unique<SvdBound>(config); }
-  std::unique_ptr<Task> operator()(const RopeBoundConfig& config) const { return std::make_unique<RopeBound>(config); }
-  std::unique_ptr<Task> operator()(const NextTokenConfig& config) const {
-    return std::make_unique<NextToken>(config, roots);
-  }
-  std::unique_ptr<Task> operator()(const MaskedConfig& config) const { return std::make_unique<Masked>(config, roots); }
-  std::unique_ptr<Task> operator()(const InstructionsConfig& config) const {
-    return std::make_unique<Instructions>(config, roots);
+  Problem operator()(const SoftmaxBoundConfig& config) const { return std::make_shared<const SoftmaxBound>(config); }
+  Problem operator()(const SvdBoundConfig& config) const { return std::make_shared<const SvdBound>(config); }
+  Problem operator()(const RopeBoundConfig& config) const { return std::make_shared<const RopeBound>(config); }
+  Problem operator()(const NextTokenConfig& config) const { return std::make_shared<const NextToken>(config, roots); }
+  Problem operator()(const MaskedConfig& config) const { return std::make_shared<const Masked>(config, roots); }
+  Problem operator()(const InstructionsConfig& config) const {
+    return std::make_shared<const Instructions>(config, roots);
   }
 };
 
@@ -51,8 +47,15 @@ bool trains(const TaskConfig& config) {
       config);
 }
 
-std::unique_ptr<Task> make_task(const TaskConfig& config, const DataRoots& roots) {
-  return std::visit(Maker{roots}, config);
+Problem make_problem(const TaskConfig& config, const DataRoots& roots) { return std::visit(Maker{roots}, config); }
+
+std::shared_ptr<const Task> make_task(const TaskConfig& config, const DataRoots& roots) {
+  require(trains(config), "make_task: the config is of a formula, which trains nothing");
+  return std::get<std::shared_ptr<const Task>>(make_problem(config, roots));
+}
+
+std::map<std::string, std::string> data_hashes(const Problem& problem) {
+  return std::visit([](const auto& one) { return one->data_hashes(); }, problem);
 }
 
 }  // namespace headroom::tasks

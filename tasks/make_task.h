@@ -1,5 +1,7 @@
 #pragma once
+#include <map>
 #include <memory>
+#include <string>
 #include <variant>
 
 #include "tasks/classification.h"
@@ -28,7 +30,15 @@ using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, In
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);
 
+/// What a trial works on: a task, which a model is trained for, or a formula, which is computed.
+using Problem = std::variant<std::shared_ptr<const Task>, std::shared_ptr<const Formula>>;
+
 /// Throws Error when the config is invalid, or when data is missing (it then names the file and how to get it).
-std::unique_ptr<Task> make_task(const TaskConfig& config, const DataRoots& roots);
+Problem make_problem(const TaskConfig& config, const DataRoots& roots);
+/// The same where it trains. Throws Error for a formula.
+std::shared_ptr<const Task> make_task(const TaskConfig& config, const DataRoots& roots);
+
+/// File → SHA-256 of everything that was read from disk.
+std::map<std::string, std::string> data_hashes(const Problem& problem);
 
 }  // namespace headroom::tasks

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,9 +91,6 @@ class Task : public Objective {
   virtual Metrics probes(const models::Transformer& /*model*/, const Batch& /*batch*/) const { return {}; }
   /// The metric that checkpoints, early stops and learning rates are chosen by.
   virtual std::string criterion() const = 0;
-  /// The metrics of a task that is a formula (tasks/theory/formula.h): there is nothing to train, and the functions
-  /// above throw Error. `seed`: of what it samples, such as random heads. nullopt for every task that trains.
-  virtual std::optional<Metrics> closed_form(uint64_t /*seed*/) const { return std::nullopt; }
   /// File → SHA-256 of everything that was read from disk.
   virtual std::map<std::string, std::string> data_hashes() const { return {}; }
   virtual std::string describe() const = 0;

@@ -54,15 +54,15 @@ void run(RunArguments& arguments) {
   options.out = arguments.out;
   options.stop = &stop_requested;
   options.data = data_roots(arguments.data);
-  if (arguments.is_quiet) options.telling = Telling::quiet;
-  if (arguments.is_json) options.telling = Telling::events;
+  if (arguments.is_quiet) options.output = ProgressOutput::none;
+  if (arguments.is_json) options.output = ProgressOutput::events;
   if (arguments.is_dry) {
     const std::optional<DryRun> result = dry_run(study, options);
     if (!result) throw Exit{interrupted};
     return fmt::print("{}", arguments.is_json ? dry_run_json(study, *result) : dry_run_text(study, *result));
   }
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
-  if (options.telling == Telling::shown) {
+  if (options.output == ProgressOutput::text) {
     fmt::print("{} · {} · {} trials · {} {} ({})\n", study.head.id, study.profile, study.trials.size(), threads,
                threads == 1 ? "core" : "cores", engine::name_of(engine::active_isa()));
     std::fflush(stdout);

@@ -106,7 +106,7 @@ CostPlan plan_costs(const CostRequest& request) {
   CostPlan plan{.request = request, .rows = {}};
   const auto add = [&](const models::TransformerConfig& model) {
     CostRow row;
-    row.costs = tasks::model_costs(model, request.batch, request.context, tasks::precision_of(bytes));
+    row.costs = tasks::model_costs(model, request.batch, request.context, tasks::widths_of(bytes));
     const models::LayerConfig first = models::first_layer(model);
     for (const models::HeadGroup& group : first.groups) {
       row.heads += group.heads;

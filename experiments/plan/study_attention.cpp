@@ -28,7 +28,7 @@ std::vector<double> measure_attention(const TrialConfig& config, const std::file
                                       const tasks::DataRoots& roots) {
   require(terms >= 1, "--terms: wants >= 1, got {}", terms);
   require(config.model.causal, "{}: the model looks ahead: attention by lag wants a causal one", weights.string());
-  const std::unique_ptr<tasks::Task> task = tasks::make_task(config.task, roots);
+  const std::shared_ptr<const tasks::Task> task = tasks::make_task(config.task, roots);
   const models::Transformer model = load_model(model_for(config, *task), weights);
   const int64_t wanted = std::min(config.train.eval_sequences, most_sequences);
   const tasks::Batch set = task->evaluation(tasks::Split::validation, wanted);

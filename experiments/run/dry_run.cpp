@@ -15,7 +15,7 @@
 #include "engine/allocator.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
-#include "experiments/run/task_pool.h"
+#include "experiments/run/problem_pool.h"
 #include "experiments/run/trial.h"
 #include "models/transformer.h"
 
@@ -49,8 +49,8 @@ std::string without_rate(std::string record) {
 }
 
 /// What a trial's cost depends on: everything but its seed, its learning rate and what its data is made of.
-std::string cost_key(const TrialConfig& config, const tasks::Task& task) {
-  const tasks::ModelInterface io = tasks::trains(config.task) ? task.model_interface() : tasks::ModelInterface{};
+std::string cost_key(const TrialConfig& config, const tasks::Task* task) {
+  const tasks::ModelInterface io = task ? task->model_interface() : tasks::ModelInterface{};
   return fmt::format("{}|{}|{}|{}|{}|{}|{}", config.model_record, without_rate(config.train_record), io.length,
                      io.vocab, io.input_dim, io.output_dim, config.task.index());
 }
@@ -61,20 +61,22 @@ struct Plan {
   std::vector<size_t> group_of;
 };
 
-Plan plan_of(const Study& study, TaskPool& pool) {
+Plan plan_of(const Study& study, ProblemPool& pool) {
   Plan plan;
   std::set<std::string> ids;
   std::map<std::string, size_t> known;
   for (const PlannedTrial& trial : study.trials) {
     if (!ids.insert(trial.id).second) continue;
-    const auto task = pool.get(trial.config);
-    const auto [at, is_new] = known.emplace(cost_key(trial.config, *task), plan.groups.size());
+    const tasks::Problem problem = pool.get(trial.config);
+    const auto* const trained = std::get_if<std::shared_ptr<const tasks::Task>>(&problem);
+    const tasks::Task* const task = trained ? trained->get() : nullptr;
+    const auto [at, is_new] = known.emplace(cost_key(trial.config, task), plan.groups.size());
     if (is_new) {
       CostGroup group{.sample = &trial};
-      if (tasks::trains(trial.config.task)) {
+      if (task) {
         const models::TransformerConfig model = model_for(trial.config, *task);
         group.parameters = models::parameter_count(model);
-        group.flops = training_flops(trial.config, *task);
+        group.flops = training_flops(trial.config, problem);
         group.work = work_of_step(model, trial.config.train.batch, task->model_interface().length);
       }
       plan.groups.push_back(group);
@@ -104,14 +106,14 @@ bool is_stopped(const RunOptions& options) { return options.stop && *options.sto
 
 /// Trains some steps of one trial. A step is timed from one call of the hook to the next; the time after the last call
 /// is one more step and the two fixed sets. Means nothing once the run is stopped.
-Timing time_trial(TrialConfig config, const tasks::Task& task, const RunOptions& options) {
+Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOptions& options) {
   const int64_t steps = std::min(config.train.steps, most_steps);
   config.train.steps = steps;
   config.train.eval_every = 0;
   std::vector<double> calls;
   const Clock::time_point begin = Clock::now();
   // Enough steps are found on the way: a trial that was stopped has no evaluation, so the last run is a second one.
-  const TrialOutcome first = run_trial(config, task, [&](int64_t, double) {
+  const TrialOutcome first = run_trial(config, problem, [&](int64_t, double) {
     calls.push_back(seconds_since(begin));
     const bool is_enough =
         static_cast<int64_t>(calls.size()) > fewest_steps && calls.back() - calls[1] > enough_seconds;
@@ -126,7 +128,7 @@ Timing time_trial(TrialConfig config, const tasks::Task& task, const RunOptions&
   config.train.steps = 1;
   double last = 0;
   const Clock::time_point again = Clock::now();
-  run_trial(config, task, [&](int64_t, double) {
+  run_trial(config, problem, [&](int64_t, double) {
     last = seconds_since(again);
     return !is_stopped(options);
   });
@@ -135,7 +137,7 @@ Timing time_trial(TrialConfig config, const tasks::Task& task, const RunOptions&
 }
 
 /// The mean of `jobs` copies that run side by side, as trials of a study do.
-Timing time_side_by_side(const TrialConfig& config, const tasks::Task& task, int jobs, int threads_each,
+Timing time_side_by_side(const TrialConfig& config, const tasks::Problem& problem, int jobs, int threads_each,
                          const RunOptions& options) {
   std::vector<std::thread> workers;
   std::mutex mutex;
@@ -145,7 +147,7 @@ Timing time_side_by_side(const TrialConfig& config, const tasks::Task& task, int
     workers.emplace_back([&] {
       try {
         const engine::ThreadScope scope(threads_each);
-        const Timing timing = time_trial(config, task, options);
+        const Timing timing = time_trial(config, problem, options);
         const std::lock_guard lock(mutex);
         sum.setup += timing.setup / jobs;
         sum.step += timing.step / jobs;
@@ -199,7 +201,7 @@ double makespan(const Plan& plan, int jobs) {
 
 std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
   const Clock::time_point begin = Clock::now();
-  TaskPool pool(options.data);
+  ProblemPool pool(options.data);
   Plan plan = plan_of(study, pool);
   require(!plan.groups.empty(), "{}: the study has no trials", study.head.id);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
@@ -210,9 +212,9 @@ std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
   engine::reset_peak();
   for (const size_t index : choose_samples(plan.groups)) {
     CostGroup& group = plan.groups[index];
-    const auto task = pool.get(group.sample->config);
+    const tasks::Problem problem = pool.get(group.sample->config);
     const Timing timing =
-        time_side_by_side(group.sample->config, *task, result.jobs, std::max(1, threads / wanted), options);
+        time_side_by_side(group.sample->config, problem, result.jobs, std::max(1, threads / wanted), options);
     if (is_stopped(options)) return std::nullopt;
     group.setup_seconds = timing.setup;
     group.step_seconds = timing.step;
@@ -230,7 +232,7 @@ std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
   }
   result.seconds = makespan(plan, result.jobs);
   result.groups = std::move(plan.groups);
-  result.dearest = static_cast<size_t>(
+  result.costliest = static_cast<size_t>(
       std::max_element(result.groups.begin(), result.groups.end(),
                        [](const CostGroup& a, const CostGroup& b) { return a.trial_seconds < b.trial_seconds; }) -
       result.groups.begin());

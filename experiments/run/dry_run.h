@@ -33,12 +33,12 @@ struct DryRun {
   double seconds = 0;        ///< of the whole study: groups' trials handed to `jobs` workers in the order of the plan
   double timed_seconds = 0;  ///< the calibration itself
   std::vector<CostGroup> groups;
-  size_t dearest = 0;  ///< the group whose trial takes longest
+  size_t costliest = 0;  ///< the group whose trial takes longest
 };
 
-/// Times a few steps of sample trials, at most twelve groups from the cheapest to the dearest, with as many running
-/// side by side as the study would have, and adds up. Nothing is kept. What is finished already counts as if it were
-/// not; an early stop is not foreseen, and every second validation is taken to be the best so far. Nothing when
+/// Times a few steps of sample trials, at most twelve groups from the cheapest to the most expensive, with as many
+/// running side by side as the study would have, and adds up. Nothing is kept. What is finished already counts as if it
+/// were not; an early stop is not foreseen, and every second validation is taken to be the best so far. Nothing when
 /// `options.stop` was raised before the end. Throws Error as the tasks do, and when a sample cannot be trained.
 std::optional<DryRun> dry_run(const Study& study, const RunOptions& options);
 

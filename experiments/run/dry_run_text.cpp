@@ -42,8 +42,8 @@ std::string dry_run_text(const Study& study, const DryRun& result) {
   out += fmt::format("FLOPs       {}\n", short_number(result.flops));
   out += fmt::format("memory      {:.0f} MiB for {} trials at once\n",
                      static_cast<double>(result.peak_bytes) / 1048576.0, result.jobs);
-  const CostGroup& dearest = result.groups[result.dearest];
-  out += fmt::format("dearest     {} a trial: {}\n", clock_text(dearest.trial_seconds), name_of(*dearest.sample));
+  const CostGroup& costliest = result.groups[result.costliest];
+  out += fmt::format("costliest   {} a trial: {}\n", clock_text(costliest.trial_seconds), name_of(*costliest.sample));
   out += fmt::format("time        {}: a few steps of {} of {} kinds of trial were timed{}, in {}\n",
                      clock_text(result.seconds), timed, result.groups.size(),
                      static_cast<size_t>(timed) < result.groups.size() ? " (*: scaled from the nearest)" : "",
@@ -64,10 +64,16 @@ std::string dry_run_json(const Study& study, const DryRun& result) {
                       {"measure_seconds", group.measure_seconds},
                       {"trial_seconds", group.trial_seconds},
                       {"timed", group.is_timed}});
-  const nlohmann::ordered_json event{
-      {"event", "dry-run"},        {"study", study.head.id}, {"profile", study.profile},   {"trials", result.trials},
-      {"jobs", result.jobs},       {"flops", result.flops},  {"bytes", result.peak_bytes}, {"seconds", result.seconds},
-      {"dearest", result.dearest}, {"groups", groups}};
+  const nlohmann::ordered_json event{{"event", "dry-run"},
+                                     {"study", study.head.id},
+                                     {"profile", study.profile},
+                                     {"trials", result.trials},
+                                     {"jobs", result.jobs},
+                                     {"flops", result.flops},
+                                     {"bytes", result.peak_bytes},
+                                     {"seconds", result.seconds},
+                                     {"costliest", result.costliest},
+                                     {"groups", groups}};
   return event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -62,13 +62,13 @@ std::string clock_text(double seconds) {
                    : fmt::format("{}:{:02}", minutes, whole % 60);
 }
 
-Progress::Progress(ProgressScope scope, Telling telling)
+Progress::Progress(ProgressScope scope, ProgressOutput output)
     : scope_(std::move(scope)),
-      telling_(telling),
-      on_terminal_(telling == Telling::shown && isatty(STDERR_FILENO) != 0),
+      output_(output),
+      on_terminal_(output == ProgressOutput::text && isatty(STDERR_FILENO) != 0),
       has_colours_(on_terminal_ && wants_colours()),
       done_(scope_.done) {
-  if (telling_ == Telling::events)
+  if (output_ == ProgressOutput::events)
     emit({{"event", "study"},
           {"study", scope_.study},
           {"profile", scope_.profile},
@@ -104,7 +104,7 @@ void Progress::finish_trial(int worker, const std::string& label, const TrialRec
   ++done_;
   const bool is_finished = trial.status == TrialStatus::finished;
   const std::string name = trial.series.empty() ? label : trial.series + ": " + label;
-  if (telling_ == Telling::events) {
+  if (output_ == ProgressOutput::events) {
     emit({{"event", "trial"},
           {"trial", trial.id},
           {"series", trial.series},
@@ -137,7 +137,7 @@ void Progress::finish_elsewhere(double cost) {
 
 void Progress::say(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  if (telling_ == Telling::events) emit({{"event", "warning"}, {"message", line}});
+  if (output_ == ProgressOutput::events) emit({{"event", "warning"}, {"message", line}});
   else print(line);
 }
 
@@ -178,13 +178,13 @@ std::string Progress::summary() const {
 }
 
 void Progress::draw(bool now) {
-  if (telling_ == Telling::quiet) return;
+  if (output_ == ProgressOutput::none) return;
   const Clock::time_point time = Clock::now();
   const double since = std::chrono::duration<double>(time - last_).count();
-  const double wanted = on_terminal_ ? redraw_seconds : telling_ == Telling::events ? event_seconds : log_seconds;
+  const double wanted = on_terminal_ ? redraw_seconds : output_ == ProgressOutput::events ? event_seconds : log_seconds;
   if (!now && since < wanted) return;
   last_ = time;
-  if (telling_ == Telling::events) {
+  if (output_ == ProgressOutput::events) {
     const Step& step = workers_[latest_].now;
     nlohmann::json event{{"event", "progress"}, {"trial", step.trial}, {"label", step.label},   {"step", step.step},
                          {"steps", step.steps}, {"done", done_},       {"trials", scope_.total}};

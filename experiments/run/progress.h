@@ -9,16 +9,16 @@
 
 namespace headroom::experiments {
 
-/// How a run tells what it does. `shown`: standard error, as a bar on a terminal and plain lines in a log. `events`:
-/// JSON, one event per line, on standard output.
-enum class Telling { shown, quiet, events };
+/// How a run reports its progress. `text`: on standard error, as a bar on a terminal and plain lines in a log.
+/// `events`: JSON, one event per line, on standard output.
+enum class ProgressOutput { text, none, events };
 
 /// What a progress is of.
 struct ProgressScope {
   std::string study, profile;
   int64_t total = 0, done = 0;  ///< trials of the plan; those known from before
   double cost = 0;              ///< FLOPs of the others
-  std::string metric;           ///< told of each finished trial
+  std::string metric;           ///< shown for each finished trial
 };
 
 /// How far a sweep is. On a terminal: a line per trial that ended, and below them a bar for the study with rate, loss
@@ -26,7 +26,7 @@ struct ProgressScope {
 /// come from several threads.
 class Progress {
  public:
-  Progress(ProgressScope scope, Telling telling);
+  Progress(ProgressScope scope, ProgressOutput output);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -61,7 +61,7 @@ class Progress {
 
   std::mutex mutex_;
   const ProgressScope scope_;
-  const Telling telling_;
+  const ProgressOutput output_;
   const bool on_terminal_, has_colours_;
   int64_t done_;
   double ended_ = 0;    ///< cost of trials that ended since the start

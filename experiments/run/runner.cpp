@@ -13,12 +13,12 @@
 
 #include "engine/error.h"
 #include "engine/parallel.h"
-#include "experiments/run/heart.h"
+#include "experiments/run/lease_keeper.h"
+#include "experiments/run/problem_pool.h"
 #include "experiments/run/progress.h"
 #include "experiments/run/provenance.h"
 #include "experiments/run/same_data.h"
 #include "experiments/run/store.h"
-#include "experiments/run/task_pool.h"
 #include "experiments/run/trial.h"
 #include "models/safetensors/safetensors.h"
 
@@ -35,8 +35,8 @@ class Sweeper {
         store_(store),
         pool_(options.data),
         pending_(pending_trials(study, store, pool_)),
-        heart_(store),
-        progress_(scope_of(study), options.telling) {}
+        leases_(store),
+        progress_(scope_of(study), options.output) {}
 
   /// False when it was stopped.
   bool run() {
@@ -64,7 +64,7 @@ class Sweeper {
     enum class State { open, mine, held, done } state = State::open;
   };
 
-  static std::vector<Pending> pending_trials(const Study& study, const RunStore& store, TaskPool& pool) {
+  static std::vector<Pending> pending_trials(const Study& study, const RunStore& store, ProblemPool& pool) {
     check_same_data(study, store, pool);
     std::vector<Pending> pending;
     std::set<std::string> seen;
@@ -87,7 +87,7 @@ class Sweeper {
     scope.metric = study.head.report.y_metric;
     for (Pending& pending : pending_) {
       const TrialConfig& config = pending.trial->config;
-      scope.cost += pending.cost = training_flops(config, *pool_.get(config));
+      scope.cost += pending.cost = training_flops(config, pool_.get(config));
     }
     return scope;
   }
@@ -116,7 +116,7 @@ class Sweeper {
         if (std::none_of(pending_.begin(), pending_.end(),
                          [](const Pending& p) { return p.state == Pending::State::held; }))
           return nullptr;
-        if (!std::exchange(has_told_, true)) progress_.say("waiting for trials that another run has");
+        if (!std::exchange(has_said_it_waits_, true)) progress_.say("waiting for trials that another run has");
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
@@ -127,14 +127,14 @@ class Sweeper {
     for (Pending& pending : pending_) {
       if (pending.state != from) continue;
       const PlannedTrial& trial = *pending.trial;
-      switch (store_.claim(trial.id, trial.label, heart_.owner(), pending.known, wall_clock())) {
-        case Claim::taken:
+      switch (store_.acquire(trial.id, trial.label, leases_.owner(), pending.known, wall_clock())) {
+        case LeaseResult::taken:
           pending.state = Pending::State::mine;
           return &pending;
-        case Claim::held:
+        case LeaseResult::held:
           pending.state = Pending::State::held;
           break;
-        case Claim::done:
+        case LeaseResult::done:
           pending.state = Pending::State::done;
           progress_.finish_elsewhere(pending.cost);
       }
@@ -144,23 +144,23 @@ class Sweeper {
 
   void run_one(int worker, Pending& pending) {
     const PlannedTrial& trial = *pending.trial;
-    const Heart::Hold hold(heart_, trial.id);
+    const LeaseKeeper::Hold hold(leases_, trial.id);
     const std::filesystem::path checkpoint = checkpoints() / (trial.id + ".safetensors");
     prepare(checkpoint);
-    const std::shared_ptr<const tasks::Task> task = pool_.get(trial.config);
+    const tasks::Problem problem = pool_.get(trial.config);
     const int64_t steps = trial.config.train.steps;
     const auto on_step = [&](int64_t step, double loss) {
       progress_.update(worker, {trial.id, trial.label, step, steps, loss, pending.cost});
-      heart_.update(trial.id, step, steps, loss);
+      leases_.update(trial.id, step, steps, loss);
       return !is_stopped();
     };
-    TrialOutcome outcome =
-        run_trial(trial.config, *task, on_step, {checkpoint, [this](const std::string& line) { progress_.say(line); }});
+    TrialOutcome outcome = run_trial(trial.config, problem, on_step,
+                                     {checkpoint, [this](const std::string& line) { progress_.say(line); }});
     if (outcome.stopped) return;
-    const TrialRecord record = record_of(trial, *task, outcome);
+    const TrialRecord record = record_of(trial, problem, outcome);
     // Before the row: a finished trial that was to keep its weights has them.
     if (!outcome.weights.empty()) write_weights(record, outcome.weights);
-    if (!store_.put(record, &heart_.owner())) {
+    if (!store_.put(record, &leases_.owner())) {
       progress_.say(fmt::format("trial {} was taken over by another run", trial.id.substr(0, 8)));
       const std::lock_guard lock(mutex_);
       pending.state = Pending::State::held;
@@ -181,7 +181,7 @@ class Sweeper {
       if (entry.path().filename().string().rfind(prefix, 0) == 0) std::filesystem::remove(entry.path(), error);
   }
 
-  static TrialRecord record_of(const PlannedTrial& trial, const tasks::Task& task, TrialOutcome& outcome) {
+  static TrialRecord record_of(const PlannedTrial& trial, const tasks::Problem& problem, TrialOutcome& outcome) {
     TrialRecord record;
     record.id = trial.id;
     record.series = trial.series;
@@ -197,7 +197,7 @@ class Sweeper {
     record.seconds = outcome.seconds;
     record.config = canonical_json(trial.config);
     record.code = version();
-    record.data = task.data_hashes();
+    record.data = tasks::data_hashes(problem);
     return record;
   }
 
@@ -212,11 +212,11 @@ class Sweeper {
   const RunOptions& options_;
   const std::filesystem::path folder_;
   RunStore& store_;
-  TaskPool pool_;
+  ProblemPool pool_;
   std::vector<Pending> pending_;
-  Heart heart_;
+  LeaseKeeper leases_;
   Progress progress_;
-  bool has_told_ = false;
+  bool has_said_it_waits_ = false;
   std::atomic<bool> abandoned_{false};
   std::mutex mutex_;
   std::exception_ptr error_;

@@ -13,7 +13,7 @@ struct RunOptions {
   int jobs = 0;     ///< trials at once; 0: as many as threads
   int threads = 0;  ///< of all trials together; 0: engine::num_threads()
   tasks::DataRoots data;
-  Telling telling = Telling::shown;
+  ProgressOutput output = ProgressOutput::text;
   const std::atomic<bool>* stop = nullptr;  ///< raised from outside (a signal): end soon, keep what is finished
 };
 

@@ -31,9 +31,9 @@ void compare(const Hashes& trained_on, const Hashes& present) {
 }
 
 /// None where the data cannot be read: a study that is finished needs them no more.
-Hashes present_hashes(const TrialConfig& config, TaskPool& pool) {
+Hashes present_hashes(const TrialConfig& config, ProblemPool& pool) {
   try {
-    return pool.get(config)->data_hashes();
+    return tasks::data_hashes(pool.get(config));
   } catch (const Error&) {
     return {};
   }
@@ -41,7 +41,7 @@ Hashes present_hashes(const TrialConfig& config, TaskPool& pool) {
 
 }  // namespace
 
-void check_same_data(const Study& study, const RunStore& store, TaskPool& pool) {
+void check_same_data(const Study& study, const RunStore& store, ProblemPool& pool) {
   std::set<std::pair<std::string, Hashes>> seen;
   for (const PlannedTrial& trial : study.trials) {
     const RunStore::Known known = store.known(trial.id);

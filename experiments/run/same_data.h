@@ -1,7 +1,7 @@
 #pragma once
 #include "experiments/config/study.h"
+#include "experiments/run/problem_pool.h"
 #include "experiments/run/store.h"
-#include "experiments/run/task_pool.h"
 
 namespace headroom::experiments {
 
@@ -9,6 +9,6 @@ namespace headroom::experiments {
 /// hashes, when a finished trial of the study was trained on a file of the same name with other bytes than the present
 /// one: its numbers and those of trials still to come would be means over two data sets. What is not found any more is
 /// no contradiction.
-void check_same_data(const Study& study, const RunStore& store, TaskPool& pool);
+void check_same_data(const Study& study, const RunStore& store, ProblemPool& pool);
 
 }  // namespace headroom::experiments

@@ -132,27 +132,27 @@ bool RunStore::put(const TrialRecord& trial, const Owner* owner) {
   return true;
 }
 
-Claim RunStore::claim(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
-                      double now) {
+LeaseResult RunStore::acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
+                              double now) {
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
   const Known present = known_of(database_, id);
-  if (present.is_finished || present.attempts > known.attempts) return Claim::done;
+  if (present.is_finished || present.attempts > known.attempts) return LeaseResult::done;
   Statement holder(database_, (std::string(lease_columns) + " WHERE trial = ?").c_str());
   if (holder.bind(id).step()) {
     const Lease lease = lease_from(holder);
     if (lease.owner.name != owner.name && now - lease.heartbeat < lease_seconds && !is_gone(lease.owner))
-      return Claim::held;
+      return LeaseResult::held;
   }
   Statement take(database_,
                  "INSERT OR REPLACE INTO leases (trial, label, owner, machine, pid, started, heartbeat, step, steps, "
                  "loss) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, NULL)");
   take.bind(id, label, owner.name, owner.machine, owner.pid, owner.started, now).run();
   transaction.commit();
-  return Claim::taken;
+  return LeaseResult::taken;
 }
 
-void RunStore::beat(const std::vector<Lease>& leases, double now) {
+void RunStore::renew(const std::vector<Lease>& leases, double now) {
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
   Statement update(database_,

@@ -29,8 +29,8 @@ struct Lease {
   double loss = 0;
 };
 
-/// What claim() found.
-enum class Claim {
+/// What acquire() found.
+enum class LeaseResult {
   taken,  ///< the trial is the caller's
   held,   ///< another process is training it
   done    ///< it came to an end since the caller looked
@@ -65,9 +65,10 @@ class RunStore {
 
   /// Takes a trial for `owner` unless it came to an end after `known` was read, or another owner holds it, is not known
   /// to be gone and was heard of less than lease_seconds before `now`.
-  Claim claim(const std::string& id, const std::string& label, const Owner& owner, const Known& known, double now);
-  /// Tells that an owner's trials are being worked on. Leases that are no longer the owner's are left alone.
-  void beat(const std::vector<Lease>& leases, double now);
+  LeaseResult acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
+                      double now);
+  /// Renews the leases of trials that are being trained. Those that are no longer the owner's are left alone.
+  void renew(const std::vector<Lease>& leases, double now);
   /// Gives a trial back without an outcome.
   void release(const std::string& id, const Owner& owner);
   std::vector<Lease> leases() const;

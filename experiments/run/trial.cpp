@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <new>
-#include <optional>
 
 #include "autograd/precision.h"
 #include "engine/error.h"
@@ -55,6 +54,26 @@ struct Training {
         model(model_for(config, task), rng),
         trainer(model, task, config.train, rng) {}
 };
+
+double flops_of_training(const TrialConfig& config, const tasks::Task& task) {
+  return 3 * static_cast<double>(config.train.steps) *
+         models::forward_flops(model_for(config, task), config.train.batch, task.model_interface().length);
+}
+
+/// What f() returns, or a failed trial where it throws.
+template <class F>
+TrialOutcome outcome_of(const F& f) {
+  TrialOutcome failed;
+  try {
+    return f();
+  } catch (const Error& error) {
+    failed.message = "failed: " + one_line(error.what());
+  } catch (const std::bad_alloc&) {
+    failed.message = "failed: not enough memory";
+  }
+  failed.status = TrialStatus::failed;
+  return failed;
+}
 
 class Trial {
  public:
@@ -221,7 +240,8 @@ class Trial {
       add_times();
     }
     outcome_.parameters = training_->model.parameter_count();
-    outcome_.flops = training_flops(config_, task_) / static_cast<double>(train_.steps) * static_cast<double>(at_.step);
+    outcome_.flops =
+        flops_of_training(config_, task_) / static_cast<double>(train_.steps) * static_cast<double>(at_.step);
     outcome_.progress = std::move(at_);
     outcome_.weights = std::move(best_);
     return std::move(outcome_);
@@ -257,31 +277,31 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
   return model;
 }
 
-double training_flops(const TrialConfig& config, const tasks::Task& task) {
-  if (!tasks::trains(config.task)) return 0;
-  return 3 * static_cast<double>(config.train.steps) *
-         models::forward_flops(model_for(config, task), config.train.batch, task.model_interface().length);
+double training_flops(const TrialConfig& config, const tasks::Problem& problem) {
+  const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&problem);
+  return task ? flops_of_training(config, **task) : 0;
 }
 
 TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step,
                        const TrialFiles& files) {
-  TrialOutcome outcome;
-  try {
-    const auto begin = std::chrono::steady_clock::now();
-    if (const std::optional<tasks::Metrics> metrics = task.closed_form(static_cast<uint64_t>(config.seed))) {
-      outcome.progress.validation = outcome.progress.test = *metrics;
-      outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      return outcome;
-    }
+  return outcome_of([&] {
     check_precision(config.train);
     return Trial(config, task, on_step, files).run();
-  } catch (const Error& error) {
-    outcome.message = "failed: " + one_line(error.what());
-  } catch (const std::bad_alloc&) {
-    outcome.message = "failed: not enough memory";
-  }
-  outcome.status = TrialStatus::failed;
-  return outcome;
+  });
+}
+
+TrialOutcome run_trial(const TrialConfig& config, const tasks::Problem& problem, const StepHook& on_step,
+                       const TrialFiles& files) {
+  if (const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&problem))
+    return run_trial(config, **task, on_step, files);
+  return outcome_of([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto& formula = *std::get<std::shared_ptr<const tasks::Formula>>(problem);
+    TrialOutcome outcome;
+    outcome.progress.validation = outcome.progress.test = formula.compute(static_cast<uint64_t>(config.seed));
+    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return outcome;
+  });
 }
 
 }  // namespace headroom::experiments

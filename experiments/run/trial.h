@@ -31,7 +31,7 @@ using StepHook = std::function<bool(int64_t step, double loss)>;
 /// Where a trial leaves its state behind.
 struct TrialFiles {
   std::filesystem::path checkpoint;  ///< empty: nowhere
-  /// Told, in one line, when a checkpoint could not be read or written; the training goes on all the same.
+  /// Called with one line when a checkpoint could not be read or written; the training goes on all the same.
   std::function<void(const std::string&)> warn;
 };
 
@@ -42,11 +42,14 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
 /// the same bits on any number of threads, and also when it goes on from a checkpoint of an earlier process. Weights,
 /// data and dropout come from the seed's streams; all trials of a task are judged on the same two sets. A loss or
 /// gradient that is not finite, or an Error from below, ends the trial as failed. A checkpoint is written every
-/// train.save_every seconds and at a stop; one that is damaged is told and the trial starts over.
+/// train.save_every seconds and at a stop; where one is damaged there is a warning, and the trial starts over.
 TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step = {},
                        const TrialFiles& files = {});
+/// The same for either kind: a formula is computed, without hook and files.
+TrialOutcome run_trial(const TrialConfig& config, const tasks::Problem& problem, const StepHook& on_step = {},
+                       const TrialFiles& files = {});
 
-/// Matrix-product FLOPs of a trial's training, without running it.
-double training_flops(const TrialConfig& config, const tasks::Task& task);
+/// Matrix-product FLOPs of a trial's training, without running it; 0 for a formula.
+double training_flops(const TrialConfig& config, const tasks::Problem& problem);
 
 }  // namespace headroom::experiments

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "tasks/kernel.h"
@@ -31,8 +30,7 @@ class AllocationBound : public Formula {
  public:
   explicit AllocationBound(const AllocationBoundConfig& config);
 
-  std::optional<Metrics> closed_form(uint64_t /*seed*/) const override { return Metrics{{"bound", value_}}; }
-  std::string criterion() const override { return "bound"; }
+  Metrics compute(uint64_t /*seed*/) const override { return {{"bound", value_}}; }
   std::string describe() const override;
 
  private:

@@ -71,7 +71,7 @@ void validate(const ExponentialSumConfig& config) {
 
 ExponentialSumStudy::ExponentialSumStudy(const ExponentialSumConfig& config) : config_(config) { validate(config); }
 
-std::optional<Metrics> ExponentialSumStudy::closed_form(uint64_t) const {
+Metrics ExponentialSumStudy::compute(uint64_t) const {
   const int64_t lag = config_.lag, terms = config_.terms;
   const auto m = static_cast<double>(terms), t = static_cast<double>(lag);
   Metrics metrics;

@@ -30,8 +30,7 @@ void validate(const ExponentialSumConfig& config);
 class ExponentialSumStudy : public Formula {
  public:
   explicit ExponentialSumStudy(const ExponentialSumConfig& config);
-  std::optional<Metrics> closed_form(uint64_t seed) const override;
-  std::string criterion() const override { return "l1"; }
+  Metrics compute(uint64_t seed) const override;
   std::string describe() const override;
 
  private:

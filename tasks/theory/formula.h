@@ -1,19 +1,22 @@
 #pragma once
-#include <memory>
+#include <cstdint>
+#include <map>
+#include <string>
 
 #include "tasks/task.h"
 
 namespace headroom::tasks {
 
-/// A task that is computed, not learnt: closed_form() says all there is, everything that feeds a training throws Error.
-/// Its config struct has `static constexpr bool is_formula = true`.
-class Formula : public Task {
+/// What a study computes instead of training a model for it. Its config struct has `static constexpr bool is_formula =
+/// true`.
+class Formula {
  public:
-  ModelInterface model_interface() const override;
-  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
-  Batch evaluation(Split split, int64_t sequences) const override;
-  Var loss(const Var& output, const Batch& batch) const override;
-  std::unique_ptr<Meter> meter() const override;
+  virtual ~Formula() = default;
+  /// All there is to say. `seed`: of what it samples, such as random heads.
+  virtual Metrics compute(uint64_t seed) const = 0;
+  /// File → SHA-256 of everything that was read from disk.
+  virtual std::map<std::string, std::string> data_hashes() const { return {}; }
+  virtual std::string describe() const = 0;
 };
 
 }  // namespace headroom::tasks

@@ -125,7 +125,7 @@ void validate(const RopeBoundConfig& config) {
 
 SoftmaxBound::SoftmaxBound(const SoftmaxBoundConfig& config) : config_(config) { validate(config); }
 
-std::optional<Metrics> SoftmaxBound::closed_form(uint64_t seed) const {
+Metrics SoftmaxBound::compute(uint64_t seed) const {
   const StudiedHead head = studied(config_, seed);
   const HeadMaps& maps = head.maps;
   require(maps.is_causal, "softmax-bound: {} was trained without a causal mask; the theorem's queries look back",
@@ -168,7 +168,7 @@ std::string SoftmaxBound::describe() const {
 
 SvdBound::SvdBound(const SvdBoundConfig& config) : config_(config) { validate(config); }
 
-std::optional<Metrics> SvdBound::closed_form(uint64_t seed) const {
+Metrics SvdBound::compute(uint64_t seed) const {
   const StudiedHead head = studied(config_, seed);
   const LowRankErrors errors =
       low_rank_errors(head.maps, head.tokens, config_.rank, config_.alibi_slope + head.maps.alibi_slope);
@@ -203,7 +203,7 @@ std::string SvdBound::describe() const {
 
 RopeBound::RopeBound(const RopeBoundConfig& config) : config_(config) { validate(config); }
 
-std::optional<Metrics> RopeBound::closed_form(uint64_t seed) const {
+Metrics RopeBound::compute(uint64_t seed) const {
   const StudiedHead head = studied(config_, seed);
   const std::optional<double> own = head.maps.rope_base;  // the models turn halves
   const RopeErrors errors = rope_errors(head.maps, head.tokens, config_.rank,

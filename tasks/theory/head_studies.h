@@ -52,9 +52,8 @@ void validate(const RopeBoundConfig& config);
 class SoftmaxBound : public Formula {
  public:
   explicit SoftmaxBound(const SoftmaxBoundConfig& config);
-  std::optional<Metrics> closed_form(uint64_t seed) const override;
+  Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
-  std::string criterion() const override { return "jacobian_norm"; }
   std::string describe() const override;
 
  private:
@@ -68,9 +67,8 @@ class SoftmaxBound : public Formula {
 class SvdBound : public Formula {
  public:
   explicit SvdBound(const SvdBoundConfig& config);
-  std::optional<Metrics> closed_form(uint64_t seed) const override;
+  Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
-  std::string criterion() const override { return "query_error"; }
   std::string describe() const override;
 
  private:
@@ -84,9 +82,8 @@ class SvdBound : public Formula {
 class RopeBound : public Formula {
  public:
   explicit RopeBound(const RopeBoundConfig& config);
-  std::optional<Metrics> closed_form(uint64_t seed) const override;
+  Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
-  std::string criterion() const override { return "map_error"; }
   std::string describe() const override;
 
  private:

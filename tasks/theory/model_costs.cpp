@@ -15,7 +15,7 @@ using models::TransformerConfig;
 constexpr double f32_bytes = 4;
 
 /// Bytes that one block keeps per token, beside attention weights.
-double block_bytes(const TransformerConfig& c, const LayerConfig& layer, const Precision& precision) {
+double block_bytes(const TransformerConfig& c, const LayerConfig& layer, const NumberWidths& widths) {
   const auto width = static_cast<double>(c.width), ffn = static_cast<double>(layer.ffn_width);
   const int norms = c.norm == models::Norm::none ? 0 : layer.ffn_width > 0 ? 2 : 1;
   double elements = (1 + norms) * width, sums = 0;  // the block's input, the norms' outputs
@@ -26,15 +26,15 @@ double block_bytes(const TransformerConfig& c, const LayerConfig& layer, const P
     sums += heads;
   }
   if (layer.ffn_width > 0) elements += width + ffn * (c.activation == models::Activation::swiglu ? 3 : 2);
-  return elements * static_cast<double>(precision.activation) + sums * f32_bytes;
+  return elements * static_cast<double>(widths.activation) + sums * f32_bytes;
 }
 
 /// Bytes per token after the last block: the final norm, the readout's hidden layer and the logits.
-double head_bytes(const TransformerConfig& c, const Precision& precision) {
+double head_bytes(const TransformerConfig& c, const NumberWidths& widths) {
   const double norm = c.final_norm && c.norm != models::Norm::none ? 2 * static_cast<double>(c.width) : 0;
   const double hidden = 2 * static_cast<double>(c.readout_width);
   const auto logits = static_cast<double>(c.tied ? c.vocab : c.output_dim);
-  return (norm + hidden) * static_cast<double>(precision.activation) + logits * f32_bytes;
+  return (norm + hidden) * static_cast<double>(widths.activation) + logits * f32_bytes;
 }
 
 double larger(double flops, double bytes, const Ceilings& machine) {
@@ -43,12 +43,12 @@ double larger(double flops, double bytes, const Ceilings& machine) {
 
 }  // namespace
 
-Precision precision_of(int64_t bytes) {
-  require(bytes == 2 || bytes == 4, "precision: {} bytes per number: wants 2 or 4", bytes);
+NumberWidths widths_of(int64_t bytes) {
+  require(bytes == 2 || bytes == 4, "widths: {} bytes per number: wants 2 or 4", bytes);
   return {bytes, bytes, bytes, bytes, bytes == 2 ? 4 : 0};
 }
 
-ModelCosts model_costs(const TransformerConfig& model, int64_t batch, int64_t context, const Precision& precision) {
+ModelCosts model_costs(const TransformerConfig& model, int64_t batch, int64_t context, const NumberWidths& widths) {
   require(batch >= 1, "batch: wants >= 1, got {}", batch);
   require(context >= 1, "context: wants >= 1, got {}", context);
   ModelCosts costs;
@@ -56,25 +56,25 @@ ModelCosts model_costs(const TransformerConfig& model, int64_t batch, int64_t co
   const auto length = static_cast<double>(context), tokens = static_cast<double>(batch) * length;
   costs.forward_flops = models::forward_flops(model, 1, context) / length;
   costs.backward_flops = 2 * costs.forward_flops;
-  const double head = head_bytes(model, precision), input = static_cast<double>(model.width * precision.activation);
+  const double head = head_bytes(model, widths), input = static_cast<double>(model.width * widths.activation);
   double blocks = 0, largest = 0, heads = 0;  // of all layers
   models::for_each_layer(model, [&](const LayerConfig& layer, int64_t times) {
     const auto layers = static_cast<double>(times);
-    const double block = block_bytes(model, layer, precision);
+    const double block = block_bytes(model, layer, widths);
     blocks += layers * block;
     largest = std::max(largest, block);
     for (const HeadGroup& g : layer.groups) {
       heads += layers * static_cast<double>(g.heads);
-      costs.kv_bytes += layers * static_cast<double>(g.key_value_heads() * (g.qk_dim + g.v_dim) * precision.cache);
+      costs.kv_bytes += layers * static_cast<double>(g.key_value_heads() * (g.qk_dim + g.v_dim) * widths.cache);
     }
   });
   costs.activation_bytes = tokens * (blocks + head);
-  costs.score_bytes = tokens * heads * length * static_cast<double>(precision.activation);
+  costs.score_bytes = tokens * heads * length * static_cast<double>(widths.activation);
   costs.recompute_bytes = tokens * (static_cast<double>(model.layers) * input + largest + head);
   const auto parameters = static_cast<double>(costs.parameters);
-  costs.weight_bytes = parameters * static_cast<double>(precision.weight);
-  costs.gradient_bytes = parameters * static_cast<double>(precision.gradient);
-  costs.optimizer_bytes = parameters * (2 * f32_bytes + static_cast<double>(precision.master));
+  costs.weight_bytes = parameters * static_cast<double>(widths.weight);
+  costs.gradient_bytes = parameters * static_cast<double>(widths.gradient);
+  costs.optimizer_bytes = parameters * (2 * f32_bytes + static_cast<double>(widths.master));
   return costs;
 }
 

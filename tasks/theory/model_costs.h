@@ -6,13 +6,13 @@
 namespace headroom::tasks {
 
 /// Bytes of the numbers that a training or an inference holds.
-struct Precision {
+struct NumberWidths {
   int64_t weight = 4, gradient = 4, activation = 4, cache = 4;
   int64_t master = 0;  ///< a second, f32 copy of the weights, for narrower ones
 };
 
 /// f32: everything in 4 bytes. bf16 and f16: weights, gradients, activations and cache in 2, an f32 master copy.
-Precision precision_of(int64_t bytes);
+NumberWidths widths_of(int64_t bytes);
 
 /// What a Transformer costs, by count: matrix products, and tensors that must be held. Sequences of `context` tokens.
 struct ModelCosts {
@@ -35,7 +35,7 @@ struct ModelCosts {
 
 /// Counts one model. Throws Error as models::validate() does, and unless batch and context are >= 1.
 ModelCosts model_costs(const models::TransformerConfig& model, int64_t batch, int64_t context,
-                       const Precision& precision);
+                       const NumberWidths& widths);
 
 /// A machine's speeds: the two ceilings of a roofline.
 struct Ceilings {

@@ -22,7 +22,7 @@ RandomProjectionStudy::RandomProjectionStudy(const RandomProjectionConfig& confi
   validate(config);
 }
 
-std::optional<Metrics> RandomProjectionStudy::closed_form(uint64_t seed) const {
+Metrics RandomProjectionStudy::compute(uint64_t seed) const {
   const ProjectionLaw law(config_.dim, config_.rank);
   const std::vector<double> squares = sample_residuals(config_.dim, config_.rank, config_.samples, seed);
   const auto n = static_cast<double>(squares.size());

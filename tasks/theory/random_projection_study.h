@@ -25,8 +25,7 @@ void validate(const RandomProjectionConfig& config);
 class RandomProjectionStudy : public Formula {
  public:
   explicit RandomProjectionStudy(const RandomProjectionConfig& config);
-  std::optional<Metrics> closed_form(uint64_t seed) const override;
-  std::string criterion() const override { return "mean_square"; }
+  Metrics compute(uint64_t seed) const override;
   std::string describe() const override;
 
  private:

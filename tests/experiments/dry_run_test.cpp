@@ -19,7 +19,7 @@ TEST_CASE("a dry run counts what the run then does, and keeps nothing") {
   const Study study = load_study(file.path());
   RunOptions options;
   options.out = file.folder() / "runs";
-  options.telling = Telling::quiet;
+  options.output = ProgressOutput::none;
   options.threads = options.jobs = 2;
   const DryRun before = dry_run(study, options).value();
   CHECK_FALSE(std::filesystem::exists(options.out));
@@ -48,7 +48,7 @@ TEST_CASE("a dry run counts what the run then does, and keeps nothing") {
     trials += group.trials;
   }
   CHECK(trials == before.trials);
-  CHECK(before.groups.at(before.dearest).trial_seconds == longest);
+  CHECK(before.groups.at(before.costliest).trial_seconds == longest);
   CHECK(before.seconds >= longest);
   CHECK(before.seconds >= together / 2);
   CHECK(before.seconds <= together);
@@ -57,7 +57,7 @@ TEST_CASE("a dry run counts what the run then does, and keeps nothing") {
 TEST_CASE("more steps are estimated to take longer in proportion, and a trial that cannot train is an error") {
   const StudyFile file(small_study());
   RunOptions options;
-  options.telling = Telling::quiet;
+  options.output = ProgressOutput::none;
   const auto estimate = [&](const char* steps) {
     return dry_run(load_study(file.path(), base_profile, {std::string("train.steps=") + steps}), options).value();
   };
@@ -76,7 +76,7 @@ TEST_CASE("a dry run that is stopped has no result") {
   const StudyFile file(small_study());
   const std::atomic<bool> stop{true};
   RunOptions options;
-  options.telling = Telling::quiet;
+  options.output = ProgressOutput::none;
   options.stop = &stop;
   CHECK_FALSE(dry_run(load_study(file.path(), base_profile, {"train.steps=1000000"}), options));
 }
@@ -91,7 +91,7 @@ TEST_CASE("run --dry-run --json") {
   int64_t trials = 0;
   for (const auto& group : event.at("groups")) trials += group.at("trials").get<int64_t>();
   CHECK(trials == 8);
-  CHECK(event.at("groups").at(event.at("dearest").get<size_t>()).at("trial_seconds") <= event.at("seconds"));
+  CHECK(event.at("groups").at(event.at("costliest").get<size_t>()).at("trial_seconds") <= event.at("seconds"));
 }
 
 TEST_CASE("run --dry-run, list") {
@@ -99,7 +99,7 @@ TEST_CASE("run --dry-run, list") {
   Program dry(file.folder(), "run study.toml --dry-run");
   CHECK(dry.wait() == 0);
   CHECK(contains(dry.out(), "small · paper · 8 trials"));
-  for (const char* word : {"parameters", "FLOPs", "memory", "dearest", "time"}) CHECK(contains(dry.out(), word));
+  for (const char* word : {"parameters", "FLOPs", "memory", "costliest", "time"}) CHECK(contains(dry.out(), word));
   CHECK_FALSE(std::filesystem::exists(file.folder() / "runs"));
   std::ofstream(file.folder() / "broken.toml") << "[study";
   Program list(file.folder(), "list .");

@@ -1,8 +1,8 @@
 // Text that changes under a study: neither results nor a checkpoint of other bytes are taken for those of the present.
 #include <atomic>
 
+#include "experiments/run/problem_pool.h"
 #include "experiments/run/runner.h"
-#include "experiments/run/task_pool.h"
 #include "experiments/run/trial.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -28,7 +28,7 @@ class TextStudy {
   RunOptions options() const {
     RunOptions options;
     options.out = folder_.path() / "runs";
-    options.telling = Telling::quiet;
+    options.output = ProgressOutput::none;
     return options;
   }
 
@@ -73,9 +73,9 @@ TEST_CASE("a checkpoint of another text is not gone on from") {
                          [&](const std::string& line) { warning = line; }};
   const auto first_step = [&](int64_t stop_at) {
     int64_t first = -1;
-    TaskPool pool({});
+    ProblemPool pool({});
     run_trial(
-        config, *pool.get(config),
+        config, pool.get(config),
         [&](int64_t step, double) {
           if (first < 0) first = step;
           return step < stop_at;

@@ -19,7 +19,7 @@ void run_smoke(const std::filesystem::path& file) {
   const TemporaryFolder out;
   RunOptions options;
   options.out = out.path();
-  options.telling = Telling::quiet;
+  options.output = ProgressOutput::none;
   REQUIRE(run_trials(study, options));
   const StudyResults results = collect_results(study, out.path());
   REQUIRE(results.trials.size() == study.trials.size());

@@ -185,30 +185,30 @@ TEST_CASE("a trial has one owner; a silent or dead one loses it") {
   const TemporaryFolder folder;
   RunStore a(folder.path() / "store.sqlite"), b(folder.path() / "store.sqlite");
   const Owner one = this_process(), two = this_process();
-  CHECK(a.claim("x", "heads=1", one, {}, 1000) == Claim::taken);
-  CHECK(b.claim("x", "heads=1", two, {}, 1001) == Claim::held);
-  CHECK(b.claim("y", "heads=2", two, {}, 1001) == Claim::taken);
-  a.beat({{.trial = "x", .label = "", .owner = one, .step = 5, .steps = 9, .loss = 0.5}}, 1000 + lease_seconds);
+  CHECK(a.acquire("x", "heads=1", one, {}, 1000) == LeaseResult::taken);
+  CHECK(b.acquire("x", "heads=1", two, {}, 1001) == LeaseResult::held);
+  CHECK(b.acquire("y", "heads=2", two, {}, 1001) == LeaseResult::taken);
+  a.renew({{.trial = "x", .label = "", .owner = one, .step = 5, .steps = 9, .loss = 0.5}}, 1000 + lease_seconds);
   REQUIRE(b.leases().size() == 2);
   CHECK(b.leases()[0].step == 5);
   CHECK(b.leases()[0].loss == 0.5);
-  CHECK(b.claim("x", "heads=1", two, {}, 1001 + lease_seconds) == Claim::held);
+  CHECK(b.acquire("x", "heads=1", two, {}, 1001 + lease_seconds) == LeaseResult::held);
   // Silent for too long: the trial changes hands, and what the first owner brings after that is not kept.
-  CHECK(b.claim("x", "heads=1", two, {}, 1000 + 2 * lease_seconds) == Claim::taken);
+  CHECK(b.acquire("x", "heads=1", two, {}, 1000 + 2 * lease_seconds) == LeaseResult::taken);
   CHECK_FALSE(a.put(finished("x", 1), &one));
   CHECK_FALSE(a.find("x").has_value());
   CHECK(b.put(finished("x", 2), &two));
   CHECK(a.find("x")->test.at("mse") == 2 * 1.1);
-  CHECK(a.claim("x", "heads=1", one, {}, 2000) == Claim::done);
+  CHECK(a.acquire("x", "heads=1", one, {}, 2000) == LeaseResult::done);
   b.release("y", one);
   CHECK(b.leases().size() == 1);
   b.release("y", two);
-  CHECK(a.claim("y", "heads=2", one, {}, 1001) == Claim::taken);
+  CHECK(a.acquire("y", "heads=2", one, {}, 1001) == LeaseResult::taken);
   // A process that is gone is not waited for.
   Owner dead = this_process();
   dead.started += "0";
-  CHECK(a.claim("z", "heads=4", dead, {}, 1000) == Claim::taken);
-  CHECK(b.claim("z", "heads=4", two, {}, 1001) == Claim::taken);
+  CHECK(a.acquire("z", "heads=4", dead, {}, 1000) == LeaseResult::taken);
+  CHECK(b.acquire("z", "heads=4", two, {}, 1001) == LeaseResult::taken);
   Owner elsewhere = dead;
   elsewhere.machine = "another";
   CHECK_FALSE(is_gone(elsewhere));
@@ -222,10 +222,10 @@ TEST_CASE("a failed trial is tried once by each run, not once by each of two run
   failed.status = TrialStatus::failed;
   store.put(failed);
   const RunStore::Known before = store.known("x");
-  CHECK(store.claim("x", "", one, before, 1000) == Claim::taken);
+  CHECK(store.acquire("x", "", one, before, 1000) == LeaseResult::taken);
   CHECK(store.put(failed, &one));
-  CHECK(store.claim("x", "", two, before, 1000) == Claim::done);
-  CHECK(store.claim("x", "", two, store.known("x"), 1000) == Claim::taken);
+  CHECK(store.acquire("x", "", two, before, 1000) == LeaseResult::done);
+  CHECK(store.acquire("x", "", two, store.known("x"), 1000) == LeaseResult::taken);
 }
 
 TEST_CASE("a store keeps the plan of the latest run, and is read in a folder that may not be written") {

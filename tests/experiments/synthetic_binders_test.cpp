@@ -148,9 +148,10 @@ TEST_CASE("a curve of the paper is a study without a model") {
   const Study study = load_study(StudyFile(bound_study()).path());
   REQUIRE(study.trials.size() == 3);
   const PlannedTrial& eight = study.trials[1];
-  const auto task = tasks::make_task(eight.config.task, {});
-  CHECK(training_flops(eight.config, *task) == 0);
-  const TrialOutcome outcome = run_trial(eight.config, *task);
+  const tasks::Problem bound = tasks::make_problem(eight.config.task, {});
+  CHECK(training_flops(eight.config, bound) == 0);
+  CHECK_THROWS_WITH(tasks::make_task(eight.config.task, {}), Catch::Contains("a formula, which trains nothing"));
+  const TrialOutcome outcome = run_trial(eight.config, bound);
   CHECK(outcome.status == TrialStatus::finished);
   CHECK(outcome.progress.test.at("bound") == Approx(0.16578271775434783));
   CHECK(outcome.progress.validation == outcome.progress.test);
@@ -167,7 +168,7 @@ TEST_CASE("the proof's Transformer is a study without a model") {
   };
   const auto measure = [&](const std::string& task) {
     const PlannedTrial trial = load_study(StudyFile(text(task)).path()).trials.at(0);
-    return run_trial(trial.config, *tasks::make_task(trial.config.task, {})).progress.test;
+    return run_trial(trial.config, tasks::make_problem(trial.config.task, {})).progress.test;
   };
   const auto mended = measure(""), printed = measure("mended = { zero_front = false }\n"),
              shared = measure("variant = \"shared\"\ndtype = \"f32\"\n");

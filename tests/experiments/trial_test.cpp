@@ -28,7 +28,7 @@ StudyResults run_all(const Study& study, int jobs, int threads) {
   options.out = out.path();
   options.jobs = jobs;
   options.threads = threads;
-  options.telling = Telling::quiet;
+  options.output = ProgressOutput::none;
   REQUIRE(run_trials(study, options));
   return collect_results(study, out.path());
 }
@@ -131,7 +131,7 @@ TEST_CASE("a stop from outside keeps what is finished, and a second run does the
   std::atomic<bool> stop{true};
   RunOptions options;
   options.out = out.path();
-  options.telling = Telling::quiet;
+  options.output = ProgressOutput::none;
   options.stop = &stop;
   CHECK_FALSE(run_trials(study, options));
   CHECK(collect_results(study, out.path()).trials.empty());

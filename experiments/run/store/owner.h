@@ -15,13 +15,13 @@ struct Owner {
 /// This process, under a name of its own for each call.
 Owner this_process();
 
-/// Whether a process is known to be gone. False for one on another machine: only its silence tells.
+/// Whether a process is known to be gone. False for one on another machine: only the end of its lease shows that.
 bool is_gone(const Owner& owner);
 
 /// Seconds since 1970.
 double wall_clock();
 
-/// A lease without heartbeat for this long is up for others; its owner beats every beat_seconds.
-inline constexpr double lease_seconds = 60, beat_seconds = 5;
+/// A lease that was not renewed for this long may be taken by others; its owner renews it every renewal_seconds.
+inline constexpr double lease_seconds = 60, renewal_seconds = 5;
 
 }  // namespace headroom::experiments

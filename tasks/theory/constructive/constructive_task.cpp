@@ -67,7 +67,7 @@ ConstructionConfig construction_of(const ConstructiveConfig& c) {
 
 ConstructiveTask::ConstructiveTask(const ConstructiveConfig& config) : config_(config) { validate(config); }
 
-std::optional<Metrics> ConstructiveTask::closed_form(uint64_t seed) const {
+Metrics ConstructiveTask::compute(uint64_t seed) const {
   const ConstructionPlan plan = plan_construction(construction_of(config_));
   const double error =
       random_error(plan, config_.sequences, config_.length, seed, config_.dtype, config_.activation).sup;

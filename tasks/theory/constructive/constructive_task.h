@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "tasks/theory/constructive/constructive_transformer.h"
@@ -40,8 +39,7 @@ class ConstructiveTask : public Formula {
  public:
   explicit ConstructiveTask(const ConstructiveConfig& config);
 
-  std::optional<Metrics> closed_form(uint64_t seed) const override;
-  std::string criterion() const override { return "sup_error"; }
+  Metrics compute(uint64_t seed) const override;
   std::string describe() const override;
 
  private:

@@ -140,7 +140,7 @@ TEST_CASE("the numerically best coefficients: stationary nodes, what they reach,
 }
 
 TEST_CASE("a model's costs by hand") {
-  const ModelCosts costs = model_costs(decoder(), 3, 16, precision_of(2));
+  const ModelCosts costs = model_costs(decoder(), 3, 16, widths_of(2));
   // Per layer: Q 32·32, K and V 2·32·16, O 32·32, three FFN matrices, two norms; embedding; final norm.
   CHECK(costs.parameters == 2 * (1024 + 1024 + 1024 + 3 * 32 * 64 + 64) + 50 * 32 + 32);
   CHECK(costs.kv_bytes == 2 * 2 * 16 * 2);
@@ -152,9 +152,9 @@ TEST_CASE("a model's costs by hand") {
   CHECK(costs.recompute_bytes == 48 * (2 * 64.0 + block + head));
   CHECK(costs.score_bytes == 48 * 2 * 4 * 16 * 2.0);
   CHECK(costs.optimizer_bytes == 12.0 * static_cast<double>(costs.parameters));
-  CHECK(model_costs(decoder(), 1, 16, precision_of(4)).optimizer_bytes == 8.0 * static_cast<double>(costs.parameters));
-  CHECK_THROWS_WITH(model_costs(decoder(), 0, 16, precision_of(4)), "batch: wants >= 1, got 0");
-  CHECK_THROWS_WITH(precision_of(3), Catch::Contains("wants 2 or 4"));
+  CHECK(model_costs(decoder(), 1, 16, widths_of(4)).optimizer_bytes == 8.0 * static_cast<double>(costs.parameters));
+  CHECK_THROWS_WITH(model_costs(decoder(), 0, 16, widths_of(4)), "batch: wants >= 1, got 0");
+  CHECK_THROWS_WITH(widths_of(3), Catch::Contains("wants 2 or 4"));
 }
 
 TEST_CASE("what this engine holds after a forward pass is near the count of activations") {
@@ -167,13 +167,13 @@ TEST_CASE("what this engine holds after a forward pass is near the count of acti
   const int64_t before = engine::allocator_stats().active;
   const auto output = model.forward(tokens);  // (B, T, vocab)
   const auto held = static_cast<double>(engine::allocator_stats().active - before);
-  const double counted = model_costs(config, 8, 64, precision_of(4)).activation_bytes;
+  const double counted = model_costs(config, 8, 64, widths_of(4)).activation_bytes;
   CHECK(held > 0.7 * counted);
   CHECK(held < 1.6 * counted);
 }
 
 TEST_CASE("a roofline takes the larger of two ceilings") {
-  const ModelCosts costs = model_costs(decoder(), 2, 16, precision_of(4));
+  const ModelCosts costs = model_costs(decoder(), 2, 16, widths_of(4));
   const double cache = 32 * costs.kv_bytes;
   const RooflineTimes slow = roofline(costs, 2, 16, {1e6, 1e12}), narrow = roofline(costs, 2, 16, {1e15, 1e6});
   CHECK(slow.prefill == Approx(32 * costs.forward_flops / 1e6));

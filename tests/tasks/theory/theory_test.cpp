@@ -42,26 +42,25 @@ double by_hand(const VolterraBoundConfig& config, int64_t left, int64_t head_dim
 
 }  // namespace
 
-TEST_CASE("a point of a curve as a task: a value, and nothing to train") {
+TEST_CASE("a point of a curve as a formula: a value, and nothing to train") {
   const AllocationBound budget({.width = 128, .token_dim = 16, .heads = 8});
-  CHECK(budget.closed_form(0).value().at("bound") == near(0.16578271775434783));
-  CHECK_THROWS_WITH(budget.evaluation(Split::test, 4),
-                    "E_D(H), D = 128, d = 16, H = 8: a formula has nothing to train");
+  CHECK(budget.compute(0).at("bound") == near(0.16578271775434783));
+  CHECK(budget.describe() == "E_D(H), D = 128, d = 16, H = 8");
   const AllocationBound heads({.curve = AllocationBoundConfig::Curve::equal_heads,
                                .width = 256,
                                .token_dim = 8,
                                .heads = 32,
                                .kernel = {.n = 4}});
-  CHECK(heads.closed_form(0).value().at("bound") == near(0.6834970558714126));
+  CHECK(heads.compute(0).at("bound") == near(0.6834970558714126));
   // What is negative is as costly as what is positive.
   AllocationBoundConfig signs{.curve = AllocationBoundConfig::Curve::equal_heads,
                               .width = 64,
                               .token_dim = 8,
                               .heads = 8,
                               .kernel = {.kind = "list", .values = {1, -0.5}}};
-  const double negative = AllocationBound(signs).closed_form(0).value().at("bound");
+  const double negative = AllocationBound(signs).compute(0).at("bound");
   signs.kernel.values = {1, 0.5};
-  CHECK(AllocationBound(signs).closed_form(0).value().at("bound") == near(negative));
+  CHECK(AllocationBound(signs).compute(0).at("bound") == near(negative));
   CHECK_THROWS_WITH(AllocationBound({.curve = AllocationBoundConfig::Curve::equal_heads, .heads = 3}),
                     "heads: 3 does not divide the width 128");
 }

@@ -143,17 +143,17 @@ TEST_CASE("the studies' inequalities hold on trained heads, and rotary positions
     const Kept kept(config_with(positions));
     const HeadSource head = kept.source(1);
     const Metrics softmax =
-        SoftmaxBound({.head = head, .tokens = HeadTokens::embedding, .length = 9}).closed_form(0).value();
+        SoftmaxBound({.head = head, .tokens = HeadTokens::embedding, .length = 9}).compute(0);
     CHECK(softmax.at("violations") == 0);
     CHECK(softmax.at("largest_logit") <= softmax.at("delta"));
     CHECK(softmax.at("largest_logit") > 0);
     const RopeBound rope({.head = head, .length = 9, .rank = 2, .pairing = Pairing::interleaved, .base = 3});
     const RopeBound own({.head = head, .length = 9, .rank = 2, .pairing = Pairing::half_split, .base = 50});
-    CHECK((rope.closed_form(0) == own.closed_form(0)) == (positions == Positions::rope));
-    CHECK(own.closed_form(0)->at("map_error") <= own.closed_form(0)->at("map_bound"));
+    CHECK((rope.compute(0) == own.compute(0)) == (positions == Positions::rope));
+    CHECK(own.compute(0).at("map_error") <= own.compute(0).at("map_bound"));
     const SvdBound svd({.head = head, .tokens = HeadTokens::embedding, .length = 9, .rank = 2});
-    if (positions != Positions::rope) CHECK(svd.closed_form(0)->at("violations") == 0);
-    else CHECK_THROWS_WITH(svd.closed_form(0), contains("the head has rotary positions"));
+    if (positions != Positions::rope) CHECK(svd.compute(0).at("violations") == 0);
+    else CHECK_THROWS_WITH(svd.compute(0), contains("the head has rotary positions"));
     CHECK(svd.data_hashes().begin()->second.size() == 64);
   }
   const HeadMaps biased = load_head(Kept(config_with(Positions::learned)).source(), 0);
@@ -165,17 +165,17 @@ TEST_CASE("what a lemma cannot speak of is refused") {
   TransformerConfig config = config_with(Positions::none);
   config.causal = false;
   const Kept both_ways(config);
-  CHECK_THROWS_WITH(SoftmaxBound({.head = both_ways.source(), .length = 4}).closed_form(0),
+  CHECK_THROWS_WITH(SoftmaxBound({.head = both_ways.source(), .length = 4}).compute(0),
                     contains("was trained without a causal mask"));
-  CHECK_THROWS_WITH(SvdBound({.head = both_ways.source(), .length = 4, .rank = 2}).closed_form(0),
+  CHECK_THROWS_WITH(SvdBound({.head = both_ways.source(), .length = 4, .rank = 2}).compute(0),
                     contains("was trained without a causal mask"));
-  CHECK(RopeBound({.head = both_ways.source(), .length = 4, .rank = 2}).closed_form(0)->at("tightness") > 1);
+  CHECK(RopeBound({.head = both_ways.source(), .length = 4, .rank = 2}).compute(0).at("tightness") > 1);
 
   const Kept kept(config_with(Positions::learned));
   const HeadSource head = kept.source();
-  CHECK_THROWS_WITH(SoftmaxBound({.head = head, .tokens = HeadTokens::embedding, .length = 10}).closed_form(0),
+  CHECK_THROWS_WITH(SoftmaxBound({.head = head, .tokens = HeadTokens::embedding, .length = 10}).compute(0),
                     "length: 9 learned positions, as many tokens at most; got 10");
-  CHECK_THROWS_WITH(SvdBound({.head = head, .length = 4, .rank = 4}).closed_form(0),
+  CHECK_THROWS_WITH(SvdBound({.head = head, .length = 4, .rank = 4}).compute(0),
                     contains("wants 1 <= rank < d_H = 4"));
   CHECK_THROWS_WITH(SoftmaxBound({.head = head, .alibi_slope = 1}), contains("a trained head has its model's own"));
   CHECK_THROWS_WITH(SoftmaxBound({.tokens = HeadTokens::embedding}), contains("a random head has no embedding"));
@@ -189,7 +189,7 @@ TEST_CASE("what a lemma cannot speak of is refused") {
 
 TEST_CASE("which weights, which layer, which head") {
   const TemporaryFolder empty;
-  CHECK_THROWS_WITH(RopeBound({.head = {.run = empty.path()}}).closed_form(0),
+  CHECK_THROWS_WITH(RopeBound({.head = {.run = empty.path()}}).compute(0),
                     contains("has no weights of trained models; run its study with --set train.keep_weights=true"));
   const Kept kept(config_with(Positions::none));
   CHECK_THROWS_WITH(load_head(kept.source(5), 0), contains("layer 0 has 5 heads, there is no head 5"));

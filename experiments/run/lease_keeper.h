@@ -9,33 +9,32 @@
 
 namespace headroom::experiments {
 
-/// Tells a store every few seconds, from a thread of its own, that this process still works on the trials it holds, and
-/// how far they are.
-class Heart {
+/// Renews this process's leases in a store every few seconds, from a thread of its own, with how far each trial is.
+class LeaseKeeper {
  public:
-  explicit Heart(RunStore& store);
-  ~Heart();
-  Heart(const Heart&) = delete;
-  Heart& operator=(const Heart&) = delete;
+  explicit LeaseKeeper(RunStore& store);
+  ~LeaseKeeper();
+  LeaseKeeper(const LeaseKeeper&) = delete;
+  LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
   const Owner& owner() const { return owner_; }
   void update(const std::string& trial, int64_t step, int64_t steps, double loss);
 
-  /// A trial that is held while it lives; at its end the lease is given back, if it is still there.
+  /// Keeps one trial's lease while it lives, and then gives it back if it is still there.
   class Hold {
    public:
-    Hold(Heart& heart, std::string trial);
+    Hold(LeaseKeeper& keeper, std::string trial);
     ~Hold();
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 
    private:
-    Heart& heart_;
+    LeaseKeeper& keeper_;
     std::string trial_;
   };
 
  private:
-  void beat_until_stopped();
+  void renew_until_stopped();
 
   RunStore& store_;
   const Owner owner_ = this_process();
