@@ -73,6 +73,7 @@ struct TransformerConfig {
   Positions positions = Positions::learned;
   double rope_base = 10000.0;
   RopeScaling rope_scaling;
+  bool rope_interleaved = false;   ///< turns the pairs (2i, 2i + 1) of a head, as GGUF's llama rows lie; else halves
   double alibi_slope_first = 4.0;  ///< learnable slopes e^θ start geometrically between first and last over the heads
   double alibi_slope_last = 0.05;
   Norm norm = Norm::layer_norm;

@@ -14,6 +14,17 @@ std::vector<Parameter> Module::parameters() const {
   return all;
 }
 
+std::vector<std::pair<std::string, Tensor>> Module::weights() const {
+  std::vector<std::pair<std::string, Tensor>> all;
+  for (const Entry& entry : own_) {
+    require(entry.leaf.var.defined(), "weights: '{}{}{}' is quantised", path(), parent_ ? "." : "", entry.leaf.name);
+    all.emplace_back(entry.leaf.name, entry.leaf.var.value());
+  }
+  for (const auto& [name, child] : children_)
+    for (auto& [path, tensor] : child->weights()) all.emplace_back(name + "." + path, tensor);
+  return all;
+}
+
 int64_t Module::parameter_count() const {
   int64_t count = 0;
   for (const Entry& entry : own_) count += entry.numel;

@@ -26,6 +26,9 @@ class Module {
 
   /// Every leaf to train below this module, in the order of registration, names prefixed by their path.
   std::vector<Parameter> parameters() const;
+  /// Every weight below this module, trained or frozen: what write_safetensors() and NamedWeights take. Throws Error
+  /// naming a quantised matrix, which is no tensor.
+  std::vector<std::pair<std::string, Tensor>> weights() const;
   /// Numbers in all weights below this module, trained or not: of low-rank factors theirs, of quantised matrices all.
   int64_t parameter_count() const;
   /// Bytes that these take: fewer than 4 a number where a matrix is quantised.

@@ -29,8 +29,10 @@ std::vector<double> rope_frequencies(const TransformerConfig& config, const Head
   return frequencies;
 }
 
-RopeTurns::RopeTurns(const std::vector<double>& frequencies, engine::DType dtype)
-    : frequencies_(engine::Tensor::from({static_cast<int64_t>(frequencies.size())}, frequencies)), dtype_(dtype) {}
+RopeTurns::RopeTurns(const std::vector<double>& frequencies, bool interleaved, engine::DType dtype)
+    : frequencies_(engine::Tensor::from({static_cast<int64_t>(frequencies.size())}, frequencies)),
+      interleaved_(interleaved),
+      dtype_(dtype) {}
 
 engine::RopeTable RopeTurns::rows(int64_t begin, int64_t end) const {
   require(begin >= 0 && begin <= end, "rope: positions [{}, {})", begin, end);
@@ -38,14 +40,14 @@ engine::RopeTable RopeTurns::rows(int64_t begin, int64_t end) const {
   const int64_t have = table_.angles.defined() ? table_.angles.dim(0) : -1;
   // Doubled, as decoding asks for one more position each time.
   if (have < end)
-    table_ =
-        engine::rope_table(position_indices(have < 0 ? end : std::max(end, 2 * have)), frequencies_, false, dtype_);
+    table_ = engine::rope_table(position_indices(have < 0 ? end : std::max(end, 2 * have)), frequencies_, interleaved_,
+                                dtype_);
   return table_.rows(begin, end);
 }
 
 std::shared_ptr<const RopeTurns> RopeCache::turns_of(const std::vector<double>& frequencies) {
   std::shared_ptr<const RopeTurns>& turns = turns_[frequencies];
-  if (!turns) turns = std::make_shared<const RopeTurns>(frequencies, dtype_);
+  if (!turns) turns = std::make_shared<const RopeTurns>(frequencies, interleaved_, dtype_);
   return turns;
 }
 

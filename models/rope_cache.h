@@ -16,12 +16,13 @@ std::vector<double> rope_frequencies(const TransformerConfig& config, const Head
 /// come. May serve many threads.
 class RopeTurns {
  public:
-  RopeTurns(const std::vector<double>& frequencies, engine::DType dtype);
+  RopeTurns(const std::vector<double>& frequencies, bool interleaved, engine::DType dtype);
   /// Those of the positions [begin, end).
   engine::RopeTable rows(int64_t begin, int64_t end) const;
 
  private:
   engine::Tensor frequencies_;  ///< f64 (D/2)
+  bool interleaved_;
   engine::DType dtype_;
   mutable std::mutex growing_;
   mutable engine::RopeTable table_;
@@ -30,10 +31,11 @@ class RopeTurns {
 /// One RopeTurns for each list of frequencies in a model.
 class RopeCache {
  public:
-  explicit RopeCache(engine::DType dtype) : dtype_(dtype) {}
+  RopeCache(bool interleaved, engine::DType dtype) : interleaved_(interleaved), dtype_(dtype) {}
   std::shared_ptr<const RopeTurns> turns_of(const std::vector<double>& frequencies);
 
  private:
+  bool interleaved_;
   engine::DType dtype_;
   std::map<std::vector<double>, std::shared_ptr<const RopeTurns>> turns_;
 };

@@ -46,7 +46,7 @@ BlockContext block_context(const TransformerConfig& config, const LayerConfig& l
 }  // namespace
 
 Transformer::Transformer(const TransformerConfig& config, WeightSource& source)
-    : config_(config), dtype_(source.dtype()), rope_(source.dtype()) {
+    : config_(config), dtype_(source.dtype()), rope_(config.rope_interleaved, source.dtype()) {
   validate(config);
   const WeightScope scope(source);
   const auto project = [&](const char* name, int64_t in, int64_t out, bool bias) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <memory>
 
 #include "models/decode_state.h"
 #include "models/transformer.h"
@@ -20,12 +19,10 @@ int main() {
       {.groups = {{.heads = 2, .qk_dim = 4, .v_dim = 16}, {.heads = 1, .qk_dim = 32, .v_dim = 16}}, .ffn_width = 64}};
   config.positions = models::Positions::rope;
   engine::Rng rng(0);
-  models::NamedTensors tensors;  // of a model that is drawn, as there is no trained one here
-  for (const auto& p : models::Transformer(config, rng).parameters()) tensors.emplace_back(p.name, p.var.value());
-  models::write_safetensors("model.safetensors", tensors);
+  // The weights of a model that is drawn, as there is no trained one here.
+  models::write_safetensors("model.safetensors", models::Transformer(config, rng).weights());
 
-  models::SafetensorsWeights weights(std::make_shared<const models::SafetensorsFile>("model.safetensors"),
-                                     {.is_trained = models::none_trained});
+  models::SafetensorsWeights weights("model.safetensors", {.is_trained = models::none_trained});
   const models::Transformer model(config, weights);
   models::DecodeState state(config);
   std::vector<int64_t> text{7, 1, 12}, next = text;  // the prompt at once, then one token after the other

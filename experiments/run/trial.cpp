@@ -12,6 +12,7 @@
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "experiments/run/phase_timer.h"
+#include "models/weights/sources.h"
 #include "tasks/theory/layer_flops.h"
 #include "tasks/training/evaluation.h"
 #include "tasks/training/trainer.h"
@@ -43,7 +44,13 @@ std::string identity_of(const TrialConfig& config, const tasks::Task& task) {
   return identity;
 }
 
-/// A model with weights from the seed's stream "init", and what trains it.
+/// A model with the weights of a checkpoint.
+models::Transformer restored(const models::TransformerConfig& config, const tasks::Checkpoint& checkpoint) {
+  models::NamedWeights weights(checkpoint.weights());
+  return {config, weights};
+}
+
+/// A model with weights from the seed's stream "init" or from a checkpoint, and what trains it.
 struct Training {
   engine::Rng rng;
   const models::Transformer model;
@@ -53,6 +60,12 @@ struct Training {
       : rng(static_cast<uint64_t>(config.seed)),
         model(model_for(config, task), rng),
         trainer(model, task, config.train, rng) {}
+  Training(const TrialConfig& config, const tasks::Task& task, const tasks::Checkpoint& checkpoint)
+      : rng(static_cast<uint64_t>(config.seed)),
+        model(restored(model_for(config, task), checkpoint)),
+        trainer(model, task, config.train, rng) {
+    trainer.restore(checkpoint);
+  }
 };
 
 double flops_of_training(const TrialConfig& config, const tasks::Task& task) {
@@ -84,12 +97,12 @@ class Trial {
         on_step_(on_step),
         files_(files),
         precision_(train_.precision),
-        training_(std::make_unique<Training>(config, task)),
         validation_(task.evaluation(tasks::Split::validation, train_.eval_sequences)),
         test_(task.evaluation(tasks::Split::test, train_.eval_sequences)) {
     if (train_.timed) on_phase_ = [this](tasks::Phase phase) { timer_.end(phase); };
     start_over();
     resume();
+    if (!training_) training_ = std::make_unique<Training>(config, task);
   }
 
   TrialOutcome run() {
@@ -127,7 +140,7 @@ class Trial {
     if (train_.timed || files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
     try {
       const tasks::Checkpoint checkpoint = tasks::load_checkpoint(files_.checkpoint, identity_of(config_, task_));
-      training_->trainer.restore(checkpoint);
+      training_ = std::make_unique<Training>(config_, task_, checkpoint);
       at_ = progress_from_json(checkpoint.more);
       for (const auto& [name, tensor] : checkpoint.tensors)
         if (name.rfind(best_prefix, 0) == 0) best_.emplace_back(name.substr(std::string(best_prefix).size()), tensor);
@@ -135,7 +148,7 @@ class Trial {
       require(!lacks_weights, "{}: was begun without train.keep_weights", files_.checkpoint.string());
     } catch (const Error& error) {
       warn(fmt::format("{}; the trial starts over", error.what()));
-      training_ = std::make_unique<Training>(config_, task_);  // what restore() began is gone
+      training_.reset();  // what was restored is gone
       start_over();
     }
     seconds_before_ = at_.seconds;

@@ -54,6 +54,8 @@ class SafetensorsWeights : public WeightSource {
   /// `prefix` stands before every name in the file; tensors without it are none of the model's.
   explicit SafetensorsWeights(std::shared_ptr<const SafetensorsFile> file, WeightOptions options = {},
                               std::string prefix = "");
+  explicit SafetensorsWeights(const std::filesystem::path& path, WeightOptions options = {}, std::string prefix = "")
+      : SafetensorsWeights(std::make_shared<const SafetensorsFile>(path), std::move(options), std::move(prefix)) {}
   Var tensor(const std::string& name, const Shape& shape, const Draw& draw) override;
   engine::DType dtype() const override { return options_.dtype; }
   void finish() const override;

@@ -44,6 +44,14 @@ std::string checksum(const std::string& owner, const std::string& state, const m
 
 }  // namespace
 
+models::NamedTensors Checkpoint::weights() const {
+  const std::string prefix = weight_prefix;
+  models::NamedTensors out;
+  for (const auto& [name, tensor] : tensors)
+    if (name.starts_with(prefix)) out.emplace_back(name.substr(prefix.size()), tensor);
+  return out;
+}
+
 void save_checkpoint(const std::filesystem::path& path, const std::string& owner, const Checkpoint& checkpoint) {
   const std::string state = to_json(checkpoint).dump();
   models::write_safetensors(

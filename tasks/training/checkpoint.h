@@ -9,6 +9,9 @@
 
 namespace headroom::tasks {
 
+/// Stands before the names of weights among a checkpoint's tensors.
+inline constexpr const char* weight_prefix = "model.";
+
 /// A training that can go on from here to the same bits: tensors (weights, moments, and what its owner adds) and the
 /// rest of its state.
 struct Checkpoint {
@@ -16,6 +19,8 @@ struct Checkpoint {
   int64_t step = 0;                         ///< steps done
   std::map<std::string, uint64_t> streams;  ///< next offset of each random stream
   std::vector<double> schedule;
+  /// The model's weights by the names of its parameters: what models::NamedWeights takes.
+  models::NamedTensors weights() const;
   std::string more = "{}";  ///< a JSON object with what the owner keeps beside; after loading, of all members
 };
 

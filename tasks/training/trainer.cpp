@@ -12,7 +12,6 @@
 namespace headroom::tasks {
 namespace {
 
-constexpr const char* weight_prefix = "model.";
 constexpr const char* moment_prefix = "optimizer.";
 /// The stream that a forward pass draws from.
 constexpr const char* dropout_stream = "dropout";

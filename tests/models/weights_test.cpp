@@ -46,12 +46,6 @@ TransformerConfig decoder() {
 
 Tensor tokens() { return Tensor::from<int64_t>({2, 4}, {1, 2, 3, 4, 6, 5, 0, 1}); }
 
-NamedTensors tensors_of(const Transformer& model) {
-  NamedTensors tensors;
-  for (const Parameter& p : model.parameters()) tensors.emplace_back(p.name, p.var.value());
-  return tensors;
-}
-
 }  // namespace
 
 TEST_CASE("a projection multiplies with each form of its weight", "[weights]") {
@@ -137,7 +131,7 @@ TEST_CASE("a model from its own tensors is the same model", "[weights]") {
   engine::Rng rng(3);
   const Transformer drawn(decoder(), rng);
   const Tensor want = drawn.forward(tokens()).value();
-  NamedWeights given(tensors_of(drawn));
+  NamedWeights given(drawn.weights());
   const Transformer trained(decoder(), given);
   CHECK(distance(trained.forward(tokens()).value(), want) == 0);
   CHECK(trained.parameters().size() == drawn.parameters().size());
@@ -145,13 +139,14 @@ TEST_CASE("a model from its own tensors is the same model", "[weights]") {
   for (const Parameter& p : trained.parameters()) engine::copy_inplace(p.var.value(), Tensor::zeros(p.var.shape()));
   CHECK(distance(drawn.forward(tokens()).value(), want) == 0);
 
-  NamedWeights again(tensors_of(drawn), {.is_trained = none_trained});
+  NamedWeights again(drawn.weights(), {.is_trained = none_trained});
   const Transformer frozen(decoder(), again);
   CHECK(distance(frozen.forward(tokens()).value(), want) == 0);
   CHECK(frozen.parameters().empty());
   CHECK(frozen.parameter_count() == drawn.parameter_count());
+  CHECK(frozen.weights().size() == drawn.parameters().size());
 
-  NamedWeights some(tensors_of(drawn),
+  NamedWeights some(drawn.weights(),
                     {.is_trained = [](const std::string& name) { return name.find("q_proj") != std::string::npos; }});
   const Transformer partly(decoder(), some);
   CHECK(partly.parameters().size() == 2 * 2);
@@ -170,19 +165,19 @@ TEST_CASE("a model from a safetensors file, and what is wrong with one", "[weigh
     write_safetensors(path, tensors);
   };
   const auto build = [&](const std::string& prefix = "model.") {
-    SafetensorsWeights weights(std::make_shared<const SafetensorsFile>(path), {.is_trained = none_trained}, prefix);
+    SafetensorsWeights weights(path, {.is_trained = none_trained}, prefix);
     const Transformer model(decoder(), weights);
     return model.forward(tokens()).value();
   };
-  write(tensors_of(drawn));
+  write(drawn.weights());
   CHECK(distance(build(), drawn.forward(tokens()).value()) == 0);
   const std::string file = path.string();
   CHECK(error_of([&] { build(""); }) == file + ": weights: 'tokens.weight' is not given");
-  NamedTensors tensors = tensors_of(drawn);
+  NamedTensors tensors = drawn.weights();
   tensors.emplace_back("surplus", Tensor::zeros({2}));
   write(tensors);
   CHECK(error_of([&] { build(); }) == file + ": weights: 'model.surplus' is no parameter of this model");
-  tensors = tensors_of(drawn);
+  tensors = drawn.weights();
   tensors[1].second = Tensor::zeros({8, 32});
   write(tensors);
   CHECK(error_of([&] { build(); }) == file + ": weights: 'model.tokens.weight' is f32 (8, 32), wants f32 (7, 32)");
@@ -190,7 +185,7 @@ TEST_CASE("a model from a safetensors file, and what is wrong with one", "[weigh
   write(tensors);
   CHECK(error_of([&] { build(); }) == file + ": weights: 'model.tokens.weight' is i64 (7, 32), wants real numbers");
   // Halves are converted.
-  tensors = tensors_of(drawn);
+  tensors = drawn.weights();
   for (auto& [name, tensor] : tensors) tensor = tensor.to(DType::f16);
   write(tensors);
   const double off = distance(build(), drawn.forward(tokens()).value());
@@ -216,6 +211,7 @@ TEST_CASE("a model with quantised matrices is the model with their numbers", "[w
   const Transformer small(decoder(), quantized), large(decoder(), unpacked);
   CHECK(distance(small.forward(tokens()).value(), large.forward(tokens()).value()) < 1e-3);
   CHECK(small.parameter_count() == large.parameter_count());
+  CHECK(error_of([&] { small.weights(); }) == "weights: 'tokens.weight' is quantised");
   CHECK(small.weight_bytes() < large.weight_bytes() / 3);
   CHECK(small.describe().find("embedding 7 -> 32, q8_0") != std::string::npos);
   CHECK(small.describe().find("2 x (qk 16, v 16, q: q8_0, k: q8_0, v: q8_0)") != std::string::npos);
@@ -255,7 +251,7 @@ TEST_CASE("layers of unequal shape, ranks and biases count and run as they say",
   CHECK(forward_flops(c, 3, 5) == 2 * 15 * (first + second + 32 * 7));
 
   // Every weight is asked for by the name that it has afterwards, and none other.
-  NamedWeights given(tensors_of(model));
+  NamedWeights given(model.weights());
   CHECK_NOTHROW(Transformer(c, given));
 }
 
@@ -289,10 +285,10 @@ TEST_CASE("rotary positions from frequencies, scalings and an offset", "[weights
   CHECK(llama[2] == Approx((1 - share) * f / 8 + share * f));
   CHECK(llama[3] == Approx(std::pow(500000.0, -0.75) / 8));
 
-  const RopeTurns turns(plain, DType::f32);
+  const RopeTurns turns(plain, false, DType::f32);
   const Tensor few = turns.rows(0, 3).angles.contiguous();
   const Tensor later = turns.rows(5, 8).angles.contiguous();
-  const Tensor at_once = RopeTurns(plain, DType::f32).rows(0, 8).angles;
+  const Tensor at_once = RopeTurns(plain, false, DType::f32).rows(0, 8).angles;
   CHECK(distance(few, at_once.slice(0, 0, 3)) == 0);
   CHECK(distance(later, at_once.slice(0, 5, 8)) == 0);
 
@@ -310,6 +306,28 @@ TEST_CASE("rotary positions from frequencies, scalings and an offset", "[weights
   CHECK(error_of([&] { absolute.forward(tokens(), {.offset = 6}); }) ==
         "transformer: sequences of 10 are longer than max_length, which is 9");
   CHECK(error_of([&] { model.forward(tokens(), {.offset = -1}); }) == "transformer: offset -1 is no position");
+}
+
+TEST_CASE("interleaved pairs are halves with the rows of queries and keys in another order", "[weights]") {
+  TransformerConfig c = decoder();
+  c.positions = Positions::rope;
+  engine::Rng rng(3);
+  const Transformer halves(c, rng, DType::f64);
+  NamedTensors tensors = halves.weights();
+  for (auto& [name, tensor] : tensors) {
+    const bool turns = name.find("q_proj") != std::string::npos || name.find("k_proj") != std::string::npos;
+    if (!turns) continue;
+    const Tensor moved = tensor.clone();  // per head of 16: row 2i + j from row 8j + i
+    for (int64_t row = 0; row < tensor.dim(0); ++row) {
+      const int64_t e = row % 16, from = row - e + e % 2 * 8 + e / 2;
+      engine::copy_inplace(moved.slice(0, row, row + 1), tensor.slice(0, from, from + 1));
+    }
+    tensor = moved;
+  }
+  NamedWeights given(tensors, {.dtype = DType::f64});
+  c.rope_interleaved = true;
+  const Transformer pairs(c, given);
+  CHECK(distance(pairs.forward(tokens()).value(), halves.forward(tokens()).value()) < 1e-13);
 }
 
 TEST_CASE("queries and keys are normed per head", "[weights]") {

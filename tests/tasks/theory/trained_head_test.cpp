@@ -12,6 +12,7 @@
 #include "models/transformer.h"
 #include "tasks/theory/head_studies.h"
 #include "tests/support/catch.h"
+#include "tests/support/error_of.h"
 #include "tests/support/folder.h"
 
 using namespace headroom;
@@ -47,11 +48,17 @@ nlohmann::json record_of(const TransformerConfig& c) {
                           {"logit_scale", nullptr},
                           {"norm", models::name_of(c.norm)},
                           {"norm_place", models::name_of(c.norm_place)},
-                          {"norm_eps", c.norm_eps},
-                          {"groups", nlohmann::json::array()}};
+                          {"norm_eps", c.norm_eps}};
   if (c.logit_scale) model["logit_scale"] = *c.logit_scale;
-  for (const models::HeadGroup& g : c.groups)
-    model["groups"].push_back({{"heads", g.heads}, {"qk_dim", g.qk_dim}, {"v_dim", g.v_dim}, {"kv_heads", g.kv_heads}});
+  const auto tables = [](const std::vector<models::HeadGroup>& groups) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const models::HeadGroup& g : groups)
+      list.push_back({{"heads", g.heads}, {"qk_dim", g.qk_dim}, {"v_dim", g.v_dim}, {"kv_heads", g.kv_heads}});
+    return list;
+  };
+  model["groups"] = tables(c.groups);
+  for (const models::LayerConfig& layer : c.unequal_layers)
+    model["layer"].push_back({{"groups", tables(layer.groups)}});
   return model;
 }
 
@@ -209,6 +216,28 @@ TEST_CASE("which weights, which layer, which head") {
   CHECK(load_head({.run = kept.run.path(), .trial = "a"}, 0).alibi_slope == 0);
   CHECK(load_head({.run = kept.run.path(), .trial = "b"}, 0).alibi_slope == Approx(4));
   CHECK_THROWS_WITH(load_head({.run = kept.run.path(), .trial = "d"}, 0), contains("has no weights of a trial d"));
+}
+
+TEST_CASE("heads of unequal layers are found; those that are more than two maps are refused") {
+  TransformerConfig unequal = config_with(Positions::none);
+  unequal.unequal_layers = {{.groups = unequal.groups}, {.groups = {{.heads = 1, .qk_dim = 5, .v_dim = 3}}}};
+  unequal.groups.clear();
+  const Kept kept(unequal);
+  CHECK(load_head(kept.source(4), 0).wq.dim(0) == 6);
+  CHECK(load_head({.run = kept.run.path(), .layer = 1}, 0).wq.dim(0) == 5);
+  const auto refusal = [](const TransformerConfig& config) {
+    const Kept other(config);
+    return testing::error_of([&] { load_head(other.source(), 0); });
+  };
+  TransformerConfig c = config_with(Positions::none);
+  c.qk_norm = true;
+  CHECK_THAT(refusal(c), contains("its queries and keys are normed"));
+  c.qk_norm = false, c.k_bias = false;
+  CHECK_THAT(refusal(c), contains("one of queries and keys has biases"));
+  c.k_bias = true, c.groups[0].k_rank = 2;
+  CHECK_THAT(refusal(c), contains("k_proj is two factors"));
+  c.groups[0].k_rank = 0, c.groups[0].q_rank = 2;
+  CHECK_THAT(refusal(c), contains("q_proj is two factors"));
 }
 
 TEST_CASE("weights that do not fit their config, or are no numbers") {
