@@ -3,8 +3,8 @@
 
 #include "autograd/var.h"
 #include "engine/ops/attention/attention.h"
+#include "engine/ops/elementwise/unary_list.h"
 #include "engine/ops/rope/rope.h"
-#include "engine/ops/unary_list.h"
 #include "engine/quantized/quantized_matrix.h"
 #include "engine/rng.h"
 

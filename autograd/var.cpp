@@ -5,13 +5,12 @@
 #include <unordered_set>
 
 #include "engine/error.h"
-#include "engine/ops/binary.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/sum/sum.h"
 
 namespace headroom::autograd {
 namespace {
 
-thread_local bool grad_enabled_ = true;
 thread_local int64_t unwanted_gradients_ = 0;
 
 /// An operand that wanted a gradient while nothing was recorded, and the version that was read.
@@ -221,7 +220,7 @@ Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp) {
   if (captured_)
     for (const Var& parent : parents)
       if (parent.requires_grad()) captured_->push_back({parent, parent.value().version()});
-  if (!grad_enabled_ || std::none_of(parents.begin(), parents.end(), [](const Var& p) { return p.requires_grad(); }))
+  if (!grad_enabled() || std::none_of(parents.begin(), parents.end(), [](const Var& p) { return p.requires_grad(); }))
     return out;
   Node& node = *out.node_;
   node.requires_grad = true;
@@ -232,10 +231,6 @@ Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp) {
   node.vjp = std::move(vjp);
   return out;
 }
-
-NoGrad::NoGrad() : previous_(grad_enabled_) { grad_enabled_ = false; }
-NoGrad::~NoGrad() { grad_enabled_ = previous_; }
-bool grad_enabled() { return grad_enabled_; }
 
 Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs) {
   Tensor value;
@@ -263,10 +258,9 @@ Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::
     for (const Captured& each : captured)
       if (each.var.value().version() != each.version)
         fail("backward: {}, which checkpoint captures, was written in place after it was used", each.var.value().str());
-    struct EnableGrad {
-      bool previous = std::exchange(grad_enabled_, true);
-      ~EnableGrad() { grad_enabled_ = previous; }
-    } enable;
+    engine::Context recording = engine::context();
+    recording.records = true;
+    const engine::ContextScope scope(recording);
     std::vector<Var> leaves;
     for (size_t i = 0; i < inputs.size(); ++i) {
       leaves.push_back(inputs[i].defined() ? Var(inputs[i].value(), needs[i]) : Var());

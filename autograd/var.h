@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/context.h"
 #include "engine/tensor.h"
 
 namespace headroom::autograd {
@@ -70,17 +71,11 @@ Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp);
 int64_t unwanted_gradients();
 
 /// While it lives, this thread's ops record nothing.
-class NoGrad {
+class NoGrad : engine::ContextScope {
  public:
-  NoGrad();
-  ~NoGrad();
-  NoGrad(const NoGrad&) = delete;
-  NoGrad& operator=(const NoGrad&) = delete;
-
- private:
-  bool previous_;
+  NoGrad() : ContextScope(with(&engine::Context::records, false)) {}
 };
-bool grad_enabled();
+inline bool grad_enabled() { return engine::context().records; }
 
 /// y = f(inputs) without keeping what f saves: backward() runs f again (Chen et al., "Training deep nets with sublinear
 /// memory cost", 2016). f must be a pure function of `inputs` and of leaves that it captures; random ops inside it take

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/context.h"
 #include "engine/error.h"
 
 namespace headroom::engine {
@@ -31,11 +32,17 @@ size_t size_class(size_t bytes) {
   return ((bytes + (size_t{1} << shift) - 1) >> shift) << shift;
 }
 
+}  // namespace
+
 class CachingAllocator {
  public:
   explicit CachingAllocator(MemorySource source) : source_(source) {}
+  ~CachingAllocator() { release_cached(); }
+  CachingAllocator(const CachingAllocator&) = delete;
+  CachingAllocator& operator=(const CachingAllocator&) = delete;
 
   void set_source(MemorySource source) { source_ = source; }
+  MemorySource source() const { return source_; }
 
   void* allocate(Device device, size_t bytes) {
     const size_t size = size_class(bytes);
@@ -109,6 +116,8 @@ class CachingAllocator {
   AllocatorStats stats_;
 };
 
+namespace {
+
 /// Never destroyed: storages held by static objects outlive any order of destruction.
 CachingAllocator& allocator(Device::Kind kind) {
   static auto* of_cpu = new CachingAllocator({system_acquire, [](void* block, size_t) { std::free(block); }});
@@ -118,10 +127,18 @@ CachingAllocator& allocator(Device::Kind kind) {
 
 }  // namespace
 
-void* allocate(Device device, size_t bytes) { return allocator(device.kind).allocate(device, bytes); }
-void deallocate(Device device, void* block, size_t bytes) noexcept {
-  allocator(device.kind).deallocate(device, block, bytes);
+MemoryPool::MemoryPool(Device::Kind kind)
+    : kind_(kind), allocator_(std::make_shared<CachingAllocator>(allocator(kind).source())) {}
+MemoryPool::~MemoryPool() = default;
+AllocatorStats MemoryPool::stats() const { return allocator_->stats(); }
+
+Block::Block(Device device, size_t bytes) : device_(device), bytes_(bytes) {
+  if (const MemoryPool* pool = context().pool; pool && pool->kind() == device.kind) pool_ = pool->allocator_;
+  address_ = (pool_ ? *pool_ : allocator(device.kind)).allocate(device, bytes);
 }
+
+Block::~Block() { (pool_ ? *pool_ : allocator(device_.kind)).deallocate(device_, address_, bytes_); }
+
 AllocatorStats allocator_stats(Device device) { return allocator(device.kind).stats(); }
 void reset_peak(Device device) { allocator(device.kind).reset_peak(); }
 void empty_cache(Device device) { allocator(device.kind).empty(); }

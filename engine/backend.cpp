@@ -1,13 +1,8 @@
 #include "engine/backend.h"
 
 #include "engine/error.h"
-#include "engine/parallel.h"
 
 namespace headroom::engine {
-bool reference_only() { return detail::thread_context().reference_only; }
-ReferenceScope::ReferenceScope() : previous_(reference_only()) { detail::thread_context().reference_only = true; }
-ReferenceScope::~ReferenceScope() { detail::thread_context().reference_only = previous_; }
-
 bool use_fast(const Tensor& x) { return x.dtype() == DType::f32 && x.device().is_cpu() && !reference_only(); }
 
 void check_floating(const char* op, std::initializer_list<const Tensor*> tensors) {

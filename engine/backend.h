@@ -1,25 +1,12 @@
 #pragma once
+#include "engine/context.h"
 #include "engine/tensor.h"
 
 namespace headroom::engine {
 
-/// Whether this thread computes with the plain reference loops, which define every op, instead of the fast kernels.
-bool reference_only();
-
-/// Reference loops for everything that this thread runs while it lives.
-class ReferenceScope {
- public:
-  ReferenceScope();
-  ~ReferenceScope();
-  ReferenceScope(const ReferenceScope&) = delete;
-  ReferenceScope& operator=(const ReferenceScope&) = delete;
-
- private:
-  bool previous_;
-};
-
-/// Whether the fast f32 kernels serve this tensor: f32 on the CPU, and not reference_only().
+/// Whether the fast f32 kernels serve this tensor: f32 on the CPU, and not under a ReferenceScope.
 bool use_fast(const Tensor& x);
+inline bool reference_only() { return context().reference; }
 
 /// Throws Error naming `op` unless every tensor is defined, on one device, and of one floating dtype (f32 or f64).
 void check_floating(const char* op, std::initializer_list<const Tensor*> tensors);

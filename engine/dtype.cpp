@@ -28,6 +28,13 @@ constexpr std::array<Row, 9> rows{{{DType::f32, "f32", 4},
 int64_t size_of(DType dtype) { return rows[static_cast<size_t>(dtype)].bytes; }
 const char* name_of(DType dtype) { return rows[static_cast<size_t>(dtype)].name; }
 
+std::string str(DTypeSet dtypes) {
+  std::string text;
+  for (const Row& row : rows)
+    if (dtypes.contains(row.dtype)) text += (text.empty() ? "" : ", ") + std::string(row.name);
+  return text;
+}
+
 DType dtype_named(std::string_view name) {
   std::string known;
   for (const Row& row : rows) {

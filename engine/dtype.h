@@ -1,11 +1,32 @@
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace headroom::engine {
 
 enum class DType : uint8_t { f32, bf16, f16, f64, i64, i32, i8, u8, boolean };
+
+/// Some of the dtypes: DType::f32 | DType::f64.
+class DTypeSet {
+ public:
+  constexpr DTypeSet() noexcept : bits_(0) {}
+  constexpr DTypeSet(DType dtype) : bits_(bit(dtype)) {}
+  constexpr bool contains(DType dtype) const { return (bits_ & bit(dtype)) != 0; }
+  constexpr DTypeSet operator|(DTypeSet other) const {
+    DTypeSet set;
+    set.bits_ = static_cast<uint16_t>(bits_ | other.bits_);
+    return set;
+  }
+
+ private:
+  static constexpr uint16_t bit(DType dtype) { return static_cast<uint16_t>(1u << static_cast<unsigned>(dtype)); }
+  uint16_t bits_;
+};
+constexpr DTypeSet operator|(DType a, DType b) { return DTypeSet(a) | DTypeSet(b); }
+/// "f32, f64".
+std::string str(DTypeSet dtypes);
 
 /// Bytes of one element.
 int64_t size_of(DType dtype);

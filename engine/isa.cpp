@@ -58,6 +58,13 @@ Isa choose() {
 
 const char* name_of(Isa isa) { return names[static_cast<size_t>(isa)]; }
 
+std::string str(IsaSet levels) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (levels.contains(static_cast<Isa>(i))) text += (text.empty() ? "" : ", ") + std::string(names[i]);
+  return text;
+}
+
 Isa detected_isa() {
   static const Isa isa = detect();
   return isa;

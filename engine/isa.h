@@ -7,6 +7,24 @@ namespace headroom::engine {
 /// Instruction-set levels of the CPU kernels, each including those before it.
 enum class Isa { portable, avx2, avx512, amx };
 
+/// Some of the levels.
+class IsaSet {
+ public:
+  constexpr IsaSet() noexcept : bits_(0) {}
+  constexpr explicit IsaSet(Isa isa) : bits_(bit(isa)) {}
+  constexpr bool contains(Isa isa) const { return (bits_ & bit(isa)) != 0; }
+  constexpr IsaSet operator|(Isa isa) const {
+    IsaSet set = *this;
+    set.bits_ = static_cast<unsigned char>(set.bits_ | bit(isa));
+    return set;
+  }
+  constexpr bool empty() const { return bits_ == 0; }
+
+ private:
+  static constexpr unsigned char bit(Isa isa) { return static_cast<unsigned char>(1u << static_cast<unsigned>(isa)); }
+  unsigned char bits_;
+};
+
 /// "portable", "avx2", "avx512", "amx".
 const char* name_of(Isa isa);
 /// Highest level this CPU and this build have.
@@ -14,6 +32,8 @@ Isa detected_isa();
 /// The level in use: HEADROOM_ISA when set (Error when unknown or higher than detected), else detected_isa(). Fixed at
 /// the first call, because oneDNN's own limit can be set only once.
 Isa active_isa();
+/// "portable, avx2".
+std::string str(IsaSet levels);
 /// Every level up to detected_isa().
 std::vector<Isa> available_isas();
 /// The processor's own name, for reports.

@@ -1,39 +1,75 @@
 #pragma once
 #include "engine/isa.h"
 
-/// Declares one CPU kernel that is compiled once per instruction set, and `kernel::NAME`, which calls the one of
-/// active_isa(). Use inside namespace headroom::engine:
+namespace headroom::engine {
+
+/// One CPU kernel, compiled once per instruction-set level that changes it. Calling it takes the highest level that
+/// active_isa() allows; a level without a version of its own takes the one below.
+template <class Signature>
+struct Kernel;
+template <class Result, class... Arguments>
+struct Kernel<Result(Arguments...)> {
+  using Function = Result (*)(Arguments...);
+  Function portable, avx2 = nullptr, avx512 = nullptr;
+
+  Function best() const {
+    const Isa isa = active_isa();
+    if (avx512 && isa >= Isa::avx512) return avx512;
+    if (avx2 && isa >= Isa::avx2) return avx2;
+    return portable;
+  }
+  Result operator()(Arguments... arguments) const { return best()(arguments...); }
+  /// The levels that have a version of their own.
+  constexpr IsaSet levels() const {
+    IsaSet set = IsaSet(Isa::portable);
+    if (avx2) set = set | Isa::avx2;
+    if (avx512) set = set | Isa::avx512;
+    return set;
+  }
+};
+
+}  // namespace headroom::engine
+
+/// HEADROOM_KERNEL(RETURN, NAME, PARAMETERS) declares the versions of a kernel and `kernel::NAME`, which chooses
+/// between them. Use it inside namespace headroom::engine:
 ///
-///     HEADROOM_KERNEL(void, rms_norm_rows, (const float* x, int64_t rows), (x, rows))
+///     HEADROOM_KERNEL(void, softmax_rows, (const float* x, float* y, int64_t rows, int64_t n))
 ///
-/// The definition goes into a `*_kernel.cpp` listed under `kernels` in engine/meson.build, inside
-/// `namespace headroom::engine::HEADROOM_ISA`. Such a file may include only simd.h, this header and the kernel's own
-/// declarations: an inline function of a wider header, compiled for AVX-512, could be the copy that the linker keeps.
+/// The definition goes into a `*_kernel.cpp` under the same name, inside `namespace headroom::engine::HEADROOM_ISA`.
+/// Such a file may include only simd.h, this header and the kernel's own declarations: an inline function of a wider
+/// header, compiled for AVX-512, could be the copy that the linker keeps. engine/meson.build says which level compiles
+/// which files; HEADROOM_KERNEL_AVX512 declares the kernels of those files that the AVX-512 level compiles, too.
 #ifdef __x86_64__
-#define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS, ARGUMENTS) \
-  namespace portable {                                       \
-  RETURN NAME PARAMETERS;                                    \
-  }                                                          \
-  namespace avx2 {                                           \
-  RETURN NAME PARAMETERS;                                    \
-  }                                                          \
-  namespace avx512 {                                         \
-  RETURN NAME PARAMETERS;                                    \
-  }                                                          \
-  namespace kernel {                                         \
-  inline RETURN NAME PARAMETERS {                            \
-    static const Isa isa = active_isa();                     \
-    if (isa >= Isa::avx512) return avx512::NAME ARGUMENTS;   \
-    if (isa == Isa::avx2) return avx2::NAME ARGUMENTS;       \
-    return portable::NAME ARGUMENTS;                         \
-  }                                                          \
+#define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS)                                     \
+  namespace portable {                                                                \
+  RETURN NAME PARAMETERS;                                                             \
+  }                                                                                   \
+  namespace avx2 {                                                                    \
+  RETURN NAME PARAMETERS;                                                             \
+  }                                                                                   \
+  namespace kernel {                                                                  \
+  inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME, avx2::NAME}; \
+  }
+#define HEADROOM_KERNEL_AVX512(RETURN, NAME, PARAMETERS)                                            \
+  namespace portable {                                                                              \
+  RETURN NAME PARAMETERS;                                                                           \
+  }                                                                                                 \
+  namespace avx2 {                                                                                  \
+  RETURN NAME PARAMETERS;                                                                           \
+  }                                                                                                 \
+  namespace avx512 {                                                                                \
+  RETURN NAME PARAMETERS;                                                                           \
+  }                                                                                                 \
+  namespace kernel {                                                                                \
+  inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME, avx2::NAME, avx512::NAME}; \
   }
 #else
-#define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS, ARGUMENTS)         \
-  namespace portable {                                               \
-  RETURN NAME PARAMETERS;                                            \
-  }                                                                  \
-  namespace kernel {                                                 \
-  inline RETURN NAME PARAMETERS { return portable::NAME ARGUMENTS; } \
+#define HEADROOM_KERNEL(RETURN, NAME, PARAMETERS)                         \
+  namespace portable {                                                    \
+  RETURN NAME PARAMETERS;                                                 \
+  }                                                                       \
+  namespace kernel {                                                      \
+  inline constexpr Kernel<decltype(portable::NAME)> NAME{portable::NAME}; \
   }
+#define HEADROOM_KERNEL_AVX512 HEADROOM_KERNEL
 #endif

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <thread>
 
+#include "engine/context.h"
 #include "engine/error.h"
 
 #ifdef HEADROOM_OPENMP
@@ -20,9 +21,7 @@
 namespace headroom::engine {
 namespace {
 
-thread_local int limit_of_this_thread = 0;
 thread_local bool inside_parallel = false;
-thread_local detail::Context context_of_this_thread;
 
 int default_threads() {
   static const int threads = [] {
@@ -41,19 +40,18 @@ int default_threads() {
 struct Job {
   int64_t count;
   detail::Task task;
-  const void* context;
-  detail::Context inherited;
+  const void* data;
+  Context inherited;
   std::atomic<int64_t> next{0};
   std::exception_ptr error;
   std::mutex error_mutex;
 
   void work() {
-    const detail::Context own = context_of_this_thread;
-    context_of_this_thread = inherited;
+    const ContextScope scope(inherited);
     inside_parallel = true;
     for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
       try {
-        task(context, i);
+        task(data, i);
       } catch (...) {
         const std::lock_guard lock(error_mutex);
         if (!error) error = std::current_exception();
@@ -61,7 +59,6 @@ struct Job {
       }
     }
     inside_parallel = false;
-    context_of_this_thread = own;
   }
 };
 
@@ -168,13 +165,7 @@ void run_on_threads(Job& job, int threads) {
 
 }  // namespace
 
-int num_threads() { return limit_of_this_thread > 0 ? limit_of_this_thread : default_threads(); }
-
-ThreadScope::ThreadScope(int threads) : previous_(limit_of_this_thread) {
-  require(threads >= 1, "threads: {} is not a positive number", threads);
-  limit_of_this_thread = threads;
-}
-ThreadScope::~ThreadScope() { limit_of_this_thread = previous_; }
+int num_threads() { return context().threads > 0 ? context().threads : default_threads(); }
 
 const char* parallel_backend() {
 #ifdef HEADROOM_OPENMP
@@ -186,16 +177,14 @@ const char* parallel_backend() {
 
 namespace detail {
 
-Context& thread_context() { return context_of_this_thread; }
-
-void run_tasks(int64_t count, Task task, const void* context) {
+void run_tasks(int64_t count, Task task, const void* data) {
   if (count <= 0) return;
   const int threads = static_cast<int>(std::min<int64_t>(count, num_threads()));
   if (threads == 1 || inside_parallel) {
-    for (int64_t i = 0; i < count; ++i) task(context, i);
+    for (int64_t i = 0; i < count; ++i) task(data, i);
     return;
   }
-  Job job{count, task, context, context_of_this_thread, {}, {}, {}};
+  Job job{count, task, data, context(), {}, {}, {}};
   run_on_threads(job, threads);
   if (job.error) std::rethrow_exception(job.error);
 }

@@ -4,39 +4,21 @@
 
 namespace headroom::engine {
 
-/// Threads that work started from this thread may use: ThreadScope, else HEADROOM_THREADS, else the machine's cores.
+/// Threads that work started from this thread may use: the context's, else HEADROOM_THREADS, else the machine's cores.
 /// Throws Error when HEADROOM_THREADS is not a positive number.
 int num_threads();
-
-/// Limits num_threads() of the calling thread while it lives. Throws Error when `threads` < 1.
-class ThreadScope {
- public:
-  explicit ThreadScope(int threads);
-  ~ThreadScope();
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
-
- private:
-  int previous_;
-};
 
 /// "OpenMP" or "std::thread": which one runs parallel work, chosen when the program was built.
 const char* parallel_backend();
 
 namespace detail {
-/// What a thread's work inherits from the thread that started it: see engine/backend.h.
-struct Context {
-  bool reference_only = false;
-};
-Context& thread_context();
-
-using Task = void (*)(const void* context, int64_t index);
-void run_tasks(int64_t count, Task task, const void* context);
+using Task = void (*)(const void* data, int64_t index);
+void run_tasks(int64_t count, Task task, const void* data);
 }  // namespace detail
 
-/// Calls f(i) for every i in [0, count), in any order, on num_threads() threads. Nested calls run serially. The first
-/// exception is rethrown here. **How work is cut must not depend on the number of threads**: then results do not
-/// either.
+/// Calls f(i) for every i in [0, count), in any order, on num_threads() threads, each under the caller's Context.
+/// Nested calls run serially. The first exception is rethrown here. **How work is cut must not depend on the number of
+/// threads**: then results do not either.
 template <class F>
 void parallel_for(int64_t count, const F& f) {
   detail::run_tasks(

@@ -2,31 +2,39 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "engine/allocator.h"
 #include "engine/device.h"
 
 namespace headroom::engine {
 
-/// One block of an allocator, given back when the last tensor that views it goes. `version` counts in-place writes: the
-/// tape compares it to refuse a backward pass through a value that was changed after it was saved.
+/// The memory of the tensors that view it: a block of a pool, or memory of someone else, which is only read. `version`
+/// counts in-place writes: the tape compares it to refuse a backward pass through a value that was changed after it was
+/// saved.
 class Storage {
  public:
-  Storage(Device device, size_t bytes) : device_(device), bytes_(bytes), block_(allocate(device, bytes)) {}
-  ~Storage() { deallocate(device_, block_, bytes_); }
+  Storage(Device device, size_t bytes) : device_(device), block_(std::in_place, device, bytes) {
+    address_ = block_->address();
+  }
+  /// Memory on the CPU that lives as long as `owner`: a mapped file's bytes, say.
+  Storage(const void* address, std::shared_ptr<const void> owner)
+      : device_(cpu), owner_(std::move(owner)), address_(const_cast<void*>(address)) {}
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
   Device device() const { return device_; }
-  size_t bytes() const { return bytes_; }
-  void* block() const { return block_; }
+  void* address() const { return address_; }
+  bool is_read_only() const { return !block_; }
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
   Device device_;
-  size_t bytes_;
-  void* block_;
+  std::optional<Block> block_;
+  std::shared_ptr<const void> owner_;
+  void* address_;
   std::atomic<uint32_t> version_{0};
 };
 

@@ -92,6 +92,18 @@ Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device
   return tensor.to(device);
 }
 
+Tensor Tensor::over(const void* address, std::shared_ptr<const void> owner, const Shape& shape, DType dtype) {
+  require(shape.numel() == 0 || reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(size_of(dtype)) == 0,
+          "tensor: memory at an address that is no multiple of {} bytes cannot be read as {} {}", size_of(dtype),
+          name_of(dtype), shape.str());
+  Tensor tensor;
+  tensor.shape_ = shape;
+  tensor.strides_ = shape.contiguous_strides();
+  tensor.dtype_ = dtype;
+  tensor.storage_ = std::make_shared<Storage>(address, std::move(owner));
+  return tensor;
+}
+
 template <class T>
 Tensor Tensor::from(const Shape& shape, const std::vector<T>& values) {
   Tensor tensor = empty(shape, dtype_of<T>());
@@ -112,12 +124,17 @@ bool Tensor::is_contiguous() const {
 
 void* Tensor::address() const {
   require(defined(), "tensor: undefined where a value was expected");
-  return static_cast<char*>(storage_->block()) + offset_ * size_of(dtype_);
+  return static_cast<char*>(storage_->address()) + offset_ * size_of(dtype_);
 }
 
 void* Tensor::checked(DType wanted) const {
   if (defined() && wanted != dtype_) fail("tensor: {} read as {}", str(), name_of(wanted));
   return address();
+}
+
+void* Tensor::writable(void* address) const {
+  if (storage_->is_read_only()) fail("tensor: {} views memory that may not be written to", str());
+  return address;
 }
 
 Tensor Tensor::reshape(Shape shape) const {

@@ -23,6 +23,11 @@ class Tensor {
   template <class T>
   static Tensor from(const Shape& shape, const std::vector<T>& values);
 
+  /// A contiguous tensor over memory of someone else (a mapped file), which lives as long as `owner`. It may be read
+  /// but not written to: mutable_data() and everything `*_inplace` throw. Throws Error when `address` is not aligned
+  /// for the dtype.
+  static Tensor over(const void* address, std::shared_ptr<const void> owner, const Shape& shape, DType dtype);
+
   bool defined() const { return storage_ != nullptr; }
   const Shape& shape() const { return shape_; }
   const Shape& strides() const { return strides_; }
@@ -46,10 +51,10 @@ class Tensor {
   /// For the one who has just made the tensor with empty(), and for `*_inplace` functions (which bump the version).
   template <class T>
   T* mutable_data() const {
-    return static_cast<T*>(checked(dtype_of<T>()));
+    return static_cast<T*>(writable(checked(dtype_of<T>())));
   }
   const void* raw() const { return address(); }
-  void* mutable_raw() const { return address(); }
+  void* mutable_raw() const { return writable(address()); }
   void bump_version() const { storage_->bump_version(); }
 
   /// One axis may be -1: inferred. A copy only where no view can do it.
@@ -78,6 +83,7 @@ class Tensor {
  private:
   void* address() const;
   void* checked(DType wanted) const;
+  void* writable(void* address) const;
 
   std::shared_ptr<Storage> storage_;
   Shape shape_, strides_;

@@ -40,6 +40,10 @@ void check_device(Device device) {
   if (device.index != 0) fail("device: {} cannot be used: only the first of its kind is supported", device.str());
 }
 
+void device_failure(const char* call, const char* file, int line, const char* reason) {
+  fail("{} failed ({}:{}): {}", call, file, line, reason);
+}
+
 void copy_bytes(Device to, void* destination, Device from, const void* source, size_t bytes) {
   if (bytes == 0) return;
   if (!to.is_cpu() || !from.is_cpu()) {

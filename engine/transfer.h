@@ -23,10 +23,11 @@ bool has_device(Device::Kind kind);
 void check_device(Device device);
 /// What was found when CUDA was looked for, at the first call: the GPU, or why there is none.
 const std::string& cuda_status();
-/// Starts CUDA if this build and machine have it. Generated: see cuda/make_registry.sh.
+/// Adds the CUDA kernels to the ops' tables, then starts CUDA if this build and machine have it. Generated: see
+/// cuda/make_registry.sh.
 std::string start_cuda();
 
-/// Copies bytes between any two devices; returns when they are there.
+/// Copies bytes between any two devices, in the order of the context's stream; returns when the host may use them.
 void copy_bytes(Device to, void* destination, Device from, const void* source, size_t bytes);
 void fill_bytes(Device device, void* destination, int byte, size_t bytes);
 /// destination[...] = source[...] where one side is strided and not on the CPU.

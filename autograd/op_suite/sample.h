@@ -53,7 +53,6 @@ struct Refusal {
 struct OpSamples {
   std::vector<Sample> samples;    ///< among them one with an empty and one with a size-1 input
   std::vector<Refusal> refusals;  ///< at least one
-  bool cuda = false;              ///< has a CUDA kernel: set by the registry, from engine/ops/NAME/NAME.cu
 };
 
 }  // namespace headroom::autograd

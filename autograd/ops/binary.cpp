@@ -1,10 +1,10 @@
-#include "engine/ops/binary.h"
+#include "engine/ops/elementwise/binary.h"
 
-#include "engine/ops/binary_list.h"
+#include "engine/ops/elementwise/binary_list.h"
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
-#include "engine/ops/unary.h"
+#include "engine/ops/elementwise/unary.h"
 
 namespace headroom::autograd {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
-#include "engine/ops/binary.h"
+#include "engine/ops/elementwise/binary.h"
 
 namespace headroom::autograd {
 

@@ -1,8 +1,9 @@
-#include "engine/ops/unary.h"
+#include "engine/ops/elementwise/unary.h"
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
-#include "engine/ops/unary_functors.h"
+#include "engine/ops/elementwise/activations.h"
+#include "engine/ops/elementwise/math_functions.h"
 
 namespace headroom::autograd {
 namespace {

@@ -5,7 +5,7 @@
 #include <new>
 #include <type_traits>
 
-#include "engine/backend.h"
+#include "engine/context.h"
 #include "engine/cpu/gemm_kernel.h"
 #include "engine/cpu/onednn.h"
 #include "engine/isa.h"
@@ -14,8 +14,6 @@
 
 namespace headroom::engine {
 namespace {
-
-thread_local GemmPath path_of_this_thread = GemmPath::best;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -63,7 +61,7 @@ void fast_tile(const GemmTile<float>& t, bool own) {
   const int64_t lda = std::max(std::max(t.a_row, t.a_column), at ? t.m : t.k);
   const int64_t ldb = std::max(std::max(t.b_row, t.b_column), bt ? t.k : t.n);
   if (own || !onednn_sgemm(at, bt, t.m, t.n, t.k, t.a, lda, t.b, ldb, t.c, t.ldc))
-    return kernel::gemm_tile(t, scratch<float>());
+    return kernel::gemm_tile_f32(t, scratch<float>());
   if (!t.bias) return;
   for (int64_t i = 0; i < t.m; ++i)
     for (int64_t j = 0; j < t.n; ++j) t.c[i * t.ldc + j] += t.bias[j];
@@ -72,11 +70,11 @@ void fast_tile(const GemmTile<float>& t, bool own) {
 /// A product of a few rows reads B once: our kernel, which packs B, would read it twice.
 bool takes_own(const MatrixProduct<float>& g) {
   constexpr int64_t few_rows = 8;
-  if (path_of_this_thread != GemmPath::best) return path_of_this_thread == GemmPath::own;
+  if (const ProductPath path = context().product_path; path != ProductPath::best) return path == ProductPath::own;
   return active_isa() <= Isa::avx2 && g.m > few_rows;
 }
 
-void fast_tile(const GemmTile<double>& t, bool) { kernel::gemm_tile(t, scratch<double>()); }
+void fast_tile(const GemmTile<double>& t, bool) { kernel::gemm_tile_f64(t, scratch<double>()); }
 bool takes_own(const MatrixProduct<double>&) { return true; }
 
 template <class T>
@@ -145,32 +143,30 @@ void reference_gemm(const MatrixProduct<T>& g, int64_t batch, const int64_t* a_o
                   });
 }
 
+}  // namespace
+
 template <class T>
-void run(const MatrixProduct<T>& g, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets, int64_t c_step) {
+void gemm_loops(const MatrixProduct<T>& g, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
+                int64_t c_step) {
   if (batch == 0 || g.m == 0 || g.n == 0) return;
-  if constexpr (std::is_same_v<T, float>)
-    if (!reference_only() && g.k > 0) return fast_gemm(g, batch, a_offsets, b_offsets, c_step);
   reference_gemm(g, batch, a_offsets, b_offsets, c_step);
 }
 
-}  // namespace
-
-void gemm(const MatrixProduct<float>& product, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
+template <class T>
+void gemm(const MatrixProduct<T>& g, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
           int64_t c_step) {
-  run(product, batch, a_offsets, b_offsets, c_step);
-}
-void gemm(const MatrixProduct<double>& product, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
-          int64_t c_step) {
-  run(product, batch, a_offsets, b_offsets, c_step);
-}
-
-void gemm_packed(const MatrixProduct<double>& product) {
-  if (product.m == 0 || product.n == 0 || (product.k == 0 && product.add)) return;
-  if (product.k == 0) return reference_gemm(product, 1, nullptr, nullptr, 0);
-  fast_gemm(product, 1, nullptr, nullptr, 0);
+  if (g.k > 0) {
+    if (batch > 0 && g.m > 0 && g.n > 0) fast_gemm(g, batch, a_offsets, b_offsets, c_step);
+  } else if (!g.add) {
+    gemm_loops(g, batch, a_offsets, b_offsets, c_step);
+  }
 }
 
-GemmPathScope::GemmPathScope(GemmPath path) : previous_(path_of_this_thread) { path_of_this_thread = path; }
-GemmPathScope::~GemmPathScope() { path_of_this_thread = previous_; }
+#define HEADROOM_INSTANTIATE(T)                                                                     \
+  template void gemm<T>(const MatrixProduct<T>&, int64_t, const int64_t*, const int64_t*, int64_t); \
+  template void gemm_loops<T>(const MatrixProduct<T>&, int64_t, const int64_t*, const int64_t*, int64_t);
+HEADROOM_INSTANTIATE(float)
+HEADROOM_INSTANTIATE(double)
+#undef HEADROOM_INSTANTIATE
 
 }  // namespace headroom::engine

@@ -21,37 +21,23 @@ struct MatrixProduct {
   T* c;
   int64_t ldc;
   const T* bias = nullptr;
-  bool add = false;  ///< C += A · B instead, for gemm_packed
+  bool add = false;  ///< C += A · B instead, without a bias
 };
 
 /// Runs `batch` products of one shape, the i-th with its data a_offsets[i] (b_offsets[i], i·c_step) elements further
 /// on. Null offsets: the same A (or B) for all. In parallel; the cut into tiles and the order in which the chunks of k
-/// are added depend on the shape alone, so the bits are the same on any number of threads. f32 takes the fast path
-/// unless reference_only(); f64 the plain loops.
-void gemm(const MatrixProduct<float>& product, int64_t batch = 1, const int64_t* a_offsets = nullptr,
+/// are added depend on the shape alone, so the bits are the same on any number of threads. T: f32 or f64.
+///
+/// The f32 tiles go through our own packed kernel or through oneDNN, as the context's product_path says. `best` is what
+/// measured faster: up to AVX2 our own kernel (equal on tall products, twice as fast on transposed A), except for a few
+/// rows; from AVX-512 on oneDNN, where it is built in.
+template <class T>
+void gemm(const MatrixProduct<T>& product, int64_t batch = 1, const int64_t* a_offsets = nullptr,
           const int64_t* b_offsets = nullptr, int64_t c_step = 0);
-void gemm(const MatrixProduct<double>& product, int64_t batch = 1, const int64_t* a_offsets = nullptr,
-          const int64_t* b_offsets = nullptr, int64_t c_step = 0);
 
-/// One f64 product through our packed kernel, in parallel, cut by shape alone. `gemm` leaves f64 to the plain loops,
-/// which define the ops; engine/linalg multiplies with this one.
-void gemm_packed(const MatrixProduct<double>& product);
-
-/// What multiplies an f32 tile. `best` is what measured faster: up to AVX2 our own kernel (equal on tall products,
-/// twice as fast on transposed A), except for a few rows; from AVX-512 on oneDNN, where it is built in.
-enum class GemmPath { best, own, onednn };
-
-/// While it lives, f32 products of this thread take one path: for tests and benchmarks. What oneDNN refuses, our own
-/// kernel multiplies.
-class GemmPathScope {
- public:
-  explicit GemmPathScope(GemmPath path);
-  ~GemmPathScope();
-  GemmPathScope(const GemmPathScope&) = delete;
-  GemmPathScope& operator=(const GemmPathScope&) = delete;
-
- private:
-  GemmPath previous_;
-};
+/// The plain loops, which define a product: every sum runs through k in order. Not for `add`.
+template <class T>
+void gemm_loops(const MatrixProduct<T>& product, int64_t batch = 1, const int64_t* a_offsets = nullptr,
+                const int64_t* b_offsets = nullptr, int64_t c_step = 0);
 
 }  // namespace headroom::engine

@@ -188,7 +188,7 @@ static void tile_of(const GemmTile<T>& t, T* scratch) {
   }
 }
 
-void gemm_tile(const GemmTile<float>& t, float* scratch) { tile_of(t, scratch); }
-void gemm_tile(const GemmTile<double>& t, double* scratch) { tile_of(t, scratch); }
+void gemm_tile_f32(const GemmTile<float>& t, float* scratch) { tile_of(t, scratch); }
+void gemm_tile_f64(const GemmTile<double>& t, double* scratch) { tile_of(t, scratch); }
 
 }  // namespace headroom::engine::HEADROOM_ISA

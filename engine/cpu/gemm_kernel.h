@@ -26,7 +26,7 @@ inline constexpr int64_t gemm_k_block = 256, gemm_row_block = 96;
 /// Elements of scratch that gemm_tile needs, 64-byte aligned: the packed block of B and one of A.
 inline constexpr int64_t gemm_scratch = gemm_k_block * (gemm_tile_columns + gemm_row_block);
 
-HEADROOM_KERNEL(void, gemm_tile, (const GemmTile<float>& tile, float* scratch), (tile, scratch))
-HEADROOM_KERNEL(void, gemm_tile, (const GemmTile<double>& tile, double* scratch), (tile, scratch))
+HEADROOM_KERNEL_AVX512(void, gemm_tile_f32, (const GemmTile<float>& tile, float* scratch))
+HEADROOM_KERNEL_AVX512(void, gemm_tile_f64, (const GemmTile<double>& tile, double* scratch))
 
 }  // namespace headroom::engine

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "engine/context.h"
 #include "engine/cuda/check.h"
 
 /// Runs a call of cuBLASLt and throws Error unless it returns success.
@@ -97,13 +98,13 @@ struct Plan {
   }
 };
 
-struct Context {
+struct Blas {
   std::mutex mutex;
   Library library;
   Workspace workspace;
   std::map<BlasProduct, Plan> plans;
 
-  Context() {
+  Blas() {
     cublasLtHandle_t made = nullptr;
     HEADROOM_CUBLAS(cublasLtCreate(&made));
     library.reset(made);
@@ -113,19 +114,19 @@ struct Context {
 }  // namespace
 
 void blas_matmul(const BlasProduct& product, const void* a, const void* b, void* y) {
-  static Context context;
-  const std::lock_guard lock(context.mutex);
-  auto plan = context.plans.find(product);
-  if (plan == context.plans.end()) plan = context.plans.try_emplace(product, context.library.get(), product).first;
+  static Blas blas;
+  const std::lock_guard lock(blas.mutex);
+  auto plan = blas.plans.find(product);
+  if (plan == blas.plans.end()) plan = blas.plans.try_emplace(product, blas.library.get(), product).first;
   const Plan& p = plan->second;
   const double one = 1, zero = 0;
   const float one_f32 = 1, zero_f32 = 0;
   const bool f32 = product.dtype == DType::f32;
   const void *alpha = f32 ? static_cast<const void*>(&one_f32) : &one,
              *beta = f32 ? static_cast<const void*>(&zero_f32) : &zero;
-  HEADROOM_CUBLAS(cublasLtMatmul(context.library.get(), p.operation.get(), alpha, b, p.b.get(), a, p.a.get(), beta, y,
-                                 p.y.get(), y, p.y.get(), &p.choice.algo, context.workspace.block(), Workspace::bytes,
-                                 nullptr));
+  HEADROOM_CUBLAS(cublasLtMatmul(blas.library.get(), p.operation.get(), alpha, b, p.b.get(), a, p.a.get(), beta, y,
+                                 p.y.get(), y, p.y.get(), &p.choice.algo, blas.workspace.address(), Workspace::bytes,
+                                 static_cast<cudaStream_t>(context().stream)));
 }
 
 }  // namespace headroom::engine::cuda

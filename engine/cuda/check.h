@@ -1,7 +1,12 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "engine/device_op.h"
+namespace headroom::engine {
+
+/// Throws Error with a vendor call that failed, its place and the reason. (A function, because nvcc cannot read fmt.)
+[[noreturn]] void device_failure(const char* call, const char* file, int line, const char* reason);
+
+}  // namespace headroom::engine
 
 /// Runs a call of the CUDA runtime and throws Error unless it returns success.
 #define HEADROOM_CUDA(call)                                                                    \

@@ -1,6 +1,7 @@
 #pragma once
 #include "engine/cuda/launch.cuh"
-#include "engine/tensor.h"
+#include "engine/elementwise/binary.h"
+#include "engine/elementwise/unary.h"
 
 // GPU kernels of an elementwise op from the functor that also makes its reference loops and its SIMD kernels.
 namespace headroom::engine::cuda {
@@ -29,49 +30,46 @@ struct BinaryElement {
   }
 };
 
-/// Calls f(T{}) with float or double, as the dtype of x says.
-template <class F>
-void visit_float(const Tensor& x, F&& f) {
-  if (x.dtype() == DType::f32) f(float{});
-  else f(double{});
+template <class F, class T>
+void run_unary(UnaryCall& c) {
+  launch(c.x.numel(), UnaryElement<F, T>{c.x.data<T>(), c.y.mutable_data<T>()});
 }
 
-/// y = f(x), any shape and strides.
-template <class F>
-Tensor unary(const Tensor& input) {
-  const Tensor x = input.contiguous();
-  const Tensor y = Tensor::empty(x.shape(), x.dtype(), x.device());
-  visit_float(x, [&](auto zero) {
-    using T = decltype(zero);
-    launch(x.numel(), UnaryElement<F, T>{x.data<T>(), y.mutable_data<T>()});
-  });
-  return y;
+template <class F, class T>
+void run_unary_grad(UnaryGradCall& c) {
+  launch(c.dy.numel(), UnaryGradElement<F, T>{c.dy.data<T>(), c.x.defined() ? c.x.data<T>() : nullptr,
+                                              c.y.defined() ? c.y.data<T>() : nullptr, c.dx.mutable_data<T>()});
 }
 
-/// dx = dy · f'(x).
-template <class F>
-Tensor unary_grad(const Tensor& dy_in, const Tensor& x_in, const Tensor& y_in) {
-  const Tensor dy = dy_in.contiguous();
-  const Tensor x = x_in.defined() ? x_in.contiguous() : x_in, y = y_in.defined() ? y_in.contiguous() : y_in;
-  const Tensor dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
-  visit_float(dy, [&](auto zero) {
-    using T = decltype(zero);
-    launch(dy.numel(), UnaryGradElement<F, T>{dy.data<T>(), x.defined() ? x.data<T>() : nullptr,
-                                              y.defined() ? y.data<T>() : nullptr, dx.mutable_data<T>()});
-  });
-  return dx;
+template <class F, class T>
+void run_binary(BinaryCall& c) {
+  const Shape& shape = c.y.shape();
+  launch(c.y.numel(), BinaryElement<F, T>{c.a.data<T>(), c.b.data<T>(), c.y.mutable_data<T>(), Dims(shape),
+                                          Dims(c.a.expand(shape).strides()), Dims(c.b.expand(shape).strides())});
 }
 
-/// y = f(a, b), both broadcast to `shape`.
+/// Adds the rows of a functor to an op's table, f32 and f64.
 template <class F>
-Tensor binary(const Tensor& a, const Tensor& b, const Shape& shape) {
-  const Tensor y = Tensor::empty(shape, a.dtype(), a.device());
-  visit_float(a, [&](auto zero) {
-    using T = decltype(zero);
-    launch(y.numel(), BinaryElement<F, T>{a.data<T>(), b.data<T>(), y.mutable_data<T>(), Dims(shape),
-                                          Dims(a.expand(shape).strides()), Dims(b.expand(shape).strides())});
-  });
-  return y;
+void add_unary(UnaryOp& op) {
+  const Device::Kind cuda = Device::Kind::cuda;
+  op.forward.add({.name = "element by element", .dtypes = DType::f32, .run = run_unary<F, float>, .device = cuda});
+  op.forward.add({.name = "element by element", .dtypes = DType::f64, .run = run_unary<F, double>, .device = cuda});
+  op.grad.add({.name = "element by element", .dtypes = DType::f32, .run = run_unary_grad<F, float>, .device = cuda});
+  op.grad.add({.name = "element by element", .dtypes = DType::f64, .run = run_unary_grad<F, double>, .device = cuda});
+}
+
+template <class F>
+void add_binary(BinaryOp& op) {
+  op.add({.name = "element by element",
+          .dtypes = DType::f32,
+          .run = run_binary<F, float>,
+          .takes_strided = true,
+          .device = Device::Kind::cuda});
+  op.add({.name = "element by element",
+          .dtypes = DType::f64,
+          .run = run_binary<F, double>,
+          .takes_strided = true,
+          .device = Device::Kind::cuda});
 }
 
 }  // namespace headroom::engine::cuda

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 
+#include "engine/context.h"
 #include "engine/cuda/check.h"
 #include "engine/shape.h"
 
@@ -32,13 +33,16 @@ __global__ void each_element(int64_t n, F f) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) f(i);
 }
 
-/// Calls f(i) on the GPU for every i in [0, n). F is a function object that is copied there.
+/// The queue that the context names.
+inline cudaStream_t stream() { return static_cast<cudaStream_t>(context().stream); }
+
+/// Calls f(i) on the GPU for every i in [0, n), on the context's stream. F is a function object that is copied there.
 template <class F>
 void launch(int64_t n, const F& f) {
   if (n == 0) return;
   constexpr int64_t threads = 256, most_blocks = 65536;
   const int64_t blocks = (n + threads - 1) / threads;
-  each_element<<<static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks), threads>>>(n, f);
+  each_element<<<static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks), threads, 0, stream()>>>(n, f);
   HEADROOM_CUDA(cudaGetLastError());
 }
 

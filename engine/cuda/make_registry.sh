@@ -1,5 +1,5 @@
 #!/bin/sh
-# make_registry.sh OUT.cpp yes|no [OP...]: start_cuda(), which registers the kernels of the ops that have a .cu file.
+# make_registry.sh OUT.cpp yes|no [FILE...]: start_cuda(), which calls register_FILE() of each .cu file of kernels.
 set -eu
 out=$1 built=$2
 shift 2

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "engine/context.h"
 #include "engine/cuda/check.h"
 #include "engine/transfer.h"
 
@@ -22,10 +23,14 @@ void copy(Device to, void* destination, Device from, const void* source, size_t 
   const cudaMemcpyKind kind = to.is_cpu()     ? cudaMemcpyDeviceToHost
                               : from.is_cpu() ? cudaMemcpyHostToDevice
                                               : cudaMemcpyDeviceToDevice;
-  HEADROOM_CUDA(cudaMemcpy(destination, source, bytes, kind));
+  const auto stream = static_cast<cudaStream_t>(context().stream);
+  HEADROOM_CUDA(cudaMemcpyAsync(destination, source, bytes, kind, stream));
+  if (kind != cudaMemcpyDeviceToDevice) HEADROOM_CUDA(cudaStreamSynchronize(stream));
 }
 
-void fill(void* destination, int byte, size_t bytes) { HEADROOM_CUDA(cudaMemset(destination, byte, bytes)); }
+void fill(void* destination, int byte, size_t bytes) {
+  HEADROOM_CUDA(cudaMemsetAsync(destination, byte, bytes, static_cast<cudaStream_t>(context().stream)));
+}
 
 }  // namespace
 

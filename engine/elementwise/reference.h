@@ -1,23 +1,43 @@
 #pragma once
 #include <cstdint>
 
+#include "engine/dtype.h"
 #include "engine/math.h"
 
 namespace headroom::engine {
 
+/// What a reference loop computes in: its own dtype, but f32 for the halves, whose results are rounded once.
+template <class T>
+struct ComputeOf {
+  using Type = T;
+};
+template <>
+struct ComputeOf<bf16> {
+  using Type = float;
+};
+template <>
+struct ComputeOf<f16> {
+  using Type = float;
+};
+template <class T>
+using Compute = typename ComputeOf<T>::Type;
+
 /// The plain loops that define an elementwise op, from its functor. F has static templates f(x) and df(x, y).
 template <class F, class T>
 void unary_forward_loop(const T* x, T* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = F::f(x[i]);
+  for (int64_t i = 0; i < n; ++i) y[i] = T(F::f(static_cast<Compute<T>>(x[i])));
 }
 template <class F, class T>
 void unary_grad_loop(const T* dy, const T* x, const T* y, T* dx, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * F::df(x ? x[i] : T(0), y ? y[i] : T(0));
+  using C = Compute<T>;
+  for (int64_t i = 0; i < n; ++i)
+    dx[i] = T(static_cast<C>(dy[i]) * F::df(x ? static_cast<C>(x[i]) : C(0), y ? static_cast<C>(y[i]) : C(0)));
 }
 /// F has a static template f(a, b).
 template <class F, class T>
 void binary_forward_loop(const T* a, int64_t stride_a, const T* b, int64_t stride_b, T* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = F::f(a[i * stride_a], b[i * stride_b]);
+  using C = Compute<T>;
+  for (int64_t i = 0; i < n; ++i) y[i] = T(F::f(static_cast<C>(a[i * stride_a]), static_cast<C>(b[i * stride_b])));
 }
 
 }  // namespace headroom::engine

@@ -85,8 +85,8 @@ void to_rows(const View& x, double* to, bool transposed) {
 void multiply(const Product& product, const View& c, bool add) {
   // The packed kernel writes rows: Cᵀ = op(B)ᵀ · op(A)ᵀ, and a column-major matrix is its transpose by rows.
   const int64_t k = product.transpose_a ? product.a.rows : product.a.columns;
-  gemm_packed({c.columns, c.rows, k, factor(product.b, product.transpose_b), factor(product.a, product.transpose_a),
-               c.data, c.step, nullptr, add});
+  gemm<double>({c.columns, c.rows, k, factor(product.b, product.transpose_b), factor(product.a, product.transpose_a),
+                c.data, c.step, nullptr, add});
 }
 
 Dense product_of(const Product& product) {

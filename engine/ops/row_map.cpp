@@ -3,43 +3,51 @@
 #include "engine/ops/rows.h"
 
 namespace headroom::engine {
+namespace detail {
 
-Tensor map_rows(const RowKernels& kernels, const Tensor& input) {
-  check_floating(kernels.name, {&input});
-  const Rows rows = rows_of(kernels.name, input);
-  const Tensor x = input.contiguous();
-  Tensor y = Tensor::empty(x.shape(), x.dtype());
-  if (y.numel() == 0) return y;
-  visit_real(kernels.name, x, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
-      const T* from = x.data<T>() + begin * rows.width;
-      T* to = y.mutable_data<T>() + begin * rows.width;
-      if constexpr (std::is_same_v<T, double>) kernels.forward_f64(from, to, end - begin, rows.width);
-      else if (reference_only()) kernels.forward_reference_f32(from, to, end - begin, rows.width);
-      else kernels.forward_f32(from, to, end - begin, rows.width);
-    });
+template <class T>
+void run_rows(RowCall& call, RowLoop<T> loop) {
+  const Rows rows = rows_of("rows", call.x);
+  const T* x = call.x.data<T>();
+  T* y = call.y.mutable_data<T>();
+  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
+    loop(x + begin * rows.width, y + begin * rows.width, end - begin, rows.width);
   });
-  return y;
 }
 
-Tensor map_rows_grad(const RowKernels& kernels, const Tensor& dy_in, const Tensor& y) {
-  const Rows rows = rows_of(kernels.name, y);
-  const Tensor dy = dy_in.contiguous();
-  Tensor dx = Tensor::empty(y.shape(), y.dtype());
-  if (dx.numel() == 0) return dx;
-  visit_real(kernels.name, y, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
-      const int64_t first = begin * rows.width;
-      const T *pdy = dy.data<T>() + first, *py = y.data<T>() + first;
-      T* to = dx.mutable_data<T>() + first;
-      if constexpr (std::is_same_v<T, double>) kernels.grad_f64(pdy, py, to, end - begin, rows.width);
-      else if (reference_only()) kernels.grad_reference_f32(pdy, py, to, end - begin, rows.width);
-      else kernels.grad_f32(pdy, py, to, end - begin, rows.width);
-    });
+template <class T>
+void run_rows_grad(RowGradCall& call, RowGradLoop<T> loop) {
+  const Rows rows = rows_of("rows", call.y);
+  const T *dy = call.dy.data<T>(), *y = call.y.data<T>();
+  T* dx = call.dx.mutable_data<T>();
+  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * rows.width;
+    loop(dy + first, y + first, dx + first, end - begin, rows.width);
   });
-  return dx;
+}
+
+template void run_rows<float>(RowCall&, RowLoop<float>);
+template void run_rows<double>(RowCall&, RowLoop<double>);
+template void run_rows_grad<float>(RowGradCall&, RowGradLoop<float>);
+template void run_rows_grad<double>(RowGradCall&, RowGradLoop<double>);
+
+}  // namespace detail
+
+Tensor map_rows(const RowOp& op, const Tensor& x) {
+  RowCall call{x};
+  op.forward.check(call);
+  rows_of(op.forward.name(), x);
+  call.y = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, n)
+  if (call.y.numel() > 0) op.forward.run(call);
+  return call.y;
+}
+
+Tensor map_rows_grad(const RowOp& op, const Tensor& dy, const Tensor& y) {
+  RowGradCall call{dy, y};
+  op.grad.check(call);
+  call.dx = Tensor::empty(y.shape(), y.dtype(), y.device());  // (…, n)
+  if (call.dx.numel() > 0) op.grad.run(call);
+  return call.dx;
 }
 
 }  // namespace headroom::engine

@@ -1,24 +1,80 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/dispatch/op.h"
+#include "engine/kernel.h"
 
 namespace headroom::engine {
 
-/// Kernels of an op that maps each row of the last axis by itself: y = f(x), and dx from dy and y. `rows` rows of n.
-struct RowKernels {
-  template <class T>
-  using Forward = void (*)(const T* x, T* y, int64_t rows, int64_t n);
-  template <class T>
-  using Grad = void (*)(const T* dy, const T* y, T* dx, int64_t rows, int64_t n);
-
-  const char* name;
-  Forward<float> forward_f32, forward_reference_f32;
-  Forward<double> forward_f64;
-  Grad<float> grad_f32, grad_reference_f32;
-  Grad<double> grad_f64;
+/// y = f(x), each row of the last axis by itself.
+struct RowCall {
+  Tensor x;
+  Tensor y{};
+  auto operands() { return std::array{real("x", x)}; }
+};
+/// dx from dy and y.
+struct RowGradCall {
+  Tensor dy, y;
+  Tensor dx{};
+  auto operands() { return std::array{real("dy", dy), real("y", y)}; }
 };
 
-/// y = f(x), x (…, n). Throws Error naming the op when x has no last axis.
-Tensor map_rows(const RowKernels& kernels, const Tensor& x);
-Tensor map_rows_grad(const RowKernels& kernels, const Tensor& dy, const Tensor& y);
+/// An op that maps rows: softmax, log_softmax.
+struct RowOp {
+  Op<RowCall> forward;
+  Op<RowGradCall> grad;
+};
+
+/// x (…, n) → y (…, n). Throws Error naming the op when x has no last axis.
+Tensor map_rows(const RowOp& op, const Tensor& x);
+Tensor map_rows_grad(const RowOp& op, const Tensor& dy, const Tensor& y);
+
+namespace detail {
+
+/// `rows` rows of n elements.
+template <class T>
+using RowLoop = void (*)(const T* x, T* y, int64_t rows, int64_t n);
+template <class T>
+using RowGradLoop = void (*)(const T* dy, const T* y, T* dx, int64_t rows, int64_t n);
+
+/// Cuts a call among the threads. T: f32 or f64.
+template <class T>
+void run_rows(RowCall& call, RowLoop<T> loop);
+template <class T>
+void run_rows_grad(RowGradCall& call, RowGradLoop<T> loop);
+
+}  // namespace detail
+
+/// The rows of a forward pass or a gradient: an f32 kernel, and the reference loops in f32 and f64.
+template <const auto& kernel, detail::RowLoop<float> loop_f32, detail::RowLoop<double> loop_f64>
+Op<RowCall>::Rows row_rows() {
+  using namespace detail;
+  return {{.name = "simd",
+           .dtypes = DType::f32,
+           .run = [](RowCall& call) { run_rows<float>(call, kernel.best()); },
+           .levels = kernel.levels()},
+          {.name = "loops",
+           .dtypes = DType::f32,
+           .run = [](RowCall& call) { run_rows<float>(call, loop_f32); },
+           .is_reference = true},
+          {.name = "loops",
+           .dtypes = DType::f64,
+           .run = [](RowCall& call) { run_rows<double>(call, loop_f64); },
+           .is_reference = true}};
+}
+template <const auto& kernel, detail::RowGradLoop<float> loop_f32, detail::RowGradLoop<double> loop_f64>
+Op<RowGradCall>::Rows row_grad_rows() {
+  using namespace detail;
+  return {{.name = "simd",
+           .dtypes = DType::f32,
+           .run = [](RowGradCall& call) { run_rows_grad<float>(call, kernel.best()); },
+           .levels = kernel.levels()},
+          {.name = "loops",
+           .dtypes = DType::f32,
+           .run = [](RowGradCall& call) { run_rows_grad<float>(call, loop_f32); },
+           .is_reference = true},
+          {.name = "loops",
+           .dtypes = DType::f64,
+           .run = [](RowGradCall& call) { run_rows_grad<double>(call, loop_f64); },
+           .is_reference = true}};
+}
 
 }  // namespace headroom::engine

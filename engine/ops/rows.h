@@ -1,7 +1,6 @@
 #pragma once
 #include <algorithm>
 
-#include "engine/backend.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "engine/tensor.h"

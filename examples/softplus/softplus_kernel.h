@@ -5,8 +5,7 @@
 
 namespace headroom::engine {
 
-HEADROOM_KERNEL(void, softplus_forward, (const float* x, float* y, int64_t n), (x, y, n))
-HEADROOM_KERNEL(void, softplus_backward, (const float* dy, const float* x, const float* y, float* dx, int64_t n),
-                (dy, x, y, dx, n))
+HEADROOM_KERNEL_AVX512(void, softplus_forward, (const float* x, float* y, int64_t n))
+HEADROOM_KERNEL_AVX512(void, softplus_backward, (const float* dy, const float* x, const float* y, float* dx, int64_t n))
 
 }  // namespace headroom::engine

@@ -8,6 +8,7 @@
 
 #include "autograd/ops.h"
 #include "engine/allocator.h"
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "models/transformer.h"

@@ -5,24 +5,33 @@
 #include <vector>
 
 #include "autograd/op_suite/registry.h"
-#include "engine/isa.h"
+#include "engine/transfer.h"
 #include "experiments/cli/commands.h"
 
 namespace headroom::experiments {
 namespace {
 
+/// "simd f32 (portable, avx2, avx512)", "cublasLt f32, f64 on cuda".
+std::string row_text(const engine::ImplementationInfo& row) {
+  return fmt::format("{} {}{}{}{}", row.name, row.dtypes, row.levels.empty() ? "" : " (" + row.levels + ")",
+                     row.device == "cpu" ? "" : " on " + row.device, row.is_partial ? ", where it fits" : "");
+}
+
 void list_ops() {
+  engine::cuda_status();  // adds the device's rows to the tables
   const auto& ops = autograd::op_registry();
   size_t width = 0;
-  for (const autograd::OpEntry& op : ops) width = std::max(width, op.name.size());
+  for (const autograd::OpEntry& op : ops) width = std::max(width, op.name.size() + std::string("_grad").size());
   for (const autograd::OpEntry& op : ops) {
-    std::vector<std::string> backends{"reference"};
-    if (op.has_kernels) {
-      for (const engine::Isa isa : {engine::Isa::portable, engine::Isa::avx2, engine::Isa::avx512})
-        backends.emplace_back(engine::name_of(isa));
+    const std::vector<const engine::OpBase*> tables = autograd::tables_of(op.name);
+    if (tables.empty()) fmt::print("{:<{}}  a view, or made of other ops\n", op.name, width);
+    for (const engine::OpBase* table : tables) {
+      std::string name = table->name();
+      for (const engine::ImplementationInfo& row : table->table()) {
+        fmt::print("{:<{}}  {}\n", name, width, row_text(row));
+        name.clear();
+      }
     }
-    if (op.samples().cuda) backends.emplace_back("cuda");
-    fmt::print("{:<{}}  {}\n", op.name, width, fmt::join(backends, ", "));
   }
 }
 

@@ -102,7 +102,7 @@ TrainConfig bind_train(Reader& in) {
   train.log_every = in.integer("log_every", train.log_every, at_least(0),
                                "steps between training losses of the history; 0: about 100 of them");
   train.precision =
-      in.choice("precision", train.precision, {{"f32", autograd::Precision::f32}, {"bf16", autograd::Precision::bf16}},
+      in.choice("precision", train.precision, {{"f32", engine::Precision::f32}, {"bf16", engine::Precision::bf16}},
                 "of the operands of matrix products; weights, sums and the rest stay f32");
   train.timed = in.flag("timed", train.timed,
                         "time forward, backward and update, as metrics; trials then run one by one on all threads");

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/precision.h"
+#include "engine/context.h"
 #include "models/config.h"
 #include "tasks/make_task.h"
 #include "tasks/training/trainer_config.h"
@@ -24,7 +24,7 @@ struct TrainConfig : tasks::TrainerConfig {
   Judged judged = Judged::last;
   int64_t patience = 0;   ///< validations in a row that are not the best before it ends; 0: no such end
   int64_t log_every = 0;  ///< steps between training losses of the history; 0: about 100 of them
-  autograd::Precision precision = autograd::Precision::f32;
+  engine::Precision precision = engine::Precision::f32;
   bool timed = false;  ///< the phases of a step are timed and become metrics; the trial has the machine for itself
   // What follows changes no number of a trial, and is not part of its id.
   bool allow_emulation = false;  ///< of bf16 on a CPU without it

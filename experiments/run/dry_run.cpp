@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "engine/allocator.h"
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "experiments/run/problem_pool.h"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "experiments/run/lease_keeper.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <new>
 
-#include "autograd/precision.h"
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "experiments/run/phase_timer.h"
@@ -31,7 +31,7 @@ std::string one_line(std::string text) {
 }
 
 void check_precision(const TrainConfig& train) {
-  require(train.precision == autograd::Precision::f32 || train.allow_emulation,
+  require(train.precision == engine::Precision::f32 || train.allow_emulation,
           "train.precision: bf16 would be emulated on this CPU ({}): f32 kernels on operands rounded to bf16, slower "
           "than f32; train.allow_emulation = true does that",
           engine::name_of(engine::active_isa()));
@@ -266,7 +266,7 @@ class Trial {
   const tasks::Task& task_;
   const StepHook& on_step_;
   const TrialFiles& files_;
-  const autograd::PrecisionScope precision_;
+  const engine::PrecisionScope precision_;
   std::unique_ptr<Training> training_;
   const tasks::Batch validation_, test_;
   TrialProgress at_;

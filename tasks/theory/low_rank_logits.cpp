@@ -7,7 +7,7 @@
 #include "engine/linalg/cholesky.h"
 #include "engine/linalg/eigh.h"
 #include "engine/linalg/svd.h"
-#include "engine/ops/binary.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/matmul/matmul.h"
 #include "tasks/theory/softmax_jacobian.h"
 

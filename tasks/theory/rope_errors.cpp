@@ -7,7 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/linalg/svd.h"
-#include "engine/ops/binary.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/matmul/matmul.h"
 #include "tasks/theory/low_rank_logits.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/ops/binary.h"
 #include "engine/ops/concat/concat.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/embedding/embedding.h"
 #include "engine/ops/layer_norm/layer_norm.h"
 #include "engine/ops/rms_norm/rms_norm.h"

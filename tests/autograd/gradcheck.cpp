@@ -4,8 +4,8 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
-#include "engine/ops/binary.h"
-#include "engine/ops/unary.h"
+#include "engine/ops/elementwise/binary.h"
+#include "engine/ops/elementwise/unary.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;

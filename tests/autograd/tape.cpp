@@ -1,6 +1,6 @@
 #include "autograd/ops.h"
 #include "engine/error.h"
-#include "engine/ops/binary.h"
+#include "engine/ops/elementwise/binary.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/ops/attention/attention.h"
 #include "engine/parallel.h"

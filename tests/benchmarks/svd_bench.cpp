@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/linalg/svd.h"
 #include "engine/parallel.h"

@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/tensor.h"
 #include "tests/support/catch.h"
@@ -25,11 +26,9 @@ TEST_CASE("allocator: a freed block is used again, and nothing is asked of the s
 TEST_CASE("allocator: size classes are four to a doubling, blocks aligned to 64 bytes") {
   const int64_t before = allocator_stats().active;
   const auto held = [&](size_t bytes) {
-    void* block = allocate(cpu, bytes);
-    CHECK(reinterpret_cast<uintptr_t>(block) % 64 == 0);
-    const int64_t active = allocator_stats().active - before;
-    deallocate(cpu, block, bytes);
-    return active;
+    const Block block(cpu, bytes);
+    CHECK(reinterpret_cast<uintptr_t>(block.address()) % 64 == 0);
+    return allocator_stats().active - before;
   };
   CHECK(held(0) == 64);
   CHECK(held(1) == 64);
@@ -59,7 +58,7 @@ TEST_CASE("allocator: peak and empty_cache") {
 }
 
 TEST_CASE("allocator: what cannot be had is an error") {
-  CHECK_THROWS_WITH(allocate(cpu, size_t{1} << 62), testing::contains("allocator: cpu has no"));
+  CHECK_THROWS_WITH(Block(cpu, size_t{1} << 62), testing::contains("allocator: cpu has no"));
   CHECK_THROWS_AS(Tensor::empty({int64_t{1} << 58}, DType::f64), Error);
 }
 
@@ -72,4 +71,23 @@ TEST_CASE("allocator: threads share it") {
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(allocator_stats().active == before);
+}
+
+TEST_CASE("allocator: a pool of its own keeps its blocks apart, and its tensors outlive it") {
+  const AllocatorStats before = allocator_stats();
+  Tensor kept;
+  {
+    MemoryPool pool(Device::Kind::cpu);
+    {
+      const PoolScope scope(pool);
+      kept = Tensor::full({1000}, 2.5);
+      const Tensor passing = Tensor::empty({1000});
+      CHECK(pool.stats().requests == 2);
+    }
+    const Tensor outside = Tensor::empty({1000});
+    CHECK(pool.stats().requests == 2);
+    CHECK(pool.stats().cached == pool.stats().active);
+    CHECK(allocator_stats().requests == before.requests + 1);
+  }
+  CHECK(kept.to_vector<float>() == std::vector<float>(1000, 2.5f));
 }

@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "engine/error.h"
-#include "engine/ops/binary.h"
-#include "engine/ops/unary.h"
+#include "engine/ops/elementwise/binary.h"
+#include "engine/ops/elementwise/unary.h"
 #include "engine/tensor.h"
 #include "engine/transfer.h"
 #include "tests/support/catch.h"

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/context.h"
 #include "engine/parallel.h"
 #include "engine/rng.h"
 #include "tests/support/catch.h"
@@ -52,8 +53,8 @@ TEST_CASE("a product of many tiles is that of the plain loops, through our kerne
   for (const Size& size : sizes) {
     const Operands in(size);
     const std::vector<double> want = product<double>(size, in);
-    for (const GemmPath path : {GemmPath::own, GemmPath::onednn, GemmPath::best}) {
-      const GemmPathScope scope(path);
+    for (const ProductPath path : {ProductPath::own, ProductPath::onednn, ProductPath::best}) {
+      const ProductPathScope scope(path);
       const std::vector<float> got = product<float>(size, in);
       double worst = 0;
       for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::abs(got[i] - want[i]));
@@ -66,10 +67,10 @@ TEST_CASE("a product of many tiles is that of the plain loops, through our kerne
 TEST_CASE("a product has the same bits on any number of threads, and beside other products") {
   for (const Size& size : sizes) {
     const Operands in(size);
-    for (const GemmPath path : {GemmPath::own, GemmPath::onednn}) {
+    for (const ProductPath path : {ProductPath::own, ProductPath::onednn}) {
       const auto on_threads = [&](int threads) {
         const ThreadScope scope(threads);
-        const GemmPathScope path_scope(path);
+        const ProductPathScope path_scope(path);
         return product<float>(size, in);
       };
       const std::vector<float> want = on_threads(1);

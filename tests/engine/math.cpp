@@ -4,7 +4,7 @@
 #include <functional>
 #include <limits>
 
-#include "engine/ops/unary.h"
+#include "engine/ops/elementwise/unary.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;

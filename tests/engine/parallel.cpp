@@ -1,4 +1,5 @@
 #include "engine/parallel.h"
+#include "engine/context.h"
 
 #include <unistd.h>
 
@@ -79,12 +80,25 @@ TEST_CASE("ThreadScope limits this thread, and ends") {
   CHECK_THROWS_WITH(ThreadScope(0), "threads: 0 is not a positive number");
 }
 
-TEST_CASE("workers inherit the reference scope") {
+TEST_CASE("workers inherit the whole context, and a scope restores it") {
   const ThreadScope threads(3);
-  const ReferenceScope scope;
-  std::atomic<int> reference{0};
-  parallel_for(64, [&](int64_t) { reference += reference_only(); });
-  CHECK(reference == 64);
+  const Context before = context();
+  {
+    const ReferenceScope reference;
+    const ProductPathScope path(ProductPath::own);
+    const PrecisionScope precision(Precision::bf16);
+    std::atomic<int> same{0};
+    parallel_for(64, [&](int64_t) {
+      const Context& inside = context();
+      same += inside.threads == 3 && inside.reference && inside.product_path == ProductPath::own &&
+              inside.precision == Precision::bf16;
+    });
+    CHECK(same == 64);
+  }
+  CHECK(!context().reference);
+  CHECK(context().product_path == before.product_path);
+  CHECK(context().precision == before.precision);
+  CHECK(context().threads == 3);
 }
 
 TEST_CASE("HEADROOM_THREADS is read, or refused", "[.threads-4]") { CHECK(num_threads() == 4); }

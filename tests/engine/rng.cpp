@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "tests/support/catch.h"

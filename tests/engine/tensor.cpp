@@ -1,7 +1,7 @@
 #include "engine/tensor.h"
 
 #include "engine/error.h"
-#include "engine/ops/binary.h"
+#include "engine/ops/elementwise/binary.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -91,4 +91,22 @@ TEST_CASE("tensor: what cannot be done is an error that names the shapes") {
 TEST_CASE("error: context is added line by line") {
   const Error error = Error("rms_norm: no").in("block[2]").in("decoder");
   CHECK(std::string(error.what()) == "rms_norm: no\n  in block[2]\n  in decoder");
+}
+
+TEST_CASE("tensor: a view of someone else's memory is read in place, kept alive and never written to") {
+  auto bytes = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3, 4, 5, 6});
+  const std::weak_ptr<std::vector<float>> watch = bytes;
+  Tensor view = Tensor::over(bytes->data(), bytes, {2, 3}, DType::f32);  // (2, 3)
+  CHECK(view.data<float>() == bytes->data());
+  bytes.reset();
+  CHECK(view.transpose(0, 1).to_vector<float>() == std::vector<float>{1, 4, 2, 5, 3, 6});
+  CHECK_THROWS_WITH(view.mutable_data<float>(),
+                    testing::contains("f32 (2, 3) views memory that may not be written to"));
+  CHECK_THROWS_WITH(copy_inplace(view, view.clone()), testing::contains("may not be written to"));
+  CHECK(view.clone().mutable_data<float>() != nullptr);
+  CHECK(!watch.expired());
+  view = Tensor();
+  CHECK(watch.expired());
+  const std::vector<char> odd(16);
+  CHECK_THROWS_WITH(Tensor::over(odd.data() + 1, nullptr, {2}, DType::f32), testing::contains("multiple of 4"));
 }

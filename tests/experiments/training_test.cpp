@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "autograd/ops.h"
-#include "autograd/precision.h"
+#include "engine/context.h"
 #include "experiments/config/study.h"
 #include "experiments/run/trial.h"
 #include "tests/experiments/support.h"
@@ -213,7 +213,7 @@ TEST_CASE("bf16 is refused where it would be emulated, unless that is asked for"
   CHECK(std::fabs(rounded / exact - 1) < 0.02);  // 8 bits of mantissa in each operand
   const headroom::engine::Tensor x = headroom::engine::Tensor::from<float>({2}, {1.00390625f, 3});
   CHECK(autograd::product_operand(x).to_vector<float>() == std::vector<float>{1.00390625f, 3});
-  const autograd::PrecisionScope scope(autograd::Precision::bf16);
+  const engine::PrecisionScope scope(engine::Precision::bf16);
   CHECK(autograd::product_operand(x).to_vector<float>() == std::vector<float>{1, 3});
 }
 

@@ -3,6 +3,7 @@
 #include "autograd/ops.h"
 #include "autograd/optim/optimizer.h"
 #include "engine/allocator.h"
+#include "engine/context.h"
 #include "engine/parallel.h"
 #include "models/transformer.h"
 #include "tests/support/catch.h"

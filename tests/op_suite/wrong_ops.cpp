@@ -7,9 +7,9 @@
 #include "autograd/op_suite/driver.h"
 #include "autograd/ops.h"
 #include "engine/error.h"
-#include "engine/ops/binary.h"
+#include "engine/ops/elementwise/binary.h"
+#include "engine/ops/elementwise/unary.h"
 #include "engine/ops/sum/sum.h"
-#include "engine/ops/unary.h"
 #include "engine/parallel.h"
 #include "tests/support/catch.h"
 

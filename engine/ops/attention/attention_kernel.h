@@ -29,34 +29,31 @@ struct AttentionHeadGrad {
 };
 
 /// Floats of scratch memory that one call of the kernels below needs, 64-byte aligned.
-HEADROOM_KERNEL(int64_t, attention_scratch, (const AttentionHead& head), (head))
-HEADROOM_KERNEL(int64_t, attention_grad_scratch, (const AttentionHead& head), (head))
-HEADROOM_KERNEL(int64_t, attention_chunk_scratch, (const AttentionHead& head), (head))
+HEADROOM_KERNEL_AVX512(int64_t, attention_scratch, (const AttentionHead& head))
+HEADROOM_KERNEL_AVX512(int64_t, attention_grad_scratch, (const AttentionHead& head))
+HEADROOM_KERNEL_AVX512(int64_t, attention_chunk_scratch, (const AttentionHead& head))
 
 /// y and lse (group, queries) of query heads [first, last), queries [begin, end). Keys and values are packed once.
-HEADROOM_KERNEL(void, attention_forward,
-                (const AttentionHead& head, int64_t first, int64_t last, int64_t begin, int64_t end, float* y,
-                 float* lse, float* scratch),
-                (head, first, last, begin, end, y, lse, scratch))
+HEADROOM_KERNEL_AVX512(void, attention_forward,
+                       (const AttentionHead& head, int64_t first, int64_t last, int64_t begin, int64_t end, float* y,
+                        float* lse, float* scratch))
 /// dq of every head of the group, dk, dv and dslopes. Query heads must follow one another: q_head_stride = qk_dim.
-HEADROOM_KERNEL(void, attention_backward, (const AttentionHead& head, const AttentionHeadGrad& grad, float* scratch),
-                (head, grad, scratch))
+HEADROOM_KERNEL_AVX512(void, attention_backward,
+                       (const AttentionHead& head, const AttentionHeadGrad& grad, float* scratch))
 
 /// So many queries are few: half of what a tile would be padded to. Measured: up to there each of them takes less time
 /// below than in its share of a tile, whatever the widths and the groups.
-HEADROOM_KERNEL(int64_t, attention_few_queries, (), ())
+HEADROOM_KERNEL_AVX512(int64_t, attention_few_queries, ())
 /// Few queries, many keys: keys are taken in chunks of this many, one after the other or side by side.
 inline constexpr int64_t attention_chunk = 256;
 /// Floats that one chunk's part of the result takes.
-HEADROOM_KERNEL(int64_t, attention_part, (const AttentionHead& head), (head))
+HEADROOM_KERNEL_AVX512(int64_t, attention_part, (const AttentionHead& head))
 /// What keys [begin, end), one chunk, give to every query of the group: the largest score, the sum of exponentials
 /// relative to it, and the sum of values that they weigh. No dropout.
-HEADROOM_KERNEL(void, attention_chunk_part,
-                (const AttentionHead& head, int64_t begin, int64_t end, float* part, float* scratch),
-                (head, begin, end, part, scratch))
+HEADROOM_KERNEL_AVX512(void, attention_chunk_part,
+                       (const AttentionHead& head, int64_t begin, int64_t end, float* part, float* scratch))
 /// y and lse (group, queries) from the parts of all chunks, in the order of the keys.
-HEADROOM_KERNEL(void, attention_join,
-                (const AttentionHead& head, const float* parts, int64_t chunks, float* y, float* lse),
-                (head, parts, chunks, y, lse))
+HEADROOM_KERNEL_AVX512(void, attention_join,
+                       (const AttentionHead& head, const float* parts, int64_t chunks, float* y, float* lse))
 
 }  // namespace headroom::engine

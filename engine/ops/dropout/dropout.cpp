@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/backend.h"
+#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/dropout/dropout_kernel.h"
 #include "engine/parallel.h"
@@ -11,36 +11,55 @@
 namespace headroom::engine {
 namespace {
 
+constexpr int64_t grain = 1 << 14;
+
 template <class T>
 void dropout_loop(const T* x, T* y, int64_t begin, int64_t end, const RngKey& key, uint32_t threshold, T factor) {
   for (int64_t i = begin; i < end; ++i)
     y[i] = random_bits(key, static_cast<uint64_t>(i)) >= threshold ? x[i] * factor : 0;
 }
 
+struct Call {
+  Tensor x;
+  RngKey key;
+  uint32_t threshold;  ///< an element with random bits below it is dropped
+  double factor;       ///< on the others
+  Tensor y{};
+  auto operands() { return std::array{real("x", x)}; }
+};
+
+template <class T>
+void run_loops(Call& c) {
+  parallel_ranges(c.x.numel(), grain, [&](int64_t begin, int64_t end) {
+    dropout_loop(c.x.data<T>(), c.y.mutable_data<T>(), begin, end, c.key, c.threshold, static_cast<T>(c.factor));
+  });
+}
+
+void run_simd(Call& c) {
+  const uint64_t first = c.key.first();
+  parallel_ranges(c.x.numel(), grain, [&](int64_t begin, int64_t end) {
+    kernel::dropout_run(c.x.data<float>() + begin, c.y.mutable_data<float>() + begin, end - begin, c.key.seed,
+                        c.key.stream, (first + static_cast<uint64_t>(begin)) / 4, c.threshold,
+                        static_cast<float>(c.factor));
+  });
+}
+
+const Op<Call> op{"dropout",
+                  {{.name = "simd", .dtypes = DType::f32, .run = run_simd, .levels = kernel::dropout_run.levels()},
+                   {.name = "loops", .dtypes = DType::f32, .run = run_loops<float>, .is_reference = true},
+                   {.name = "loops", .dtypes = DType::f64, .run = run_loops<double>, .is_reference = true}}};
+
 }  // namespace
 
-Tensor dropout(const Tensor& x_in, double p, const RngKey& key) {
-  check_floating("dropout", {&x_in});
+Tensor dropout(const Tensor& x, double p, const RngKey& key) {
+  Call call{x, key, 0, 1 / (1 - p)};
+  op.check(call);
   require(p >= 0 && p < 1, "dropout: p = {} is not in [0, 1)", p);
-  const uint64_t first = key.first();
-  require(first % 4 == 0, "dropout: the key's offset {} is not a multiple of four", first);
-  const Tensor x = x_in.contiguous();
-  Tensor y = Tensor::empty(x.shape(), x.dtype());
-  const auto threshold = static_cast<uint32_t>(std::min(std::floor(p * 0x1p32 + 0.5), 0x1p32 - 1));
-  const double factor = 1 / (1 - p);
-  visit_real("dropout", x, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(x.numel(), int64_t{1} << 14, [&](int64_t begin, int64_t end) {
-      const T* from = x.data<T>();
-      T* to = y.mutable_data<T>();
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only())
-          return kernel::dropout_run(from + begin, to + begin, end - begin, key.seed, key.stream,
-                                     (first + static_cast<uint64_t>(begin)) / 4, threshold, float(factor));
-      dropout_loop(from, to, begin, end, key, threshold, T(factor));
-    });
-  });
-  return y;
+  call.threshold = static_cast<uint32_t>(std::min(std::floor(p * 0x1p32 + 0.5), 0x1p32 - 1));
+  require(key.first() % 4 == 0, "dropout: the key's offset {} is not a multiple of four", key.first());
+  call.y = Tensor::empty(x.shape(), x.dtype(), x.device());
+  if (x.numel() > 0) op.run(call);
+  return call.y;
 }
 
 }  // namespace headroom::engine

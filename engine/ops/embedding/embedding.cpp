@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/backend.h"
+#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/embedding/embedding_kernel.h"
 #include "engine/parallel.h"
@@ -19,11 +19,19 @@ void add_listed_rows_loop(const T* x, int64_t stride, const int64_t* rows, int64
     for (int64_t j = 0; j < n; ++j) out[j] += x[rows[k] * stride + j];
 }
 
-Tensor as_i64(const Tensor& indices) {
-  require(indices.dtype() == DType::i64 || indices.dtype() == DType::i32, "embedding: indices {} are not i64 or i32",
-          indices.str());
-  return indices.to(DType::i64).contiguous();
-}
+struct Call {
+  Tensor table, indices;
+  Tensor y{};
+  auto operands() { return std::array{real("table", table), index("indices", indices)}; }
+};
+
+struct GradCall {
+  Tensor dy, indices;
+  Tensor dtable{};
+  auto operands() { return std::array{real("dy", dy), index("indices", indices)}; }
+};
+
+Tensor as_i64(const Tensor& indices) { return indices.dtype() == DType::i32 ? indices.to(DType::i64) : indices; }
 
 /// Positions ordered by their index (counting sort, stable): those of row v are positions[begin[v], begin[v + 1]).
 struct Order {
@@ -41,67 +49,84 @@ struct Order {
   }
 };
 
-}  // namespace
-
-Tensor embedding(const Tensor& table_in, const Tensor& indices_in) {
-  check_floating("embedding", {&table_in});
-  require(table_in.rank() == 2, "embedding: table {} is not (V, C)", table_in.shape().str());
-  const Tensor table = table_in.contiguous(), indices = as_i64(indices_in);
-  const int64_t vocabulary = table.dim(0), width = table.dim(1), count = indices.numel();
-  const auto* index = indices.data<int64_t>();
-  for (int64_t i = 0; i < count; ++i)
+void run(Call& c) {
+  const auto* index = c.indices.data<int64_t>();
+  const int64_t vocabulary = c.table.dim(0);
+  for (int64_t i = 0; i < c.indices.numel(); ++i)
     if (index[i] < 0 || index[i] >= vocabulary)
       fail("embedding: index {} at position {} is outside [0, {}): table {}, indices {}", index[i], i, vocabulary,
-           table.shape().str(), indices.shape().str());
-  Shape shape = indices.shape();
-  shape.push_back(width);
-  Tensor y = Tensor::empty(shape, table.dtype());  // (…, C)
-  const int64_t bytes = width * size_of(table.dtype());
-  const auto* from = static_cast<const char*>(table.raw());
-  auto* to = static_cast<char*>(y.mutable_raw());
-  parallel_ranges(count, std::max<int64_t>(1, (int64_t{1} << 16) / std::max<int64_t>(1, bytes)),
+           c.table.shape().str(), c.indices.shape().str());
+  const int64_t bytes = c.table.dim(1) * size_of(c.table.dtype());
+  const auto* from = static_cast<const char*>(c.table.raw());
+  auto* to = static_cast<char*>(c.y.mutable_raw());
+  parallel_ranges(c.indices.numel(), std::max<int64_t>(1, (int64_t{1} << 16) / std::max<int64_t>(1, bytes)),
                   [&](int64_t begin, int64_t end) {
                     for (int64_t i = begin; i < end; ++i)
                       std::memcpy(to + i * bytes, from + index[i] * bytes, static_cast<size_t>(bytes));
                   });
-  return y;
 }
 
-Tensor embedding_grad(const Tensor& dy_in, const Tensor& indices_in, int64_t vocabulary) {
-  const Tensor dy = dy_in.contiguous(), indices = as_i64(indices_in);
-  const int64_t width = dy.dim(-1);
-  Tensor dtable = Tensor::empty({vocabulary, width}, dy.dtype());  // (V, C)
-  if (dtable.numel() == 0) return dtable;
-  const Order order(indices.data<int64_t>(), indices.numel(), vocabulary);
+template <class T>
+void run_grad(GradCall& c,
+              void (*add_rows)(const T* x, int64_t stride, const int64_t* rows, int64_t count, T* out, int64_t n)) {
+  const int64_t vocabulary = c.dtable.dim(0), width = c.dtable.dim(1);
+  const Order order(c.indices.data<int64_t>(), c.indices.numel(), vocabulary);
   const auto *first = order.begin.data<int64_t>(), *positions = order.positions.data<int64_t>();
   // A small vocabulary is cut along the width too: a few tokens may have most positions.
   const int64_t rows = (vocabulary + 63) / 64, columns = vocabulary <= 1024 ? std::min<int64_t>(64, width) : width;
   const int64_t row_tasks = (vocabulary + rows - 1) / rows, column_tasks = (width + columns - 1) / columns;
-  visit_real("embedding", dy, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_for(row_tasks * column_tasks, [&](int64_t task) {
-      const int64_t begin = task / column_tasks * rows, end = std::min(begin + rows, vocabulary);
-      const int64_t j = task % column_tasks * columns, n = std::min(columns, width - j);
-      for (int64_t v = begin; v < end; ++v) {
-        const int64_t* list = positions + first[v];
-        const int64_t count = first[v + 1] - first[v];
-        const T* from = dy.data<T>() + j;
-        T* to = dtable.mutable_data<T>() + v * width + j;
-        if (count == 0) {
-          std::memset(to, 0, static_cast<size_t>(n) * sizeof(T));
-          continue;
-        }
-        if constexpr (std::is_same_v<T, float>) {
-          if (!reference_only()) {
-            kernel::add_listed_rows(from, width, list, count, to, n);
-            continue;
-          }
-        }
-        add_listed_rows_loop(from, width, list, count, to, n);
-      }
-    });
+  const T* dy = c.dy.data<T>();
+  T* dtable = c.dtable.mutable_data<T>();
+  parallel_for(row_tasks * column_tasks, [&](int64_t task) {
+    const int64_t begin = task / column_tasks * rows, end = std::min(begin + rows, vocabulary);
+    const int64_t j = task % column_tasks * columns, n = std::min(columns, width - j);
+    for (int64_t v = begin; v < end; ++v) {
+      T* to = dtable + v * width + j;
+      if (first[v] == first[v + 1]) std::memset(to, 0, static_cast<size_t>(n) * sizeof(T));
+      else add_rows(dy + j, width, positions + first[v], first[v + 1] - first[v], to, n);
+    }
   });
-  return dtable;
+}
+
+const Op<Call> forward_op{"embedding",
+                          {{.name = "rows copied",
+                            .dtypes = DType::f32 | DType::f64 | DType::bf16 | DType::f16,
+                            .run = run,
+                            .is_reference = true}}};
+
+const Op<GradCall> grad_op{"embedding_grad",
+                           {{.name = "simd",
+                             .dtypes = DType::f32,
+                             .run = [](GradCall& c) { run_grad<float>(c, kernel::add_listed_rows.best()); },
+                             .levels = kernel::add_listed_rows.levels()},
+                            {.name = "loops",
+                             .dtypes = DType::f32,
+                             .run = [](GradCall& c) { run_grad<float>(c, add_listed_rows_loop); },
+                             .is_reference = true},
+                            {.name = "loops",
+                             .dtypes = DType::f64,
+                             .run = [](GradCall& c) { run_grad<double>(c, add_listed_rows_loop); },
+                             .is_reference = true}}};
+
+}  // namespace
+
+Tensor embedding(const Tensor& table, const Tensor& indices) {
+  Call call{table, as_i64(indices)};
+  forward_op.check(call);
+  require(table.rank() == 2, "embedding: table {} is not (V, C)", table.shape().str());
+  Shape shape = indices.shape();
+  shape.push_back(table.dim(1));
+  call.y = Tensor::empty(shape, table.dtype(), table.device());  // (…, C)
+  if (indices.numel() > 0) forward_op.run(call);
+  return call.y;
+}
+
+Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary) {
+  GradCall call{dy, as_i64(indices)};
+  grad_op.check(call);
+  call.dtable = Tensor::empty({vocabulary, dy.dim(-1)}, dy.dtype(), dy.device());  // (V, C)
+  if (call.dtable.numel() > 0) grad_op.run(call);
+  return call.dtable;
 }
 
 }  // namespace headroom::engine

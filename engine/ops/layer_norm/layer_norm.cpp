@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/dispatch/op.h"
 #include "engine/ops/layer_norm/layer_norm_kernel.h"
 #include "engine/ops/row_sums.h"
 
@@ -42,59 +43,107 @@ void grad_loop(const T* dy, const T* x, const T* w, const T* mean, const T* inv_
   }
 }
 
-}  // namespace
+struct Call {
+  Tensor x, weight, bias;
+  double eps;
+  Tensor y{}, mean{}, inv_std{};
+  auto operands() { return std::array{real("x", x), real("weight", weight), optional_real("bias", bias)}; }
+};
 
-LayerNorm layer_norm(const Tensor& x_in, const Tensor& w_in, const Tensor& b_in, double eps) {
-  check_floating("layer_norm", {&x_in, &w_in, b_in.defined() ? &b_in : &x_in});
-  const Rows rows = rows_of("layer_norm", x_in);
-  check_width("layer_norm", "weight", w_in, x_in);
-  if (b_in.defined()) check_width("layer_norm", "bias", b_in, x_in);
-  const Tensor x = x_in.contiguous(), w = w_in.contiguous(), b = b_in.defined() ? b_in.contiguous() : b_in;
-  LayerNorm out{Tensor::empty(x.shape(), x.dtype()), Tensor::empty(x.shape().without(-1), x.dtype()),  // (…, C), (…)
-                Tensor::empty(x.shape().without(-1), x.dtype())};                                      // (…)
-  if (x.numel() == 0) return out;
-  visit_real("layer_norm", x, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
-      const T *px = x.data<T>() + begin * rows.width, *pw = w.data<T>(), *pb = b.defined() ? b.data<T>() : nullptr;
-      T *y = out.y.mutable_data<T>() + begin * rows.width, *mean = out.mean.mutable_data<T>() + begin;
-      T* inv_std = out.inv_std.mutable_data<T>() + begin;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only())
-          return kernel::layer_norm_rows(px, pw, pb, y, mean, inv_std, end - begin, rows.width, float(eps));
-      forward_loop(px, pw, pb, y, mean, inv_std, end - begin, rows.width, T(eps));
-    });
+struct GradCall {
+  Tensor dy, x, weight, mean, inv_std;
+  bool want_dx, want_parameters;
+  Tensor dx{}, dweight{}, dbias{};
+  auto operands() {
+    return std::array{real("dy", dy), real("x", x), real("weight", weight), real("mean", mean),
+                      real("inv_std", inv_std)};
+  }
+};
+
+template <class T>
+using Loop = void (*)(const T* x, const T* w, const T* b, T* y, T* mean, T* inv_std, int64_t rows, int64_t n, T eps);
+template <class T>
+using GradLoop = void (*)(const T* dy, const T* x, const T* w, const T* mean, const T* inv_std, T* dx, T* dw, T* db,
+                          int64_t rows, int64_t n);
+
+template <class T>
+void run(Call& c, Loop<T> loop) {
+  const Rows rows = rows_of("layer_norm", c.x);
+  const T *x = c.x.data<T>(), *w = c.weight.data<T>(), *b = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  T *y = c.y.mutable_data<T>(), *mean = c.mean.mutable_data<T>(), *inv_std = c.inv_std.mutable_data<T>();
+  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * rows.width;
+    loop(x + first, w, b, y + first, mean + begin, inv_std + begin, end - begin, rows.width, static_cast<T>(c.eps));
   });
-  return out;
 }
 
-LayerNormGrad layer_norm_grad(const Tensor& dy_in, const Tensor& x_in, const Tensor& w_in, const Tensor& mean,
-                              const Tensor& inv_std, bool want_dx, bool want_parameters) {
-  const Tensor dy = dy_in.contiguous(), x = x_in.contiguous(), w = w_in.contiguous();
-  const Rows rows = rows_of("layer_norm", x);
+template <class T>
+void run_grad(GradCall& c, GradLoop<T> loop) {
+  const Rows rows = rows_of("layer_norm", c.x);
   const int64_t n = rows.width;
-  LayerNormGrad out;
-  if (want_dx) out.dx = Tensor::empty(x.shape(), x.dtype());  // (…, C)
-  if (x.numel() == 0) {
-    if (want_parameters) out.dweight = out.dbias = Tensor::zeros({n}, x.dtype());
-    return out;
-  }
-  const Tensor total = sum_over_rows(
-      "layer_norm", x, rows, want_parameters ? 2 : 0, [&](int64_t begin, int64_t count, auto* dw) {  // (2, C)
-        using T = std::remove_pointer_t<decltype(dw)>;
-        const T *pdy = dy.data<T>() + begin * n, *px = x.data<T>() + begin * n, *pw = w.data<T>();
-        const T *pm = mean.data<T>() + begin, *ps = inv_std.data<T>() + begin;
-        T* dx = want_dx ? out.dx.mutable_data<T>() + begin * n : nullptr;
-        T* db = dw ? dw + n : nullptr;
-        if constexpr (std::is_same_v<T, float>)
-          if (!reference_only()) return kernel::layer_norm_grad_rows(pdy, px, pw, pm, ps, dx, dw, db, count, n);
-        grad_loop(pdy, px, pw, pm, ps, dx, dw, db, count, n);
+  const T *dy = c.dy.data<T>(), *x = c.x.data<T>(), *w = c.weight.data<T>();
+  const T *mean = c.mean.data<T>(), *inv_std = c.inv_std.data<T>();
+  T* dx = c.want_dx ? c.dx.mutable_data<T>() : nullptr;
+  const Tensor total =
+      sum_over_rows<T>(rows, c.want_parameters ? 2 : 0, [&](int64_t begin, int64_t count, T* dw) {  // (2, C)
+        const int64_t first = begin * n;
+        loop(dy + first, x + first, w, mean + begin, inv_std + begin, dx ? dx + first : nullptr, dw,
+             dw ? dw + n : nullptr, count, n);
       });
-  if (want_parameters) {
-    out.dweight = total.slice(0, 0, 1).reshape({n});
-    out.dbias = total.slice(0, 1, 2).reshape({n});
-  }
-  return out;
+  if (!c.want_parameters) return;
+  c.dweight = total.slice(0, 0, 1).reshape({n});
+  c.dbias = total.slice(0, 1, 2).reshape({n});
+}
+
+const Op<Call> forward_op{
+    "layer_norm",
+    {{.name = "simd",
+      .dtypes = DType::f32,
+      .run = [](Call& c) { run<float>(c, kernel::layer_norm_rows.best()); },
+      .levels = kernel::layer_norm_rows.levels()},
+     {.name = "loops", .dtypes = DType::f32, .run = [](Call& c) { run<float>(c, forward_loop); }, .is_reference = true},
+     {.name = "loops",
+      .dtypes = DType::f64,
+      .run = [](Call& c) { run<double>(c, forward_loop); },
+      .is_reference = true}}};
+
+const Op<GradCall> grad_op{"layer_norm_grad",
+                           {{.name = "simd",
+                             .dtypes = DType::f32,
+                             .run = [](GradCall& c) { run_grad<float>(c, kernel::layer_norm_grad_rows.best()); },
+                             .levels = kernel::layer_norm_grad_rows.levels()},
+                            {.name = "loops",
+                             .dtypes = DType::f32,
+                             .run = [](GradCall& c) { run_grad<float>(c, grad_loop); },
+                             .is_reference = true},
+                            {.name = "loops",
+                             .dtypes = DType::f64,
+                             .run = [](GradCall& c) { run_grad<double>(c, grad_loop); },
+                             .is_reference = true}}};
+
+}  // namespace
+
+LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  Call call{x, weight, bias, eps};
+  forward_op.check(call);
+  rows_of("layer_norm", x);
+  check_width("layer_norm", "weight", weight, x);
+  if (bias.defined()) check_width("layer_norm", "bias", bias, x);
+  call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                 // (…, C)
+  call.mean = Tensor::empty(x.shape().without(-1), x.dtype(), x.device());  // (…)
+  call.inv_std = Tensor::empty(call.mean.shape(), x.dtype(), x.device());   // (…)
+  if (x.numel() > 0) forward_op.run(call);
+  return {call.y, call.mean, call.inv_std};
+}
+
+LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& mean,
+                              const Tensor& inv_std, bool want_dx, bool want_parameters) {
+  GradCall call{dy, x, weight, mean, inv_std, want_dx, want_parameters};
+  grad_op.check(call);
+  if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
+  if (x.numel() > 0) grad_op.run(call);
+  else if (want_parameters) call.dweight = call.dbias = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)
+  return {call.dx, call.dweight, call.dbias};
 }
 
 }  // namespace headroom::engine

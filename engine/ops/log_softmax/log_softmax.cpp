@@ -29,17 +29,14 @@ void log_softmax_grad_loop(const T* dy, const T* y, T* dx, int64_t rows, int64_t
   }
 }
 
-constexpr RowKernels kernels{"log_softmax",
-                             kernel::log_softmax_rows,
-                             log_softmax_loop<float>,
-                             log_softmax_loop<double>,
-                             kernel::log_softmax_grad_rows,
-                             log_softmax_grad_loop<float>,
-                             log_softmax_grad_loop<double>};
+const RowOp op{
+    {"log_softmax", row_rows<kernel::log_softmax_rows, log_softmax_loop<float>, log_softmax_loop<double>>()},
+    {"log_softmax_grad",
+     row_grad_rows<kernel::log_softmax_grad_rows, log_softmax_grad_loop<float>, log_softmax_grad_loop<double>>()}};
 
 }  // namespace
 
-Tensor log_softmax(const Tensor& x) { return map_rows(kernels, x); }
-Tensor log_softmax_grad(const Tensor& dy, const Tensor& y) { return map_rows_grad(kernels, dy, y); }
+Tensor log_softmax(const Tensor& x) { return map_rows(op, x); }
+Tensor log_softmax_grad(const Tensor& dy, const Tensor& y) { return map_rows_grad(op, dy, y); }
 
 }  // namespace headroom::engine

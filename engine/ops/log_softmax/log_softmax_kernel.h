@@ -6,8 +6,8 @@
 namespace headroom::engine {
 
 /// log_softmax of `rows` rows of n ≥ 1 elements.
-HEADROOM_KERNEL(void, log_softmax_rows, (const float* x, float* y, int64_t rows, int64_t n), (x, y, rows, n))
-HEADROOM_KERNEL(void, log_softmax_grad_rows, (const float* dy, const float* y, float* dx, int64_t rows, int64_t n),
-                (dy, y, dx, rows, n))
+HEADROOM_KERNEL_AVX512(void, log_softmax_rows, (const float* x, float* y, int64_t rows, int64_t n))
+HEADROOM_KERNEL_AVX512(void, log_softmax_grad_rows,
+                       (const float* dy, const float* y, float* dx, int64_t rows, int64_t n))
 
 }  // namespace headroom::engine

@@ -2,9 +2,8 @@
 
 #include <vector>
 
-#include "engine/backend.h"
 #include "engine/cpu/gemm.h"
-#include "engine/device_op.h"
+#include "engine/cpu/gemm_kernel.h"
 #include "engine/error.h"
 
 namespace headroom::engine {
@@ -63,38 +62,71 @@ Shape leading_of_product(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+template <class T>
+using Product = void (*)(const MatrixProduct<T>&, int64_t batch, const int64_t* a_offsets, const int64_t* b_offsets,
+                         int64_t c_step);
+
+template <class T>
+void run(MatmulCall& c, Product<T> product) {
+  Tensor a = c.a, b = c.b, y = c.y;
+  if (!c.transpose_a && a.rank() > 2 && one_matrix(b) && b.rank() <= a.rank()) {
+    a = folded(a);                          // (…·M, K)
+    b = b.reshape({b.dim(-2), b.dim(-1)});  // (K, N), or (N, K)
+    y = y.reshape({a.dim(0), y.dim(-1)});   // (…·M, N)
+  }
+  const Stack left(a, c.transpose_a), right(b, c.transpose_b);
+  const Shape batch = leading(y.shape());
+  const std::vector<int64_t> offsets_a = left.offsets(batch), offsets_b = right.offsets(batch);
+  const int64_t m = y.dim(-2), n = y.dim(-1), k = a.dim(c.transpose_a ? -2 : -1);
+  product({m,
+           n,
+           k,
+           {left.x.data<T>(), left.stride, left.transposed},
+           {right.x.data<T>(), right.stride, right.transposed},
+           y.mutable_data<T>(),
+           n},
+          batch.numel(), offsets_a.empty() ? nullptr : offsets_a.data(), offsets_b.empty() ? nullptr : offsets_b.data(),
+          m * n);
+}
+
 }  // namespace
 
+Op<MatmulCall> matmul_op{"matmul",
+                         {{.name = "tiles",
+                           .dtypes = DType::f32,
+                           .run = [](MatmulCall& c) { run<float>(c, gemm<float>); },
+                           .levels = kernel::gemm_tile_f32.levels(),
+                           .takes_strided = true},
+                          {.name = "tiles",
+                           .dtypes = DType::f64,
+                           .run = [](MatmulCall& c) { run<double>(c, gemm<double>); },
+                           .levels = kernel::gemm_tile_f64.levels(),
+                           .takes_strided = true},
+                          {.name = "loops",
+                           .dtypes = DType::f32,
+                           .run = [](MatmulCall& c) { run<float>(c, gemm_loops<float>); },
+                           .is_reference = true,
+                           .takes_strided = true},
+                          {.name = "loops",
+                           .dtypes = DType::f64,
+                           .run = [](MatmulCall& c) { run<double>(c, gemm_loops<double>); },
+                           .is_reference = true,
+                           .takes_strided = true}}};
+
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
-  check_floating("matmul", {&a, &b});
+  MatmulCall call{a, b, transpose_a, transpose_b};
+  matmul_op.check(call);
   require(a.rank() >= 2 && b.rank() >= 2, "matmul: operands need two axes or more: a {}, b {}", a.shape().str(),
           b.shape().str());
   const int64_t m = a.dim(transpose_a ? -1 : -2), k = a.dim(transpose_a ? -2 : -1), n = b.dim(transpose_b ? -2 : -1);
   require(k == b.dim(transpose_b ? -1 : -2), "matmul: inner dims differ: a {}{}, b {}{}", a.shape().str(),
           transpose_a ? " transposed" : "", b.shape().str(), transpose_b ? " transposed" : "");
-  Shape shape = leading_of_product(a, b), batch = shape;
+  Shape shape = leading_of_product(a, b);
   shape.push_back(m);
   shape.push_back(n);
-  if (!a.device().is_cpu()) return device_kernel("matmul", &DeviceOp::matmul, a)(a, b, transpose_a, transpose_b, shape);
-  if (!transpose_a && a.rank() > 2 && one_matrix(b) && b.rank() <= a.rank())
-    return matmul(folded(a), b.reshape({b.dim(-2), b.dim(-1)}), false, transpose_b).reshape(shape);  // (…·M, N)
-  const Tensor y = Tensor::empty(shape, a.dtype());                                                  // (…, M, N)
-  if (y.numel() == 0) return y;
-  const Stack left(a, transpose_a), right(b, transpose_b);
-  const std::vector<int64_t> offsets_a = left.offsets(batch), offsets_b = right.offsets(batch);
-  visit_real("matmul", a, [&](auto zero) {
-    using T = decltype(zero);
-    const MatrixProduct<T> product{m,
-                                   n,
-                                   k,
-                                   {left.x.data<T>(), left.stride, left.transposed},
-                                   {right.x.data<T>(), right.stride, right.transposed},
-                                   y.mutable_data<T>(),
-                                   n};
-    gemm(product, batch.numel(), offsets_a.empty() ? nullptr : offsets_a.data(),
-         offsets_b.empty() ? nullptr : offsets_b.data(), m * n);
-  });
-  return y;
+  call.y = Tensor::empty(shape, a.dtype(), a.device());  // (…, M, N)
+  if (call.y.numel() > 0) matmul_op.run(call);
+  return call.y;
 }
 
 MatmulGrad matmul_grad(const Tensor& dy, const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b,

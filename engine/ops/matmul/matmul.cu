@@ -1,7 +1,6 @@
 #include "engine/ops/matmul/matmul.h"
 
 #include "engine/cuda/blas.h"
-#include "engine/device_op.h"
 
 namespace headroom::engine::cuda {
 namespace {
@@ -24,19 +23,28 @@ struct Stack {
   }
 };
 
-Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b, const Shape& shape) {
-  const int64_t k = a.dim(transpose_a ? -2 : -1);
-  if (k == 0 || shape.numel() == 0) return Tensor::zeros(shape, a.dtype(), a.device());
-  const Tensor y = Tensor::empty(shape, a.dtype(), a.device());  // (batch…, M, N)
+void run(MatmulCall& c) {
+  const Shape& shape = c.y.shape();  // (batch…, M, N)
+  const int64_t k = c.a.dim(c.transpose_a ? -2 : -1);
+  if (k == 0) {
+    copy_inplace(c.y, Tensor::zeros(shape, c.y.dtype(), c.y.device()));
+    return;
+  }
   const Shape batch = shape.without(-1).without(-1);
-  const Stack left(a, batch), right(b, batch);
-  blas_matmul({y.dtype(), shape[-2], shape[-1], k, batch.numel(), transpose_a, transpose_b, left.step, right.step},
-              left.x.raw(), right.x.raw(), y.mutable_raw());
-  return y;
+  const Stack left(c.a, batch), right(c.b, batch);
+  blas_matmul(
+      {c.y.dtype(), shape[-2], shape[-1], k, batch.numel(), c.transpose_a, c.transpose_b, left.step, right.step},
+      left.x.raw(), right.x.raw(), c.y.mutable_raw());
 }
 
 }  // namespace
 
-void register_matmul() { register_device_op("matmul", {.matmul = matmul}); }
+void register_matmul() {
+  matmul_op.add({.name = "cublasLt",
+                 .dtypes = DType::f32 | DType::f64,
+                 .run = run,
+                 .takes_strided = true,
+                 .device = Device::Kind::cuda});
+}
 
 }  // namespace headroom::engine::cuda

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/dispatch/op.h"
 
 namespace headroom::engine {
 
@@ -11,6 +11,15 @@ namespace headroom::engine {
 /// Strided operands are read in place where one of their last two axes has stride 1. Throws Error when an operand has
 /// fewer than two axes, or when K or the leading axes do not fit.
 Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
+
+/// A checked product, as its implementations get it.
+struct MatmulCall {
+  Tensor a, b;
+  bool transpose_a, transpose_b;
+  Tensor y{};
+  auto operands() { return std::array{real("a", a), real("b", b)}; }
+};
+extern Op<MatmulCall> matmul_op;
 
 struct MatmulGrad {
   Tensor da, db;  ///< leading axes as y's: not summed where a or b was broadcast, except a b of one matrix for all of a

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/backend.h"
+#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/max/max_kernel.h"
 #include "engine/parallel.h"
@@ -11,9 +11,7 @@ namespace headroom::engine {
 namespace {
 
 template <class T>
-int64_t max_position(const T* x, int64_t n) {
-  if constexpr (std::is_same_v<T, float>)
-    if (!reference_only()) return kernel::max_position(x, n);
+int64_t max_position_loop(const T* x, int64_t n) {
   int64_t best = 0;
   for (int64_t i = 1; i < n && x[best] == x[best]; ++i)
     if (x[i] > x[best] || x[i] != x[i]) best = i;
@@ -44,48 +42,88 @@ struct Plan {
       if (!reduces[static_cast<size_t>(i)]) kept.push_back(shape[i]);
     }
   }
-  int64_t grain() const { return std::max<int64_t>(1, (int64_t{1} << 14) / std::max<int64_t>(1, reduced)); }
 };
+
+struct Call {
+  Tensor x;             ///< (outer, reduced)
+  Tensor y{}, index{};  ///< outer elements each
+  auto operands() { return std::array{real("x", x)}; }
+};
+
+struct GradCall {
+  Tensor dy, index;
+  Tensor dx{};  ///< (outer, reduced), zeros before
+  auto operands() { return std::array{real("dy", dy), engine::index("index", index)}; }
+};
+
+template <class T>
+void run(Call& c, int64_t (*max_position)(const T* x, int64_t n)) {
+  const int64_t outer = c.x.dim(0), reduced = c.x.dim(1);
+  const T* x = c.x.data<T>();
+  T* y = c.y.mutable_data<T>();
+  auto* index = c.index.mutable_data<int64_t>();
+  const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 14) / std::max<int64_t>(1, reduced));
+  parallel_ranges(outer, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      index[i] = max_position(x + i * reduced, reduced);
+      y[i] = x[i * reduced + index[i]];
+    }
+  });
+}
+
+template <class T>
+void run_grad(GradCall& c) {
+  const int64_t reduced = c.dx.dim(1);
+  for (int64_t i = 0; i < c.dx.dim(0); ++i)
+    c.dx.mutable_data<T>()[i * reduced + c.index.data<int64_t>()[i]] = c.dy.data<T>()[i];
+}
+
+const Op<Call> forward_op{"max",
+                          {{.name = "simd",
+                            .dtypes = DType::f32,
+                            .run = [](Call& c) { run<float>(c, kernel::max_position.best()); },
+                            .levels = kernel::max_position.levels()},
+                           {.name = "loops",
+                            .dtypes = DType::f32,
+                            .run = [](Call& c) { run<float>(c, max_position_loop); },
+                            .is_reference = true},
+                           {.name = "loops",
+                            .dtypes = DType::f64,
+                            .run = [](Call& c) { run<double>(c, max_position_loop); },
+                            .is_reference = true}}};
+
+const Op<GradCall> grad_op{"max_grad",
+                           {{.name = "loops", .dtypes = DType::f32, .run = run_grad<float>, .is_reference = true},
+                            {.name = "loops", .dtypes = DType::f64, .run = run_grad<double>, .is_reference = true}}};
 
 }  // namespace
 
 Max max(const Tensor& x, const std::vector<int>& axes, bool keep_axes) {
-  check_floating("max", {&x});
+  Call call{x};
+  forward_op.check(call);
   const Plan plan(x.shape(), axes);
-  Max out{Tensor::empty(keep_axes ? plan.with_ones : plan.kept, x.dtype()), Tensor::empty({plan.outer}, DType::i64)};
-  if (plan.outer == 0) return out;
+  call.y = Tensor::empty(keep_axes ? plan.with_ones : plan.kept, x.dtype(), x.device());
+  call.index = Tensor::empty({plan.outer}, DType::i64, x.device());
+  if (plan.outer == 0) return {call.y, call.index};
   if (plan.reduced == 0) fail("max: no elements along the axes to take the maximum of: x {}", x.shape().str());
-  const Tensor rows = x.permute(plan.order).contiguous();  // (kept…, reduced…)
-  visit_real("max", x, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(plan.outer, plan.grain(), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T* row = rows.data<T>() + i * plan.reduced;
-        const int64_t position = max_position(row, plan.reduced);
-        out.index.mutable_data<int64_t>()[i] = position;
-        out.y.mutable_data<T>()[i] = row[position];
-      }
-    });
-  });
-  return out;
+  call.x = x.permute(plan.order).reshape({plan.outer, plan.reduced});
+  forward_op.run(call);
+  return {call.y, call.index};
 }
 
-Tensor max_grad(const Tensor& dy_in, const Tensor& index, const Shape& shape, const std::vector<int>& axes) {
+Tensor max_grad(const Tensor& dy, const Tensor& index, const Shape& shape, const std::vector<int>& axes) {
+  GradCall call{dy, index};
+  grad_op.check(call);
   const Plan plan(shape, axes);
-  const Tensor dy = dy_in.contiguous();
   Shape ordered;
   std::vector<int> back(plan.order.size());
   for (size_t i = 0; i < plan.order.size(); ++i) {
     ordered.push_back(shape[plan.order[i]]);
     back[static_cast<size_t>(plan.order[i])] = static_cast<int>(i);
   }
-  const Tensor rows = Tensor::zeros(ordered, dy.dtype());  // (kept…, reduced…)
-  visit_real("max", dy, [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t i = 0; i < plan.outer; ++i)
-      rows.mutable_data<T>()[i * plan.reduced + index.data<int64_t>()[i]] = dy.data<T>()[i];
-  });
-  return rows.permute(back);
+  call.dx = Tensor::zeros({plan.outer, plan.reduced}, dy.dtype(), dy.device());
+  if (call.dx.numel() > 0) grad_op.run(call);
+  return call.dx.reshape(ordered).permute(back);
 }
 
 }  // namespace headroom::engine

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/dispatch/op.h"
 #include "engine/ops/rms_norm/rms_norm_kernel.h"
 #include "engine/ops/row_sums.h"
 
@@ -33,51 +34,97 @@ void grad_loop(const T* dy, const T* x, const T* w, const T* inv_rms, T* dx, T* 
   }
 }
 
-}  // namespace
+struct Call {
+  Tensor x, weight;
+  double eps;
+  Tensor y{}, inv_rms{};
+  auto operands() { return std::array{real("x", x), real("weight", weight)}; }
+};
 
-RmsNorm rms_norm(const Tensor& x_in, const Tensor& w_in, double eps) {
-  check_floating("rms_norm", {&x_in, &w_in});
-  const Rows rows = rows_of("rms_norm", x_in);
-  check_width("rms_norm", "weight", w_in, x_in);
-  const Tensor x = x_in.contiguous(), w = w_in.contiguous();
-  RmsNorm out{Tensor::empty(x.shape(), x.dtype()), Tensor::empty(x.shape().without(-1), x.dtype())};  // (…, C), (…)
-  if (x.numel() == 0) return out;
-  visit_real("rms_norm", x, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
-      const T *px = x.data<T>() + begin * rows.width, *pw = w.data<T>();
-      T *y = out.y.mutable_data<T>() + begin * rows.width, *inv_rms = out.inv_rms.mutable_data<T>() + begin;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return kernel::rms_norm_rows(px, pw, y, inv_rms, end - begin, rows.width, float(eps));
-      forward_loop(px, pw, y, inv_rms, end - begin, rows.width, T(eps));
-    });
+struct GradCall {
+  Tensor dy, x, weight, inv_rms;
+  bool want_dx, want_weight;
+  Tensor dx{}, dweight{};
+  auto operands() { return std::array{real("dy", dy), real("x", x), real("weight", weight), real("inv_rms", inv_rms)}; }
+};
+
+template <class T>
+using Loop = void (*)(const T* x, const T* w, T* y, T* inv_rms, int64_t rows, int64_t n, T eps);
+template <class T>
+using GradLoop = void (*)(const T* dy, const T* x, const T* w, const T* inv_rms, T* dx, T* dw, int64_t rows, int64_t n);
+
+template <class T>
+void run(Call& c, Loop<T> loop) {
+  const Rows rows = rows_of("rms_norm", c.x);
+  const T *x = c.x.data<T>(), *w = c.weight.data<T>();
+  T *y = c.y.mutable_data<T>(), *inv_rms = c.inv_rms.mutable_data<T>();
+  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * rows.width;
+    loop(x + first, w, y + first, inv_rms + begin, end - begin, rows.width, static_cast<T>(c.eps));
   });
-  return out;
 }
 
-RmsNormGrad rms_norm_grad(const Tensor& dy_in, const Tensor& x_in, const Tensor& w_in, const Tensor& inv_rms,
-                          bool want_dx, bool want_weight) {
-  const Tensor dy = dy_in.contiguous(), x = x_in.contiguous(), w = w_in.contiguous();
-  const Rows rows = rows_of("rms_norm", x);
+template <class T>
+void run_grad(GradCall& c, GradLoop<T> loop) {
+  const Rows rows = rows_of("rms_norm", c.x);
   const int64_t n = rows.width;
-  RmsNormGrad out;
-  if (want_dx) out.dx = Tensor::empty(x.shape(), x.dtype());  // (…, C)
-  if (x.numel() == 0) {
-    if (want_weight) out.dweight = Tensor::zeros({n}, x.dtype());
-    return out;
-  }
+  const T *dy = c.dy.data<T>(), *x = c.x.data<T>(), *w = c.weight.data<T>(), *inv_rms = c.inv_rms.data<T>();
+  T* dx = c.want_dx ? c.dx.mutable_data<T>() : nullptr;
   const Tensor total =
-      sum_over_rows("rms_norm", x, rows, want_weight ? 1 : 0, [&](int64_t begin, int64_t count, auto* dw) {  // (1, C)
-        using T = std::remove_pointer_t<decltype(dw)>;
-        const T *pdy = dy.data<T>() + begin * n, *px = x.data<T>() + begin * n, *pw = w.data<T>();
-        const T* ps = inv_rms.data<T>() + begin;
-        T* dx = want_dx ? out.dx.mutable_data<T>() + begin * n : nullptr;
-        if constexpr (std::is_same_v<T, float>)
-          if (!reference_only()) return kernel::rms_norm_grad_rows(pdy, px, pw, ps, dx, dw, count, n);
-        grad_loop(pdy, px, pw, ps, dx, dw, count, n);
+      sum_over_rows<T>(rows, c.want_weight ? 1 : 0, [&](int64_t begin, int64_t count, T* dw) {  // (1, C)
+        const int64_t first = begin * n;
+        loop(dy + first, x + first, w, inv_rms + begin, dx ? dx + first : nullptr, dw, count, n);
       });
-  if (want_weight) out.dweight = total.reshape({n});
-  return out;
+  if (c.want_weight) c.dweight = total.reshape({n});
+}
+
+const Op<Call> forward_op{
+    "rms_norm",
+    {{.name = "simd",
+      .dtypes = DType::f32,
+      .run = [](Call& c) { run<float>(c, kernel::rms_norm_rows.best()); },
+      .levels = kernel::rms_norm_rows.levels()},
+     {.name = "loops", .dtypes = DType::f32, .run = [](Call& c) { run<float>(c, forward_loop); }, .is_reference = true},
+     {.name = "loops",
+      .dtypes = DType::f64,
+      .run = [](Call& c) { run<double>(c, forward_loop); },
+      .is_reference = true}}};
+
+const Op<GradCall> grad_op{"rms_norm_grad",
+                           {{.name = "simd",
+                             .dtypes = DType::f32,
+                             .run = [](GradCall& c) { run_grad<float>(c, kernel::rms_norm_grad_rows.best()); },
+                             .levels = kernel::rms_norm_grad_rows.levels()},
+                            {.name = "loops",
+                             .dtypes = DType::f32,
+                             .run = [](GradCall& c) { run_grad<float>(c, grad_loop); },
+                             .is_reference = true},
+                            {.name = "loops",
+                             .dtypes = DType::f64,
+                             .run = [](GradCall& c) { run_grad<double>(c, grad_loop); },
+                             .is_reference = true}}};
+
+}  // namespace
+
+RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+  Call call{x, weight, eps};
+  forward_op.check(call);
+  rows_of("rms_norm", x);
+  check_width("rms_norm", "weight", weight, x);
+  call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                    // (…, C)
+  call.inv_rms = Tensor::empty(x.shape().without(-1), x.dtype(), x.device());  // (…)
+  if (x.numel() > 0) forward_op.run(call);
+  return {call.y, call.inv_rms};
+}
+
+RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& inv_rms, bool want_dx,
+                          bool want_weight) {
+  GradCall call{dy, x, weight, inv_rms, want_dx, want_weight};
+  grad_op.check(call);
+  if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
+  if (x.numel() > 0) grad_op.run(call);
+  else if (want_weight) call.dweight = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)
+  return {call.dx, call.dweight};
 }
 
 }  // namespace headroom::engine

@@ -7,9 +7,8 @@ namespace headroom::engine {
 
 /// y[e] = x[e]·cosine[e] + x[partner of e]·sine[e] for `rows` rows of `dim` elements that share one position; the sign
 /// of each element's sine is in the table.
-HEADROOM_KERNEL(void, rope_rows,
-                (const float* x, float* y, const float* cosine, const float* sine, int64_t rows, int64_t dim,
-                 bool interleaved),
-                (x, y, cosine, sine, rows, dim, interleaved))
+HEADROOM_KERNEL_AVX512(void, rope_rows,
+                       (const float* x, float* y, const float* cosine, const float* sine, int64_t rows, int64_t dim,
+                        bool interleaved))
 
 }  // namespace headroom::engine

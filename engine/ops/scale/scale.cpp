@@ -1,13 +1,14 @@
 #include "engine/ops/scale/scale.h"
 
-#include "engine/backend.h"
-#include "engine/ops/binary.h"
+#include "engine/ops/elementwise/arithmetic.h"
+#include "engine/ops/elementwise/binary.h"
+#include "engine/ops/elementwise/binary_kernel.h"
 
 namespace headroom::engine {
-
-Tensor scale(const Tensor& x, double factor) {
-  check_floating("scale", {&x});
-  return mul(x, Tensor::full({}, factor, x.dtype(), x.device()));
+namespace {
+const BinaryOp op{"scale", binary_rows<Mul, kernel::mul_forward>()};
 }
+
+Tensor scale(const Tensor& x, double factor) { return binary(op, x, Tensor::full({}, factor, x.dtype(), x.device())); }
 
 }  // namespace headroom::engine

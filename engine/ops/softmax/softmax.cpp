@@ -28,17 +28,13 @@ void softmax_grad_loop(const T* dy, const T* y, T* dx, int64_t rows, int64_t n) 
   }
 }
 
-constexpr RowKernels kernels{"softmax",
-                             kernel::softmax_rows,
-                             softmax_loop<float>,
-                             softmax_loop<double>,
-                             kernel::softmax_grad_rows,
-                             softmax_grad_loop<float>,
-                             softmax_grad_loop<double>};
+const RowOp op{
+    {"softmax", row_rows<kernel::softmax_rows, softmax_loop<float>, softmax_loop<double>>()},
+    {"softmax_grad", row_grad_rows<kernel::softmax_grad_rows, softmax_grad_loop<float>, softmax_grad_loop<double>>()}};
 
 }  // namespace
 
-Tensor softmax(const Tensor& x) { return map_rows(kernels, x); }
-Tensor softmax_grad(const Tensor& dy, const Tensor& y) { return map_rows_grad(kernels, dy, y); }
+Tensor softmax(const Tensor& x) { return map_rows(op, x); }
+Tensor softmax_grad(const Tensor& dy, const Tensor& y) { return map_rows_grad(op, dy, y); }
 
 }  // namespace headroom::engine

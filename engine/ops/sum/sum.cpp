@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/backend.h"
 #include "engine/error.h"
 #include "engine/ops/sum/sum_kernel.h"
 #include "engine/parallel.h"
@@ -12,19 +11,22 @@ namespace {
 
 constexpr int64_t chunk_rows = 256, chunk_run = 1 << 14;
 
+/// What adds n contiguous values, and what adds `rows` rows of n into one.
 template <class T>
-T add_run(const T* x, int64_t n) {
-  if constexpr (std::is_same_v<T, float>)
-    if (!reference_only()) return kernel::sum_run(x, n);
+struct Adders {
+  T (*run)(const T* x, int64_t n);
+  void (*columns)(const T* x, T* y, int64_t rows, int64_t n);
+};
+
+template <class T>
+T run_loop(const T* x, int64_t n) {
   T total = 0;
   for (int64_t i = 0; i < n; ++i) total += x[i];
   return total;
 }
 
 template <class T>
-void add_columns(const T* x, T* y, int64_t rows, int64_t n) {
-  if constexpr (std::is_same_v<T, float>)
-    if (!reference_only()) return kernel::sum_columns(x, y, rows, n);
+void columns_loop(const T* x, T* y, int64_t rows, int64_t n) {
   std::fill(y, y + n, T(0));
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < n; ++j) y[j] += x[i * n + j];
@@ -32,33 +34,60 @@ void add_columns(const T* x, T* y, int64_t rows, int64_t n) {
 
 /// (outer, reduced, inner) → (outer, inner), the reduced axis in fixed chunks whose sums are added in order.
 template <class T>
-void reduce(const T* x, T* y, int64_t outer, int64_t reduced, int64_t inner) {
+void reduce(SumCall& call, const Adders<T>& add) {
+  const int64_t outer = call.x.dim(0), reduced = call.x.dim(1), inner = call.x.dim(2);
+  const T* x = call.x.data<T>();
+  T* y = call.y.mutable_data<T>();
   const int64_t step = inner == 1 ? chunk_run : chunk_rows, chunks = std::max<int64_t>(1, (reduced + step - 1) / step);
-  Tensor partial = Tensor::empty({outer, chunks, inner}, dtype_of<T>());
+  const Tensor partial = Tensor::empty({outer, chunks, inner}, dtype_of<T>());
   T* p = partial.mutable_data<T>();
   const int64_t grain = std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, std::min(step, reduced) * inner));
   parallel_ranges(outer * chunks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t o = task / chunks, first = task % chunks * step, rows = std::min(step, reduced - first);
       const T* from = x + (o * reduced + first) * inner;
-      if (inner == 1) p[task] = add_run(from, rows);
-      else add_columns(from, p + task * inner, rows, inner);
+      if (inner == 1) p[task] = add.run(from, rows);
+      else add.columns(from, p + task * inner, rows, inner);
     }
   });
   parallel_ranges(outer, std::max<int64_t>(1, chunk_run / std::max<int64_t>(1, chunks * inner)),
                   [&](int64_t begin, int64_t end) {
                     for (int64_t o = begin; o < end; ++o) {
                       if (chunks == 1) std::copy(p + o * inner, p + (o + 1) * inner, y + o * inner);
-                      else if (inner == 1) y[o] = add_run(p + o * chunks, chunks);
-                      else add_columns(p + o * chunks * inner, y + o * inner, chunks, inner);
+                      else if (inner == 1) y[o] = add.run(p + o * chunks, chunks);
+                      else add.columns(p + o * chunks * inner, y + o * inner, chunks, inner);
                     }
                   });
 }
 
 }  // namespace
 
+Op<SumCall> sum_op{"sum",
+                   {{.name = "simd",
+                     .dtypes = DType::f32,
+                     .run =
+                         [](SumCall& c) {
+                           reduce<float>(c, {kernel::sum_run.best(), kernel::sum_columns.best()});
+                         },
+                     .levels = kernel::sum_run.levels()},
+                    {.name = "loops",
+                     .dtypes = DType::f32,
+                     .run =
+                         [](SumCall& c) {
+                           reduce<float>(c, {run_loop<float>, columns_loop<float>});
+                         },
+                     .is_reference = true},
+                    {.name = "loops",
+                     .dtypes = DType::f64,
+                     .run =
+                         [](SumCall& c) {
+                           reduce<double>(c, {run_loop<double>, columns_loop<double>});
+                         },
+                     .is_reference = true}}};
+
 Tensor sum(const Tensor& x, std::vector<int> axes, bool keep_axes) {
-  check_floating("sum", {&x});
+  SumCall call{x};
+  sum_op.check(call);
   std::vector<bool> reduced(static_cast<size_t>(x.rank()), axes.empty());
   for (int axis : axes) {
     const auto i = static_cast<size_t>(x.shape().index(axis, "sum"));
@@ -83,15 +112,10 @@ Tensor sum(const Tensor& x, std::vector<int> axes, bool keep_axes) {
     if (!reduced[static_cast<size_t>(i)]) kept.push_back(x.dim(i));
     out.push_back(reduced[static_cast<size_t>(i)] ? 1 : x.dim(i));
   }
-  if (!x.device().is_cpu()) return sum(x.to(cpu), std::move(axes), keep_axes).to(x.device());
-  const Tensor ordered = x.permute(order).contiguous();
-  Tensor y = Tensor::empty(keep_axes ? out : kept, x.dtype());
-  if (y.numel() == 0) return y;
-  visit_real("sum", x, [&](auto zero) {
-    using T = decltype(zero);
-    reduce(ordered.data<T>(), y.mutable_data<T>(), outer, middle, inner);
-  });
-  return y;
+  call.x = x.permute(order).reshape({outer, middle, inner});
+  call.y = Tensor::empty(keep_axes ? out : kept, x.dtype(), x.device());
+  if (call.y.numel() > 0) sum_op.run(call);
+  return call.y;
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {

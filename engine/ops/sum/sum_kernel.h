@@ -6,8 +6,8 @@
 namespace headroom::engine {
 
 /// Σ of n contiguous values.
-HEADROOM_KERNEL(float, sum_run, (const float* x, int64_t n), (x, n))
+HEADROOM_KERNEL_AVX512(float, sum_run, (const float* x, int64_t n))
 /// y[j] = Σ_i x[i·n + j] over `rows` rows, added from the first to the last.
-HEADROOM_KERNEL(void, sum_columns, (const float* x, float* y, int64_t rows, int64_t n), (x, y, rows, n))
+HEADROOM_KERNEL_AVX512(void, sum_columns, (const float* x, float* y, int64_t rows, int64_t n))
 
 }  // namespace headroom::engine

@@ -1,8 +1,8 @@
 #include "engine/ops/swiglu/swiglu.h"
 
-#include "engine/backend.h"
+#include "engine/dispatch/op.h"
 #include "engine/error.h"
-#include "engine/ops/silu/silu.h"
+#include "engine/ops/elementwise/activations.h"
 #include "engine/ops/swiglu/swiglu_kernel.h"
 #include "engine/parallel.h"
 
@@ -24,44 +24,82 @@ void grad_loop(const T* dy, const T* gate, const T* up, T* dgate, T* dup, int64_
   }
 }
 
-}  // namespace
+struct Call {
+  Tensor gate, up;
+  Tensor y{};
+  auto operands() { return std::array{real("gate", gate), real("up", up)}; }
+};
 
-Tensor swiglu(const Tensor& gate_in, const Tensor& up_in) {
-  check_floating("swiglu", {&gate_in, &up_in});
-  if (!(gate_in.shape() == up_in.shape()))
-    fail("swiglu: shapes differ: gate {}, up {}", gate_in.shape().str(), up_in.shape().str());
-  const Tensor gate = gate_in.contiguous(), up = up_in.contiguous();
-  Tensor y = Tensor::empty(gate.shape(), gate.dtype());
-  visit_real("swiglu", gate, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(y.numel(), grain, [&](int64_t begin, int64_t end) {
-      const T *g = gate.data<T>() + begin, *u = up.data<T>() + begin;
-      T* to = y.mutable_data<T>() + begin;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return kernel::swiglu_forward(g, u, to, end - begin);
-      forward_loop(g, u, to, end - begin);
-    });
-  });
-  return y;
+struct GradCall {
+  Tensor dy, gate, up;
+  Tensor dgate{}, dup{};  ///< undefined where not wanted
+  auto operands() { return std::array{real("dy", dy), real("gate", gate), real("up", up)}; }
+};
+
+template <class T>
+void run(Call& c, void (*loop)(const T* gate, const T* up, T* y, int64_t n)) {
+  const T *gate = c.gate.data<T>(), *up = c.up.data<T>();
+  T* y = c.y.mutable_data<T>();
+  parallel_ranges(c.y.numel(), grain,
+                  [&](int64_t begin, int64_t end) { loop(gate + begin, up + begin, y + begin, end - begin); });
 }
 
-SwigluGrad swiglu_grad(const Tensor& dy_in, const Tensor& gate_in, const Tensor& up_in, bool want_gate, bool want_up) {
-  const Tensor dy = dy_in.contiguous(), gate = gate_in.contiguous(), up = up_in.contiguous();
-  SwigluGrad out;
-  if (want_gate) out.dgate = Tensor::empty(gate.shape(), gate.dtype());
-  if (want_up) out.dup = Tensor::empty(gate.shape(), gate.dtype());
-  visit_real("swiglu", gate, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(gate.numel(), grain, [&](int64_t begin, int64_t end) {
-      const T *d = dy.data<T>() + begin, *g = gate.data<T>() + begin, *u = up.data<T>() + begin;
-      T* dgate = want_gate ? out.dgate.mutable_data<T>() + begin : nullptr;
-      T* dup = want_up ? out.dup.mutable_data<T>() + begin : nullptr;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return kernel::swiglu_backward(d, g, u, dgate, dup, end - begin);
-      grad_loop(d, g, u, dgate, dup, end - begin);
-    });
+template <class T>
+void run_grad(GradCall& c, void (*loop)(const T* dy, const T* gate, const T* up, T* dgate, T* dup, int64_t n)) {
+  const T *dy = c.dy.data<T>(), *gate = c.gate.data<T>(), *up = c.up.data<T>();
+  T* dgate = c.dgate.defined() ? c.dgate.mutable_data<T>() : nullptr;
+  T* dup = c.dup.defined() ? c.dup.mutable_data<T>() : nullptr;
+  parallel_ranges(c.gate.numel(), grain, [&](int64_t begin, int64_t end) {
+    loop(dy + begin, gate + begin, up + begin, dgate ? dgate + begin : nullptr, dup ? dup + begin : nullptr,
+         end - begin);
   });
-  return out;
+}
+
+const Op<Call> forward_op{
+    "swiglu",
+    {{.name = "simd",
+      .dtypes = DType::f32,
+      .run = [](Call& c) { run<float>(c, kernel::swiglu_forward.best()); },
+      .levels = kernel::swiglu_forward.levels()},
+     {.name = "loops", .dtypes = DType::f32, .run = [](Call& c) { run<float>(c, forward_loop); }, .is_reference = true},
+     {.name = "loops",
+      .dtypes = DType::f64,
+      .run = [](Call& c) { run<double>(c, forward_loop); },
+      .is_reference = true}}};
+
+const Op<GradCall> grad_op{"swiglu_grad",
+                           {{.name = "simd",
+                             .dtypes = DType::f32,
+                             .run = [](GradCall& c) { run_grad<float>(c, kernel::swiglu_backward.best()); },
+                             .levels = kernel::swiglu_backward.levels()},
+                            {.name = "loops",
+                             .dtypes = DType::f32,
+                             .run = [](GradCall& c) { run_grad<float>(c, grad_loop); },
+                             .is_reference = true},
+                            {.name = "loops",
+                             .dtypes = DType::f64,
+                             .run = [](GradCall& c) { run_grad<double>(c, grad_loop); },
+                             .is_reference = true}}};
+
+}  // namespace
+
+Tensor swiglu(const Tensor& gate, const Tensor& up) {
+  Call call{gate, up};
+  forward_op.check(call);
+  if (!(gate.shape() == up.shape()))
+    fail("swiglu: shapes differ: gate {}, up {}", gate.shape().str(), up.shape().str());
+  call.y = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
+  if (call.y.numel() > 0) forward_op.run(call);
+  return call.y;
+}
+
+SwigluGrad swiglu_grad(const Tensor& dy, const Tensor& gate, const Tensor& up, bool want_gate, bool want_up) {
+  GradCall call{dy, gate, up};
+  grad_op.check(call);
+  if (want_gate) call.dgate = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
+  if (want_up) call.dup = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
+  if (gate.numel() > 0) grad_op.run(call);
+  return {call.dgate, call.dup};
 }
 
 }  // namespace headroom::engine

@@ -5,10 +5,9 @@
 
 namespace headroom::engine {
 
-HEADROOM_KERNEL(void, swiglu_forward, (const float* gate, const float* up, float* y, int64_t n), (gate, up, y, n))
+HEADROOM_KERNEL_AVX512(void, swiglu_forward, (const float* gate, const float* up, float* y, int64_t n))
 /// dgate or dup may be null.
-HEADROOM_KERNEL(void, swiglu_backward,
-                (const float* dy, const float* gate, const float* up, float* dgate, float* dup, int64_t n),
-                (dy, gate, up, dgate, dup, n))
+HEADROOM_KERNEL_AVX512(void, swiglu_backward,
+                       (const float* dy, const float* gate, const float* up, float* dgate, float* dup, int64_t n))
 
 }  // namespace headroom::engine

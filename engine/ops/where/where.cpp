@@ -1,7 +1,6 @@
 #include "engine/ops/where/where.h"
 
-#include "engine/backend.h"
-#include "engine/error.h"
+#include "engine/dispatch/op.h"
 #include "engine/ops/where/where_kernel.h"
 #include "engine/parallel.h"
 
@@ -15,36 +14,51 @@ void where_loop(const bool* condition, const T* a, int64_t stride_a, const T* b,
   for (int64_t i = 0; i < n; ++i) y[i] = condition[i] ? a[i * stride_a] : b[i * stride_b];
 }
 
-/// One element as it is (stride 0), anything else at the full shape (stride 1).
-struct Operand {
-  Tensor values;
-  int64_t stride;
-  Operand(const Tensor& x, const Shape& shape)
-      : values(x.numel() == 1 ? x : x.expand(shape).contiguous()), stride(x.numel() == 1 ? 0 : 1) {}
+struct Call {
+  Tensor condition, a, b;  ///< a and b as y, or of one element; the condition as y
+  Tensor y{};
+  auto operands() { return std::array{real("a", a), real("b", b), mask("condition", condition)}; }
 };
+
+/// One element as it is, anything else at the full shape.
+Tensor spread(const Tensor& x, const Shape& shape) { return x.numel() == 1 ? x : x.expand(shape); }
+
+template <class T>
+void run(Call& c, void (*loop)(const bool*, const T* a, int64_t, const T* b, int64_t, T* y, int64_t n)) {
+  const bool* condition = c.condition.data<bool>();
+  const T *a = c.a.data<T>(), *b = c.b.data<T>();
+  const int64_t stride_a = c.a.numel() == 1 ? 0 : 1, stride_b = c.b.numel() == 1 ? 0 : 1;
+  T* y = c.y.mutable_data<T>();
+  parallel_ranges(c.y.numel(), grain, [&](int64_t begin, int64_t end) {
+    loop(condition + begin, a + begin * stride_a, stride_a, b + begin * stride_b, stride_b, y + begin, end - begin);
+  });
+}
+
+const Op<Call> op{
+    "where",
+    {{.name = "simd",
+      .dtypes = DType::f32,
+      .run = [](Call& c) { run<float>(c, kernel::where_run.best()); },
+      .levels = kernel::where_run.levels()},
+     {.name = "loops", .dtypes = DType::f32, .run = [](Call& c) { run<float>(c, where_loop); }, .is_reference = true},
+     {.name = "loops",
+      .dtypes = DType::f64,
+      .run = [](Call& c) { run<double>(c, where_loop); },
+      .is_reference = true}}};
 
 }  // namespace
 
-Tensor where(const Tensor& condition_in, const Tensor& a_in, const Tensor& b_in) {
-  check_floating("where", {&a_in, &b_in});
-  require(condition_in.dtype() == DType::boolean, "where: condition {} is not bool", condition_in.str());
-  const Shape shape = broadcast("where", condition_in.shape(), broadcast("where", a_in.shape(), b_in.shape()));
-  Tensor y = Tensor::empty(shape, a_in.dtype());
-  if (y.numel() == 0) return y;
-  const Tensor condition = condition_in.expand(shape).contiguous();
-  const Operand a(a_in, shape), b(b_in, shape);
-  visit_real("where", a_in, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(y.numel(), grain, [&](int64_t begin, int64_t end) {
-      const bool* c = condition.data<bool>() + begin;
-      const T *pa = a.values.data<T>() + begin * a.stride, *pb = b.values.data<T>() + begin * b.stride;
-      T* to = y.mutable_data<T>() + begin;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return kernel::where_run(c, pa, a.stride, pb, b.stride, to, end - begin);
-      where_loop(c, pa, a.stride, pb, b.stride, to, end - begin);
-    });
-  });
-  return y;
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  Call call{condition, a, b};
+  op.check(call);
+  const Shape shape = broadcast("where", condition.shape(), broadcast("where", a.shape(), b.shape()));
+  call.y = Tensor::empty(shape, a.dtype(), a.device());
+  if (call.y.numel() == 0) return call.y;
+  call.condition = condition.expand(shape);
+  call.a = spread(a, shape);
+  call.b = spread(b, shape);
+  op.run(call);
+  return call.y;
 }
 
 }  // namespace headroom::engine

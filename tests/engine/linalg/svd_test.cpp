@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/context.h"
 #include "engine/linalg/bidiagonal.h"
 #include "engine/parallel.h"
 #include "tests/engine/linalg/matrices.h"

@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "tests/support/catch.h"

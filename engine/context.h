@@ -1,0 +1,101 @@
+#pragma once
+#include <cstdint>
+
+#include "engine/device.h"
+
+namespace headroom::engine {
+
+class MemoryPool;
+
+/// What the operands of matrix products are rounded to before they are multiplied in f32. Weights, sums and everything
+/// else keep their dtype.
+enum class Precision : uint8_t { f32, bf16 };
+
+/// What multiplies a tile of an f32 product. `best` is what was measured to be faster: see engine/cpu/gemm.h.
+enum class ProductPath : uint8_t { best, own, onednn };
+
+/// How the work of a thread runs. One value, which the workers of a parallel loop inherit whole. Change it through the
+/// scopes below.
+struct Context {
+  int threads = 0;         ///< of parallel loops; 0: HEADROOM_THREADS, else the machine's cores
+  bool reference = false;  ///< the plain reference loops, which define every op, instead of the fast kernels
+  bool records = true;     ///< whether differentiable ops join the tape
+  ProductPath product_path = ProductPath::best;
+  Precision precision = Precision::f32;
+  Device device = cpu;         ///< where random fills put their result
+  void* stream = nullptr;      ///< queue of the device's work (a cudaStream_t); null: the device's default one
+  MemoryPool* pool = nullptr;  ///< where storages of the pool's device come from; null: the device's own pool
+};
+
+/// Of the calling thread.
+const Context& context();
+
+/// Puts a context in force for the calling thread while it lives.
+class ContextScope {
+ public:
+  explicit ContextScope(const Context& next);
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+ protected:
+  /// The present context with one field changed.
+  template <class T>
+  static Context with(T Context::*field, T value) {
+    Context next = context();
+    next.*field = value;
+    return next;
+  }
+
+ private:
+  Context previous_;
+};
+
+/// Limits the threads of parallel loops. Throws Error when `threads` < 1.
+class ThreadScope : ContextScope {
+ public:
+  explicit ThreadScope(int threads);
+};
+
+/// Reference loops for everything that this thread runs: the truth that tests and gradcheck compare with.
+class ReferenceScope : ContextScope {
+ public:
+  ReferenceScope() : ContextScope(with(&Context::reference, true)) {}
+};
+
+/// One way to multiply f32 tiles, for tests and benchmarks. What oneDNN refuses, our own kernel multiplies.
+class ProductPathScope : ContextScope {
+ public:
+  explicit ProductPathScope(ProductPath path) : ContextScope(with(&Context::product_path, path)) {}
+};
+
+/// Rounds f32 operands of `linear`, `matmul` and `attention`, and of the backward passes that run inside, to
+/// `precision`. bf16 is emulated: no CPU level has kernels of its own for it yet, so it costs time instead of saving
+/// it.
+class PrecisionScope : ContextScope {
+ public:
+  explicit PrecisionScope(Precision precision) : ContextScope(with(&Context::precision, precision)) {}
+};
+
+/// Random fills, and so the first weights of a model, go to this device.
+class DeviceScope : ContextScope {
+ public:
+  explicit DeviceScope(Device device) : ContextScope(with(&Context::device, device)) {}
+};
+
+/// Work on the device is queued here (a cudaStream_t) instead of on its default stream.
+class StreamScope : ContextScope {
+ public:
+  explicit StreamScope(void* stream) : ContextScope(with(&Context::stream, stream)) {}
+};
+
+/// New storages come from this pool, which must outlive the scope; it may go before they do.
+class PoolScope : ContextScope {
+ public:
+  explicit PoolScope(MemoryPool& pool) : ContextScope(with(&Context::pool, &pool)) {}
+};
+
+/// "f32", "bf16".
+const char* name_of(Precision precision);
+
+}  // namespace headroom::engine

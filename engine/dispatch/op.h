@@ -1,0 +1,132 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/context.h"
+#include "engine/dispatch/operand.h"
+#include "engine/isa.h"
+
+/// The one place where it is decided which implementation of an op runs. An op's public function fills a *call* (its
+/// operands and options), lets the op check it, works out the shape of the result, allocates it, and runs the call:
+///
+///     struct SoftmaxCall {
+///       Tensor x;
+///       Tensor y{};
+///       auto operands() { return std::array{real("x", x)}; }
+///     };
+///     Op<SoftmaxCall> softmax_op{"softmax", {{.name = "simd", .dtypes = DType::f32, .run = fast, .levels = …},
+///                                            {.name = "loops", .dtypes = DType::f32 | DType::f64, …}}};
+namespace headroom::engine {
+
+/// One way to compute an op.
+template <class Call>
+struct Implementation {
+  const char* name;                         ///< "loops", "simd", "cublasLt"
+  DTypeSet dtypes;                          ///< of the real operands that it takes
+  void (*run)(Call&) = nullptr;             ///< fills the call's results, which are not empty
+  IsaSet levels{};                          ///< of its kernels; empty: compiled once
+  bool is_reference = false;                ///< the plain loops that define the op
+  bool takes_strided = false;               ///< else every operand is made contiguous before
+  bool (*supports)(const Call&) = nullptr;  ///< null: every problem; else a later row takes those that it refuses
+  Device::Kind device = Device::Kind::cpu;
+};
+
+/// One row of an op's table, for people.
+struct ImplementationInfo {
+  std::string name, device, dtypes, levels;
+  bool is_reference = false, is_partial = false;
+};
+
+/// What ops of all calls have in common. Ops are static objects; each joins the list of all ops when it is made.
+class OpBase {
+ public:
+  explicit OpBase(const char* name);
+  virtual ~OpBase() = default;
+  OpBase(const OpBase&) = delete;
+  OpBase& operator=(const OpBase&) = delete;
+
+  const char* name() const { return name_; }
+  /// Its rows, in the order in which they are tried.
+  virtual std::vector<ImplementationInfo> table() const = 0;
+  /// Whether a row takes this dtype there.
+  virtual bool has(Device::Kind device, DType dtype) const = 0;
+
+ protected:
+  static constexpr size_t most_rows = 12;
+  void check_operands(std::span<const Operand> operands) const;
+  [[noreturn]] void refuse(const Tensor& operand, bool has_partial) const;
+  static void make_contiguous(std::span<const Operand> operands);
+  static ImplementationInfo info(const char* name, DTypeSet dtypes, IsaSet levels, bool is_reference, bool is_partial,
+                                 Device::Kind device);
+
+ private:
+  const char* name_;
+};
+
+/// Every op, by name.
+std::vector<const OpBase*> all_ops();
+
+template <class Call>
+class Op final : public OpBase {
+ public:
+  using Rows = std::vector<Implementation<Call>>;
+  Op(const char* name, const Rows& rows) : OpBase(name) {
+    for (const Implementation<Call>& row : rows) add(row);
+  }
+
+  /// A row that a device's backend brings; it is tried after those that are there. Called before the device's first
+  /// tensor is made.
+  void add(const Implementation<Call>& row) {
+    const size_t count = count_.load(std::memory_order_relaxed);
+    rows_.at(count) = row;
+    count_.store(count + 1, std::memory_order_release);
+  }
+
+  /// Throws Error naming the op unless every operand is defined, of a dtype of its kind, all on one device, the real
+  /// ones of one dtype, and some row takes that dtype on that device. To be called before a shape is looked at.
+  void check(Call& call) const {
+    const auto operands = call.operands();
+    check_operands(operands);
+    const Tensor& first = *operands[0].tensor;
+    if (!has(first.device().kind, first.dtype())) refuse(first, false);
+  }
+
+  /// Runs the first row that takes the call: under a ReferenceScope, of those on the CPU only the reference loops.
+  void run(Call& call) const {
+    const auto operands = call.operands();
+    const Tensor& first = *operands[0].tensor;
+    const Device::Kind device = first.device().kind;
+    const bool reference = context().reference && device == Device::Kind::cpu;
+    for (const Implementation<Call>& row : rows()) {
+      if (row.device != device || !row.dtypes.contains(first.dtype()) || (reference && !row.is_reference)) continue;
+      if (row.supports && !row.supports(call)) continue;
+      if (!row.takes_strided) make_contiguous(operands);
+      return row.run(call);
+    }
+    refuse(first, true);
+  }
+
+  bool has(Device::Kind device, DType dtype) const override {
+    for (const Implementation<Call>& row : rows())
+      if (row.device == device && row.dtypes.contains(dtype)) return true;
+    return false;
+  }
+
+  std::vector<ImplementationInfo> table() const override {
+    std::vector<ImplementationInfo> out;
+    for (const Implementation<Call>& row : rows())
+      out.push_back(info(row.name, row.dtypes, row.levels, row.is_reference, row.supports != nullptr, row.device));
+    return out;
+  }
+
+ private:
+  std::span<const Implementation<Call>> rows() const { return {rows_.data(), count_.load(std::memory_order_acquire)}; }
+
+  std::array<Implementation<Call>, most_rows> rows_{};
+  std::atomic<size_t> count_{0};
+};
+
+}  // namespace headroom::engine

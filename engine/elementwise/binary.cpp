@@ -1,0 +1,82 @@
+#include "engine/elementwise/binary.h"
+
+#include <algorithm>
+
+#include "engine/parallel.h"
+
+namespace headroom::engine {
+namespace {
+
+constexpr int64_t grain = 1 << 14;
+
+/// Strides of `x` for walking `out`: 0 along broadcast axes.
+Shape walk_strides(const Tensor& x, const Shape& out) { return x.expand(out).strides(); }
+
+/// Merges neighbouring axes that both operands walk as one, so that the innermost run is as long as possible.
+struct Walk {
+  Shape shape, a, b;
+  Walk(const Shape& out, const Shape& strides_a, const Shape& strides_b) {
+    for (int axis = 0; axis < out.rank(); ++axis) {
+      const int last = shape.rank() - 1;
+      const int64_t n = out[axis];
+      if (last >= 0 && a[last] == strides_a[axis] * n && b[last] == strides_b[axis] * n) {
+        shape[last] *= n;
+        a[last] = strides_a[axis];
+        b[last] = strides_b[axis];
+      } else if (n != 1) {
+        shape.push_back(n);
+        a.push_back(strides_a[axis]);
+        b.push_back(strides_b[axis]);
+      }
+    }
+    if (shape.rank() == 0) shape.push_back(1), a.push_back(0), b.push_back(0);
+  }
+};
+
+}  // namespace
+
+namespace detail {
+
+template <class T>
+void run_binary(BinaryCall& call, BinaryLoop<T> loop) {
+  const Shape& shape = call.y.shape();
+  const Walk walk(shape, walk_strides(call.a, shape), walk_strides(call.b, shape));
+  const int last = walk.shape.rank() - 1;
+  const int64_t n = walk.shape[last], runs = walk.shape.numel(0, last);
+  const T *a = call.a.data<T>(), *b = call.b.data<T>();
+  T* y = call.y.mutable_data<T>();
+  // Long runs are cut within, short ones are taken many at a time: the cut depends on the shape alone.
+  const int64_t pieces = (n + grain - 1) / grain, per_task = std::max<int64_t>(1, grain / n);
+  parallel_ranges(runs * pieces, per_task, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t run = task / pieces, first = task % pieces * grain, count = std::min(grain, n - first);
+      int64_t rest = run, ia = first * walk.a[last], ib = first * walk.b[last];
+      for (int axis = last - 1; axis >= 0; --axis) {
+        const int64_t i = rest % walk.shape[axis];
+        rest /= walk.shape[axis];
+        ia += i * walk.a[axis];
+        ib += i * walk.b[axis];
+      }
+      loop(a + ia, walk.a[last], b + ib, walk.b[last], y + run * n + first, count);
+    }
+  });
+}
+
+#define HEADROOM_INSTANTIATE(T) template void run_binary<T>(BinaryCall&, BinaryLoop<T>);
+HEADROOM_INSTANTIATE(float)
+HEADROOM_INSTANTIATE(double)
+HEADROOM_INSTANTIATE(bf16)
+HEADROOM_INSTANTIATE(f16)
+#undef HEADROOM_INSTANTIATE
+
+}  // namespace detail
+
+Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b) {
+  BinaryCall call{a, b};
+  op.check(call);
+  call.y = Tensor::empty(broadcast(op.name(), a.shape(), b.shape()), a.dtype(), a.device());
+  if (call.y.numel() > 0) op.run(call);
+  return call.y;
+}
+
+}  // namespace headroom::engine

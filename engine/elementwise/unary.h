@@ -1,0 +1,87 @@
+#pragma once
+#include "engine/dispatch/op.h"
+#include "engine/elementwise/reference.h"
+#include "engine/kernel.h"
+
+namespace headroom::engine {
+
+/// y = f(x).
+struct UnaryCall {
+  Tensor x;
+  Tensor y{};
+  auto operands() { return std::array{real("x", x)}; }
+};
+/// dx = dy · f'(x), from x or y = f(x); what the formula does not read is undefined.
+struct UnaryGradCall {
+  Tensor dy, x, y;
+  Tensor dx{};
+  auto operands() { return std::array{real("dy", dy), optional_real("x", x), optional_real("y", y)}; }
+};
+
+/// An elementwise op of one operand.
+struct UnaryOp {
+  Op<UnaryCall> forward;
+  Op<UnaryGradCall> grad;
+};
+
+/// Any shape and strides.
+Tensor unary(const UnaryOp& op, const Tensor& x);
+Tensor unary_grad(const UnaryOp& op, const Tensor& dy, const Tensor& x, const Tensor& y);
+
+namespace detail {
+
+template <class T>
+using UnaryLoop = void (*)(const T* x, T* y, int64_t n);
+template <class T>
+using UnaryGradLoop = void (*)(const T* dy, const T* x, const T* y, T* dx, int64_t n);
+
+/// Cuts a call among the threads. T: f32, f64, bf16 or f16.
+template <class T>
+void run_unary(UnaryCall& call, UnaryLoop<T> loop);
+template <class T>
+void run_unary_grad(UnaryGradCall& call, UnaryGradLoop<T> loop);
+
+template <class T, UnaryLoop<T> loop>
+Implementation<UnaryCall> unary_loops() {
+  return {.name = "loops",
+          .dtypes = dtype_of<T>(),
+          .run = [](UnaryCall& call) { run_unary<T>(call, loop); },
+          .is_reference = true};
+}
+template <class T, UnaryGradLoop<T> loop>
+Implementation<UnaryGradCall> unary_grad_loops() {
+  return {.name = "loops",
+          .dtypes = dtype_of<T>(),
+          .run = [](UnaryGradCall& call) { run_unary_grad<T>(call, loop); },
+          .is_reference = true};
+}
+
+}  // namespace detail
+
+/// The rows of a functor F: reference loops in f32, f64 and the halves, and the SIMD kernel in f32.
+template <class F, const auto& kernel>
+Op<UnaryCall>::Rows unary_rows() {
+  using namespace detail;
+  return {{.name = "simd",
+           .dtypes = DType::f32,
+           .run = [](UnaryCall& call) { run_unary<float>(call, kernel.best()); },
+           .levels = kernel.levels()},
+          unary_loops<float, unary_forward_loop<F, float>>(),
+          unary_loops<double, unary_forward_loop<F, double>>(),
+          unary_loops<bf16, unary_forward_loop<F, bf16>>(),
+          unary_loops<f16, unary_forward_loop<F, f16>>()};
+}
+template <class F, const auto& kernel>
+Op<UnaryGradCall>::Rows unary_grad_rows() {
+  using namespace detail;
+  return {{.name = "simd",
+           .dtypes = DType::f32,
+           .run = [](UnaryGradCall& call) { run_unary_grad<float>(call, kernel.best()); },
+           .levels = kernel.levels()},
+          unary_grad_loops<float, unary_grad_loop<F, float>>(),
+          unary_grad_loops<double, unary_grad_loop<F, double>>(),
+          unary_grad_loops<bf16, unary_grad_loop<F, bf16>>(),
+          unary_grad_loops<f16, unary_grad_loop<F, f16>>()};
+}
+
+}  // namespace headroom::engine
