@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/ops/matmul/matmul.h"
 #include "engine/ops/rope/rope.h"
@@ -132,6 +133,7 @@ Metrics SoftmaxBound::compute(uint64_t seed) const {
           name_of(config_.head));
   const int64_t length = config_.length;
   const double slope = config_.alibi_slope + maps.alibi_slope;
+  const engine::ReferenceScope truth;  // what the bound is held against
   const Tensor q = projected(maps, maps.wq, head.tokens), k = projected(maps, maps.wk, head.tokens);  // (L, d_H)
   const Tensor z = engine::matmul(q, k, false, true);                                                 // (L, L)
   const double delta = maps.scale * spectral_norm(maps.wq) * spectral_norm(maps.wk) * head.norm * head.norm +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/linalg/cholesky.h"
 #include "engine/linalg/eigh.h"
@@ -46,6 +47,7 @@ void check_moments(const char* name, const Tensor& c, int64_t width) {
 
 /// M − M_r, (D, D).
 Tensor difference(const HeadMaps& maps, int64_t rank) {
+  const engine::ReferenceScope truth;  // what the bound is held against
   const LogitSvd svd = logit_svd(maps);
   const Tensor full = matmul(maps.wq, maps.wk, true);                                                  // (D, D)
   const Tensor low = matmul(balanced(svd.u, svd.s, rank), balanced(svd.v, svd.s, rank), false, true);  // (D, D)
@@ -121,6 +123,7 @@ LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_
           "low-rank logits: the head has rotary positions, its logits are no W_Qᵀ W_K; see rope errors");
   require(maps.is_causal,
           "low-rank logits: the head was trained without a causal mask; the corollary's queries look back");
+  const engine::ReferenceScope truth;  // what the bound is held against
   const LogitSvd svd = logit_svd(maps);
   const Tensor q = matmul(tokens, maps.wq, true, true), k = matmul(tokens, maps.wk, true, true);  // (L, d_H)
   const Tensor low_q = matmul(tokens, balanced(svd.u, svd.s, rank), true);                        // (L, r)
@@ -164,6 +167,7 @@ std::vector<double> whitened_singular_values(const HeadMaps& maps, const Tensor&
   check(maps);
   check_moments("cx", cx, maps.wq.dim(1));
   check_moments("cy", cy, maps.wq.dim(1));
+  const engine::ReferenceScope truth;  // what the bound is held against
   const auto root = [](const Tensor& w, const Tensor& c) {  // l·lᵀ = w c wᵀ
     return linalg::cholesky(matmul(matmul(w, c), w, false, true));
   };
@@ -174,6 +178,7 @@ double plain_weighted_error(const HeadMaps& maps, int64_t rank, const Tensor& cx
   check(maps, rank);
   check_moments("cx", cx, maps.wq.dim(1));
   check_moments("cy", cy, maps.wq.dim(1));
+  const engine::ReferenceScope truth;  // what the bound is held against
   const Tensor error = difference(maps, rank);
   const Tensor left = matmul(cx, error), right = matmul(error, cy);  // tr(Eᵀ (C_x E C_y)) = Σ (C_x E) ∘ (E C_y)
   double sum = 0;

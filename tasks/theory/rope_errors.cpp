@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/linalg/svd.h"
 #include "engine/ops/elementwise/binary.h"
@@ -118,6 +119,7 @@ Tensor rotation(int64_t dim, int64_t position, Pairing pairing, double base) {
 
 RopeErrors rope_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank, Pairing pairing, double base) {
   check(maps, tokens, rank);
+  const engine::ReferenceScope truth;  // what the bound is held against
   const int64_t dim = maps.wq.dim(0), length = tokens.dim(1);
   const Factor q = factor_of(maps.wq, tokens), k = factor_of(maps.wk, tokens);
   const auto next = static_cast<size_t>(rank);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "autograd/var.h"
+#include "engine/context.h"
 #include "engine/error.h"
 #include "models/weights/sources.h"
 
@@ -44,6 +46,9 @@ Tensor ConstructiveTransformer::forward(const Tensor& x) const {
   Tensor padded = Tensor::zeros({x.dim(0), length, x.dim(2)}, x.dtype());  // (B, zeros + L, d)
   engine::copy_inplace(padded.slice(1, zeros_, length), x);
   const autograd::NoGrad no_grad;
+  // f64 is the proof's arithmetic: the plain loops. f32 shows what a model would compute.
+  std::optional<engine::ReferenceScope> truth;
+  if (x.dtype() == DType::f64) truth.emplace();
   const Tensor y = model_.forward(looks_back_ ? padded : reversed(padded)).value();  // (B, zeros + L, d)
   return (looks_back_ ? y : reversed(y)).slice(1, zeros_, length).contiguous();
 }
