@@ -11,6 +11,7 @@
 #include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "experiments/claims/statistics.h"
 #include "models/transformer.h"
 #include "tasks/training/trainer.h"
 
@@ -99,17 +100,15 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
     step();
     times.push_back(ms_since(t));
   }
-  std::sort(times.begin(), times.end());
-  const size_t n = times.size();
-  const double median = (times[(n - 1) / 2] + times[n / 2]) / 2;
+  const double ms_median = median(times);
   return {.workload = workload.name,
           .dtype = options.dtype,
           .threads = engine::num_threads(),
           .forward_only = options.forward_only,
-          .steps = static_cast<int64_t>(n),
-          .ms_min = times[0],
-          .ms_median = median,
-          .tokens_per_second = static_cast<double>(workload.batch * workload.length) / median * 1e3,
+          .steps = std::ssize(times),
+          .ms_min = *std::min_element(times.begin(), times.end()),
+          .ms_median = ms_median,
+          .tokens_per_second = static_cast<double>(workload.batch * workload.length) / ms_median * 1e3,
           .parameters = model.parameter_count(),
           .peak_bytes = engine::allocator_stats().peak,
           .system_allocations = engine::allocator_stats().system_allocations - allocations};

@@ -8,14 +8,14 @@
 
 namespace headroom::experiments {
 
-/// What every judge works on: one claim and the curve that it speaks of.
+/// What every judge works on: one claim and the curve that it is about.
 struct Case {
   const StudyResults& results;
   const ClaimConfig& claim;
   const Curve curve;       ///< of the claim's metric, x in [from, to]
   const std::string axis;  ///< "heads"
 
-  /// The mean over seeds that the claim speaks of.
+  /// The mean over seeds that the claim compares.
   double value(const Point& p) const { return claim.log_error ? p.geometric_mean : p.mean; }
   bool better(const Point& a, const Point& b) const { return curve.better(value(a), value(b)); }
   /// How many times worse `a` is than `b`.

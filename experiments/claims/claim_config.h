@@ -17,7 +17,7 @@ struct ClaimConfig {
   std::string why;                     ///< why it fails, in plain words: shown beside a verdict `fail`
   std::vector<std::string> reference;  ///< where the paper's number stands in data/paper_tables.json
   std::optional<double> paper_number;  ///< the same, of a number that stands in no table
-  std::optional<double> from, to;      ///< the x it speaks of; without: all
+  std::optional<double> from, to;      ///< the x that it covers; without: all
   double significance = 0.05;
   bool log_error = false;      ///< means and tests of log(metric)
   bool deterministic = false;  ///< the values are computed, not sampled: one seed tells all, and a difference is real

@@ -10,7 +10,7 @@
 
 namespace headroom::experiments {
 
-/// underpowered: measured, but with too few seeds to tell. not_run: something the claim speaks of was not measured.
+/// underpowered: measured, but with too few seeds to tell. not_run: something that the claim needs was not measured.
 enum class VerdictStatus { pass, fail, underpowered, not_run };
 
 /// What the measurements say about one claim.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
+#include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 #include <limits>
 
@@ -20,6 +21,8 @@ double mean(const std::vector<double>& values) {
   for (double v : values) sum += v;
   return values.empty() ? kNan : sum / static_cast<double>(values.size());
 }
+
+double median(std::vector<double> values) { return values.empty() ? kNan : boost::math::statistics::median(values); }
 
 double standard_error(const std::vector<double>& values) {
   if (values.size() < 2) return kNan;

@@ -8,6 +8,9 @@ namespace headroom::experiments {
 /// Arithmetic mean; NaN when empty.
 double mean(const std::vector<double>& values);
 
+/// The middle value, or the mean of the two in the middle; NaN when empty.
+double median(std::vector<double> values);
+
 /// Standard error of the mean, s / √n with s over n − 1; NaN for fewer than two values.
 double standard_error(const std::vector<double>& values);
 

@@ -63,7 +63,7 @@ std::optional<CostPlan> costs_of(Arguments& arguments) {
   const bool has_flags = arguments.flags.layers.has_value();
   if (arguments.config.empty() && !has_flags) {
     require(!arguments.flags.heads && arguments.head_dims.empty() && arguments.machine.empty(),
-            "--heads, --head-dims and --on speak of a model: wants --config FILE or --layers too");
+            "--heads, --head-dims and --on describe a model: give --config FILE or --layers, too");
     return std::nullopt;
   }
   require(arguments.config.empty() || !has_flags, "--config and --layers: give one model, not two");
@@ -134,7 +134,7 @@ void plan(Arguments arguments) {
   }
   if (allocation) fmt::print("{}", allocation_text(*allocation));
   if (costs) fmt::print("{}{}", allocation ? "\n" : "", cost_text(*costs));
-  fmt::print("\n{}", worth_text());
+  fmt::print("\n{}", basis_text());
   if (!arguments.page.empty()) fmt::print("\npage  {}\n", arguments.page);
 }
 

@@ -70,7 +70,7 @@ void add_report_command(Command app) {
       .value_name("FILE");
   command.action([arguments] {
     const std::vector<std::string>& files = arguments->files;
-    require(arguments->results.empty() || !files.empty(), "--results wants the studies that it speaks of");
+    require(arguments->results.empty() || !files.empty(), "--results: name the studies that it is about");
     if (arguments->paper) compare_with_paper(arguments->out);
     else if (files.empty()) list_claims(arguments->out);
     std::filesystem::path page = std::filesystem::path(arguments->out) / "index.html";

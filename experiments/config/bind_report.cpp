@@ -64,9 +64,9 @@ const std::vector<std::string> metrics{"relative_mse",
                                        "pairs_error",
                                        "mixed_error"};
 
-Measure bind_measure(Reader& in, const Otherwise<std::string>& otherwise) {
+Measure bind_measure(Reader& in, const Default<std::string>& fallback) {
   Measure measure;
-  measure.metric = in.word("metric", otherwise, metrics, "its name");
+  measure.metric = in.word("metric", fallback, metrics, "its name");
   measure.scale = in.choice("scale", measure.scale, scales, "of the axis");
   measure.label = in.text("label", {measure.metric, "the metric"}, "name on the axis");
   return measure;

@@ -90,7 +90,7 @@ json of_node(const Node& node) {
       alternatives.push_back(std::move(value));
     doc += fmt::format("{}{}{}{}", doc.empty() ? "" : "\n", key->doc, key->condition.empty() ? "" : "; only ",
                        key->condition);
-    if (!key->otherwise.empty()) doc += fmt::format(" (default {})", key->otherwise);
+    if (!key->default_text.empty()) doc += fmt::format(" (default {})", key->default_text);
   }
   json result = alternatives.size() == 1 ? alternatives[0] : json{{"anyOf", alternatives}};
   result["description"] = doc;

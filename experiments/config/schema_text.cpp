@@ -42,7 +42,7 @@ std::string value_text(const Key& key) {
   std::string text = type_text(key);
   if (const std::string bounds = key.bounds.str(); !bounds.empty()) text += " " + bounds;
   if (key.is_required) return text + ", required";
-  return key.otherwise.empty() ? text : text + ", default " + key.otherwise;
+  return key.default_text.empty() ? text : text + ", default " + key.default_text;
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "experiments/plan/basis.h"
 #include "experiments/plan/decay.h"
 #include "experiments/plan/study_fit.h"
-#include "experiments/plan/worth.h"
 #include "tasks/theory/allocation.h"
 #include "tasks/theory/bound_terms.h"
 
@@ -76,7 +76,7 @@ Cells terms_cells(const AllocationPlan& plan);
 Cells curve_cells(const AllocationPlan& plan);
 std::string flatness_text(const AllocationPlan& plan);
 
-/// The plan as tables for a terminal, with what each number is worth.
+/// The plan as tables for a terminal, with what each number is based on.
 std::string allocation_text(const AllocationPlan& plan);
 
 }  // namespace headroom::experiments

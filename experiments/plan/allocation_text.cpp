@@ -26,13 +26,14 @@ std::string groups_text(const std::vector<tasks::LagGroup>& groups) {
   return text;
 }
 
-/// The best allocation, and what no width would better.
+/// The best allocation, and the limit for any width.
 void add_float_rows(Cells& rows, const char* format, const FloatPlan& plan) {
   rows.push_back({fmt::format("limited by {}", format), rounded(plan.best.bound), groups_text(plan.best.groups),
                   "guess on a theorem"});
   rows.push_back({fmt::format("{}, any width", format), rounded(plan.least),
-                  plan.reach == 0 ? "no heads fetch anything"
-                                  : fmt::format("no heads get below; lags to {} are within reach", plan.reach),
+                  plan.reach == 0
+                      ? "no number of heads fetches anything"
+                      : fmt::format("no number of heads gets below; lags to {} are within reach", plan.reach),
                   "guess on a theorem"});
 }
 
@@ -48,7 +49,7 @@ std::string allocation_headline(const AllocationPlan& plan) {
 
 Cells allocation_cells(const AllocationPlan& plan) {
   const tasks::Allocation& best = plan.paper.best;
-  Cells rows = {{"", "objective", "heads × head dim", "worth"}};
+  Cells rows = {{"", "objective", "heads × head dim", "basis"}};
   rows.push_back({"paper's bound", rounded(best.bound), groups_text(best.groups), "heuristic"});
   rows.push_back({"sharper bound", rounded(plan.sharper.bound), groups_text(plan.sharper.groups), "heuristic"});
   add_float_rows(rows, "f32", plan.f32);
@@ -67,11 +68,11 @@ Cells allocation_cells(const AllocationPlan& plan) {
 Cells terms_cells(const AllocationPlan& plan) {
   const tasks::BoundTerms& t = plan.terms;
   const std::string risk = exact(plan.request.risk);
-  return {{"term of the paper's bound at its best", "value", "worth"},
+  return {{"term of the paper's bound at its best", "value", "basis"},
           {"projection: heads narrower than the token", rounded(t.projection), "theorem, on average"},
           {"extraction: 1.3 e^(0.02 m)/H", rounded(t.extraction), "heuristic"},
           {"truncation: lags without heads", rounded(t.truncation), "theorem"},
-          {"beside the objective, at risk " + risk + ": concentration", rounded(t.concentration), "theorem, loose"},
+          {"not in the objective, at risk " + risk + ": concentration", rounded(t.concentration), "theorem, loose"},
           {"exact law in place of projection and concentration", rounded(t.exact_projection), "theorem"}};
 }
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "experiments/plan/basis.h"
 #include "experiments/plan/machine.h"
 #include "experiments/plan/model_config.h"
-#include "experiments/plan/worth.h"
 #include "tasks/theory/model_costs.h"
 
 namespace headroom::experiments {

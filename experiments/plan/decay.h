@@ -12,7 +12,7 @@ struct Decay {
   std::vector<double> norms;
   std::string source;  ///< "given", "exponential α = 0.5", "text.txt: …"
   bool is_estimated = false;
-  int64_t token_dim = 0;  ///< of the tokens that an estimate speaks of; 0: not known
+  int64_t token_dim = 0;  ///< of the tokens that an estimate is about; 0: not known
   std::string series;     ///< of the study that it was taken from
 };
 

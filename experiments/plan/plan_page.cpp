@@ -8,8 +8,8 @@
 
 #include "engine/error.h"
 #include "experiments/claims/number.h"
+#include "experiments/plan/basis.h"
 #include "experiments/plan/units.h"
-#include "experiments/plan/worth.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/page.h"
@@ -156,9 +156,9 @@ std::string figure_of(const Plot& plot, const std::string& caption) {
   }
 }
 
-std::string worth_list() {
-  std::string out = "<section>\n<h2>What the numbers are worth</h2>\n<ul>\n";
-  for (const auto& [word, meaning] : worth_words())
+std::string basis_list() {
+  std::string out = "<section>\n<h2>What the numbers are based on</h2>\n<ul>\n";
+  for (const auto& [word, meaning] : basis_words())
     out += fmt::format("<li>{}: {}</li>\n", escape(word), escape(meaning));
   return out + "</ul>\n</section>\n";
 }
@@ -194,7 +194,7 @@ void write_plan_page(const std::filesystem::path& path, const std::optional<Allo
   if (allocation) body += allocation_section(*allocation);
   if (costs) body += cost_section(*costs);
   if (path.has_parent_path()) make_folder(path.parent_path());
-  write_file(path, document("headroom plan", body + worth_list() + "</main>\n"));
+  write_file(path, document("headroom plan", body + basis_list() + "</main>\n"));
 }
 
 }  // namespace headroom::experiments

@@ -8,8 +8,8 @@
 namespace headroom::experiments {
 
 /// Writes a self-contained page: the trade-off curve of equal heads under both bounds, the allocations, the bound's
-/// terms; cost against head width; what each number is worth. Figures need gnuplot; without it the page has its tables
-/// and says so. At least one of the plans is given. Throws Error naming the path when it cannot be written.
+/// terms; cost against head width; what each number is based on. Figures need gnuplot; without it the page has its
+/// tables and says so. At least one of the plans is given. Throws Error naming the path when it cannot be written.
 void write_plan_page(const std::filesystem::path& path, const std::optional<AllocationPlan>& allocation,
                      const std::optional<CostPlan>& costs);
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/plan/basis.h"
 #include "experiments/plan/study_run.h"
-#include "experiments/plan/worth.h"
 #include "tasks/theory/allocation.h"
 
 namespace headroom::experiments {

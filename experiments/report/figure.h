@@ -12,7 +12,7 @@ namespace headroom::experiments {
 struct Figure {
   Plot plot;
   std::string caption;
-  std::string series;  ///< "" for those that speak of several
+  std::string series;  ///< "" for those of several series
 };
 
 /// All figures of a study in the order of its page: several series together, each series alone, further metrics, heat

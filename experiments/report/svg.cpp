@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <regex>
+#include <cstdio>
+#include <pugixml.hpp>
+#include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "engine/error.h"
 #include "experiments/report/text.h"
@@ -49,62 +53,89 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(at, from.size(), to);
 }
 
-/// Both ways in which gnuplot writes a colour: 'rgb(  1,   2,   3)' and "rgb(1,2,3)".
+/// Both ways in which gnuplot writes a colour: "rgb(  1,   2,   3)" and "rgb(1,2,3)".
 std::array<std::string, 2> spellings(const std::string& hex) {
   const auto part = [&](int i) { return std::stoi(hex.substr(1 + 2 * static_cast<size_t>(i), 2), nullptr, 16); };
   return {fmt::format("rgb({:3}, {:3}, {:3})", part(0), part(1), part(2)),
           fmt::format("rgb({},{},{})", part(0), part(1), part(2))};
 }
 
-/// Rewrites one tag. Text between tags is never touched: a label may well read like a colour.
-std::string finish_tag(std::string tag, const Frame& frame) {
-  static const std::regex scripts(" on\\w+=\"[^\"]*\"");
-  if (tag.find(" on") != std::string::npos) tag = std::regex_replace(tag, scripts, "");
+bool starts_with(const char* text, const char* start) { return std::string_view(text).starts_with(start); }
+
+/// An attribute's value for the page: roles in place of stand-in colours, ids of the figure's own.
+std::string finished(const pugi::xml_attribute& attribute, const Frame& frame) {
+  std::string value = attribute.value();
   const auto paint = [&](const Role& role) {
     return frame.fixed_colours ? std::string(role.light) : fmt::format("var({})", role.variable);
   };
-  if (tag.find("rgb(") != std::string::npos)
+  if (value.find("rgb(") != std::string::npos)
     for (const Role& role : kRoles)
-      for (const std::string& spelling : spellings(role.stand_in)) replace_all(tag, spelling, paint(role));
+      for (const std::string& spelling : spellings(role.stand_in)) replace_all(value, spelling, paint(role));
   // gnuplot draws in black where a script cannot say otherwise.
-  for (const char* quote : {"'", "\""})
-    replace_all(tag, fmt::format("{0}black{0}", quote), quote + paint(kRoles[0]) + quote);
-  for (const char* reference : {" id='", " id=\"", "href='#", "href=\"#", "url(#"})
-    replace_all(tag, reference, reference + frame.id + "-");
-  return tag;
+  if (value == "black") value = paint(kRoles[0]);
+  const std::string_view name = attribute.name();
+  if (name == "id") return frame.id + "-" + value;
+  if (name.ends_with("href") && value.starts_with("#")) return "#" + frame.id + "-" + value.substr(1);
+  replace_all(value, "url(#", "url(#" + frame.id + "-");
+  return value;
 }
 
-std::string finish_tags(const std::string& body, const Frame& frame) {
-  std::string out;
-  for (size_t at = 0; at < body.size();) {
-    const size_t open = body.find('<', at), close = body.find('>', open);
-    if (open == std::string::npos || close == std::string::npos) return out + body.substr(at);
-    out += body.substr(at, open - at) + finish_tag(body.substr(open, close + 1 - open), frame);
-    at = close + 1;
+/// Finishes the attributes of an element and of those within it. Scripts go: a page has none of gnuplot's.
+void finish_attributes(pugi::xml_node node, const Frame& frame) {
+  for (pugi::xml_attribute attribute = node.first_attribute(); attribute;) {
+    const pugi::xml_attribute next = attribute.next_attribute();
+    if (starts_with(attribute.name(), "on")) node.remove_attribute(attribute);
+    else attribute.set_value(finished(attribute, frame).c_str());
+    attribute = next;
   }
-  return out;
+  for (const pugi::xml_node child : node.children()) finish_attributes(child, frame);
 }
 
-/// Each hypertext label as a transparent disc that says its text: a <title> is what browsers show without a script.
-std::string finish_hover(const std::string& body, const Frame& frame) {
-  static const std::regex label(
-      "<g [^>]*showHypertext\\(evt,'(\\d+)'\\)[^>]*><title>[^<]*</title>\\s*<use [^>]*translate\\(([^,]+),([^)]+)\\) "
-      "scale\\(([^)]+)\\)[^>]*/>\\s*</g>");
-  std::string out;
-  auto last = body.cbegin();
-  for (std::sregex_iterator it(body.begin(), body.end(), label), end; it != end; ++it) {
-    const std::smatch& match = *it;
-    const size_t text = std::stoul(match[1]);
-    out.append(last, match[0].first);
-    if (text < frame.hover.size())
-      out += fmt::format(
-          "<circle class=\"mark\" cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"none\" stroke=\"none\" "
-          "pointer-events=\"all\"><title>{}</title>"
-          "</circle>",
-          match[2].str(), match[3].str(), match[4].str(), escape(frame.hover[text]));
-    last = match[0].second;
+/// Whether an element is drawn without being seen, or says what the page says better: filters that nothing uses, the
+/// rectangle behind all, empty groups, the names that gnuplot gives to plots.
+bool is_noise(const pugi::xml_node& node) {
+  const std::string_view name = node.name();
+  if (name == "filter") return true;
+  if (name == "rect") return std::string_view(node.attribute("fill").value()) == "none";
+  if (name == "g") return !node.first_child();
+  return name == "title" && starts_with(node.parent().attribute("id").value(), "gnuplot_plot_");
+}
+
+void remove_noise(pugi::xml_node node) {
+  for (pugi::xml_node child = node.first_child(); child;) {
+    const pugi::xml_node next = child.next_sibling();
+    remove_noise(child);
+    if (is_noise(child)) node.remove_child(child);
+    child = next;
   }
-  return out.append(last, body.cend());
+}
+
+/// Each hypertext label, a group whose script shows the n-th text, as a transparent disc that says that text: a <title>
+/// is what browsers show without a script.
+void finish_hover(pugi::xml_node node, const Frame& frame) {
+  size_t text = 0;
+  std::array<char, 32> x{}, y{}, radius{};
+  if (std::sscanf(node.attribute("onmousemove").value(), "gnuplot_svg.showHypertext(evt,'%zu')", &text) != 1 ||
+      std::sscanf(node.child("use").attribute("transform").value(), "translate(%31[^,],%31[^)]) scale(%31[^)])",
+                  x.data(), y.data(), radius.data()) != 3) {
+    for (const pugi::xml_node child : node.children()) finish_hover(child, frame);
+    return;
+  }
+  node.remove_attributes();
+  node.remove_children();
+  if (text >= frame.hover.size()) return;
+  node.set_name("circle");
+  const std::pair<const char*, const char*> attributes[] = {
+      {"class", "mark"}, {"cx", x.data()},   {"cy", y.data()},         {"r", radius.data()},
+      {"fill", "none"},  {"stroke", "none"}, {"pointer-events", "all"}};
+  for (const auto& [name, value] : attributes) node.append_attribute(name) = value;
+  node.append_child("title").text() = clean(frame.hover[text]).c_str();
+}
+
+std::string text_of(const pugi::xml_node& node) {
+  std::ostringstream out;
+  node.print(out, "", pugi::format_raw, pugi::encoding_utf8);
+  return out.str();
 }
 
 }  // namespace
@@ -123,15 +154,14 @@ std::string variables(bool dark) {
 }
 
 std::string finish(const std::string& drawing, const Frame& frame) {
-  const size_t canvas = drawing.find("<g id=\"gnuplot_canvas\">"), end = drawing.rfind("</svg>");
-  require(canvas != std::string::npos && end != std::string::npos,
-          "gnuplot: its output is not the SVG of its svg terminal");
-  std::string body = finish_hover(drawing.substr(canvas, end - canvas), frame);
-  static const std::regex plot_titles("(<g id=\"gnuplot_plot_[^>]*>)<title>[^<]*</title>"),
-      filters("<filter[\\s\\S]*?</filter>\\s*"), empty_groups("<g [^>]*>\\s*</g>\\s*"),
-      background("<rect [^>]*fill=\"none\"/>\\s*");
-  body = std::regex_replace(body, plot_titles, "$1");
-  for (const std::regex* noise : {&filters, &empty_groups, &background}) body = std::regex_replace(body, *noise, "");
+  pugi::xml_document document;
+  const pugi::xml_parse_result parsed =
+      document.load_buffer(drawing.data(), drawing.size(), pugi::parse_default | pugi::parse_ws_pcdata_single);
+  const pugi::xml_node canvas = document.child("svg").find_child_by_attribute("g", "id", "gnuplot_canvas");
+  require(parsed && canvas, "gnuplot: its output is not the SVG of its svg terminal");
+  finish_hover(canvas, frame);
+  remove_noise(canvas);
+  finish_attributes(canvas, frame);
   const std::string paper = frame.fixed_colours ? fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#ffffff\"/>\n",
                                                               frame.width, frame.height)
                                                 : "";
@@ -139,8 +169,7 @@ std::string finish(const std::string& drawing, const Frame& frame) {
       "<svg viewBox=\"0 0 {0} {1}\" xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
       "role=\"img\" aria-labelledby=\"{2}-title {2}-desc\">\n<title id=\"{2}-title\">{3}</title>\n"
       "<desc id=\"{2}-desc\">{4}</desc>\n{5}{6}</svg>\n",
-      frame.width, frame.height, frame.id, escape(frame.title), escape(frame.description), paper,
-      finish_tags(body, frame));
+      frame.width, frame.height, frame.id, escape(frame.title), escape(frame.description), paper, text_of(canvas));
 }
 
 }  // namespace headroom::experiments::svg

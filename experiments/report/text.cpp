@@ -3,31 +3,14 @@
 #include <cctype>
 #include <cstdint>
 
+#include "models/files/utf8.h"
+
 namespace headroom::experiments {
-namespace {
-
-/// Bytes of the well-formed character at the start of `text`; 0 when there is none (RFC 3629: no overlong forms, no
-/// surrogates, nothing above U+10FFFF).
-size_t character(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  const uint8_t second = byte(1);
-  const bool bad = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-                   (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
-  return bad ? 0 : length;
-}
-
-}  // namespace
 
 std::string clean(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const size_t length = character(text);
+    const size_t length = models::first_code_point(text).bytes;
     const auto c = static_cast<uint8_t>(text[0]);
     const bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
     if (length == 0 || control) out += "\uFFFD";

@@ -7,17 +7,9 @@
 #include "engine/ops/matmul/matmul.h"
 #include "engine/parallel.h"
 #include "engine/rng.h"
+#include "experiments/claims/statistics.h"
 
 namespace headroom::experiments {
-namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
-
-}  // namespace
 
 void PhaseTimer::end(tasks::Phase phase) {
   const Clock::time_point now = Clock::now();

@@ -97,11 +97,11 @@ const Value* Reader::ask(Key key) {
   return entry ? &entry->value : nullptr;
 }
 
-bool Reader::flag(const std::string& key, const Otherwise<bool>& otherwise, const char* doc) {
-  Key asked{.path = key, .type = Key::Type::flag, .is_required = !otherwise.value, .otherwise = otherwise.words};
+bool Reader::flag(const std::string& key, const Default<bool>& fallback, const char* doc) {
+  Key asked{.path = key, .type = Key::Type::flag, .is_required = !fallback.value, .default_text = fallback.words};
   asked.doc = doc;
-  bool result = otherwise.value.value_or(false);
-  if (asked.otherwise.empty() && otherwise.value) asked.otherwise = result ? "true" : "false";
+  bool result = fallback.value.value_or(false);
+  if (asked.default_text.empty() && fallback.value) asked.default_text = result ? "true" : "false";
   if (const Value* value = ask(std::move(asked))) {
     if (value->kind == Value::Kind::boolean) result = value->boolean;
     else complain(key, fmt::format("wants true or false, got {}", name_of(value->kind)));
@@ -111,11 +111,11 @@ bool Reader::flag(const std::string& key, const Otherwise<bool>& otherwise, cons
   return result;
 }
 
-std::string Reader::text(const std::string& key, const Otherwise<std::string>& otherwise, const char* doc) {
-  Key asked{.path = key, .type = Key::Type::text, .is_required = !otherwise.value, .otherwise = otherwise.words};
+std::string Reader::text(const std::string& key, const Default<std::string>& fallback, const char* doc) {
+  Key asked{.path = key, .type = Key::Type::text, .is_required = !fallback.value, .default_text = fallback.words};
   asked.doc = doc;
-  std::string result = otherwise.value.value_or("");
-  if (asked.otherwise.empty() && !result.empty()) asked.otherwise = fmt::format("\"{}\"", result);
+  std::string result = fallback.value.value_or("");
+  if (asked.default_text.empty() && !result.empty()) asked.default_text = fmt::format("\"{}\"", result);
   if (const Value* value = ask(std::move(asked))) {
     if (value->kind == Value::Kind::text) result = value->text;
     else complain(key, fmt::format("wants a string, got {}", name_of(value->kind)));
@@ -124,13 +124,13 @@ std::string Reader::text(const std::string& key, const Otherwise<std::string>& o
   return result;
 }
 
-std::string Reader::word(const std::string& key, const Otherwise<std::string>& otherwise,
+std::string Reader::word(const std::string& key, const Default<std::string>& fallback,
                          const std::vector<std::string>& words, const char* doc) {
-  Key asked{.path = key, .type = Key::Type::word, .is_required = !otherwise.value, .otherwise = otherwise.words};
+  Key asked{.path = key, .type = Key::Type::word, .is_required = !fallback.value, .default_text = fallback.words};
   asked.words = words;
   asked.doc = doc;
-  std::string result = otherwise.value.value_or(words.front());
-  if (asked.otherwise.empty() && otherwise.value) asked.otherwise = fmt::format("\"{}\"", result);
+  std::string result = fallback.value.value_or(words.front());
+  if (asked.default_text.empty() && fallback.value) asked.default_text = fmt::format("\"{}\"", result);
   if (const Value* value = ask(std::move(asked))) {
     const bool is_text = value->kind == Value::Kind::text;
     if (is_text && std::find(words.begin(), words.end(), value->text) != words.end()) {

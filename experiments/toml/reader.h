@@ -23,18 +23,18 @@ using Numbers = std::map<std::string, double>;
 /// What a key is when a file does not give it: a value, a value that other keys decide (with words for it, for the
 /// schema), or nothing: std::nullopt makes the key required.
 template <class T>
-struct Otherwise {
+struct Default {
   std::optional<T> value;
   std::string words;
   template <std::convertible_to<T> U>
-  Otherwise(U&& given) : value(std::forward<U>(given)) {}         // NOLINT: defaults are written as plain values
-  Otherwise(std::nullopt_t) {}                                    // NOLINT
-  Otherwise(std::optional<T> given) : value(std::move(given)) {}  // NOLINT
+  Default(U&& given) : value(std::forward<U>(given)) {}         // NOLINT: defaults are written as plain values
+  Default(std::nullopt_t) {}                                    // NOLINT
+  Default(std::optional<T> given) : value(std::move(given)) {}  // NOLINT
   template <std::convertible_to<T> U>
-  Otherwise(U&& given, std::string in_words) : value(std::forward<U>(given)), words(std::move(in_words)) {}
+  Default(U&& given, std::string in_words) : value(std::forward<U>(given)), words(std::move(in_words)) {}
 };
 
-/// Reads one table strictly, and records what it read. Each call reads one key, or gives `otherwise` when the key is
+/// Reads one table strictly, and records what it read. Each call reads one key, or gives `fallback` when the key is
 /// absent or wrong; finish() reports the keys that no call asked for. A number may be a string: arithmetic over keys of
 /// the same table or of the tables around it, and over whatever was read before ("task.length": [task] is read first,
 /// then [model], then [train]). `doc` is one line on the key, for `headroom schema`.
@@ -62,18 +62,18 @@ class Reader {
   /// Runs f; an Error that it throws becomes a problem with one key.
   void attempt(const std::string& key, const std::function<void()>& f) const;
 
-  int64_t integer(const std::string& key, const Otherwise<int64_t>& otherwise, const Bounds& bounds, const char* doc);
-  double real(const std::string& key, const Otherwise<double>& otherwise, const Bounds& bounds, const char* doc);
+  int64_t integer(const std::string& key, const Default<int64_t>& fallback, const Bounds& bounds, const char* doc);
+  double real(const std::string& key, const Default<double>& fallback, const Bounds& bounds, const char* doc);
   /// Nothing when the key is absent.
   std::optional<double> optional_real(const std::string& key, const Bounds& bounds, const char* doc);
-  bool flag(const std::string& key, const Otherwise<bool>& otherwise, const char* doc);
-  std::string text(const std::string& key, const Otherwise<std::string>& otherwise, const char* doc);
+  bool flag(const std::string& key, const Default<bool>& fallback, const char* doc);
+  std::string text(const std::string& key, const Default<std::string>& fallback, const char* doc);
   /// One of `words`; the first when the key is required and missing.
-  std::string word(const std::string& key, const Otherwise<std::string>& otherwise,
-                   const std::vector<std::string>& words, const char* doc);
+  std::string word(const std::string& key, const Default<std::string>& fallback, const std::vector<std::string>& words,
+                   const char* doc);
   /// The same by name, for an enumeration.
   template <class E>
-  E choice(const std::string& key, E otherwise, const std::vector<std::pair<const char*, E>>& names, const char* doc);
+  E choice(const std::string& key, E fallback, const std::vector<std::pair<const char*, E>>& names, const char* doc);
   /// A list of literal numbers; empty when the key is absent.
   std::vector<double> numbers(const std::string& key, const char* doc);
   /// A string or a list of strings; empty when the key is absent.
@@ -126,18 +126,18 @@ class Reader {
 };
 
 template <class E>
-E Reader::choice(const std::string& key, E otherwise, const std::vector<std::pair<const char*, E>>& names,
+E Reader::choice(const std::string& key, E fallback, const std::vector<std::pair<const char*, E>>& names,
                  const char* doc) {
   std::vector<std::string> words;
   std::string chosen;
   for (const auto& [name, value] : names) {
     words.emplace_back(name);
-    if (value == otherwise) chosen = name;
+    if (value == fallback) chosen = name;
   }
   chosen = word(key, chosen, words, doc);
   for (const auto& [name, value] : names)
     if (chosen == name) return value;
-  return otherwise;
+  return fallback;
 }
 
 }  // namespace headroom::experiments

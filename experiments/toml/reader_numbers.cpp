@@ -45,11 +45,11 @@ double Reader::number(const std::string& key, const Value& value) const {
   return evaluate(value.text, [&](const std::string& name) { return lookup(name, pending); });
 }
 
-int64_t Reader::integer(const std::string& key, const Otherwise<int64_t>& otherwise, const Bounds& bounds,
+int64_t Reader::integer(const std::string& key, const Default<int64_t>& fallback, const Bounds& bounds,
                         const char* doc) {
-  int64_t result = otherwise.value.value_or(std::isinf(bounds.low) ? 0 : static_cast<int64_t>(bounds.low));
-  Key asked{.path = key, .type = Key::Type::integer, .is_required = !otherwise.value, .otherwise = otherwise.words};
-  if (asked.otherwise.empty() && otherwise.value) asked.otherwise = fmt::format("{}", result);
+  int64_t result = fallback.value.value_or(std::isinf(bounds.low) ? 0 : static_cast<int64_t>(bounds.low));
+  Key asked{.path = key, .type = Key::Type::integer, .is_required = !fallback.value, .default_text = fallback.words};
+  if (asked.default_text.empty() && fallback.value) asked.default_text = fmt::format("{}", result);
   asked.bounds = bounds;
   asked.doc = doc;
   const Value* value = ask(std::move(asked));
@@ -71,10 +71,10 @@ int64_t Reader::integer(const std::string& key, const Otherwise<int64_t>& otherw
   return result;
 }
 
-double Reader::real(const std::string& key, const Otherwise<double>& otherwise, const Bounds& bounds, const char* doc) {
-  double result = otherwise.value.value_or(0.0);
-  Key asked{.path = key, .type = Key::Type::real, .is_required = !otherwise.value, .otherwise = otherwise.words};
-  if (asked.otherwise.empty() && otherwise.value) asked.otherwise = fmt::format("{}", result);
+double Reader::real(const std::string& key, const Default<double>& fallback, const Bounds& bounds, const char* doc) {
+  double result = fallback.value.value_or(0.0);
+  Key asked{.path = key, .type = Key::Type::real, .is_required = !fallback.value, .default_text = fallback.words};
+  if (asked.default_text.empty() && fallback.value) asked.default_text = fmt::format("{}", result);
   asked.bounds = bounds;
   asked.doc = doc;
   const Value* value = ask(std::move(asked));

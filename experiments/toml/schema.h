@@ -39,7 +39,7 @@ struct Key {
   std::string path;  ///< "train.optimizer.lr"
   Type type = Type::any;
   bool is_required = false;
-  std::string otherwise{};           ///< the default, as a study would write it, or in words; "" when there is none
+  std::string default_text{};        ///< the default, as a study would write it, or in words; "" when there is none
   Bounds bounds{};                   ///< of integer and real
   std::vector<std::string> words{};  ///< what a `word` may be
   std::string doc{};                 ///< one line

@@ -5,6 +5,8 @@
 #include <array>
 #include <unordered_map>
 
+#include "models/files/utf8.h"
+
 namespace headroom::models {
 namespace {
 
@@ -35,13 +37,11 @@ std::optional<std::string> from_byte_alphabet(std::string_view text) {
   }();
   std::string out;
   for (size_t at = 0; at < text.size();) {
-    utf8proc_int32_t point = 0;
-    const utf8proc_ssize_t length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
-                                                     static_cast<utf8proc_ssize_t>(text.size() - at), &point);
-    const auto found = length > 0 ? bytes.find(point) : bytes.end();
+    const CodePoint point = first_code_point(text.substr(at));
+    const auto found = point.bytes > 0 ? bytes.find(static_cast<utf8proc_int32_t>(point.value)) : bytes.end();
     if (found == bytes.end()) return std::nullopt;
     out += found->second;
-    at += static_cast<size_t>(length);
+    at += point.bytes;
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/error.h"
+#include "models/files/utf8.h"
 
 namespace headroom::models {
 namespace {
@@ -30,19 +31,6 @@ const utf8proc_uint8_t* unsigned_bytes(std::string_view text) {
   return reinterpret_cast<const utf8proc_uint8_t*>(text.data());
 }
 
-/// Bytes at the start of `text` that are UTF-8.
-size_t valid_prefix(std::string_view text) {
-  size_t at = 0;
-  while (at < text.size()) {
-    utf8proc_int32_t point = 0;
-    const utf8proc_ssize_t length =
-        utf8proc_iterate(unsigned_bytes(text) + at, static_cast<utf8proc_ssize_t>(text.size() - at), &point);
-    if (length <= 0) break;
-    at += static_cast<size_t>(length);
-  }
-  return at;
-}
-
 }  // namespace
 
 const char* name_of(Normalization form) {
@@ -53,7 +41,7 @@ const char* name_of(Normalization form) {
 std::string normalized(std::string_view text, Normalization form) {
   std::string out;
   while (form != Normalization::none && !text.empty()) {
-    const size_t valid = valid_prefix(text);
+    const size_t valid = valid_utf8(text);
     utf8proc_uint8_t* mapped = nullptr;
     const utf8proc_ssize_t length =
         utf8proc_map(unsigned_bytes(text), static_cast<utf8proc_ssize_t>(valid), &mapped, options_of(form));

@@ -8,18 +8,10 @@
 #include "experiments/claims/case.h"
 #include "experiments/claims/number.h"
 #include "experiments/claims/overlay.h"
+#include "experiments/claims/statistics.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
-namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-}  // namespace
 
 void BoundHolds::read(Reader& in, const std::vector<std::string>&) {
   bound = in.text("bound", "", "a metric of the same trial, or \"overlay\"");

@@ -11,8 +11,8 @@ namespace headroom::experiments {
 
 std::optional<double> read_at(Reader& in) { return in.optional_real("at", {}, "the x that is judged"); }
 
-double read_factor(Reader& in, double otherwise) {
-  return in.real("factor", otherwise, at_least(1),
+double read_factor(Reader& in, double fallback) {
+  return in.real("factor", fallback, at_least(1),
                  "how near the best, or by how much at least two errors must differ; band: of the "
                  "largest value to the smallest");
 }

@@ -32,9 +32,9 @@ struct KindBase {
   std::optional<MissingKey> missing(const ClaimConfig&) const { return std::nullopt; }
   /// Its keys in a few characters, behind the kind's name in lists: " [32]".
   std::string details() const { return ""; }
-  /// The x that it speaks of, which has to be a point of the sweep.
+  /// The x that it is about, which has to be a point of the sweep.
   std::optional<double> required_x() const { return std::nullopt; }
-  /// The other series that it speaks of; "" when there is none.
+  /// The series that it compares with; "" when that is its own.
   std::string other_series() const { return ""; }
   /// Whether it divides values, which then have to be above 0.
   bool takes_ratios() const { return false; }
@@ -45,7 +45,7 @@ struct KindBase {
 /// `at`: the x that is judged.
 std::optional<double> read_at(Reader& in);
 /// `factor`, a ratio of errors.
-double read_factor(Reader& in, double otherwise);
+double read_factor(Reader& in, double fallback);
 /// `low` and `high`.
 Limits read_limits(Reader& in);
 /// Reports `key` when there is no series of that name.

@@ -4,8 +4,8 @@
 
 namespace headroom::experiments {
 
-tasks::MarkovConfig bind_markov(Reader& in, const tasks::MarkovConfig& otherwise) {
-  tasks::MarkovConfig markov = otherwise;
+tasks::MarkovConfig bind_markov(Reader& in, const tasks::MarkovConfig& fallback) {
+  tasks::MarkovConfig markov = fallback;
   in.table("markov", "the built-in language: what source = \"markov\" is", [&](Reader& table) {
     markov.symbols = table.integer("symbols", markov.symbols, {.low = 2, .high = 1 << 16}, "size of the alphabet, V");
     markov.order = table.integer("order", markov.order, {.low = 1, .high = 16}, "symbols that decide the next, k");

@@ -10,6 +10,13 @@
 
 namespace headroom::experiments {
 
+TEST_CASE("the median is the middle value, or between the two in the middle") {
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(median({4, 1, 3, 2}) == 2.5);
+  CHECK(median({7}) == 7);
+  CHECK(std::isnan(median({})));
+}
+
 TEST_CASE("mean, standard error and geometric mean by hand") {
   CHECK(mean({1, 2, 6}) == 3);
   CHECK(standard_error({1, 2, 6}) == Approx(std::sqrt(7.0 / 3)));  // squares 4 + 1 + 9, over 2, over 3

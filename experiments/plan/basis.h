@@ -8,10 +8,10 @@ namespace headroom::experiments {
 /// Rows of a table, its heads first.
 using Cells = std::vector<std::vector<std::string>>;
 
-/// What a number may be worth, and what that means: theorem, heuristic, fit, guess, count, measured, data sheet.
-const std::vector<std::pair<std::string, std::string>>& worth_words();
+/// What a number may be based on, and what that means: theorem, heuristic, fit, guess, count, measured, data sheet.
+const std::vector<std::pair<std::string, std::string>>& basis_words();
 
 /// The same as lines for a terminal.
-std::string worth_text();
+std::string basis_text();
 
 }  // namespace headroom::experiments

@@ -1,10 +1,10 @@
-#include "experiments/plan/worth.h"
+#include "experiments/plan/basis.h"
 
 #include <fmt/format.h>
 
 namespace headroom::experiments {
 
-const std::vector<std::pair<std::string, std::string>>& worth_words() {
+const std::vector<std::pair<std::string, std::string>>& basis_words() {
   static const std::vector<std::pair<std::string, std::string>> words{
       {"theorem", "proved, and checked against independent computations"},
       {"heuristic",
@@ -20,9 +20,9 @@ const std::vector<std::pair<std::string, std::string>>& worth_words() {
   return words;
 }
 
-std::string worth_text() {
-  std::string out = "worth\n";
-  for (const auto& [word, meaning] : worth_words()) out += fmt::format("  {:<12} {}\n", word, meaning);
+std::string basis_text() {
+  std::string out = "basis\n";
+  for (const auto& [word, meaning] : basis_words()) out += fmt::format("  {:<12} {}\n", word, meaning);
   return out;
 }
 
