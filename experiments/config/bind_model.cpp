@@ -16,8 +16,8 @@ int64_t optional_rank(Reader& in, const std::string& key, const char* doc) {
   return rank;
 }
 
-bool optional_flag(Reader& in, const std::string& key, const Otherwise<bool>& otherwise, const char* doc) {
-  const bool value = in.flag(key, otherwise, doc);
+bool optional_flag(Reader& in, const std::string& key, const Default<bool>& fallback, const char* doc) {
+  const bool value = in.flag(key, fallback, doc);
   if (!in.has(key)) in.leave_out(key);
   return value;
 }

@@ -47,7 +47,7 @@ std::string curve_notes(const StudyResults& r, const Curve& c) {
   }
   if (!edges.empty())
     notes.push_back(
-        fmt::format("edge: at {} = {} the best value stands at an end of those tried; a better one may lie beyond.",
+        fmt::format("edge: at {} = {} the best value is the smallest or largest tried; a better one may lie beyond.",
                     axis, fmt::join(edges, ", ")));
   std::string out;
   for (const std::string& note : notes) out += fmt::format("<p class=\"muted\">{}</p>\n", escape(note));

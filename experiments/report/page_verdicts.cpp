@@ -60,8 +60,8 @@ std::string failed_section(const StudyResults& r) {
   }
   if (rows.empty()) return "";
   return fmt::format(
-      "<section>\n<h2>What failed</h2>\n<p>{} of {} trials broke off. They are in none of the means below, and a value "
-      "of a swept key at which a seed broke off is chosen only where every other one did, too.</p>\n"
+      "<section>\n<h2>What failed</h2>\n<p>{} of {} trials failed. They are in none of the means below, and a value "
+      "of a swept key at which a seed failed is chosen only where one failed at every other value, too.</p>\n"
       "<details{}>\n<summary>Each of them</summary>\n<table class=\"words\"><tbody>\n{}</tbody></table>\n</details>\n"
       "</section>\n",
       count, r.trials.size(), count > 8 ? "" : " open=\"open\"", rows);

@@ -11,9 +11,9 @@ namespace headroom::experiments {
 namespace {
 
 /// A cell: each number, the study and profile that it comes from, and the verdict.
-std::string ours_text(const std::vector<Ours>& ours) {
+std::string ours_text(const std::vector<OurNumber>& ours) {
   std::string text;
-  for (const Ours& o : ours)
+  for (const OurNumber& o : ours)
     text += fmt::format("{}{} ({} · {}, {})", text.empty() ? "" : "; ", rounded(o.value), o.study, o.profile, o.status);
   return text.empty() ? "not run" : text;
 }
@@ -54,8 +54,8 @@ std::string claim_item(const StoredVerdicts& one, const StoredVerdict& v) {
 
 }  // namespace
 
-std::vector<Ours> ours_beside(const PaperPath& path, const std::vector<StoredVerdicts>& all) {
-  std::vector<Ours> found;
+std::vector<OurNumber> ours_beside(const PaperPath& path, const std::vector<StoredVerdicts>& all) {
+  std::vector<OurNumber> found;
   for (const StoredVerdicts& one : all)
     for (const StoredVerdict& v : one.verdicts)
       for (const auto& [at, value] : v.beside)

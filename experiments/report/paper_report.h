@@ -8,13 +8,13 @@
 namespace headroom::experiments {
 
 /// What stands beside one number of the paper: a number of ours, from a claim that names it as its reference.
-struct Ours {
+struct OurNumber {
   std::string study, profile, claim, status;
   double value = 0;
 };
 
 /// Our numbers for the paper's number at `path`, in the order of `all`; empty when none was run.
-std::vector<Ours> ours_beside(const PaperPath& path, const std::vector<StoredVerdicts>& all);
+std::vector<OurNumber> ours_beside(const PaperPath& path, const std::vector<StoredVerdicts>& all);
 
 /// Every number of the paper's tables beside ours, "not run" where there is none, as text in columns.
 std::string paper_text(const std::vector<StoredVerdicts>& all);

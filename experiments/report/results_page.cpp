@@ -89,7 +89,7 @@ std::string claim_rows(const std::vector<Verdict>& verdicts) {
   return out + "\n";
 }
 
-/// Every claim that does not hold, and every trial that broke off, in plain words.
+/// Every claim that does not hold, and every trial that failed, in plain words.
 std::string failures(const Finding& f) {
   std::string out;
   for (const Verdict& v : f.verdicts) {
@@ -106,7 +106,7 @@ std::string failures(const Finding& f) {
       ++broken[fmt::format("{}{} = {}", t.series.empty() ? "" : t.series + ", ", last_part(f.results.report.x_key),
                            exact(t.x))];
   for (const auto& [where, count] : broken)
-    out += fmt::format("- {} {} broke off at {}; no mean has them.\n", count, count == 1 ? "trial" : "trials",
+    out += fmt::format("- {} {} failed at {}, and no mean includes them.\n", count, count == 1 ? "trial" : "trials",
                        markdown(where));
   return out.empty() ? "" : "What does not hold, and why:\n\n" + out + "\n";
 }
@@ -138,8 +138,8 @@ std::string guideline(const std::vector<Finding>& all) {
   }
   if (searched == 0) return "";
   return fmt::format(
-             "## The guideline: start with few heads and search locally\n\nFrom the fewest heads upward, as long as "
-             "the mean gets better: on {} of {} curves that ends within 10 % of the best.\n\n",
+             "## The guideline: start with few heads and search locally\n\nStarting from the fewest heads and adding "
+             "more as long as the mean improves ends within 10 % of the best on {} of {} curves.\n\n",
              reached, searched) +
          row({"study", "series", "found", "best", "times worse", "within 10 %"}) + rule(6) + rows + "\n";
 }
@@ -168,8 +168,7 @@ std::string results_markdown(const std::vector<StudyResults>& studies) {
   for (size_t i : order) sorted.push_back(all[i]);
   std::string out =
       "# Results\n\nWritten by `headroom report STUDY… --results FILE` from the run stores: change a study, not this "
-      "page. "
-      "Numbers are means over seeds on the test data, ± their standard error.\n\n";
+      "page. Numbers are means over seeds on the test data, ± their standard error.\n\n";
   out += overview(sorted);
   std::set<std::string> machines;
   for (const Finding& f : sorted) machines.insert(machine(f.results));

@@ -6,28 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/claims/number.h"
-#include "experiments/report/paper_report.h"
-#include "tests/experiments/claims/verdict.h"
+#include "tests/experiments/claims/two_claims.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
 namespace headroom::experiments {
 namespace {
 
-const PaperPath optimum = {"ngram-tradeoff", "optimum", "heads"};
-
-/// A study whose first claim fails beside a number of the paper, whose second is not run and our own.
-StudyResults two_claims() {
-  StudyResults r = testing::u_curve();
-  ClaimConfig argmin = testing::claim("argmin_in"), within = testing::claim("within_factor");
-  testing::keys<ArgminIn>(argmin).among = {8};
-  argmin.reference = optimum;
-  testing::keys<WithinFactor>(within).at = 3;
-  within.paper = "";
-  within.ours = "<near> the best";
-  r.claims = {argmin, within};
-  return r;
-}
+using testing::optimum;
+using testing::two_claims;
 
 void write(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());
@@ -100,28 +87,6 @@ TEST_CASE("verdicts of what was not run") {
   CHECK(verdicts[0].paper == 8.0);
   CHECK(verdicts[0].beside.empty());
   CHECK(verdicts[0].sentence == "Not judged: the study was not run.");
-}
-
-TEST_CASE("the paper's numbers stand beside ours") {
-  const StudyResults r = two_claims();
-  const std::vector<StoredVerdicts> all = {stored(r, judge(r))};
-  const auto ours = ours_beside(optimum, all);
-  REQUIRE(ours.size() == 1);
-  CHECK(ours[0].value == 4);
-  CHECK(ours[0].status == "fail");
-  CHECK(ours_beside({"ngram-tradeoff", "optimum", "M"}, all).empty());
-  const std::string text = paper_text(all);
-  CHECK(testing::contains(text, "optimum, heads "));
-  CHECK(testing::contains(text, "8        4.00 (synthetic · quick, fail)"));
-  CHECK(testing::contains(text, "layers 21-24, rank = 1 "));
-  CHECK(testing::contains(text, "4.72    not run"));
-  const std::string page = paper_page(all);
-  CHECK(testing::contains(page, "<td>4.00 (synthetic · quick, fail)</td>"));
-  CHECK(testing::contains(page, "Ours: &lt;near&gt; the best"));
-  CHECK(testing::contains(page, "1 of 14 numbers have one of ours beside them"));
-  CHECK(testing::contains(paper_page({}), "No study was run."));
-  for (const PaperTable& table : paper_tables())
-    for (const PaperNumber& number : table.numbers) CHECK(testing::contains(text, number.label));
 }
 
 TEST_CASE("rows in columns, by characters") {
