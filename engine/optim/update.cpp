@@ -1,11 +1,11 @@
 #include "engine/optim/update.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <initializer_list>
-#include <vector>
+#include <span>
 
-#include "engine/backend.h"
+#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/optim/update_kernel.h"
 #include "engine/parallel.h"
@@ -15,23 +15,24 @@ namespace {
 
 constexpr int64_t grain = 1 << 14;
 
-void check_flat(const char* op, std::initializer_list<const Tensor*> tensors) {
-  check_floating(op, tensors);
-  const Tensor& first = **tensors.begin();
-  for (const Tensor* x : tensors)
-    require(x->rank() == 1 && x->is_contiguous() && x->shape() == first.shape(), "{}: want flat arrays of {}, got {}",
-            op, first.str(), x->str());
+/// Throws Error unless all are flat arrays of one length.
+void check_flat(const char* op, std::span<const Operand> operands) {
+  const Tensor& first = *operands[0].tensor;
+  for (const Operand& operand : operands) {
+    const Tensor& x = *operand.tensor;
+    require(!x.defined() || (x.rank() == 1 && x.is_contiguous() && x.shape() == first.shape()),
+            "{}: want flat arrays of {}, got {} {}", op, first.str(), operand.name, x.str());
+  }
 }
 
-/// The copies' elements, null where there are none.
-bf16* check_copies(const char* op, const Tensor& values, const Tensor& copies) {
-  if (!copies.defined()) return nullptr;
+void check_copies(const char* op, const Tensor& values, const Tensor& copies) {
+  if (!copies.defined()) return;
   require(values.dtype() == DType::f32 && copies.dtype() == DType::bf16 && copies.is_contiguous() &&
               copies.shape() == values.shape() && copies.device() == values.device(),
           "{}: masters {}, copies {}; want f32 and bf16 of one length", op, values.str(), copies.str());
-  copies.bump_version();
-  return copies.mutable_data<bf16>();
 }
+
+bf16* data_of(const Tensor& copies) { return copies.defined() ? copies.mutable_data<bf16>() : nullptr; }
 
 /// The scalars of one step in f64.
 struct AdamScalars {
@@ -80,80 +81,143 @@ void for_each_range(int64_t n, int64_t decayed, const F& f) {
   parallel_ranges(n - decayed, grain, [&](int64_t begin, int64_t end) { f(decayed + begin, decayed + end, false); });
 }
 
+struct AdamCall {
+  Tensor values, gradients, mean, square, copies;
+  AdamConfig config;
+  StepState step;
+  auto operands() {
+    return std::array{real("values", values), real("gradients", gradients), real("mean", mean), real("square", square)};
+  }
+};
+
+/// `loop` over the ranges of one call.
+template <class T>
+void run_adam(AdamCall& c, void (*loop)(T*, const T*, T*, T*, bf16*, int64_t, const AdamScalars&)) {
+  const AdamScalars with_decay = scalars_of(c.config, c.step, true), without = scalars_of(c.config, c.step, false);
+  for_each_range(c.values.numel(), c.config.decayed, [&](int64_t begin, int64_t end, bool decays) {
+    bf16* const copy = data_of(c.copies);
+    loop(c.values.mutable_data<T>() + begin, c.gradients.data<T>() + begin, c.mean.mutable_data<T>() + begin,
+         c.square.mutable_data<T>() + begin, copy ? copy + begin : nullptr, end - begin, decays ? with_decay : without);
+  });
+}
+
+const Op<AdamCall> adam_op{"adam",
+                           {{.name = "simd",
+                             .dtypes = DType::f32,
+                             .run = [](AdamCall& c) { run_adam<float>(c, adam_fast); },
+                             .levels = kernel::adam_run.levels()},
+                            {.name = "loops",
+                             .dtypes = DType::f32,
+                             .run = [](AdamCall& c) { run_adam<float>(c, adam_loop); },
+                             .is_reference = true},
+                            {.name = "loops",
+                             .dtypes = DType::f64,
+                             .run = [](AdamCall& c) { run_adam<double>(c, adam_loop); },
+                             .is_reference = true}}};
+
+struct SgdCall {
+  Tensor values, gradients, momentum, copies;
+  SgdConfig config;
+  StepState step;
+  auto operands() {
+    return std::array{real("values", values), real("gradients", gradients), optional_real("momentum", momentum)};
+  }
+};
+
+template <class T>
+void run_sgd(SgdCall& c) {
+  const T lr = static_cast<T>(c.step.learning_rate), mu = static_cast<T>(c.config.momentum);
+  const T factor = static_cast<T>(c.step.gradient_factor);
+  for_each_range(c.values.numel(), c.config.decayed, [&](int64_t begin, int64_t end, bool decays) {
+    const T l2 = decays ? static_cast<T>(c.config.l2_decay) : T(0);
+    T *p = c.values.mutable_data<T>(), *b = c.momentum.defined() ? c.momentum.mutable_data<T>() : nullptr;
+    const T* g = c.gradients.data<T>();
+    bf16* const copy = data_of(c.copies);
+    for (int64_t i = begin; i < end; ++i) {
+      const T grad = g[i] * factor + l2 * p[i];
+      if (b) b[i] = c.step.updates == 0 ? grad : mu * b[i] + grad;
+      p[i] -= lr * (!b ? grad : c.config.nesterov ? grad + mu * b[i] : b[i]);
+      if (copy) copy[i] = bf16(static_cast<float>(p[i]));
+    }
+  });
+}
+
+const Op<SgdCall> sgd_op{"sgd",
+                         {{.name = "loops", .dtypes = DType::f32, .run = run_sgd<float>, .is_reference = true},
+                          {.name = "loops", .dtypes = DType::f64, .run = run_sgd<double>, .is_reference = true}}};
+
+struct SquareSumCall {
+  Tensor x;
+  double total = 0;
+  auto operands() { return std::array{real("x", x)}; }
+};
+
+template <class T>
+double square_sum_loop(const T* x, int64_t n) {
+  double total = 0;
+  for (int64_t i = 0; i < n; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return total;
+}
+
+double square_sum_fast(const float* x, int64_t n) { return kernel::square_sum_run(x, n); }
+
+/// Sums of chunks of one size, added in their order.
+template <class T>
+void run_square_sum(SquareSumCall& c, double (*loop)(const T*, int64_t)) {
+  const int64_t n = c.x.numel(), chunks = (n + grain - 1) / grain;
+  const Tensor partial = Tensor::empty({chunks}, DType::f64);  // (chunks)
+  double* sums = partial.mutable_data<double>();
+  const T* data = c.x.data<T>();
+  parallel_for(chunks,
+               [&](int64_t chunk) { sums[chunk] = loop(data + chunk * grain, std::min(grain, n - chunk * grain)); });
+  for (int64_t i = 0; i < chunks; ++i) c.total += sums[i];
+}
+
+const Op<SquareSumCall> square_sum_op{"square_sum",
+                                      {{.name = "simd",
+                                        .dtypes = DType::f32,
+                                        .run = [](SquareSumCall& c) { run_square_sum<float>(c, square_sum_fast); },
+                                        .levels = kernel::square_sum_run.levels()},
+                                       {.name = "loops",
+                                        .dtypes = DType::f32,
+                                        .run = [](SquareSumCall& c) { run_square_sum<float>(c, square_sum_loop); },
+                                        .is_reference = true},
+                                       {.name = "loops",
+                                        .dtypes = DType::f64,
+                                        .run = [](SquareSumCall& c) { run_square_sum<double>(c, square_sum_loop); },
+                                        .is_reference = true}}};
+
 }  // namespace
 
 void adam_inplace(const Tensor& values, const Tensor& gradients, const Tensor& mean, const Tensor& square,
                   const Tensor& copies, const AdamConfig& config, const Tensor& state) {
-  check_flat("adam", {&values, &gradients, &mean, &square});
-  const StepState step = read_step_state(state);
-  if (!step.is_finite) return;
-  bf16* const all_copies = check_copies("adam", values, copies);
+  AdamCall call{values, gradients, mean, square, copies, config, read_step_state(state)};
+  adam_op.check(call);
+  check_flat("adam", call.operands());
+  check_copies("adam", values, copies);
+  if (!call.step.is_finite) return;
   for (const Tensor* x : {&values, &mean, &square}) x->bump_version();
-  const AdamScalars with_decay = scalars_of(config, step, true), without = scalars_of(config, step, false);
-  visit_real("adam", values, [&](auto zero) {
-    using T = decltype(zero);
-    for_each_range(values.numel(), config.decayed, [&](int64_t begin, int64_t end, bool decays) {
-      T *p = values.mutable_data<T>() + begin, *m = mean.mutable_data<T>() + begin;
-      T* v = square.mutable_data<T>() + begin;
-      const T* g = gradients.data<T>() + begin;
-      bf16* const copy = all_copies ? all_copies + begin : nullptr;
-      const AdamScalars& scalars = decays ? with_decay : without;
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return adam_fast(p, g, m, v, copy, end - begin, scalars);
-      adam_loop(p, g, m, v, copy, end - begin, scalars);
-    });
-  });
+  if (copies.defined()) copies.bump_version();
+  adam_op.run(call);
 }
 
 void sgd_inplace(const Tensor& values, const Tensor& gradients, const Tensor& momentum, const Tensor& copies,
                  const SgdConfig& config, const Tensor& state) {
-  if (momentum.defined()) check_flat("sgd", {&values, &gradients, &momentum});
-  else check_flat("sgd", {&values, &gradients});
-  const StepState step = read_step_state(state);
-  if (!step.is_finite) return;
-  bf16* const copy = check_copies("sgd", values, copies);
-  values.bump_version();
-  if (momentum.defined()) momentum.bump_version();
-  visit_real("sgd", values, [&](auto zero) {
-    using T = decltype(zero);
-    const T lr = static_cast<T>(step.learning_rate), mu = static_cast<T>(config.momentum);
-    const T factor = static_cast<T>(step.gradient_factor);
-    for_each_range(values.numel(), config.decayed, [&](int64_t begin, int64_t end, bool decays) {
-      const T l2 = decays ? static_cast<T>(config.l2_decay) : T(0);
-      T *p = values.mutable_data<T>(), *b = momentum.defined() ? momentum.mutable_data<T>() : nullptr;
-      const T* g = gradients.data<T>();
-      for (int64_t i = begin; i < end; ++i) {
-        const T grad = g[i] * factor + l2 * p[i];
-        if (b) b[i] = step.updates == 0 ? grad : mu * b[i] + grad;
-        p[i] -= lr * (!b ? grad : config.nesterov ? grad + mu * b[i] : b[i]);
-        if (copy) copy[i] = bf16(static_cast<float>(p[i]));
-      }
-    });
-  });
+  SgdCall call{values, gradients, momentum, copies, config, read_step_state(state)};
+  sgd_op.check(call);
+  check_flat("sgd", call.operands());
+  check_copies("sgd", values, copies);
+  if (!call.step.is_finite) return;
+  for (const Tensor* x : {&values, &momentum, &copies})
+    if (x->defined()) x->bump_version();
+  sgd_op.run(call);
 }
 
-double square_sum(const Tensor& x_in) {
-  check_floating("square_sum", {&x_in});
-  const Tensor x = x_in.contiguous();
-  const int64_t n = x.numel(), chunks = (n + grain - 1) / grain;
-  const Tensor partial = Tensor::empty({chunks}, DType::f64);
-  double* sums = partial.mutable_data<double>();
-  visit_real("square_sum", x, [&](auto zero) {
-    using T = decltype(zero);
-    const T* data = x.data<T>();
-    parallel_for(chunks, [&](int64_t chunk) {
-      const int64_t begin = chunk * grain, count = std::min(grain, n - begin);
-      if constexpr (std::is_same_v<T, float>)
-        if (!reference_only()) return void(sums[chunk] = kernel::square_sum_run(data + begin, count));
-      double total = 0;
-      for (int64_t i = begin; i < begin + count; ++i)
-        total += static_cast<double>(data[i]) * static_cast<double>(data[i]);
-      sums[chunk] = total;
-    });
-  });
-  double total = 0;
-  for (int64_t i = 0; i < chunks; ++i) total += sums[i];
-  return total;
+double square_sum(const Tensor& x) {
+  SquareSumCall call{x};
+  square_sum_op.check(call);
+  if (x.numel() > 0) square_sum_op.run(call);
+  return call.total;
 }
 
 }  // namespace headroom::engine
