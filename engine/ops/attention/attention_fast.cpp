@@ -65,12 +65,20 @@ int64_t tasks_at_once(const AttentionProblem& p, int64_t rows, int64_t keys) {
   return std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, work));
 }
 
+/// x (B, T, H, d) itself when every row of d lies in one piece, else a row-major copy.
+Tensor with_whole_rows(const Tensor& x) { return x.dim(3) == 1 || x.strides()[3] == 1 ? x : x.contiguous(); }
+
+/// The kernels' operands: heads' rows in one piece, slopes contiguous.
+void lay_out(AttentionCall& c) {
+  c.q = with_whole_rows(c.q), c.k = with_whole_rows(c.k), c.v = with_whole_rows(c.v);
+  if (c.slopes.defined()) c.slopes = c.slopes.contiguous();
+}
+
 }  // namespace
 
-Tensor head_rows(const Tensor& x) { return x.dim(3) == 1 || x.strides()[3] == 1 ? x : x.contiguous(); }
-
-void attention_tiled(const AttentionProblem& p, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
-                     const Attention& out) {
+void attention_tiled(AttentionCall& c) {
+  lay_out(c);
+  const AttentionProblem& p = c.problem;
   // Few heads: their queries are cut, and each piece packs the keys again.
   const int64_t piece = p.batch * p.heads < 32 ? 64 : 1024, pieces = (p.queries + piece - 1) / piece;
   // Heads of one group share what is packed, unless that leaves too little to do side by side.
@@ -84,22 +92,24 @@ void attention_tiled(const AttentionProblem& p, const Tensor& q, const Tensor& k
         for (int64_t task = begin; task < end; ++task) {
           const int64_t i = task % pieces * piece, g = task / pieces % shares * together;
           const int64_t b = task / pieces / shares / p.kv_heads, kv_head = task / pieces / shares % p.kv_heads;
-          const AttentionHead head = head_of(p, q, k, v, slopes, b, kv_head);
-          const Rows to(p, out, b, kv_head);
+          const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
+          const Rows to(p, c.out, b, kv_head);
           kernel::attention_forward(head, g, std::min(g + together, p.group()), i, std::min(i + piece, p.queries), to.y,
                                     to.lse, scratch(kernel::attention_scratch(head)));
         }
       });
 }
 
-bool few_queries(const AttentionProblem& p) {
+bool few_queries(const AttentionCall& call) {
+  const AttentionProblem& p = call.problem;
   return p.queries <= kernel::attention_few_queries() && p.keys > p.queries && p.dropout == 0;
 }
 
-void attention_few(const AttentionProblem& p, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
-                   const Attention& out) {
+void attention_few(AttentionCall& c) {
+  lay_out(c);
+  const AttentionProblem& p = c.problem;
   const int64_t chunks = (p.keys + attention_chunk - 1) / attention_chunk, rows = p.group() * p.queries;
-  const int64_t part = kernel::attention_part(head_of(p, q, k, v, slopes, 0, 0));
+  const int64_t part = kernel::attention_part(head_of(p, c.q, c.k, c.v, c.slopes, 0, 0));
   const Tensor parts = Tensor::empty({p.batch, p.kv_heads, chunks, part});
   float* const first_part = parts.mutable_data<float>();
   parallel_ranges(p.batch * p.kv_heads * chunks, tasks_at_once(p, rows, std::min(p.keys, attention_chunk)),
@@ -107,7 +117,7 @@ void attention_few(const AttentionProblem& p, const Tensor& q, const Tensor& k, 
                     for (int64_t task = begin; task < end; ++task) {
                       const int64_t b = task / chunks / p.kv_heads, kv_head = task / chunks % p.kv_heads;
                       const int64_t j = task % chunks * attention_chunk;
-                      const AttentionHead head = head_of(p, q, k, v, slopes, b, kv_head);
+                      const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
                       kernel::attention_chunk_part(head, j, std::min(j + attention_chunk, p.keys),
                                                    first_part + task * part,
                                                    scratch(kernel::attention_chunk_scratch(head)));
@@ -116,33 +126,33 @@ void attention_few(const AttentionProblem& p, const Tensor& q, const Tensor& k, 
   parallel_ranges(p.batch * p.kv_heads, tasks_at_once(p, rows, chunks), [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
-      const Rows to(p, out, b, kv_head);
-      kernel::attention_join(head_of(p, q, k, v, slopes, b, kv_head), first_part + task * chunks * part, chunks, to.y,
-                             to.lse);
+      const Rows to(p, c.out, b, kv_head);
+      kernel::attention_join(head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head), first_part + task * chunks * part, chunks,
+                             to.y, to.lse);
     }
   });
 }
 
-void attention_grad_tiled(const AttentionProblem& p, const Tensor& dy, const Tensor& q, const Tensor& k,
-                          const Tensor& v, const Tensor& slopes, const Attention& forward, const AttentionGrad& out,
-                          const Tensor& dslopes) {
-  parallel_ranges(
-      p.batch * p.kv_heads, tasks_at_once(p, p.queries * p.group(), p.keys), [&](int64_t begin, int64_t end) {
-        for (int64_t task = begin; task < end; ++task) {
-          const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
-          const int64_t first = b * p.heads + kv_head * p.group();
-          const AttentionHead head = head_of(p, q, k, v, slopes, b, kv_head);
-          const Rows from(p, forward, b, kv_head);
-          const AttentionHeadGrad grad{.dy = row(dy, b, kv_head * p.group()),
-                                       .y = from.y,
-                                       .lse = from.lse,
-                                       .dq = out.dq.mutable_data<float>() + (head.q - q.data<float>()),
-                                       .dk = out.dk.mutable_data<float>() + (head.k - k.data<float>()),
-                                       .dv = out.dv.mutable_data<float>() + (head.v - v.data<float>()),
-                                       .dslopes = slopes.defined() ? dslopes.mutable_data<float>() + first : nullptr};
-          kernel::attention_backward(head, grad, scratch(kernel::attention_grad_scratch(head)));
-        }
-      });
+void attention_grad_tiled(AttentionGradCall& c) {
+  const AttentionProblem& p = c.problem;
+  parallel_ranges(p.batch * p.kv_heads, tasks_at_once(p, p.queries * p.group(), p.keys),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t task = begin; task < end; ++task) {
+                      const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
+                      const int64_t first = b * p.heads + kv_head * p.group();
+                      const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
+                      const Rows from(p, c.forward, b, kv_head);
+                      const AttentionHeadGrad grad{
+                          .dy = row(c.dy, b, kv_head * p.group()),
+                          .y = from.y,
+                          .lse = from.lse,
+                          .dq = c.dq.mutable_data<float>() + (head.q - c.q.data<float>()),
+                          .dk = c.dk.mutable_data<float>() + (head.k - c.k.data<float>()),
+                          .dv = c.dv.mutable_data<float>() + (head.v - c.v.data<float>()),
+                          .dslopes = c.slopes.defined() ? c.dslopes.mutable_data<float>() + first : nullptr};
+                      kernel::attention_backward(head, grad, scratch(kernel::attention_grad_scratch(head)));
+                    }
+                  });
 }
 
 }  // namespace headroom::engine

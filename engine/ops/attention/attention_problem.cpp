@@ -1,6 +1,5 @@
 #include "engine/ops/attention/attention_problem.h"
 
-#include "engine/backend.h"
 #include "engine/error.h"
 
 namespace headroom::engine {
@@ -14,7 +13,6 @@ std::string shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
 
 AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                                    const AttentionOptions& options) {
-  check_floating("attention", {&q, &k, &v});
   if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4)
     fail("attention: wants q (B, Tq, H, d), k (B, Tk, H_kv, d), v (B, Tk, H_kv, d_v): {}", shapes(q, k, v));
   const AttentionProblem p{.batch = q.dim(0),
@@ -36,13 +34,10 @@ AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tenso
   if (p.kv_heads < 1 || p.heads % p.kv_heads != 0)
     fail("attention: {} query heads cannot share {} key-value heads: {}", p.heads, p.kv_heads, shapes(q, k, v));
   require(p.dropout >= 0 && p.dropout < 1, "attention: dropout {} is not in [0, 1)", p.dropout);
-  if (slopes.defined()) {
-    check_floating("attention", {&q, &slopes});
-    if (!(slopes.shape() == Shape{p.heads}))
-      fail("attention: slopes {} for {} heads: {}", slopes.shape().str(), p.heads, shapes(q, k, v));
-  }
-  if (p.key_mask.defined() && (p.key_mask.dtype() != DType::boolean || !(p.key_mask.shape() == Shape{p.batch, p.keys})))
-    fail("attention: key_mask {}, wants bool ({}, {}): {}", p.key_mask.str(), p.batch, p.keys, shapes(q, k, v));
+  if (slopes.defined() && !(slopes.shape() == Shape{p.heads}))
+    fail("attention: slopes {} for {} heads: {}", slopes.shape().str(), p.heads, shapes(q, k, v));
+  if (p.key_mask.defined() && !(p.key_mask.shape() == Shape{p.batch, p.keys}))
+    fail("attention: key_mask {}, wants ({}, {}): {}", p.key_mask.str(), p.batch, p.keys, shapes(q, k, v));
   return p;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "engine/dispatch/operand.h"
 #include "engine/ops/attention/attention.h"
 
 namespace headroom::engine {
@@ -31,8 +33,37 @@ struct AttentionProblem {
   }
 };
 
-/// The problem that these operands pose. Throws Error as attention() does.
+/// The problem that these operands pose. Throws Error naming the shapes that do not fit, or the dropout.
 AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                                    const AttentionOptions& options);
+
+/// One call of attention(), for its implementations.
+struct AttentionCall {
+  Tensor q, k, v, slopes, key_mask;
+  AttentionProblem problem{};
+  Attention out{};
+  auto operands() {
+    return std::array{real("q", q), real("k", k), real("v", v), optional_real("slopes", slopes),
+                      optional_mask("key_mask", key_mask)};
+  }
+};
+
+/// One call of attention_grad(). dslopes (B, H), where slopes are given: still to be summed over the sequences.
+struct AttentionGradCall {
+  Tensor dy, q, k, v, slopes, key_mask;
+  Attention forward;
+  AttentionProblem problem{};
+  Tensor dq{}, dk{}, dv{}, dslopes{};
+  auto operands() {
+    return std::array{real("dy", dy),
+                      real("q", q),
+                      real("k", k),
+                      real("v", v),
+                      real("y", forward.y),
+                      real("lse", forward.lse),
+                      optional_real("slopes", slopes),
+                      optional_mask("key_mask", key_mask)};
+  }
+};
 
 }  // namespace headroom::engine
