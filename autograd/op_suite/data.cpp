@@ -70,11 +70,12 @@ Tensor laid_out(const Tensor& x, Layout layout) {
   }
   if (layout == Layout::sliced && x.rank() > 0) {
     const int64_t n = x.dim(-1);
-    const Tensor window = Tensor::zeros(x.shape().with(-1, n + 3), x.dtype()).slice(-1, 2, n + 2);
+    const Tensor window = Tensor::zeros(x.shape().with(-1, n + 3), x.dtype(), x.device()).slice(-1, 2, n + 2);
     copy_inplace(window, x);
     return window;
   }
-  const Tensor view = Tensor::zeros({x.numel() + 1}, x.dtype()).slice(0, 1, x.numel() + 1).reshape(x.shape());
+  const Tensor view =
+      Tensor::zeros({x.numel() + 1}, x.dtype(), x.device()).slice(0, 1, x.numel() + 1).reshape(x.shape());
   copy_inplace(view, x);
   return view;
 }
@@ -113,7 +114,7 @@ std::string compare_close(const Tensor& got, const Tensor& want, double toleranc
 std::string compare_bits(const Tensor& got, const Tensor& want) {
   if (std::string difference = unlike(got, want); !difference.empty() || !got.defined()) return difference;
   if (got.dtype() != want.dtype()) return fmt::format("got {}, want {}", got.str(), want.str());
-  const Tensor a = got.contiguous(), b = want.contiguous();
+  const Tensor a = got.contiguous().to(engine::cpu), b = want.contiguous().to(engine::cpu);
   const int64_t size = size_of(a.dtype());
   const auto *p = static_cast<const char*>(a.raw()), *q = static_cast<const char*>(b.raw());
   for (int64_t i = 0; i < a.numel(); ++i) {

@@ -28,10 +28,10 @@ constexpr double reference_tolerance = 1e-3;
 /// One sample of one op, and the checks on it. Each check gives an empty string or what is wrong.
 class SampleChecker {
  public:
-  SampleChecker(const std::string& op, const Sample& sample)
-      : sample_(sample), name_(op + "/" + sample.label), inputs_(sample.inputs) {
+  SampleChecker(const std::string& op, const Sample& sample, engine::Device device)
+      : sample_(sample), name_(op + "/" + sample.label), inputs_(sample.inputs), device_(device) {
     for (const Input& input : inputs_) wanted_.push_back(input.differentiable());
-    f32_ = op_suite::make_data(name_, inputs_, DType::f32);
+    f32_ = moved(data(DType::f32));
   }
 
   std::string gradcheck() const { return gradcheck_of(sample_.run, wanted_, data(DType::f64)); }
@@ -40,6 +40,18 @@ class SampleChecker {
     const Run got = run(f32_);
     if (got.value.dtype() != DType::f32) return fmt::format("f32 inputs gave {}", got.value.str());
     return compare_close(got, truth(), inputs_, sample_.tolerances.fast);
+  }
+
+  std::string bf16() const {
+    std::vector<Tensor> rounded = moved(data(DType::bf16)), exact;
+    for (const Tensor& x : rounded)
+      exact.push_back(x.dtype() == DType::bf16 ? x.to(DType::f64).to(engine::cpu) : x.to(engine::cpu));
+    const Run got = run(rounded);
+    if (got.value.dtype() != DType::bf16) return fmt::format("bf16 inputs gave {}", got.value.str());
+    const Tensor cotangent = op_suite::cotangent_for(name_, got.value).to(DType::f64).to(engine::cpu);
+    const engine::ReferenceScope scope;
+    const Run want = op_suite::run(name_, sample_.run, exact, wanted_, cotangent);
+    return compare_close(got, want, inputs_, sample_.tolerances.reduced);
   }
 
   std::string reference() const {
@@ -54,9 +66,9 @@ class SampleChecker {
     for (const auto& [layout, label] :
          {std::pair{Layout::transposed, "transposed"}, std::pair{Layout::sliced, "sliced"},
           std::pair{Layout::unaligned, "unaligned"}}) {
-      std::vector<Tensor> moved;
-      for (const Tensor& x : f32_) moved.push_back(laid_out(x, layout));
-      const Run got = op_suite::run(name_, sample_.run, moved, wanted_, laid_out(cotangent, layout));
+      std::vector<Tensor> placed;
+      for (const Tensor& x : f32_) placed.push_back(laid_out(x, layout));
+      const Run got = op_suite::run(name_, sample_.run, placed, wanted_, laid_out(cotangent, layout));
       const double tolerance = sample_.tolerances.strided;
       const std::string wrong =
           tolerance > 0 ? compare_close(got, want, inputs_, tolerance) : compare_bits(got, want, inputs_);
@@ -77,7 +89,9 @@ class SampleChecker {
             in[j] = in[i];
             return sample_.run(in);
           };
-          if (const std::string wrong = gradcheck_of(f, wanted, values); !wrong.empty())
+          if (const std::string wrong =
+                  device_.is_cpu() ? gradcheck_of(f, wanted, values) : close_to_f64(f, wanted, values);
+              !wrong.empty())
             return fmt::format("{} = {}, {}", inputs_[j].name, inputs_[i].name, wrong);
         }
     return "";
@@ -139,14 +153,12 @@ class SampleChecker {
     return compare_close(run(f32_), want, inputs_, sample_.tolerances.twin);
   }
 
-  std::string cuda() const {
-    std::vector<Tensor> moved;
-    for (const Tensor& x : f32_) moved.push_back(x.to(engine::Device{engine::Device::Kind::cuda, 0}));
-    return compare_close(run(moved), truth(), inputs_, sample_.tolerances.fast);
-  }
-
  private:
   std::vector<Tensor> data(DType dtype) const { return op_suite::make_data(name_, inputs_, dtype); }
+  std::vector<Tensor> moved(std::vector<Tensor> inputs) const {
+    for (Tensor& x : inputs) x = x.to(device_);
+    return inputs;
+  }
   Run run(const std::vector<Tensor>& inputs) const { return op_suite::run(name_, sample_.run, inputs, wanted_); }
 
   Run truth() const {
@@ -169,6 +181,19 @@ class SampleChecker {
     return result.ok ? "" : result.message;
   }
 
+  /// f on this device in f32 against f64 reference loops on the CPU, from the same values.
+  std::string close_to_f64(const op_suite::Function& f, const std::vector<bool>& wanted,
+                           const std::vector<Tensor>& values) const {
+    std::vector<Tensor> narrow, wide;
+    for (const Tensor& x : values) {
+      narrow.push_back((x.dtype() == DType::f64 ? x.to(DType::f32) : x).to(device_));
+      wide.push_back(x.dtype() == DType::f64 ? x.to(DType::f32).to(DType::f64) : x);
+    }
+    const Run got = op_suite::run(name_, f, narrow, wanted);
+    const engine::ReferenceScope scope;
+    return compare_close(got, op_suite::run(name_, f, wide, wanted), inputs_, sample_.tolerances.fast);
+  }
+
   /// An input whose values suit both, when there are any.
   static std::optional<Input> common(const Input& a, const Input& b) {
     if (!a.differentiable() || !b.differentiable() || a.shape != b.shape) return {};
@@ -182,8 +207,9 @@ class SampleChecker {
   const Sample& sample_;
   std::string name_;
   const std::vector<Input>& inputs_;
+  engine::Device device_;
   std::vector<bool> wanted_;
-  std::vector<Tensor> f32_;
+  std::vector<Tensor> f32_;  ///< on the device
 };
 
 /// Runs one check and turns what it says, or throws, into a Check.
@@ -199,10 +225,11 @@ void add_check(std::vector<Check>& out, const std::string& op, const std::string
   out.push_back(std::move(result));
 }
 
-std::string check_refusal(const std::string& op, const Refusal& refusal) {
+std::string check_refusal(const std::string& op, const Refusal& refusal, engine::Device device) {
   const std::vector<Tensor> data = op_suite::make_data(op + "/" + refusal.label, refusal.inputs, DType::f32);
   std::vector<Var> variables;
-  for (size_t i = 0; i < data.size(); ++i) variables.emplace_back(data[i], refusal.inputs[i].differentiable());
+  for (size_t i = 0; i < data.size(); ++i)
+    variables.emplace_back(data[i].to(device), refusal.inputs[i].differentiable());
   try {
     refusal.run(variables);
   } catch (const Error& e) {
@@ -237,11 +264,26 @@ std::string check_coverage(const OpSamples& samples) {
   return "";
 }
 
-/// Whether the forward pass has a kernel there.
-bool runs_on_cuda(const std::string& op) {
-  engine::cuda_status();  // adds the device's rows to the tables
-  const std::vector<const engine::OpBase*> tables = tables_of(op);
-  return !tables.empty() && tables[0]->has(engine::Device::Kind::cuda, DType::f32);
+/// A dtype that the op's table lacks must be refused before anything is read.
+std::string check_no_kernel(const OpEntry& op, const Sample& sample, engine::Device device) {
+  const std::vector<const engine::OpBase*> tables = tables_of(op.name);
+  if (tables.empty()) return "";
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    if (tables[0]->has(device.kind, dtype)) continue;
+    std::vector<Var> variables;
+    for (const Tensor& x : op_suite::make_data(op.name + "/no kernel", sample.inputs, dtype))
+      variables.emplace_back(x.to(device));
+    try {
+      sample.run(variables);
+      return fmt::format("{} was not refused", engine::name_of(dtype));
+    } catch (const Error& error) {
+      const std::string want =
+          fmt::format("{}: no {} kernel on {}", op.name, engine::name_of(dtype), device.is_cpu() ? "cpu" : "cuda");
+      if (std::string(error.what()).find(want) == std::string::npos)
+        return fmt::format("the message lacks '{}': {}", want, error.what());
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -259,17 +301,29 @@ std::string Check::str() const {
                      message.empty() ? words[static_cast<size_t>(status)] : message.c_str());
 }
 
-std::vector<Check> check_op(const OpEntry& op) {
+bool runs_on(const OpEntry& op, engine::Device::Kind device) {
+  if (device != engine::Device::Kind::cpu) engine::cuda_status();  // adds the device's rows to the tables
+  const std::vector<const engine::OpBase*> tables = tables_of(op.name);
+  return !tables.empty() && std::all_of(tables.begin(), tables.end(),
+                                        [&](const engine::OpBase* table) { return table->has(device, DType::f32); });
+}
+
+std::vector<Check> check_op(const OpEntry& op, engine::Device device) {
   std::vector<Check> out;
   const OpSamples samples = op.samples();
+  const std::vector<const engine::OpBase*> tables = tables_of(op.name);
+  const bool has_bf16 = !tables.empty() && std::all_of(tables.begin(), tables.end(), [&](const engine::OpBase* table) {
+    return table->has(device.kind, DType::bf16);
+  });
   for (const Sample& sample : samples.samples) {
-    const SampleChecker checker(op.name, sample);
+    const SampleChecker checker(op.name, sample, device);
     const auto add = [&](const char* name, std::string (SampleChecker::*check)() const) {
       add_check(out, op.name, sample.label, name, [&] { return (checker.*check)(); });
     };
-    add("gradcheck", &SampleChecker::gradcheck);
+    if (device.is_cpu()) add("gradcheck", &SampleChecker::gradcheck);
     add("fast", &SampleChecker::fast);
-    add("reference", &SampleChecker::reference);
+    if (device.is_cpu()) add("reference", &SampleChecker::reference);
+    if (has_bf16) add("bf16", &SampleChecker::bf16);
     add("strided", &SampleChecker::strided);
     add("repeated", &SampleChecker::repeated);
     add("needs", &SampleChecker::needs);
@@ -278,20 +332,10 @@ std::vector<Check> check_op(const OpEntry& op) {
     if (sample.twin) add("twin", &SampleChecker::twin);
   }
   for (const Refusal& refusal : samples.refusals)
-    add_check(out, op.name, refusal.label, "refusal", [&] { return check_refusal(op.name, refusal); });
+    add_check(out, op.name, refusal.label, "refusal", [&] { return check_refusal(op.name, refusal, device); });
+  if (!samples.samples.empty())
+    add_check(out, op.name, "all", "no kernel", [&] { return check_no_kernel(op, samples.samples[0], device); });
   add_check(out, op.name, "all", "coverage", [&] { return check_coverage(samples); });
-  return out;
-}
-
-std::vector<Check> check_op_on_cuda(const OpEntry& op) {
-  std::vector<Check> out;
-  const OpSamples samples = op.samples();
-  if (!runs_on_cuda(op.name)) return out;
-  for (const Sample& sample : samples.samples) {
-    if (engine::has_device(engine::Device::Kind::cuda))
-      add_check(out, op.name, sample.label, "cuda", [&] { return SampleChecker(op.name, sample).cuda(); });
-    else out.push_back({op.name, sample.label, "cuda", Check::Status::skip, "no CUDA device"});
-  }
   return out;
 }
 

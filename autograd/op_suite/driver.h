@@ -16,25 +16,27 @@ struct Check {
   std::string str() const;
 };
 
-/// Everything that the op suite demands of an op, from its samples alone, on the CPU. Per sample:
-///   gradcheck   f64, reference loops, random cotangent
-///   fast        f32 fast path against f64 reference loops: value and every gradient
-///   reference   the same of the f32 reference loops
+/// Everything that the op suite demands of an op, from its samples alone, on one device. Per sample:
+///   gradcheck   (CPU) f64, reference loops, random cotangent
+///   fast        f32 against f64 reference loops: value and every gradient
+///   reference   (CPU) the same of the f32 reference loops
+///   bf16        where the op's table has it: against f64 on the same rounded inputs
 ///   strided     transposed, sliced and unaligned inputs and cotangent give what contiguous ones do (see Tolerances)
-///   repeated    gradcheck with one variable passed as two inputs, where shapes and domains allow
+///   repeated    one variable passed as two inputs, where shapes and domains allow: gradcheck on the CPU, elsewhere f32
+///               against f64
 ///   needs       a gradient for each input alone has the bits of the full run; nothing is computed for the others;
 ///               nothing is recorded when none requires one
 ///   threads     1, 2 and 3 threads give the same bits
 ///   unwritten   inputs and cotangent keep their bits and versions
 ///   twin        f32 against the composed twin, value and gradients, where there is one
-/// Then `refusal` per refusal (throws Error holding the op's name and every mention) and `coverage`: labels unique, an
-/// empty and a size-1 sample, a refusal.
+/// Then `refusal` per refusal (throws Error holding the op's name and every mention); `no kernel`: a dtype that the
+/// table lacks is refused by the names of op, dtype and device; and `coverage`: labels unique, an empty and a size-1
+/// sample, a refusal.
 /// Data is a pure function of the names of op, sample and input. Needs no test framework: an op outside the tree uses
 /// it as it is.
-std::vector<Check> check_op(const OpEntry& op);
+std::vector<Check> check_op(const OpEntry& op, engine::Device device = engine::cpu);
 
-/// `cuda` per sample: f32 on the device against f64 reference loops, value and gradients; `skip` where there is no
-/// device. Nothing for an op without a CUDA kernel.
-std::vector<Check> check_op_on_cuda(const OpEntry& op);
+/// Whether the op's forward pass has an f32 kernel there: an op that is made of others, where those have.
+bool runs_on(const OpEntry& op, engine::Device::Kind device);
 
 }  // namespace headroom::autograd

@@ -27,6 +27,7 @@ struct Tolerances {
   double gradcheck = 1e-6;  ///< f64, analytic against central differences
   double fast = 2e-5;       ///< f32 kernels against f64 reference loops
   double twin = 2e-5;       ///< f32 fused against f32 composed
+  double reduced = 2e-2;    ///< bf16 against f64 on the same rounded inputs: a result and a gradient of 8 bits each
   double strided = 0;       ///< f32, strided operands against contiguous ones; 0 = the same bits
 };
 

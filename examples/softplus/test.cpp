@@ -1,7 +1,10 @@
 #include <cstdio>
 
 #include "autograd/op_suite/driver.h"
-#include "softplus_op.h"
+
+namespace headroom::autograd {
+OpSamples softplus_samples();
+}
 
 /// Everything that is demanded of an op: see driver.h.
 int main() {

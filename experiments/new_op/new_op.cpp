@@ -66,6 +66,7 @@ std::vector<std::string> write_new_op(const std::string& name, const std::filesy
   for (const NewOpFile& file : new_op_files()) {
     names.push_back(renamed(file.name, name));
     const std::filesystem::path path = folder / names.back();
+    std::filesystem::create_directories(path.parent_path(), error);
     std::ofstream out(path);
     out << renamed(file.text, name);
     out.close();

@@ -64,7 +64,8 @@ TEST_CASE("dependencies run one way: engine, autograd, models, tasks, experiment
 }
 
 TEST_CASE("folders of experiments include only those before them") {
-  // From below: what reads TOML, what a trial leaves, what is claimed of it, a whole study file, what trains, what draws.
+  // From below: what reads TOML, what a trial leaves, what is claimed of it, a whole study file, what trains, what
+  // draws.
   const std::vector<std::string> order{"toml",   "results.h", "claims", "config", "run", "report",
                                        "export", "plan",      "bench",  "new_op", "cli", "main.cpp"};
   const auto place = [&](const std::string& path) {
@@ -84,7 +85,8 @@ TEST_CASE("includes are written from the root") {
   for (const std::string& layer : layers)
     CHECK(offences(layer, [&](const Include& include) {
             return include.quoted && !fs::exists(fs::path(headroom::testing::source_root()) / include.header) &&
-                   include.header.find('/') != std::string::npos && !starts_with(include.header, "oneapi/");
+                   include.header.find('/') != std::string::npos && !starts_with(include.header, "oneapi/") &&
+                   include.header != "autograd/ops.h";  // generated from engine/ops.txt
           }) == "");
 }
 

@@ -48,7 +48,8 @@ TEST_CASE("new-op renames every file and every mention") {
     CHECK(text.size() > 100);
     CHECK(text.find("oftplus") == std::string::npos);
   }
-  CHECK(text_of(folder / "leaky_relu6.h").find("struct LeakyRelu6 {") != std::string::npos);
+  CHECK(text_of(folder / "engine/ops/leaky_relu6/leaky_relu6_functor.h").find("struct LeakyRelu6 {") !=
+        std::string::npos);
   CHECK(text_of(folder / "meson.build").find("project('leaky_relu6'") != std::string::npos);
 }
 

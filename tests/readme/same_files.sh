@@ -6,7 +6,7 @@ cd "$1"
 shown=$(mktemp)
 trap 'rm -f "$shown"' EXIT
 status=0
-for file in "$3"/*; do
+for file in $(find "$3" -type f | sort); do
   awk -v file="$file" '/^```/ && on { exit } on { print } /^```/ && $2 == file { on = 1 }' "$2" >"$shown"
   cmp "$shown" "$file" || status=1
 done

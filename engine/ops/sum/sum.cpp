@@ -60,30 +60,28 @@ void reduce(SumCall& call, const Adders<T>& add) {
                   });
 }
 
+void reduce_simd(SumCall& call) { reduce<float>(call, {kernel::sum_run.best(), kernel::sum_columns.best()}); }
+
+template <class T>
+void reduce_loops(SumCall& call) {
+  reduce<T>(call, {run_loop<T>, columns_loop<T>});
+}
+
+/// The halves are added in f32 and rounded once.
+void reduce_widened(SumCall& call) {
+  SumCall wide{call.x.to(DType::f32), Tensor::empty(call.y.shape(), DType::f32)};
+  sum_op.run(wide);
+  copy_inplace(call.y, wide.y.to(call.y.dtype()));
+}
+
 }  // namespace
 
-Op<SumCall> sum_op{"sum",
-                   {{.name = "simd",
-                     .dtypes = DType::f32,
-                     .run =
-                         [](SumCall& c) {
-                           reduce<float>(c, {kernel::sum_run.best(), kernel::sum_columns.best()});
-                         },
-                     .levels = kernel::sum_run.levels()},
-                    {.name = "loops",
-                     .dtypes = DType::f32,
-                     .run =
-                         [](SumCall& c) {
-                           reduce<float>(c, {run_loop<float>, columns_loop<float>});
-                         },
-                     .is_reference = true},
-                    {.name = "loops",
-                     .dtypes = DType::f64,
-                     .run =
-                         [](SumCall& c) {
-                           reduce<double>(c, {run_loop<double>, columns_loop<double>});
-                         },
-                     .is_reference = true}}};
+Op<SumCall> sum_op{
+    "sum",
+    {{.name = "simd", .dtypes = DType::f32, .run = reduce_simd, .levels = kernel::sum_run.levels()},
+     {.name = "loops", .dtypes = DType::f32, .run = reduce_loops<float>, .is_reference = true},
+     {.name = "loops", .dtypes = DType::f64, .run = reduce_loops<double>, .is_reference = true},
+     {.name = "in f32", .dtypes = DType::bf16 | DType::f16, .run = reduce_widened, .is_reference = true}}};
 
 Tensor sum(const Tensor& x, std::vector<int> axes, bool keep_axes) {
   SumCall call{x};

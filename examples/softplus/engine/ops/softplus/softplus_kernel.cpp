@@ -1,8 +1,8 @@
 // Compiled once per instruction set: includes nothing but kernel headers.
-#include "softplus_kernel.h"
+#include "engine/ops/softplus/softplus_kernel.h"
 
 #include "engine/elementwise/kernels.h"
-#include "softplus.h"
+#include "engine/ops/softplus/softplus_functor.h"
 
 namespace headroom::engine::HEADROOM_ISA {
 

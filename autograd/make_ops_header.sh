@@ -1,0 +1,12 @@
+#!/bin/sh
+# make_ops_header.sh OUT.h HEADER...: one header that includes those of all ops.
+set -eu
+out=$1
+shift
+{
+  echo '#pragma once'
+  echo '/// Every differentiable op. Shapes are row-major in the order of PyTorch: B batch, T time, C channels, H heads,'
+  echo '/// D head width, V vocabulary. All throw Error naming the op and the shapes that do not fit. What an op computes,'
+  echo '/// and its gradient, is documented in engine/ops/NAME/NAME.h. Generated from engine/ops.txt.'
+  for header in "$@"; do echo "#include \"$header\""; done
+} >"$out"

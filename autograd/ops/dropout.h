@@ -1,0 +1,10 @@
+#pragma once
+#include "autograd/var.h"
+#include "engine/rng.h"
+
+namespace headroom::autograd {
+
+/// x / (1-p) kept with probability 1-p, else 0; element i's fate is random_bits(key, i). p = 0 is the identity.
+Var dropout(const Var& x, double p, const engine::RngKey& key);
+
+}  // namespace headroom::autograd

@@ -1,0 +1,9 @@
+#pragma once
+#include "autograd/var.h"
+
+namespace headroom::autograd {
+
+/// table (V, C), indices i64 or i32 of any shape (…) → (…, C). An index outside [0, V) is an Error that names it.
+Var embedding(const Var& table, const Tensor& indices);
+
+}  // namespace headroom::autograd

@@ -1,0 +1,10 @@
+#pragma once
+#include "autograd/var.h"
+#include "engine/quantized/quantized_matrix.h"
+
+namespace headroom::autograd {
+
+/// The same with a frozen matrix (out, in) that stays in its blocks; x and bias have gradients.
+Var quantized_linear(const Var& x, const engine::QuantizedMatrix& weight, const Var& bias = {});
+
+}  // namespace headroom::autograd

@@ -1,0 +1,11 @@
+#pragma once
+#include <vector>
+
+#include "autograd/var.h"
+
+namespace headroom::autograd {
+
+/// Σ x over `axes` (all when empty), which become size 1 when `keep_axes`, else vanish.
+Var sum(const Var& x, const std::vector<int>& axes = {}, bool keep_axes = false);
+
+}  // namespace headroom::autograd

@@ -1,0 +1,17 @@
+#pragma once
+#include <vector>
+
+#include "autograd/var.h"
+
+namespace headroom::autograd {
+
+/// Views: no data moves forward; backward moves what it must. One axis of reshape may be -1: inferred.
+Var reshape(const Var& x, const Shape& shape);
+Var permute(const Var& x, const std::vector<int>& axes);
+Var transpose(const Var& x, int axis_a, int axis_b);
+/// Elements [begin, end) of one axis.
+Var slice(const Var& x, int axis, int64_t begin, int64_t end);
+/// Broadcasts axes of size 1 (and missing leading ones).
+Var expand(const Var& x, const Shape& shape);
+
+}  // namespace headroom::autograd

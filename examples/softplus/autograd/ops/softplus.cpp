@@ -1,0 +1,27 @@
+#include "autograd/ops/softplus.h"
+
+#include "autograd/op_suite/sample.h"
+#include "engine/ops/softplus/softplus.h"
+
+namespace headroom::autograd {
+
+Var softplus(const Var& x) {
+  return record("softplus", engine::softplus(x.value()), {x},
+                [x = x.value()](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
+                  return {engine::softplus_grad(dy, x)};
+                });
+}
+
+OpSamples softplus_samples() {
+  const auto run = [](const std::vector<Var>& in) { return softplus(in[0]); };
+  OpSamples out;
+  out.samples = {{"typical", {normal("x", {3, 5, 7})}, run},
+                 {"long", {uniform("x", {2, 1031}, -4, 4)}, run},
+                 {"size-1", {normal("x", {1})}, run},
+                 {"scalar", {normal("x", {})}, run},
+                 {"empty", {normal("x", {0, 4})}, run}};
+  out.refusals = {{"integers", {integers("x", {3}, 0, 5)}, run, {"softplus", "i64"}}};
+  return out;
+}
+
+}  // namespace headroom::autograd
