@@ -6,7 +6,7 @@
 namespace headroom::engine {
 
 /// out[j] = Σ_k x[rows[k]·stride + j] for j < n, over `count` rows in their order.
-HEADROOM_KERNEL_AVX512(void, add_listed_rows,
-                       (const float* x, int64_t stride, const int64_t* rows, int64_t count, float* out, int64_t n))
+HEADROOM_KERNEL(void, add_listed_rows,
+                (const float* x, int64_t stride, const int64_t* rows, int64_t count, float* out, int64_t n))
 
 }  // namespace headroom::engine

@@ -6,6 +6,6 @@
 namespace headroom::engine {
 
 /// Where the first largest of n ≥ 1 elements stands; the first NaN, if there is one.
-HEADROOM_KERNEL_AVX512(int64_t, max_position, (const float* x, int64_t n))
+HEADROOM_KERNEL(int64_t, max_position, (const float* x, int64_t n))
 
 }  // namespace headroom::engine
