@@ -125,7 +125,7 @@ void blas_matmul(const BlasProduct& product, const void* a, const void* b, void*
   const void *alpha = f32 ? static_cast<const void*>(&one_f32) : &one,
              *beta = f32 ? static_cast<const void*>(&zero_f32) : &zero;
   HEADROOM_CUBLAS(cublasLtMatmul(blas.library.get(), p.operation.get(), alpha, b, p.b.get(), a, p.a.get(), beta, y,
-                                 p.y.get(), y, p.y.get(), &p.choice.algo, blas.workspace.address(), Workspace::bytes,
+                                 p.y.get(), y, p.y.get(), &p.choice.algo, blas.workspace.block(), Workspace::bytes,
                                  static_cast<cudaStream_t>(context().stream)));
 }
 
