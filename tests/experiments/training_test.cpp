@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "autograd/ops.h"
+#include "autograd/precision.h"
 #include "engine/context.h"
 #include "experiments/config/study.h"
 #include "experiments/run/trial.h"
@@ -213,7 +214,7 @@ TEST_CASE("bf16 is refused where it would be emulated, unless that is asked for"
   CHECK(std::fabs(rounded / exact - 1) < 0.02);  // 8 bits of mantissa in each operand
   const headroom::engine::Tensor x = headroom::engine::Tensor::from<float>({2}, {1.00390625f, 3});
   CHECK(autograd::product_operand(x).to_vector<float>() == std::vector<float>{1.00390625f, 3});
-  const engine::PrecisionScope scope(engine::Precision::bf16);
+  const headroom::engine::PrecisionScope scope(headroom::engine::Precision::bf16);
   CHECK(autograd::product_operand(x).to_vector<float>() == std::vector<float>{1, 3});
 }
 

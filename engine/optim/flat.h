@@ -1,0 +1,43 @@
+#pragma once
+// What the optimizers' fused passes over flat arrays share; for the .cpp files of this folder.
+#include <span>
+
+#include "engine/dispatch/operand.h"
+#include "engine/error.h"
+#include "engine/parallel.h"
+
+namespace headroom::engine {
+
+/// Elements that one task takes.
+inline constexpr int64_t flat_grain = 1 << 14;
+
+/// Throws Error unless all are flat arrays of one length.
+inline void check_flat(const char* op, std::span<const Operand> operands) {
+  const Tensor& first = *operands[0].tensor;
+  for (const Operand& operand : operands) {
+    const Tensor& x = *operand.tensor;
+    require(!x.defined() || (x.rank() == 1 && x.is_contiguous() && x.shape() == first.shape()),
+            "{}: want flat arrays of {}, got {} {}", op, first.str(), operand.name, x.str());
+  }
+}
+
+/// Throws Error unless copies are undefined, or bf16 beside f32 values.
+inline void check_copies(const char* op, const Tensor& values, const Tensor& copies) {
+  if (!copies.defined()) return;
+  require(values.dtype() == DType::f32 && copies.dtype() == DType::bf16 && copies.is_contiguous() &&
+              copies.shape() == values.shape() && copies.device() == values.device(),
+          "{}: masters {}, copies {}; want f32 and bf16 of one length", op, values.str(), copies.str());
+}
+
+/// The copies' elements, null where there are none.
+inline bf16* data_of(const Tensor& copies) { return copies.defined() ? copies.mutable_data<bf16>() : nullptr; }
+
+/// Calls f(begin, end, in the decayed part) over ranges that never straddle `decayed`.
+template <class F>
+void for_each_range(int64_t n, int64_t decayed, const F& f) {
+  parallel_ranges(decayed, flat_grain, [&](int64_t begin, int64_t end) { f(begin, end, true); });
+  parallel_ranges(n - decayed, flat_grain,
+                  [&](int64_t begin, int64_t end) { f(decayed + begin, decayed + end, false); });
+}
+
+}  // namespace headroom::engine
