@@ -64,9 +64,9 @@ struct TransformerConfig {
   std::vector<LayerConfig> unequal_layers;
   int64_t max_length = 64;    ///< longest sequence (learned and sinusoidal positions)
   int64_t vocab = 0;          ///< > 0: token input through an embedding
-  int64_t input_dim = 0;      ///< > 0: real-valued tokens through a Linear; exactly one of vocab, input_dim is set
+  int64_t input_dim = 0;      ///< > 0: real-valued tokens through a Projection; exactly one of vocab, input_dim is set
   int64_t output_dim = 0;     ///< width of the readout; vocab when `tied`
-  int64_t readout_width = 0;  ///< > 0: the readout is Linear, GELU, Linear with this width between them
+  int64_t readout_width = 0;  ///< > 0: the readout is Projection, GELU, Projection with this width between them
   bool tied = false;          ///< the readout is the token embedding, without bias
   Pooling pooling = Pooling::none;
   bool causal = false;

@@ -26,7 +26,7 @@ struct ForwardContext {
   std::vector<Tensor>* probabilities = nullptr;  ///< gets attention's (B, H, T, T) of each layer and group of heads
 };
 
-/// Input (embedding or Linear) + positions → blocks → final norm → readout.
+/// Input (embedding or Projection) + positions → blocks → final norm → readout.
 class Transformer : public Module {
  public:
   /// With the weights of a source. Throws Error when the config is invalid or the source has not what it wants.

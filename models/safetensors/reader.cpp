@@ -13,18 +13,19 @@ constexpr uint64_t length_bytes = 8;
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path), file_(path) {
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
+    : path_(path), file_(std::make_shared<const MappedFile>(path)) {
   try {
-    require(file_.size() >= length_bytes, "{} bytes are too few for a safetensors file (truncated?)", file_.size());
+    require(file_->size() >= length_bytes, "{} bytes are too few for a safetensors file (truncated?)", file_->size());
     uint64_t header_bytes = 0;
-    std::memcpy(&header_bytes, file_.data(), length_bytes);
+    std::memcpy(&header_bytes, file_->data(), length_bytes);
     require(header_bytes <= max_safetensors_header, "header length {} is above {}: not a safetensors file?",
             header_bytes, max_safetensors_header);
-    require(header_bytes <= file_.size() - length_bytes, "header of {} bytes ends beyond the file's {} (truncated?)",
-            header_bytes, file_.size());
-    buffer_ = file_.data() + length_bytes + header_bytes;
-    header_ = parse_safetensors_header(file_.text().substr(length_bytes, header_bytes),
-                                       file_.size() - length_bytes - header_bytes);
+    require(header_bytes <= file_->size() - length_bytes, "header of {} bytes ends beyond the file's {} (truncated?)",
+            header_bytes, file_->size());
+    buffer_ = file_->data() + length_bytes + header_bytes;
+    header_ = parse_safetensors_header(file_->text().substr(length_bytes, header_bytes),
+                                       file_->size() - length_bytes - header_bytes);
   } catch (const Error& error) {
     throw Error(path.string() + ": " + error.what());
   }
@@ -44,7 +45,7 @@ const SafetensorsEntry& SafetensorsFile::entry(const std::string& name) const {
        names_.size() > shown ? ", …" : "");
 }
 
-engine::Tensor SafetensorsFile::tensor(const std::string& name) const {
+engine::Tensor SafetensorsFile::mapped(const std::string& name) const {
   const SafetensorsEntry& e = entry(name);
   const uint8_t* source = buffer_ + e.begin;
   const size_t bytes = e.end - e.begin;
@@ -53,6 +54,8 @@ engine::Tensor SafetensorsFile::tensor(const std::string& name) const {
     for (size_t i = 0; i < bytes; ++i)
       require(source[i] <= 1, "{}: tensor {}: element {} of a BOOL is {}", path_.string(), quoted_name(name), i,
               source[i]);
+  if (bytes > 0 && reinterpret_cast<uintptr_t>(source) % static_cast<uintptr_t>(engine::size_of(e.dtype)) == 0)
+    return engine::Tensor::over(source, file_, e.shape, e.dtype);
   engine::Tensor out = engine::Tensor::empty(e.shape, e.dtype);
   if (bytes > 0) std::memcpy(out.mutable_raw(), source, bytes);
   return out;

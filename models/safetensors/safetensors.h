@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +12,7 @@
 
 namespace headroom::models {
 
-/// A safetensors file open for reading: the header is checked whole, tensors are copied out of the mapped file when
-/// they are asked for.
+/// A safetensors file open for reading: the header is checked whole, tensors are read when they are asked for.
 class SafetensorsFile {
  public:
   /// Throws Error naming the file and what is wrong with it (missing, truncated, mutated, a dtype we lack).
@@ -25,12 +25,15 @@ class SafetensorsFile {
   /// dtype, shape and place of a tensor. Throws Error naming the file when there is no such tensor.
   const SafetensorsEntry& entry(const std::string& name) const;
   /// A copy on the CPU. Throws Error for an unknown name, and for a BOOL that is neither 0 nor 1.
-  engine::Tensor tensor(const std::string& name) const;
+  engine::Tensor tensor(const std::string& name) const { return mapped(name).clone(); }
+  /// The tensor where it lies in the mapped file, which stays mapped as long as the tensor lives: read-only. A copy
+  /// where its bytes are not aligned for its dtype.
+  engine::Tensor mapped(const std::string& name) const;
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
 
  private:
   std::filesystem::path path_;
-  MappedFile file_;
+  std::shared_ptr<const MappedFile> file_;
   const uint8_t* buffer_ = nullptr;
   SafetensorsHeader header_;
   std::vector<std::string> names_;

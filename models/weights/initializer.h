@@ -14,9 +14,9 @@ class Initializer {
   Initializer(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype)
       : init_(config.init), layers_(config.layers), rng_(rng), dtype_(dtype) {}
 
-  /// A Linear's matrix (out, in). `ends_branch`: its product is added to the residual stream.
+  /// A Projection's matrix (out, in). `ends_branch`: its product is added to the residual stream.
   Tensor weight(int64_t out, int64_t in, bool ends_branch = false) const;
-  /// A Linear's bias (out).
+  /// A Projection's bias (out).
   Tensor bias(int64_t out, int64_t in) const;
   /// N(0, std²).
   Tensor normal(const Shape& shape, double std) const;

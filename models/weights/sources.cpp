@@ -76,7 +76,7 @@ Var SafetensorsWeights::tensor(const std::string& name, const Shape& shape, cons
   require(found != is_used_.end(), "{}: weights: '{}' is not given", file_->path().string(), prefix_ + name);
   found->second = true;
   try {
-    return leaf_of(prefix_ + name, file_->tensor(prefix_ + name), shape, options_);
+    return leaf_of(prefix_ + name, file_->mapped(prefix_ + name), shape, options_);
   } catch (const Error& error) {
     fail("{}: {}", file_->path().string(), error.what());
   }

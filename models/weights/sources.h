@@ -48,7 +48,8 @@ class NamedWeights : public WeightSource {
   std::map<std::string, engine::QuantizedMatrix> quantized_;
 };
 
-/// Weights from a safetensors file, read when they are asked for. Errors name the file.
+/// Weights from a safetensors file, read when they are asked for; frozen ones of the right dtype lie in the mapped
+/// file. Errors name the file.
 class SafetensorsWeights : public WeightSource {
  public:
   /// `prefix` stands before every name in the file; tensors without it are none of the model's.

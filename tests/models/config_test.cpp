@@ -1,5 +1,6 @@
 #include "models/validate.h"
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -84,6 +85,41 @@ TEST_CASE("a bad config is refused with the field and what is allowed", "[models
         "model.init.embedding_std is -1; it must be finite and at least 0");
   CHECK(refusal([](auto& c) { c.init.position_std = -1; }) ==
         "model.init.position_std is -1; it must be finite and at least 0");
+}
+
+TEST_CASE("ranks, frequencies, scalings and unequal layers are checked by their fields", "[models]") {
+  const std::string rank = "; it must be 0 (no factors) or at most the matrix's smaller side, which is ";
+  CHECK(refusal([](auto& c) { c.groups[0].q_rank = 32; }) == "accepted");
+  CHECK(refusal([](auto& c) { c.groups[0].q_rank = 33; }) == "model.groups[0].q_rank is 33" + rank + "32");
+  CHECK(refusal([](auto& c) { c.groups[0].k_rank = -1; }) == "model.groups[0].k_rank is -1" + rank + "32");
+  CHECK(refusal([](auto& c) { c.groups[0].kv_heads = 2, c.groups[0].v_rank = 17; }) ==
+        "model.groups[0].v_rank is 17" + rank + "16");
+  CHECK(refusal([](auto& c) { c.o_rank = 33; }) == "model.o_rank is 33" + rank + "32");
+  CHECK(refusal([](auto& c) {
+          c.groups[0].rope_frequencies = {1, 2, 3};
+        }) == "model.groups[0].rope_frequencies holds 3 frequencies; it must hold none or qk_dim/2, which is 4");
+  CHECK(refusal([](auto& c) {
+          c.groups[0].rope_frequencies = {1, 2, 3, INFINITY};
+        }) == "model.groups[0].rope_frequencies holds inf; each must be finite");
+  CHECK(refusal([](auto& c) { c.rope_scaling = {.kind = RopeScalingKind::linear, .factor = 0}; }) ==
+        "model.rope_scaling.factor is 0; it must be finite and above 0");
+  CHECK(refusal([](auto& c) { c.rope_scaling = {.kind = RopeScalingKind::llama3, .low = 4, .high = 4}; }) ==
+        "model.rope_scaling.high is 4; it must be above low, which is 4");
+  const auto unequal = [](TransformerConfig& c) {
+    c.layers = 2;
+    c.unequal_layers = layers_of(c);
+    c.groups.clear();
+  };
+  CHECK(refusal(unequal) == "accepted");
+  CHECK(refusal([&](auto& c) { unequal(c), c.layers = 3; }) ==
+        "model.unequal_layers holds 2 layers; model.layers is 3");
+  CHECK(refusal([&](auto& c) {
+          unequal(c), c.ffn_width = 4;
+        }).find("with model.unequal_layers they must be left out") != std::string::npos);
+  CHECK(refusal([&](auto& c) { unequal(c), c.unequal_layers[1].groups[0].heads = 0; }) ==
+        "model.unequal_layers[1].groups[0].heads is 0; it must be at least 1");
+  CHECK(refusal([&](auto& c) { unequal(c), c.unequal_layers[1].groups.clear(); }) ==
+        "model.unequal_layers[1].groups is empty; it must hold at least one group of heads");
 }
 
 TEST_CASE("widths that no memory could hold are refused before anything overflows", "[models]") {

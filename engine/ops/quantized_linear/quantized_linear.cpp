@@ -1,11 +1,11 @@
 #include "engine/ops/quantized_linear/quantized_linear.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <vector>
 
-#include "engine/backend.h"
 #include "engine/cpu/gemm.h"
+#include "engine/cpu/gemm_kernel.h"
+#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 
@@ -20,13 +20,29 @@ constexpr int64_t columns_at_once = 256;
 /// (…, C) as (rows, C).
 Tensor as_rows(const Tensor& x) { return x.reshape({x.shape().numel(0, x.rank() - 1), x.dim(-1)}).contiguous(); }
 
+struct Call {
+  Tensor x, bias;  ///< x as (rows, in)
+  const QuantizedMatrix& weight;
+  Tensor y{};
+  auto operands() { return std::array{real("x", x), optional_real("bias", bias)}; }
+};
+
+struct GradCall {
+  Tensor dy;  ///< (rows, out)
+  const QuantizedMatrix& weight;
+  Tensor dx{};
+  auto operands() { return std::array{real("dy", dy)}; }
+};
+
 /// The formula. W's rows one after the other, as each is unpacked once.
 template <class T>
-void forward_reference(const T* x, const QuantizedMatrix& w, const T* bias, T* y, int64_t rows) {
-  const int64_t in = w.cols(), out = w.rows();
+void run_loops(Call& c) {
+  const int64_t rows = c.x.dim(0), in = c.weight.cols(), out = c.weight.rows();
+  const T *x = c.x.data<T>(), *bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  T* y = c.y.mutable_data<T>();
   std::vector<float> row(static_cast<size_t>(in));
   for (int64_t o = 0; o < out; ++o) {
-    w.dequantize_row(o, 0, in, row.data());
+    c.weight.dequantize_row(o, 0, in, row.data());
     for (int64_t r = 0; r < rows; ++r) {
       T sum = 0;
       for (int64_t i = 0; i < in; ++i) sum += x[r * in + i] * static_cast<T>(row[static_cast<size_t>(i)]);
@@ -36,74 +52,88 @@ void forward_reference(const T* x, const QuantizedMatrix& w, const T* bias, T* y
 }
 
 template <class T>
-void grad_reference(const T* dy, const QuantizedMatrix& w, T* dx, int64_t rows) {
-  const int64_t in = w.cols(), out = w.rows();
+void run_grad_loops(GradCall& c) {
+  const int64_t rows = c.dy.dim(0), in = c.weight.cols(), out = c.weight.rows();
+  const T* dy = c.dy.data<T>();
+  T* dx = c.dx.mutable_data<T>();
   std::vector<float> row(static_cast<size_t>(in));
   std::fill(dx, dx + rows * in, T(0));
   for (int64_t o = 0; o < out; ++o) {
-    w.dequantize_row(o, 0, in, row.data());
+    c.weight.dequantize_row(o, 0, in, row.data());
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t i = 0; i < in; ++i) dx[r * in + i] += dy[r * out + o] * static_cast<T>(row[static_cast<size_t>(i)]);
   }
 }
 
-void forward_fast(const float* x, const QuantizedMatrix& w, const float* bias, float* y, int64_t rows) {
-  const int64_t in = w.cols(), out = w.rows();
+/// Columns [left, right) of W's rows [begin, end) in T.
+template <class T>
+Tensor unpacked(const QuantizedMatrix& w, int64_t begin, int64_t end, int64_t left, int64_t right) {
+  const Tensor values = Tensor::empty({end - begin, right - left});
+  for (int64_t o = begin; o < end; ++o)
+    w.dequantize_row(o, left, right, values.mutable_data<float>() + (o - begin) * (right - left));
+  return values.to(dtype_of<T>());
+}
+
+template <class T>
+void run_tiles(Call& c) {
+  const int64_t rows = c.x.dim(0), in = c.weight.cols(), out = c.weight.rows();
+  const T *x = c.x.data<T>(), *bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  T* y = c.y.mutable_data<T>();
   parallel_ranges(out, rows_at_once, [&](int64_t begin, int64_t end) {
-    const Tensor unpacked = Tensor::empty({end - begin, in});
-    auto* values = unpacked.mutable_data<float>();
-    for (int64_t o = begin; o < end; ++o) w.dequantize_row(o, 0, in, values + (o - begin) * in);
-    gemm(MatrixProduct<float>{
-        rows, end - begin, in, {x, in}, {values, in, true}, y + begin, out, bias ? bias + begin : nullptr});
+    const Tensor w = unpacked<T>(c.weight, begin, end, 0, in);
+    gemm(MatrixProduct<T>{
+        rows, end - begin, in, {x, in}, {w.data<T>(), in, true}, y + begin, out, bias ? bias + begin : nullptr});
   });
 }
 
-void grad_fast(const float* dy, const QuantizedMatrix& w, float* dx, int64_t rows) {
-  const int64_t in = w.cols(), out = w.rows();
+template <class T>
+void run_grad_tiles(GradCall& c) {
+  const int64_t rows = c.dy.dim(0), in = c.weight.cols(), out = c.weight.rows();
+  const T* dy = c.dy.data<T>();
+  T* dx = c.dx.mutable_data<T>();
   parallel_ranges(in, columns_at_once, [&](int64_t begin, int64_t end) {
-    const int64_t columns = end - begin;
-    const Tensor unpacked = Tensor::empty({out, columns});
-    auto* values = unpacked.mutable_data<float>();
-    for (int64_t o = 0; o < out; ++o) w.dequantize_row(o, begin, end, values + o * columns);
-    gemm(MatrixProduct<float>{rows, columns, out, {dy, out}, {values, columns}, dx + begin, in});
+    const Tensor w = unpacked<T>(c.weight, 0, out, begin, end);
+    gemm(MatrixProduct<T>{rows, end - begin, out, {dy, out}, {w.data<T>(), end - begin}, dx + begin, in});
   });
 }
+
+const Op<Call> forward_op{
+    "quantized_linear",
+    {{.name = "tiles", .dtypes = DType::f32, .run = run_tiles<float>, .levels = kernel::gemm_tile_f32.levels()},
+     {.name = "tiles", .dtypes = DType::f64, .run = run_tiles<double>, .levels = kernel::gemm_tile_f64.levels()},
+     {.name = "loops", .dtypes = DType::f32, .run = run_loops<float>, .is_reference = true},
+     {.name = "loops", .dtypes = DType::f64, .run = run_loops<double>, .is_reference = true}}};
+
+const Op<GradCall> grad_op{
+    "quantized_linear_grad",
+    {{.name = "tiles", .dtypes = DType::f32, .run = run_grad_tiles<float>, .levels = kernel::gemm_tile_f32.levels()},
+     {.name = "tiles", .dtypes = DType::f64, .run = run_grad_tiles<double>, .levels = kernel::gemm_tile_f64.levels()},
+     {.name = "loops", .dtypes = DType::f32, .run = run_grad_loops<float>, .is_reference = true},
+     {.name = "loops", .dtypes = DType::f64, .run = run_grad_loops<double>, .is_reference = true}}};
 
 }  // namespace
 
 Tensor quantized_linear(const Tensor& x, const QuantizedMatrix& weight, const Tensor& bias) {
-  check_floating("quantized_linear", {&x});
-  if (bias.defined()) check_floating("quantized_linear", {&x, &bias});
+  Call call{x, bias, weight};
+  forward_op.check(call);
   require(weight.defined(), "quantized_linear: the weight is undefined");
   require(x.rank() >= 1 && x.dim(-1) == weight.cols(),
           "quantized_linear: x (…, in) does not fit weight (out, in): x {}, weight {}", x.shape().str(), weight.str());
   require(!bias.defined() || bias.shape() == Shape{weight.rows()},
           "quantized_linear: bias {} does not fit weight (out, in) {}", bias.shape().str(), weight.str());
-  const Tensor rows = as_rows(x);                                                // (rows, in)
-  const Tensor b = bias.defined() ? bias.contiguous() : Tensor();                // (out)
-  const Tensor y = Tensor::empty(x.shape().with(-1, weight.rows()), x.dtype());  // (…, out)
-  if (y.numel() == 0) return y;
-  visit_real("quantized_linear", x, [&](auto zero) {
-    using T = decltype(zero);
-    const T* added = b.defined() ? b.data<T>() : nullptr;
-    if constexpr (std::is_same_v<T, float>)
-      if (!reference_only()) return forward_fast(rows.data<T>(), weight, added, y.mutable_data<T>(), rows.dim(0));
-    forward_reference(rows.data<T>(), weight, added, y.mutable_data<T>(), rows.dim(0));
-  });
-  return y;
+  call.x = as_rows(x);                                                               // (rows, in)
+  call.y = Tensor::empty(x.shape().with(-1, weight.rows()), x.dtype(), x.device());  // (…, out)
+  if (call.y.numel() > 0) forward_op.run(call);
+  return call.y;
 }
 
 Tensor quantized_linear_grad(const Tensor& dy, const QuantizedMatrix& weight) {
-  const Tensor rows = as_rows(dy);                                                  // (rows, out)
-  const Tensor dx = Tensor::empty(dy.shape().with(-1, weight.cols()), dy.dtype());  // (…, in)
-  if (dx.numel() == 0) return dx;
-  visit_real("quantized_linear", dy, [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_same_v<T, float>)
-      if (!reference_only()) return grad_fast(rows.data<T>(), weight, dx.mutable_data<T>(), rows.dim(0));
-    grad_reference(rows.data<T>(), weight, dx.mutable_data<T>(), rows.dim(0));
-  });
-  return dx;
+  GradCall call{dy, weight};
+  grad_op.check(call);
+  call.dy = as_rows(dy);                                                                 // (rows, out)
+  call.dx = Tensor::empty(dy.shape().with(-1, weight.cols()), dy.dtype(), dy.device());  // (…, in)
+  if (call.dx.numel() > 0) grad_op.run(call);
+  return call.dx;
 }
 
 }  // namespace headroom::engine

@@ -1,9 +1,8 @@
 #include "engine/ops/rope/rope.h"
 
 #include <cmath>
-#include <type_traits>
 
-#include "engine/backend.h"
+#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/rope/rope_kernel.h"
 #include "engine/parallel.h"
@@ -12,7 +11,6 @@ namespace headroom::engine {
 namespace {
 
 void check_heads(const Tensor& x) {
-  check_floating("rope", {&x});
   if (x.rank() != 4 || x.dim(3) % 2 != 0) fail("rope: wants x (B, T, H, D) with an even D: x {}", x.shape().str());
 }
 
@@ -30,7 +28,7 @@ void angles(double position, const double* frequency, int64_t dim, bool interlea
 
 /// The formula: `rows` rows at one position.
 template <class T>
-void rotate_reference(const T* x, T* y, const T* cosine, const T* sine, int64_t rows, int64_t dim, bool interleaved) {
+void rotate_loop(const T* x, T* y, const T* cosine, const T* sine, int64_t rows, int64_t dim, bool interleaved) {
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t e = 0; e < dim; ++e) {
       const int64_t partner = interleaved ? e ^ 1 : (e + dim / 2) % dim;
@@ -38,35 +36,65 @@ void rotate_reference(const T* x, T* y, const T* cosine, const T* sine, int64_t 
     }
 }
 
-/// `sine` is the table's row: 1, or 2 for the turn back.
-Tensor rotate(const Tensor& x_in, const RopeTable& table, int64_t sine) {
-  check_heads(x_in);
-  check_floating("rope", {&x_in, &table.angles});
-  const int64_t batch = x_in.dim(0), length = x_in.dim(1), heads = x_in.dim(2), dim = x_in.dim(3), span = heads * dim;
+struct Call {
+  Tensor x, angles;  ///< (B, T, H, D), (T, 3, D) or (B, T, 3, D)
+  bool interleaved;
+  int64_t sine;  ///< its row in the table: 1, or 2 for the turn back
+  Tensor y{};
+  auto operands() { return std::array{real("x", x), real("table", angles)}; }
+};
+
+template <class T>
+using Loop = void (*)(const T* x, T* y, const T* cosine, const T* sine, int64_t rows, int64_t dim, bool interleaved);
+
+template <class T>
+void run(Call& c, Loop<T> loop) {
+  const int64_t heads = c.x.dim(2), dim = c.x.dim(3), span = heads * dim, rows = c.angles.numel() / (3 * dim);
+  const T *x = c.x.data<T>(), *angles = c.angles.data<T>();
+  T* y = c.y.mutable_data<T>();
+  parallel_ranges(c.x.dim(0) * c.x.dim(1), 16, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const T* cosine = angles + row % rows * 3 * dim;
+      loop(x + row * span, y + row * span, cosine, cosine + c.sine * dim, heads, dim, c.interleaved);
+    }
+  });
+}
+
+const std::initializer_list<Implementation<Call>> implementations{
+    {.name = "simd",
+     .dtypes = DType::f32,
+     .run = [](Call& c) { run<float>(c, kernel::rope_rows.best()); },
+     .levels = kernel::rope_rows.levels()},
+    {.name = "loops", .dtypes = DType::f32, .run = [](Call& c) { run<float>(c, rotate_loop); }, .is_reference = true},
+    {.name = "loops", .dtypes = DType::f64, .run = [](Call& c) { run<double>(c, rotate_loop); }, .is_reference = true}};
+const Op<Call> forward_op{"rope", implementations};
+const Op<Call> grad_op{"rope_grad", implementations};
+
+Tensor rotate(const Op<Call>& op, const Tensor& x, const RopeTable& table, int64_t sine) {
+  Call call{x, table.angles, table.interleaved, sine};
+  op.check(call);
+  check_heads(x);
+  const int64_t batch = x.dim(0), length = x.dim(1), dim = x.dim(3);
   const Shape& shape = table.angles.shape();
   if (shape != Shape{length, 3, dim} && shape != Shape{batch, length, 3, dim})
     fail("rope: table {}, wants ({}, 3, {}) or ({}, {}, 3, {}): x {}", shape.str(), length, dim, batch, length, dim,
-         x_in.shape().str());
-  const Tensor x = x_in.contiguous(), turns = table.angles.contiguous();
-  const Tensor y = Tensor::empty(x.shape(), x.dtype());  // (B, T, H, D)
-  if (y.numel() == 0) return y;
-  const int64_t rows = turns.numel() / (3 * dim);
-  visit_real("rope", x, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(batch * length, 16, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const T *cosine = turns.data<T>() + row % rows * 3 * dim, *from = x.data<T>() + row * span;
-        T* to = y.mutable_data<T>() + row * span;
-        if constexpr (std::is_same_v<T, float>)
-          if (!reference_only()) {
-            kernel::rope_rows(from, to, cosine, cosine + sine * dim, heads, dim, table.interleaved);
-            continue;
-          }
-        rotate_reference(from, to, cosine, cosine + sine * dim, heads, dim, table.interleaved);
-      }
-    });
+         x.shape().str());
+  call.y = Tensor::empty(x.shape(), x.dtype(), x.device());  // (B, T, H, D)
+  if (call.y.numel() > 0) op.run(call);
+  return call.y;
+}
+
+/// The angles of positions, in T.
+template <class T>
+void fill_table(const Tensor& positions, const Tensor& frequencies, bool interleaved, const Tensor& table) {
+  const int64_t dim = 2 * frequencies.numel();
+  parallel_ranges(positions.numel(), 16, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      T* cosine = table.mutable_data<T>() + row * 3 * dim;
+      angles(static_cast<double>(positions.data<int64_t>()[row]), frequencies.data<double>(), dim, interleaved, cosine,
+             cosine + dim, cosine + 2 * dim);
+    }
   });
-  return y;
 }
 
 }  // namespace
@@ -94,24 +122,18 @@ RopeTable rope_table(const Tensor& positions_in, const Tensor& frequencies_in, b
   shape.push_back(dim);
   const Tensor table = Tensor::empty(shape, dtype);  // (T, 3, D) or (B, T, 3, D)
   if (table.numel() == 0) return {table, interleaved};
-  visit_real("rope", table, [&](auto zero) {
-    using T = decltype(zero);
-    parallel_ranges(positions.numel(), 16, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        T* cosine = table.mutable_data<T>() + row * 3 * dim;
-        angles(static_cast<double>(positions.data<int64_t>()[row]), frequencies.data<double>(), dim, interleaved,
-               cosine, cosine + dim, cosine + 2 * dim);
-      }
-    });
-  });
+  if (dtype == DType::f32) fill_table<float>(positions, frequencies, interleaved, table);
+  else fill_table<double>(positions, frequencies, interleaved, table);
   return {table, interleaved};
 }
 
-Tensor rope(const Tensor& x, const RopeTable& table) { return rotate(x, table, 1); }
+Tensor rope(const Tensor& x, const RopeTable& table) { return rotate(forward_op, x, table, 1); }
 
-Tensor rope_grad(const Tensor& dy, const RopeTable& table) { return rotate(dy, table, 2); }
+Tensor rope_grad(const Tensor& dy, const RopeTable& table) { return rotate(grad_op, dy, table, 2); }
 
 RopeTable rope_table(const Tensor& x, const Tensor& positions, double base, bool interleaved) {
+  Call call{x, x, interleaved, 1};  // a dtype without an implementation is refused by name, before a table is made
+  forward_op.check(call);
   check_heads(x);
   const bool shared = positions.defined() && positions.shape() == Shape{x.dim(1)};
   const bool own = positions.defined() && positions.shape() == Shape{x.dim(0), x.dim(1)};
