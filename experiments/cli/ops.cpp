@@ -11,10 +11,11 @@
 namespace headroom::experiments {
 namespace {
 
-/// "simd f32 (portable, avx2, avx512)", "cublasLt f32, f64 on cuda".
+/// "simd f32 (portable, avx2, avx512)", "loops f64, reference", "cublasLt f32, f64 on cuda".
 std::string row_text(const engine::ImplementationInfo& row) {
-  return fmt::format("{} {}{}{}{}", row.name, row.dtypes, row.levels.empty() ? "" : " (" + row.levels + ")",
-                     row.device == "cpu" ? "" : " on " + row.device, row.is_partial ? ", where it fits" : "");
+  return fmt::format("{} {}{}{}{}{}", row.name, row.dtypes, row.levels.empty() ? "" : " (" + row.levels + ")",
+                     row.device == "cpu" ? "" : " on " + row.device, row.is_reference ? ", reference" : "",
+                     row.is_partial ? ", where it fits" : "");
 }
 
 void list_ops() {
