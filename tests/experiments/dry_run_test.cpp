@@ -50,8 +50,9 @@ TEST_CASE("a dry run counts what the run then does, and keeps nothing") {
   CHECK(trials == before.trials);
   CHECK(before.groups.at(before.costliest).trial_seconds == longest);
   CHECK(before.seconds >= longest);
-  CHECK(before.seconds >= together / 2);
-  CHECK(before.seconds <= together);
+  constexpr double rounding = 1e-12;  // the same numbers, added in another order
+  CHECK(before.seconds >= together / 2 * (1 - rounding));
+  CHECK(before.seconds <= together * (1 + rounding));
 }
 
 TEST_CASE("more steps are estimated to take longer in proportion, and a trial that cannot train is an error") {
