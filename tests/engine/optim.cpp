@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "engine/backend.h"
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/ops/dropout/dropout.h"
 #include "engine/optim/update.h"
