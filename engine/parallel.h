@@ -25,6 +25,9 @@ void parallel_for(int64_t count, const F& f) {
       count, [](const void* g, int64_t i) { (*static_cast<const F*>(g))(i); }, &f);
 }
 
+/// Elements of one range, for a loop that does a few operations on each.
+constexpr int64_t elementwise_grain = 1 << 14;
+
 /// Calls f(begin, end) on consecutive ranges of `grain` elements (the last one shorter) that cover [0, n).
 template <class F>
 void parallel_ranges(int64_t n, int64_t grain, const F& f) {

@@ -91,7 +91,7 @@ static MicroFunction<T> micro_of(int64_t wanted, bool wide, bool packed) {
 
 /// Rows that are packed at a time, strip by strip: what is read stays contiguous, and neither side of the copy walks in
 /// strides that map to one set of the cache.
-static constexpr int64_t pack_rows = 8;
+static constexpr int64_t packed_at_once = 8;
 
 /// to[i·panel + j] = from[j·stride + i] for 4 × 4 elements.
 template <class T>
@@ -117,8 +117,8 @@ static void pack_b_edge(const T* from, int64_t row, int64_t column, int64_t p, i
 template <class T>
 static void pack_b(const GemmTile<T>& t, int64_t p0, int64_t k, T* to) {
   const T* const b = t.b + p0 * t.b_row;
-  for (int64_t first = 0; first < k; first += pack_rows) {
-    const int64_t last = first + pack_rows < k ? first + pack_rows : k;
+  for (int64_t first = 0; first < k; first += packed_at_once) {
+    const int64_t last = first + packed_at_once < k ? first + packed_at_once : k;
     T* out = to;
     for (int64_t j = 0; j < t.n; j += panel<T>, out += k * panel<T>) {
       const T* const from = b + j * t.b_column;
@@ -147,8 +147,8 @@ static void pack_b(const GemmTile<T>& t, int64_t p0, int64_t k, T* to) {
 template <class T>
 static void pack_a(const GemmTile<T>& t, int64_t i0, int64_t rows, int64_t p0, int64_t k, T* to) {
   const T* const a = t.a + i0 * t.a_row + p0 * t.a_column;
-  for (int64_t first = 0; first < k; first += pack_rows) {
-    const int64_t last = first + pack_rows < k ? first + pack_rows : k;
+  for (int64_t first = 0; first < k; first += packed_at_once) {
+    const int64_t last = first + packed_at_once < k ? first + packed_at_once : k;
     T* out = to;
     for (int64_t i = 0; i < rows; i += max_rows, out += k * max_rows) {
       const int64_t n = rows - i < max_rows ? rows - i : max_rows;

@@ -5,17 +5,15 @@
 #include "engine/parallel.h"
 
 namespace headroom::engine {
-namespace {
-
-constexpr int64_t grain = 1 << 14;
+namespace detail {
 
 /// Strides of `x` for walking `out`: 0 along broadcast axes.
-Shape walk_strides(const Tensor& x, const Shape& out) { return x.expand(out).strides(); }
+static Shape walk_strides(const Tensor& x, const Shape& out) { return x.expand(out).strides(); }
 
 /// Merges neighbouring axes that both operands walk as one, so that the innermost run is as long as possible.
-struct Walk {
+struct BinaryWalk {
   Shape shape, a, b;
-  Walk(const Shape& out, const Shape& strides_a, const Shape& strides_b) {
+  BinaryWalk(const Shape& out, const Shape& strides_a, const Shape& strides_b) {
     for (int axis = 0; axis < out.rank(); ++axis) {
       const int last = shape.rank() - 1;
       const int64_t n = out[axis];
@@ -33,23 +31,21 @@ struct Walk {
   }
 };
 
-}  // namespace
-
-namespace detail {
-
 template <class T>
 void run_binary(BinaryCall& call, BinaryLoop<T> loop) {
   const Shape& shape = call.y.shape();
-  const Walk walk(shape, walk_strides(call.a, shape), walk_strides(call.b, shape));
+  const BinaryWalk walk(shape, walk_strides(call.a, shape), walk_strides(call.b, shape));
   const int last = walk.shape.rank() - 1;
   const int64_t n = walk.shape[last], runs = walk.shape.numel(0, last);
   const T *a = call.a.data<T>(), *b = call.b.data<T>();
   T* y = call.y.mutable_data<T>();
   // Long runs are cut within, short ones are taken many at a time: the cut depends on the shape alone.
-  const int64_t pieces = (n + grain - 1) / grain, per_task = std::max<int64_t>(1, grain / n);
+  const int64_t pieces = (n + elementwise_grain - 1) / elementwise_grain,
+                per_task = std::max<int64_t>(1, elementwise_grain / n);
   parallel_ranges(runs * pieces, per_task, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t run = task / pieces, first = task % pieces * grain, count = std::min(grain, n - first);
+      const int64_t run = task / pieces, first = task % pieces * elementwise_grain,
+                    count = std::min(elementwise_grain, n - first);
       int64_t rest = run, ia = first * walk.a[last], ib = first * walk.b[last];
       for (int axis = last - 1; axis >= 0; --axis) {
         const int64_t i = rest % walk.shape[axis];

@@ -5,8 +5,6 @@
 namespace headroom::engine {
 namespace {
 
-constexpr int64_t grain = 1 << 14;
-
 template <class T>
 const T* at(const Tensor& x, int64_t i) {
   return x.defined() ? x.data<T>() + i : nullptr;
@@ -20,14 +18,15 @@ template <class T>
 void run_unary(UnaryCall& call, UnaryLoop<T> loop) {
   const T* x = call.x.data<T>();
   T* y = call.y.mutable_data<T>();
-  parallel_ranges(call.x.numel(), grain, [&](int64_t begin, int64_t end) { loop(x + begin, y + begin, end - begin); });
+  parallel_ranges(call.x.numel(), elementwise_grain,
+                  [&](int64_t begin, int64_t end) { loop(x + begin, y + begin, end - begin); });
 }
 
 template <class T>
 void run_unary_grad(UnaryGradCall& call, UnaryGradLoop<T> loop) {
   const T* dy = call.dy.data<T>();
   T* dx = call.dx.mutable_data<T>();
-  parallel_ranges(call.dy.numel(), grain,
+  parallel_ranges(call.dy.numel(), elementwise_grain,
                   [&](int64_t i, int64_t end) { loop(dy + i, at<T>(call.x, i), at<T>(call.y, i), dx + i, end - i); });
 }
 

@@ -10,13 +10,13 @@
 namespace headroom::experiments {
 namespace {
 
-struct Arguments {
+struct BenchArguments {
   std::string workload, dtype = "f32", file = "experiments/bench/workloads.toml";
   BenchOptions options;
   bool json = false;
 };
 
-void run(const Arguments& arguments) {
+void run(const BenchArguments& arguments) {
   BenchOptions options = arguments.options;
   require(arguments.dtype == "f32" || arguments.dtype == "f64", "bench: dtype '{}' cannot be trained; known: f32, f64",
           arguments.dtype);
@@ -38,7 +38,7 @@ void run(const Arguments& arguments) {
 
 void add_bench_command(Command app) {
   const Command command = app.command("bench", "time the training steps of a workload");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<BenchArguments>();
   command.option("workload", arguments->workload, "a table of the file of workloads").required();
   command.option("--dtype", arguments->dtype, "f32 or f64").show_default();
   command.option("--threads", arguments->options.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);

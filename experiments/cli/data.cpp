@@ -19,11 +19,11 @@ using tasks::DataSet;
 using tasks::FileReport;
 using tasks::FileState;
 
-struct Arguments {
+struct DataArguments {
   std::string name, data, manifest;
 };
 
-std::vector<DataSet> manifest_of(const Arguments& arguments) {
+std::vector<DataSet> manifest_of(const DataArguments& arguments) {
   if (arguments.manifest.empty()) return tasks::built_in_manifest();
   try {
     return tasks::parse_manifest(models::MappedFile(arguments.manifest).text());
@@ -33,7 +33,7 @@ std::vector<DataSet> manifest_of(const Arguments& arguments) {
 }
 
 /// The data set asked for, or all.
-std::vector<DataSet> selected(const Arguments& arguments) {
+std::vector<DataSet> selected(const DataArguments& arguments) {
   std::vector<DataSet> manifest = manifest_of(arguments);
   if (arguments.name.empty()) return manifest;
   return {tasks::data_set_named(manifest, arguments.name)};
@@ -43,7 +43,7 @@ std::string size_of(const DataFile& file) {
   return file.bytes < 0 ? "size not known" : fmt::format("{} bytes", file.bytes);
 }
 
-void list(const Arguments& arguments) {
+void list(const DataArguments& arguments) {
   const tasks::DataRoots roots = data_roots(arguments.data);
   for (const DataSet& set : selected(arguments)) {
     fmt::print("{}\n  {}\n  licence: {}\n", set.name, set.title, set.licence);
@@ -67,7 +67,7 @@ void show_progress(const std::string& path, int64_t done, int64_t total) {
 }
 
 /// Fetches every file that can be; throws at the end what failed first, so that one gone server blocks no other file.
-void fetch(const Arguments& arguments) {
+void fetch(const DataArguments& arguments) {
   const tasks::DataRoots roots = data_roots(arguments.data);
   std::string failures;
   for (const DataSet& set : selected(arguments)) {
@@ -85,7 +85,7 @@ void fetch(const Arguments& arguments) {
 }
 
 /// Missing files fail the check only of a data set that was asked for by name.
-void verify(const Arguments& arguments) {
+void verify(const DataArguments& arguments) {
   const tasks::DataRoots roots = data_roots(arguments.data);
   int wrong = 0, missing = 0;
   for (const DataSet& set : selected(arguments)) {
@@ -102,9 +102,9 @@ void verify(const Arguments& arguments) {
 }
 
 /// Returns its argument NAME.
-Option add_data_subcommand(Command data, const char* name, const char* help, void (*run)(const Arguments&)) {
+Option add_data_subcommand(Command data, const char* name, const char* help, void (*run)(const DataArguments&)) {
   const Command command = data.command(name, help);
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DataArguments>();
   const Option set = command.option("NAME", arguments->name, "one data set (default: all)");
   add_data_option(command, arguments->data);
   command.option("--manifest", arguments->manifest, "manifest of your own (JSON)").value_name("FILE");

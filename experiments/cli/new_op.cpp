@@ -8,10 +8,10 @@
 namespace headroom::experiments {
 
 void add_new_op_command(Command app) {
-  struct Arguments {
+  struct NewOpArguments {
     std::string name, folder;
   };
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<NewOpArguments>();
   const Command command = app.command("new-op", "write the files of a new op outside the tree");
   command.option("name", arguments->name, "its name, snake_case").required();
   command.option("--dir", arguments->folder, "folder to make (default: ./NAME)");

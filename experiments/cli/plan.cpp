@@ -27,7 +27,7 @@ struct ModelFlags {
   bool is_tied = false;
 };
 
-struct Arguments {
+struct PlanArguments {
   AllocationRequest allocation;
   std::optional<int64_t> width, token_dim, context;
   std::string decay, text, study, series, data;
@@ -41,7 +41,7 @@ struct Arguments {
 };
 
 /// The flags as the file that they stand for.
-std::string toml_of(const Arguments& arguments) {
+std::string toml_of(const PlanArguments& arguments) {
   const ModelFlags& flags = arguments.flags;
   require(arguments.width && flags.heads && flags.vocab,
           "{}: missing, a model by flags wants --layers, --width, --heads and --vocab",
@@ -59,7 +59,7 @@ std::string toml_of(const Arguments& arguments) {
   return text;
 }
 
-std::optional<CostPlan> costs_of(Arguments& arguments) {
+std::optional<CostPlan> costs_of(PlanArguments& arguments) {
   const bool has_flags = arguments.flags.layers.has_value();
   if (arguments.config.empty() && !has_flags) {
     require(!arguments.flags.heads && arguments.head_dims.empty() && arguments.machine.empty(),
@@ -77,7 +77,7 @@ std::optional<CostPlan> costs_of(Arguments& arguments) {
 }
 
 /// The decay of a run, and the fits of its series: first that of the decay's.
-void read_study(Arguments& arguments) {
+void read_study(PlanArguments& arguments) {
   AllocationRequest& request = arguments.allocation;
   const StudyRun run(arguments.study, arguments.series);
   request.decay = decay_of_study(run, arguments.terms, data_roots(arguments.data));
@@ -89,7 +89,7 @@ void read_study(Arguments& arguments) {
 }
 
 /// Fills the decay, from the one source that is given, and what else the source knows. False without a source.
-bool read_decay(Arguments& arguments) {
+bool read_decay(PlanArguments& arguments) {
   AllocationRequest& request = arguments.allocation;
   const int sources = !arguments.decay.empty() + !arguments.text.empty() + !arguments.study.empty();
   require(sources <= 1, "--decay, --from-text and --from-study: give one of them");
@@ -100,7 +100,7 @@ bool read_decay(Arguments& arguments) {
   return sources == 1;
 }
 
-std::optional<AllocationPlan> allocation_of(Arguments& arguments, const std::optional<CostPlan>& costs) {
+std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std::optional<CostPlan>& costs) {
   if (!read_decay(arguments)) {
     require(costs.has_value(), "--decay: missing, wants the norms r1,r2,… of lags 1, 2, … (or a model: --config FILE)");
     return std::nullopt;
@@ -120,7 +120,7 @@ std::optional<AllocationPlan> allocation_of(Arguments& arguments, const std::opt
   return plan_allocation(request);
 }
 
-void plan(Arguments arguments) {
+void plan(PlanArguments arguments) {
   require(arguments.terms >= 1 && arguments.terms <= most_terms, "--terms: wants 1 to {}, got {}", most_terms,
           arguments.terms);
   const std::optional<CostPlan> costs = costs_of(arguments);
@@ -138,7 +138,7 @@ void plan(Arguments arguments) {
   if (!arguments.page.empty()) fmt::print("\npage  {}\n", arguments.page);
 }
 
-void add_model_options(Command command, Arguments& arguments) {
+void add_model_options(Command command, PlanArguments& arguments) {
   ModelFlags& flags = arguments.flags;
   CostRequest& costs = arguments.costs;
   command.option("--config", arguments.config, "a model: Hugging Face's config.json, or TOML with a [model] table")
@@ -168,7 +168,7 @@ void add_model_options(Command command, Arguments& arguments) {
 
 void add_plan_command(Command app) {
   const Command command = app.command("plan", "how to split a width between heads, what bounds say, what it costs");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<PlanArguments>();
   AllocationRequest& allocation = arguments->allocation;
   command.option("--width", arguments->width, "width of the model, D");
   command.option("--token-dim", arguments->token_dim, "width of a token, d");

@@ -19,7 +19,7 @@ namespace {
 using engine::Tensor;
 using engine::linalg::SvdMethod;
 
-struct Arguments {
+struct SpectrumArguments {
   std::string file, tensor, times;
   int64_t rank = 0;  ///< 0: all
   bool json = false;
@@ -74,7 +74,7 @@ std::vector<double> values_of(const F& values, size_t last) {
   return values(SvdMethod::accurate).template to_vector<double>();
 }
 
-void spectrum(const Arguments& arguments, bool has_times, bool has_rank) {
+void spectrum(const SpectrumArguments& arguments, bool has_times, bool has_rank) {
   const models::SafetensorsFile file(arguments.file);
   const Tensor a = matrix_of(file, arguments.tensor);  // (p, m)
   Tensor b;                                            // (p, n)
@@ -110,7 +110,7 @@ void spectrum(const Arguments& arguments, bool has_times, bool has_rank) {
 
 void add_spectrum_command(Command app) {
   const Command command = app.command("spectrum", "print the singular values of a tensor, or of a product of two");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<SpectrumArguments>();
   command.option("FILE", arguments->file, "a safetensors file").required();
   command.option("--tensor", arguments->tensor, "the matrix A, by name").required().value_name("NAME");
   const Option times =

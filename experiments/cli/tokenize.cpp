@@ -15,19 +15,19 @@
 namespace headroom::experiments {
 namespace {
 
-struct Arguments {
+struct TokenizeArguments {
   std::string tokenizer, text, file;
   bool json = false, plain = false;
 };
 
 /// --text, else the bytes of --text-file, else those of standard input.
-std::string input_of(const Arguments& arguments, bool has_text) {
+std::string input_of(const TokenizeArguments& arguments, bool has_text) {
   if (has_text) return arguments.text;
   if (!arguments.file.empty() && arguments.file != "-") return std::string(models::MappedFile(arguments.file).text());
   return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
 }
 
-void tokenize(const Arguments& arguments, bool has_text) {
+void tokenize(const TokenizeArguments& arguments, bool has_text) {
   const auto tokenizer = models::load_tokenizer(arguments.tokenizer);
   const std::vector<int32_t> ids = tokenizer->encode(
       input_of(arguments, has_text), arguments.plain ? models::Specials::plain : models::Specials::tokens);
@@ -41,7 +41,7 @@ void tokenize(const Arguments& arguments, bool has_text) {
 
 void add_tokenize_command(Command app) {
   const Command command = app.command("tokenize", "print the token ids of a text");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TokenizeArguments>();
   command
       .option("--tokenizer", arguments->tokenizer,
               "a tokenizer's folder or file (GPT-2's, Llama 3's, tokenizer.json), or \"byte\"")

@@ -19,8 +19,6 @@ using Role = SweepAxis::Role;
 
 constexpr size_t most_trials = 100000;
 
-std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
 /// How one value is called: "heads=4", "positions=alibi"; a table by what is in it: "delta alpha=8".
 std::string label_of(const std::string& path, const Value& value) {
   if (value.kind == Value::Kind::text) return fmt::format("{}={}", last_word(path), value.text);

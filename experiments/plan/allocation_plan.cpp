@@ -10,14 +10,14 @@
 namespace headroom::experiments {
 namespace {
 
-constexpr int64_t widest = 1 << 20;
+constexpr int64_t widest_model = 1 << 20;
 constexpr double most_steps = 7e10;  ///< minutes
 constexpr double flat_shares[] = {0.01, 0.05, 0.10};
 
 void check(const AllocationRequest& request) {
   const auto check_width = [](const char* name, int64_t value) {
     require(value >= 1, "{}: wants >= 1, got {}", name, value);
-    require(value <= widest, "{}: wants at most {}, got {}", name, widest, value);
+    require(value <= widest_model, "{}: wants at most {}, got {}", name, widest_model, value);
   };
   check_width("--width", request.width);
   check_width("--token-dim", request.token_dim);

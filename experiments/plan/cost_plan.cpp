@@ -10,15 +10,15 @@
 namespace headroom::experiments {
 namespace {
 
-constexpr int64_t widest = 1 << 20;
+constexpr int64_t widest_head = 1 << 20;
 constexpr int64_t most_tokens = int64_t(1) << 40;
 constexpr size_t most_rows = 1024;
 
 int64_t parse_dim(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size() && value >= 1 && value <= widest,
-          "--head-dims: \"{}\": wants an integer from 1 to {}", text, widest);
+  require(error == std::errc() && end == text.data() + text.size() && value >= 1 && value <= widest_head,
+          "--head-dims: \"{}\": wants an integer from 1 to {}", text, widest_head);
   return value;
 }
 

@@ -11,8 +11,6 @@
 namespace headroom::experiments {
 namespace {
 
-using Trial = StudyRun::Trial;
-
 /// attention_at_lag_1, _2, … of a trial; empty when it recorded none.
 std::vector<double> recorded_attention(const TrialRecord& trial) {
   std::vector<double> heads;
@@ -25,18 +23,18 @@ std::vector<double> recorded_attention(const TrialRecord& trial) {
 
 /// Of the trials that `is_wanted`, the one with the smallest validation error; null for none.
 template <class Wanted>
-const Trial* best_of(const StudyRun& run, const Wanted& is_wanted) {
-  const Trial* best = nullptr;
-  for (const Trial& trial : run.trials())
+const StudyRun::Trial* best_of(const StudyRun& run, const Wanted& is_wanted) {
+  const StudyRun::Trial* best = nullptr;
+  for (const StudyRun::Trial& trial : run.trials())
     if (is_wanted(trial) && (!best || validation_error(trial.record) < validation_error(best->record))) best = &trial;
   return best;
 }
 
-const tasks::LinearFunctionalConfig* functional_of(const Trial& trial) {
+const tasks::LinearFunctionalConfig* functional_of(const StudyRun::Trial& trial) {
   return trial.config ? std::get_if<tasks::LinearFunctionalConfig>(&trial.config->task) : nullptr;
 }
 
-Decay attention_decay(const StudyRun& run, const Trial& trial, std::vector<double> heads, const char* how) {
+Decay attention_decay(const StudyRun& run, const StudyRun::Trial& trial, std::vector<double> heads, const char* how) {
   Decay decay;
   decay.norms = std::move(heads);
   const double largest = *std::max_element(decay.norms.begin(), decay.norms.end());
@@ -53,13 +51,14 @@ Decay attention_decay(const StudyRun& run, const Trial& trial, std::vector<doubl
 }  // namespace
 
 Decay decay_of_study(const StudyRun& run, int64_t terms, const tasks::DataRoots& roots) {
-  if (const Trial* best = best_of(run, [](const Trial& t) { return !recorded_attention(t.record).empty(); })) {
+  if (const StudyRun::Trial* best =
+          best_of(run, [](const StudyRun::Trial& t) { return !recorded_attention(t.record).empty(); })) {
     return attention_decay(run, *best, recorded_attention(best->record), "attention by lag");
   }
-  const auto kept_weights = [&](const Trial& t) {
+  const auto kept_weights = [&](const StudyRun::Trial& t) {
     return t.config && t.config->model.causal && !run.weights_of(t).empty();
   };
-  if (const Trial* best = best_of(run, kept_weights)) {
+  if (const StudyRun::Trial* best = best_of(run, kept_weights)) {
     std::vector<double> heads;
     try {
       heads = measure_attention(*best->config, run.weights_of(*best), terms, roots);
@@ -68,7 +67,7 @@ Decay decay_of_study(const StudyRun& run, int64_t terms, const tasks::DataRoots&
     }
     return attention_decay(run, *best, std::move(heads), "attention by lag, measured over all layers,");
   }
-  const Trial* best = best_of(run, [](const Trial& t) { return functional_of(t) != nullptr; });
+  const StudyRun::Trial* best = best_of(run, [](const StudyRun::Trial& t) { return functional_of(t) != nullptr; });
   require(best != nullptr,
           "--from-study: {}: no finished trial recorded its attention by lag (causal models of an n-gram do), kept the "
           "weights of a causal model (--set train.keep_weights=true), or learnt a linear functional",

@@ -17,10 +17,8 @@ constexpr const char* metric = "relative_mse";
 constexpr size_t fewest_points = 3;
 constexpr double any_risk = 0.05;  ///< of the concentration term, which is in no fit
 
-using Trial = StudyRun::Trial;
-
 /// The model of a trial that can be a point of a fit; none for others.
-const models::HeadGroup* equal_heads_of(const Trial& trial) {
+const models::HeadGroup* equal_heads_of(const StudyRun::Trial& trial) {
   if (!trial.config || !std::holds_alternative<tasks::LinearFunctionalConfig>(trial.config->task)) return nullptr;
   const auto& groups = trial.config->model.groups;
   const bool is_one_shape = groups.size() == 1 && groups[0].qk_dim == groups[0].v_dim;
@@ -75,7 +73,7 @@ std::optional<StudyFit> fit_series(const StudyRun& run, const StudyResults& resu
   StudyFit fit;
   fit.series = series;
   double variance = 0;  // of the target, per unit of a token's
-  for (const Trial& trial : run.trials()) {
+  for (const StudyRun::Trial& trial : run.trials()) {
     if (trial.record.series != series) continue;
     const models::HeadGroup* const heads = equal_heads_of(trial);
     if (!heads) return std::nullopt;
@@ -90,7 +88,7 @@ std::optional<StudyFit> fit_series(const StudyRun& run, const StudyResults& resu
   if (fit.rho.empty() || variance == 0) return std::nullopt;
   for (const experiments::Point& point : curve(results, series, metric).points) {
     if (!std::isfinite(point.mean)) continue;  // none of its seeds finished
-    for (const Trial& trial : run.trials()) {
+    for (const StudyRun::Trial& trial : run.trials()) {
       if (trial.record.series != series || trial.record.x != point.x) continue;
       const models::HeadGroup* const heads = equal_heads_of(trial);
       fit.points.push_back({heads->heads, heads->v_dim, std::sqrt(point.mean * variance)});

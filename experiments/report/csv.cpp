@@ -10,7 +10,7 @@
 namespace headroom::experiments {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string quoted_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
   for (char c : text) {
@@ -34,7 +34,7 @@ void add_keys(std::set<std::string>& keys, const std::map<std::string, double>& 
 
 std::string csv_row(const std::vector<std::string>& cells) {
   std::string out;
-  for (const std::string& text : cells) out += quoted(text) + ',';
+  for (const std::string& text : cells) out += quoted_cell(text) + ',';
   out.back() = '\n';
   return out;
 }

@@ -39,7 +39,7 @@ std::string url(const std::string& part) {
   return out;
 }
 
-std::string row(const StudySummary& s) {
+std::string summary_row(const StudySummary& s) {
   return fmt::format(
       "<tr><th scope=\"row\"><a href=\"{}/{}/report.html\">{}</a></th><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
       "<td data-v=\"{}\">{}</td><td>{}</td></tr>\n",
@@ -95,7 +95,7 @@ fs::path write_index(const fs::path& out) {
   std::vector<std::string> unread;
   const auto summaries = read_summaries(out, unread);
   std::string rows;
-  for (const StudySummary& summary : summaries) rows += row(summary);
+  for (const StudySummary& summary : summaries) rows += summary_row(summary);
   std::string body = fmt::format(
       "<header>\n<p class=\"over\">headroom</p>\n<h1>Studies</h1>\n<p class=\"muted\">{} "
       "{}</p>\n</header>\n<main>\n",

@@ -23,13 +23,13 @@
 namespace headroom::experiments {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr size_t most_groups = 12;
-constexpr int64_t fewest_steps = 5, most_steps = 200;
+constexpr int64_t fewest_timed_steps = 5, most_timed_steps = 200;
 constexpr double enough_seconds = 0.6;  ///< of timed steps per group
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(SteadyClock::time_point begin) { return std::chrono::duration<double>(SteadyClock::now() - begin).count(); }
 
 /// Multiply-adds of products, and about forty operations for each attention weight: exponentials and memory traffic
 /// that the count of FLOPs leaves out but narrow heads are made of.
@@ -108,16 +108,16 @@ bool is_stopped(const RunOptions& options) { return options.stop && *options.sto
 /// Trains some steps of one trial. A step is timed from one call of the hook to the next; the time after the last call
 /// is one more step and the two fixed sets. Means nothing once the run is stopped.
 Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOptions& options) {
-  const int64_t steps = std::min(config.train.steps, most_steps);
+  const int64_t steps = std::min(config.train.steps, most_timed_steps);
   config.train.steps = steps;
   config.train.eval_every = 0;
   std::vector<double> calls;
-  const Clock::time_point begin = Clock::now();
+  const SteadyClock::time_point begin = SteadyClock::now();
   // Enough steps are found on the way: a trial that was stopped has no evaluation, so the last run is a second one.
   const TrialOutcome first = run_trial(config, problem, [&](int64_t, double) {
     calls.push_back(seconds_since(begin));
     const bool is_enough =
-        static_cast<int64_t>(calls.size()) > fewest_steps && calls.back() - calls[1] > enough_seconds;
+        static_cast<int64_t>(calls.size()) > fewest_timed_steps && calls.back() - calls[1] > enough_seconds;
     return !is_enough && !is_stopped(options);
   });
   require(first.status == TrialStatus::finished, "{}", first.message);
@@ -128,7 +128,7 @@ Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOp
   if (calls.empty() || is_stopped(options)) return timing;  // a formula: nothing to train
   config.train.steps = 1;
   double last = 0;
-  const Clock::time_point again = Clock::now();
+  const SteadyClock::time_point again = SteadyClock::now();
   run_trial(config, problem, [&](int64_t, double) {
     last = seconds_since(again);
     return !is_stopped(options);
@@ -201,7 +201,7 @@ double makespan(const Plan& plan, int jobs) {
 }  // namespace
 
 std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
-  const Clock::time_point begin = Clock::now();
+  const SteadyClock::time_point begin = SteadyClock::now();
   ProblemPool pool(options.data);
   Plan plan = plan_of(study, pool);
   require(!plan.groups.empty(), "{}: the study has no trials", study.head.id);

@@ -23,9 +23,9 @@ size_t edits(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
-std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
 }  // namespace
+
+std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 std::string nearest_path(const std::string& path, const std::set<std::string>& known) {
   std::string best;

@@ -44,6 +44,9 @@ class Problems {
   std::map<std::string, std::string> conditions_;  ///< of paths that exist under conditions only
 };
 
+/// "steps" of the path "train.steps".
+std::string last_word(const std::string& path);
+
 /// The known path nearest to a mistaken one: the fewest edits (a swap of neighbours counts one), or the same last word
 /// in another table; "" when none is near.
 std::string nearest_path(const std::string& path, const std::set<std::string>& known);

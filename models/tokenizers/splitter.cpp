@@ -14,6 +14,14 @@ const char* const llama3_pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)"
     R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+/// Frees what PCRE2 made. Not in the namespace below: a class of the header has a member with it.
+struct FreePcre2 {
+  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+  void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
+};
+
 namespace {
 
 std::string message_of(int code) {
@@ -22,19 +30,13 @@ std::string message_of(int code) {
   return reinterpret_cast<const char*>(text.data());
 }
 
-struct Free {
-  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
-  void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
-};
-
 /// What one thread needs to match: PCRE2's compiled code is shared, these are not.
 struct Matcher {
-  std::unique_ptr<pcre2_match_data, Free> data{pcre2_match_data_create(1, nullptr)};
-  std::unique_ptr<pcre2_match_context, Free> context{pcre2_match_context_create(nullptr)};
+  std::unique_ptr<pcre2_match_data, FreePcre2> data{pcre2_match_data_create(1, nullptr)};
+  std::unique_ptr<pcre2_match_context, FreePcre2> context{pcre2_match_context_create(nullptr)};
   // The machine's stack, which is the default, is too small for a pattern that backtracks over a megabyte.
-  std::unique_ptr<pcre2_jit_stack, Free> stack{pcre2_jit_stack_create(size_t{64} << 10, size_t{64} << 20, nullptr)};
+  std::unique_ptr<pcre2_jit_stack, FreePcre2> stack{
+      pcre2_jit_stack_create(size_t{64} << 10, size_t{64} << 20, nullptr)};
 
   Matcher() {
     require(data && context && stack, "tokenizer: no memory for the matcher");
@@ -45,7 +47,7 @@ struct Matcher {
 }  // namespace
 
 struct Splitter::Compiled {
-  std::unique_ptr<pcre2_code, Free> code;
+  std::unique_ptr<pcre2_code, FreePcre2> code;
 };
 
 Splitter::Splitter(const std::string& pattern) : compiled_(std::make_unique<Compiled>()) {

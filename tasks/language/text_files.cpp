@@ -23,7 +23,7 @@ constexpr std::array<NamedSet, 2> data_sets{{
     {"wikitext-2", "wikitext-2/wiki.train.tokens", "wikitext-2/wiki.valid.tokens", "wikitext-2/wiki.test.tokens"},
 }};
 
-bool is_file(const fs::path& path) {
+bool is_regular(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
 }
@@ -38,9 +38,9 @@ fs::path find_checked(const DataRoots& roots, const std::string& name) {
 }  // namespace
 
 fs::path find_file(const std::string& path, const DataRoots& roots) {
-  if (is_file(path)) return path;
+  if (is_regular(path)) return path;
   for (const fs::path& folder : data_folders(roots))
-    if (is_file(folder / path)) return folder / path;
+    if (is_regular(folder / path)) return folder / path;
   fail("{}: no such file, here or in a data folder", path);
 }
 

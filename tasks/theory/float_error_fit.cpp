@@ -14,7 +14,7 @@ namespace headroom::tasks {
 namespace {
 
 constexpr double smallest_roundoff = 0x1p-30;
-constexpr double negligible = 1e-11;  ///< of a power of a node, in a linear program
+constexpr double negligible_power = 1e-11;  ///< of a power of a node, in a linear program
 constexpr int exchanges = 4, most_additions = 12;
 constexpr double enough = 0.002;  ///< a relative gain below which exchanging ends
 constexpr double tight = 0.01;    ///< a relative distance between bounds at which adding nodes ends
@@ -32,7 +32,7 @@ void check(int64_t lag, double epsilon) {
 Solved solve(const std::vector<double>& nodes, int64_t lag, double epsilon) {
   const double slowest = std::max(*std::max_element(nodes.begin(), nodes.end()), 0.05);
   const auto at = static_cast<size_t>(lag);
-  const size_t horizon = at + nodes.size() + static_cast<size_t>(std::log(negligible) / std::log(slowest));
+  const size_t horizon = at + nodes.size() + static_cast<size_t>(std::log(negligible_power) / std::log(slowest));
   std::vector<std::vector<double>> rows;
   std::vector<double> slack;
   for (const double x : nodes) {

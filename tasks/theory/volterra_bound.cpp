@@ -10,7 +10,7 @@
 namespace headroom::tasks {
 namespace {
 
-constexpr size_t most_lags = 12;
+constexpr size_t most_distinct_lags = 12;
 
 /// The smallest Σ linear_i/H_i + Σ_{i<=j} cross_ij/(H_i H_j) over integers H_i >= 1 with Σ H_i = heads.
 class HeadSplit {
@@ -130,7 +130,8 @@ double bound_of(const VolterraBoundConfig& config, double gamma, const std::vect
 double volterra_bound(const VolterraBoundConfig& config, int64_t heads, int64_t head_dim) {
   check(config, heads, head_dim);
   const std::vector<int64_t> lags = lags_of(config.terms);
-  require(lags.size() <= most_lags, "volterra bound: {} distinct lags, wants at most {}", lags.size(), most_lags);
+  require(lags.size() <= most_distinct_lags, "volterra bound: {} distinct lags, wants at most {}", lags.size(),
+          most_distinct_lags);
   const double gamma = projection_error(head_dim, config.token_dim);
   double best = std::numeric_limits<double>::infinity();
   for (size_t chosen = 0; chosen < size_t{1} << lags.size(); ++chosen) {

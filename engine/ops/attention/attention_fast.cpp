@@ -51,9 +51,9 @@ AttentionHead head_of(const AttentionProblem& p, const Tensor& q, const Tensor& 
 }
 
 /// The first rows of a key-value head's group in y (B, Tq, H, d_v) and lse (B, H, Tq).
-struct Rows {
+struct HeadRows {
   float *y, *lse;
-  Rows(const AttentionProblem& p, const Attention& out, int64_t b, int64_t kv_head)
+  HeadRows(const AttentionProblem& p, const Attention& out, int64_t b, int64_t kv_head)
       : y(out.y.mutable_data<float>() + (b * p.queries * p.heads + kv_head * p.group()) * p.v_dim),
         lse(out.lse.mutable_data<float>() + (b * p.heads + kv_head * p.group()) * p.queries) {}
 };
@@ -93,7 +93,7 @@ void attention_tiled(AttentionCall& c) {
           const int64_t i = task % pieces * piece, g = task / pieces % shares * together;
           const int64_t b = task / pieces / shares / p.kv_heads, kv_head = task / pieces / shares % p.kv_heads;
           const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
-          const Rows to(p, c.out, b, kv_head);
+          const HeadRows to(p, c.out, b, kv_head);
           kernel::attention_forward(head, g, std::min(g + together, p.group()), i, std::min(i + piece, p.queries), to.y,
                                     to.lse, scratch(kernel::attention_scratch(head)));
         }
@@ -126,7 +126,7 @@ void attention_few(AttentionCall& c) {
   parallel_ranges(p.batch * p.kv_heads, tasks_at_once(p, rows, chunks), [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
-      const Rows to(p, c.out, b, kv_head);
+      const HeadRows to(p, c.out, b, kv_head);
       kernel::attention_join(head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head), first_part + task * chunks * part, chunks,
                              to.y, to.lse);
     }
@@ -141,7 +141,7 @@ void attention_grad_tiled(AttentionGradCall& c) {
                       const int64_t b = task / p.kv_heads, kv_head = task % p.kv_heads;
                       const int64_t first = b * p.heads + kv_head * p.group();
                       const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
-                      const Rows from(p, c.forward, b, kv_head);
+                      const HeadRows from(p, c.forward, b, kv_head);
                       const AttentionHeadGrad grad{
                           .dy = row(c.dy, b, kv_head * p.group()),
                           .y = from.y,

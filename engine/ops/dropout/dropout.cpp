@@ -11,8 +11,6 @@
 namespace headroom::engine {
 namespace {
 
-constexpr int64_t grain = 1 << 14;
-
 template <class T>
 void dropout_loop(const T* x, T* y, int64_t begin, int64_t end, const RngKey& key, uint32_t threshold, T factor) {
   for (int64_t i = begin; i < end; ++i)
@@ -30,14 +28,14 @@ struct Call {
 
 template <class T>
 void run_loops(Call& c) {
-  parallel_ranges(c.x.numel(), grain, [&](int64_t begin, int64_t end) {
+  parallel_ranges(c.x.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
     dropout_loop(c.x.data<T>(), c.y.mutable_data<T>(), begin, end, c.key, c.threshold, static_cast<T>(c.factor));
   });
 }
 
 void run_simd(Call& c) {
   const uint64_t first = c.key.first();
-  parallel_ranges(c.x.numel(), grain, [&](int64_t begin, int64_t end) {
+  parallel_ranges(c.x.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
     kernel::dropout_run(c.x.data<float>() + begin, c.y.mutable_data<float>() + begin, end - begin, c.key.seed,
                         c.key.stream, (first + static_cast<uint64_t>(begin)) / 4, c.threshold,
                         static_cast<float>(c.factor));

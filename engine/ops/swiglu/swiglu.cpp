@@ -9,8 +9,6 @@
 namespace headroom::engine {
 namespace {
 
-constexpr int64_t grain = 1 << 14;
-
 template <class T>
 void forward_loop(const T* gate, const T* up, T* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = Silu::f(gate[i]) * up[i];
@@ -40,7 +38,7 @@ template <class T>
 void run(Call& c, void (*loop)(const T* gate, const T* up, T* y, int64_t n)) {
   const T *gate = c.gate.data<T>(), *up = c.up.data<T>();
   T* y = c.y.mutable_data<T>();
-  parallel_ranges(c.y.numel(), grain,
+  parallel_ranges(c.y.numel(), elementwise_grain,
                   [&](int64_t begin, int64_t end) { loop(gate + begin, up + begin, y + begin, end - begin); });
 }
 
@@ -49,7 +47,7 @@ void run_grad(GradCall& c, void (*loop)(const T* dy, const T* gate, const T* up,
   const T *dy = c.dy.data<T>(), *gate = c.gate.data<T>(), *up = c.up.data<T>();
   T* dgate = c.dgate.defined() ? c.dgate.mutable_data<T>() : nullptr;
   T* dup = c.dup.defined() ? c.dup.mutable_data<T>() : nullptr;
-  parallel_ranges(c.gate.numel(), grain, [&](int64_t begin, int64_t end) {
+  parallel_ranges(c.gate.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
     loop(dy + begin, gate + begin, up + begin, dgate ? dgate + begin : nullptr, dup ? dup + begin : nullptr,
          end - begin);
   });

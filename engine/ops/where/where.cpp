@@ -7,8 +7,6 @@
 namespace headroom::engine {
 namespace {
 
-constexpr int64_t grain = 1 << 14;
-
 template <class T>
 void where_loop(const bool* condition, const T* a, int64_t stride_a, const T* b, int64_t stride_b, T* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = condition[i] ? a[i * stride_a] : b[i * stride_b];
@@ -29,7 +27,7 @@ void run(Call& c, void (*loop)(const bool*, const T* a, int64_t, const T* b, int
   const T *a = c.a.data<T>(), *b = c.b.data<T>();
   const int64_t stride_a = c.a.numel() == 1 ? 0 : 1, stride_b = c.b.numel() == 1 ? 0 : 1;
   T* y = c.y.mutable_data<T>();
-  parallel_ranges(c.y.numel(), grain, [&](int64_t begin, int64_t end) {
+  parallel_ranges(c.y.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
     loop(condition + begin, a + begin * stride_a, stride_a, b + begin * stride_b, stride_b, y + begin, end - begin);
   });
 }

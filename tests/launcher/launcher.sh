@@ -1,0 +1,61 @@
+#!/bin/sh
+# launcher.sh ROOT: the launcher with stand-ins for the compiler, meson and ninja. Two that are started at once in one
+# folder build one after the other, and both run the program; a log gets lines of progress; a failed build shows its log
+# and its status.
+set -eu
+root=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/bin"
+fail() { echo "launcher: $*" >&2; exit 1; }
+
+for name in c++ pkg-config gnuplot; do printf '#!/bin/sh\n' >"$scratch/bin/$name"; done
+cat >"$scratch/bin/meson" <<'MESON'
+#!/bin/sh
+# meson setup OPTIONS… BUILD SOURCE
+while [ $# -gt 2 ]; do shift; done
+[ ! -e "$1/build.ninja" ] || { echo "configured twice"; exit 1; }
+sleep 0.2
+echo configured >"$1/build.ninja"
+MESON
+cat >"$scratch/bin/ninja" <<'NINJA'
+#!/bin/sh
+# ninja -C BUILD [-n] TARGET: takes two seconds, and fails when another one is at work in the folder.
+build=$2
+[ "$3" != -n ] || { [ ! -e "$build/experiments/headroom" ] || echo "ninja: no work to do."; exit 0; }
+mkdir "$build/at-work" || exit 1
+echo "[1/2] first"
+sleep 2
+rmdir "$build/at-work"
+[ ! -e "$build/broken" ] || { echo "a type error"; exit 3; }
+echo "[2/2] second"
+mkdir -p "$build/experiments"
+printf '#!/bin/sh\necho "ran $1"\n' >"$build/experiments/headroom"
+chmod +x "$build/experiments/headroom"
+NINJA
+chmod +x "$scratch"/bin/*
+PATH=$scratch/bin:$PATH
+HEADROOM_BUILD=$scratch/build HEADROOM_NO_INSTALL=1 HEADROOM_PROGRESS=0.5
+export PATH HEADROOM_BUILD HEADROOM_NO_INSTALL HEADROOM_PROGRESS
+
+"$root/headroom" one >"$scratch/one.out" 2>"$scratch/one.err" &
+one=$!
+"$root/headroom" two >"$scratch/two.out" 2>"$scratch/two.err" &
+two=$!
+wait "$one" || fail "the first of two failed: $(cat "$scratch/one.err")"
+wait "$two" || fail "the second of two failed: $(cat "$scratch/two.err")"
+[ "$(cat "$scratch/one.out" "$scratch/two.out")" = "ran one
+ran two" ] || fail "the program did not run"
+grep -q "^headroom: building: 1/2$" "$scratch/one.err" "$scratch/two.err" || fail "no line of progress"
+if command -v flock >/dev/null; then
+  grep -q "^headroom: waiting for another build in $HEADROOM_BUILD$" "$scratch/one.err" "$scratch/two.err" ||
+    fail "nobody waited"
+fi
+
+rm -r "$scratch/build/experiments"
+touch "$scratch/build/broken"
+status=0
+"$root/headroom" three >"$scratch/three.out" 2>"$scratch/three.err" || status=$?
+[ "$status" != 0 ] || fail "a failed build passed"
+[ ! -s "$scratch/three.out" ] || fail "the program ran though the build failed"
+grep -q "^a type error$" "$scratch/three.err" || fail "a failed build does not show why"
