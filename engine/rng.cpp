@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 
@@ -57,7 +58,7 @@ Tensor filled(const char* op, const Shape& shape, DType dtype, const RngKey& key
       else static_cast<double*>(data)[i + j] = four[static_cast<size_t>(j)];
     }
   });
-  return out;
+  return out.to(context().device);
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ Tensor random_integers(const Shape& shape, int64_t low, int64_t high, const RngK
     for (int64_t j = 0; j < 4 && i + j < n; ++j)
       data[i + j] = low + static_cast<int64_t>((words[static_cast<size_t>(j)] * range) >> 32);
   });
-  return out;
+  return out.to(context().device);
 }
 
 }  // namespace headroom::engine

@@ -58,7 +58,8 @@ class Rng {
 /// The 32 random bits of element i of a key.
 uint32_t random_bits(const RngKey& key, uint64_t i);
 
-/// Uniform on [low, high), f32 or f64. Uses 24 bits per value in f32, 32 in f64.
+/// Uniform on [low, high), f32 or f64. All three fills have the same bits on every device; the result is on the
+/// context's. Uses 24 bits per value in f32, 32 in f64.
 Tensor random_uniform(const Shape& shape, double low, double high, const RngKey& key, DType dtype = DType::f32);
 /// Normal by Box–Muller on pairs of elements, computed in f64 and rounded. `key` must cover numel rounded up to even.
 Tensor random_normal(const Shape& shape, double mean, double std, const RngKey& key, DType dtype = DType::f32);

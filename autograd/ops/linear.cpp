@@ -2,7 +2,7 @@
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
-#include "autograd/precision.h"
+#include "autograd/product_operand.h"
 
 namespace headroom::autograd {
 

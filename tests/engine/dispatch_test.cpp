@@ -8,6 +8,7 @@
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/embedding/embedding.h"
 #include "engine/ops/rms_norm/rms_norm.h"
+#include "engine/rng.h"
 #include "engine/transfer.h"
 #include "tests/support/catch.h"
 
@@ -109,6 +110,17 @@ TEST_CASE("dispatch: on another device an op without a kernel is refused before 
   CHECK_THROWS_WITH(embedding(x, far_ids),
                     "embedding: operands lie on different devices: table f32 (2, 3) on cpu, indices i64 (2) on cuda:0");
   CHECK_THROWS_WITH(embedding(x.to(other), far_ids), "embedding: no f32 kernel on cuda: f32 (2, 3)");
+}
+
+TEST_CASE("context: random fills go to its device, with the same bits") {
+  start_other();
+  const RngKey key{7, 1, 0};
+  const Tensor here = random_normal({5}, 0, 1, key);  // (5)
+  const DeviceScope scope(other);
+  const Tensor there = random_normal({5}, 0, 1, key);  // (5)
+  CHECK(there.device() == other);
+  CHECK(there.to_vector<float>() == here.to_vector<float>());
+  CHECK(random_integers({3}, 0, 9, key).device() == other);
 }
 
 TEST_CASE("dispatch: a device's backend adds rows, and the op then runs there") {

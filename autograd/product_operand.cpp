@@ -1,4 +1,4 @@
-#include "autograd/precision.h"
+#include "autograd/product_operand.h"
 
 namespace headroom::autograd {
 
