@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/backend.h"
 #include "engine/cpu/gemm.h"
 #include "engine/error.h"
 

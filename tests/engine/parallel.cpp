@@ -12,7 +12,6 @@
 
 #include <fmt/core.h>
 
-#include "engine/backend.h"
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "tests/support/catch.h"

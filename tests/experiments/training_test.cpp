@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "autograd/ops.h"
-#include "autograd/precision.h"
+#include "autograd/product_operand.h"
 #include "engine/context.h"
 #include "experiments/config/study.h"
 #include "experiments/run/trial.h"
