@@ -1,13 +1,17 @@
 #include "experiments/bench/workload.h"
 
-#include <toml++/toml.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <concepts>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 #include <vector>
 
 #include "engine/error.h"
+#include "experiments/toml/document.h"
 
 namespace headroom::experiments {
 namespace {
@@ -15,20 +19,22 @@ namespace {
 /// One workload's keys: those of its table, else of [defaults].
 class Keys {
  public:
-  Keys(std::string where, const toml::table& own, const toml::table& defaults)
-      : where_(std::move(where)), merged_(defaults) {
-    for (const auto& [key, value] : own) merged_.insert_or_assign(key, value);
+  Keys(std::string where, const Value& own, const Value& defaults) : where_(std::move(where)), merged_(defaults) {
+    merge(merged_, own);
   }
 
-  bool has(const char* key) const { return merged_.contains(key); }
+  bool has(const char* key) const { return merged_.find(key) != nullptr; }
 
   template <class T>
   T get(const char* key) const {
-    const auto* node = merged_.get(key);
-    require(node, "{}: {} is missing", where_, key);
-    const auto value = node->value<T>();
-    require(value.has_value(), "{}: {} has the wrong type", where_, key);
-    return *value;
+    const Entry* entry = merged_.find(key);
+    require(entry, "{}: {} is missing", where_, key);
+    const Value& value = entry->value;
+    const auto check = [&](bool ok) { require(ok, "{}: {} has the wrong type", where_, key); };
+    if constexpr (std::same_as<T, bool>) return check(value.kind == Value::Kind::boolean), value.boolean;
+    else if constexpr (std::same_as<T, int64_t>) return check(value.kind == Value::Kind::integer), value.integer;
+    else if constexpr (std::same_as<T, double>) return check(value.is_number()), value.number();
+    else return check(value.kind == Value::Kind::text), value.text;
   }
 
   int64_t count(const char* key) const {
@@ -52,38 +58,32 @@ class Keys {
     static constexpr std::array known{"layers",  "causal", "norm",  "activation", "positions", "tied",
                                       "dropout", "width",  "heads", "length",     "batch",     "head_dim",
                                       "ffn",     "vocab",  "io",    "classes",    "objective"};
-    for (const auto& [key, value] : merged_)
-      require(std::find(known.begin(), known.end(), key.str()) != known.end(), "{}: unknown key {}", where_, key.str());
+    for (const Entry& entry : merged_.table)
+      require(std::find(known.begin(), known.end(), entry.key) != known.end(), "{}: unknown key {}", where_, entry.key);
   }
 
  private:
   std::string where_;
-  toml::table merged_;
+  Value merged_;
 };
 
-toml::table parse(const std::string& file) {
-  try {
-    return toml::parse_file(file);
-  } catch (const toml::parse_error& error) {
-    const auto at = error.source().begin;
-    require(at.line > 0, "{}: cannot be read; --workloads names a file of workloads", file);
-    fail("{}:{}:{}: {}", file, at.line, at.column, std::string(error.description()));
-  }
-}
+bool is_table(const Entry* entry) { return entry && entry->value.kind == Value::Kind::table; }
 
 }  // namespace
 
 Workload read_workload(const std::string& file, const std::string& name) {
   using namespace models;
-  const toml::table all = parse(file);
-  std::string known;
-  for (const auto& [key, value] : all)
-    if (key.str() != "defaults" && value.is_table()) known += (known.empty() ? "" : ", ") + std::string(key.str());
-  require(name != "defaults" && all.get(name) && all.get(name)->is_table(), "{}: unknown workload '{}'; known: {}",
-          file, name, known);
-  const toml::table none;
-  const toml::table* defaults = all.get_as<toml::table>("defaults");
-  const Keys keys(file + ": " + name, *all.get_as<toml::table>(name), defaults ? *defaults : none);
+  require(!std::filesystem::is_directory(file) && std::ifstream(file).good(),
+          "{}: cannot be read; --workloads names a file of workloads", file);
+  const Value all = read_toml(file);
+  std::vector<std::string> names;
+  for (const Entry& entry : all.table)
+    if (entry.key != "defaults" && is_table(&entry)) names.push_back(entry.key);
+  std::sort(names.begin(), names.end());
+  require(name != "defaults" && is_table(all.find(name)), "{}: unknown workload '{}'; known: {}", file, name,
+          fmt::join(names, ", "));
+  const Entry* defaults = all.find("defaults");
+  const Keys keys(file + ": " + name, all.find(name)->value, is_table(defaults) ? defaults->value : Value());
   keys.refuse_unknown();
 
   Workload out{.name = name, .model = {}};
