@@ -1,0 +1,163 @@
+// Plans from data: a decay measured on a text, on a run's attention or on kept weights, and a bound fitted to a study.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "experiments/plan/plan_page.h"
+#include "experiments/run/store.h"
+#include "tasks/theory/bound_terms.h"
+#include "tests/experiments/program.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom;
+using namespace headroom::experiments;
+using namespace headroom::testing;
+
+TEST_CASE("a decay from a text and from a run's attention") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += static_cast<char>('a' + (i * i / 7 + i / 3) % 3);
+  std::ofstream(folder.path() / "t.txt") << text;
+  const Decay of_text = decay_of_text((folder.path() / "t.txt").string(), 4);
+  CHECK(of_text.norms.size() == 4);
+  CHECK(of_text.token_dim == 3);
+  CHECK(of_text.is_estimated);
+  CHECK(contains(error_of([&] { decay_of_text((folder.path() / "none").string(), 4); }), "none"));
+  CHECK(contains(error_of([&] { decay_of_text((folder.path() / "t.txt").string(), 200); }), "--from-text"));
+  CHECK(contains(error_of([&] { decay_of_text((folder.path() / "t.txt").string(), 0); }), "--terms"));
+
+  const auto trial = [](const std::string& id, double error, const std::vector<double>& attention) {
+    TrialRecord record;
+    record.id = id;
+    record.validation["mse"] = error;
+    record.test["mse"] = error;
+    for (size_t lag = 0; lag < attention.size(); ++lag)
+      record.test[fmt::format("attention_at_lag_{}", lag)] = attention[lag];
+    return record;
+  };
+  {
+    RunStore store(folder.path() / "run" / "store.sqlite");
+    store.put(trial("aaaa", 0.5, {0, 1, 1}));
+    store.put(trial("bbbb", 0.1, {3, 2, 1}));
+    store.put(trial("cccc", 0.01, {}));
+    store.set_plan(
+        {{"id", "s"}},
+        {{"aaaa", "", "heads=1", 1, {}, 0}, {"bbbb", "", "heads=2", 2, {}, 0}, {"cccc", "", "heads=4", 4, {}, 0}});
+  }
+  const Decay of_run = decay_of_study(StudyRun((folder.path() / "run").string()), 32, {});
+  CHECK(of_run.norms == std::vector<double>{1, 0.5});
+  CHECK(contains(of_run.source, "trial bbbb (heads=2)"));
+  CHECK(fit_study(StudyRun((folder.path() / "run").string())).empty());
+  CHECK(contains(error_of([&] { StudyRun(folder.path().string()); }), "--from-study"));
+  CHECK(contains(error_of([&] { StudyRun((folder.path() / "t.txt").string()); }), "--from-study"));
+  CHECK(contains(error_of([&] { StudyRun((folder.path() / "run").string(), "x"); }), "--series"));
+}
+
+TEST_CASE("the bound's terms are fitted to a study's curve, and found again") {
+  const TemporaryFolder folder;
+  const std::string text = replaced(small_study(), "\"model.heads\"        = [1, 2]", "\"model.heads\" = [1, 2, 4, 8]");
+  std::filesystem::create_directories(folder.path() / "run");
+  std::ofstream(folder.path() / "run" / "config.toml") << text;
+  const Study study = load_study((folder.path() / "run" / "config.toml").string());
+  const std::vector<double> rho{1, 1};
+  const double scales[] = {0.25, 0.125, 0.5, 0.0625};  // of projection, extraction, truncation; the floor
+  {
+    RunStore store(folder.path() / "run" / "store.sqlite");
+    std::vector<PlanEntry> plan;
+    for (const PlannedTrial& planned : study.trials) {
+      const auto heads = static_cast<int64_t>(planned.x);
+      const tasks::BoundTerms terms =
+          tasks::bound_terms(rho, tasks::equal_heads(rho, heads, 8 / heads, 2).groups, 2, 0.05);
+      const double rms =
+          scales[0] * terms.projection + scales[1] * terms.extraction + scales[2] * terms.truncation + scales[3];
+      TrialRecord record;
+      record.id = planned.id;
+      // The other learning rate is worse, and is not the one that a curve shows.
+      const double worse = planned.choice.begin()->second == 1e-3 ? 1 : 3;
+      record.validation["relative_mse"] = record.test["relative_mse"] = worse * rms * rms / 2;  // Var(y) = 2
+      store.put(record);
+      plan.push_back({planned.id, planned.series, planned.label, planned.x, planned.choice, planned.seed});
+    }
+    store.set_plan({{"id", "small"}}, plan);
+  }
+  const StudyRun run((folder.path() / "run").string());
+  const Decay decay = decay_of_study(run, 32, {});
+  CHECK(decay.norms == rho);  // neither attention nor weights: the target's own
+  CHECK_FALSE(decay.is_estimated);
+  CHECK(decay.token_dim == 2);
+  const std::vector<StudyFit> fits = fit_study(run);
+  REQUIRE(fits.size() == 1);
+  const StudyFit& fit = fits[0];
+  CHECK(fit.projection == Approx(scales[0]));
+  CHECK(fit.extraction == Approx(scales[1]));
+  CHECK(fit.truncation == Approx(scales[2]));
+  CHECK(fit.floor == Approx(scales[3]));
+  CHECK(fit.r2 == Approx(1));
+  CHECK(fit.times_off == Approx(1));
+  REQUIRE(fit.points.size() == 4);
+  CHECK(fit.measured_best == fit.fitted_best);
+  CHECK(fit.points[0].bound == 2);  // one head: both lags dropped
+  CHECK(fit.width == 8);
+  AllocationRequest request;
+  request.width = 16;
+  request.token_dim = 2;
+  request.decay = decay;
+  request.fits = fits;
+  const AllocationPlan plan = plan_allocation(request);
+  REQUIRE(plan.fitted.has_value());
+  const tasks::BoundTerms terms = tasks::bound_terms(rho, plan.fitted->best.groups, 2, 0.05);
+  CHECK(plan.fitted->rms ==
+        Approx(scales[0] * terms.projection + scales[1] * terms.extraction + scales[2] * terms.truncation + scales[3]));
+  CHECK(contains(allocation_text(plan), "fit, R² 1.00"));
+  CHECK(allocation_json(plan)["fit"]["series"][0]["r2"].get<double>() == Approx(1));
+  CHECK(contains(fit_text(fit), "describes what was measured"));
+  StudyFit flat = fit;
+  flat.r2 = 0.1;
+  CHECK(contains(fit_text(flat), "does not describe"));
+  StudyFit bad = fit;
+  bad.times_off = 9;
+  bad.truncation = 0;
+  CHECK(contains(fit_text(bad), "does not describe"));
+  CHECK(contains(fit_text(bad), "charges nothing for a lag without heads"));
+  CHECK(fitted_error(bad, 2)({1, 4, 2}) == 1);
+}
+
+TEST_CASE("a language study's kept weights are run, and their attention by lag measured") {
+  const TemporaryFolder folder;
+  const auto file = std::filesystem::path(source_root()) / "experiments" / "nanogpt-shakespeare.toml";
+  Program train(folder.path(), "run " + file.string() + " --profile smoke --quiet --out runs");
+  REQUIRE(train.wait() == 0);
+  const auto path = folder.path() / "runs" / "nanogpt-shakespeare" / "smoke";
+  const StudyRun run(path.string());
+  REQUIRE_FALSE(run.trials().empty());
+  const StudyRun::Trial& trial = run.trials()[0];
+  REQUIRE(trial.config != nullptr);
+  const auto weights = run.weights_of(trial);
+  const std::vector<double> heads = measure_attention(*trial.config, weights, 5, {});
+  REQUIRE(heads.size() == 5);
+  double sum = 0;
+  for (const double value : heads) sum += value;
+  CHECK(sum > 0);
+  CHECK(sum < 4);  // one layer of four heads, of which lag 0 has some
+  CHECK(measure_attention(*trial.config, weights, 100, {}).size() == 8);  // half the context
+  const Decay decay = decay_of_study(run, 5, {});
+  CHECK(decay.is_estimated);
+  CHECK(*std::max_element(decay.norms.begin(), decay.norms.end()) == 1);
+  CHECK(contains(decay.source, "measured over all layers"));
+  CHECK(fit_study(run).empty());
+  const auto plan = [&](const std::string& arguments) {
+    return "plan --from-study runs/nanogpt-shakespeare/smoke --terms 5 " + arguments;
+  };
+  Program planned(folder.path(), plan("--width 16 --token-dim 4 --json"));
+  REQUIRE(planned.wait() == 0);
+  CHECK(nlohmann::json::parse(planned.out())["decay"]["norms"].get<std::vector<double>>() == decay.norms);
+  Program unsure(folder.path(), plan("--width 16"));
+  CHECK(unsure.wait() == 1);
+  CHECK(unsure.err() == "headroom: error: --token-dim: missing, wants the width of a token, d\n");
+  for (const StudyRun::Trial& each : run.trials()) std::filesystem::resize_file(run.weights_of(each), 100);
+  CHECK(contains(error_of([&] { decay_of_study(run, 5, {}); }), "--from-study: "));
+}
