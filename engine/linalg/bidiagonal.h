@@ -28,7 +28,7 @@ std::vector<double> bidiagonal_values(std::vector<double> d, std::vector<double>
 
 /// SvdMethod::fast for m ≥ n; `a` is overwritten.
 Factors fast_svd(const View& a);
-/// The same, of which only s or v is wanted: the rest is not computed, or not turned back.
+/// The same, of which only s or v is wanted: the rest is not computed, or not rotated back.
 std::vector<double> fast_values(const View& a);
 Dense fast_right_vectors(const View& a);
 

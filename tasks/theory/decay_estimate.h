@@ -8,7 +8,7 @@ namespace headroom::tasks {
 /// How much each lag of a text adds to the best linear prediction of its next symbol.
 struct DecayEstimate {
   std::vector<double> norms;  ///< lags 1, 2, …
-  int64_t symbols = 0;        ///< kinds that are told apart; the rarest count as one
+  int64_t symbols = 0;        ///< kinds that are distinguished; the rarest count as one
   double explained = 0;       ///< share of the next symbol's variance that the prediction explains
   double noise = 0;           ///< what sampling alone adds to a norm, taken off in squares
 };

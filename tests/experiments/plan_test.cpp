@@ -1,4 +1,4 @@
-// headroom plan: what it is told, what it counts, and the program around it.
+// headroom plan: its arguments, what it counts, and the program around it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -71,7 +71,7 @@ TEST_CASE("a trial that is stopped and goes on from its checkpoint ends with the
   check_same(train(config, {}, files), whole);
 }
 
-TEST_CASE("a damaged checkpoint is told, and the trial starts over") {
+TEST_CASE("a damaged checkpoint is reported, and the trial starts over") {
   const TrialConfig config = stateful_trial();
   const TrialOutcome whole = train(config);
   const TemporaryFolder folder;
@@ -87,30 +87,30 @@ TEST_CASE("a damaged checkpoint is told, and the trial starts over") {
   }
   for (const std::string& text : damaged) {
     std::ofstream(path, std::ios::binary) << text;
-    std::string told;
-    const TrialOutcome outcome = train(config, {}, {path, [&](const std::string& line) { told += line + "\n"; }});
-    CAPTURE(told);
-    CHECK(contains(told, path.string()));
-    CHECK(contains(told, "; the trial starts over\n"));
-    CHECK(std::count(told.begin(), told.end(), '\n') == 1);
+    std::string warnings;
+    const TrialOutcome outcome = train(config, {}, {path, [&](const std::string& line) { warnings += line + "\n"; }});
+    CAPTURE(warnings);
+    CHECK(contains(warnings, path.string()));
+    CHECK(contains(warnings, "; the trial starts over\n"));
+    CHECK(std::count(warnings.begin(), warnings.end(), '\n') == 1);
     check_same(outcome, whole);
   }
   // One of another trial is none of this one's.
   TrialConfig other = config;
   other.seed += 1;
   REQUIRE(train(other, stop_at(7), {path, {}}).stopped);
-  std::string told;
-  check_same(train(config, {}, {path, [&](const std::string& line) { told = line; }}), whole);
-  CHECK(contains(told, "is of trial "));
+  std::string warnings;
+  check_same(train(config, {}, {path, [&](const std::string& line) { warnings = line; }}), whole);
+  CHECK(contains(warnings, "is of trial "));
 }
 
-TEST_CASE("a checkpoint that cannot be written is told, and the training goes on") {
+TEST_CASE("a checkpoint that cannot be written is reported, and the training goes on") {
   const TrialConfig config = trial_with({"train.save_every=0"});
   const TemporaryFolder folder;
-  int told = 0;
-  const TrialFiles files{folder.path() / "missing" / "trial.safetensors", [&](const std::string&) { ++told; }};
+  int warnings = 0;
+  const TrialFiles files{folder.path() / "missing" / "trial.safetensors", [&](const std::string&) { ++warnings; }};
   check_same(train(config, {}, files), train(config));
-  CHECK(told == config.train.steps);
+  CHECK(warnings == config.train.steps);
 }
 
 TEST_CASE("a batch in parts gives the update of the whole batch") {

@@ -1,4 +1,4 @@
-// Hugging Face's tokenizer.json, and what wrong tokenizer files are told.
+// Hugging Face's tokenizer.json, and what is said of wrong tokenizer files.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

@@ -76,7 +76,7 @@ TEST_CASE("factors are applied in the order that costs least, to the same produc
     const Var x(random({rows, 8}, 3, DType::f64));
     const Tensor thin = autograd::linear(autograd::linear(x, b), a).value();
     const Tensor rebuilt = autograd::linear(x, autograd::matmul(a, b)).value();
-    REQUIRE(distance(thin, rebuilt) > 0);  // so that the order can be told
+    REQUIRE(distance(thin, rebuilt) > 0);  // so that the two orders differ
     CHECK(distance(weight.linear(x, {}).value(), rows <= 10 ? thin : rebuilt) == 0);
     CHECK(distance(thin, rebuilt) < 1e-12);
   }

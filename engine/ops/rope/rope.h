@@ -30,7 +30,7 @@ RopeTable rope_table(const Tensor& positions, const Tensor& frequencies, bool in
 /// x (B, T, H, D); the table's D and T are x's. Throws Error when D is odd or the table does not fit.
 Tensor rope(const Tensor& x, const RopeTable& table);
 
-/// dx: dy turned back, by -θ.
+/// dx: dy rotated by -θ.
 Tensor rope_grad(const Tensor& dy, const RopeTable& table);
 
 /// The table for x (B, T, H, D) with f_i = base^(-2i/D), and x turned by it; positions i64 (T) or (B, T).

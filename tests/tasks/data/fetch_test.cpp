@@ -149,7 +149,7 @@ TEST_CASE("bytes of another hash are kept apart and refused", "[data]") {
   f.check_fetched();
 }
 
-TEST_CASE("what servers do wrong is told", "[data]") {
+TEST_CASE("what servers do wrong is reported", "[data]") {
   Fixture f([](const HttpRequest& request) -> std::string {
     if (request.path == "/short") return testing::http_response("200 OK", "short");
     if (request.path == "/loop") return testing::http_redirect("/loop");
