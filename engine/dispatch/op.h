@@ -129,4 +129,13 @@ class Op final : public OpBase {
   std::atomic<size_t> count_{0};
 };
 
+/// The usual table on the CPU: f32 kernels of some levels, and the reference loops in f32 and f64.
+template <class Call>
+typename Op<Call>::Rows kernel_and_loops(IsaSet levels, void (*simd)(Call&), void (*loops_f32)(Call&),
+                                         void (*loops_f64)(Call&)) {
+  return {{.name = "simd", .dtypes = DType::f32, .run = simd, .levels = levels},
+          {.name = "loops", .dtypes = DType::f32, .run = loops_f32, .is_reference = true},
+          {.name = "loops", .dtypes = DType::f64, .run = loops_f64, .is_reference = true}};
+}
+
 }  // namespace headroom::engine

@@ -47,34 +47,17 @@ void run_rows_grad(RowGradCall& call, RowGradLoop<T> loop);
 template <const auto& kernel, detail::RowLoop<float> loop_f32, detail::RowLoop<double> loop_f64>
 Op<RowCall>::Rows row_rows() {
   using namespace detail;
-  return {{.name = "simd",
-           .dtypes = DType::f32,
-           .run = [](RowCall& call) { run_rows<float>(call, kernel.best()); },
-           .levels = kernel.levels()},
-          {.name = "loops",
-           .dtypes = DType::f32,
-           .run = [](RowCall& call) { run_rows<float>(call, loop_f32); },
-           .is_reference = true},
-          {.name = "loops",
-           .dtypes = DType::f64,
-           .run = [](RowCall& call) { run_rows<double>(call, loop_f64); },
-           .is_reference = true}};
+  return kernel_and_loops<RowCall>(
+      kernel.levels(), [](RowCall& call) { run_rows<float>(call, kernel.best()); },
+      [](RowCall& call) { run_rows<float>(call, loop_f32); }, [](RowCall& call) { run_rows<double>(call, loop_f64); });
 }
 template <const auto& kernel, detail::RowGradLoop<float> loop_f32, detail::RowGradLoop<double> loop_f64>
 Op<RowGradCall>::Rows row_grad_rows() {
   using namespace detail;
-  return {{.name = "simd",
-           .dtypes = DType::f32,
-           .run = [](RowGradCall& call) { run_rows_grad<float>(call, kernel.best()); },
-           .levels = kernel.levels()},
-          {.name = "loops",
-           .dtypes = DType::f32,
-           .run = [](RowGradCall& call) { run_rows_grad<float>(call, loop_f32); },
-           .is_reference = true},
-          {.name = "loops",
-           .dtypes = DType::f64,
-           .run = [](RowGradCall& call) { run_rows_grad<double>(call, loop_f64); },
-           .is_reference = true}};
+  return kernel_and_loops<RowGradCall>(
+      kernel.levels(), [](RowGradCall& call) { run_rows_grad<float>(call, kernel.best()); },
+      [](RowGradCall& call) { run_rows_grad<float>(call, loop_f32); },
+      [](RowGradCall& call) { run_rows_grad<double>(call, loop_f64); });
 }
 
 }  // namespace headroom::engine

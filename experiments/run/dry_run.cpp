@@ -29,7 +29,9 @@ constexpr size_t most_groups = 12;
 constexpr int64_t fewest_timed_steps = 5, most_timed_steps = 200;
 constexpr double enough_seconds = 0.6;  ///< of timed steps per group
 
-double seconds_since(SteadyClock::time_point begin) { return std::chrono::duration<double>(SteadyClock::now() - begin).count(); }
+double seconds_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
 
 /// Multiply-adds of products, and about forty operations for each attention weight: exponentials and memory traffic
 /// that the count of FLOPs leaves out but narrow heads are made of.

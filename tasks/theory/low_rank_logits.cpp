@@ -167,7 +167,7 @@ std::vector<double> whitened_singular_values(const HeadMaps& maps, const Tensor&
   check(maps);
   check_moments("cx", cx, maps.wq.dim(1));
   check_moments("cy", cy, maps.wq.dim(1));
-  const engine::ReferenceScope truth;  // what the bound is held against
+  const engine::ReferenceScope truth;                       // what the bound is held against
   const auto root = [](const Tensor& w, const Tensor& c) {  // l·lᵀ = w c wᵀ
     return linalg::cholesky(matmul(matmul(w, c), w, false, true));
   };

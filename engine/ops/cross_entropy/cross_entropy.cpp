@@ -48,12 +48,9 @@ void run(Call& c, void (*loop)(const T* x, const int64_t* targets, int64_t ignor
 
 const Op<Call> op{
     "cross_entropy",
-    {{.name = "simd",
-      .dtypes = DType::f32,
-      .run = [](Call& c) { run<float>(c, kernel::cross_entropy_rows.best()); },
-      .levels = kernel::cross_entropy_rows.levels()},
-     {.name = "loops", .dtypes = DType::f32, .run = [](Call& c) { run<float>(c, row_loop); }, .is_reference = true},
-     {.name = "loops", .dtypes = DType::f64, .run = [](Call& c) { run<double>(c, row_loop); }, .is_reference = true}}};
+    kernel_and_loops<Call>(
+        kernel::cross_entropy_rows.levels(), [](Call& c) { run<float>(c, kernel::cross_entropy_rows.best()); },
+        [](Call& c) { run<float>(c, row_loop); }, [](Call& c) { run<double>(c, row_loop); })};
 
 /// Throws Error naming the first target outside [0, V). Returns how many are not ignored.
 int64_t count_targets(const Tensor& targets, int64_t ignore_index, const Tensor& logits) {

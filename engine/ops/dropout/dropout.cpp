@@ -43,9 +43,7 @@ void run_simd(Call& c) {
 }
 
 const Op<Call> op{"dropout",
-                  {{.name = "simd", .dtypes = DType::f32, .run = run_simd, .levels = kernel::dropout_run.levels()},
-                   {.name = "loops", .dtypes = DType::f32, .run = run_loops<float>, .is_reference = true},
-                   {.name = "loops", .dtypes = DType::f64, .run = run_loops<double>, .is_reference = true}}};
+                  kernel_and_loops<Call>(kernel::dropout_run.levels(), run_simd, run_loops<float>, run_loops<double>)};
 
 }  // namespace
 

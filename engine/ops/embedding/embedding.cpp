@@ -94,19 +94,12 @@ const Op<Call> forward_op{"embedding",
                             .run = run,
                             .is_reference = true}}};
 
-const Op<GradCall> grad_op{"embedding_grad",
-                           {{.name = "simd",
-                             .dtypes = DType::f32,
-                             .run = [](GradCall& c) { run_grad<float>(c, kernel::add_listed_rows.best()); },
-                             .levels = kernel::add_listed_rows.levels()},
-                            {.name = "loops",
-                             .dtypes = DType::f32,
-                             .run = [](GradCall& c) { run_grad<float>(c, add_listed_rows_loop); },
-                             .is_reference = true},
-                            {.name = "loops",
-                             .dtypes = DType::f64,
-                             .run = [](GradCall& c) { run_grad<double>(c, add_listed_rows_loop); },
-                             .is_reference = true}}};
+const Op<GradCall> grad_op{
+    "embedding_grad",
+    kernel_and_loops<GradCall>(
+        kernel::add_listed_rows.levels(), [](GradCall& c) { run_grad<float>(c, kernel::add_listed_rows.best()); },
+        [](GradCall& c) { run_grad<float>(c, add_listed_rows_loop); },
+        [](GradCall& c) { run_grad<double>(c, add_listed_rows_loop); })};
 
 }  // namespace
 

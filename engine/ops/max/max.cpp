@@ -78,19 +78,10 @@ void run_grad(GradCall& c) {
     c.dx.mutable_data<T>()[i * reduced + c.index.data<int64_t>()[i]] = c.dy.data<T>()[i];
 }
 
-const Op<Call> forward_op{"max",
-                          {{.name = "simd",
-                            .dtypes = DType::f32,
-                            .run = [](Call& c) { run<float>(c, kernel::max_position.best()); },
-                            .levels = kernel::max_position.levels()},
-                           {.name = "loops",
-                            .dtypes = DType::f32,
-                            .run = [](Call& c) { run<float>(c, max_position_loop); },
-                            .is_reference = true},
-                           {.name = "loops",
-                            .dtypes = DType::f64,
-                            .run = [](Call& c) { run<double>(c, max_position_loop); },
-                            .is_reference = true}}};
+const Op<Call> forward_op{
+    "max", kernel_and_loops<Call>(
+               kernel::max_position.levels(), [](Call& c) { run<float>(c, kernel::max_position.best()); },
+               [](Call& c) { run<float>(c, max_position_loop); }, [](Call& c) { run<double>(c, max_position_loop); })};
 
 const Op<GradCall> grad_op{"max_grad",
                            {{.name = "loops", .dtypes = DType::f32, .run = run_grad<float>, .is_reference = true},

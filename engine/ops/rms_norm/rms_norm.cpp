@@ -79,30 +79,15 @@ void run_grad(GradCall& c, GradLoop<T> loop) {
 }
 
 const Op<Call> forward_op{
-    "rms_norm",
-    {{.name = "simd",
-      .dtypes = DType::f32,
-      .run = [](Call& c) { run<float>(c, kernel::rms_norm_rows.best()); },
-      .levels = kernel::rms_norm_rows.levels()},
-     {.name = "loops", .dtypes = DType::f32, .run = [](Call& c) { run<float>(c, forward_loop); }, .is_reference = true},
-     {.name = "loops",
-      .dtypes = DType::f64,
-      .run = [](Call& c) { run<double>(c, forward_loop); },
-      .is_reference = true}}};
+    "rms_norm", kernel_and_loops<Call>(
+                    kernel::rms_norm_rows.levels(), [](Call& c) { run<float>(c, kernel::rms_norm_rows.best()); },
+                    [](Call& c) { run<float>(c, forward_loop); }, [](Call& c) { run<double>(c, forward_loop); })};
 
-const Op<GradCall> grad_op{"rms_norm_grad",
-                           {{.name = "simd",
-                             .dtypes = DType::f32,
-                             .run = [](GradCall& c) { run_grad<float>(c, kernel::rms_norm_grad_rows.best()); },
-                             .levels = kernel::rms_norm_grad_rows.levels()},
-                            {.name = "loops",
-                             .dtypes = DType::f32,
-                             .run = [](GradCall& c) { run_grad<float>(c, grad_loop); },
-                             .is_reference = true},
-                            {.name = "loops",
-                             .dtypes = DType::f64,
-                             .run = [](GradCall& c) { run_grad<double>(c, grad_loop); },
-                             .is_reference = true}}};
+const Op<GradCall> grad_op{
+    "rms_norm_grad",
+    kernel_and_loops<GradCall>(
+        kernel::rms_norm_grad_rows.levels(), [](GradCall& c) { run_grad<float>(c, kernel::rms_norm_grad_rows.best()); },
+        [](GradCall& c) { run_grad<float>(c, grad_loop); }, [](GradCall& c) { run_grad<double>(c, grad_loop); })};
 
 }  // namespace
 

@@ -54,30 +54,15 @@ void run_grad(GradCall& c, void (*loop)(const T* dy, const T* gate, const T* up,
 }
 
 const Op<Call> forward_op{
-    "swiglu",
-    {{.name = "simd",
-      .dtypes = DType::f32,
-      .run = [](Call& c) { run<float>(c, kernel::swiglu_forward.best()); },
-      .levels = kernel::swiglu_forward.levels()},
-     {.name = "loops", .dtypes = DType::f32, .run = [](Call& c) { run<float>(c, forward_loop); }, .is_reference = true},
-     {.name = "loops",
-      .dtypes = DType::f64,
-      .run = [](Call& c) { run<double>(c, forward_loop); },
-      .is_reference = true}}};
+    "swiglu", kernel_and_loops<Call>(
+                  kernel::swiglu_forward.levels(), [](Call& c) { run<float>(c, kernel::swiglu_forward.best()); },
+                  [](Call& c) { run<float>(c, forward_loop); }, [](Call& c) { run<double>(c, forward_loop); })};
 
-const Op<GradCall> grad_op{"swiglu_grad",
-                           {{.name = "simd",
-                             .dtypes = DType::f32,
-                             .run = [](GradCall& c) { run_grad<float>(c, kernel::swiglu_backward.best()); },
-                             .levels = kernel::swiglu_backward.levels()},
-                            {.name = "loops",
-                             .dtypes = DType::f32,
-                             .run = [](GradCall& c) { run_grad<float>(c, grad_loop); },
-                             .is_reference = true},
-                            {.name = "loops",
-                             .dtypes = DType::f64,
-                             .run = [](GradCall& c) { run_grad<double>(c, grad_loop); },
-                             .is_reference = true}}};
+const Op<GradCall> grad_op{
+    "swiglu_grad",
+    kernel_and_loops<GradCall>(
+        kernel::swiglu_backward.levels(), [](GradCall& c) { run_grad<float>(c, kernel::swiglu_backward.best()); },
+        [](GradCall& c) { run_grad<float>(c, grad_loop); }, [](GradCall& c) { run_grad<double>(c, grad_loop); })};
 
 }  // namespace
 

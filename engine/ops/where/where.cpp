@@ -32,17 +32,10 @@ void run(Call& c, void (*loop)(const bool*, const T* a, int64_t, const T* b, int
   });
 }
 
-const Op<Call> op{
-    "where",
-    {{.name = "simd",
-      .dtypes = DType::f32,
-      .run = [](Call& c) { run<float>(c, kernel::where_run.best()); },
-      .levels = kernel::where_run.levels()},
-     {.name = "loops", .dtypes = DType::f32, .run = [](Call& c) { run<float>(c, where_loop); }, .is_reference = true},
-     {.name = "loops",
-      .dtypes = DType::f64,
-      .run = [](Call& c) { run<double>(c, where_loop); },
-      .is_reference = true}}};
+const Op<Call> op{"where",
+                  kernel_and_loops<Call>(
+                      kernel::where_run.levels(), [](Call& c) { run<float>(c, kernel::where_run.best()); },
+                      [](Call& c) { run<float>(c, where_loop); }, [](Call& c) { run<double>(c, where_loop); })};
 
 }  // namespace
 

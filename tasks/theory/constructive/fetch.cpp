@@ -49,7 +49,7 @@ double direct(const ExponentialSum& sum, int64_t s) {
   return static_cast<double>(value);
 }
 
-constexpr double slow_rate = 0.01;    // e^{0.02T} = e^{0.01(q+1)T} with q = 1
+constexpr double slow_rate = 0.01;         // e^{0.02T} = e^{0.01(q+1)T} with q = 1
 constexpr double negligible_norm = 1e-13;  // of an ℓ1 norm
 constexpr int64_t most_weights = 1 << 20;
 
@@ -142,9 +142,9 @@ int64_t weights_that_matter(const Fetch& fetch) {
   const std::vector<double> used = used_nodes(fetch.sum);
   if (used.empty()) return fetch.lag + 1;
   const double slowest = *std::max_element(used.begin(), used.end());
-  const auto most = static_cast<int64_t>(std::min<double>(
-      most_weights,
-      std::ceil(std::log(negligible_norm * (1 - slowest)) / std::log(slowest)) + 4.0 * static_cast<double>(used.size())));
+  const auto most = static_cast<int64_t>(
+      std::min<double>(most_weights, std::ceil(std::log(negligible_norm * (1 - slowest)) / std::log(slowest)) +
+                                         4.0 * static_cast<double>(used.size())));
   return std::max(fetch.lag + 1, most);
 }
 

@@ -35,8 +35,7 @@ TEST_CASE("Lemma E.1 as a task: the counterexample, the law, the amplitudes' siz
         Approx(0.4157727076));
   CHECK(ExponentialSumStudy({.lag = 2, .terms = 4, .rates = Rates::linear, .step = 1}).compute(0).at("l1") ==
         Approx(0.1591948521));
-  CHECK(ExponentialSumStudy({.lag = 1, .terms = 8, .rates = Rates::cited}).compute(0).at("l1") ==
-        Approx(0.2454795727));
+  CHECK(ExponentialSumStudy({.lag = 1, .terms = 8, .rates = Rates::cited}).compute(0).at("l1") == Approx(0.2454795727));
   CHECK_THROWS_WITH(ExponentialSumStudy({.lag = 0}), "lag: wants 1..1000, got 0");
   CHECK_THROWS_WITH(ExponentialSumStudy({.lag = 1, .terms = 1, .rates = Rates::geometric}),
                     "terms: geometric rates want >= 2, got 1");
@@ -88,8 +87,7 @@ TEST_CASE("rank-deficient maps, maps and tokens too large, logits of 1e4") {
   CHECK(svd.at("violations") == 0);
   for (const auto& [name, value] : svd) CHECK(std::isfinite(value));
   const HeadSource huge{.gain = 1e160};
-  CHECK_THROWS_WITH(SoftmaxBound({.head = huge}).compute(0),
-                    contains("Delta is inf; maps and tokens are too large"));
+  CHECK_THROWS_WITH(SoftmaxBound({.head = huge}).compute(0), contains("Delta is inf; maps and tokens are too large"));
   CHECK_THROWS_WITH(SvdBound({.head = huge}).compute(0), contains("Delta is inf"));
   // d_H = 8 in a model of width 8, and one token: what is left of the statements.
   CHECK(RopeBound({.head = {.width = 8, .head_dim = 8}, .length = 1, .rank = 4}).compute(0).at("tightness") >= 1);
