@@ -18,7 +18,7 @@ struct AllocatorStats {
   int64_t requests = 0;            ///< times a storage asked
 };
 
-/// Where pools get its blocks from: the system, or a device.
+/// Where pools get their blocks from: the system, or a device.
 struct MemorySource {
   void* (*acquire)(size_t bytes) = nullptr;  ///< returns nullptr when there is no memory
   void (*release)(void* block, size_t bytes) = nullptr;

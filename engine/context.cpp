@@ -21,6 +21,4 @@ ContextScope::~ContextScope() { context_of_this_thread = previous_; }
 
 ThreadScope::ThreadScope(int threads) : ContextScope(with(&Context::threads, checked_threads(threads))) {}
 
-const char* name_of(Precision precision) { return precision == Precision::f32 ? "f32" : "bf16"; }
-
 }  // namespace headroom::engine

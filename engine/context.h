@@ -95,7 +95,4 @@ class PoolScope : ContextScope {
   explicit PoolScope(MemoryPool& pool) : ContextScope(with(&Context::pool, &pool)) {}
 };
 
-/// "f32", "bf16".
-const char* name_of(Precision precision);
-
 }  // namespace headroom::engine

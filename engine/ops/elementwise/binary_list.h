@@ -1,6 +1,7 @@
 #pragma once
 
-/// The elementwise ops of two operands, shapes broadcast: X(name, Functor). As HEADROOM_UNARY_OPS.
+/// The elementwise ops of two operands, shapes broadcast: X(name, Functor), the functors in
+/// arithmetic.h. As HEADROOM_UNARY_OPS, but for their bindings, which stand in autograd/ops/binary.cpp.
 #define HEADROOM_BINARY_OPS(X) \
   X(add, Add)                  \
   X(sub, Sub)                  \

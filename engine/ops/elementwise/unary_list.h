@@ -1,7 +1,8 @@
 #pragma once
 
-/// The elementwise ops of one operand: X(name, Functor). An op is its functor header `engine/ops/NAME/NAME.h`, a line
-/// here and one of ops.txt; the reference loops, the SIMD kernels, the binding and the tests follow from these.
+/// The elementwise ops of one operand: X(name, Functor). Such an op is its functor in activations.h or
+/// math_functions.h, a line here and one of ops.txt; the reference loops, the SIMD kernels, the CUDA kernels, the
+/// binding and the tests follow from these.
 #define HEADROOM_UNARY_OPS(X) \
   X(neg, Neg)                 \
   X(exp, Exp)                 \
