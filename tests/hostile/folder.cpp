@@ -1,0 +1,86 @@
+#include "tests/hostile/folder.h"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include "engine/error.h"
+#include "tests/hostile/edits.h"
+
+namespace headroom::hostile {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uintmax_t compared = 1 << 22;  ///< files above this size are compared by size alone
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  require(static_cast<bool>(file), "cannot read {}", path.string());
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void write(const fs::path& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file << bytes;
+  require(static_cast<bool>(file.flush()), "cannot write {}", path.string());
+}
+
+}  // namespace
+
+void make_files(const std::vector<FileSpec>& files, const fs::path& folder) {
+  for (const FileSpec& file : files) {
+    const fs::path path = folder / file.name;
+    fs::create_directories(path.parent_path());
+    switch (file.kind) {
+      case FileSpec::Kind::bytes:
+        write(path, file.bytes);
+        break;
+      case FileSpec::Kind::fifo:
+        require(mkfifo(path.c_str(), 0644) == 0, "{}: {}", path.string(), std::strerror(errno));
+        break;
+      case FileSpec::Kind::folder:
+        fs::create_directories(path);
+        break;
+      case FileSpec::Kind::link:
+        fs::create_symlink(file.bytes, path);
+        break;
+    }
+  }
+  for (const FileSpec& file : files)
+    if (file.mode >= 0) fs::permissions(folder / file.name, static_cast<fs::perms>(file.mode));
+}
+
+void edit_files(const std::vector<std::pair<std::string, std::string>>& edits, const fs::path& folder) {
+  for (const auto& [name, edit] : edits) write(folder / name, bytes_edited(bytes_of(folder / name), edit));
+}
+
+Listing listing_of(const fs::path& folder) {
+  Listing found;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, options)) {
+    std::string state = fmt::format("{}", static_cast<int>(entry.symlink_status().type()));
+    if (!entry.is_symlink() && entry.is_regular_file()) {
+      state += fmt::format(" {}", entry.file_size());
+      if (entry.file_size() <= compared) state += fmt::format(" {}", std::hash<std::string>()(bytes_of(entry.path())));
+    }
+    found[entry.path().lexically_relative(folder).string()] = state;
+  }
+  return found;
+}
+
+std::vector<std::string> differences(const Listing& before, const Listing& after) {
+  std::vector<std::string> out;
+  for (const auto& [path, state] : after)
+    if (const auto old = before.find(path); old == before.end() || old->second != state) out.push_back(path);
+  for (const auto& [path, state] : before)
+    if (after.count(path) == 0) out.push_back(path + " (removed)");
+  return out;
+}
+
+}  // namespace headroom::hostile
