@@ -41,7 +41,7 @@ struct Node {
   uint64_t id = next_id();
   std::vector<Var> parents;
   std::vector<uint32_t> versions;  ///< of each parent's storage, then of the output's, when recorded
-  Vjp vjp;
+  detail::BoundVjp vjp;
 
   Node() = default;
   Node(const Node&) = delete;
@@ -152,8 +152,8 @@ Var::Var(Tensor value, bool requires_grad) : node_(std::make_shared<Node>()) {
 }
 
 const Tensor& Var::value() const {
-  require(defined(), "var: undefined where a value was expected");
-  return node_->value;
+  static const Tensor undefined;
+  return node_ ? node_->value : undefined;
 }
 
 bool Var::requires_grad() const { return node_ && node_->requires_grad; }
@@ -215,7 +215,8 @@ void Var::backward(const Tensor& dy) const {
 
 int64_t unwanted_gradients() { return unwanted_gradients_; }
 
-Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp) {
+Var detail::record(const char* op, Tensor value, std::vector<Var> parents, BoundVjp vjp) {
+  require(vjp != nullptr, "{}: no vjp", op);
   Var out(std::move(value));
   if (captured_)
     for (const Var& parent : parents)
@@ -254,7 +255,7 @@ Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::
   // no input needs one.
   std::vector<Var> parents = inputs;
   parents.emplace_back(Tensor::zeros({}), true);
-  return record("checkpoint", value, parents, [f, inputs, captured](const Tensor& dy, const Needs& needs) {
+  return detail::record("checkpoint", value, parents, [f, inputs, captured](const Tensor& dy, const Needs& needs) {
     for (const Captured& each : captured)
       if (each.var.value().version() != each.version)
         fail("backward: {}, which checkpoint captures, was written in place after it was used", each.var.value().str());

@@ -2,8 +2,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "autograd/saved.h"
 #include "engine/context.h"
 #include "engine/tensor.h"
 
@@ -16,9 +20,12 @@ struct Node;
 
 /// Which parents of an op want a gradient: needs[i] for the i-th. A vjp computes nothing for the others.
 using Needs = std::vector<bool>;
-/// Vector-Jacobian product: from dL/dy to dL/d(parent i), undefined where !needs[i]. A parent that was broadcast may
-/// get its gradient at the broadcast shape: the tape sums it back.
-using Vjp = std::function<std::vector<Tensor>(const Tensor& dy, const Needs& needs)>;
+class Var;
+namespace detail {
+/// A vjp with what it keeps.
+using BoundVjp = std::function<std::vector<Tensor>(const Tensor& dy, const Needs& needs)>;
+Var record(const char* op, Tensor value, std::vector<Var> parents, BoundVjp vjp);
+}  // namespace detail
 
 /// A value in the graph of computations: a cheap handle, copied like a pointer.
 class Var {
@@ -28,7 +35,7 @@ class Var {
   explicit Var(Tensor value, bool requires_grad = false);
 
   bool defined() const { return node_ != nullptr; }
-  const Tensor& value() const;
+  const Tensor& value() const;  ///< undefined for an undefined Var: an op that wants one says which
   const Shape& shape() const { return value().shape(); }
   int64_t dim(int axis) const { return value().dim(axis); }
   bool requires_grad() const;
@@ -56,15 +63,38 @@ class Var {
   const std::shared_ptr<Node>& node() const { return node_; }
 
  private:
-  friend Var record(const char*, Tensor, std::vector<Var>, Vjp);
+  friend Var detail::record(const char*, Tensor, std::vector<Var>, detail::BoundVjp);
   std::shared_ptr<Node> node_;
 };
 
-/// The only way to make a Var that depends on others: an op's name, its value, its operands (undefined ones allowed)
-/// and its vjp. There is no overload without a vjp. At backward the tape checks that no operand and no output was
-/// written in place since, and that each gradient has its operand's gradient dtype (or its value's, which is then
-/// converted) and a shape that sums to its operand's.
-Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp);
+/// A tensor for record() to keep, under the name that errors give it.
+inline Saved saved(const char* name, const Tensor& tensor) { return {name, tensor}; }
+inline Saved saved(const char* name, const Var& var) { return {name, var.value()}; }
+
+/// The only way to make a Var that depends on others: an op's name, its value, its operands (undefined ones allowed),
+/// its vjp, and what the vjp is given beside dy:
+///
+///     record("mul", y, {a, b}, [](const Tensor& dy, const Needs& needs, const Tensor& a, const Tensor& b) {…},
+///            saved("a", a), saved("b", b));
+///
+/// The vector-Jacobian product goes from dL/dy to dL/d(operand i), undefined where !needs[i]. It is a pure function: it
+/// captures nothing, and each tensor that it keeps is a saved() one, so that a write to it before backward() is an
+/// Error and not a wrong gradient. Numbers, shapes, lists of numbers and structs of these are kept as they are. An
+/// operand that was broadcast may get its gradient at the broadcast shape. At backward the tape checks that no operand,
+/// nothing saved and no output was written in place since, and that each gradient has its operand's gradient dtype (or
+/// its value's, which is then converted) and a shape that sums to its operand's.
+template <class Vjp, class... Kept>
+Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp, Kept... kept) {
+  static_assert(std::is_empty_v<Vjp>, "a vjp captures nothing: hand what it keeps to record()");
+  static_assert((detail::may_keep<Kept> && ...), "a vjp keeps tensors as saved(name, tensor), and numbers");
+  return detail::record(
+      op, std::move(value), std::move(parents),
+      [op, vjp, all = std::tuple<Kept...>(std::move(kept)...)](const Tensor& dy, const Needs& needs) {
+        return std::apply(
+            [&](const Kept&... each) -> std::vector<Tensor> { return vjp(dy, needs, detail::given(op, each)...); },
+            all);
+      });
+}
 
 /// Gradients that vjps of this thread made, in storage of their own, for operands that needed none. The op suite
 /// demands that an op adds nothing to it.

@@ -134,6 +134,7 @@ void* Tensor::checked(DType wanted) const {
 
 void* Tensor::writable(void* address) const {
   if (storage_->is_read_only()) fail("tensor: {} views memory that may not be written to", str());
+  storage_->bump_version();
   return address;
 }
 

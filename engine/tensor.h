@@ -48,7 +48,8 @@ class Tensor {
   const T* data() const {
     return static_cast<const T*>(checked(dtype_of<T>()));
   }
-  /// For the one who has just made the tensor with empty(), and for `*_inplace` functions (which bump the version).
+  /// For the one who has just made the tensor with empty(), and for `*_inplace` functions. Counts as a write: what the
+  /// tape has saved of this storage is no longer what it was.
   template <class T>
   T* mutable_data() const {
     return static_cast<T*>(writable(checked(dtype_of<T>())));

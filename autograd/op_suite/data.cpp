@@ -80,17 +80,28 @@ Tensor laid_out(const Tensor& x, Layout layout) {
   return view;
 }
 
+Tensor other_than(const Tensor& x) {
+  std::vector<double> values = x.to_vector<double>();
+  for (double& v : values) {
+    if (x.dtype() == DType::boolean) v = v == 0 ? 1 : 0;
+    else if (engine::is_floating(x.dtype())) v = 3 - v / 2;
+    else v += 1e12;
+  }
+  return Tensor::from(x.shape(), values).to(x.dtype()).to(x.device());
+}
+
 Tensor cotangent_for(const std::string& name, const Tensor& value) {
   return engine::random_normal(value.shape(), 0, 1, key_of(name + "/cotangent")).to(value.dtype()).to(value.device());
 }
 
 Run run(const std::string& name, const Function& f, const std::vector<Tensor>& inputs, const std::vector<bool>& wanted,
-        const Tensor& cotangent) {
+        const Tensor& cotangent, const std::function<void()>& between) {
   std::vector<Var> variables;
   for (size_t i = 0; i < inputs.size(); ++i) variables.emplace_back(inputs[i], wanted[i]);
   const Var y = f(variables);
   if (!engine::is_floating(y.value().dtype())) fail("the result is {}", y.value().str());
   Run out{y.value(), {}, y.requires_grad()};
+  if (between) between();
   if (out.recorded) y.backward(cotangent.defined() ? cotangent : cotangent_for(name, y.value()));
   for (const Var& variable : variables) out.gradients.push_back(variable.grad());
   return out;

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,11 @@ struct Run {
 using Function = std::function<Var(const std::vector<Var>&)>;
 
 /// Runs f with inputs[i] requiring a gradient where wanted[i]; the cotangent is random, or `cotangent` when defined.
+/// `between` runs after the forward pass.
 Run run(const std::string& name, const Function& f, const std::vector<Tensor>& inputs, const std::vector<bool>& wanted,
-        const Tensor& cotangent = {});
+        const Tensor& cotangent = {}, const std::function<void()>& between = {});
+/// Values that differ from x's everywhere: integers far outside any range, bools negated.
+Tensor other_than(const Tensor& x);
 /// The cotangent that run() takes for a result like `value`.
 Tensor cotangent_for(const std::string& name, const Tensor& value);
 

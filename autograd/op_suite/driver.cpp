@@ -148,6 +148,30 @@ class SampleChecker {
     return "";
   }
 
+  /// Every operand, whatever its dtype: the gradients are those of the values that the forward pass read, or an error.
+  std::string overwritten() const {
+    const Run want = run(f32_);
+    if (!want.recorded) return "";
+    const Tensor cotangent = op_suite::cotangent_for(name_, want.value);
+    for (size_t i = 0; i < f32_.size(); ++i) {
+      if (f32_[i].numel() == 0) continue;
+      std::vector<Tensor> given;
+      for (const Tensor& x : f32_) given.push_back(x.clone());
+      try {
+        const Run got = op_suite::run(name_, sample_.run, given, wanted_, cotangent,
+                                      [&] { copy_inplace(given[i], op_suite::other_than(given[i])); });
+        for (size_t j = 0; j < got.gradients.size(); ++j)
+          if (const std::string wrong = compare_bits(got.gradients[j], want.gradients[j]); !wrong.empty())
+            return fmt::format("{} was overwritten before backward, and no error but another gradient of {}: {}",
+                               inputs_[i].name, inputs_[j].name, wrong);
+      } catch (const Error& error) {
+        if (std::string(error.what()).find("was written in place after it was used") == std::string::npos)
+          return fmt::format("{} was overwritten before backward: {}", inputs_[i].name, error.what());
+      }
+    }
+    return "";
+  }
+
   std::string twin() const {
     const Run want = op_suite::run(name_, sample_.twin, f32_, wanted_);
     return compare_close(run(f32_), want, inputs_, sample_.tolerances.twin);
@@ -329,6 +353,7 @@ std::vector<Check> check_op(const OpEntry& op, engine::Device device) {
     add("needs", &SampleChecker::needs);
     add("threads", &SampleChecker::threads);
     add("unwritten", &SampleChecker::unwritten);
+    add("overwritten", &SampleChecker::overwritten);
     if (sample.twin) add("twin", &SampleChecker::twin);
   }
   for (const Refusal& refusal : samples.refusals)

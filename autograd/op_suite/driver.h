@@ -28,6 +28,8 @@ struct Check {
 ///               nothing is recorded when none requires one
 ///   threads     1, 2 and 3 threads give the same bits
 ///   unwritten   inputs and cotangent keep their bits and versions
+///   overwritten an operand written to between forward and backward, floating, integer or bool: the same gradients or
+///               an error that says so
 ///   twin        f32 against the composed twin, value and gradients, where there is one
 /// Then `refusal` per refusal (throws Error holding the op's name and every mention); `no kernel`: a dtype that the
 /// table lacks is refused by the names of op, dtype and device; and `coverage`: labels unique, an empty and a size-1

@@ -7,18 +7,36 @@
 #include "autograd/product_operand.h"
 
 namespace headroom::autograd {
+namespace {
+
+/// AttentionOptions without the mask, which is a tensor.
+struct AttentionNumbers {
+  bool causal;
+  std::optional<double> scale;
+  double dropout;
+  engine::RngKey dropout_key;
+};
+
+}  // namespace
 
 Var attention(const Var& q, const Var& k, const Var& v, const Var& slopes, const AttentionOptions& options) {
-  const Tensor kept_slopes = slopes.defined() ? slopes.value() : Tensor();
   const Tensor q_in = product_operand(q.value()), k_in = product_operand(k.value()), v_in = product_operand(v.value());
-  const engine::Attention forward = engine::attention(q_in, k_in, v_in, kept_slopes, options);
-  return record("attention", forward.y, {q, k, v, slopes},
-                [=](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
-                  auto [dq, dk, dv, dslopes] =
-                      engine::attention_grad(product_operand(dy), q_in, k_in, v_in, kept_slopes, forward, options);
-                  return {needs[0] ? dq : Tensor(), needs[1] ? dk : Tensor(), needs[2] ? dv : Tensor(),
-                          needs[3] ? dslopes : Tensor()};
-                });
+  const engine::Attention forward = engine::attention(q_in, k_in, v_in, slopes.value(), options);
+  return record(
+      "attention", forward.y, {q, k, v, slopes},
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_q, const Tensor& kept_k, const Tensor& kept_v,
+         const Tensor& kept_slopes, const Tensor& kept_key_mask, const Tensor& kept_y, const Tensor& kept_lse,
+         const AttentionNumbers& kept_numbers) -> std::vector<Tensor> {
+        const AttentionOptions kept_options{kept_numbers.causal, kept_numbers.scale, kept_numbers.dropout,
+                                            kept_numbers.dropout_key, kept_key_mask};
+        auto [dq, dk, dv, dslopes] = engine::attention_grad(product_operand(dy), kept_q, kept_k, kept_v, kept_slopes,
+                                                            {kept_y, kept_lse}, kept_options);
+        return {needs[0] ? dq : Tensor(), needs[1] ? dk : Tensor(), needs[2] ? dv : Tensor(),
+                needs[3] ? dslopes : Tensor()};
+      },
+      saved("q", q_in), saved("k", k_in), saved("v", v_in), saved("slopes", slopes),
+      saved("key_mask", options.key_mask), saved("y", forward.y), saved("lse", forward.lse),
+      AttentionNumbers{options.causal, options.scale, options.dropout, options.dropout_key});
 }
 
 namespace {

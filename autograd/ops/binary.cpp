@@ -48,18 +48,23 @@ Var sub(const Var& a, const Var& b) {
 }
 
 Var mul(const Var& a, const Var& b) {
-  return record("mul", engine::mul(a.value(), b.value()), {a, b},
-                [a = a.value(), b = b.value()](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
-                  return {needs[0] ? engine::mul(dy, b) : Tensor(), needs[1] ? engine::mul(dy, a) : Tensor()};
-                });
+  return record(
+      "mul", engine::mul(a.value(), b.value()), {a, b},
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_a, const Tensor& kept_b) -> std::vector<Tensor> {
+        return {needs[0] ? engine::mul(dy, kept_b) : Tensor(), needs[1] ? engine::mul(dy, kept_a) : Tensor()};
+      },
+      saved("a", a), saved("b", b));
 }
 
 Var div(const Var& a, const Var& b) {
   const Tensor y = engine::div(a.value(), b.value());
-  return record("div", y, {a, b}, [y, b = b.value()](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
-    const Tensor da = engine::div(dy, b);
-    return {needs[0] ? da : Tensor(), needs[1] ? engine::neg(engine::mul(da, y)) : Tensor()};
-  });
+  return record(
+      "div", y, {a, b},
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_b, const Tensor& kept_y) -> std::vector<Tensor> {
+        const Tensor da = engine::div(dy, kept_b);
+        return {needs[0] ? da : Tensor(), needs[1] ? engine::neg(engine::mul(da, kept_y)) : Tensor()};
+      },
+      saved("b", b), saved("y", y));
 }
 
 #define HEADROOM_SAMPLES(NAME, FUNCTOR) \

@@ -11,13 +11,16 @@ Var concat(const std::vector<Var>& parts, int axis) {
   for (const Var& part : parts) values.push_back(part.value());
   const Tensor y = engine::concat(values, axis);
   for (const Tensor& value : values) sizes.push_back(value.dim(axis));
-  return record("concat", y, parts, [axis, sizes](const Tensor& dy, const Needs& needs) {
-    std::vector<Tensor> gradients(sizes.size());
-    int64_t begin = 0;
-    for (size_t i = 0; i < sizes.size(); begin += sizes[i++])
-      if (needs[i]) gradients[i] = dy.slice(axis, begin, begin + sizes[i]);
-    return gradients;
-  });
+  return record(
+      "concat", y, parts,
+      [](const Tensor& dy, const Needs& needs, int kept_axis, const std::vector<int64_t>& kept_sizes) {
+        std::vector<Tensor> gradients(kept_sizes.size());
+        int64_t begin = 0;
+        for (size_t i = 0; i < kept_sizes.size(); begin += kept_sizes[i++])
+          if (needs[i]) gradients[i] = dy.slice(kept_axis, begin, begin + kept_sizes[i]);
+        return gradients;
+      },
+      axis, sizes);
 }
 
 OpSamples concat_samples() {

@@ -10,11 +10,13 @@ Var cross_entropy(const Var& logits, const Tensor& targets, Reduction reduction,
   const bool want_gradient = grad_enabled() && logits.requires_grad();
   const auto [loss, dlogits] =
       engine::cross_entropy(logits.value(), targets, reduction == Reduction::mean, ignore_index, want_gradient);
-  return record("cross_entropy", loss, {logits},
-                [dlogits = dlogits](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
-                  // The loss is usually what backward() starts from: dy = 1 costs no further sweep.
-                  return {dy.item() == 1.0 ? dlogits : engine::mul(dlogits, dy)};
-                });
+  return record(
+      "cross_entropy", loss, {logits},
+      [](const Tensor& dy, const Needs&, const Tensor& kept_dlogits) -> std::vector<Tensor> {
+        // The loss is usually what backward() starts from: dy = 1 costs no further sweep.
+        return {dy.item() == 1.0 ? kept_dlogits : engine::mul(kept_dlogits, dy)};
+      },
+      saved("dlogits", dlogits));
 }
 
 namespace {

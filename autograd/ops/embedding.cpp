@@ -6,10 +6,12 @@
 namespace headroom::autograd {
 
 Var embedding(const Var& table, const Tensor& indices) {
-  return record("embedding", engine::embedding(table.value(), indices), {table},
-                [indices, vocabulary = table.dim(0)](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
-                  return {engine::embedding_grad(dy, indices, vocabulary)};
-                });
+  return record(
+      "embedding", engine::embedding(table.value(), indices), {table},
+      [](const Tensor& dy, const Needs&, const Tensor& kept_indices, int64_t kept_vocabulary) -> std::vector<Tensor> {
+        return {engine::embedding_grad(dy, kept_indices, kept_vocabulary)};
+      },
+      saved("indices", indices), table.dim(0));
 }
 
 OpSamples embedding_samples() {

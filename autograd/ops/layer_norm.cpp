@@ -6,14 +6,16 @@
 namespace headroom::autograd {
 
 Var layer_norm(const Var& x, const Var& weight, const Var& bias, double eps) {
-  const Tensor bias_value = bias.defined() ? bias.value() : Tensor();
-  const auto [y, mean, inv_std] = engine::layer_norm(x.value(), weight.value(), bias_value, eps);
-  return record("layer_norm", y, {x, weight, bias},
-                [x = x.value(), w = weight.value(), mean = mean, inv_std = inv_std](
-                    const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
-                  const auto g = engine::layer_norm_grad(dy, x, w, mean, inv_std, needs[0], needs[1] || needs[2]);
-                  return {g.dx, needs[1] ? g.dweight : Tensor(), needs[2] ? g.dbias : Tensor()};
-                });
+  const auto [y, mean, inv_std] = engine::layer_norm(x.value(), weight.value(), bias.value(), eps);
+  return record(
+      "layer_norm", y, {x, weight, bias},
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w, const Tensor& kept_mean,
+         const Tensor& kept_inv_std) -> std::vector<Tensor> {
+        const auto g =
+            engine::layer_norm_grad(dy, kept_x, kept_w, kept_mean, kept_inv_std, needs[0], needs[1] || needs[2]);
+        return {g.dx, needs[1] ? g.dweight : Tensor(), needs[2] ? g.dbias : Tensor()};
+      },
+      saved("x", x), saved("weight", weight), saved("mean", mean), saved("inv_std", inv_std));
 }
 
 namespace {

@@ -7,13 +7,14 @@
 namespace headroom::autograd {
 
 Var linear(const Var& x, const Var& weight, const Var& bias) {
-  const Tensor b = bias.defined() ? bias.value() : Tensor();
   const Tensor x_in = product_operand(x.value()), w_in = product_operand(weight.value());
-  return record("linear", engine::linear(x_in, w_in, b), {x, weight, bias},
-                [x_in, w_in](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
-                  const auto grad = engine::linear_grad(product_operand(dy), x_in, w_in, needs[0], needs[1], needs[2]);
-                  return {grad.dx, grad.dweight, grad.dbias};
-                });
+  return record(
+      "linear", engine::linear(x_in, w_in, bias.value()), {x, weight, bias},
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w) -> std::vector<Tensor> {
+        const auto grad = engine::linear_grad(product_operand(dy), kept_x, kept_w, needs[0], needs[1], needs[2]);
+        return {grad.dx, grad.dweight, grad.dbias};
+      },
+      saved("x", x_in), saved("weight", w_in));
 }
 
 OpSamples linear_samples() {

@@ -7,10 +7,13 @@ namespace headroom::autograd {
 
 Var max(const Var& x, const std::vector<int>& axes, bool keep_axes) {
   const auto [y, index] = engine::max(x.value(), axes, keep_axes);
-  return record("max", y, {x},
-                [index = index, shape = x.shape(), axes](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
-                  return {engine::max_grad(dy, index, shape, axes)};
-                });
+  return record(
+      "max", y, {x},
+      [](const Tensor& dy, const Needs&, const Tensor& kept_index, const Shape& kept_shape,
+         const std::vector<int>& kept_axes) -> std::vector<Tensor> {
+        return {engine::max_grad(dy, kept_index, kept_shape, kept_axes)};
+      },
+      saved("index", index), x.shape(), axes);
 }
 
 OpSamples max_samples() {

@@ -8,15 +8,17 @@
 namespace headroom::autograd {
 
 Var quantized_linear(const Var& x, const engine::QuantizedMatrix& weight, const Var& bias) {
-  const Tensor b = bias.defined() ? bias.value() : Tensor();
-  return record("quantized_linear", engine::quantized_linear(x.value(), weight, b), {x, bias},
-                [weight](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
-                  std::vector<Tensor> out(2);
-                  if (needs[0]) out[0] = engine::quantized_linear_grad(dy, weight);
-                  if (needs[1])  // (out): rows summed in an order fixed by the shape
-                    out[1] = engine::sum(dy.reshape({dy.shape().numel(0, dy.rank() - 1), dy.dim(-1)}), {0}, false);
-                  return out;
-                });
+  return record(
+      "quantized_linear", engine::quantized_linear(x.value(), weight, bias.value()), {x, bias},
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_blocks, engine::BlockFormat kept_format,
+         int64_t kept_rows, int64_t kept_cols) -> std::vector<Tensor> {
+        std::vector<Tensor> out(2);
+        if (needs[0]) out[0] = engine::quantized_linear_grad(dy, {kept_format, kept_rows, kept_cols, kept_blocks});
+        if (needs[1])  // (out): rows summed in an order fixed by the shape
+          out[1] = engine::sum(dy.reshape({dy.shape().numel(0, dy.rank() - 1), dy.dim(-1)}), {0}, false);
+        return out;
+      },
+      saved("weight", weight.blocks()), weight.format(), weight.rows(), weight.cols());
 }
 
 OpSamples quantized_linear_samples() {

@@ -7,12 +7,14 @@ namespace headroom::autograd {
 
 Var rms_norm(const Var& x, const Var& weight, double eps) {
   const auto [y, inv_rms] = engine::rms_norm(x.value(), weight.value(), eps);
-  return record("rms_norm", y, {x, weight},
-                [x = x.value(), w = weight.value(), inv_rms = inv_rms](const Tensor& dy,
-                                                                       const Needs& needs) -> std::vector<Tensor> {
-                  const auto g = engine::rms_norm_grad(dy, x, w, inv_rms, needs[0], needs[1]);
-                  return {g.dx, g.dweight};
-                });
+  return record(
+      "rms_norm", y, {x, weight},
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w,
+         const Tensor& kept_inv_rms) -> std::vector<Tensor> {
+        const auto g = engine::rms_norm_grad(dy, kept_x, kept_w, kept_inv_rms, needs[0], needs[1]);
+        return {g.dx, g.dweight};
+      },
+      saved("x", x), saved("weight", weight), saved("inv_rms", inv_rms));
 }
 
 OpSamples rms_norm_samples() {

@@ -8,7 +8,10 @@ namespace headroom::autograd {
 Var rope(const Var& x, const engine::RopeTable& table) {
   return record(
       "rope", engine::rope(x.value(), table), {x},
-      [table](const Tensor& dy, const Needs&) -> std::vector<Tensor> { return {engine::rope_grad(dy, table)}; });
+      [](const Tensor& dy, const Needs&, const Tensor& kept_angles, bool kept_interleaved) -> std::vector<Tensor> {
+        return {engine::rope_grad(dy, {kept_angles, kept_interleaved})};
+      },
+      saved("angles", table.angles), table.interleaved);
 }
 
 Var rope(const Var& x, const Tensor& positions, double base, bool interleaved) {

@@ -8,7 +8,10 @@ namespace headroom::autograd {
 Var scale(const Var& x, double factor) {
   return record(
       "scale", engine::scale(x.value(), factor), {x},
-      [factor](const Tensor& dy, const Needs&) -> std::vector<Tensor> { return {engine::scale(dy, factor)}; });
+      [](const Tensor& dy, const Needs&, double kept_factor) -> std::vector<Tensor> {
+        return {engine::scale(dy, kept_factor)};
+      },
+      factor);
 }
 
 OpSamples scale_samples() {

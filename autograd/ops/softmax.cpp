@@ -7,8 +7,12 @@ namespace headroom::autograd {
 
 Var softmax(const Var& x) {
   const Tensor y = engine::softmax(x.value());
-  return record("softmax", y, {x},
-                [y](const Tensor& dy, const Needs&) -> std::vector<Tensor> { return {engine::softmax_grad(dy, y)}; });
+  return record(
+      "softmax", y, {x},
+      [](const Tensor& dy, const Needs&, const Tensor& kept_y) -> std::vector<Tensor> {
+        return {engine::softmax_grad(dy, kept_y)};
+      },
+      saved("y", y));
 }
 
 OpSamples softmax_samples() {

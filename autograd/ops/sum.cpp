@@ -9,9 +9,12 @@ Var sum(const Var& x, const std::vector<int>& axes, bool keep_axes) {
   const Tensor y = engine::sum(x.value(), axes, keep_axes);
   Shape kept = axes.empty() ? Shape::of_rank(x.value().rank()) : x.shape();
   for (int axis : axes) kept[axis] = 1;
-  return record("sum", y, {x}, [kept, shape = x.shape()](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
-    return {dy.reshape(kept).expand(shape)};
-  });
+  return record(
+      "sum", y, {x},
+      [](const Tensor& dy, const Needs&, const Shape& with_ones, const Shape& from) -> std::vector<Tensor> {
+        return {dy.reshape(with_ones).expand(from)};
+      },
+      kept, x.shape());
 }
 
 OpSamples sum_samples() {

@@ -21,15 +21,17 @@ OpSamples unary_samples(const char* name, Var (*op)(const Var&), double low, dou
 
 }  // namespace
 
-#define HEADROOM_DEFINE(NAME, FUNCTOR)                                                        \
-  Var NAME(const Var& x) {                                                                    \
-    const Tensor y = engine::NAME(x.value());                                                 \
-    const Tensor kept_x = engine::FUNCTOR::reads_x ? x.value() : Tensor();                    \
-    const Tensor kept_y = engine::FUNCTOR::reads_y ? y : Tensor();                            \
-    return record(#NAME, y, {x}, [=](const Tensor& dy, const Needs&) -> std::vector<Tensor> { \
-      return {engine::NAME##_grad(dy, kept_x, kept_y)};                                       \
-    });                                                                                       \
-  }                                                                                           \
+#define HEADROOM_DEFINE(NAME, FUNCTOR)                                                                          \
+  Var NAME(const Var& x) {                                                                                      \
+    const Tensor y = engine::NAME(x.value());                                                                   \
+    return record(                                                                                              \
+        #NAME, y, {x},                                                                                          \
+        [](const Tensor& dy, const Needs&, const Tensor& kept_x, const Tensor& kept_y) -> std::vector<Tensor> { \
+          return {engine::NAME##_grad(dy, kept_x, kept_y)};                                                     \
+        },                                                                                                      \
+        saved("x", engine::FUNCTOR::reads_x ? x.value() : Tensor()),                                            \
+        saved("y", engine::FUNCTOR::reads_y ? y : Tensor()));                                                   \
+  }                                                                                                             \
   OpSamples NAME##_samples() { return unary_samples(#NAME, NAME, engine::FUNCTOR::low, engine::FUNCTOR::high); }
 HEADROOM_UNARY_OPS(HEADROOM_DEFINE)
 #undef HEADROOM_DEFINE

@@ -9,31 +9,41 @@ namespace headroom::autograd {
 Var reshape(const Var& x, const Shape& shape) {
   return record(
       "reshape", x.value().reshape(shape), {x},
-      [shape = x.shape()](const Tensor& dy, const Needs&) -> std::vector<Tensor> { return {dy.reshape(shape)}; });
+      [](const Tensor& dy, const Needs&, const Shape& from) -> std::vector<Tensor> { return {dy.reshape(from)}; },
+      x.shape());
 }
 
 Var permute(const Var& x, const std::vector<int>& axes) {
   const Tensor y = x.value().permute(axes);
   std::vector<int> inverse(axes.size());
   for (size_t i = 0; i < axes.size(); ++i) inverse[static_cast<size_t>(x.shape().index(axes[i]))] = static_cast<int>(i);
-  return record("permute", y, {x},
-                [inverse](const Tensor& dy, const Needs&) -> std::vector<Tensor> { return {dy.permute(inverse)}; });
+  return record(
+      "permute", y, {x},
+      [](const Tensor& dy, const Needs&, const std::vector<int>& kept_inverse) -> std::vector<Tensor> {
+        return {dy.permute(kept_inverse)};
+      },
+      inverse);
 }
 
 Var transpose(const Var& x, int axis_a, int axis_b) {
-  return record("transpose", x.value().transpose(axis_a, axis_b), {x},
-                [axis_a, axis_b](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
-                  return {dy.transpose(axis_a, axis_b)};
-                });
+  return record(
+      "transpose", x.value().transpose(axis_a, axis_b), {x},
+      [](const Tensor& dy, const Needs&, int kept_axis_a, int kept_axis_b) -> std::vector<Tensor> {
+        return {dy.transpose(kept_axis_a, kept_axis_b)};
+      },
+      axis_a, axis_b);
 }
 
 Var slice(const Var& x, int axis, int64_t begin, int64_t end) {
-  return record("slice", x.value().slice(axis, begin, end), {x},
-                [axis, begin, end, shape = x.shape()](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
-                  const Tensor dx = Tensor::zeros(shape, dy.dtype(), dy.device());
-                  engine::copy_inplace(dx.slice(axis, begin, end), dy);
-                  return {dx};
-                });
+  return record(
+      "slice", x.value().slice(axis, begin, end), {x},
+      [](const Tensor& dy, const Needs&, const Shape& kept_shape, int kept_axis, int64_t kept_begin,
+         int64_t kept_end) -> std::vector<Tensor> {
+        const Tensor dx = Tensor::zeros(kept_shape, dy.dtype(), dy.device());
+        engine::copy_inplace(dx.slice(kept_axis, kept_begin, kept_end), dy);
+        return {dx};
+      },
+      x.shape(), axis, begin, end);
 }
 
 Var expand(const Var& x, const Shape& shape) {

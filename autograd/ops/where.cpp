@@ -6,12 +6,14 @@
 namespace headroom::autograd {
 
 Var where(const Tensor& condition, const Var& a, const Var& b) {
-  return record("where", engine::where(condition, a.value(), b.value()), {a, b},
-                [condition](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
-                  const Tensor zero = Tensor::zeros({}, dy.dtype());
-                  return {needs[0] ? engine::where(condition, dy, zero) : Tensor(),
-                          needs[1] ? engine::where(condition, zero, dy) : Tensor()};
-                });
+  return record(
+      "where", engine::where(condition, a.value(), b.value()), {a, b},
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_condition) -> std::vector<Tensor> {
+        const Tensor zero = Tensor::zeros({}, dy.dtype());
+        return {needs[0] ? engine::where(kept_condition, dy, zero) : Tensor(),
+                needs[1] ? engine::where(kept_condition, zero, dy) : Tensor()};
+      },
+      saved("condition", condition));
 }
 
 OpSamples where_samples() {

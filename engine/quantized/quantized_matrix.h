@@ -20,6 +20,8 @@ class QuantizedMatrix {
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
   Shape shape() const { return {rows_, cols_}; }
+  /// u8 (rows · row_bytes).
+  const Tensor& blocks() const { return blocks_; }
   int64_t row_bytes() const { return row_bytes_; }
   int64_t bytes() const { return rows_ * row_bytes_; }
   const uint8_t* row(int64_t index) const { return blocks_.data<uint8_t>() + index * row_bytes_; }

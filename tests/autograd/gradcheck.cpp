@@ -22,9 +22,12 @@ Var input(const Shape& shape, uint64_t seed, bool requires_grad = true) {
 /// e^x with `factor` times its gradient.
 Var scaled_exp(const Var& x, double factor) {
   const Tensor y = engine::exp(x.value());
-  return record("scaled_exp", y, {x}, [=](const Tensor& dy, const Needs&) {
-    return std::vector{engine::mul(engine::mul(dy, y), Tensor::full({}, factor, y.dtype()))};
-  });
+  return record(
+      "scaled_exp", y, {x},
+      [](const Tensor& dy, const Needs&, const Tensor& kept_y, double kept_factor) {
+        return std::vector{engine::mul(engine::mul(dy, kept_y), Tensor::full({}, kept_factor, kept_y.dtype()))};
+      },
+      saved("y", y), factor);
 }
 
 }  // namespace
@@ -73,11 +76,14 @@ TEST_CASE("gradcheck: constants are left alone, f32 and nothing to check are err
 TEST_CASE("gradcheck: with few elements of many, one wrong one still fails") {
   const auto wrong_at = [](const std::vector<Var>& v) {
     const Tensor y = engine::exp(v[0].value());
-    return record("wrong_at", y, {v[0]}, [=](const Tensor& dy, const Needs&) {
-      const Tensor dx = engine::mul(dy, y);
-      dx.mutable_data<double>()[777] *= 1.5;
-      return std::vector{dx};
-    });
+    return record(
+        "wrong_at", y, {v[0]},
+        [](const Tensor& dy, const Needs&, const Tensor& kept_y) {
+          const Tensor dx = engine::mul(dy, kept_y);
+          dx.mutable_data<double>()[777] *= 1.5;
+          return std::vector{dx};
+        },
+        saved("y", y));
   };
   GradcheckOptions options;
   options.elements = 4;

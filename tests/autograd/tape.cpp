@@ -1,6 +1,8 @@
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
+#include "engine/ops/embedding/embedding.h"
+#include "engine/ops/max/max.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -15,7 +17,9 @@ Values grad_of(const Var& x) { return x.grad().to_vector<float>(); }
 
 /// An identity whose vjp gives `gradient`.
 Var with_gradient(const Var& x, const Tensor& gradient) {
-  return record("odd", x.value().clone(), {x}, [=](const Tensor&, const Needs&) { return std::vector{gradient}; });
+  return record(
+      "odd", x.value().clone(), {x}, [](const Tensor&, const Needs&, const Tensor& g) { return std::vector{g}; },
+      saved("gradient", gradient));
 }
 
 }  // namespace
@@ -108,6 +112,31 @@ TEST_CASE("tape: writing in place to what a graph holds is an error, not a wrong
   CHECK_THROWS_WITH(loss.backward(), contains("written in place"));
 }
 
+TEST_CASE("tape: ids and masks that are overwritten before backward are an error that names op and operand") {
+  const Var table = leaf({3, 2}, {1, 2, 3, 4, 5, 6});
+  const Tensor ids = Tensor::from<int64_t>({2}, {0, 2});
+  const Var loss = sum(embedding(table, ids));
+  engine::copy_inplace(ids, Tensor::full({2}, 1e12, engine::DType::i64));
+  CHECK_THROWS_WITH(loss.backward(),
+                    contains("backward: indices of embedding i64 (2) was written in place after it was used"));
+  CHECK_FALSE(table.grad().defined());
+  const Tensor mask = Tensor::full({3, 2}, 1, engine::DType::boolean);
+  const Var filled = sum(masked_fill(table, mask, 0));
+  mask.mutable_data<bool>()[1] = false;  // a pointer to write through counts as a write
+  CHECK_THROWS_WITH(filled.backward(), contains("condition of where bool (3, 2) was written in place"));
+}
+
+TEST_CASE("tape: an index that is out of range is an error in the gradient too") {
+  const Tensor dy = Tensor::zeros({2, 2}), ids = Tensor::from<int64_t>({2}, {0, 3});
+  CHECK_THROWS_WITH(engine::embedding_grad(dy, ids, 3),
+                    contains("embedding_grad: index 3 at position 1 is outside [0, 3)"));
+  CHECK_THROWS_WITH(engine::embedding_grad(Tensor::zeros({3, 2}), ids, 9),
+                    contains("dy (3, 2) does not fit indices (2)"));
+  CHECK_THROWS_WITH(engine::max_grad(Tensor::zeros({2}), ids, {2, 3}, {1}),
+                    contains("max_grad: index 3 at position 1"));
+  CHECK_THROWS_WITH(engine::max_grad(Tensor::zeros({3}), ids, {2, 3}, {1}), contains("do not fit x (2, 3)"));
+}
+
 TEST_CASE("tape: a leaf's gradient has the dtype that was declared for it") {
   const Tensor half = Tensor::full({2}, 1, engine::DType::bf16);
   const Var x(half, true);
@@ -115,7 +144,10 @@ TEST_CASE("tape: a leaf's gradient has the dtype that was declared for it") {
   const auto gradient_of = [&](engine::DType dtype) {
     const Tensor g = Tensor::full({3, 2}, 0.5, dtype);
     x.zero_grad();
-    record("widen", Tensor::zeros({}), {x}, [g](const Tensor&, const Needs&) { return std::vector{g}; }).backward();
+    record(
+        "widen", Tensor::zeros({}), {x},
+        [](const Tensor&, const Needs&, const Tensor& kept) { return std::vector{kept}; }, saved("gradient", g))
+        .backward();
     return x.grad();
   };
   for (const engine::DType dtype : {engine::DType::f32, engine::DType::bf16}) {

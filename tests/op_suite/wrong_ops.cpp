@@ -36,20 +36,19 @@ Tensor product(const Tensor& a, const Tensor& b) {
 
 /// The right binding; each wrong op below differs from it in one thing.
 Var right(const Vars& in) {
-  return record("product", product(in[0].value(), in[1].value()), in,
-                [a = in[0].value(), b = in[1].value()](const Tensor& dy, const Needs& needs) -> Gradients {
-                  return {needs[0] ? engine::mul(dy, b) : Tensor(), needs[1] ? engine::mul(dy, a) : Tensor()};
-                });
+  return record(
+      "product", product(in[0].value(), in[1].value()), in,
+      [](const Tensor& dy, const Needs& needs, const Tensor& a, const Tensor& b) -> Gradients {
+        return {needs[0] ? engine::mul(dy, b) : Tensor(), needs[1] ? engine::mul(dy, a) : Tensor()};
+      },
+      saved("a", in[0]), saved("b", in[1]));
 }
 
 /// A binding of the product whose vjp is `vjp(dy, needs, a, b)`.
 template <class F>
 auto with_vjp(F vjp) {
   return [vjp](const Vars& in) {
-    return record("product", product(in[0].value(), in[1].value()), in,
-                  [vjp, a = in[0].value(), b = in[1].value()](const Tensor& dy, const Needs& needs) -> Gradients {
-                    return vjp(dy, needs, a, b);
-                  });
+    return record("product", product(in[0].value(), in[1].value()), in, vjp, saved("a", in[0]), saved("b", in[1]));
   };
 }
 
@@ -167,6 +166,21 @@ TEST_CASE("an op that works in place fails unwritten, and the tape refuses its g
   });
   CHECK(caught(checks, "unwritten"));
   CHECK(failures(checks).find("was written in place") != std::string::npos);
+}
+
+TEST_CASE("a vjp that reads an operand without saving it fails overwritten") {
+  const auto checks = checks_of([] {
+    return product_samples([](const Vars& in) {
+      static Tensor hidden;  // a vjp captures nothing, so what it hides is not a capture
+      hidden = in[1].value();
+      const Var a = in[0], b(in[1].value().clone(), in[1].requires_grad());
+      return record("product", product(a.value(), b.value()), {a, in[1].requires_grad() ? b : Var()},
+                    [](const Tensor& dy, const Needs& needs) -> Gradients {
+                      return {needs[0] ? engine::mul(dy, hidden) : Tensor(), needs[1] ? dy : Tensor()};
+                    });
+    });
+  });
+  CHECK(caught(checks, "overwritten"));
 }
 
 TEST_CASE("a sum cut by the number of threads fails threads") {

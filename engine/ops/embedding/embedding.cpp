@@ -49,13 +49,18 @@ struct Order {
   }
 };
 
+/// Throws Error naming `op` and the first index that is no row of the table.
+void check_indices(const char* op, const Tensor& indices, const Shape& table) {
+  const auto* index = indices.data<int64_t>();
+  for (int64_t i = 0; i < indices.numel(); ++i)
+    if (index[i] < 0 || index[i] >= table[0])
+      fail("{}: index {} at position {} is outside [0, {}): table {}, indices {}", op, index[i], i, table[0],
+           table.str(), indices.shape().str());
+}
+
 void run(Call& c) {
+  check_indices("embedding", c.indices, c.table.shape());
   const auto* index = c.indices.data<int64_t>();
-  const int64_t vocabulary = c.table.dim(0);
-  for (int64_t i = 0; i < c.indices.numel(); ++i)
-    if (index[i] < 0 || index[i] >= vocabulary)
-      fail("embedding: index {} at position {} is outside [0, {}): table {}, indices {}", index[i], i, vocabulary,
-           c.table.shape().str(), c.indices.shape().str());
   const int64_t bytes = c.table.dim(1) * size_of(c.table.dtype());
   const auto* from = static_cast<const char*>(c.table.raw());
   auto* to = static_cast<char*>(c.y.mutable_raw());
@@ -69,6 +74,7 @@ void run(Call& c) {
 template <class T>
 void run_grad(GradCall& c,
               void (*add_rows)(const T* x, int64_t stride, const int64_t* rows, int64_t count, T* out, int64_t n)) {
+  check_indices("embedding_grad", c.indices, c.dtable.shape());
   const int64_t vocabulary = c.dtable.dim(0), width = c.dtable.dim(1);
   const Order order(c.indices.data<int64_t>(), c.indices.numel(), vocabulary);
   const auto *first = order.begin.data<int64_t>(), *positions = order.positions.data<int64_t>();
@@ -117,6 +123,9 @@ Tensor embedding(const Tensor& table, const Tensor& indices) {
 Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary) {
   GradCall call{dy, as_i64(indices)};
   grad_op.check(call);
+  require(dy.rank() > 0 && dy.shape().without(-1) == indices.shape() && vocabulary >= 0,
+          "embedding_grad: dy {} does not fit indices {} and {} rows", dy.shape().str(), indices.shape().str(),
+          vocabulary);
   call.dtable = Tensor::empty({vocabulary, dy.dim(-1)}, dy.dtype(), dy.device());  // (V, C)
   if (call.dtable.numel() > 0) grad_op.run(call);
   return call.dtable;

@@ -74,8 +74,14 @@ void run(Call& c, int64_t (*max_position)(const T* x, int64_t n)) {
 template <class T>
 void run_grad(GradCall& c) {
   const int64_t reduced = c.dx.dim(1);
-  for (int64_t i = 0; i < c.dx.dim(0); ++i)
-    c.dx.mutable_data<T>()[i * reduced + c.index.data<int64_t>()[i]] = c.dy.data<T>()[i];
+  const auto* index = c.index.data<int64_t>();
+  const T* dy = c.dy.data<T>();
+  T* dx = c.dx.mutable_data<T>();
+  for (int64_t i = 0; i < c.dx.dim(0); ++i) {
+    if (index[i] < 0 || index[i] >= reduced)
+      fail("max_grad: index {} at position {} is outside [0, {})", index[i], i, reduced);
+    dx[i * reduced + index[i]] = dy[i];
+  }
 }
 
 const Op<Call> forward_op{
@@ -106,6 +112,8 @@ Tensor max_grad(const Tensor& dy, const Tensor& index, const Shape& shape, const
   GradCall call{dy, index};
   grad_op.check(call);
   const Plan plan(shape, axes);
+  if (dy.numel() != plan.outer || index.numel() != plan.outer)
+    fail("max_grad: dy {} and index {} do not fit x {}", dy.shape().str(), index.shape().str(), shape.str());
   Shape ordered;
   std::vector<int> back(plan.order.size());
   for (size_t i = 0; i < plan.order.size(); ++i) {

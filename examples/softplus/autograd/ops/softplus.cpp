@@ -7,9 +7,10 @@ namespace headroom::autograd {
 
 Var softplus(const Var& x) {
   return record("softplus", engine::softplus(x.value()), {x},
-                [x = x.value()](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
-                  return {engine::softplus_grad(dy, x)};
-                });
+                [](const Tensor& dy, const Needs&, const Tensor& kept_x) -> std::vector<Tensor> {
+                  return {engine::softplus_grad(dy, kept_x)};
+                },
+                saved("x", x));
 }
 
 OpSamples softplus_samples() {
