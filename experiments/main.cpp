@@ -1,11 +1,12 @@
-#include <fmt/core.h>
-
+#include <cstdio>
 #include <exception>
 #include <string>
+#include <system_error>
 
 #include "engine/error.h"
 #include "experiments/cli/arguments.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/run/provenance.h"
 #include "experiments/toml/problems.h"
 
@@ -17,7 +18,7 @@ constexpr int failed = 1, usage = 2;
 int complain(std::string message, int code) {
   for (size_t at = message.find("\n  "); at != std::string::npos; at = message.find("\n  "))
     message.replace(at, 3, "; ");
-  fmt::print(stderr, "headroom: error: {}\n", message);
+  headroom::experiments::write_note("headroom: error: " + message);
   return code;
 }
 
@@ -45,13 +46,20 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  headroom::experiments::keep_standard_descriptors();
   try {
-    return run(argc, argv);
+    const int status = run(argc, argv);
+    // Here, for every command: what it printed may still be in a buffer that a full disk refuses.
+    headroom::experiments::flush_output();
+    return status;
   } catch (const headroom::experiments::UsageError& error) {
     return complain(std::string(error.what()) + " (see headroom --help)", usage);
   } catch (const headroom::experiments::ConfigError& error) {
     for (const std::string& problem : error.problems()) complain(problem, failed);
     return failed;
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) return complain(error.what(), failed);
+    return complain("standard output cannot be written to: " + error.code().message(), failed);
   } catch (const std::exception& error) {
     return complain(error.what(), failed);
   }

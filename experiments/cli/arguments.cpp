@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 namespace headroom::experiments {
@@ -57,8 +59,11 @@ int CommandLine::run(int argc, char** argv) {
   } catch (const Exit& exit) {
     return exit.status;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app_->exit(error);  // --help and --version are printed
-    throw UsageError(error.what());
+    if (error.get_exit_code() != 0) throw UsageError(error.what());
+    std::ostringstream text;  // --help, --version
+    const int status = app_->exit(error, text, text);
+    std::fputs(text.str().c_str(), stdout);
+    return status;
   }
   if (app_->get_subcommands().empty()) throw UsageError("a subcommand is required");
   return 0;

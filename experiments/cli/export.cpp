@@ -1,10 +1,9 @@
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <memory>
 
-#include "engine/error.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/export/export.h"
 
 namespace headroom::experiments {
@@ -24,12 +23,6 @@ std::vector<StoredTrial> trials(const ExportArguments& arguments) {
   return read_trials(arguments.out, ids);
 }
 
-/// A pipe that nobody reads or a full disk is an error: half a table looks like a whole one.
-void print(const std::string& text) {
-  const size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
-  require(written == text.size() && std::fflush(stdout) == 0, "export: cannot write to standard output");
-}
-
 }  // namespace
 
 void add_export_command(Command app) {
@@ -46,8 +39,8 @@ void add_export_command(Command app) {
   const Command json = add("json", "a list of trials with their configs");
   for (const Command& format : {csv, json})
     format.flag("--metrics-only", arguments->metrics_only, "no clock times: equal results are equal bytes");
-  csv.action([arguments] { print(export_csv(trials(*arguments), arguments->clock())); });
-  json.action([arguments] { print(export_json(trials(*arguments), arguments->clock())); });
+  csv.action([arguments] { write_output(export_csv(trials(*arguments), arguments->clock())); });
+  json.action([arguments] { write_output(export_json(trials(*arguments), arguments->clock())); });
   const Command tensorboard = add("tensorboard", "one event file per trial");
   tensorboard.option("--to", arguments->folder, "folder of the event files").required();
   tensorboard.action([arguments] {

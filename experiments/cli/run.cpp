@@ -12,6 +12,7 @@
 #include "engine/isa.h"
 #include "engine/parallel.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/config/study.h"
 #include "experiments/report/index_page.h"
@@ -65,12 +66,12 @@ void run(RunArguments& arguments) {
   if (options.output == ProgressOutput::text) {
     fmt::print("{} · {} · {} trials · {} {} ({})\n", study.head.id, study.profile, study.trials.size(), threads,
                threads == 1 ? "core" : "cores", engine::name_of(engine::active_isa()));
-    std::fflush(stdout);
+    flush_output();  // a full disk shows before the training, not after it
   }
   if (!run_trials(study, options)) {
     const StudyResults results = collect_results(study, arguments.out);
-    fmt::print(stderr, "headroom: stopped with {} of {} trials done; the same command goes on from here\n",
-               results.trials.size(), study.trials.size());
+    write_note(fmt::format("headroom: stopped with {} of {} trials done; the same command goes on from here",
+                           results.trials.size(), study.trials.size()));
     if (arguments.is_json)
       print_event({{"event", "stopped"}, {"done", results.trials.size()}, {"trials", study.trials.size()}});
     throw Exit{interrupted};

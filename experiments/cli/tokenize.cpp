@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "engine/error.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/standard_streams.h"
 #include "models/files/mapped_file.h"
 #include "models/tokenizers/load.h"
 
@@ -24,7 +21,7 @@ struct TokenizeArguments {
 std::string input_of(const TokenizeArguments& arguments, bool has_text) {
   if (has_text) return arguments.text;
   if (!arguments.file.empty() && arguments.file != "-") return std::string(models::MappedFile(arguments.file).text());
-  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  return read_input();
 }
 
 void tokenize(const TokenizeArguments& arguments, bool has_text) {
@@ -32,9 +29,7 @@ void tokenize(const TokenizeArguments& arguments, bool has_text) {
   const std::vector<int32_t> ids = tokenizer->encode(
       input_of(arguments, has_text), arguments.plain ? models::Specials::plain : models::Specials::tokens);
   const std::string list = fmt::format("{}", fmt::join(ids, arguments.json ? ", " : " "));
-  const std::string line = arguments.json ? "[" + list + "]\n" : list + "\n";
-  const bool printed = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0;
-  require(printed, "standard output cannot be written to");
+  write_output(arguments.json ? "[" + list + "]\n" : list + "\n");
 }
 
 }  // namespace

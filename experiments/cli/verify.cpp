@@ -5,6 +5,7 @@
 
 #include "experiments/claims/verdict_file.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/run/runner.h"
 
@@ -23,7 +24,8 @@ StoredVerdicts verdicts_of(const Study& study, const std::string& out, bool& wit
     return stored(results, judge(results));
   }
   without_store = true;
-  fmt::print(stderr, "headroom: {} · {} has no run store under {}; run it first\n", study.head.id, study.profile, out);
+  write_note(
+      fmt::format("headroom: {} · {} has no run store under {}; run it first", study.head.id, study.profile, out));
   StudyResults nothing;
   nothing.id = study.head.id;
   nothing.profile = study.profile;

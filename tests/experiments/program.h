@@ -27,8 +27,9 @@ class Program {
       : folder_(folder), name_(name) {
     const char* program = std::getenv("HEADROOM_PROGRAM");
     REQUIRE(program != nullptr);
-    const std::string command = "cd '" + folder.string() + "' && " + before + " exec '" + program + "' " + arguments +
-                                " >" + name + "out.txt 2>" + name + "err.txt";
+    // First, so that the arguments may redirect output elsewhere.
+    const std::string command = "cd '" + folder.string() + "' && exec >" + name + "out.txt 2>" + name + "err.txt && " +
+                                before + " exec '" + program + "' " + arguments;
     pid_ = fork();
     REQUIRE(pid_ >= 0);
     if (pid_ == 0) {

@@ -184,6 +184,61 @@ TEST_CASE("doctor and ops") {
   CHECK(version.out().rfind("headroom 0.", 0) == 0);
 }
 
+TEST_CASE("output that is lost is an error of every command") {
+  const StudyFile study(small_study());
+  const std::filesystem::path& folder = study.folder();
+  CHECK(Program(folder, "run study.toml --quiet").wait() == 0);
+  std::filesystem::create_directory(folder / "studies");
+  std::filesystem::copy(folder / "study.toml", folder / "studies/study.toml");
+  for (const std::string command : {"--help",
+                                    "--version",
+                                    "run --help",
+                                    "run study.toml --quiet",
+                                    "run study.toml --json",
+                                    "report",
+                                    "report study.toml",
+                                    "report --paper",
+                                    "verify study.toml",
+                                    "verify study.toml --json",
+                                    "export csv",
+                                    "export json",
+                                    "export tensorboard --to events",
+                                    "status",
+                                    "status --json",
+                                    "list studies",
+                                    "schema",
+                                    "schema --json",
+                                    "ops",
+                                    "doctor",
+                                    "data list",
+                                    "data verify",
+                                    "new-op lost_op",
+                                    "tokenize --tokenizer byte --text a",
+                                    "plan --width 64 --token-dim 8 --decay 1,0.5",
+                                    "run study.toml --dry-run"}) {
+    CAPTURE(command);
+    CHECK(complaint(folder, command + " >/dev/full", 1) ==
+          "headroom: error: standard output cannot be written to: No space left on device\n");
+    std::filesystem::remove_all(folder / "lost_op");
+    CHECK(complaint(folder, command + " >&-", 1) ==
+          "headroom: error: standard output cannot be written to: Bad file descriptor\n");
+    std::filesystem::remove_all(folder / "lost_op");
+  }
+  // Standard error has nobody left to tell: the exit status stays.
+  Program deaf(folder, "runn 2>/dev/full");
+  CHECK(deaf.wait() == 2);
+}
+
+TEST_CASE("standard input that cannot be read is an error") {
+  const TemporaryFolder folder;
+  CHECK(contains(complaint(folder.path(), "tokenize --tokenizer byte", 1, "exec <&-;"),
+                 "standard input cannot be read: Bad file descriptor"));
+  CHECK(contains(complaint(folder.path(), "tokenize --tokenizer byte </", 1),
+                 "standard input cannot be read: Is a directory"));
+  Program empty(folder.path(), "tokenize --tokenizer byte </dev/null");
+  CHECK(empty.wait() == 0);
+}
+
 TEST_CASE("every study's smoke profile runs") {
   const std::filesystem::path studies = std::filesystem::path(headroom::testing::source_root()) / "experiments";
   for (const auto& entry : std::filesystem::directory_iterator(studies)) {

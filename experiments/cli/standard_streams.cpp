@@ -1,0 +1,52 @@
+#include "experiments/cli/standard_streams.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr const char* lost = "standard output cannot be written to";
+
+}  // namespace
+
+void keep_standard_descriptors() {
+  // In ascending order, as open() takes the lowest number. Input that is only writable, and output that is only
+  // readable, fail with EBADF.
+  for (const auto& [descriptor, mode] :
+       {std::pair{STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_RDWR}})
+    if (fcntl(descriptor, F_GETFD) == -1) (void)open("/dev/null", mode);
+}
+
+std::string read_input() {
+  std::string text;
+  char part[1 << 16];
+  for (;;) {
+    const ssize_t count = read(STDIN_FILENO, part, sizeof part);
+    if (count < 0 && errno == EINTR) continue;
+    require(count >= 0, "standard input cannot be read: {}", std::strerror(errno));
+    if (count == 0) return text;
+    text.append(part, static_cast<size_t>(count));
+  }
+}
+
+void write_output(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail("{}: {}", lost, std::strerror(errno));
+  flush_output();
+}
+
+void write_note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+
+void flush_output() {
+  if (std::fflush(stdout) != 0) fail("{}: {}", lost, std::strerror(errno));
+  require(std::ferror(stdout) == 0, "{}: a part of it is lost", lost);
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace headroom::experiments {
+
+/// Puts something in the place of standard streams that the caller has closed, so that no file takes their numbers:
+/// reading and writing them then fails as it did before.
+void keep_standard_descriptors();
+
+/// All of standard input. Throws Error naming the system's reason: a folder, or closed.
+std::string read_input();
+
+/// Writes to standard output at once. Throws Error naming the system's reason: half a table looks like a whole one.
+void write_output(std::string_view text);
+
+/// A line on standard error. Never an error itself: there is nowhere left to say so.
+void write_note(const std::string& line);
+
+/// Writes what standard output has buffered. Throws Error when that, or anything before, could not be written.
+void flush_output();
+
+}  // namespace headroom::experiments
