@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
-#include <filesystem>
-#include <fstream>
 #include <utility>
 #include <vector>
 
 #include "engine/error.h"
 #include "experiments/toml/document.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -67,15 +66,23 @@ class Keys {
   Value merged_;
 };
 
+Value read_workloads(const std::string& file) {
+  std::string text;
+  try {
+    text = models::read_file(file, {"file of workloads", uint64_t{1} << 24});
+  } catch (const Error& error) {
+    fail("{}; --workloads names another", error.what());
+  }
+  return parse_toml(text, file);
+}
+
 bool is_table(const Entry* entry) { return entry && entry->value.kind == Value::Kind::table; }
 
 }  // namespace
 
 Workload read_workload(const std::string& file, const std::string& name) {
   using namespace models;
-  require(!std::filesystem::is_directory(file) && std::ifstream(file).good(),
-          "{}: cannot be read; --workloads names a file of workloads", file);
-  const Value all = read_toml(file);
+  const Value all = read_workloads(file);
   std::vector<std::string> names;
   for (const Entry& entry : all.table)
     if (entry.key != "defaults" && is_table(&entry)) names.push_back(entry.key);

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
 #include "experiments/claims/number.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -112,10 +112,9 @@ std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
     for (const fs::path& profile : folders(study)) {
       const fs::path path = profile / "verdicts.json";
       if (!fs::exists(path)) continue;
-      std::ifstream file(path);
-      require(file.good(), "cannot read {}", path.string());
+      const std::string text = models::read_file(path, {"file of verdicts", uint64_t{1} << 26});
       try {
-        const Json node = Json::parse(file);
+        const Json node = Json::parse(text);
         StoredVerdicts one{node.at("study").get<std::string>(), node.at("profile").get<std::string>(), {}};
         for (const Json& verdict : node.at("verdicts")) one.verdicts.push_back(read_verdict(verdict));
         all.push_back(std::move(one));

@@ -8,7 +8,7 @@
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/study_arguments.h"
-#include "models/files/mapped_file.h"
+#include "models/files/regular_file.h"
 #include "tasks/data/fetch.h"
 
 namespace headroom::experiments {
@@ -25,8 +25,9 @@ struct DataArguments {
 
 std::vector<DataSet> manifest_of(const DataArguments& arguments) {
   if (arguments.manifest.empty()) return tasks::built_in_manifest();
+  const std::string text = models::read_file(arguments.manifest, {"manifest", uint64_t{1} << 24});
   try {
-    return tasks::parse_manifest(models::MappedFile(arguments.manifest).text());
+    return tasks::parse_manifest(text);
   } catch (const Error& error) {
     fail("{}: {}", arguments.manifest, error.what());
   }

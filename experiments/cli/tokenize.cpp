@@ -6,7 +6,7 @@
 
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
-#include "models/files/mapped_file.h"
+#include "models/files/regular_file.h"
 #include "models/tokenizers/load.h"
 
 namespace headroom::experiments {
@@ -20,7 +20,8 @@ struct TokenizeArguments {
 /// --text, else the bytes of --text-file, else those of standard input.
 std::string input_of(const TokenizeArguments& arguments, bool has_text) {
   if (has_text) return arguments.text;
-  if (!arguments.file.empty() && arguments.file != "-") return std::string(models::MappedFile(arguments.file).text());
+  if (!arguments.file.empty() && arguments.file != "-")
+    return models::read_file(arguments.file, {"text file", uint64_t{1} << 32});
   return read_input();
 }
 

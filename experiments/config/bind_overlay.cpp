@@ -1,20 +1,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "experiments/config/bind.h"
 #include "experiments/toml/reader.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {
 
 /// Number → number at a path of a JSON file.
 std::vector<std::pair<double, double>> read_points(const std::string& file, const Value& path) {
-  std::ifstream in(file);
-  require(in.good(), "cannot read {}", file);
-  const nlohmann::json document = nlohmann::json::parse(in, nullptr, false);
+  const std::string text = models::read_file(file, {"file of points (JSON)", uint64_t{1} << 26});
+  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
   require(!document.is_discarded(), "{} is not JSON", file);
   const nlohmann::json* node = &document;
   for (const Value& key : path.list) {

@@ -6,7 +6,7 @@
 #include "experiments/config/bind.h"
 #include "experiments/toml/document.h"
 #include "experiments/toml/reader.h"
-#include "models/files/mapped_file.h"
+#include "models/files/regular_file.h"
 #include "models/hugging_face/config.h"
 #include "models/validate.h"
 
@@ -42,14 +42,14 @@ PlanModel parse_plan_json(std::string_view json, const std::string& source) {
 }
 
 PlanModel read_model(const std::string& path) {
-  constexpr size_t most_bytes = size_t(1) << 24;
-  std::error_code unreadable;
-  require(std::filesystem::exists(path, unreadable), "--config: {}: there is no such file", path);
-  require(std::filesystem::is_regular_file(path, unreadable), "--config: {}: not a regular file", path);
-  const models::MappedFile file(path);
-  require(file.size() <= most_bytes, "--config: {}: {} bytes, wants at most {}", path, file.size(), most_bytes);
-  if (std::filesystem::path(path).extension() == ".toml") return parse_plan_toml(std::string(file.text()), path);
-  return parse_plan_json(file.text(), path);
+  std::string text;
+  try {
+    text = models::read_file(path, {"config of a model", uint64_t{1} << 24});
+  } catch (const Error& error) {
+    fail("--config: {}", error.what());
+  }
+  if (std::filesystem::path(path).extension() == ".toml") return parse_plan_toml(text, path);
+  return parse_plan_json(text, path);
 }
 
 }  // namespace headroom::experiments

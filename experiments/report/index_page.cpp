@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -12,6 +11,7 @@
 #include "experiments/report/page.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -71,16 +71,16 @@ std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::s
   std::vector<StudySummary> summaries;
   for (const fs::path& study : folders_in(out)) {
     for (const fs::path& profile : folders_in(study)) {
-      std::ifstream file(profile / "summary.json");
-      if (!file) continue;  // no report yet
-      const Json json = Json::parse(file, nullptr, false);
+      const fs::path file = profile / "summary.json";
+      if (std::error_code none; !fs::exists(file, none)) continue;  // no report yet
       try {
+        const Json json = Json::parse(models::read_file(file, {"summary", uint64_t{1} << 24}), nullptr, false);
         // Folders, not the file's own words, say where the page is.
         summaries.push_back({study.filename().string(), profile.filename().string(), json.at("title"), json.at("paper"),
                              json.at("progress"), json.at("paper_claims"), json.at("our_claims"), json.at("seconds"),
                              json.at("machine")});
-      } catch (const Json::exception&) {
-        unread.push_back((profile / "summary.json").string());
+      } catch (const std::exception&) {  // unreadable, or of another version
+        unread.push_back(file.string());
       }
     }
   }

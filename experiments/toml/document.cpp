@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "engine/error.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -126,12 +122,7 @@ Value parse_toml(const std::string& text, const std::string& source, bool positi
 }
 
 Value read_toml(const std::string& path) {
-  if (std::filesystem::is_directory(path)) fail("{}: is a folder; wanted a study file (TOML)", path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail("{}: cannot read the study file: {}", path, std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_toml(text.str(), path);
+  return parse_toml(models::read_file(path, {"study file", uint64_t{1} << 24}), path);
 }
 
 std::string to_toml(const Value& table) {

@@ -44,6 +44,12 @@ bool take(int fd) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
+  // The rename would put a file in a device's place: root's /dev/null, say.
+  std::error_code none;
+  const auto there = std::filesystem::status(path, none);
+  require(!std::filesystem::exists(there) || std::filesystem::is_regular_file(there),
+          "{}: is {}, which a file would replace; name another", path.string(),
+          std::filesystem::is_directory(there) ? "a folder" : "a device or a pipe");
   remove_leftovers(path);
   // O_EXCL: another process's file is never written to.
   for (int n = 0; fd_ < 0; ++n) {

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "models/files/regular_file.h"
+
 namespace headroom::models {
 
 /// A file's bytes, mapped read-only: nothing is read before it is looked at. Movable, not copyable. The bytes stay what
@@ -11,8 +13,8 @@ namespace headroom::models {
 class MappedFile {
  public:
   MappedFile() = default;
-  /// Throws Error naming the file when it is missing, unreadable or not a regular file.
-  explicit MappedFile(const std::filesystem::path& path);
+  /// Throws Error as RegularFile does.
+  explicit MappedFile(const std::filesystem::path& path, const FileKind& kind = any_file);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

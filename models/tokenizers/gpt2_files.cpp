@@ -102,7 +102,7 @@ BpeVocabulary read_gpt2_files(const fs::path& vocab, const fs::path& merges) {
   BpeVocabulary vocabulary;
   vocabulary.name = folder_name(vocab);
   vocabulary.files = {vocab, merges};
-  const MappedFile vocab_file(vocab), merges_file(merges);
+  const MappedFile vocab_file(vocab, tokenizer_file), merges_file(merges, tokenizer_file);
   const auto tokens = naming(vocab, [&] { return read_vocabulary(parse_json(vocab_file.text())); });
   for (const int32_t id :
        naming(merges, [&] { return add_tokens_and_merges(vocabulary, tokens, read_merge_lines(merges_file.text())); }))

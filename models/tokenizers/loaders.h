@@ -6,9 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "models/files/regular_file.h"
 #include "models/tokenizers/bpe_tokenizer.h"
 
 namespace headroom::models {
+
+/// A file of a tokenizer: those in use have 10 MB or less.
+constexpr FileKind tokenizer_file{"tokenizer file", uint64_t{1} << 28};
 
 /// GPT-2's pair of files. An entry of the vocabulary that is neither a byte nor made by a merge is a special token.
 /// Throws Error naming the file, and the line of a merge.

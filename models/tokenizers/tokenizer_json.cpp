@@ -138,7 +138,7 @@ BpeVocabulary read_tokenizer_json(const std::filesystem::path& path) {
   BpeVocabulary vocabulary;
   vocabulary.name = folder_name(path);
   vocabulary.files = {path};
-  const MappedFile file(path);
+  const MappedFile file(path, tokenizer_file);
   try {
     const Json json = parse_json(file.text());
     require(json.is_object() && json.contains("model"), "is not a tokenizer.json: it has no model");

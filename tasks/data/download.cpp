@@ -24,8 +24,10 @@ constexpr int64_t range_not_satisfiable = 416;  ///< HTTP: nothing is at or afte
 /// The file being written, locked against other processes.
 class PartFile {
  public:
-  explicit PartFile(const fs::path& path)
-      : path_(path), fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+  PartFile(const fs::path& path, int64_t most_bytes)
+      : path_(path),
+        fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666)),
+        most_(most_bytes) {
     require(fd_ >= 0, "{}: cannot be written: {}", path.string(), std::strerror(errno));
     const bool locked = flock(fd_, LOCK_EX | LOCK_NB) == 0;
     if (locked && is_in_place()) return;
@@ -43,7 +45,12 @@ class PartFile {
   void clear() const {
     require(ftruncate(fd_, 0) == 0, "{}: cannot be emptied: {}", path_.string(), std::strerror(errno));
   }
+  /// False when the disk takes no more, or the file would pass its size.
   bool append(const char* bytes, size_t count) {
+    if (static_cast<int64_t>(count) > most_ - size()) {
+      is_too_long_ = true;
+      return false;
+    }
     while (count > 0) {
       const ssize_t written = write(fd_, bytes, count);
       if (written < 0 && errno == EINTR) continue;
@@ -58,6 +65,7 @@ class PartFile {
   }
   void sync() const { require(fsync(fd_) == 0, "{}: cannot be synced: {}", path_.string(), std::strerror(errno)); }
   const std::string& error() const { return error_; }
+  bool is_too_long() const { return is_too_long_; }
   const fs::path& path() const { return path_; }
 
  private:
@@ -70,6 +78,8 @@ class PartFile {
 
   fs::path path_;
   int fd_;
+  int64_t most_;
+  bool is_too_long_ = false;
   std::string error_;
 };
 
@@ -139,9 +149,9 @@ Transfer transfer(const std::string& url, PartFile& file, int64_t from, const Do
 
 }  // namespace
 
-void download(const std::string& url, const fs::path& path, const DownloadProgress& progress) {
+void download(const std::string& url, const fs::path& path, int64_t most_bytes, const DownloadProgress& progress) {
   initialize_curl();
-  PartFile file(path);
+  PartFile file(path, most_bytes);
   int64_t from = file.size();
   Transfer done = transfer(url, file, from, progress);
   const bool cannot_resume = done.code == CURLE_RANGE_ERROR || done.status == range_not_satisfiable;
@@ -149,6 +159,10 @@ void download(const std::string& url, const fs::path& path, const DownloadProgre
     file.clear();
     from = 0;
     done = transfer(url, file, from, progress);
+  }
+  if (file.is_too_long()) {
+    unlink(path.c_str());
+    fail("{}: sends more than the {} bytes that are expected; nothing of it is kept", url, most_bytes);
   }
   require(file.error().empty(), "{}: cannot be written: {}", path.string(), file.error());
   if (done.code == CURLE_PARTIAL_FILE && done.promised >= 0)

@@ -1,9 +1,8 @@
 #include "tasks/data/fetch.h"
 
-#include <fstream>
-
 #include "engine/error.h"
 #include "models/files/atomic_file.h"
+#include "models/files/regular_file.h"
 #include "tasks/data/locate.h"
 #include "tasks/data/sha256.h"
 
@@ -11,6 +10,9 @@ namespace headroom::tasks {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Where the manifest gives no size: larger than any file of its kind, smaller than a disk.
+constexpr int64_t most_unknown = int64_t{1} << 36;
 
 fs::path with_suffix(const fs::path& path, const char* suffix) { return path.string() + suffix; }
 
@@ -21,10 +23,10 @@ bool is_file(const fs::path& path) {
 
 /// The first word of FILE.sha256; "" where there is none.
 std::string recorded_hash(const fs::path& path) {
-  std::ifstream file(with_suffix(path, ".sha256"));
-  std::string hash;
-  file >> hash;
-  return hash;
+  const fs::path record = with_suffix(path, ".sha256");
+  if (!is_file(record)) return "";
+  const std::string line = models::read_file(record, {"file of a SHA-256", 4096});
+  return line.substr(0, line.find_first_of(" \t\n"));
 }
 
 /// As sha256sum writes it, so that `sha256sum -c` reads it.
@@ -115,7 +117,7 @@ fs::path fetch_file(const DataFile& file, const DataRoots& roots, const Download
       return target;
     }
   }
-  download(file.url, part, progress);
+  download(file.url, part, file.bytes >= 0 ? file.bytes : most_unknown, progress);
   accept(file, part, target);
   return target;
 }

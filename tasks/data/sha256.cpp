@@ -3,10 +3,10 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <fstream>
 #include <vector>
 
 #include "engine/error.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::tasks {
 
@@ -38,13 +38,11 @@ std::string sha256(std::string_view text) {
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  require(file.is_open(), "{}: cannot be read", path.string());
+  models::RegularFile file(path);
   Sha256 hash;
   std::vector<char> part(1 << 16);
-  while (file.read(part.data(), static_cast<std::streamsize>(part.size())) || file.gcount() > 0)
-    hash.add(part.data(), static_cast<size_t>(file.gcount()));
-  require(!file.bad(), "{}: reading it failed", path.string());
+  for (size_t count = file.read(part.data(), part.size()); count > 0; count = file.read(part.data(), part.size()))
+    hash.add(part.data(), count);
   return hash.hex();
 }
 

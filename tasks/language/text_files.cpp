@@ -1,10 +1,9 @@
 #include "tasks/language/text_files.h"
 
 #include <array>
-#include <fstream>
-#include <sstream>
 
 #include "engine/error.h"
+#include "models/files/regular_file.h"
 #include "tasks/data/fetch.h"
 #include "tasks/data/locate.h"
 
@@ -22,6 +21,8 @@ constexpr std::array<NamedSet, 2> data_sets{{
     {"tinyshakespeare", "tinyshakespeare/input.txt", "", ""},
     {"wikitext-2", "wikitext-2/wiki.train.tokens", "wikitext-2/wiki.valid.tokens", "wikitext-2/wiki.test.tokens"},
 }};
+
+constexpr models::FileKind text_kind{"text file", uint64_t{1} << 32};
 
 bool is_regular(const fs::path& path) {
   std::error_code ignored;
@@ -41,6 +42,8 @@ fs::path find_file(const std::string& path, const DataRoots& roots) {
   if (is_regular(path)) return path;
   for (const fs::path& folder : data_folders(roots))
     if (is_regular(folder / path)) return folder / path;
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) return path;  // what it is instead, its reader says
   fail("{}: no such file, here or in a data folder", path);
 }
 
@@ -61,11 +64,7 @@ fs::path find_instructions(const std::string& source, const DataRoots& roots) {
 }
 
 std::string read_text_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file.is_open()) text << file.rdbuf();
-  require(file.is_open() && !file.bad(), "{}: cannot be read", path.string());
-  std::string bytes = text.str();
+  std::string bytes = models::read_file(path, text_kind);
   require(!bytes.empty(), "{}: is empty", path.string());
   return bytes;
 }

@@ -1,16 +1,13 @@
 #include "tasks/language/token_cache.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <optional>
 
 #include "engine/error.h"
 #include "models/files/atomic_file.h"
+#include "models/files/mapped_file.h"
 #include "tasks/data/sha256.h"
 
 namespace headroom::tasks {
@@ -32,34 +29,24 @@ std::string hash_of(TokenSpan ids) {
   return hash.hex();
 }
 
-struct Mapping {
-  Mapping(void* at, size_t size) : address(at), bytes(size) {}
-  ~Mapping() { munmap(address, bytes); }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  void* address;
-  size_t bytes;
-};
-
-std::shared_ptr<const Mapping> map_file(const fs::path& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return nullptr;
-  struct stat info {};
-  const bool has_size = fstat(fd, &info) == 0 && info.st_size >= static_cast<off_t>(sizeof(Header));
-  const auto bytes = static_cast<size_t>(info.st_size);
-  void* address = has_size ? mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-  close(fd);
-  return address == MAP_FAILED ? nullptr : std::make_shared<const Mapping>(address, bytes);
+/// None where there is no file that can be read: the cache then makes another.
+std::shared_ptr<const models::MappedFile> map_file(const fs::path& path) {
+  try {
+    return std::make_shared<const models::MappedFile>(path);
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 /// The ids of a whole and undamaged file.
-std::optional<TokenSpan> ids_in(const Mapping& file) {
+std::optional<TokenSpan> ids_in(const models::MappedFile& file) {
+  if (file.size() < sizeof(Header)) return std::nullopt;
   Header header{};
-  std::memcpy(&header, file.address, sizeof header);
+  std::memcpy(&header, file.data(), sizeof header);
   if (std::memcmp(header.magic, magic, sizeof header.magic) != 0) return std::nullopt;
-  const size_t payload = file.bytes - sizeof header;
+  const size_t payload = file.size() - sizeof header;
   if (payload % sizeof(int32_t) != 0 || header.count != payload / sizeof(int32_t)) return std::nullopt;
-  const TokenSpan ids(reinterpret_cast<const int32_t*>(static_cast<const char*>(file.address) + sizeof header),
+  const TokenSpan ids(reinterpret_cast<const int32_t*>(file.data() + sizeof header),
                       static_cast<size_t>(header.count));
   if (hash_of(ids) != std::string(header.hash, sizeof header.hash)) return std::nullopt;
   return ids;
@@ -96,7 +83,7 @@ Tokens TokenCache::get(const std::string& text_hash, const std::string& encoding
   if (folder_.empty()) return Tokens(make());
   const fs::path path = file_of(text_hash, encoding);
   const auto mapped = [&]() -> std::optional<Tokens> {
-    const std::shared_ptr<const Mapping> file = map_file(path);
+    const std::shared_ptr<const models::MappedFile> file = map_file(path);
     if (!file) return std::nullopt;
     const std::optional<TokenSpan> ids = ids_in(*file);
     if (!ids) return std::nullopt;

@@ -89,7 +89,7 @@ TEST_CASE("a workload that cannot be run is refused by name") {
     read_workload("no such file", "ngram");
     FAIL("read a file that is not there");
   } catch (const Error& error) {
-    CHECK(std::string(error.what()).rfind("no such file: cannot be read", 0) == 0);
+    CHECK(std::string(error.what()).rfind("no such file: cannot read the file of workloads", 0) == 0);
   }
 }
 

@@ -156,7 +156,7 @@ TEST_CASE("what is not TOML is named with its place") {
 
 TEST_CASE("files that cannot be read are named") {
   CHECK_THROWS_WITH(load_study("no/such.toml"), "no/such.toml: cannot read the study file: No such file or directory");
-  CHECK_THROWS_WITH(load_study("/tmp"), "/tmp: is a folder; wanted a study file (TOML)");
+  CHECK_THROWS_WITH(load_study("/tmp"), "/tmp: is a folder; wanted a study file");
 }
 
 TEST_CASE("profiles replace keys, and every one is checked") {
@@ -220,7 +220,7 @@ TEST_CASE("an overlay from a file") {
   std::ofstream(file.folder() / "curve.json") << R"({"t": {"a b": {"four": 0.5}}})";
   CHECK(contains(error_of([&] { load_study(file.path()); }), "\"four\" is not number: number"));
   std::filesystem::remove(file.folder() / "curve.json");
-  CHECK(contains(error_of([&] { load_study(file.path()); }), "report.overlay.file: cannot read "));
+  CHECK(contains(error_of([&] { load_study(file.path()); }), "cannot read the file of points"));
 }
 
 TEST_CASE("heads come equal or in groups") {

@@ -92,7 +92,7 @@ TEST_CASE("a kernel from a CSV file beside the study, known by its values") {
       "3\n2\n");
   CHECK(kernel_of(file).values == std::vector<double>{3, 2});  // a byte order mark is no heading
   std::filesystem::remove(file.folder() / "rho.csv");
-  CHECK(contains(problem(), "task.kernel.file: cannot read "));
+  CHECK(contains(problem(), "cannot read the kernel file (CSV): "));
 }
 
 TEST_CASE("induction heads and Volterra targets from a study file") {

@@ -136,7 +136,7 @@ TEST_CASE("wrong tokenizer files get a line that names them", "[tokenizer]") {
     fs::remove(folder / file);
   };
   CHECK_THROWS_WITH(load_tokenizer(folder.path().string()), contains("holds no tokenizer"));
-  CHECK_THROWS_WITH(load_tokenizer((folder / "absent").string()), contains("absent: cannot be read"));
+  CHECK_THROWS_WITH(load_tokenizer((folder / "absent").string()), contains("absent: cannot read the tokenizer file"));
   refused("tokenizer.model", "\n\x0e\n\x05<unk>", "is a SentencePiece model");
   refused("tokenizer.model", "", "has 0 ranks");
   refused("tokenizer.model", "IQ== 0\nIg== 1\n", "has 2 ranks, Llama 3 has 128000 (truncated?)");
@@ -152,7 +152,7 @@ TEST_CASE("wrong tokenizer files get a line that names them", "[tokenizer]") {
   refused("merges.txt", "#version: 0.2\nl o\nlo\n", "line 3: merge 'lo' is not two tokens");
   refused("merges.txt", "l o\r\nlo w\r\n", "merge 2: 'low' is not in the vocabulary");
   CHECK_THAT(error_of([&] { load_tokenizer((folder / "vocab.json").string()); }),
-             contains("merges.txt: cannot be read"));
+             contains("merges.txt: cannot read the tokenizer file"));
   testing::write_gpt2_files(folder.path(), {}, {});
   refused("vocab.json", "{\"a\":\"b\"}", "token 'a' has id 'b'");
 }

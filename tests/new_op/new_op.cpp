@@ -56,12 +56,23 @@ TEST_CASE("new-op renames every file and every mention") {
 TEST_CASE("new-op refuses names and folders that cannot work") {
   const Scratch scratch;
   const fs::path folder = scratch.path / "op";
-  for (const char* name : {"", "Mish", "2pi", "soft-plus", "../x"})
+  for (const char* name : {"", "Mish", "2pi", "soft-plus", "../x", "a__b", "a_", "NULL"})
     CHECK(refusal(name, folder).find("is no name") != std::string::npos);
   CHECK(refusal("gelu", folder).find("there is an op 'gelu' already") != std::string::npos);
-  CHECK(refusal("int", folder).find("has a meaning already") != std::string::npos);
+  for (const char* name : {"int", "constexpr", "co_await", "char8_t", "xor_eq", "static_assert"})
+    CHECK(refusal(name, folder).find("is a word of C++") != std::string::npos);
+  for (const char* name :
+       {"errno", "assert", "stdin", "main", "std", "engine", "record", "unary", "parallel_for", "require"})
+    CHECK(refusal(name, folder).find("'" + std::string(name) + "' has a meaning already: choose") != std::string::npos);
+  CHECK(refusal("tensor", folder).find("by its Tensor") != std::string::npos);
+  CHECK(refusal(std::string(300, 'a'), folder) == "new-op: a name has at most 64 characters, this one has 300");
   CHECK_FALSE(fs::exists(folder));
   CHECK(refusal("mish", scratch.path).find("exists already") != std::string::npos);
   std::ofstream(scratch.path / "file") << "in the way";
   CHECK(refusal("mish", scratch.path / "file" / "mish").find("cannot make the folder") != std::string::npos);
+  CHECK(refusal("mish", scratch.path / "deep" / std::string(300, 'a')).find("cannot make the folder") !=
+        std::string::npos);
+  CHECK_FALSE(fs::exists(scratch.path / "deep"));  // nothing stays of what failed
+  CHECK(refusal("mish", folder / "").empty());     // a slash at its end names the same folder
+  CHECK(fs::exists(folder / "meson.build"));
 }

@@ -3,13 +3,13 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
 
 #include "engine/error.h"
 #include "experiments/config/tasks/kernel.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -46,8 +46,7 @@ constexpr double last_lag = 1 << 20;
 }  // namespace
 
 std::vector<double> read_kernel_file(const std::string& file) {
-  std::ifstream in(file);
-  require(in.good(), "cannot read {}", file);
+  std::istringstream in(models::read_file(file, {"kernel file (CSV)", uint64_t{1} << 26}));
   std::map<int64_t, double> values;
   size_t columns = 0;
   int number = 0;

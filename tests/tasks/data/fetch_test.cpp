@@ -173,6 +173,18 @@ TEST_CASE("what servers do wrong is reported", "[data]") {
   CHECK_FALSE(fs::exists(f.target));
 }
 
+TEST_CASE("a server that sends more than the manifest's size is stopped there", "[data]") {
+  Fixture f([](const HttpRequest& request) { return testing::http_range(request, sample_text()); });
+  f.file.bytes = 10;
+  CHECK(f.complaint() == f.file.url + ": sends more than the 10 bytes that are expected; nothing of it is kept");
+  CHECK_FALSE(fs::exists(f.part));
+  CHECK_FALSE(fs::exists(f.folder / "set/a.txt.wrong"));
+  CHECK_FALSE(fs::exists(f.target));
+  write_bytes(f.part, f.text.substr(0, 7));  // what came before counts
+  CHECK_THAT(f.complaint(), contains("more than the 10 bytes"));
+  CHECK_FALSE(fs::exists(f.part));
+}
+
 TEST_CASE("a file without a hash is recorded at its first fetch", "[data]") {
   Fixture f([](const HttpRequest& request) { return testing::http_range(request, sample_text()); });
   const std::string hash = f.file.sha256;
