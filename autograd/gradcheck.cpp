@@ -118,6 +118,9 @@ std::string element_name(const Shape& shape, int64_t flat) {
 
 GradcheckResult gradcheck(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs,
                           const engine::RngKey& cotangent, const GradcheckOptions& options) {
+  require(f != nullptr, "gradcheck: no function");
+  require(options.step > 0 && options.tolerance >= 0 && options.elements >= 0,
+          "gradcheck: step {}, tolerance {}, {} elements", options.step, options.tolerance, options.elements);
   return Checker(f, inputs, cotangent, options).run();
 }
 

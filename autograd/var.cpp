@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <unordered_set>
 
 #include "engine/error.h"
@@ -20,6 +21,14 @@ struct Captured {
 };
 /// Where record() notes them while a checkpoint runs its function for the first time.
 thread_local std::vector<Captured>* captured_ = nullptr;
+
+/// Whether two tensors on the CPU have the same bits; true on other devices, where it is not looked at.
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (!a.device().is_cpu()) return true;
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  const Tensor x = a.contiguous(), y = b.contiguous();
+  return x.numel() == 0 || std::memcmp(x.raw(), y.raw(), static_cast<size_t>(x.numel() * size_of(x.dtype()))) == 0;
+}
 
 uint64_t next_id() {
   static std::atomic<uint64_t> id{0};
@@ -61,13 +70,16 @@ struct Node {
     }
   }
 
-  void accumulate(const Tensor& g) {
+  /// Takes g over. A gradient that others still hold (a caller's cotangent, another leaf's gradient) is copied for a
+  /// leaf, whose gradient is there for everyone to see and to write to; on its way through the graph it may be shared.
+  void accumulate(Tensor g) {
     if (bound) {
       if (grad_fresh) engine::copy_inplace(grad, g);
       else engine::add_inplace(grad, g);
       grad_fresh = false;
     } else if (!grad.defined()) {
-      grad = g;
+      const bool is_own = vjp || (g.is_unique() && g.is_contiguous());
+      grad = is_own ? std::move(g) : g.clone();
     } else if (grad.is_unique() && grad.is_contiguous()) {
       engine::add_inplace(grad, g);
     } else {
@@ -133,9 +145,9 @@ void step_back(Node& node) {
   for (size_t i = 0; i < gradients.size(); ++i) {
     if (!needs[i]) continue;
     require(gradients[i].defined(), "backward: {} gave operand {} no gradient", node.op, i);
-    const Tensor g = fit(node, i, gradients[i]);
+    Tensor g = fit(node, i, gradients[i]);
     gradients[i] = Tensor();
-    node.parents[i].node()->accumulate(g);
+    node.parents[i].node()->accumulate(std::move(g));
   }
   node.parents.clear();
   node.consumed = true;
@@ -143,9 +155,11 @@ void step_back(Node& node) {
 
 }  // namespace
 
-Var::Var(Tensor value, bool requires_grad) : node_(std::make_shared<Node>()) {
+Var::Var(Tensor value, bool requires_grad) {
   if (requires_grad && !(value.defined() && engine::is_floating(value.dtype())))
     fail("var: {} cannot have a gradient", value.str());
+  if (!value.defined()) return;
+  node_ = std::make_shared<Node>();
   node_->grad_dtype = value.dtype();
   node_->value = std::move(value);
   node_->requires_grad = requires_grad;
@@ -216,7 +230,7 @@ void Var::backward(const Tensor& dy) const {
 int64_t unwanted_gradients() { return unwanted_gradients_; }
 
 Var detail::record(const char* op, Tensor value, std::vector<Var> parents, BoundVjp vjp) {
-  require(vjp != nullptr, "{}: no vjp", op);
+  require(value.defined(), "{}: the result is undefined", op);
   Var out(std::move(value));
   if (captured_)
     for (const Var& parent : parents)
@@ -234,6 +248,7 @@ Var detail::record(const char* op, Tensor value, std::vector<Var> parents, Bound
 }
 
 Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs) {
+  require(f != nullptr, "checkpoint: no function");
   Tensor value;
   std::vector<Captured> captured;
   {
@@ -255,29 +270,36 @@ Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::
   // no input needs one.
   std::vector<Var> parents = inputs;
   parents.emplace_back(Tensor::zeros({}), true);
-  return detail::record("checkpoint", value, parents, [f, inputs, captured](const Tensor& dy, const Needs& needs) {
-    for (const Captured& each : captured)
-      if (each.var.value().version() != each.version)
-        fail("backward: {}, which checkpoint captures, was written in place after it was used", each.var.value().str());
-    engine::Context recording = engine::context();
-    recording.records = true;
-    const engine::ContextScope scope(recording);
-    std::vector<Var> leaves;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      leaves.push_back(inputs[i].defined() ? Var(inputs[i].value(), needs[i]) : Var());
-      if (inputs[i].defined()) leaves[i].node()->grad_dtype = inputs[i].grad_dtype();
-    }
-    const Var again = f(leaves);
-    if (again.requires_grad()) again.backward(dy);
-    std::vector<Tensor> gradients;
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      Tensor g = needs[i] ? leaves[i].grad() : Tensor();
-      if (needs[i] && !g.defined()) g = Tensor::zeros(leaves[i].shape(), leaves[i].grad_dtype());
-      gradients.push_back(g);
-    }
-    gradients.push_back(Tensor::zeros({}));
-    return gradients;
-  });
+  return detail::record("checkpoint", value, parents,
+                        [f, inputs, captured, value](const Tensor& dy, const Needs& needs) {
+                          for (const Captured& each : captured)
+                            if (each.var.value().version() != each.version)
+                              fail("backward: {}, which checkpoint captures, was written in place after it was used",
+                                   each.var.value().str());
+                          engine::Context recording = engine::context();
+                          recording.records = true;
+                          const engine::ContextScope scope(recording);
+                          std::vector<Var> leaves;
+                          for (size_t i = 0; i < inputs.size(); ++i) {
+                            leaves.push_back(inputs[i].defined() ? Var(inputs[i].value(), needs[i]) : Var());
+                            if (inputs[i].defined()) leaves[i].node()->grad_dtype = inputs[i].grad_dtype();
+                          }
+                          const Var again = f(leaves);
+                          require(same_bits(again.value(), value),
+                                  "backward: checkpoint's function gave another {} than before: it is not pure, or "
+                                  "what it captures was written "
+                                  "in place after it was used",
+                                  value.str());
+                          if (again.requires_grad()) again.backward(dy);
+                          std::vector<Tensor> gradients;
+                          for (size_t i = 0; i < leaves.size(); ++i) {
+                            Tensor g = needs[i] ? leaves[i].grad() : Tensor();
+                            if (needs[i] && !g.defined()) g = Tensor::zeros(leaves[i].shape(), leaves[i].grad_dtype());
+                            gradients.push_back(g);
+                          }
+                          gradients.push_back(Tensor::zeros({}));
+                          return gradients;
+                        });
 }
 
 }  // namespace headroom::autograd

@@ -28,10 +28,15 @@ Var record(const char* op, Tensor value, std::vector<Var> parents, BoundVjp vjp)
 }  // namespace detail
 
 /// A value in the graph of computations: a cheap handle, copied like a pointer.
+///
+/// Threads: each thread builds and runs graphs of its own. Threads may share leaves that nobody writes to, such as a
+/// model's weights; backward() writes to the gradients of the leaves that it reaches, so only one thread at a time may
+/// run it towards one leaf.
 class Var {
  public:
   Var() = default;  ///< undefined: an optional operand that is absent
-  /// A leaf: a constant, or with `requires_grad` something to differentiate with respect to.
+  /// A leaf: a constant, or with `requires_grad` something to differentiate with respect to. Of an undefined tensor: an
+  /// undefined Var.
   explicit Var(Tensor value, bool requires_grad = false);
 
   bool defined() const { return node_ != nullptr; }
@@ -40,10 +45,10 @@ class Var {
   int64_t dim(int axis) const { return value().dim(axis); }
   bool requires_grad() const;
   /// dL/d(this), summed over every backward() since the last zero_grad(); undefined before the first. Kept for leaves
-  /// only.
+  /// only, in memory that no other gradient and no caller's tensor shares.
   Tensor grad() const;
   void zero_grad() const;
-  /// The same value, cut off from the graph.
+  /// The same value, cut off from the graph; undefined of an undefined one.
   Var detach() const { return Var(value()); }
 
   /// Runs the tape backwards from this value and adds into the grad of every leaf. Saved values are freed as it goes: a
@@ -110,7 +115,8 @@ inline bool grad_enabled() { return engine::context().records; }
 /// y = f(inputs) without keeping what f saves: backward() runs f again (Chen et al., "Training deep nets with sublinear
 /// memory cost", 2016). f must be a pure function of `inputs` and of leaves that it captures; random ops inside it take
 /// their keys before, so that both runs draw the same values. Throws Error when f captures a value that is no leaf, and
-/// at backward when a captured leaf was written in place since.
+/// at backward when a captured leaf was written in place since, or when the second run (on the CPU) gives other bits
+/// than the first: f is not pure, or a tensor that it captures was overwritten.
 Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs);
 
 }  // namespace headroom::autograd

@@ -26,6 +26,7 @@ struct MemorySource {
 
 /// A cache of blocks of one kind of device. Each device has one of its own; further ones keep the memory of a captured
 /// step apart from everything else: see PoolScope. Its blocks stay valid after it is gone, until their storages go.
+/// Thread-safe.
 class MemoryPool {
  public:
   explicit MemoryPool(Device::Kind kind);
@@ -64,7 +65,7 @@ class Block {
   void* address_;
 };
 
-/// Of the device's own pool.
+/// Of the device's own pool. These four are thread-safe.
 AllocatorStats allocator_stats(Device device = cpu);
 /// Starts a new `peak` from what is active now.
 void reset_peak(Device device = cpu);

@@ -15,7 +15,7 @@ enum class Precision : uint8_t { f32, bf16 };
 enum class ProductPath : uint8_t { best, own, onednn };
 
 /// How the work of a thread runs. One value, which the workers of a parallel loop inherit whole. Change it through the
-/// scopes below.
+/// scopes below. Threads: each has a context of its own, and a scope is left by the thread that entered it.
 struct Context {
   int threads = 0;         ///< of parallel loops; 0: HEADROOM_THREADS, else the machine's cores
   bool reference = false;  ///< the plain reference loops, which define every op, instead of the fast kernels

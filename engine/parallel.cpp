@@ -177,6 +177,11 @@ const char* parallel_backend() {
 
 namespace detail {
 
+int64_t count_ranges(int64_t n, int64_t grain) {
+  require(grain >= 1, "parallel_ranges: ranges of {} elements", grain);
+  return n <= 0 ? 0 : (n - 1) / grain + 1;
+}
+
 void run_tasks(int64_t count, Task task, const void* data) {
   if (count <= 0) return;
   const int threads = static_cast<int>(std::min<int64_t>(count, num_threads()));

@@ -95,7 +95,7 @@ uint32_t random_bits(const RngKey& key, uint64_t i) {
 }
 
 Tensor random_uniform(const Shape& shape, double low, double high, const RngKey& key, DType dtype) {
-  require(low <= high, "random_uniform: [{}, {}) is no range", low, high);
+  require(low <= high && std::isfinite(high - low), "random_uniform: [{}, {}) is no range", low, high);
   const double last = last_below(high, dtype);
   return filled("random_uniform", shape, dtype, key, [&](const std::array<uint32_t, 4>& words) {
     std::array<double, 4> values{};
@@ -108,6 +108,8 @@ Tensor random_uniform(const Shape& shape, double low, double high, const RngKey&
 }
 
 Tensor random_normal(const Shape& shape, double mean, double std, const RngKey& key, DType dtype) {
+  require(std::isfinite(mean) && std::isfinite(std) && std >= 0,
+          "random_normal: mean {} and std {} are not finite with std at least 0", mean, std);
   return filled("random_normal", shape, dtype, key, [&](const std::array<uint32_t, 4>& words) {
     std::array<double, 4> values{};
     for (size_t j = 0; j < 4; j += 2) {

@@ -27,16 +27,19 @@ struct RngKey {
 };
 
 /// Named streams of one seed ("init", "data", "mask", "dropout"): drawing from one never moves another. Its state (the
-/// next offset of each stream) is part of a checkpoint.
+/// next offset of each stream) is part of a checkpoint. Threads: one at a time, as it changes with every take(); a key
+/// that was taken is a value, and any number of threads may make its numbers.
 class Rng {
  public:
   explicit Rng(uint64_t seed) : seed_(seed) {}
 
   /// The key of the next `count` values of a stream; the stream moves past them, to a multiple of four.
   RngKey take(const std::string& stream, int64_t count);
-  /// Keys of `stream` are relative to *base from now on, which holds `start` at this moment. The values drawn are the
-  /// same as without.
-  void set_base(const std::string& stream, const uint64_t* base, uint64_t start) { bases_[stream] = {base, start}; }
+  /// Keys of `stream` are relative to *base from now on, which holds `start` at this moment and must outlive them; with
+  /// null they are relative to nothing again. The values drawn are the same as without.
+  void set_base(const std::string& stream, const uint64_t* base, uint64_t start) {
+    bases_[stream] = {base, base ? start : 0};
+  }
 
   uint64_t seed() const { return seed_; }
   const std::map<std::string, uint64_t>& offsets() const { return offsets_; }
@@ -58,10 +61,11 @@ class Rng {
 /// The 32 random bits of element i of a key.
 uint32_t random_bits(const RngKey& key, uint64_t i);
 
-/// Uniform on [low, high), f32 or f64. All three fills have the same bits on every device; the result is on the
-/// context's. Uses 24 bits per value in f32, 32 in f64.
+/// Uniform on [low, high), f32 or f64. Throws Error unless both are finite and low ≤ high. All three fills have the
+/// same bits on every device; the result is on the context's. Uses 24 bits per value in f32, 32 in f64.
 Tensor random_uniform(const Shape& shape, double low, double high, const RngKey& key, DType dtype = DType::f32);
 /// Normal by Box–Muller on pairs of elements, computed in f64 and rounded. `key` must cover numel rounded up to even.
+/// Throws Error unless both are finite and std ≥ 0.
 Tensor random_normal(const Shape& shape, double mean, double std, const RngKey& key, DType dtype = DType::f32);
 /// Integers uniform on [low, high), i64.
 Tensor random_integers(const Shape& shape, int64_t low, int64_t high, const RngKey& key);

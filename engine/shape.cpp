@@ -11,6 +11,7 @@ Shape::Shape(std::initializer_list<int64_t> dims) {
 }
 
 Shape Shape::of_rank(int rank, int64_t fill) {
+  require(rank >= 0 && rank <= max_rank, "shape: rank {} is not in [0, {}]", rank, max_rank);
   Shape shape;
   for (int axis = 0; axis < rank; ++axis) shape.push_back(fill);
   return shape;
@@ -25,6 +26,7 @@ int Shape::index(int axis, const char* op) const {
 int64_t Shape::numel() const { return numel(0, rank_); }
 
 int64_t Shape::numel(int begin, int end) const {
+  if (begin < 0 || end > rank_) fail("shape {}: axes [{}, {}) are not all there", str(), begin, end);
   int64_t n = 1;
   for (int axis = begin; axis < end; ++axis)
     if (__builtin_mul_overflow(n, dims_[static_cast<size_t>(axis)], &n)) fail("shape {}: too many elements", str());
@@ -36,7 +38,8 @@ Shape Shape::contiguous_strides() const {
   int64_t step = 1;
   for (int axis = rank_ - 1; axis >= 0; --axis) {
     strides[axis] = step;
-    step *= std::max<int64_t>(1, (*this)[axis]);
+    if (axis > 0 && __builtin_mul_overflow(step, std::max<int64_t>(1, (*this)[axis]), &step))
+      fail("shape {}: too many elements", str());
   }
   return strides;
 }

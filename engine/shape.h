@@ -14,6 +14,7 @@ class Shape {
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> dims);
+  /// Throws Error unless 0 ≤ rank ≤ max_rank.
   static Shape of_rank(int rank, int64_t fill = 1);
 
   int rank() const { return rank_; }
@@ -25,9 +26,9 @@ class Shape {
 
   /// Number of elements; 1 for rank 0. Throws Error on overflow.
   int64_t numel() const;
-  /// Product of the sizes of axes [begin, end).
+  /// Product of the sizes of axes [begin, end); 1 when there are none. Throws Error on overflow and for other axes.
   int64_t numel(int begin, int end) const;
-  /// Row-major strides, in elements.
+  /// Row-major strides, in elements; an axis of size 0 counts as one of 1. Throws Error on overflow.
   Shape contiguous_strides() const;
 
   void push_back(int64_t dim);

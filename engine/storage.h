@@ -12,7 +12,7 @@ namespace headroom::engine {
 
 /// The memory of the tensors that view it: a block of a pool, or memory of someone else, which is only read. `version`
 /// counts in-place writes: the tape compares it to refuse a backward pass through a value that was changed after it was
-/// saved.
+/// saved. Threads: the version is atomic, the memory is guarded by whoever shares it.
 class Storage {
  public:
   Storage(Device device, size_t bytes) : device_(device), block_(std::in_place, device, bytes) {

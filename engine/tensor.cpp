@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -60,19 +61,33 @@ To convert(From x) {
   }
 }
 
-}  // namespace
-
-Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+/// Bytes of a contiguous tensor. Throws Error for a negative size, and for more elements or bytes than int64_t counts.
+int64_t byte_count(const Shape& shape, DType dtype) {
   for (int64_t dim : shape)
     if (dim < 0) fail("tensor: shape {} has a negative size", shape.str());
-  if (!device.is_cpu()) check_device(device);
-  Tensor tensor;
-  tensor.shape_ = shape;
-  tensor.strides_ = shape.contiguous_strides();
-  tensor.dtype_ = dtype;
   int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.numel(), size_of(dtype), &bytes))
     fail("tensor: shape {} has too many elements", shape.str());
+  return bytes;
+}
+
+/// Bytes from the first element to the end of the last; 0 of an empty tensor.
+int64_t extent_of(const Tensor& x) {
+  if (x.numel() == 0) return 0;
+  int64_t last = 0;
+  for (int axis = 0; axis < x.rank(); ++axis) last += (x.dim(axis) - 1) * x.strides()[axis];
+  return (last + 1) * size_of(x.dtype());
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+  if (!device.is_cpu()) check_device(device);
+  Tensor tensor;
+  const int64_t bytes = byte_count(shape, dtype);
+  tensor.shape_ = shape;
+  tensor.strides_ = shape.contiguous_strides();
+  tensor.dtype_ = dtype;
   tensor.storage_ = std::make_shared<Storage>(device, static_cast<size_t>(bytes));
   return tensor;
 }
@@ -93,7 +108,8 @@ Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device
 }
 
 Tensor Tensor::over(const void* address, std::shared_ptr<const void> owner, const Shape& shape, DType dtype) {
-  require(shape.numel() == 0 || reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(size_of(dtype)) == 0,
+  const int64_t bytes = byte_count(shape, dtype);
+  require(bytes == 0 || reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(size_of(dtype)) == 0,
           "tensor: memory at an address that is no multiple of {} bytes cannot be read as {} {}", size_of(dtype),
           name_of(dtype), shape.str());
   Tensor tensor;
@@ -122,6 +138,22 @@ bool Tensor::is_contiguous() const {
   return true;
 }
 
+void Tensor::require_defined(const char* op) const {
+  if (!storage_) fail("{}: the tensor is undefined", op);
+}
+
+void Tensor::bump_version() const {
+  require_defined("bump_version");
+  storage_->bump_version();
+}
+
+bool Tensor::overlaps(const Tensor& other) const {
+  const int64_t bytes = extent_of(*this), other_bytes = extent_of(other);
+  if (!storage_ || !other.storage_ || device() != other.device() || bytes == 0 || other_bytes == 0) return false;
+  const auto *begin = static_cast<const char*>(raw()), *other_begin = static_cast<const char*>(other.raw());
+  return std::less<>()(begin, other_begin + other_bytes) && std::less<>()(other_begin, begin + bytes);
+}
+
 void* Tensor::address() const {
   require(defined(), "tensor: undefined where a value was expected");
   return static_cast<char*>(storage_->address()) + offset_ * size_of(dtype_);
@@ -139,6 +171,7 @@ void* Tensor::writable(void* address) const {
 }
 
 Tensor Tensor::reshape(Shape shape) const {
+  require_defined("reshape");
   int inferred = -1;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] != -1) continue;
@@ -157,6 +190,7 @@ Tensor Tensor::reshape(Shape shape) const {
 }
 
 Tensor Tensor::transpose(int axis_a, int axis_b) const {
+  require_defined("transpose");
   const int a = shape_.index(axis_a, "transpose"), b = shape_.index(axis_b, "transpose");
   Tensor view = *this;
   std::swap(view.shape_[a], view.shape_[b]);
@@ -165,6 +199,7 @@ Tensor Tensor::transpose(int axis_a, int axis_b) const {
 }
 
 Tensor Tensor::permute(const std::vector<int>& axes) const {
+  require_defined("permute");
   require(static_cast<int>(axes.size()) == rank(), "permute: {} axes for shape {}", axes.size(), shape_.str());
   Tensor view = *this;
   std::vector<bool> seen(axes.size());
@@ -179,6 +214,7 @@ Tensor Tensor::permute(const std::vector<int>& axes) const {
 }
 
 Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
+  require_defined("slice");
   axis = shape_.index(axis, "slice");
   if (begin < 0 || begin > end || end > shape_[axis])
     fail("slice: [{}, {}) is outside axis {} of shape {}", begin, end, axis, shape_.str());
@@ -189,6 +225,7 @@ Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {
 }
 
 Tensor Tensor::expand(const Shape& shape) const {
+  require_defined("expand");
   const bool negative = std::any_of(shape.begin(), shape.end(), [](int64_t n) { return n < 0; });
   if (negative || !broadcasts_to(shape_, shape)) fail("expand: {} does not broadcast to {}", shape_.str(), shape.str());
   Tensor view = *this;
@@ -248,10 +285,22 @@ std::string Tensor::str() const {
   return defined() ? fmt::format("{} {}", name_of(dtype_), shape_.str()) : std::string("undefined");
 }
 
-void copy_inplace(const Tensor& destination, const Tensor& source) {
-  if (!destination.defined() || !source.defined() || destination.shape() != source.shape() ||
-      destination.dtype() != source.dtype())
-    fail("copy_inplace: destination {}, source {}", destination.str(), source.str());
+Tensor apart_from(const Tensor& destination, const Tensor& source) {
+  const bool is_same = destination.overlaps(source) && destination.raw() == source.raw() &&
+                       destination.shape() == source.shape() && destination.strides() == source.strides() &&
+                       destination.dtype() == source.dtype();
+  return !is_same && destination.overlaps(source) ? source.clone() : source;
+}
+
+void copy_inplace(const Tensor& destination, const Tensor& given) {
+  if (!destination.defined() || !given.defined() || destination.shape() != given.shape() ||
+      destination.dtype() != given.dtype())
+    fail("copy_inplace: destination {}, source {}", destination.str(), given.str());
+  for (int axis = 0; axis < destination.rank(); ++axis)
+    if (destination.strides()[axis] == 0 && destination.dim(axis) > 1)
+      fail("copy_inplace: destination {} is expanded along axis {}: its elements share memory", destination.str(),
+           axis);
+  const Tensor source = apart_from(destination, given);
   const DType dtype = source.dtype();
   destination.bump_version();
   if (destination.is_contiguous() && source.is_contiguous()) {

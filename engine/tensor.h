@@ -12,7 +12,12 @@
 namespace headroom::engine {
 
 /// A cheap value handle on a strided view of shared storage. Tensors are immutable once filled: only functions named
-/// `*_inplace` write to one that others may see. Views (reshape, transpose, permute, slice, expand) copy nothing.
+/// `*_inplace` write to one that others may see. Views (reshape, transpose, permute, slice, expand) copy nothing. What
+/// needs a value throws Error on an undefined one.
+///
+/// Threads: several may read one storage and copy, view and drop handles of it at once. A write to it (`*_inplace`,
+/// mutable_data()) must have no reader or writer beside it. One handle object is not assigned to while another thread
+/// reads it.
 class Tensor {
  public:
   Tensor() = default;  ///< undefined: "no gradient", "no bias"
@@ -42,6 +47,8 @@ class Tensor {
   /// Whether no other tensor sees the storage, so that its owner may write to it.
   bool is_unique() const { return storage_ && storage_.use_count() == 1; }
   bool shares_storage(const Tensor& other) const { return storage_ && storage_ == other.storage_; }
+  /// Whether a byte between its first and its last element lies between other's first and last.
+  bool overlaps(const Tensor& other) const;
 
   /// The first element. Throws Error unless the dtype is T's. Strided tensors need strides() beside it.
   template <class T>
@@ -56,7 +63,8 @@ class Tensor {
   }
   const void* raw() const { return address(); }
   void* mutable_raw() const { return writable(address()); }
-  void bump_version() const { storage_->bump_version(); }
+  /// Says that the storage was written to by other means than mutable_data().
+  void bump_version() const;
 
   /// One axis may be -1: inferred. A copy only where no view can do it.
   Tensor reshape(Shape shape) const;
@@ -83,6 +91,7 @@ class Tensor {
 
  private:
   void* address() const;
+  void require_defined(const char* op) const;
   void* checked(DType wanted) const;
   void* writable(void* address) const;
 
@@ -92,7 +101,13 @@ class Tensor {
   DType dtype_ = DType::f32;
 };
 
-/// destination[...] = source[...] (same shape, dtype and device; either may be strided). Bumps the version.
+/// destination[...] = source[...] (same shape, dtype and device; either may be strided). Where the two overlap, the
+/// source's values from before count. Bumps the version. Throws Error when several elements of the destination lie in
+/// one place, as in an expanded view.
 void copy_inplace(const Tensor& destination, const Tensor& source);
+
+/// What an elementwise `*_inplace` function may read as `source` while it writes to `destination`: source itself, or a
+/// copy where they overlap without being the same view.
+Tensor apart_from(const Tensor& destination, const Tensor& source);
 
 }  // namespace headroom::engine

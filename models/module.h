@@ -4,19 +4,17 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/parameter.h"
 #include "engine/error.h"
 #include "models/weights/weight.h"
 
 namespace headroom::models {
 
-/// A leaf to train, with its dotted path ("blocks.2.attention.0.q_proj.weight") and whether weight decay applies to it.
-struct Parameter {
-  std::string name;
-  Var var;
-  bool decays = true;  ///< matrices; biases, norms, positions and slopes do not
-};
+using autograd::Parameter;
 
-/// A part of a model that owns weights and other parts. Copying is forbidden: a Var in a copy would be the same leaf.
+/// A part of a model that owns weights and other parts. Neither copied nor moved: a Var in a copy would be the same
+/// leaf, and a part knows its parent by address. Threads: forward passes in several threads may share one model while
+/// nobody trains it; a model that is trained has one thread.
 class Module {
  public:
   Module() = default;

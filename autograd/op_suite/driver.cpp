@@ -310,6 +310,25 @@ std::string check_no_kernel(const OpEntry& op, const Sample& sample, engine::Dev
   return "";
 }
 
+/// An operand that is undefined may be an optional one; else the error names op and, of several, the operand.
+std::string check_undefined(const OpEntry& op, const Sample& sample) {
+  for (size_t i = 0; i < sample.inputs.size(); ++i) {
+    std::vector<Var> variables;
+    for (const Tensor& x : op_suite::make_data(op.name + "/undefined", sample.inputs, DType::f32))
+      variables.emplace_back(x);
+    variables[i] = Var();
+    try {
+      sample.run(variables);
+    } catch (const Error& error) {
+      const std::string operand = sample.inputs.size() > 1 ? sample.inputs[i].name : "";
+      for (const std::string& mention : {op.name, operand, std::string("undefined")})
+        if (std::string(error.what()).find(mention) == std::string::npos)
+          return fmt::format("without {} the message lacks '{}': {}", sample.inputs[i].name, mention, error.what());
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<const engine::OpBase*> tables_of(const std::string& op) {
@@ -360,6 +379,8 @@ std::vector<Check> check_op(const OpEntry& op, engine::Device device) {
     add_check(out, op.name, refusal.label, "refusal", [&] { return check_refusal(op.name, refusal, device); });
   if (!samples.samples.empty())
     add_check(out, op.name, "all", "no kernel", [&] { return check_no_kernel(op, samples.samples[0], device); });
+  if (!samples.samples.empty())
+    add_check(out, op.name, "all", "undefined", [&] { return check_undefined(op, samples.samples[0]); });
   add_check(out, op.name, "all", "coverage", [&] { return check_coverage(samples); });
   return out;
 }

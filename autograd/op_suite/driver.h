@@ -32,7 +32,8 @@ struct Check {
 ///               an error that says so
 ///   twin        f32 against the composed twin, value and gradients, where there is one
 /// Then `refusal` per refusal (throws Error holding the op's name and every mention); `no kernel`: a dtype that the
-/// table lacks is refused by the names of op, dtype and device; and `coverage`: labels unique, an empty and a size-1
+/// table lacks is refused by the names of op, dtype and device; `undefined`: an operand that is not there is refused by
+/// the names of op and operand, or is optional; and `coverage`: labels unique, an empty and a size-1
 /// sample, a refusal.
 /// Data is a pure function of the names of op, sample and input. Needs no test framework: an op outside the tree uses
 /// it as it is.

@@ -27,8 +27,7 @@ OpSamples concat_samples() {
   const auto along = [](int axis) { return [axis](const std::vector<Var>& in) { return concat(in, axis); }; };
   const auto parts = [](const std::vector<Shape>& shapes) {
     std::vector<Input> inputs;
-    for (const Shape& shape : shapes)
-      inputs.push_back(normal(std::string(1, static_cast<char>('a' + inputs.size())), shape));
+    for (const Shape& shape : shapes) inputs.push_back(normal("part " + std::to_string(inputs.size()), shape));
     return inputs;
   };
   OpSamples out;

@@ -6,8 +6,9 @@
 namespace headroom::autograd {
 
 Var embedding(const Var& table, const Tensor& indices) {
+  const Tensor y = engine::embedding(table.value(), indices);  // (…, C)
   return record(
-      "embedding", engine::embedding(table.value(), indices), {table},
+      "embedding", y, {table},
       [](const Tensor& dy, const Needs&, const Tensor& kept_indices, int64_t kept_vocabulary) -> std::vector<Tensor> {
         return {engine::embedding_grad(dy, kept_indices, kept_vocabulary)};
       },

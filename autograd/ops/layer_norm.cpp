@@ -59,6 +59,10 @@ OpSamples layer_norm_samples() {
                    {"layer_norm", "bias has 1", "(2, 8)", "(1)"}},
                   {"weight's rank", inputs({2, 8}, {1, 8}), run, {"layer_norm", "(2, 8)", "(1, 8)"}},
                   {"scalar", inputs({}, {1}), run, {"layer_norm", "()"}},
+                  {"negative eps",
+                   inputs({2, 8}, {8}),
+                   [](const std::vector<Var>& in) { return layer_norm(in[0], in[1], in[2], -0.1); },
+                   {"layer_norm", "eps = -0.1"}},
                   {"integers", {integers("x", {3}, 0, 5), normal("w", {3})}, run, {"layer_norm", "i64"}}};
   return out;
 }

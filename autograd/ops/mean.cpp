@@ -5,6 +5,7 @@
 namespace headroom::autograd {
 
 Var mean(const Var& x, const std::vector<int>& axes, bool keep_axes) {
+  require(x.defined(), "mean: operand x is undefined");
   int64_t count = axes.empty() ? x.value().numel() : 1;
   for (int axis : axes) count *= x.dim(x.shape().index(axis, "mean"));
   const Var total = sum(x, axes, keep_axes);

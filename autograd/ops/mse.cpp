@@ -5,8 +5,9 @@
 namespace headroom::autograd {
 
 Var mse(const Var& prediction, const Var& target, Reduction reduction) {
-  const Shape &shape = prediction.shape(), &wanted = target.shape();
-  if (!(shape == wanted)) fail("mse: shapes differ: prediction {}, target {}", shape.str(), wanted.str());
+  const Shape& shape = prediction.shape();
+  if (!prediction.defined() || !target.defined() || shape != target.shape())
+    fail("mse: shapes differ: prediction {}, target {}", prediction.value().str(), target.value().str());
   const Var difference = prediction - target;
   const Var total = sum(difference * difference);
   if (reduction == Reduction::sum) return total;

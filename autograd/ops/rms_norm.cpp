@@ -39,6 +39,10 @@ OpSamples rms_norm_samples() {
                  {"empty rows", inputs({4, 0}, {0}), run}};
   out.refusals = {{"weight", inputs({2, 3, 8}, {7}), run, {"rms_norm", "weight has 7", "(2, 3, 8)", "(7)"}},
                   {"scalar", inputs({}, {1}), run, {"rms_norm", "()"}},
+                  {"negative eps",
+                   inputs({2, 8}, {8}),
+                   [](const std::vector<Var>& in) { return rms_norm(in[0], in[1], -0.1); },
+                   {"rms_norm", "eps = -0.1"}},
                   {"integers", {integers("x", {3}, 0, 5), normal("w", {3})}, run, {"rms_norm", "i64"}}};
   return out;
 }

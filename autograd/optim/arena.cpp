@@ -11,20 +11,22 @@ namespace headroom::autograd {
 namespace {
 
 /// The number of elements. Throws Error, with the name, for a leaf that cannot be in the arena.
-int64_t check_entries(const std::vector<ArenaEntry>& entries, bool has_copies) {
-  require(!entries.empty(), "parameter arena: no parameters");
-  const Tensor& first = entries[0].var.value();
+int64_t check_parameters(const std::vector<Parameter>& parameters, bool has_copies) {
+  require(!parameters.empty(), "parameter arena: no parameters");
+  const Tensor& first = parameters[0].var.value();
   std::unordered_set<const Node*> seen;
   int64_t total = 0;
-  for (const ArenaEntry& entry : entries) {
-    const Tensor& value = entry.var.value();
+  for (const Parameter& parameter : parameters) {
+    const Tensor& value = parameter.var.value();
     require(value.dtype() == first.dtype() && value.device() == first.device(), "parameter arena: {} is {}, {} is {}",
-            entries[0].name, first.str(), entry.name, value.str());
+            parameters[0].name, first.str(), parameter.name, value.str());
     require(!has_copies || value.dtype() == engine::DType::f32,
-            "parameter arena: {} is {}; bf16 copies are of f32 masters", entry.name, value.str());
-    require(entry.var.requires_grad(), "parameter arena: {} {} does not require a gradient", entry.name, value.str());
-    require(seen.insert(entry.var.node().get()).second, "parameter arena: {} was given twice", entry.name);
-    require(!entry.var.is_bound(), "parameter arena: {} {} is in another arena already", entry.name, value.str());
+            "parameter arena: {} is {}; bf16 copies are of f32 masters", parameter.name, value.str());
+    require(parameter.var.requires_grad(), "parameter arena: {} {} does not require a gradient", parameter.name,
+            value.str());
+    require(seen.insert(parameter.var.node().get()).second, "parameter arena: {} was given twice", parameter.name);
+    require(!parameter.var.is_bound(), "parameter arena: {} {} is in another arena already", parameter.name,
+            value.str());
     total += value.numel();
   }
   return total;
@@ -32,23 +34,23 @@ int64_t check_entries(const std::vector<ArenaEntry>& entries, bool has_copies) {
 
 }  // namespace
 
-ParameterArena::ParameterArena(std::vector<ArenaEntry> entries, const ArenaOptions& options)
-    : entries_(std::move(entries)), identity_(std::make_shared<const char>()) {
-  const int64_t total = check_entries(entries_, options.has_copies);
-  const Tensor& first = entries_[0].var.value();
+ParameterArena::ParameterArena(std::vector<Parameter> parameters, const ArenaOptions& options)
+    : parameters_(std::move(parameters)), identity_(std::make_shared<const char>()) {
+  const int64_t total = check_parameters(parameters_, options.has_copies);
+  const Tensor& first = parameters_[0].var.value();
   const engine::DType dtype = first.dtype();
   const engine::Device device = options.device.value_or(first.device());
-  std::stable_partition(entries_.begin(), entries_.end(), [](const ArenaEntry& e) { return e.decays; });
+  std::stable_partition(parameters_.begin(), parameters_.end(), [](const Parameter& e) { return e.decays; });
   values_ = Tensor::empty({total}, dtype, device);                                        // (N)
   gradients_ = Tensor::zeros({total}, dtype, device);                                     // (N)
   if (options.has_copies) copies_ = Tensor::empty({total}, engine::DType::bf16, device);  // (N)
   int64_t offset = 0;
-  for (const ArenaEntry& entry : entries_) {
-    const Shape shape = entry.var.shape();
+  for (const Parameter& parameter : parameters_) {
+    const Shape shape = parameter.var.shape();
     const auto part = [&](const Tensor& flat) { return flat.slice(0, offset, offset + shape.numel()).reshape(shape); };
-    engine::copy_inplace(part(values_), entry.var.value().to(device));
-    entry.var.bind(part(options.has_copies ? copies_ : values_), part(gradients_), identity_);
-    if (entry.decays) decayed_ += shape.numel();
+    engine::copy_inplace(part(values_), parameter.var.value().to(device));
+    parameter.var.bind(part(options.has_copies ? copies_ : values_), part(gradients_), identity_);
+    if (parameter.decays) decayed_ += shape.numel();
     offset += shape.numel();
   }
   refresh_copies();
@@ -56,10 +58,10 @@ ParameterArena::ParameterArena(std::vector<ArenaEntry> entries, const ArenaOptio
 
 const Tensor& ParameterArena::gradients() const {
   int64_t offset = 0;
-  for (const ArenaEntry& entry : entries_) {
-    const int64_t n = entry.var.value().numel();
+  for (const Parameter& parameter : parameters_) {
+    const int64_t n = parameter.var.value().numel();
     // A leaf whose gradient is fresh got none: its part of the buffer is from an earlier step.
-    if (!entry.var.grad().defined()) {
+    if (!parameter.var.grad().defined()) {
       const Tensor part = gradients_.slice(0, offset, offset + n);
       engine::copy_inplace(part, Tensor::zeros({n}, part.dtype(), part.device()));
     }
@@ -71,9 +73,9 @@ const Tensor& ParameterArena::gradients() const {
 std::vector<std::pair<std::string, Tensor>> ParameterArena::named_values() const {
   std::vector<std::pair<std::string, Tensor>> named;
   int64_t offset = 0;
-  for (const ArenaEntry& entry : entries_) {
-    const int64_t n = entry.var.value().numel();
-    named.emplace_back(entry.name, values_.slice(0, offset, offset + n).reshape(entry.var.shape()));
+  for (const Parameter& parameter : parameters_) {
+    const int64_t n = parameter.var.value().numel();
+    named.emplace_back(parameter.name, values_.slice(0, offset, offset + n).reshape(parameter.var.shape()));
     offset += n;
   }
   return named;
@@ -84,7 +86,7 @@ void ParameterArena::refresh_copies() const {
 }
 
 void ParameterArena::zero_grad() const {
-  for (const ArenaEntry& entry : entries_) entry.var.zero_grad();
+  for (const Parameter& parameter : parameters_) parameter.var.zero_grad();
 }
 
 double ParameterArena::gradient_norm() const { return std::sqrt(engine::square_sum(gradients())); }

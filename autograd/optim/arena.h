@@ -5,16 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/var.h"
+#include "autograd/parameter.h"
 
 namespace headroom::autograd {
-
-/// A leaf for an optimizer: its decay is `decays ? weight_decay : 0`.
-struct ArenaEntry {
-  std::string name;
-  Var var;
-  bool decays = true;
-};
 
 struct ArenaOptions {
   std::optional<engine::Device> device{};  ///< where the buffers are; none: where the leaves are
@@ -23,12 +16,13 @@ struct ArenaOptions {
 
 /// All parameters of a model in one flat buffer, their gradients in another: one fused update, one norm. Building it
 /// moves every value in and binds the leaves to views; decayed parameters come first, so that a decay group is one
-/// range. A cheap handle: copies are the same arena.
+/// range. A cheap handle: copies are the same arena. Threads: building it, and what writes to its buffers (an
+/// optimizer, backward()), is for one thread at a time; several may read.
 class ParameterArena {
  public:
   /// Throws Error, with the leaf's name, on an empty list, mixed dtypes, a leaf given twice or one that another arena
   /// holds; with copies also unless every leaf is f32.
-  explicit ParameterArena(std::vector<ArenaEntry> entries, const ArenaOptions& options = {});
+  explicit ParameterArena(std::vector<Parameter> parameters, const ArenaOptions& options = {});
 
   const Tensor& values() const { return values_; }  ///< (N): what the optimizer updates
   const Tensor& copies() const { return copies_; }  ///< bf16 (N); undefined without copies
@@ -37,7 +31,7 @@ class ParameterArena {
   int64_t size() const { return values_.numel(); }
   int64_t decayed() const { return decayed_; }  ///< elements [0, decayed) decay
   engine::Device device() const { return values_.device(); }
-  const std::vector<ArenaEntry>& entries() const { return entries_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }  ///< decayed ones first
   /// Views of values() under the leaves' names: with copies the masters, else the leaves' values.
   std::vector<std::pair<std::string, Tensor>> named_values() const;
   /// Rounds the masters to the copies again, after somebody else than an optimizer has written to values().
@@ -48,7 +42,7 @@ class ParameterArena {
   double gradient_norm() const;
 
  private:
-  std::vector<ArenaEntry> entries_;
+  std::vector<Parameter> parameters_;
   Tensor values_, gradients_, copies_;
   int64_t decayed_ = 0;
   std::shared_ptr<const char> identity_;  ///< what the leaves know this arena by

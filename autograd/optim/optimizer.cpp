@@ -88,6 +88,8 @@ Optimizer::Optimizer(ParameterArena arena)
     : arena_(std::move(arena)), step_state_(engine::make_step_state(arena_.device())) {}
 
 void Optimizer::step(double lr, double max_norm) {
+  require(std::isfinite(lr) && lr >= 0, "optimizer: a learning rate of {}", lr);
+  require(max_norm >= 0, "optimizer: gradients clipped to a norm of {}", max_norm);
   engine::step_begin_inplace(step_state_, Tensor::full({1}, lr, engine::DType::f64, arena_.device()));
   if (max_norm > 0) engine::step_norm_inplace(step_state_, arena_.gradients(), max_norm);
   update();
@@ -102,10 +104,14 @@ std::map<std::string, Tensor> Optimizer::state() const {
 }
 
 void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
-  for (const auto& [name, moment] : moments_)
-    engine::copy_inplace(moment, entry(state, name, moment.shape()).to(moment.device()));
   engine::StepState values = engine::read_step_state(step_state_);
   values.updates = static_cast<int64_t>(entry(state, "steps", {}).item());
+  require(values.updates >= 0, "optimizer state: {} updates done", values.updates);
+  for (const auto& [name, moment] : moments_) {
+    const Tensor& kept = entry(state, name, moment.shape());
+    require(kept.dtype() == moment.dtype(), "optimizer state: '{}' is {}, want {}", name, kept.str(), moment.str());
+  }
+  for (const auto& [name, moment] : moments_) engine::copy_inplace(moment, state.at(name).to(moment.device()));
   engine::write_step_state(step_state_, values);
 }
 

@@ -18,23 +18,29 @@ struct OptimizerConfig {
 };
 
 /// One fused pass over an arena per step, with the arithmetic of PyTorch. What changes from step to step is read from
-/// step_state() (engine/optim/step_state.h), on the arena's device.
+/// step_state() (engine/optim/step_state.h), on the arena's device. It holds the arena, which may be a temporary.
+/// Threads: one at a time; two optimizers with arenas of their own do not know of each other.
 class Optimizer {
  public:
   explicit Optimizer(ParameterArena arena);
   virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
 
   /// Updates the arena's values from its gradients with the state's learning rate and gradient factor; nothing where
   /// is_finite is 0. Neither begins nor ends the step: a Trainer does.
   virtual void update() = 0;
   /// A whole step by hand: begins it with learning rate `lr`, clips to `max_norm` if that is above 0, updates, ends it.
+  /// Throws Error for a learning rate that is not finite or below 0, and a norm that is no number or below 0.
   void step(double lr, double max_norm = 0);
 
+  /// What it updates.
+  const ParameterArena& arena() const { return arena_; }
   /// The StepState, u8 (72).
   const Tensor& step_state() const { return step_state_; }
   /// Copies of the moments and the number of updates, for checkpoints.
   std::map<std::string, Tensor> state() const;
-  /// Throws Error naming what is missing or of another shape.
+  /// Throws Error naming what is missing or of another shape or dtype; nothing is changed then.
   void load_state(const std::map<std::string, Tensor>& state);
   virtual std::string describe() const = 0;
 

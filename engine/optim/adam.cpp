@@ -91,6 +91,10 @@ void adam_inplace(const Tensor& values, const Tensor& gradients, const Tensor& m
   AdamCall call{values, gradients, mean, square, copies, config, read_step_state(state)};
   adam_op.check(call);
   check_flat("adam", call.operands());
+  check_apart("adam", call.operands());
+  require(config.beta1 >= 0 && config.beta1 < 1 && config.beta2 >= 0 && config.beta2 < 1 && config.eps >= 0,
+          "adam: betas ({}, {}) are not in [0, 1), or eps {} is not at least 0", config.beta1, config.beta2,
+          config.eps);
   check_copies("adam", values, copies);
   if (!call.step.is_finite) return;
   for (const Tensor* x : {&values, &mean, &square}) x->bump_version();

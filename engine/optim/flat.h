@@ -21,6 +21,14 @@ inline void check_flat(const char* op, std::span<const Operand> operands) {
   }
 }
 
+/// Throws Error when two of them overlap: one would read what the other has just written.
+inline void check_apart(const char* op, std::span<const Operand> operands) {
+  for (size_t i = 0; i < operands.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      require(!operands[i].tensor->overlaps(*operands[j].tensor), "{}: {} and {} lie in the same memory", op,
+              operands[j].name, operands[i].name);
+}
+
 /// Throws Error unless copies are undefined, or bf16 beside f32 values.
 inline void check_copies(const char* op, const Tensor& values, const Tensor& copies) {
   if (!copies.defined()) return;
@@ -35,6 +43,7 @@ inline bf16* data_of(const Tensor& copies) { return copies.defined() ? copies.mu
 /// Calls f(begin, end, in the decayed part) over ranges that never straddle `decayed`.
 template <class F>
 void for_each_range(int64_t n, int64_t decayed, const F& f) {
+  require(decayed >= 0 && decayed <= n, "optimizer: {} of {} elements decay", decayed, n);
   parallel_ranges(decayed, flat_grain, [&](int64_t begin, int64_t end) { f(begin, end, true); });
   parallel_ranges(n - decayed, flat_grain,
                   [&](int64_t begin, int64_t end) { f(decayed + begin, decayed + end, false); });

@@ -46,6 +46,7 @@ void sgd_inplace(const Tensor& values, const Tensor& gradients, const Tensor& mo
   SgdCall call{values, gradients, momentum, copies, config, read_step_state(state)};
   sgd_op.check(call);
   check_flat("sgd", call.operands());
+  check_apart("sgd", call.operands());
   check_copies("sgd", values, copies);
   if (!call.step.is_finite) return;
   for (const Tensor* x : {&values, &momentum, &copies})

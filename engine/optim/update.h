@@ -17,6 +17,7 @@ struct AdamConfig {
   int64_t decayed = 0;
 };
 /// `copies`: undefined, or bf16 (N) beside f32 values, which are then its masters: gets p rounded to nearest even.
+/// Throws Error when arrays differ in length or overlap, for betas outside [0, 1) and a negative eps.
 void adam_inplace(const Tensor& values, const Tensor& gradients, const Tensor& mean, const Tensor& square,
                   const Tensor& copies, const AdamConfig& config, const Tensor& state);
 
@@ -28,6 +29,7 @@ struct SgdConfig {
   double l2_decay = 0;  ///< of elements [0, decayed)
   int64_t decayed = 0;
 };
+/// Throws Error as adam_inplace.
 void sgd_inplace(const Tensor& values, const Tensor& gradients, const Tensor& momentum, const Tensor& copies,
                  const SgdConfig& config, const Tensor& state);
 

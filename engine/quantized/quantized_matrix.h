@@ -7,7 +7,8 @@
 namespace headroom::engine {
 
 /// A matrix as it lies on disk: each row is a run of whole blocks. It is not a tensor of a dtype: only the ops that
-/// name it can read it. Copies share the bytes, which may be those of a mapped file.
+/// name it can read it. Copies share the bytes, which may be those of a mapped file. Threads: as a Tensor; nothing here
+/// writes.
 class QuantizedMatrix {
  public:
   QuantizedMatrix() = default;  ///< undefined

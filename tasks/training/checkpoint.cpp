@@ -19,6 +19,7 @@ json to_json(const Checkpoint& checkpoint) {
   for (const double x : checkpoint.schedule) schedule.push_back(std::bit_cast<uint64_t>(x));
   state["step"] = checkpoint.step;
   state["streams"] = checkpoint.streams;
+  if (checkpoint.seed) state["seed"] = *checkpoint.seed;
   state["schedule"] = schedule;
   return state;
 }
@@ -26,6 +27,7 @@ json to_json(const Checkpoint& checkpoint) {
 void from_json(const json& state, Checkpoint& checkpoint) {
   checkpoint.step = state.at("step").get<int64_t>();
   checkpoint.streams = state.at("streams").get<std::map<std::string, uint64_t>>();
+  if (state.contains("seed")) checkpoint.seed = state.at("seed").get<uint64_t>();
   for (const json& x : state.at("schedule")) checkpoint.schedule.push_back(std::bit_cast<double>(x.get<uint64_t>()));
 }
 

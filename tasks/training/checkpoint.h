@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Checkpoint {
   models::NamedTensors tensors;
   int64_t step = 0;                         ///< steps done
   std::map<std::string, uint64_t> streams;  ///< next offset of each random stream
+  std::optional<uint64_t> seed;             ///< of the streams; files of earlier versions do not say
   std::vector<double> schedule;
   /// The model's weights by the names of its parameters: what models::NamedWeights takes.
   models::NamedTensors weights() const;

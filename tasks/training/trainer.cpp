@@ -12,22 +12,21 @@
 namespace headroom::tasks {
 namespace {
 
-constexpr const char* moment_prefix = "optimizer.";
 /// The stream that a forward pass draws from.
 constexpr const char* dropout_stream = "dropout";
 
 /// Sets `decays` of the parameters whose names match one of the patterns.
-void decide(std::vector<autograd::ArenaEntry>& entries, const std::vector<std::string>& patterns, const char* key,
+void decide(std::vector<autograd::Parameter>& parameters, const std::vector<std::string>& patterns, const char* key,
             bool decays) {
   for (const std::string& pattern : patterns) {
     bool is_used = false;
-    for (autograd::ArenaEntry& entry : entries) {
-      if (fnmatch(pattern.c_str(), entry.name.c_str(), 0) != 0) continue;
-      entry.decays = decays;
+    for (autograd::Parameter& parameter : parameters) {
+      if (fnmatch(pattern.c_str(), parameter.name.c_str(), 0) != 0) continue;
+      parameter.decays = decays;
       is_used = true;
     }
     require(is_used, "optimizer.{}: '{}' matches no parameter; there is {} and {} more", key, pattern,
-            entries.front().name, entries.size() - 1);
+            parameters.front().name, parameters.size() - 1);
   }
 }
 
@@ -36,12 +35,10 @@ autograd::ParameterArena arena_of(const models::Transformer& model, const Traine
   require(config.accumulate >= 1, "trainer: a batch in {} parts", config.accumulate);
   require(config.clip >= 0, "trainer: gradients clipped to a norm of {}", config.clip);
   require(config.read_every >= 1, "trainer: state read every {} steps", config.read_every);
-  std::vector<autograd::ArenaEntry> entries;
-  for (const models::Parameter& parameter : model.parameters())
-    entries.push_back({parameter.name, parameter.var, parameter.decays});
-  decide(entries, config.decay, "decay", true);
-  decide(entries, config.no_decay, "no_decay", false);
-  return autograd::ParameterArena(std::move(entries), {.device = config.device, .has_copies = config.bf16_weights});
+  std::vector<autograd::Parameter> parameters = model.parameters();
+  decide(parameters, config.decay, "decay", true);
+  decide(parameters, config.no_decay, "no_decay", false);
+  return autograd::ParameterArena(std::move(parameters), {.device = config.device, .has_copies = config.bf16_weights});
 }
 
 /// Targets that count in a batch's loss: classes that are not ignored; else sequences.
@@ -53,13 +50,21 @@ double scored(const Batch& batch) {
   return static_cast<double>(target.numel() - ignored);
 }
 
-/// The tensors whose names begin with a prefix, without it.
-std::map<std::string, Tensor> part_of(const Checkpoint& checkpoint, const std::string& prefix) {
-  std::map<std::string, Tensor> part;
-  for (const auto& [name, tensor] : checkpoint.tensors)
-    if (name.rfind(prefix, 0) == 0) part[name.substr(prefix.size())] = tensor;
-  return part;
-}
+/// The keys of a stream are relative to a step's state while this lives; those taken afterwards, for a loss outside of
+/// a step, must not point into it.
+class RelativeKeys {
+ public:
+  RelativeKeys(engine::Rng& rng, const char* stream, const Tensor& state) : rng_(rng), stream_(stream) {
+    rng_.set_base(stream_, engine::random_base(state), rng_.next(stream_));
+  }
+  ~RelativeKeys() { rng_.set_base(stream_, nullptr, 0); }
+  RelativeKeys(const RelativeKeys&) = delete;
+  RelativeKeys& operator=(const RelativeKeys&) = delete;
+
+ private:
+  engine::Rng& rng_;
+  const char* stream_;
+};
 
 }  // namespace
 
@@ -119,7 +124,7 @@ const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phas
   const double all = config_.accumulate > 1 ? scored(batch) : 1;
   const Tensor& state = optimizer_->step_state();
   const uint64_t random_start = rng_.next(dropout_stream);
-  rng_.set_base(dropout_stream, engine::random_base(state), random_start);
+  const RelativeKeys keys(rng_, dropout_stream, state);
   begin_step();
   done(Phase::batch);
   for (int64_t begin = 0; begin < sequences; begin += part_size) {
@@ -145,35 +150,19 @@ void Trainer::observe(double error) {
   rates_end_ = steps_done_;  // those planned ahead are of before
 }
 
-Checkpoint Trainer::checkpoint() const {
-  Checkpoint checkpoint;
-  for (const auto& [name, tensor] : arena_.named_values())
-    checkpoint.tensors.emplace_back(weight_prefix + name, tensor);
-  for (const auto& [name, tensor] : optimizer_->state()) checkpoint.tensors.emplace_back(moment_prefix + name, tensor);
-  checkpoint.step = steps_done_;
-  checkpoint.streams = rng_.offsets();
-  checkpoint.schedule = schedule_->state();
-  return checkpoint;
-}
+Checkpoint Trainer::checkpoint() const { return checkpoint_of(*optimizer_, rng_, steps_done_, schedule_.get()); }
 
 void Trainer::restore(const Checkpoint& checkpoint) {
-  const std::map<std::string, Tensor> weights = part_of(checkpoint, weight_prefix);
-  for (const auto& [name, tensor] : arena_.named_values()) {
-    const auto found = weights.find(name);
-    require(found != weights.end(), "checkpoint: no weights '{}'", name);
-    require(found->second.shape() == tensor.shape() && found->second.dtype() == tensor.dtype(),
-            "checkpoint: weights '{}' are {}, want {}", name, found->second.str(), tensor.str());
-    engine::copy_inplace(tensor, found->second.to(tensor.device()));
-  }
-  arena_.refresh_copies();
-  optimizer_->load_state(part_of(checkpoint, moment_prefix));
-  schedule_->load_state(checkpoint.schedule);
-  rng_.set_offsets(checkpoint.streams);
-  steps_done_ = rates_end_ = checkpoint.step;
+  steps_done_ = rates_end_ = tasks::restore(checkpoint, *optimizer_, rng_, schedule_.get());
   state_ = engine::read_step_state(optimizer_->step_state());
-  state_.step = checkpoint.step;
   state_.random_offset = rng_.next(dropout_stream);
   engine::write_step_state(optimizer_->step_state(), state_);
+}
+
+int64_t Trainer::resume(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) || error) load(path);
+  return steps_done_;
 }
 
 const char* problem_of(const engine::StepState& state) {

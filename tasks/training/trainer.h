@@ -7,7 +7,7 @@
 #include "engine/rng.h"
 #include "models/transformer.h"
 #include "tasks/task.h"
-#include "tasks/training/checkpoint.h"
+#include "tasks/training/resume.h"
 #include "tasks/training/trainer_config.h"
 
 namespace headroom::tasks {
@@ -24,6 +24,8 @@ class Trainer {
   /// `rng` goes on where drawing the weights left it. Throws Error for settings out of range, when a pattern of decay
   /// or no_decay matches no parameter, and when another trainer has the model.
   Trainer(const models::Transformer& model, const Objective& objective, const TrainerConfig& config, engine::Rng rng);
+  Trainer(const models::Transformer&&, const Objective&, const TrainerConfig&, engine::Rng) = delete;  ///< a temporary
+  Trainer(const models::Transformer&, const Objective&&, const TrainerConfig&, engine::Rng) = delete;
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
@@ -41,11 +43,13 @@ class Trainer {
 
   /// Everything that a step changes: weights ("model." before their names), moments ("optimizer."), streams, schedule.
   Checkpoint checkpoint() const;
-  /// Throws Error naming what does not fit; some tensors may have been taken over by then.
+  /// Throws Error naming what does not fit; nothing is changed then.
   void restore(const Checkpoint& checkpoint);
   /// The same in one file, which appears whole or not at all.
   void save(const std::filesystem::path& path) const { save_checkpoint(path, "", checkpoint()); }
   void load(const std::filesystem::path& path) { restore(load_checkpoint(path, "")); }
+  /// load() where there is such a file, else nothing. Returns steps_done(): where a loop over the steps begins.
+  int64_t resume(const std::filesystem::path& path);
 
  private:
   void begin_step();

@@ -78,6 +78,10 @@ TEST_CASE("checkpoint: a captured value that changed, or is no leaf, is an error
   const Var loss = sum(checkpoint([&](const std::vector<Var>& v) { return v[0] * weight; }, {x}));
   engine::copy_inplace(weight.value(), Tensor::zeros({3}));
   CHECK_THROWS_WITH(loss.backward(), testing::contains("written in place"));
+  const Tensor ids = Tensor::from<int64_t>({2}, {0, 1}), table = engine::random_normal({3, 4}, 0, 1, {3, 0, 0});
+  const Var rows = sum(checkpoint([&](const std::vector<Var>& v) { return embedding(v[0], ids); }, {Var(table, true)}));
+  engine::copy_inplace(ids, Tensor::from<int64_t>({2}, {2, 2}));
+  CHECK_THROWS_WITH(rows.backward(), testing::contains("checkpoint's function gave another f32 (2, 4) than before"));
   const Var computed = exp(weight);
   CHECK_THROWS_WITH(checkpoint([&](const std::vector<Var>& v) { return v[0] * computed; }, {x}),
                     testing::contains("must be an input"));

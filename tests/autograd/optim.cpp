@@ -5,6 +5,7 @@
 #include "autograd/optim/schedule.h"
 #include "engine/error.h"
 #include "engine/optim/step_state.h"
+#include "engine/optim/update.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -141,6 +142,20 @@ TEST_CASE("arena: a leaf is in one arena at a time") {
   const ParameterArena second({{"weight", x}});
   CHECK(second.values().to_vector<double>() == Values{3, 3});
   CHECK(x.value().shares_storage(second.values()));
+}
+
+TEST_CASE("optimizer: a step with a rate or a norm that is no number, and updates of overlapping arrays, are errors") {
+  const Var x(Tensor::full({2}, 1), true);
+  const auto optimizer = make_optimizer({.kind = "sgd"}, ParameterArena({{"x", x}}));
+  CHECK_THROWS_WITH(optimizer->step(NAN), contains("a learning rate of nan"));
+  CHECK_THROWS_WITH(optimizer->step(-1), contains("a learning rate of -1"));
+  CHECK_THROWS_WITH(optimizer->step(1, NAN), contains("clipped to a norm of nan"));
+  CHECK(x.value().to_vector<float>() == std::vector<float>{1, 1});
+  const Tensor v = Tensor::zeros({4}), m = Tensor::zeros({4}), g = Tensor::zeros({4}), s = engine::make_step_state();
+  CHECK_THROWS_WITH(engine::sgd_inplace(v, v, {}, {}, {}, s), contains("sgd: values and gradients lie in the same"));
+  CHECK_THROWS_WITH(engine::adam_inplace(v, g, m, m, {}, {}, s), contains("adam: mean and square lie in the same"));
+  CHECK_THROWS_WITH(engine::adam_inplace(v, g, m, Tensor::zeros({4}), {}, {.eps = -1}, s), contains("eps -1"));
+  CHECK_THROWS_WITH(engine::sgd_inplace(v, g, {}, {}, {.decayed = 5}, s), contains("5 of 4 elements decay"));
 }
 
 TEST_CASE("an optimizer outlives the arena it was made for") {

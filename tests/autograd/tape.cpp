@@ -56,6 +56,45 @@ TEST_CASE("tape: gradients accumulate until zero_grad, and do not write to what 
   CHECK(dy.to_vector<float>() == Values{1, 1});
 }
 
+TEST_CASE("tape: a leaf's gradient is its own: neither the caller's cotangent nor another leaf's") {
+  const Var x = leaf({2}, {0, 0}), constant(Tensor::full({2}, 1));
+  const Tensor dy = Tensor::full({2}, 1);
+  (x + constant).backward(dy);
+  engine::copy_inplace(dy, Tensor::full({2}, 10));
+  CHECK(grad_of(x) == Values{1, 1});
+  (x + constant).backward(dy);
+  CHECK(grad_of(x) == Values{11, 11});
+  const Var a = leaf({2}, {0, 0}), b = leaf({2}, {0, 0}), wide = leaf({2}, {0, 0});
+  (a + b).backward(dy);
+  CHECK_FALSE(a.grad().shares_storage(b.grad()));
+  engine::copy_inplace(a.grad(), Tensor::zeros({2}));  // a clipped gradient, say
+  CHECK(grad_of(b) == Values{10, 10});
+  CHECK(dy.to_vector<float>() == Values{10, 10});
+  sum(wide).backward();  // dy reaches it as an expanded view
+  engine::copy_inplace(wide.grad(), Tensor::from<float>({2}, {3, 4}));
+  CHECK(grad_of(wide) == Values{3, 4});
+  x.zero_grad();
+  x.backward(dy);
+  CHECK_FALSE(x.grad().shares_storage(dy));
+}
+
+TEST_CASE("tape: an undefined Var") {
+  const Var none, of_nothing{Tensor()};
+  CHECK_FALSE(of_nothing.defined());
+  CHECK_FALSE(none.value().defined());
+  CHECK_FALSE(none.detach().defined());
+  CHECK_FALSE(none.grad().defined());
+  CHECK_FALSE(none.requires_grad());
+  CHECK_FALSE(none.is_bound());
+  CHECK_THROWS_AS(none.dim(0), Error);
+  CHECK_THROWS_AS(none.grad_dtype(), Error);
+  CHECK_THROWS_AS(Var(Tensor(), true), Error);
+  const Var x = leaf({2}, {1, 2});
+  CHECK_THROWS_WITH(x + none, contains("add: operand b is undefined"));
+  CHECK_THROWS_WITH(none * x, contains("mul: operand a is undefined"));
+  CHECK_THROWS_WITH(checkpoint(nullptr, {x}), contains("checkpoint: no function"));
+}
+
 TEST_CASE("tape: what was broadcast is summed back") {
   const Var a = leaf({2, 1}, {1, 2}), b = leaf({3}, {1, 10, 100}), c = leaf({}, {2});
   sum(a * b * c).backward();

@@ -100,6 +100,19 @@ TEST_CASE("workers inherit the whole context, and a scope restores it") {
   CHECK(context().threads == 3);
 }
 
+TEST_CASE("parallel_ranges: a grain below 1 is an error, an empty range nothing, and the last range the rest") {
+  const auto none = [](int64_t, int64_t) { FAIL("called"); };
+  CHECK_THROWS_WITH(parallel_ranges(10, 0, none), "parallel_ranges: ranges of 0 elements");
+  CHECK_THROWS_AS(parallel_ranges(10, -3, none), Error);
+  parallel_ranges(0, 4, none);
+  parallel_ranges(-5, 4, none);
+  const ThreadScope one(1);
+  std::vector<int64_t> ends;
+  parallel_ranges(10, 4, [&](int64_t, int64_t end) { ends.push_back(end); });
+  parallel_ranges(3, INT64_MAX, [&](int64_t, int64_t end) { ends.push_back(end); });
+  CHECK((ends == std::vector<int64_t>{4, 8, 10, 3}));
+}
+
 TEST_CASE("HEADROOM_THREADS is read, or refused", "[.threads-4]") { CHECK(num_threads() == 4); }
 TEST_CASE("a wrong HEADROOM_THREADS is an error", "[.threads-wrong]") {
   CHECK_THROWS_WITH(num_threads(), testing::contains("HEADROOM_THREADS: '"));

@@ -86,6 +86,10 @@ TEST_CASE("rng: a uniform value never rounds up to the end of its range") {
   CHECK(m.highest < 100.0001);
   CHECK(moments(random_uniform({8}, 3, 3, RngKey{1, 0, 0})).highest == 3);
   CHECK_THROWS_AS(random_uniform({8}, 3, 2, RngKey{}), Error);
+  CHECK_THROWS_AS(random_uniform({8}, NAN, 2, RngKey{}), Error);
+  CHECK_THROWS_AS(random_uniform({8}, -1.7e308, 1.7e308, RngKey{}), Error);
+  CHECK_THROWS_WITH(random_normal({8}, 0, -1, RngKey{}), testing::contains("random_normal: mean 0 and std -1"));
+  CHECK_THROWS_AS(random_normal({8}, NAN, 1, RngKey{}), Error);
   CHECK_THROWS_AS(random_integers({8}, 3, 3, RngKey{}), Error);
   CHECK_THROWS_AS(random_integers({8}, INT64_MIN, INT64_MAX, RngKey{}), Error);
 }

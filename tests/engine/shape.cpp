@@ -24,6 +24,10 @@ TEST_CASE("shape: errors name the shape") {
   CHECK_THROWS_WITH((Shape{2, 3}.index(-3, "sum")), "sum: axis -3 is out of range for shape (2, 3)");
   CHECK_THROWS_AS(Shape::of_rank(Shape::max_rank + 1), Error);
   CHECK_THROWS_AS((Shape{int64_t{1} << 40, int64_t{1} << 40}.numel()), Error);
+  CHECK_THROWS_WITH(Shape::of_rank(-1), "shape: rank -1 is not in [0, 8]");
+  CHECK_THROWS_WITH((Shape{2, int64_t{1} << 40, int64_t{1} << 40}.contiguous_strides()), testing::contains("too many"));
+  CHECK_THROWS_WITH((Shape{2, 3}.numel(0, 3)), "shape (2, 3): axes [0, 3) are not all there");
+  CHECK_THROWS_AS((Shape{2, 3}.numel(-1, 2)), Error);
 }
 
 TEST_CASE("shape: broadcasting") {

@@ -77,6 +77,8 @@ TEST_CASE("tensor: what cannot be done is an error that names the shapes") {
   CHECK_THROWS_AS(x.transpose(0, 2), Error);
   CHECK_THROWS_AS(Tensor::empty({-1}), Error);
   CHECK_THROWS_AS(Tensor::empty({int64_t{1} << 62}), Error);
+  CHECK_THROWS_WITH(Tensor::empty({int64_t{1} << 40, int64_t{1} << 40}), testing::contains("too many elements"));
+  CHECK_THROWS_WITH(Tensor::over(nullptr, nullptr, {-1}, DType::f32), testing::contains("negative size"));
   CHECK_THROWS_WITH(x.data<double>(), "tensor: f32 (2, 3) read as f64");
   CHECK_THROWS_AS(x.item(), Error);
   CHECK_THROWS_AS(Tensor::from<float>({2}, {1}), Error);
@@ -86,6 +88,63 @@ TEST_CASE("tensor: what cannot be done is an error that names the shapes") {
   CHECK_THROWS_AS(copy_inplace(Tensor(), Tensor()), Error);
   CHECK_THROWS_AS(add_inplace(Tensor(), Tensor()), Error);
   CHECK_THROWS_AS(add_inplace(x.transpose(0, 1), counting({3, 2})), Error);
+}
+
+TEST_CASE("tensor: a copy onto itself takes the values from before") {
+  const auto moved = [](int64_t from, int64_t to, int64_t n) {
+    const Tensor x = counting({6});
+    copy_inplace(x.slice(0, to, to + n), x.slice(0, from, from + n));
+    return x.to_vector<float>();
+  };
+  CHECK(moved(0, 1, 5) == Values{0, 0, 1, 2, 3, 4});
+  CHECK(moved(1, 0, 5) == Values{1, 2, 3, 4, 5, 5});
+  CHECK(moved(2, 2, 3) == Values{0, 1, 2, 3, 4, 5});
+  const Tensor square = counting({3, 3});
+  copy_inplace(square, square.transpose(0, 1));
+  CHECK(square.to_vector<float>() == Values{0, 3, 6, 1, 4, 7, 2, 5, 8});
+  const Tensor sums = counting({20000});
+  add_inplace(sums.slice(0, 1, 20000), sums.slice(0, 0, 19999));
+  CHECK(sums.to_vector<float>()[19999] == 19999 + 19998);
+  const Tensor twice = counting({3});
+  add_inplace(twice, twice);
+  CHECK(twice.to_vector<float>() == Values{0, 2, 4});
+  const auto memory = std::make_shared<std::vector<float>>(4, 1.0f);
+  CHECK_FALSE(Tensor::zeros({0}).overlaps(Tensor::zeros({0})));
+  CHECK(Tensor::over(memory->data(), memory, {3}, DType::f32)
+            .overlaps(Tensor::over(memory->data() + 2, memory, {2}, DType::f32)));
+  CHECK_FALSE(counting({4}).slice(0, 0, 2).overlaps(counting({4}).slice(0, 2, 4)));
+}
+
+TEST_CASE("tensor: an expanded view is not written to") {
+  const Tensor row = counting({3}), wide = row.expand({2, 3});
+  CHECK_THROWS_WITH(copy_inplace(wide, Tensor::zeros({2, 3})),
+                    "copy_inplace: destination f32 (2, 3) is expanded along axis 0: its elements share memory");
+  CHECK_THROWS_AS(add_inplace(wide, Tensor::zeros({2, 3})), Error);
+  CHECK(row.to_vector<float>() == Values{0, 1, 2});
+  copy_inplace(row.expand({1, 3}), Tensor::full({1, 3}, 7));
+  CHECK(row.to_vector<float>() == Values{7, 7, 7});
+}
+
+TEST_CASE("tensor: no member of an undefined one crashes") {
+  const Tensor none;
+  CHECK_THROWS_WITH(none.bump_version(), "bump_version: the tensor is undefined");
+  CHECK_THROWS_WITH(none.reshape({1}), "reshape: the tensor is undefined");
+  CHECK_THROWS_WITH(none.expand({2}), "expand: the tensor is undefined");
+  CHECK_THROWS_WITH(none.permute({}), "permute: the tensor is undefined");
+  CHECK_THROWS_WITH(none.transpose(0, 0), "transpose: the tensor is undefined");
+  CHECK_THROWS_WITH(none.slice(0, 0, 0), "slice: the tensor is undefined");
+  CHECK_THROWS_AS(none.raw(), Error);
+  CHECK_THROWS_AS(none.mutable_raw(), Error);
+  CHECK_THROWS_AS(none.mutable_data<float>(), Error);
+  CHECK_THROWS_AS(none.clone(), Error);
+  CHECK_THROWS_AS(none.item(), Error);
+  CHECK_THROWS_AS(none.dim(0), Error);
+  CHECK_THROWS_AS(none.to(DType::f64), Error);
+  CHECK(none.version() == 0);
+  CHECK(none.device() == cpu);
+  CHECK_FALSE(none.is_unique());
+  CHECK_FALSE(none.shares_storage(none));
+  CHECK_FALSE(none.overlaps(none));
 }
 
 TEST_CASE("error: context is added line by line") {

@@ -39,7 +39,10 @@ TransformerConfig post_norm() {
 class Training {
  public:
   Training(const TransformerConfig& config, uint64_t seed)
-      : rng_(seed), model_(config, rng_), arena_(entries()), optimizer_(autograd::make_optimizer({}, arena_)) {}
+      : rng_(seed),
+        model_(config, rng_),
+        arena_(model_.parameters()),
+        optimizer_(autograd::make_optimizer({}, arena_)) {}
 
   void step() {
     const Shape shape{9, 70};
@@ -53,12 +56,6 @@ class Training {
   std::vector<float> weights() const { return arena_.values().to_vector<float>(); }
 
  private:
-  std::vector<autograd::ArenaEntry> entries() const {
-    std::vector<autograd::ArenaEntry> entries;
-    for (const Parameter& p : model_.parameters()) entries.push_back({p.name, p.var, p.decays});
-    return entries;
-  }
-
   engine::Rng rng_;
   Transformer model_;
   autograd::ParameterArena arena_;

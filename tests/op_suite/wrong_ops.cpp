@@ -30,7 +30,7 @@ OpSamples product_samples(std::function<Var(const Vars&)> run) {
 }
 
 Tensor product(const Tensor& a, const Tensor& b) {
-  if (a.shape() != b.shape()) fail("product: shapes differ: a {}, b {}", a.shape().str(), b.shape().str());
+  if (!a.defined() || a.shape() != b.shape()) fail("product: shapes differ: a {}, b {}", a.str(), b.str());
   return engine::mul(a, b);
 }
 
@@ -181,6 +181,16 @@ TEST_CASE("a vjp that reads an operand without saving it fails overwritten") {
     });
   });
   CHECK(caught(checks, "overwritten"));
+}
+
+TEST_CASE("an op that does not say which operand is undefined fails undefined") {
+  const auto checks = checks_of([] {
+    return product_samples([](const Vars& in) {
+      if (!in[1].defined()) fail("product: undefined where a value was expected");
+      return right(in);
+    });
+  });
+  CHECK(caught(checks, "undefined"));
 }
 
 TEST_CASE("a sum cut by the number of threads fails threads") {

@@ -142,6 +142,67 @@ TEST_CASE("trainer: a training that went through a file goes on to the same bits
   CHECK_THROWS_WITH(load_checkpoint(path, "somebody"), contains("is of trial , not of somebody"));
 }
 
+TEST_CASE("a loop of one's own, saved and resumed by one call each, goes on to the same bits") {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "training.safetensors";
+  // Trains until `stop`, as a process would that is killed there.
+  const auto train = [&](int64_t stop, const std::filesystem::path& path, uint64_t seed = 3) {
+    engine::Rng rng(seed);
+    const models::Transformer model(small_model(), rng);
+    const auto optimizer = autograd::make_optimizer({}, autograd::ParameterArena(model.parameters()));
+    for (int64_t step = resume_training(path, *optimizer, rng); step < stop;) {
+      optimizer->arena().zero_grad();
+      const Batch batch = task().train_batch(step, 8, rng);
+      task().loss(model.forward(batch.input, {.training = true, .rng = &rng}), batch).backward();
+      optimizer->step(1e-2, 1);
+      if (++step % 3 == 0) save_training(path, *optimizer, rng, step);
+    }
+    return optimizer->arena().values().to_vector<float>();
+  };
+  const std::vector<float> whole = train(8, folder.path() / "other.safetensors");
+  CHECK_FALSE((train(5, file) == whole));  // the file is of step 3
+  CHECK((train(8, file) == whole));
+  CHECK_THROWS_WITH(train(8, file, 4), contains("its random streams are of seed 3, not of 4"));
+  Checkpoint old = load_checkpoint(file, "");
+  CHECK(old.step == 6);
+  old.seed.reset();  // as a file of an earlier version
+  save_checkpoint(file, "", old);
+  CHECK((train(8, file) == whole));
+  old.tensors.erase(old.tensors.begin());
+  save_checkpoint(file, "", old);
+  CHECK_THROWS_WITH(train(8, file), contains("checkpoint: no weights '") || contains("optimizer state: no '"));
+}
+
+TEST_CASE("trainer: a restore that does not fit changes nothing") {
+  Training first, second;
+  first.run(3);
+  Checkpoint checkpoint = first.trainer.checkpoint();
+  for (auto& [name, tensor] : checkpoint.tensors) tensor = tensor.clone();
+  checkpoint.tensors.back().second = Tensor::zeros({1});  // the last moment, or weight
+  const std::vector<float> before = second.weights();
+  CHECK_THROWS_AS(second.trainer.restore(checkpoint), Error);
+  CHECK((second.weights() == before));
+  Training third;
+  CHECK((second.run(3).weights() == third.run(3).weights()));
+}
+
+TEST_CASE("trainer: the graph of a loss outside of a step needs nothing of the trainer's") {
+  const Batch batch = task().evaluation(Split::test, 4);
+  const auto gradient = [&](bool is_gone) {
+    engine::Rng rng(3);
+    const models::Transformer model(small_model(), rng);
+    auto trainer = std::make_unique<Trainer>(model, task(), settings(), rng);
+    trainer->step();
+    const Var loss = trainer->loss(batch);  // with dropout
+    if (is_gone) trainer.reset();
+    const Tensor reused = Tensor::full({sizeof(engine::StepState)}, 255, engine::DType::u8);  // the freed state's block
+    model.parameters()[0].var.zero_grad();
+    loss.backward();
+    return model.parameters()[0].var.grad().to_vector<float>();
+  };
+  CHECK((gradient(true) == gradient(false)));
+}
+
 TEST_CASE("trainer: a step that is not finite changes neither weights nor moments, and the next one goes on") {
   const Bursting bursting;
   Training training(settings(), bursting);

@@ -15,7 +15,7 @@ HEADROOM_BINARY_OPS(HEADROOM_DEFINE)
 void add_inplace(const Tensor& y, const Tensor& x) {
   if (!y.defined() || y.shape() != x.shape() || y.dtype() != x.dtype() || !y.is_contiguous())
     fail("add_inplace: y {}, x {}", y.str(), x.str());
-  BinaryCall call{y, x, y};
+  BinaryCall call{y, apart_from(y, x), y};
   add_op.check(call);
   y.bump_version();
   if (y.numel() > 0) add_op.run(call);

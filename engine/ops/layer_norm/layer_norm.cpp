@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/dispatch/op.h"
+#include "engine/error.h"
 #include "engine/ops/layer_norm/layer_norm_kernel.h"
 #include "engine/ops/row_sums.h"
 
@@ -114,6 +115,7 @@ LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   forward_op.check(call);
   rows_of("layer_norm", x);
   check_width("layer_norm", "weight", weight, x);
+  require(std::isfinite(eps) && eps >= 0, "layer_norm: eps = {} is not finite and at least 0: x {}", eps, x.str());
   if (bias.defined()) check_width("layer_norm", "bias", bias, x);
   call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                 // (…, C)
   call.mean = Tensor::empty(x.shape().without(-1), x.dtype(), x.device());  // (…)

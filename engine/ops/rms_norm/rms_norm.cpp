@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/dispatch/op.h"
+#include "engine/error.h"
 #include "engine/ops/rms_norm/rms_norm_kernel.h"
 #include "engine/ops/row_sums.h"
 
@@ -96,6 +97,7 @@ RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps) {
   forward_op.check(call);
   rows_of("rms_norm", x);
   check_width("rms_norm", "weight", weight, x);
+  require(std::isfinite(eps) && eps >= 0, "rms_norm: eps = {} is not finite and at least 0: x {}", eps, x.str());
   call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                    // (…, C)
   call.inv_rms = Tensor::empty(x.shape().without(-1), x.dtype(), x.device());  // (…)
   if (x.numel() > 0) forward_op.run(call);
