@@ -1,9 +1,15 @@
+#include <fmt/core.h>
+
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <new>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 #include "experiments/cli/arguments.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
@@ -14,12 +20,17 @@ namespace {
 
 constexpr int failed = 1, usage = 2;
 
-/// One line, whatever the message.
+/// One line of bounded length, whatever the message.
 int complain(std::string message, int code) {
-  for (size_t at = message.find("\n  "); at != std::string::npos; at = message.find("\n  "))
+  constexpr size_t longest = 4000;
+  for (size_t at = message.find("\n  "); at != std::string::npos; at = message.find("\n  ", at))
     message.replace(at, 3, "; ");
-  headroom::experiments::write_note("headroom: error: " + message);
+  headroom::experiments::write_note("headroom: error: " + headroom::excerpt(message, longest));
   return code;
+}
+
+std::string words_of(const std::filesystem::filesystem_error& error) {
+  return fmt::format("{}: {}", error.path1().string(), error.code().message());
 }
 
 int run(int argc, char** argv) {
@@ -57,6 +68,14 @@ int main(int argc, char** argv) {
   } catch (const headroom::experiments::ConfigError& error) {
     for (const std::string& problem : error.problems()) complain(problem, failed);
     return failed;
+  } catch (const headroom::Error& error) {
+    return complain(error.what(), failed);
+  } catch (const std::bad_alloc&) {
+    return complain("not enough memory", failed);
+  } catch (const nlohmann::json::exception& error) {
+    return complain("JSON is not as wanted: " + headroom::plain_words(error.what()), failed);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return complain(words_of(error), failed);
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) == 0) return complain(error.what(), failed);
     return complain("standard output cannot be written to: " + error.code().message(), failed);

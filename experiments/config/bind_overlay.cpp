@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/excerpt.h"
 #include "experiments/config/bind.h"
 #include "experiments/toml/reader.h"
 #include "models/files/regular_file.h"
@@ -18,7 +19,7 @@ std::vector<std::pair<double, double>> read_points(const std::string& file, cons
   const nlohmann::json* node = &document;
   for (const Value& key : path.list) {
     require(key.kind == Value::Kind::text, "path wants strings");
-    require(node->is_object() && node->contains(key.text), "{} has no \"{}\"", file, key.text);
+    require(node->is_object() && node->contains(key.text), "{} has no \"{}\"", file, excerpt(key.text));
     node = &(*node)[key.text];
   }
   require(node->is_object(), "{}: wants an object of number: number there", file);
@@ -30,7 +31,7 @@ std::vector<std::pair<double, double>> read_points(const std::string& file, cons
       x = std::stod(key, &used);
     } catch (const std::exception&) {
     }
-    require(used == key.size() && used > 0 && value.is_number(), "{}: \"{}\" is not number: number", file, key);
+    require(used == key.size() && used > 0 && value.is_number(), "{}: \"{}\" is not number: number", file, excerpt(key));
     points.emplace_back(x, value.get<double>());
   }
   std::sort(points.begin(), points.end());

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 
+#include "engine/excerpt.h"
+
 namespace headroom::experiments {
 namespace {
+
+constexpr size_t longest_name = 200;
 
 std::string take_keys(Reader& in) {
   const std::string name = in.text("name", std::nullopt, "name of the curve; claims call it by this");
@@ -32,9 +36,9 @@ std::string read_series(const Value& series, const std::vector<std::string>& tak
   Reader in(series, "series", problems);
   const std::string name = take_keys(in);
   in.finish();
-  if (in.has("name") && name.empty()) in.complain("name", "wants a name");
+  if (name.size() > longest_name) in.complain("name", fmt::format("wants at most {} bytes", longest_name));
   if (std::find(taken.begin(), taken.end(), name) != taken.end())
-    in.complain("name", fmt::format("\"{}\" is taken", name));
+    in.complain("name", fmt::format("\"{}\" is taken", excerpt(name)));
   return name;
 }
 

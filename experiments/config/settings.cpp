@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "engine/excerpt.h"
 #include "experiments/config/sweep.h"
 #include "experiments/toml/document.h"
 
@@ -43,7 +44,7 @@ std::vector<std::string> tied_paths(const Value& sweep) {
 }  // namespace
 
 Value parse_setting(const std::string& text) {
-  const std::string source = "--set " + text;
+  const std::string source = "--set " + excerpt(text);
   if (text.find('=') == std::string::npos) fail("{}: wants key=value", source);
   Value setting = parse_toml(text, source, false);
   flatten_sweeps(setting);

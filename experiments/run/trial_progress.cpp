@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 
 namespace headroom::experiments {
 namespace {
@@ -66,7 +67,7 @@ TrialProgress progress_from_json(const std::string& text) {
   try {
     return from_json(json::parse(text));
   } catch (const json::exception& error) {
-    fail("a trial's progress: {}", error.what());
+    fail("a trial's progress: {}", plain_words(error.what()));
   }
 }
 

@@ -6,6 +6,8 @@
 #include <cctype>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
+#include "experiments/toml/depth.h"
 #include "models/files/regular_file.h"
 
 namespace headroom::experiments {
@@ -112,12 +114,13 @@ std::string in_line(const Value& value) {
 
 Value parse_toml(const std::string& text, const std::string& source, bool positions) {
   const Converter converter{source, positions};
+  check_depth(text, source, positions);
   try {
     return converter.convert(toml::parse(text, source));
   } catch (const toml::parse_error& error) {
     std::string what(error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');
-    fail("{}: malformed TOML: {}", converter.place(error.source()).str(), what);
+    fail("{}: malformed TOML: {}", converter.place(error.source()).str(), excerpt(what, 200));
   }
 }
 

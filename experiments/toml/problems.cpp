@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "engine/excerpt.h"
+
 namespace headroom::experiments {
 namespace {
 
@@ -28,7 +30,9 @@ size_t edits(const std::string& a, const std::string& b) {
 std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 std::string nearest_path(const std::string& path, const std::set<std::string>& known) {
+  constexpr size_t longest = 200;  // nothing that is known is near such a path
   std::string best;
+  if (path.size() > longest) return best;
   size_t fewest = std::max<size_t>(2, last_word(path).size() / 3) + 1;
   for (const std::string& candidate : known) {
     const size_t distance = edits(path, candidate);
@@ -44,7 +48,9 @@ ConfigError::ConfigError(std::vector<std::string> problems)
     : Error(fmt::format("{}", fmt::join(problems, "\n"))), problems_(std::move(problems)) {}
 
 void Problems::add(const Place& place, const std::string& path, const std::string& message) {
-  found_.push_back({place, path, message});
+  std::string line = message;  // an Error's further lines say where
+  for (size_t at = line.find("\n  "); at != std::string::npos; at = line.find("\n  ", at)) line.replace(at, 3, "; ");
+  found_.push_back({place, path, std::move(line)});
 }
 
 void Problems::add_unknown(const Place& place, const std::string& path) { unknown_.push_back({place, path, ""}); }
@@ -75,12 +81,18 @@ void Problems::raise() const {
   std::stable_sort(all.begin(), all.end(), [](const Problem& a, const Problem& b) {
     return std::tie(a.place.line, a.place.column) < std::tie(b.place.line, b.place.column);
   });
+  constexpr size_t most_bytes = 3500;
   std::vector<std::string> lines;
+  std::set<std::string> told;
+  size_t bytes = 0;
   for (const Problem& problem : all) {
-    std::string line =
-        fmt::format("{}: {}{}{}", problem.place.str(), problem.path, problem.path.empty() ? "" : ": ", problem.message);
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+    std::string line = fmt::format("{}: {}{}{}", problem.place.str(), excerpt(problem.path),
+                                   problem.path.empty() ? "" : ": ", excerpt(problem.message, 1000));
+    if (!told.insert(line).second) continue;
+    bytes += line.size();
+    if (lines.empty() || bytes <= most_bytes) lines.push_back(std::move(line));
   }
+  if (told.size() > lines.size()) lines.push_back(fmt::format("and {} more problems", told.size() - lines.size()));
   throw ConfigError(std::move(lines));
 }
 

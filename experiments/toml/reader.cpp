@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "engine/excerpt.h"
 
 namespace headroom::experiments {
 namespace {
@@ -119,6 +122,7 @@ std::string Reader::text(const std::string& key, const Default<std::string>& fal
   if (const Value* value = ask(std::move(asked))) {
     if (value->kind == Value::Kind::text) result = value->text;
     else complain(key, fmt::format("wants a string, got {}", name_of(value->kind)));
+    if (value->kind == Value::Kind::text && result.empty() && !fallback.value) complain(key, "is empty");
   }
   (*record_)[key] = result;
   return result;
@@ -153,8 +157,9 @@ std::vector<double> Reader::numbers(const std::string& key, const char* doc) {
       all = all && item.is_number();
       result.push_back(item.number());
     }
+    all = all && std::all_of(result.begin(), result.end(), [](double x) { return std::isfinite(x); });
     if (!all) {
-      complain(key, "wants a list of numbers");
+      complain(key, "wants a list of finite numbers");
       result.clear();
     }
   }

@@ -52,6 +52,7 @@ class Reader {
   bool has(const std::string& key) const { return table_->find(key) != nullptr; }
   /// Whether a key is there and holds a string.
   bool is_text(const std::string& key) const { return has(key) && table_->find(key)->value.kind == Value::Kind::text; }
+  bool has_empty_text(const std::string& key) const { return is_text(key) && table_->find(key)->value.text.empty(); }
   /// Where a key stands; where the table stands when the key is absent.
   Place place(const std::string& key) const;
   const Place& place() const { return table_->place; }
@@ -67,6 +68,7 @@ class Reader {
   /// Nothing when the key is absent.
   std::optional<double> optional_real(const std::string& key, const Bounds& bounds, const char* doc);
   bool flag(const std::string& key, const Default<bool>& fallback, const char* doc);
+  /// A required one must not be empty.
   std::string text(const std::string& key, const Default<std::string>& fallback, const char* doc);
   /// One of `words`; the first when the key is required and missing.
   std::string word(const std::string& key, const Default<std::string>& fallback, const std::vector<std::string>& words,
@@ -74,7 +76,7 @@ class Reader {
   /// The same by name, for an enumeration.
   template <class E>
   E choice(const std::string& key, E fallback, const std::vector<std::pair<const char*, E>>& names, const char* doc);
-  /// A list of literal numbers; empty when the key is absent.
+  /// A list of literal, finite numbers; empty when the key is absent.
   std::vector<double> numbers(const std::string& key, const char* doc);
   /// A string or a list of strings; empty when the key is absent.
   std::vector<std::string> texts(const std::string& key, const char* doc);
@@ -110,7 +112,8 @@ class Reader {
  private:
   Reader(const Value& table, const std::string& key, const Reader& outer);
   double number(const std::string& key, const Value& value) const;
-  double lookup(const std::string& name, std::vector<std::string>& pending) const;
+  struct Lookups;
+  double lookup(const std::string& name, Lookups& lookups) const;
   const Value* ask(Key key);
   void enter(const Value& table, const std::string& key, const std::function<void(Reader&)>& f, nlohmann::json& into);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/excerpt.h"
 #include "experiments/toml/expression.h"
 #include "experiments/toml/reader.h"
 
@@ -16,17 +17,27 @@ std::string Bounds::str() const {
   return fmt::format("in {}{}, {}{}", low_open ? "(" : "[", low, high, high_open ? ")" : "]");
 }
 
-double Reader::lookup(const std::string& name, std::vector<std::string>& pending) const {
+/// The expressions that one value hangs on.
+struct Reader::Lookups {
+  std::vector<std::string> pending;  ///< paths, each used by the one before it
+  int left = 1000;                   ///< names that may still be looked up: sums of sums grow without end
+};
+
+double Reader::lookup(const std::string& name, Lookups& lookups) const {
+  constexpr size_t most_pending = 32;
+  std::vector<std::string>& pending = lookups.pending;
+  require(pending.size() <= most_pending && --lookups.left >= 0, "{} hangs on too many other expressions",
+          excerpt(pending[0]));
   for (const Reader* scope = this; scope; scope = scope->outer_) {
     const Entry* entry = scope->table_->find(name);
     if (!entry) continue;
     const std::string full = scope->path(name);
-    if (std::find(pending.begin(), pending.end(), full) != pending.end()) fail("{} depends on itself", full);
+    if (std::find(pending.begin(), pending.end(), full) != pending.end()) fail("{} depends on itself", excerpt(full));
     if (entry->value.is_number()) return entry->value.number();
-    require(entry->value.kind == Value::Kind::text, "{} is {}, not a number", full, name_of(entry->value.kind));
+    require(entry->value.kind == Value::Kind::text, "{} is {}, not a number", excerpt(full), name_of(entry->value.kind));
     pending.push_back(full);
     const double value =
-        evaluate(entry->value.text, [&](const std::string& inner) { return scope->lookup(inner, pending); });
+        evaluate(entry->value.text, [&](const std::string& inner) { return scope->lookup(inner, lookups); });
     pending.pop_back();
     return value;
   }
@@ -35,14 +46,14 @@ double Reader::lookup(const std::string& name, std::vector<std::string>& pending
   std::vector<std::string> names;
   for (const Entry& entry : table_->table)
     if (entry.value.is_number()) names.push_back(entry.key);
-  fail("{} is not set here; numbers of this table: {}", name,
-       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  fail("{} is not set here; numbers of this table: {}", excerpt(name),
+       names.empty() ? "none" : excerpt(fmt::format("{}", fmt::join(names, ", "))));
 }
 
 double Reader::number(const std::string& key, const Value& value) const {
   if (value.is_number()) return value.number();
-  std::vector<std::string> pending{path(key)};
-  return evaluate(value.text, [&](const std::string& name) { return lookup(name, pending); });
+  Lookups lookups{{path(key)}};
+  return evaluate(value.text, [&](const std::string& name) { return lookup(name, lookups); });
 }
 
 int64_t Reader::integer(const std::string& key, const Default<int64_t>& fallback, const Bounds& bounds,

@@ -2,11 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "engine/excerpt.h"
 
 namespace headroom::experiments {
 
-std::string Place::str() const { return line > 0 ? fmt::format("{}:{}:{}", source, line, column) : source; }
+std::string Place::str() const {
+  constexpr size_t longest_path = 4096;
+  const std::string name = excerpt(source, longest_path);
+  return line > 0 ? fmt::format("{}:{}:{}", name, line, column) : name;
+}
 
 const Entry* Value::find(const std::string& key) const {
   for (const Entry& entry : table)
@@ -43,13 +50,21 @@ std::string to_text(const Value& value) {
     case Value::Kind::real:
       return fmt::format("{}", value.real);
     case Value::Kind::text:
-      return fmt::format("\"{}\"", value.text);
+      return fmt::format("\"{}\"", excerpt(value.text));
     case Value::Kind::list:
       return fmt::format("a list of {}", value.list.size());
     case Value::Kind::table:
       return "a table";
   }
   return "";
+}
+
+bool is_folder_name(const std::string& name) {
+  constexpr size_t longest = 100;
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  return !name.empty() && name.size() <= longest && std::all_of(name.begin(), name.end(), is_plain);
 }
 
 std::vector<std::string> split_path(const std::string& path) {

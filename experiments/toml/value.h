@@ -44,6 +44,8 @@ struct Entry {
 const char* name_of(Value::Kind kind);
 /// A number without trailing zeros, a quoted string, …: short, for messages.
 std::string to_text(const Value& value);
+/// Whether a name can be a folder's, and nothing else: letters, digits, - and _, 1 to 100 of them.
+bool is_folder_name(const std::string& name);
 /// "train.optimizer.lr" → {"train", "optimizer", "lr"}.
 std::vector<std::string> split_path(const std::string& path);
 

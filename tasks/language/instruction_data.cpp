@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 
 namespace headroom::tasks {
 namespace {
@@ -23,7 +24,7 @@ std::vector<Instruction> parse_instructions(const std::string& text, const std::
   try {
     items = json::parse(text);
   } catch (const json::exception& error) {
-    fail("{}: is no JSON: {}", name, error.what());
+    fail("{}: is no JSON: {}", name, plain_words(error.what()));
   }
   require(items.is_array(), "{}: wants a list of instructions", name);
   std::vector<Instruction> out;

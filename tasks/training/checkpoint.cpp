@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 #include "tasks/data/sha256.h"
 
 namespace headroom::tasks {
@@ -78,7 +79,7 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const std::string&
   try {
     from_json(json::parse(checkpoint.more), checkpoint);
   } catch (const json::exception& error) {
-    fail("{}: not a checkpoint: {}", path.string(), error.what());
+    fail("{}: not a checkpoint: {}", path.string(), plain_words(error.what()));
   }
   return checkpoint;
 }

@@ -4,6 +4,11 @@
 
 namespace headroom::experiments {
 
+void refuse_empty(Reader& in, std::initializer_list<const char*> keys) {
+  for (const char* key : keys)
+    if (in.has_empty_text(key)) in.complain(key, "is empty");
+}
+
 tasks::MarkovConfig bind_markov(Reader& in, const tasks::MarkovConfig& fallback) {
   tasks::MarkovConfig markov = fallback;
   in.table("markov", "the built-in language: what source = \"markov\" is", [&](Reader& table) {
@@ -30,7 +35,8 @@ tasks::CorpusConfig bind_corpus(Reader& in) {
   corpus.test = in.real("test", corpus.test, fraction, "share of the text; 0: tested on validation");
   corpus.tokens = in.integer("tokens", corpus.tokens, {.low = 0, .high = 1e12},
                              "training uses the first so many of the text's tokens; 0: all");
-  in.attempt("source", [&] { validate(corpus); });
+  refuse_empty(in, {"source", "tokenizer"});
+  if (!corpus.source.empty()) in.attempt("source", [&] { validate(corpus); });
   return corpus;
 }
 

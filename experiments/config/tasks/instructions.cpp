@@ -23,7 +23,8 @@ tasks::TaskConfig bind_instructions(Reader& in) {
   task.test = in.real("test", task.test, fraction, "share of the items; 0: tested on validation");
   task.split_seed =
       in.integer("split_seed", task.split_seed, {.low = 0, .high = most}, "decides which items are where");
-  in.attempt("source", [&] { validate(task); });
+  refuse_empty(in, {"source", "tokenizer"});
+  if (!task.source.empty()) in.attempt("source", [&] { validate(task); });
   return task;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 #include "experiments/toml/expression.h"
 
 namespace headroom::experiments {
@@ -16,7 +17,7 @@ std::vector<double> evaluate_kernel(const std::string& expression, double alpha,
     values.push_back(evaluate(expression, [&](const std::string& name) -> double {
       if (name == "s") return static_cast<double>(s);
       if (name == "alpha") return alpha;
-      fail("{} is not s or alpha", name);
+      fail("{} is not s or alpha", excerpt(name));
     }));
   return values;
 }
@@ -53,7 +54,7 @@ tasks::KernelConfig bind_kernel(Reader& in, int64_t last) {
     in.leave_out("file");
     in.note("values", fmt::format("{}", fmt::join(kernel.values, " ")));
   });
-  in.attempt(has_formula ? "alpha" : "kind", [&] {
+  in.attempt(kind == "expression" ? "rho" : has_formula ? "alpha" : "kind", [&] {
     const bool is_complete = kernel.kind != "list" || !kernel.values.empty();
     if (is_complete && tasks::kernel_values(kernel, last).empty()) fail("rho(s) is 0 for every s in 1..{}", last);
   });

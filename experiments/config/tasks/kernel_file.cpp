@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 #include "experiments/config/tasks/kernel.h"
 #include "models/files/regular_file.h"
 
@@ -62,7 +63,7 @@ std::vector<double> read_kernel_file(const std::string& file) {
             number, columns > 2 ? "1 or 2" : fmt::format("{}", columns), cells.size());
     if (is_heading) continue;
     for (const std::string& cell : cells)
-      require(number_of(cell).has_value(), "{}:{}: \"{}\" is not a number", file, number, cell);
+      require(number_of(cell).has_value(), "{}:{}: \"{}\" is not a number", file, number, excerpt(cell));
     const double lag = columns == 2 ? *number_of(cells[0]) : static_cast<double>(values.size()) + 1;
     require(lag >= 1 && lag <= last_lag && lag == std::floor(lag), "{}:{}: s is {}: wants an integer in 1..{}", file,
             number, lag, last_lag);
