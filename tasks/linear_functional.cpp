@@ -11,7 +11,6 @@
 namespace headroom::tasks {
 namespace {
 
-constexpr int64_t most_lags = 16;  ///< that attention is measured at
 
 /// Divides each row of x (…, d) by its norm.
 void normalise_rows(const Tensor& x) {
@@ -91,7 +90,7 @@ std::vector<std::pair<double, double>> LinearFunctional::predictions(const Tenso
 Metrics LinearFunctional::probes(const models::Transformer& model, const Batch& batch) const {
   const int64_t n = config_.kernel.n;
   const bool is_measured =
-      model.config().causal && config_.kernel.kind == "n-gram" && n <= most_lags && n < config_.length;
+      model.config().causal && config_.kernel.kind == "n-gram" && n <= most_attention_lags && n < config_.length;
   return is_measured && batch.input.dim(0) > 0 ? attention_by_lag(model, batch, n) : Metrics{};
 }
 

@@ -11,6 +11,8 @@ namespace headroom::tasks {
 /// How a token is drawn: `normal` x ~ N(0, I); `unit` x = g/‖g‖ with g ~ N(0, I), what the paper's bound speaks of.
 enum class TokenInput { normal, unit };
 
+constexpr int64_t most_attention_lags = 16;  ///< that a model's attention is measured at
+
 struct LinearFunctionalConfig {
   KernelConfig kernel{};
   int64_t token_dim = 8;       ///< d

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/excerpt.h"
+#include "experiments/claims/number.h"
 #include "experiments/claims/reference.h"
 #include "experiments/toml/reader.h"
 
@@ -21,20 +23,38 @@ void bind_reference(Reader& in, ClaimConfig& claim) {
   if (!claim.reference.empty() && claim.paper_number)
     in.complain("paper_number", "wants either reference or paper_number");
   if (!claim.reference.empty() && !paper_number(claim.reference) && paper_points(claim.reference).empty())
-    in.complain("reference", fmt::format("the paper's tables have no number at {}", fmt::join(claim.reference, " / ")));
+    in.complain("reference", fmt::format("the paper's tables have no number at {}",
+                                          excerpt(fmt::format("{}", fmt::join(claim.reference, " / ")))));
+}
+
+/// What the claim is about exists: its series, its metric, an x in its range.
+void check_subject(Reader& in, const ClaimConfig& claim, const StudyScope& study, const ClaimScope& scope) {
+  if (!claim.series.empty()) scope.check_series(in, "series", claim.series);
+  else if (study.series.size() > 1)
+    in.complain("series", fmt::format("missing: the study has several series ({})",
+                                      excerpt(fmt::format("{}", fmt::join(study.series, ", ")), 300)));
+  scope.check_metric(in, "metric", claim.metric);
+  if (claim.from && claim.to && *claim.from > *claim.to)
+    return in.complain("from", fmt::format("{} is above to, {}", exact(*claim.from), exact(*claim.to)));
+  const std::set<double>& all = scope.of().x;
+  if (!all.empty() && scope.x().empty())
+    in.complain(claim.from ? "from" : "to", fmt::format("no value of {} in the sweep is in the claim's range: they go from {} to {}",
+                                                        scope.x_name(), exact(*all.begin()), exact(*all.rbegin())));
+  const auto column = paper_points(claim.reference);
+  const std::vector<double> x = scope.x();
+  const auto is_measured = [&](const auto& point) { return std::find(x.begin(), x.end(), point.first) != x.end(); };
+  if (!column.empty() && !x.empty() && std::none_of(column.begin(), column.end(), is_measured))
+    in.complain("reference", fmt::format("the paper has no number at any {} of the claim", scope.x_name()));
 }
 
 }  // namespace
 
-ClaimConfig bind_claim(Reader& in, const std::vector<std::string>& series) {
+ClaimConfig bind_claim(Reader& in, const StudyScope& study) {
   ClaimConfig claim;
   const size_t problems = in.problems().size();
   const std::string name = in.word("kind", std::nullopt, claim_kinds(), "how it is judged");
   const bool is_known = in.problems().size() == problems;
   claim.series = in.text("series", {"", "the only one"}, "the series it speaks of");
-  if (!claim.series.empty()) check_series(in, claim.series, series);
-  else if (series.size() > 1)
-    in.complain("series", fmt::format("missing: the study has several series ({})", fmt::join(series, ", ")));
   claim.metric = in.text("metric", {"", "the report's y"}, "of the test data; parameters, flops and seconds are, too");
   claim.paper = in.text("paper", "", "the paper's claim in words");
   claim.ours = in.text("ours", "", "a claim of our own in words");
@@ -47,9 +67,11 @@ ClaimConfig bind_claim(Reader& in, const std::vector<std::string>& series) {
   claim.log_error = in.flag("log_error", claim.log_error, "means and tests of the metric's logarithm");
   claim.deterministic =
       in.flag("deterministic", claim.deterministic, "values are computed, not sampled: one seed is enough");
+  const ClaimScope scope(study, claim.series, claim.metric, claim.from, claim.to);
+  check_subject(in, claim, study, scope);
   for_each_kind([&](auto kind) {
     in.when(is_known && name == kind.name, condition_of(kind.name), [&] {
-      kind.read(in, series);
+      kind.read(in, scope);
       claim.kind = std::move(kind);
     });
   });

@@ -1,9 +1,11 @@
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "experiments/claims/claim_config.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/config/trial_config.h"
 #include "experiments/results.h"
 #include "experiments/toml/problems.h"
@@ -23,19 +25,28 @@ void bind_trial(Reader& in, TrialConfig& config);
 models::TransformerConfig bind_model(Reader& in);  ///< [model]
 TrainConfig bind_train(Reader& in);                ///< [train]
 
+/// Metrics that the trials of one profile may have: all of them, and any. Empty where none could be planned.
+struct ReportScope {
+  std::set<std::string> everywhere, anywhere;
+};
+
+/// models::validate() of a model that was read from root's [model]; its problem is told of the file's own key.
+void check_model(const Value& root, const models::TransformerConfig& model, Problems& problems);
+
 /// [study], [report] and the [[claim]]s.
 struct StudyHead {
   std::string id, title, paper;
   ReportConfig report;  ///< without overlays: each series has its own
   std::vector<ClaimConfig> claims;
 };
-StudyHead bind_head(const Value& root, const std::vector<std::string>& series, const std::string& folder,
+StudyHead bind_head(const Value& root, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
                     Problems& problems);
 /// The same from an open reader.
-void bind_head(Reader& in, const std::vector<std::string>& series, const std::string& folder, StudyHead& head);
+void bind_head(Reader& in, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
+               StudyHead& head);
 
-/// [report] without its overlay.
-ReportConfig bind_report(Reader& in);
+/// [report] without its overlay. A metric that the trials cannot have is a problem.
+ReportConfig bind_report(Reader& in, const ReportScope& metrics);
 
 /// report.overlay: "paper-bound", whose points paper_bound_overlay() adds; or { file = "data/x.json", path = ["key", …]
 /// }, a JSON object of number → number, with the file's name relative to `folder`, the study's; or { points = [[x, y],

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "experiments/config/bind.h"
 #include "experiments/toml/reader.h"
 
@@ -64,9 +66,20 @@ const std::vector<std::string> metrics{"relative_mse",
                                        "pairs_error",
                                        "mixed_error"};
 
-Measure bind_measure(Reader& in, const Default<std::string>& fallback) {
+/// Those of the names that a figure may show: "mse, relative_mse".
+std::string drawable(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& metric : metrics)
+    if (names.contains(metric)) text += (text.empty() ? "" : ", ") + metric;
+  return text;
+}
+
+Measure bind_measure(Reader& in, const Default<std::string>& fallback, const std::set<std::string>& possible) {
   Measure measure;
+  const size_t problems = in.problems().size();
   measure.metric = in.word("metric", fallback, metrics, "its name");
+  if (in.problems().size() == problems && !possible.empty() && !possible.contains(measure.metric))
+    in.complain("metric", fmt::format("the task gives no {}; wants one of {}", measure.metric, drawable(possible)));
   measure.scale = in.choice("scale", measure.scale, scales, "of the axis");
   measure.label = in.text("label", {measure.metric, "the metric"}, "name on the axis");
   return measure;
@@ -74,7 +87,7 @@ Measure bind_measure(Reader& in, const Default<std::string>& fallback) {
 
 }  // namespace
 
-ReportConfig bind_report(Reader& in) {
+ReportConfig bind_report(Reader& in, const ReportScope& scope) {
   ReportConfig report;
   in.table("x", "the number on the x axis", [&](Reader& x) {
     report.x_key =
@@ -83,15 +96,15 @@ ReportConfig bind_report(Reader& in) {
     report.x_scale = x.choice("scale", report.x_scale, scales, "of the axis");
   });
   in.table("y", "the metric on the y axis, which claims speak of", [&](Reader& y) {
-    const Measure measure = bind_measure(y, metrics[0]);
+    const Measure measure = bind_measure(y, metrics[0], scope.everywhere);
     report.y_metric = measure.metric;
     report.y_label = measure.label;
     report.y_scale = measure.scale;
   });
   in.tables("also", "further metrics, a figure each",
-            [&](Reader& also) { report.also.push_back(bind_measure(also, std::nullopt)); });
+            [&](Reader& also) { report.also.push_back(bind_measure(also, std::nullopt, scope.anywhere)); });
   in.optional_table("right", "a second metric in the same figure, on an axis of its own",
-                    [&](Reader& right) { report.right = bind_measure(right, std::nullopt); });
+                    [&](Reader& right) { report.right = bind_measure(right, std::nullopt, scope.anywhere); });
   report.heat_map = in.flag("heat_map", report.heat_map, "a map of the metric over x and the first best_of key");
   report.learning_curves = in.flag("learning_curves", report.learning_curves, "metrics over steps, a line per x");
   report.predictions = in.flag("predictions", report.predictions, "output against target, for the best x");

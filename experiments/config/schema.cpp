@@ -14,7 +14,7 @@ Schema make_schema() {
   Problems unused;
   Reader in(schema, unused);
   StudyHead head;
-  bind_head(in, {""}, "", head);
+  bind_head(in, {}, {}, "", head);
   join_claim_keys(schema);
   TrialConfig trial;
   bind_trial(in, trial);

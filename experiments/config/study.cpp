@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
+#include "engine/excerpt.h"
+#include "experiments/config/metrics.h"
 #include "experiments/config/schema.h"
 #include "experiments/config/series.h"
 #include "experiments/config/settings.h"
@@ -18,11 +22,16 @@ void erase(Value& table, const std::string& key) {
   std::erase_if(table.table, [&](const Entry& entry) { return entry.key == key; });
 }
 
-std::vector<std::string> profile_names(const Value& file) {
+std::vector<std::string> profile_names(const Value& file, Problems& problems) {
   std::vector<std::string> names{base_profile};
   if (const Entry* profiles = file.find("profile")) {
-    for (const Entry& profile : profiles->value.table)
-      if (profile.key != base_profile) names.push_back(profile.key);
+    for (const Entry& profile : profiles->value.table) {
+      if (!is_folder_name(profile.key))
+        problems.add(profile.place, "profile",
+                     fmt::format("wants letters, digits, - and _ (it names a folder), at most 100, got \"{}\"",
+                                 excerpt(profile.key)));
+      else if (profile.key != base_profile) names.push_back(profile.key);
+    }
   }
   return names;
 }
@@ -78,11 +87,18 @@ std::vector<std::string> add_trials(const Value& bound, const std::string& x_key
   return curves;
 }
 
-Study bind_study(const Value& file, const std::string& profile, const std::vector<Value>& settings,
-                 const std::string& folder, Problems& problems) {
+/// A study whose trials are planned, and what [study], [report] and the claims are read from.
+struct PlannedStudy {
   Study study;
+  Value root;
+};
+
+PlannedStudy plan_study(const Value& file, const std::string& profile, const std::vector<Value>& settings,
+                        const std::string& folder, Problems& problems) {
+  PlannedStudy planned{{}, with_profile(file, profile, problems)};
+  Study& study = planned.study;
+  Value& root = planned.root;
   study.profile = profile;
-  Value root = with_profile(file, profile, problems);
   for (const Value& setting : settings) merge(root, setting);
   study.resolved = to_toml(root);
 
@@ -118,10 +134,47 @@ Study bind_study(const Value& file, const std::string& profile, const std::vecto
       if (!overlay.points.empty()) overlays.push_back(overlay);
     }
   }
+  for (auto name = study.series.begin(); name != study.series.end(); ++name)
+    if (std::find(study.series.begin(), name, *name) != name)
+      problems.add(root.find("series")->place, "series", fmt::format("two curves are called \"{}\"", excerpt(*name)));
   if (study.series.empty()) study.series = names;  // for claims, where nothing could be planned
-  study.head = bind_head(root, study.series, folder, problems);
   study.head.report.overlays = std::move(overlays);
-  return study;
+  return planned;
+}
+
+/// Adds what one profile knows of its series.
+void add_scope(const Study& study, std::map<std::string, SeriesScope>& known) {
+  for (const PlannedTrial& trial : study.trials) {
+    SeriesScope& series = known[trial.series];
+    series.x.insert(trial.x);
+    series.metrics.merge(metric_names(trial.config));
+  }
+  for (const Overlay& overlay : study.head.report.overlays)
+    for (const auto& point : overlay.points) known[overlay.series].overlay.insert(point.first);
+}
+
+ReportScope report_scope(const Study& study) {
+  ReportScope scope;
+  for (const PlannedTrial& trial : study.trials) {
+    const std::set<std::string> names = metric_names(trial.config);
+    if (&trial == &study.trials.front()) scope.everywhere = names;
+    std::erase_if(scope.everywhere, [&](const std::string& name) { return !names.contains(name); });
+    scope.anywhere.insert(names.begin(), names.end());
+  }
+  return scope;
+}
+
+/// Reads what is made of the trials. `known` is empty where a file has problems: then little is known of its trials.
+void bind_study(PlannedStudy& planned, const std::map<std::string, SeriesScope>& known, const std::string& folder,
+                Problems& problems) {
+  Study& study = planned.study;
+  std::vector<Overlay> overlays = std::move(study.head.report.overlays);
+  StudyScope scope;
+  scope.series = study.series;
+  scope.known = known;
+  const ReportScope metrics = known.empty() ? ReportScope{} : report_scope(study);
+  study.head = bind_head(planned.root, scope, metrics, folder, problems);
+  study.head.report.overlays = std::move(overlays);
 }
 
 /// Every profile of a file. `settings` are for the chosen one.
@@ -129,18 +182,29 @@ std::vector<Study> bind_profiles(const std::string& file, const std::string& cho
                                  const std::vector<std::string>& settings) {
   Value document = read_toml(file);
   flatten_sweeps(document);
-  const std::vector<std::string> names = profile_names(document);
-  if (std::find(names.begin(), names.end(), chosen) == names.end())
-    fail("{}: there is no profile '{}'; it has {}", file, chosen, fmt::join(names, ", "));
+  Problems problems;
+  const std::vector<std::string> names = profile_names(document, problems);
+  if (problems.empty() && std::find(names.begin(), names.end(), chosen) == names.end())
+    fail("{}: there is no profile '{}'; it has {}", file, excerpt(chosen),
+         excerpt(fmt::format("{}", fmt::join(names, ", ")), 500));
   std::vector<Value> parsed;
   for (const std::string& setting : settings) parsed.push_back(parse_setting(setting));
   const std::string folder = std::filesystem::absolute(file).parent_path().string();
 
-  Problems problems;
   for (const Key& key : study_schema()) problems.know(key.path, key.condition);
-  std::vector<Study> studies;
+  std::vector<PlannedStudy> planned;
   for (const std::string& name : names)
-    studies.push_back(bind_study(document, name, name == chosen ? parsed : std::vector<Value>{}, folder, problems));
+    planned.push_back(plan_study(document, name, name == chosen ? parsed : std::vector<Value>{}, folder, problems));
+  std::map<std::string, SeriesScope> known;
+  for (const PlannedStudy& one : planned) add_scope(one.study, known);
+  Problems unset;  // what a setting replaces is in the file all the same: claims may speak of it
+  if (!parsed.empty() && problems.empty()) add_scope(plan_study(document, chosen, {}, folder, unset).study, known);
+  if (!problems.empty()) known.clear();
+  std::vector<Study> studies;
+  for (PlannedStudy& one : planned) {
+    bind_study(one, known, folder, problems);
+    studies.push_back(std::move(one.study));
+  }
   problems.raise();
   return studies;
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/excerpt.h"
 #include "experiments/config/bind.h"
 #include "experiments/toml/document.h"
 #include "experiments/toml/expression.h"
@@ -72,7 +73,7 @@ std::string no_number(const std::string& path, const Numbers& numbers, const cha
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
-/// The first constraint that a trial breaks. Complains about what cannot be evaluated.
+/// The first constraint that a trial breaks; one that cannot be evaluated is a problem.
 std::optional<size_t> broken_constraint(const Sweep& sweep, const Numbers& numbers, Problems& problems) {
   for (size_t i = 0; i < sweep.constraints.size(); ++i) {
     const Constraint& constraint = sweep.constraints[i];
@@ -96,7 +97,7 @@ void complain_of_none(const Sweep& sweep, const std::vector<size_t>& broken, siz
     if (broken[i] == total)
       return problems.add(
           sweep.constraints[i].place, "sweep.constraint",
-          fmt::format("no trial meets \"{}\": it is 0 for all {} combinations", sweep.constraints[i].text, total));
+          fmt::format("no trial meets \"{}\": it is 0 for all {} combinations", excerpt(sweep.constraints[i].text), total));
   problems.add(sweep.constraints[0].place, "sweep.constraint",
                fmt::format("no trial meets all constraints; {} combinations were tried", total));
 }
@@ -131,17 +132,23 @@ void name_curves(std::vector<Combination>& kept, const Sweep& sweep, const std::
   }
 }
 
-/// Two trials at one place of a curve would be averaged as if they were two seeds.
+/// Two trials at one place of a curve would be averaged as if they were two seeds, and one trial at two places of it
+/// would be compared with itself.
 void check_distinct(const std::vector<PlannedTrial>& trials, const Sweep& sweep, Problems& problems) {
-  std::map<std::string, const PlannedTrial*> seen;
+  std::map<std::string, const PlannedTrial*> places, ids;
   for (const PlannedTrial& trial : trials) {
+    const auto [same, is_new_id] = ids.emplace(trial.series + "\n" + trial.id, &trial);
+    if (!is_new_id)
+      return problems.add(sweep.place, "sweep",
+                          fmt::format("\"{}\" and \"{}\" are one trial: the keys that differ change nothing in it",
+                                      excerpt(same->second->label), excerpt(trial.label)));
     std::string at = fmt::format("{}\n{}\n{}", trial.series, trial.x, trial.seed);
     for (const auto& [key, value] : trial.choice) at += fmt::format("\n{}={}", key, value);
-    const auto [known, is_new] = seen.emplace(at, &trial);
-    if (is_new || known->second->id == trial.id) continue;
-    return problems.add(sweep.place, "sweep",
-                        fmt::format("two trials have x = {}: \"{}\" and \"{}\"; one more key must tell them apart",
-                                    trial.x, known->second->label, trial.label));
+    const auto [known, is_new] = places.emplace(at, &trial);
+    if (!is_new)
+      return problems.add(sweep.place, "sweep",
+                          fmt::format("two trials have x = {}: \"{}\" and \"{}\"; one more key must tell them apart",
+                                      trial.x, excerpt(known->second->label), excerpt(trial.label)));
   }
 }
 
@@ -179,7 +186,7 @@ std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const st
   name_curves(kept, sweep, series);
   std::vector<PlannedTrial> trials;
   for (Combination& made : kept) trials.push_back(std::move(made.trial));
-  if (trials.empty()) {
+  if (trials.empty() && problems.empty()) {
     problems.add_all(of_dropped);
     if (total > 0) complain_of_none(sweep, broken, total, problems);
   }

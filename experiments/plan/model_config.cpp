@@ -8,7 +8,6 @@
 #include "experiments/toml/reader.h"
 #include "models/files/regular_file.h"
 #include "models/hugging_face/config.h"
-#include "models/validate.h"
 
 namespace headroom::experiments {
 
@@ -29,7 +28,7 @@ PlanModel parse_plan_toml(const std::string& text, const std::string& source) {
     in.finish();
     model.config.vocab = model.config.output_dim = vocab;
     model.config.max_length = context;
-    if (problems.empty()) in.attempt("model", [&] { models::validate(model.config); });
+    if (problems.empty()) check_model(root, model.config, problems);
   }
   problems.raise();
   model.source = source;

@@ -16,6 +16,7 @@
 #include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "experiments/run/preflight.h"
 #include "experiments/run/problem_pool.h"
 #include "experiments/run/trial.h"
 #include "models/transformer.h"
@@ -211,7 +212,10 @@ std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
   const int wanted = options.jobs > 0 ? options.jobs : threads;
   DryRun result;
   result.trials = static_cast<int64_t>(plan.group_of.size());
-  result.jobs = static_cast<int>(std::min<int64_t>(wanted, result.trials));
+  std::vector<const PlannedTrial*> trials;
+  for (const CostGroup& group : plan.groups) trials.insert(trials.end(), static_cast<size_t>(group.trials), group.sample);
+  result.jobs = check_before_training(trials, pool, static_cast<int>(std::min<int64_t>(wanted, result.trials)),
+                                      options.jobs > 0, memory_limit());
   engine::reset_peak();
   for (const size_t index : choose_samples(plan.groups)) {
     CostGroup& group = plan.groups[index];

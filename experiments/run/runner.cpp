@@ -15,6 +15,7 @@
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "experiments/run/lease_keeper.h"
+#include "experiments/run/preflight.h"
 #include "experiments/run/problem_pool.h"
 #include "experiments/run/progress.h"
 #include "experiments/run/provenance.h"
@@ -26,30 +27,49 @@
 namespace headroom::experiments {
 namespace {
 
+int threads_of(const RunOptions& options) { return options.threads > 0 ? options.threads : engine::num_threads(); }
+
+/// Trials at once, as far as the options go.
+int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions& options) {
+  // What is timed has the machine for itself.
+  const bool is_timed = std::any_of(trials.begin(), trials.end(),
+                                    [](const PlannedTrial* trial) { return trial->config.train.timed; });
+  return is_timed ? 1 : options.jobs > 0 ? options.jobs : threads_of(options);
+}
+
+/// Throws as check_before_training() does for a study that was never begun.
+void check_plan(const Study& study, const RunOptions& options, ProblemPool& pool) {
+  std::vector<const PlannedTrial*> trials;
+  std::set<std::string> ids;
+  for (const PlannedTrial& trial : study.trials)
+    if (ids.insert(trial.id).second) trials.push_back(&trial);
+  const int jobs = std::min(wanted_jobs(trials, options), static_cast<int>(trials.size()));
+  check_before_training(trials, pool, jobs, options.jobs > 0, memory_limit());
+}
+
 /// The trials still to run, each id once, handed to workers in the order of the plan. Other processes may work on the
 /// same store: what they hold is passed over, and looked at again when nothing else is left.
 class Sweeper {
  public:
-  Sweeper(const Study& study, const RunOptions& options, RunStore& store)
+  Sweeper(const Study& study, const RunOptions& options, RunStore& store, ProblemPool& pool)
       : options_(options),
         folder_(study_folder(study, options.out)),
         store_(store),
-        pool_(options.data),
+        pool_(pool),
         pending_(pending_trials(study, store, pool_)),
         leases_(store),
         progress_(scope_of(study), options.output) {}
 
   /// False when it was stopped.
   bool run() {
-    const int threads = options_.threads > 0 ? options_.threads : engine::num_threads();
-    // What is timed has the machine for itself.
-    const bool is_timed = std::any_of(pending_.begin(), pending_.end(),
-                                      [](const Pending& pending) { return pending.trial->config.train.timed; });
-    const int wanted = is_timed ? 1 : options_.jobs > 0 ? options_.jobs : threads;
-    const int jobs = std::min(wanted, static_cast<int>(pending_.size()));
+    std::vector<const PlannedTrial*> trials;
+    for (const Pending& pending : pending_) trials.push_back(pending.trial);
+    const int wanted = wanted_jobs(trials, options_), most = std::min(wanted, static_cast<int>(pending_.size()));
+    const int jobs = check_before_training(trials, pool_, most, options_.jobs > 0, memory_limit());
+    if (jobs < most) progress_.say(fmt::format("{} trials at once, not {}: there is no memory for more", jobs, most));
     std::vector<std::thread> workers;
     for (int i = 0; i < jobs; ++i)
-      workers.emplace_back([this, i, each = std::max(1, threads / wanted)] { work(i, each); });
+      workers.emplace_back([this, i, each = std::max(1, threads_of(options_) / wanted)] { work(i, each); });
     for (std::thread& worker : workers) worker.join();
     std::error_code not_empty;
     std::filesystem::remove(checkpoints(), not_empty);
@@ -213,7 +233,7 @@ class Sweeper {
   const RunOptions& options_;
   const std::filesystem::path folder_;
   RunStore& store_;
-  ProblemPool pool_;
+  ProblemPool& pool_;
   std::vector<Pending> pending_;
   LeaseKeeper leases_;
   Progress progress_;
@@ -242,9 +262,12 @@ std::filesystem::path study_folder(const Study& study, const std::filesystem::pa
 }
 
 bool run_trials(const Study& study, const RunOptions& options) {
+  ProblemPool pool(options.data);
+  // A study that cannot be trained leaves nothing behind.
+  if (!has_store(study, options.out)) check_plan(study, options, pool);
   RunStore store(store_path(study, options.out));
   keep_plan(study, store);
-  return Sweeper(study, options, store).run();
+  return Sweeper(study, options, store, pool).run();
 }
 
 StudyResults planned_results(const Study& study) {

@@ -30,13 +30,6 @@ std::string one_line(std::string text) {
   return text;
 }
 
-void check_precision(const TrainConfig& train) {
-  require(train.precision == engine::Precision::f32 || train.allow_emulation,
-          "train.precision: bf16 would be emulated on this CPU ({}): f32 kernels on operands rounded to bf16, slower "
-          "than f32; train.allow_emulation = true does that",
-          engine::name_of(engine::active_isa()));
-}
-
 /// What a checkpoint belongs to: the trial's id and the hashes of its data.
 std::string identity_of(const TrialConfig& config, const tasks::Task& task) {
   std::string identity = trial_id(config);
@@ -278,6 +271,13 @@ class Trial {
 };
 
 }  // namespace
+
+void check_precision(const TrainConfig& train) {
+  require(train.precision == engine::Precision::f32 || train.allow_emulation,
+          "train.precision: bf16 would be emulated on this CPU ({}): f32 kernels on operands rounded to bf16, slower "
+          "than f32; train.allow_emulation = true does that",
+          engine::name_of(engine::active_isa()));
+}
 
 models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task& task) {
   const tasks::ModelInterface wanted = task.model_interface();

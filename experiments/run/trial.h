@@ -35,6 +35,9 @@ struct TrialFiles {
   std::function<void(const std::string&)> warn;
 };
 
+/// Throws Error where the config asks for bf16 that this CPU would emulate, unless it allows that.
+void check_precision(const TrainConfig& train);
+
 /// The trial's model with what its task takes in and gives out.
 models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task& task);
 

@@ -67,6 +67,12 @@ StudiedHead studied(const Config& config, uint64_t seed) {
   return head;
 }
 
+/// The trained head is there, and so are tokens for it.
+template <class Config>
+void check_trained(const Config& config) {
+  if (!config.head.run.empty()) studied(config, 0);
+}
+
 std::map<std::string, std::string> hashes_of(const HeadSource& head) {
   if (head.run.empty()) return {};
   const std::filesystem::path file = trained_weights(head);
@@ -126,6 +132,8 @@ void validate(const RopeBoundConfig& config) {
 
 SoftmaxBound::SoftmaxBound(const SoftmaxBoundConfig& config) : config_(config) { validate(config); }
 
+void SoftmaxBound::check() const { check_trained(config_); }
+
 Metrics SoftmaxBound::compute(uint64_t seed) const {
   const StudiedHead head = studied(config_, seed);
   const HeadMaps& maps = head.maps;
@@ -170,6 +178,8 @@ std::string SoftmaxBound::describe() const {
 
 SvdBound::SvdBound(const SvdBoundConfig& config) : config_(config) { validate(config); }
 
+void SvdBound::check() const { check_trained(config_); }
+
 Metrics SvdBound::compute(uint64_t seed) const {
   const StudiedHead head = studied(config_, seed);
   const LowRankErrors errors =
@@ -204,6 +214,8 @@ std::string SvdBound::describe() const {
 }
 
 RopeBound::RopeBound(const RopeBoundConfig& config) : config_(config) { validate(config); }
+
+void RopeBound::check() const { check_trained(config_); }
 
 Metrics RopeBound::compute(uint64_t seed) const {
   const StudiedHead head = studied(config_, seed);

@@ -52,6 +52,7 @@ void validate(const RopeBoundConfig& config);
 class SoftmaxBound : public Formula {
  public:
   explicit SoftmaxBound(const SoftmaxBoundConfig& config);
+  void check() const override;
   Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;
@@ -67,6 +68,7 @@ class SoftmaxBound : public Formula {
 class SvdBound : public Formula {
  public:
   explicit SvdBound(const SvdBoundConfig& config);
+  void check() const override;
   Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;
@@ -82,6 +84,7 @@ class SvdBound : public Formula {
 class RopeBound : public Formula {
  public:
   explicit RopeBound(const RopeBoundConfig& config);
+  void check() const override;
   Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;

@@ -88,7 +88,7 @@ TEST_CASE("each mistake is named with its place, its path and what is wanted") {
        "10:1: task.first_position: 6 is out of range: wants < task.length = 6"},
       {"kind      = \"linear-functional\"", "kind      = \"linear\"", "6:1: task.kind: wants one of "},
       {"id    = \"small\"", "id    = \"../small\"",
-       "2:1: study.id: wants letters, digits, - and _ (it names a folder), got \"../small\""},
+       "2:1: study.id: wants letters, digits, - and _ (it names a folder), at most 100, got \"../small\""},
       {"id    = \"small\"", "", "1:1: study.id: missing"},
       {"[1, 2]", "[1, 2, 2]", "27:31: sweep.model.heads: 2 is given twice"},
       {"[1, 2]", "[]", "27:1: sweep.model.heads: wants a list of values, { best_of = [values] }, or "},
@@ -119,7 +119,7 @@ TEST_CASE("each mistake is named with its place, its path and what is wanted") {
        "38:1: claim.reference: the paper's tables have no number at ngram-tradeoff / optimum / N"},
       {"among = [2]", "among = [2]\nreference = [\"ngram-tradeoff\", \"optimum\", \"M\"]", ""},
       {"kind = \"argmin_in\"\namong = [2]",
-       "kind = \"within_percent\"\nmetric = \"mse\"\nof = \"floor\"\npercent = 2\nat = 2\nours = \"near\"", ""},
+       "kind = \"within_percent\"\nmetric = \"mse\"\nof = \"error_l2\"\npercent = 2\nat = 2\nours = \"near\"", ""},
       {"[report]", "[raport]", "31:2: raport: unknown key; did you mean report?"},
   };
   for (const Case& mistake : cases) {
@@ -249,7 +249,7 @@ TEST_CASE("keys of a model that a study need not give leave its trials' ids as t
   for (const char* key : {"\"q_rank\":2", "\"o_rank\":1", "\"q_bias\":false", "\"qk_norm\":true"})
     CHECK(contains(given.model_record, key));
   CHECK(contains(problems_of(small_study(), {"model.q_rank=9"}).at(0),
-                 "model.groups[0].q_rank is 9; it must be 0 (no factors) or at most the matrix's smaller side"));
+                 "model.q_rank: is 9; it must be 0 (no factors) or at most the matrix's smaller side"));
 }
 
 TEST_CASE("layers of unequal shape are a list of tables") {

@@ -70,7 +70,8 @@ TEST_CASE("more steps are estimated to take longer in proportion, and a trial th
                                 "kind      = \"linear-functional\"\nkernel    = { kind = \"n-gram\", n = 2 }\n"
                                 "token_dim = 2\nlength    = 6\nfirst_position = 1",
                                 "kind = \"next-token\"\nsource = \"no such file.txt\"\nlength = 6"));
-  CHECK(contains(error_of([&] { dry_run(load_study(text.path()), options); }), "no such file.txt"));
+  const Study study = load_study(text.path(), base_profile, {"report.y.metric=\"cross_entropy\""});
+  CHECK(contains(error_of([&] { dry_run(study, options); }), "no such file.txt"));
 }
 
 TEST_CASE("a dry run that is stopped has no result") {

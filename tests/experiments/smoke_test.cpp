@@ -1,9 +1,11 @@
 // Every study of experiments/ in its smoke profile, without data on disk: none may rot.
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <vector>
 
+#include "experiments/config/metrics.h"
 #include "experiments/config/study.h"
 #include "experiments/run/runner.h"
 #include "tests/support/catch.h"
@@ -23,6 +25,8 @@ void run_smoke(const std::filesystem::path& file) {
   REQUIRE(run_trials(study, options));
   const StudyResults results = collect_results(study, out.path());
   REQUIRE(results.trials.size() == study.trials.size());
+  std::map<std::string, std::set<std::string>> names;  // by trial
+  for (const PlannedTrial& trial : study.trials) names[trial.id] = metric_names(trial.config);
   for (const TrialRecord& trial : results.trials) {
     CAPTURE(trial.series, trial.x, trial.message);
     CHECK(trial.status == TrialStatus::finished);
@@ -30,6 +34,7 @@ void run_smoke(const std::filesystem::path& file) {
     for (const auto& [metric, value] : trial.test) {
       CAPTURE(metric);
       CHECK(std::isfinite(value));
+      CHECK(names.at(trial.id).contains(metric));
     }
   }
 }

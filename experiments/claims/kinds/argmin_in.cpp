@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
-void ArgminIn::read(Reader& in, const std::vector<std::string>&) {
+void ArgminIn::read(Reader& in, const ClaimScope& scope) {
   among = in.numbers("among", "the x that may be the best");
+  for (const double x : among) scope.check_x(in, "among", x);
+  if (std::set<double>(among.begin(), among.end()).size() < among.size()) in.complain("among", "names one x twice");
 }
 
 std::optional<MissingKey> ArgminIn::missing(const ClaimConfig&) const {

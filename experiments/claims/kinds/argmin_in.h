@@ -8,7 +8,7 @@ struct ArgminIn : KindBase {
   static constexpr const char* name = "argmin_in";
   std::vector<double> among;
 
-  void read(Reader& in, const std::vector<std::string>& series);
+  void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
   void judge(const Case& c, Verdict& verdict) const;

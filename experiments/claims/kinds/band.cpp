@@ -27,7 +27,7 @@ std::string claimed_limits(const Limits& limits) {
 
 }  // namespace
 
-void Band::read(Reader& in, const std::vector<std::string>&) {
+void Band::read(Reader& in, const ClaimScope&) {
   factor = read_factor(in, factor);
   limits = read_limits(in);
 }

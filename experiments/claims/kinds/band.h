@@ -9,7 +9,7 @@ struct Band : KindBase {
   Limits limits;
   double factor = 1;
 
-  void read(Reader& in, const std::vector<std::string>& series);
+  void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
   void judge(const Case& c, Verdict& verdict) const;

@@ -6,15 +6,31 @@
 #include <cmath>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/claims/overlay.h"
 #include "experiments/claims/statistics.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
+namespace {
 
-void BoundHolds::read(Reader& in, const std::vector<std::string>&) {
+void check_overlay(Reader& in, const ClaimScope& scope) {
+  if (!scope.is_known()) return;
+  const std::set<double>& points = scope.of().overlay;
+  const std::vector<double> x = scope.x();
+  if (points.empty()) in.complain("bound", "the series has no overlay: report.overlay draws one");
+  else if (std::none_of(x.begin(), x.end(), [&](double at) { return points.contains(at); }))
+    in.complain("bound", fmt::format("the overlay has no point at any {} of the claim", scope.x_name()));
+}
+
+}  // namespace
+
+void BoundHolds::read(Reader& in, const ClaimScope& scope) {
   bound = in.text("bound", "", "a metric of the same trial, or \"overlay\"");
+  if (bound == "overlay") return check_overlay(in, scope);
+  scope.check_metric(in, "bound", bound);
+  if (bound == scope.metric() && !bound.empty()) in.complain("bound", "is the metric that the claim is about");
 }
 
 std::optional<MissingKey> BoundHolds::missing(const ClaimConfig&) const {

@@ -8,7 +8,7 @@ struct BoundHolds : KindBase {
   static constexpr const char* name = "bound_holds";
   std::string bound;  ///< a metric of the same trial, or "overlay"
 
-  void read(Reader& in, const std::vector<std::string>& series);
+  void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
   void judge(const Case& c, Verdict& verdict) const;

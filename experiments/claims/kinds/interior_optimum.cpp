@@ -5,12 +5,16 @@
 #include <algorithm>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
-void InteriorOptimum::read(Reader& in, const std::vector<std::string>&) { factor = read_factor(in, factor); }
+void InteriorOptimum::read(Reader& in, const ClaimScope& scope) {
+  factor = read_factor(in, factor);
+  scope.check_count(in, 3, "an interior optimum");
+}
 
 void InteriorOptimum::judge(const Case& c, Verdict& verdict) const {
   const auto& points = c.curve.points;

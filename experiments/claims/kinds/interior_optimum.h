@@ -9,7 +9,7 @@ struct InteriorOptimum : KindBase {
   static constexpr const char* name = "interior_optimum";
   double factor = 1;
 
-  void read(Reader& in, const std::vector<std::string>& series);
+  void read(Reader& in, const ClaimScope& scope);
   bool takes_ratios() const { return factor > 1; }
   void judge(const Case& c, Verdict& verdict) const;
 };

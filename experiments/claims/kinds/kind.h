@@ -6,6 +6,7 @@
 namespace headroom::experiments {
 
 struct Case;
+class ClaimScope;
 struct ClaimConfig;
 struct Verdict;
 class Reader;
@@ -25,7 +26,7 @@ struct Limits {
 /// that derives from this and adds
 ///
 ///   static constexpr const char* name        the value of `kind` in a study file
-///   void read(Reader&, series)               reads its keys; `series` are the names of the study's series
+///   void read(Reader&, const ClaimScope&)    reads its keys, and reports those that can never be judged
 ///   void judge(const Case&, Verdict&) const  fills the verdict on a curve whose points all have values
 struct KindBase {
   /// The first key that is missing, if any.
@@ -43,13 +44,11 @@ struct KindBase {
 // Keys that several kinds have, read in the same words.
 
 /// `at`: the x that is judged.
-std::optional<double> read_at(Reader& in);
+std::optional<double> read_at(Reader& in, const ClaimScope& scope);
 /// `factor`, a ratio of errors.
 double read_factor(Reader& in, double fallback);
 /// `low` and `high`.
 Limits read_limits(Reader& in);
-/// Reports `key` when there is no series of that name.
-void check_series(Reader& in, const std::string& name, const std::vector<std::string>& series);
 
 /// "[2, 3]", "[-∞, 3]".
 std::string interval(const Limits& limits);

@@ -6,20 +6,40 @@
 #include <cmath>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
-void LessThan::read(Reader& in, const std::vector<std::string>& series) {
-  at = read_at(in);
+void LessThan::read(Reader& in, const ClaimScope& scope) {
+  at = read_at(in, scope);
   factor = read_factor(in, factor);
   in.optional_table("than", "what is larger; what is not given is the claim's own", [&](Reader& other) {
     than.series = other.text("series", "", "its series");
     than.metric = other.text("metric", "", "its metric");
     than.at = other.optional_real("at", {}, "its x");
-    if (!than.series.empty()) check_series(other, than.series, series);
+    if (!than.series.empty()) scope.check_series(other, "series", than.series);
+    scope.check_metric(other, "metric", than.metric, than.series);
+    if (than.at) scope.check_x(other, "at", *than.at, than.series);
   });
+  check_pairs(in, scope);
+}
+
+/// Something is compared, and not with itself.
+void LessThan::check_pairs(Reader& in, const ClaimScope& scope) const {
+  if (!in.has("than") || scope.x().empty() || scope.x(than.series).empty()) return;
+  const std::vector<double> own = scope.x(), rivals = scope.x(than.series);
+  const bool is_other = (!than.series.empty() && than.series != scope.series()) ||
+                        (!than.metric.empty() && than.metric != scope.metric());
+  int pairs = 0;
+  for (const double x : own) {
+    if (at && x != *at) continue;
+    const double rival = than.at.value_or(x);
+    if (!is_other && rival == x && (at || !than.at)) return in.complain("than", "is what the claim is about itself");
+    pairs += std::find(rivals.begin(), rivals.end(), rival) != rivals.end() ? 1 : 0;
+  }
+  if (pairs == 0) in.complain("than", fmt::format("there is no {} at which both are measured", scope.x_name()));
 }
 
 std::optional<MissingKey> LessThan::missing(const ClaimConfig&) const {

@@ -16,13 +16,16 @@ struct LessThan : KindBase {
   double factor = 1;
   Other than;
 
-  void read(Reader& in, const std::vector<std::string>& series);
+  void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
   std::optional<double> required_x() const { return at; }
   std::string other_series() const { return than.series; }
   bool takes_ratios() const { return factor > 1; }
   void judge(const Case& c, Verdict& verdict) const;
+
+ private:
+  void check_pairs(Reader& in, const ClaimScope& scope) const;
 };
 
 }  // namespace headroom::experiments

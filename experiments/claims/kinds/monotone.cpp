@@ -6,14 +6,16 @@
 #include <cmath>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
-void Monotone::read(Reader& in, const std::vector<std::string>&) {
+void Monotone::read(Reader& in, const ClaimScope& scope) {
   factor = read_factor(in, factor);
   direction = in.word("direction", {"", "it must be given"}, {"falling", "rising"}, "of the values as x grows");
+  scope.check_count(in, 2, "a trend");
   tolerance = in.real("tolerance", tolerance, fraction, "a step back of this share is a tie");
 }
 

@@ -11,7 +11,7 @@ struct Monotone : KindBase {
   double tolerance = 0;
   double factor = 1;
 
-  void read(Reader& in, const std::vector<std::string>& series);
+  void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
   bool takes_ratios() const { return factor > 1; }

@@ -6,14 +6,18 @@
 #include <cmath>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
-void Saturates::read(Reader& in, const std::vector<std::string>&) {
+void Saturates::read(Reader& in, const ClaimScope& scope) {
   fraction = in.real("fraction", fraction, {.low = 0, .high = 1},
                      "largest share of the first doubling's gain that the last may have");
+  scope.check_count(in, 3, "saturation");
+  if (const auto x = scope.x(); !x.empty() && !(x.front() > 0))
+    in.complain("kind", fmt::format("{} = {} cannot be doubled: wants an x above 0", scope.x_name(), exact(x.front())));
 }
 
 void Saturates::judge(const Case& c, Verdict& verdict) const {

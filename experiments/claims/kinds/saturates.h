@@ -9,7 +9,7 @@ struct Saturates : KindBase {
   static constexpr const char* name = "saturates";
   double fraction = 0.1;
 
-  void read(Reader& in, const std::vector<std::string>& series);
+  void read(Reader& in, const ClaimScope& scope);
   void judge(const Case& c, Verdict& verdict) const;
 };
 

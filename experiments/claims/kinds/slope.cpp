@@ -6,14 +6,18 @@
 #include <set>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
-void Slope::read(Reader& in, const std::vector<std::string>&) {
+void Slope::read(Reader& in, const ClaimScope& scope) {
   axes = in.word("axes", axes, {"log-log", "semi-log", "linear"}, "logarithms of x and y, of x alone, of none");
   limits = read_limits(in);
+  scope.check_count(in, 3, "a slope");
+  if (const auto x = scope.x(); axes != "linear" && !x.empty() && !(x.front() > 0))
+    in.complain("axes", fmt::format("{} = {} has no logarithm: \"linear\" takes none", scope.x_name(), exact(x.front())));
 }
 
 std::optional<MissingKey> Slope::missing(const ClaimConfig&) const {

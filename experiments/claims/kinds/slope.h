@@ -10,7 +10,7 @@ struct Slope : KindBase {
   std::string axes = "log-log";  ///< log-log | semi-log (a logarithm of x alone) | linear
   Limits limits;
 
-  void read(Reader& in, const std::vector<std::string>& series);
+  void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
   void judge(const Case& c, Verdict& verdict) const;

@@ -5,13 +5,14 @@
 #include <algorithm>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
-void WithinFactor::read(Reader& in, const std::vector<std::string>&) {
-  at = read_at(in);
+void WithinFactor::read(Reader& in, const ClaimScope& scope) {
+  at = read_at(in, scope);
   factor = read_factor(in, factor);
 }
 

@@ -9,7 +9,7 @@ struct WithinFactor : KindBase {
   std::optional<double> at;
   double factor = 1;
 
-  void read(Reader& in, const std::vector<std::string>& series);
+  void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
   std::optional<double> required_x() const { return at; }

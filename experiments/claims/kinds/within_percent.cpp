@@ -5,16 +5,20 @@
 #include <cmath>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
-void WithinPercent::read(Reader& in, const std::vector<std::string>&) {
-  at = read_at(in);
+void WithinPercent::read(Reader& in, const ClaimScope& scope) {
+  at = read_at(in, scope);
   percent = in.real("percent", percent, at_least(0), "how far from the target at most");
   of = in.text("of", "", "the target, a metric of the same trials");
   value = in.optional_real("value", {}, "the target, a number; without either: the paper's");
+  scope.check_metric(in, "of", of);
+  if (of == scope.metric() && !of.empty()) in.complain("of", "is the metric that the claim is about");
+  if (!of.empty() && value) in.complain("value", "wants either of or value");
 }
 
 std::optional<MissingKey> WithinPercent::missing(const ClaimConfig& claim) const {

@@ -12,7 +12,7 @@ struct WithinPercent : KindBase {
   std::string of;               ///< a metric of the same trials
   std::optional<double> value;  ///< a number
 
-  void read(Reader& in, const std::vector<std::string>& series);
+  void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
   std::optional<double> required_x() const { return at; }

@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
-void WorseThanBest::read(Reader& in, const std::vector<std::string>&) {
-  at = read_at(in);
+void WorseThanBest::read(Reader& in, const ClaimScope& scope) {
+  at = read_at(in, scope);
   factor = read_factor(in, factor);
+  scope.check_count(in, 2, "a comparison with the best");
 }
 
 std::optional<MissingKey> WorseThanBest::missing(const ClaimConfig&) const {

@@ -21,6 +21,8 @@ struct Mended {
   /// Coefficients by interpolation at Chebyshev nodes. The paper prints none; without this: slow_fetch(), the rates
   /// that its constants imply.
   bool interpolation = true;
+
+  bool all() const { return zero_front && looks_back && own_rows && whole_normaliser && interpolation; }
 };
 
 /// `groups`: heads of their own for each lag, as the proof has it. `residual`: they may leak the current token, which

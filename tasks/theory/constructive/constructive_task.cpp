@@ -6,10 +6,6 @@
 namespace headroom::tasks {
 namespace {
 
-bool all_mended(const Mended& m) {
-  return m.zero_front && m.looks_back && m.own_rows && m.whole_normaliser && m.interpolation;
-}
-
 /// What Theorem 1 promises for a plan.
 double promised(const ConstructionPlan& plan) {
   if (plan.config.kind != Construction::shared) return paper_bound(plan);
@@ -73,7 +69,7 @@ Metrics ConstructiveTask::compute(uint64_t seed) const {
       random_error(plan, config_.sequences, config_.length, seed, config_.dtype, config_.activation).sup;
   Metrics metrics{{"sup_error", error}, {"bound", promised(plan)}};
   if (error > 0) metrics["tightness"] = metrics["bound"] / error;
-  if (!all_mended(config_.mended)) return metrics;
+  if (!config_.mended.all()) return metrics;
   metrics["worst_case"] = worst_case(plan);
   metrics["sharp_bound"] = sharp_bound(plan);
   return metrics;
@@ -81,7 +77,7 @@ Metrics ConstructiveTask::compute(uint64_t seed) const {
 
 std::string ConstructiveTask::describe() const {
   return fmt::format("the proof's Transformer ({}{}), lags {} to {}, {} heads of dim {} each, d = {}, {}",
-                     name_of(config_.kind), all_mended(config_.mended) ? "" : ", not mended", config_.first_lag,
+                     name_of(config_.kind), config_.mended.all() ? "" : ", not mended", config_.first_lag,
                      config_.first_lag + config_.lags - 1, config_.heads, config_.head_dim, config_.token_dim,
                      engine::name_of(config_.dtype));
 }

@@ -1,0 +1,183 @@
+#include "experiments/run/preflight.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/error.h"
+#include "engine/excerpt.h"
+#include "engine/isa.h"
+#include "experiments/plan/units.h"
+#include "experiments/run/trial.h"
+#include "experiments/toml/problems.h"
+#include "models/count.h"
+#include "models/transformer.h"
+#include "models/validate.h"
+#include "tasks/theory/model_costs.h"
+#include "tasks/training/trainer.h"
+
+namespace headroom::experiments {
+namespace {
+
+using tasks::Task;
+using TaskPointer = std::shared_ptr<const Task>;
+
+const Task* task_of(const tasks::Problem& problem) {
+  const auto* const task = std::get_if<TaskPointer>(&problem);
+  return task ? task->get() : nullptr;
+}
+
+/// Sets as a trial takes them, of one sequence each.
+void check_sets(const Task& task) {
+  for (const tasks::Split split : {tasks::Split::validation, tasks::Split::test}) task.evaluation(split, 1);
+}
+
+/// What the trainer says to the config, without training; its patterns are held against the model's own names.
+void check_patterns(const TrialConfig& config, const Task& task) {
+  if (config.train.decay.empty() && config.train.no_decay.empty()) return;
+  engine::Rng rng(0);
+  models::TransformerConfig model = model_for(config, task);
+  const models::Transformer transformer(model, rng);
+  const tasks::Trainer trainer(transformer, task, config.train, rng);
+}
+
+/// What decides all of a trial but its seed.
+std::string record_of(const TrialConfig& config) {
+  return config.task_record + config.model_record + config.train_record;
+}
+
+void check_trial(const TrialConfig& config, const tasks::Problem& problem) {
+  check_precision(config.train);
+  if (const Task* const task = task_of(problem)) {
+    check_sets(*task);
+    models::validate(model_for(config, *task));
+  } else {
+    std::get<std::shared_ptr<const tasks::Formula>>(problem)->check();
+  }
+}
+
+/// Calls f with one trial of each record. Throws ConfigError with each message of an Error once.
+template <class F>
+void for_each_record(const std::vector<const PlannedTrial*>& trials, const F& f) {
+  constexpr size_t most_lines = 20;
+  std::set<std::string> seen;
+  std::map<std::string, int64_t> count;  // of records, by message
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const PlannedTrial* trial : trials) {
+    if (!seen.insert(record_of(trial->config)).second) continue;
+    try {
+      f(trial->config);
+    } catch (const Error& error) {
+      if (++count[error.what()] == 1 && lines.size() < most_lines) lines.emplace_back(error.what(), trial->label);
+    }
+  }
+  std::vector<std::string> problems;
+  for (const auto& [message, label] : lines) {
+    const int64_t more = count.at(message) - 1;
+    problems.push_back(fmt::format("{} (trial \"{}\"{})", message, excerpt(label),
+                                   more > 0 ? fmt::format(" and {} more", more) : ""));
+  }
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+}
+
+/// The smallest number of parts of a batch with which a trial fits; 0 when none does.
+int64_t parts_that_fit(TrialConfig config, const tasks::Problem& problem, double bytes) {
+  for (const int64_t batch = config.train.batch; config.train.accumulate <= batch; config.train.accumulate *= 2)
+    if (memory_need(config, problem).total() <= bytes) return config.train.accumulate;
+  return 0;
+}
+
+/// What of one trial would fit, in words.
+std::string advice(const TrialConfig& config, const tasks::Problem& problem, const MemoryNeed& need, double bytes) {
+  if (need.state > bytes) {
+    const double parameters = static_cast<double>(models::parameter_count(model_for(config, *task_of(problem))));
+    return fmt::format("a model of at most {}parameters would fit, it has {}", count_text(parameters * bytes / need.state),
+                       count_text(parameters));
+  }
+  if (const int64_t parts = parts_that_fit(config, problem, bytes))
+    return fmt::format("train.accumulate = {} would fit", parts);
+  TrialConfig recomputing = config;
+  recomputing.model.checkpoint_blocks = true;
+  if (const int64_t parts = parts_that_fit(recomputing, problem, bytes))
+    return fmt::format("model.checkpoint_blocks = true with train.accumulate = {} would fit", parts);
+  if (need.sets > bytes / 2) return "fewer train.eval_sequences would fit";
+  return "shorter sequences or a narrower model would fit";
+}
+
+std::string parts_text(const MemoryNeed& need) {
+  return fmt::format("weights, gradients and moments {}, activations {}, validation and test set {}",
+                     bytes_text(need.state), bytes_text(need.activations), bytes_text(need.sets));
+}
+
+}  // namespace
+
+MemoryNeed memory_need(const TrialConfig& config, const tasks::Problem& problem) {
+  MemoryNeed need;
+  const Task* const task = task_of(problem);
+  if (!task) return need;
+  const TrainConfig& train = config.train;
+  const models::TransformerConfig model = model_for(config, *task);
+  const tasks::ModelInterface io = task->model_interface();
+  const int64_t part = (train.batch + train.accumulate - 1) / train.accumulate;
+  const tasks::ModelCosts costs = tasks::model_costs(model, part, io.length, tasks::widths_of(4));
+  const bool has_moments = train.optimizer.kind != "sgd";
+  const double moments = has_moments ? 2 : train.optimizer.momentum > 0 ? 1 : 0;
+  need.state = costs.weight_bytes * (1 + 1 + moments + (train.keep_weights ? 1 : 0));
+  need.activations = model.checkpoint_blocks ? costs.recompute_bytes : costs.activation_bytes;
+  if (io.input_dim > 0)  // sequences of tokens are as many as the text has
+    need.sets = 2 * 4 * static_cast<double>(train.eval_sequences) * static_cast<double>(io.length * io.input_dim);
+  return need;
+}
+
+namespace {
+
+/// See check_before_training().
+int jobs_that_fit(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool, int wanted, bool is_asked_for,
+                  const MemoryLimit& limit) {
+  std::map<std::string, MemoryNeed> known;
+  std::vector<double> needs;
+  for (const PlannedTrial* trial : trials) {
+    const TrialConfig& config = trial->config;
+    const auto [at, is_new] = known.try_emplace(record_of(config));
+    if (is_new) at->second = memory_need(config, pool.get(config));
+    const MemoryNeed& need = at->second;
+    needs.push_back(need.total());
+    if (need.total() > limit.bytes)
+      fail("trial \"{}\" needs at least {} of memory ({}), and {} is {}: {}", excerpt(trial->label),
+           bytes_text(need.total()), parts_text(need), limit.source, bytes_text(limit.bytes),
+           advice(config, pool.get(config), need, limit.bytes));
+  }
+  const auto largest_at_once = [&](int jobs) {
+    double largest = 0, sum = 0;
+    for (size_t i = 0; i < needs.size(); ++i) {
+      sum += needs[i];
+      if (i >= static_cast<size_t>(jobs)) sum -= needs[i - static_cast<size_t>(jobs)];
+      largest = std::max(largest, sum);
+    }
+    return largest;
+  };
+  int jobs = wanted;
+  while (jobs > 1 && largest_at_once(jobs) > limit.bytes) --jobs;
+  if (jobs < wanted && is_asked_for)
+    fail("--jobs {}: so many trials at once need at least {} of memory, and {} is {}: --jobs {} would fit", wanted,
+         bytes_text(largest_at_once(wanted)), limit.source, bytes_text(limit.bytes), jobs);
+  return jobs;
+}
+
+}  // namespace
+
+int check_before_training(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool, int wanted,
+                          bool is_asked_for, const MemoryLimit& limit) {
+  if (trials.empty()) return wanted;
+  engine::active_isa();
+  for_each_record(trials, [&](const TrialConfig& config) { check_trial(config, pool.get(config)); });
+  const int jobs = jobs_that_fit(trials, pool, wanted, is_asked_for, limit);
+  for_each_record(trials, [&](const TrialConfig& config) {
+    if (const Task* const task = task_of(pool.get(config))) check_patterns(config, *task);
+  });
+  return jobs;
+}
+
+}  // namespace headroom::experiments

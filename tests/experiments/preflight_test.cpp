@@ -1,0 +1,113 @@
+// What is known of a sweep before its first step.
+#include "experiments/run/preflight.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "experiments/config/study.h"
+#include "experiments/run/dry_run.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom;
+using namespace headroom::experiments;
+using namespace headroom::testing;
+
+namespace {
+
+const MemoryLimit endless{std::numeric_limits<double>::infinity(), "no limit"};
+
+/// What the check says to a study; "" when it lets it pass.
+std::string complaint(const std::string& text, const std::vector<std::string>& settings = {}, int jobs = 1,
+                      const MemoryLimit& limit = endless) {
+  const StudyFile file(text);
+  const Study study = load_study(file.path(), base_profile, settings);
+  std::vector<const PlannedTrial*> trials;
+  for (const PlannedTrial& trial : study.trials) trials.push_back(&trial);
+  ProblemPool pool({});
+  return error_of([&] { check_before_training(trials, pool, jobs, true, limit); });
+}
+
+void write(const std::filesystem::path& file, const std::string& text) {
+  std::filesystem::create_directories(file.parent_path());
+  write_bytes(file, text);
+}
+
+}  // namespace
+
+TEST_CASE("a trial that would fail before its first step is told, and how many are like it") {
+  CHECK(complaint(small_study()) == "");
+  CHECK(contains(complaint(small_study(), {"train.precision=\"bf16\""}),
+                 "train.precision: bf16 would be emulated on this CPU"));
+  CHECK(contains(complaint(small_study(), {"train.optimizer.no_decay=\"wieght\""}), "'wieght' matches no parameter"));
+  CHECK(contains(complaint(small_study(), {"model.tied=true"}), "model.tied is true"));
+  const std::string missing = "task={kind=\"next-token\", source=\"no-such.txt\", length=6}";
+  const std::string metric = "report.y={metric=\"cross_entropy\"}";
+  CHECK(contains(complaint(small_study(), {missing, metric}), "no-such.txt"));
+  CHECK(contains(complaint(small_study(), {missing, metric}), "(trial \"heads=1 lr=0.001 seed=1\" and 3 more)"));
+}
+
+TEST_CASE("memory: what one trial needs, what would fit, and how many fit at once") {
+  const StudyFile file(small_study());
+  const Study study = load_study(file.path());
+  std::vector<const PlannedTrial*> trials;
+  for (const PlannedTrial& trial : study.trials) trials.push_back(&trial);
+  ProblemPool pool({});
+  double largest = 0;
+  for (const PlannedTrial* trial : trials)
+    largest = std::max(largest, memory_need(trial->config, pool.get(trial->config)).total());
+  RunOptions options;
+  options.threads = options.jobs = 1;
+  const double measured = static_cast<double>(dry_run(study, options).value().peak_bytes);
+  CAPTURE(largest, measured);
+  CHECK(largest > 0.2 * measured);
+  CHECK(largest <= measured);
+
+  const MemoryLimit two{2.5 * largest, "the test's limit"};
+  CHECK(check_before_training(trials, pool, 8, false, two) == 2);
+  CHECK(check_before_training(trials, pool, 2, true, two) == 2);
+  CHECK(check_before_training(trials, pool, 8, true, endless) == 8);
+  const std::string jobs = error_of([&] { check_before_training(trials, pool, 8, true, two); });
+  CHECK(contains(jobs, "--jobs 8: so many trials at once need at least"));
+  CHECK(contains(jobs, "the test's limit is"));
+  CHECK(contains(jobs, "--jobs 2 would fit"));
+
+  const std::vector<std::string> many{"train.batch=4096", "train.eval_sequences=8"};
+  CHECK(contains(complaint(small_study(), many, 1, {1 << 20, "the test's limit"}), "train.accumulate = "));
+  const std::vector<std::string> wide{"model.width=1024", "train.eval_sequences=8"};
+  CHECK(contains(complaint(small_study(), wide, 1, {1 << 20, "the test's limit"}), "a model of at most "));
+}
+
+TEST_CASE("the memory limit is the smallest of the machine's and of all control groups around the process") {
+  const TemporaryFolder root;
+  const auto limit = [&] { return memory_limit(root.path()); };
+  CHECK(limit().source == "no limit that is known");
+  write(root / "proc/meminfo", "MemFree: 1 kB\nMemTotal:       1000 kB\n");
+  CHECK(limit().bytes == 1024000);
+  CHECK(limit().source == "the machine's memory");
+
+  // Version 2: the limit of a group around the process's own.
+  write(root / "proc/self/mountinfo",
+        "30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n31 30 0:27 / /tmp rw - tmpfs tmpfs rw\n");
+  write(root / "proc/self/cgroup", "0::/a/b/c\n");
+  CHECK(limit().bytes == 1024000);
+  write(root / "sys/fs/cgroup/a/b/c/memory.max", "max\n");
+  write(root / "sys/fs/cgroup/a/b/memory.max", "500000\n");
+  write(root / "sys/fs/cgroup/a/memory.max", "600000\n");
+  CHECK(limit().bytes == 500000);
+  CHECK(limit().source == "the limit in /sys/fs/cgroup/a/b/memory.max");
+
+  // Version 1 beside it; in a container its group is mounted as the top.
+  write(root / "proc/self/mountinfo",
+        "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+        "35 31 0:32 /docker/x /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n");
+  write(root / "proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/docker/x/y\n0::/a/b/c\n");
+  write(root / "sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  CHECK(limit().bytes == 500000);
+  write(root / "sys/fs/cgroup/memory/y/memory.limit_in_bytes", "400000\n");
+  CHECK(limit().source == "the limit in /sys/fs/cgroup/memory/y/memory.limit_in_bytes");
+  CHECK(limit().bytes == 400000);
+  write(root / "sys/fs/cgroup/memory/memory.limit_in_bytes", "300000\n");
+  CHECK(limit().bytes == 300000);
+}
