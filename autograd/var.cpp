@@ -189,6 +189,7 @@ bool Var::is_bound() const { return node_ && node_->bound && !node_->binder.expi
 
 void Var::bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void> owner) const {
   require(defined() && node_->vjp == nullptr && node_->parents.empty(), "bind: {} is not a leaf", value.str());
+  require(!is_bound(), "bind: {} is in an arena already", value.str());
   require(value.shape() == shape() && grad.shape() == shape(), "bind: leaf {}, value {}, gradient {}", shape().str(),
           value.str(), grad.str());
   require(engine::is_floating(value.dtype()) && engine::is_floating(grad.dtype()), "bind: value {}, gradient {}",

@@ -61,7 +61,7 @@ class Var {
 
   /// Makes a leaf's value and gradient views of an arena's buffers, of any floating dtypes: f32 gradients beside bf16
   /// values, say. The gradient buffer counts as zero until the next backward(). `owner` is what the buffers belong to:
-  /// while it lives, is_bound() says so.
+  /// while it lives, is_bound() says so. Throws Error when the leaf is bound to another.
   void bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void> owner = {}) const;
   bool is_bound() const;
 
@@ -77,7 +77,7 @@ inline Saved saved(const char* name, const Tensor& tensor) { return {name, tenso
 inline Saved saved(const char* name, const Var& var) { return {name, var.value()}; }
 
 /// The only way to make a Var that depends on others: an op's name, its value, its operands (undefined ones allowed),
-/// its vjp, and what the vjp is given beside dy:
+/// its vjp, and what the vjp is given beside dy. Names are string literals, or live as long as the graph:
 ///
 ///     record("mul", y, {a, b}, [](const Tensor& dy, const Needs& needs, const Tensor& a, const Tensor& b) {…},
 ///            saved("a", a), saved("b", b));

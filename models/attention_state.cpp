@@ -1,6 +1,7 @@
 #include "models/attention_state.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace headroom::models {
 namespace {
@@ -15,6 +16,16 @@ bool fits(const Tensor& cache, const Tensor& added) {
 }
 
 }  // namespace
+
+AttentionState& AttentionState::operator=(AttentionState&& other) noexcept {
+  keys_ = std::exchange(other.keys_, {});
+  values_ = std::exchange(other.values_, {});
+  begin_ = std::exchange(other.begin_, 0);
+  end_ = std::exchange(other.end_, 0);
+  dropped_ = std::exchange(other.dropped_, 0);
+  wanted_ = std::exchange(other.wanted_, 0);
+  return *this;
+}
 
 void AttentionState::append(const Tensor& k, const Tensor& v) {
   if (k.rank() != 4 || v.rank() != 4 || k.dtype() != v.dtype() || k.device() != v.device() || k.dim(0) != v.dim(0) ||

@@ -7,13 +7,15 @@ namespace headroom::models {
 /// copy of its own rows; what is there already is neither moved nor read.
 ///
 /// Memory grows in blocks of 64 tokens, and at least to double, so that each token is moved O(1) times in all;
-/// reserve() asks for it beforehand. The first append() settles batch size, heads, widths, dtype and device.
+/// reserve() asks for it beforehand. The first append() settles batch size, heads, widths, dtype and device. Threads:
+/// one at a time.
 class AttentionState {
  public:
   AttentionState() = default;
   // A copy would write its tokens into the same memory.
-  AttentionState(AttentionState&&) = default;
-  AttentionState& operator=(AttentionState&&) = default;
+  AttentionState(AttentionState&& other) noexcept : AttentionState() { *this = std::move(other); }
+  /// Leaves the other one empty.
+  AttentionState& operator=(AttentionState&& other) noexcept;
 
   /// k (B, T, H_kv, d_qk), v (B, T, H_kv, d_v): T further tokens of every sequence; 0 is allowed. Throws Error naming
   /// the shapes when they do not fit each other or what is there.

@@ -5,18 +5,20 @@
 namespace headroom::models {
 
 /// The state of a whole model that generates: one AttentionState per layer and group of heads, all at one position.
+/// Threads: one at a time; several states may be decoded side by side by one model.
 class DecodeState {
  public:
   /// Throws Error when the config is invalid.
   explicit DecodeState(const TransformerConfig& config);
 
-  /// Those of one layer's groups, in order.
-  std::vector<AttentionState>& layer(size_t i) { return layers_[i]; }
+  /// Those of one layer's groups, in order. Throws Error when there is no such layer, as in a state that was moved
+  /// from.
+  std::vector<AttentionState>& layer(size_t i);
   size_t layers() const { return layers_.size(); }
   /// The position of the next token.
-  int64_t offset() const { return layers_.front().front().offset(); }
+  int64_t offset() const { return first().offset(); }
   /// Tokens that are held.
-  int64_t length() const { return layers_.front().front().length(); }
+  int64_t length() const { return first().length(); }
 
   /// As AttentionState's, on every layer and group.
   void reserve(int64_t tokens);
@@ -30,6 +32,8 @@ class DecodeState {
     for (std::vector<AttentionState>& layer : layers_)
       for (AttentionState& state : layer) f(state);
   }
+  const AttentionState& first() const;
+
   std::vector<std::vector<AttentionState>> layers_;
 };
 

@@ -26,7 +26,8 @@ struct ForwardContext {
   std::vector<Tensor>* probabilities = nullptr;  ///< gets attention's (B, H, T, T) of each layer and group of heads
 };
 
-/// Input (embedding or Projection) + positions → blocks → final norm → readout.
+/// Input (embedding or Projection) + positions → blocks → final norm → readout. Threads: see Module; each thread brings
+/// a ForwardContext, a random source and a DecodeState of its own.
 class Transformer : public Module {
  public:
   /// With the weights of a source. Throws Error when the config is invalid or the source has not what it wants.

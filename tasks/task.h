@@ -64,7 +64,8 @@ struct ModelInterface {
   bool pooled = false;     ///< one output per sequence, over the mean of its positions
 };
 
-/// What a Trainer (tasks/training/trainer.h) trains on: where batches come from, and the loss.
+/// What a Trainer (tasks/training/trainer.h) trains on: where batches come from, and the loss. Threads: one may serve
+/// many trainers, since all of it is const; one of your own keeps to that.
 class Objective {
  public:
   virtual ~Objective() = default;

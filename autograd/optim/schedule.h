@@ -18,7 +18,7 @@ struct ScheduleConfig {
   double threshold = 1e-4;        ///< reduce_on_plateau: relative improvement that counts
 };
 
-/// A factor on the base learning rate. Steps count from 0: factor(0) is for the first update.
+/// A factor on the base learning rate. Steps count from 0: factor(0) is for the first update. Threads: one at a time.
 class Schedule {
  public:
   virtual ~Schedule() = default;

@@ -37,6 +37,14 @@ void OpBase::check_operands(std::span<const Operand> operands) const {
   }
 }
 
+void OpBase::check_shapes(std::span<const Operand> operands) const {
+  const Operand& first = operands[0];
+  for (const Operand& operand : operands)
+    if (operand.tensor->defined() && operand.tensor->shape() != first.tensor->shape())
+      fail("{}: shapes differ: {} {}, {} {}", name_, first.name, first.tensor->str(), operand.name,
+           operand.tensor->str());
+}
+
 void OpBase::refuse(const Tensor& operand, bool has_partial) const {
   fail("{}: no {} kernel on {}{}: {}", name_, name_of(operand.dtype()), word(operand.device().kind),
        has_partial ? " for this problem" : "", operand.str());

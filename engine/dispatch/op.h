@@ -41,6 +41,7 @@ struct ImplementationInfo {
 };
 
 /// What ops of all calls have in common. Ops are static objects; each joins the list of all ops when it is made.
+/// Threads: any number may check and run calls of their own.
 class OpBase {
  public:
   explicit OpBase(const char* name);
@@ -57,6 +58,7 @@ class OpBase {
  protected:
   static constexpr size_t most_rows = 12;
   void check_operands(std::span<const Operand> operands) const;
+  void check_shapes(std::span<const Operand> operands) const;
   [[noreturn]] void refuse(const Tensor& operand, bool has_partial) const;
   static void make_contiguous(std::span<const Operand> operands);
   static ImplementationInfo info(const char* name, DTypeSet dtypes, IsaSet levels, bool is_reference, bool is_partial,
@@ -93,6 +95,9 @@ class Op final : public OpBase {
     const Tensor& first = *operands[0].tensor;
     if (!has(first.device().kind, first.dtype())) refuse(first, false);
   }
+
+  /// Throws Error naming op and operands unless all that are there have the first one's shape: for gradients.
+  void check_same_shape(Call& call) const { check_shapes(call.operands()); }
 
   /// Runs the first row that takes the call: under a ReferenceScope, of those on the CPU only the reference loops.
   void run(Call& call) const {

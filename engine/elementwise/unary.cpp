@@ -52,6 +52,7 @@ Tensor unary(const UnaryOp& op, const Tensor& x) {
 Tensor unary_grad(const UnaryOp& op, const Tensor& dy, const Tensor& x, const Tensor& y) {
   UnaryGradCall call{dy, x, y};
   op.grad.check(call);
+  op.grad.check_same_shape(call);
   call.dx = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
   if (call.dx.numel() > 0) op.grad.run(call);
   return call.dx;

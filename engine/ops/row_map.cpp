@@ -45,6 +45,8 @@ Tensor map_rows(const RowOp& op, const Tensor& x) {
 Tensor map_rows_grad(const RowOp& op, const Tensor& dy, const Tensor& y) {
   RowGradCall call{dy, y};
   op.grad.check(call);
+  op.grad.check_same_shape(call);
+  rows_of(op.grad.name(), y);
   call.dx = Tensor::empty(y.shape(), y.dtype(), y.device());  // (…, n)
   if (call.dx.numel() > 0) op.grad.run(call);
   return call.dx;

@@ -13,6 +13,7 @@
 namespace headroom::models {
 
 /// A safetensors file open for reading: the header is checked whole, tensors are read when they are asked for.
+/// Immutable: one may serve many threads.
 class SafetensorsFile {
  public:
   /// Throws Error naming the file and what is wrong with it (missing, truncated, mutated, a dtype we lack).

@@ -12,7 +12,7 @@ using Draw = std::function<Tensor(const Initializer&)>;
 
 /// Where a model's weights come from: an init scheme, a file, tensors in memory. A model asks for each of them once, by
 /// its name ("blocks.2.attention.0.q_proj.weight"), in an order that the config decides. Whether a weight is trained,
-/// and in what form a matrix is kept, is the source's choice.
+/// and in what form a matrix is kept, is the source's choice. Threads: one at a time.
 class WeightSource {
  public:
   WeightSource() = default;

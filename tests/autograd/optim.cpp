@@ -138,6 +138,7 @@ TEST_CASE("arena: a leaf is in one arena at a time") {
   {
     const ParameterArena first({{"x", x}}), same = first;
     CHECK_THROWS_WITH(ParameterArena({{"weight", x}}), contains("weight f32 (2) is in another arena already"));
+    CHECK_THROWS_WITH(x.bind(Tensor::zeros({2}), Tensor::zeros({2})), contains("is in an arena already"));
   }
   const ParameterArena second({{"weight", x}});
   CHECK(second.values().to_vector<double>() == Values{3, 3});

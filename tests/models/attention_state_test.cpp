@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/rng.h"
+#include "models/decode_state.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 
@@ -23,6 +24,25 @@ bool same(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
+
+TEST_CASE("a state that was moved from is empty, and used as such without harm", "[models]") {
+  AttentionState full;
+  full.append(random({2, 3, 1, 4}, 1), random({2, 3, 1, 4}, 2));
+  AttentionState taken = std::move(full);
+  CHECK(taken.length() == 3);
+  CHECK(full.length() == 0);  // NOLINT(bugprone-use-after-move)
+  CHECK_FALSE(full.keys().defined());
+  full.append(random({1, 2, 1, 4}, 1), random({1, 2, 1, 4}, 2));
+  CHECK(full.offset() == 2);
+  TransformerConfig config;
+  config.groups = {{.heads = 1, .qk_dim = 4, .v_dim = 4}};
+  config.width = 4, config.vocab = config.output_dim = 5;
+  DecodeState state(config);
+  DecodeState other = std::move(state);
+  CHECK(other.length() == 0);
+  CHECK(error_of([&] { state.length(); }) == "decode state: it has no layers; was it moved from?");
+  CHECK_THROWS_WITH(other.layer(1), contains("decode state: layer 1 of 1"));
+}
 
 TEST_CASE("an attention state gives back what was appended, however it was cut", "[models]") {
   const Tensor k = random({2, 300, 3, 4}, 1), v = random({2, 300, 3, 5}, 2);

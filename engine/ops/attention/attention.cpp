@@ -1,6 +1,7 @@
 #include "engine/ops/attention/attention.h"
 
 #include "engine/dispatch/op.h"
+#include "engine/error.h"
 #include "engine/ops/attention/attention_fast.h"
 #include "engine/ops/attention/attention_kernel.h"
 #include "engine/ops/attention/attention_reference.h"
@@ -79,6 +80,10 @@ AttentionGrad attention_grad(const Tensor& dy, const Tensor& q, const Tensor& k,
   AttentionGradCall call{dy, q, k, v, slopes, options.key_mask, forward};
   grad_op.check(call);
   const AttentionProblem& p = call.problem = attention_problem(q, k, v, slopes, options);
+  const Shape y_shape{p.batch, p.queries, p.heads, p.v_dim}, lse_shape{p.batch, p.heads, p.queries};
+  if (dy.shape() != y_shape || forward.y.shape() != y_shape || forward.lse.shape() != lse_shape)
+    fail("attention_grad: dy {}, y {} and lse {} are not {}, {} and {}", dy.shape().str(), forward.y.shape().str(),
+         forward.lse.shape().str(), y_shape.str(), y_shape.str(), lse_shape.str());
   call.dq = Tensor::empty(q.shape(), q.dtype(), q.device());                                      // (B, Tq, H, d_qk)
   call.dk = Tensor::empty(k.shape(), q.dtype(), q.device());                                      // (B, Tk, H_kv, d_qk)
   call.dv = Tensor::empty(v.shape(), q.dtype(), q.device());                                      // (B, Tk, H_kv, d_v)

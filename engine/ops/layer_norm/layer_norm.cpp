@@ -128,6 +128,12 @@ LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& w
                               const Tensor& inv_std, bool want_dx, bool want_parameters) {
   GradCall call{dy, x, weight, mean, inv_std, want_dx, want_parameters};
   grad_op.check(call);
+  rows_of("layer_norm_grad", x);
+  check_width("layer_norm_grad", "weight", weight, x);
+  const Shape rows = x.shape().without(-1);
+  if (dy.shape() != x.shape() || mean.shape() != rows || inv_std.shape() != rows)
+    fail("layer_norm_grad: dy {}, mean {} and inv_std {} do not fit x {}", dy.shape().str(), mean.shape().str(),
+         inv_std.shape().str(), x.shape().str());
   if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
   if (x.numel() > 0) grad_op.run(call);
   else if (want_parameters) call.dweight = call.dbias = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)

@@ -130,6 +130,8 @@ Tensor quantized_linear(const Tensor& x, const QuantizedMatrix& weight, const Te
 Tensor quantized_linear_grad(const Tensor& dy, const QuantizedMatrix& weight) {
   GradCall call{dy, weight};
   grad_op.check(call);
+  if (dy.rank() == 0 || dy.dim(-1) != weight.rows())
+    fail("quantized_linear_grad: dy {} does not fit weight {}", dy.shape().str(), weight.str());
   call.dy = as_rows(dy);                                                                 // (rows, out)
   call.dx = Tensor::empty(dy.shape().with(-1, weight.cols()), dy.dtype(), dy.device());  // (…, in)
   if (call.dx.numel() > 0) grad_op.run(call);

@@ -108,6 +108,12 @@ RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weigh
                           bool want_weight) {
   GradCall call{dy, x, weight, inv_rms, want_dx, want_weight};
   grad_op.check(call);
+  rows_of("rms_norm_grad", x);
+  check_width("rms_norm_grad", "weight", weight, x);
+  const Shape rows = x.shape().without(-1);
+  if (dy.shape() != x.shape() || inv_rms.shape() != rows)
+    fail("rms_norm_grad: dy {} and inv_rms {} do not fit x {}", dy.shape().str(), inv_rms.shape().str(),
+         x.shape().str());
   if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
   if (x.numel() > 0) grad_op.run(call);
   else if (want_weight) call.dweight = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)

@@ -79,6 +79,7 @@ Tensor swiglu(const Tensor& gate, const Tensor& up) {
 SwigluGrad swiglu_grad(const Tensor& dy, const Tensor& gate, const Tensor& up, bool want_gate, bool want_up) {
   GradCall call{dy, gate, up};
   grad_op.check(call);
+  grad_op.check_same_shape(call);
   if (want_gate) call.dgate = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
   if (want_up) call.dup = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
   if (gate.numel() > 0) grad_op.run(call);
