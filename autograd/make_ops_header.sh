@@ -1,5 +1,6 @@
 #!/bin/sh
-# make_ops_header.sh OUT.h HEADER...: one header that includes those of all ops.
+# make_ops_header.sh OUT.h HEADER...: one header that includes those of all ops. It is left alone where it would not
+# change: everything above the engine includes it, and each configuration runs this.
 set -eu
 out=$1
 shift
@@ -9,4 +10,5 @@ shift
   echo '/// D head width, V vocabulary. All throw Error naming the op and the shapes that do not fit. What an op computes,'
   echo '/// and its gradient, is documented in engine/ops/NAME/NAME.h. Generated from engine/ops.txt.'
   for header in "$@"; do echo "#include \"$header\""; done
-} >"$out"
+} >"$out.new"
+if cmp -s "$out.new" "$out"; then rm "$out.new"; else mv "$out.new" "$out"; fi

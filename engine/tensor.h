@@ -6,6 +6,7 @@
 
 #include "engine/device.h"
 #include "engine/dtype.h"
+#include "engine/exception.h"
 #include "engine/shape.h"
 #include "engine/storage.h"
 

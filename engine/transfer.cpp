@@ -25,7 +25,11 @@ void register_device(Device::Kind kind, const DeviceBackend& backend) {
 }
 
 const std::string& cuda_status() {
-  static const std::string status = start_cuda();
+  static const std::string status = [] {
+    std::string found = "this build has no CUDA backend (Meson option cuda, library headroom-cuda)";
+    if (headroom_start_cuda) headroom_start_cuda(found);
+    return found;
+  }();
   return status;
 }
 

@@ -23,9 +23,6 @@ bool has_device(Device::Kind kind);
 void check_device(Device device);
 /// What was found when CUDA was looked for, at the first call: the GPU, or why there is none.
 const std::string& cuda_status();
-/// Adds the CUDA kernels to the ops' tables, then starts CUDA if this build and machine have it. Generated: see
-/// cuda/make_registry.sh.
-std::string start_cuda();
 
 /// Copies bytes between any two devices, in the order of the context's stream; returns when the host may use them.
 void copy_bytes(Device to, void* destination, Device from, const void* source, size_t bytes);
@@ -34,3 +31,8 @@ void fill_bytes(Device device, void* destination, int byte, size_t bytes);
 void strided_copy(const Tensor& destination, const Tensor& source);
 
 }  // namespace headroom::engine
+
+/// Adds the CUDA kernels to the ops' tables, starts CUDA and says what it found: see cuda_status(). Null in a program
+/// that does not link the CUDA backend, which is a library of its own, so that tensors alone do not need cuBLASLt.
+/// Generated: see cuda/make_registry.sh.
+extern "C" [[gnu::weak]] void headroom_start_cuda(std::string& status);

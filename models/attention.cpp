@@ -1,6 +1,7 @@
 #include "models/attention.h"
 
 #include "autograd/ops.h"
+#include "engine/error.h"
 #include "models/positions.h"
 
 namespace headroom::models {

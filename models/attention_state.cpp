@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/error.h"
+
 namespace headroom::models {
 namespace {
 

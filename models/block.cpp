@@ -1,6 +1,7 @@
 #include "models/block.h"
 
 #include "autograd/ops.h"
+#include "engine/error.h"
 
 namespace headroom::models {
 

@@ -1,5 +1,7 @@
 #include "models/embedding.h"
 
+#include "engine/error.h"
+
 namespace headroom::models {
 
 Embedding::Embedding(int64_t vocab, int64_t width, double std, const WeightScope& scope)

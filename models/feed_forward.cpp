@@ -1,6 +1,7 @@
 #include "models/feed_forward.h"
 
 #include "autograd/ops.h"
+#include "engine/error.h"
 
 namespace headroom::models {
 

@@ -2,6 +2,8 @@
 
 #include <regex>
 
+#include "engine/error.h"
+
 namespace headroom::models {
 
 std::vector<Parameter> Module::parameters() const {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "autograd/parameter.h"
-#include "engine/error.h"
+#include "engine/exception.h"
 #include "models/weights/weight.h"
 
 namespace headroom::models {

@@ -1,6 +1,7 @@
 #include "models/transformer.h"
 
 #include "autograd/ops.h"
+#include "engine/error.h"
 #include "models/block.h"
 #include "models/decode_state.h"
 #include "models/embedding.h"

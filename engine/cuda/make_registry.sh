@@ -1,24 +1,16 @@
 #!/bin/sh
-# make_registry.sh OUT.cpp yes|no [FILE...]: start_cuda(), which calls register_FILE() of each .cu file of kernels.
+# make_registry.sh OUT.cpp FILE...: headroom_start_cuda(), which calls register_FILE() of each .cu file of kernels.
 set -eu
-out=$1 built=$2
-shift 2
+out=$1
+shift
 {
+  echo '#include "engine/cuda/runtime.h"'
   echo '#include "engine/transfer.h"'
-  if [ "$built" = yes ]; then
-    echo '#include "engine/cuda/runtime.h"'
-    echo 'namespace headroom::engine {'
-    echo 'namespace cuda {'
-    for op in "$@"; do echo "void register_$op();"; done
-    echo '}  // namespace cuda'
-    echo 'std::string start_cuda() {'
-    for op in "$@"; do echo "  cuda::register_$op();"; done
-    echo '  return cuda::start();'
-  else
-    echo 'namespace headroom::engine {'
-    echo 'std::string start_cuda() {'
-    echo '  return "this build has no CUDA backend (Meson option cuda)";'
-  fi
+  echo 'namespace headroom::engine::cuda {'
+  for op in "$@"; do echo "void register_$op();"; done
+  echo '}  // namespace headroom::engine::cuda'
+  echo 'void headroom_start_cuda(std::string& status) {'
+  for op in "$@"; do echo "  headroom::engine::cuda::register_$op();"; done
+  echo '  status = headroom::engine::cuda::start();'
   echo '}'
-  echo '}  // namespace headroom::engine'
 } >"$out"

@@ -1,5 +1,7 @@
 #include "models/weights/projection.h"
 
+#include "engine/error.h"
+
 namespace headroom::models {
 
 Projection::Projection(const ProjectionShape& s, const WeightScope& scope) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "engine/error.h"
 #include "experiments/config/study.h"
 #include "experiments/toml/document.h"
 #include "experiments/toml/expression.h"

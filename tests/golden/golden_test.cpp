@@ -7,6 +7,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/optim/optimizer.h"
+#include "engine/error.h"
 #include "models/transformer.h"
 #include "tests/support/catch.h"
 

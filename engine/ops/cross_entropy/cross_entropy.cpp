@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/dispatch/op.h"
+#include "engine/error.h"
 #include "engine/ops/cross_entropy/cross_entropy_kernel.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/scale/scale.h"

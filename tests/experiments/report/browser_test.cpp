@@ -1,5 +1,6 @@
 #include <cstdlib>
 
+#include "engine/error.h"
 #include "experiments/plan/plan_page.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/report.h"

@@ -1,0 +1,153 @@
+#!/bin/sh
+# installed.sh ROOT BUILD: what `meson install` gives other projects, seen from outside the tree. Installs BUILD into a
+# scratch folder, where it was not configured to go, and uses it there with the flags of pkg-config alone: headers of each
+# layer, programs that link each layer as shared and as static library, CMake.
+set -u
+root=$1 build=$2
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0 skipped=0
+check() { # check NAME COMMAND...: counts it, and shows what it printed when it failed
+  name=$1
+  shift
+  if "$@" >"$scratch/output" 2>&1; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $name"
+    sed 's/^/  /' "$scratch/output"
+  fi
+}
+
+if ! meson install -C "$build" --no-rebuild --quiet --destdir "$scratch/both" >"$scratch/output" 2>&1; then
+  cat "$scratch/output"
+  exit 1
+fi
+pkgconfig=$(dirname "$(find "$scratch/both" -name headroom-engine.pc)")
+libraries=$(dirname "$pkgconfig")
+# The same tree with archives alone, and with shared libraries alone, as far as this build has them.
+for kind in shared static; do
+  cp -r "$scratch/both" "$scratch/$kind"
+done
+find "$scratch/shared" -name 'libheadroom*.a' -delete
+find "$scratch/static" -name 'libheadroom*.so*' -delete
+in_tree() { echo "$scratch/$1/${2#"$scratch"/both/}"; } # in_tree shared|static PATH
+flags() {                                               # flags shared|static --cflags|--libs MODULE...
+  PKG_CONFIG_PATH=$(in_tree "$1" "$pkgconfig") pkg-config $([ "$1" = static ] && echo --static) "$2" $3
+}
+warnings='-std=c++20 -Wall -Wextra -Wpedantic -Werror -Wno-psabi'
+compile="${CXX:-c++} $warnings"
+
+# --- What the files say.
+no_build_paths() { ! grep -nF -e "$root" -e "$build" "$pkgconfig"/headroom*.pc; }
+check "no .pc file names the tree or the build folder" no_build_paths
+relocatable() { ! grep -nE '(^prefix=|[ =]-[IL])/' "$pkgconfig"/headroom*.pc; }
+check "paths in .pc files are relative to the file" relocatable
+
+includes_are_installed() {
+  (
+    cd "$(dirname "$(find "$scratch/both" -path '*/headroom/engine/tensor.h')")/.." || exit 1
+    bad=0
+    grep -rnoE '^ *# *include *"[^"]+"' . >"$scratch/includes"
+    while IFS=: read -r file line include; do
+      header=$(echo "$include" | cut -d '"' -f 2)
+      [ -f "$header" ] || { echo "$file:$line includes $header, which is not installed"; bad=1; }
+    done <"$scratch/includes"
+    [ "$(wc -l <"$scratch/includes")" -gt 100 ] && exit $bad
+  )
+}
+check "every header that an installed one includes is installed" includes_are_installed
+
+own_names() {
+  (
+    cd "$(dirname "$(find "$scratch/both" -path '*/headroom/engine/tensor.h')")/.." || exit 1
+    ! { grep -rnE '^ *# *define ' . | grep -v 'define HEADROOM_' || grep -rnE '^using namespace' .; }
+  )
+}
+check "headers define no macro but HEADROOM_*, and open no namespace" own_names
+
+# --- Each layer's headers compile with the flags of its own .pc file, and no others' libraries but fmt and the compiler's.
+headers_of() { # headers_of LAYER
+  (cd "$(dirname "$(find "$scratch/both" -path '*/headroom/engine/tensor.h')")/.." && find "$1" -name '*.h' | sort)
+}
+headers_compile() { # headers_compile LAYER
+  headers_of "$1" | sed 's/.*/#include "&"/' >"$scratch/all.cpp"
+  [ -s "$scratch/all.cpp" ] || return 1
+  $compile $(flags both --cflags "headroom-$1") $(flags both --variable=flags_portable headroom-engine) -fsyntax-only "$scratch/all.cpp"
+}
+each_header_compiles() { # each_header_compiles LAYER
+  for header in $(headers_of "$1"); do
+    echo "#include \"$header\"" >"$scratch/one.cpp"
+    $compile $(flags both --cflags "headroom-$1") $(flags both --variable=flags_portable headroom-engine) \
+      -fsyntax-only "$scratch/one.cpp" || return 1
+  done
+}
+for layer in engine autograd models tasks; do
+  check "headers of $layer" headers_compile $layer
+  if [ "${HEADROOM_SLOW:-0}" = 1 ]; then
+    check "headers of $layer, each alone" each_header_compiles $layer
+  fi
+done
+own_macros() {
+  for header in engine/tensor.h autograd/ops.h autograd/optim/optimizer.h models/transformer.h tasks/training/trainer.h; do
+    echo "#include \"$header\""
+  done >"$scratch/macros.cpp"
+  $compile $(flags both --cflags headroom-tasks) -dM -E "$scratch/macros.cpp" >"$scratch/macros" || return 1
+  ! grep -E '^#define (FMT|CURL|NLOHMANN|SQLITE|DNNL|PCRE2|UTF8PROC|BOOST)_[A-Z_]*VERSION' "$scratch/macros"
+}
+check "headers of everyday use bring no other library's macros" own_macros
+
+# --- Programs. An archive or a shared library that a .pc file forgets is an undefined symbol here.
+unwanted() { # unwanted PROGRAM PATTERN: prints the libraries it loads that match
+  LD_LIBRARY_PATH=$(in_tree shared "$libraries") ldd "$1" | grep -E "$2"
+}
+program() { # program KIND NAME LAYER UNWANTED
+  $compile -O1 $(flags "$1" --cflags "headroom-$3") -c "$root/examples/$2/main.cpp" -o "$scratch/$2.o" &&
+    ${CXX:-c++} "$scratch/$2.o" $(flags "$1" --libs "headroom-$3") -o "$scratch/$2-$1" || return 1
+  if unwanted "$scratch/$2-$1" "$4"; then
+    echo "$2 ($1) loads the libraries above"
+    return 1
+  fi
+  (cd "$scratch" && LD_LIBRARY_PATH=$(in_tree shared "$libraries") "./$2-$1")
+}
+cuda='libcublas|libcudart|libheadroom-cuda'
+files='libcurl|libcrypto|libClp|libCoinUtils'
+for kind in shared static; do
+  if [ -z "$(find "$scratch/$kind" -name 'libheadroom-engine.so' -o -name 'libheadroom-engine.a')" ]; then
+    echo "skipped: this build installs no $kind library"
+    skipped=$((skipped + 4))
+    continue
+  fi
+  check "tensors alone, $kind" program $kind tensors engine "$cuda|$files|libpcre2|libutf8proc|libsqlite"
+  check "gradients, $kind" program $kind gradients autograd "$cuda|$files|libpcre2|libutf8proc|libsqlite"
+  check "a model from a file, $kind" program $kind decode models "$cuda|$files|libsqlite"
+  check "training, $kind" program $kind train tasks "$cuda|libsqlite"
+done
+
+# --- Shared libraries show their own names only.
+foreign_symbols() {
+  ! nm -DC --defined-only "$libraries"/libheadroom-*.so | grep -vE 'headroom|(^| )fmt::|^$'
+}
+if ls "$libraries"/libheadroom-*.so >/dev/null 2>&1; then
+  check "shared libraries show no names but headroom's" foreign_symbols
+fi
+
+# --- CMake asks pkg-config.
+cmake_project() {
+  mkdir -p "$scratch/cmake" && awk '/^```/ && on { exit } on { print } /^```cmake/ { on = 1 }' "$root/docs/library.md" \
+    >"$scratch/cmake/CMakeLists.txt" && cp "$root/examples/gradients/main.cpp" "$scratch/cmake" &&
+    PKG_CONFIG_PATH=$pkgconfig cmake -S "$scratch/cmake" -B "$scratch/cmake/build" &&
+    cmake --build "$scratch/cmake/build" && LD_LIBRARY_PATH=$libraries "$scratch/cmake/build/gradients"
+}
+if command -v cmake >/dev/null; then
+  check "CMake" cmake_project
+else
+  echo "skipped: cmake is not installed"
+  skipped=$((skipped + 1))
+fi
+
+if [ -n "${HEADROOM_TALLY:-}" ]; then
+  echo "installed: $passed passed, $failed failed, $skipped skipped" >>"$HEADROOM_TALLY"
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
