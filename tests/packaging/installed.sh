@@ -108,7 +108,8 @@ program() { # program KIND NAME LAYER UNWANTED
     echo "$2 ($1) loads the libraries above"
     return 1
   fi
-  (cd "$scratch" && LD_LIBRARY_PATH=$(in_tree shared "$libraries") "./$2-$1")
+  mkdir "$scratch/run-$2-$1" &&
+    (cd "$scratch/run-$2-$1" && LD_LIBRARY_PATH=$(in_tree shared "$libraries") "$scratch/$2-$1")
 }
 cuda='libcublas|libcudart|libheadroom-cuda'
 files='libcurl|libcrypto|libClp|libCoinUtils'
