@@ -1,5 +1,7 @@
 // A few steps of training are a pure function of the seed: not of the threads, of the run, or of checkpointing. And
 // they ask the system for memory only at first.
+#include <thread>
+
 #include "autograd/ops.h"
 #include "autograd/optim/optimizer.h"
 #include "engine/allocator.h"
@@ -92,6 +94,37 @@ TEST_CASE("checkpointed blocks train to the same bits", "[models]") {
     c.checkpoint_blocks = true;
     CHECK((train(c, 7, 2, 3) == kept));
   }
+}
+
+TEST_CASE("two models train in two threads, and one serves two, with the bits of one after the other", "[models]") {
+  const std::vector<float> first = train(decoder(), 7, 2, 2), second = train(post_norm(), 8, 2, 2);
+  std::vector<float> in_thread;
+  std::thread other([&] { in_thread = train(post_norm(), 8, 2, 2); });
+  const std::vector<float> here = train(decoder(), 7, 2, 2);
+  other.join();
+  CHECK((here == first));
+  CHECK((in_thread == second));
+
+  engine::Rng rng(3);
+  TransformerConfig config = decoder();
+  config.positions = Positions::rope;
+  config.groups = {{.heads = 2, .qk_dim = 8, .v_dim = 5}};
+  const Transformer model(config, rng);
+  const Tensor x = engine::random_integers({2, 70}, 0, 31, rng.take("data", 140));
+  // The shorter input first: the other thread makes the shared table of positions grow.
+  const auto passes = [&] {
+    const autograd::NoGrad no_grad;
+    std::vector<float> all;
+    for (const int64_t length : {5, 40, 70})
+      for (const float y : model.forward(x.slice(1, 0, length)).value().to_vector<float>()) all.push_back(y);
+    return all;
+  };
+  std::vector<float> there;
+  std::thread reader([&] { there = passes(); });
+  const std::vector<float> mine = passes();
+  reader.join();
+  CHECK((mine == there));
+  CHECK((mine == passes()));
 }
 
 TEST_CASE("a step moves the weights, and dropout matters", "[models]") {
