@@ -24,7 +24,7 @@ void bind_reference(Reader& in, ClaimConfig& claim) {
     in.complain("paper_number", "wants either reference or paper_number");
   if (!claim.reference.empty() && !paper_number(claim.reference) && paper_points(claim.reference).empty())
     in.complain("reference", fmt::format("the paper's tables have no number at {}",
-                                          excerpt(fmt::format("{}", fmt::join(claim.reference, " / ")))));
+                                         excerpt(fmt::format("{}", fmt::join(claim.reference, " / ")))));
 }
 
 /// What the claim is about exists: its series, its metric, an x in its range.
@@ -38,8 +38,9 @@ void check_subject(Reader& in, const ClaimConfig& claim, const StudyScope& study
     return in.complain("from", fmt::format("{} is above to, {}", exact(*claim.from), exact(*claim.to)));
   const std::set<double>& all = scope.of().x;
   if (!all.empty() && scope.x().empty())
-    in.complain(claim.from ? "from" : "to", fmt::format("no value of {} in the sweep is in the claim's range: they go from {} to {}",
-                                                        scope.x_name(), exact(*all.begin()), exact(*all.rbegin())));
+    in.complain(claim.from ? "from" : "to",
+                fmt::format("no value of {} in the sweep is in the claim's range: they go from {} to {}",
+                            scope.x_name(), exact(*all.begin()), exact(*all.rbegin())));
   const auto column = paper_points(claim.reference);
   const std::vector<double> x = scope.x();
   const auto is_measured = [&](const auto& point) { return std::find(x.begin(), x.end(), point.first) != x.end(); };

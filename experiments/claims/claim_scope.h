@@ -34,7 +34,8 @@ class ClaimScope {
              std::optional<double> to);
 
   /// `metric` is one that the trials of a series may have; "" for the claim's own series.
-  void check_metric(Reader& in, const std::string& key, const std::string& metric, const std::string& series = "") const;
+  void check_metric(Reader& in, const std::string& key, const std::string& metric,
+                    const std::string& series = "") const;
   /// `x` is a point of a series' sweep in the claim's range.
   void check_x(Reader& in, const std::string& key, double x, const std::string& series = "") const;
   /// `series` exists in this profile.

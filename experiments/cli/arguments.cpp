@@ -7,6 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "engine/excerpt.h"
+
 namespace headroom::experiments {
 
 Option Option::required() const { return Option(option_->required()); }
@@ -59,7 +61,7 @@ int CommandLine::run(int argc, char** argv) {
   } catch (const Exit& exit) {
     return exit.status;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) throw UsageError(error.what());
+    if (error.get_exit_code() != 0) throw UsageError(excerpt(error.what(), 500));
     std::ostringstream text;  // --help, --version
     const int status = app_->exit(error, text, text);
     std::fputs(text.str().c_str(), stdout);

@@ -31,7 +31,8 @@ std::vector<std::pair<double, double>> read_points(const std::string& file, cons
       x = std::stod(key, &used);
     } catch (const std::exception&) {
     }
-    require(used == key.size() && used > 0 && value.is_number(), "{}: \"{}\" is not number: number", file, excerpt(key));
+    require(used == key.size() && used > 0 && value.is_number(), "{}: \"{}\" is not number: number", file,
+            excerpt(key));
     points.emplace_back(x, value.get<double>());
   }
   std::sort(points.begin(), points.end());

@@ -218,4 +218,12 @@ Study load_study(const std::string& file, const std::string& profile, const std:
 
 std::vector<Study> load_profiles(const std::string& file) { return bind_profiles(file, base_profile, {}); }
 
+std::vector<const PlannedTrial*> distinct_trials(const Study& study) {
+  std::vector<const PlannedTrial*> trials;
+  std::set<std::string> ids;
+  for (const PlannedTrial& trial : study.trials)
+    if (ids.insert(trial.id).second) trials.push_back(&trial);
+  return trials;
+}
+
 }  // namespace headroom::experiments

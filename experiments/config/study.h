@@ -26,6 +26,9 @@ inline constexpr const char* base_profile = "paper";
 Study load_study(const std::string& file, const std::string& profile = base_profile,
                  const std::vector<std::string>& settings = {});
 
+/// The trials of a study, each id once, in the order of the plan.
+std::vector<const PlannedTrial*> distinct_trials(const Study& study);
+
 /// The study under each of its profiles, paper first. Throws as load_study() does.
 std::vector<Study> load_profiles(const std::string& file);
 

@@ -95,9 +95,9 @@ std::optional<size_t> broken_constraint(const Sweep& sweep, const Numbers& numbe
 void complain_of_none(const Sweep& sweep, const std::vector<size_t>& broken, size_t total, Problems& problems) {
   for (size_t i = 0; i < broken.size(); ++i)
     if (broken[i] == total)
-      return problems.add(
-          sweep.constraints[i].place, "sweep.constraint",
-          fmt::format("no trial meets \"{}\": it is 0 for all {} combinations", excerpt(sweep.constraints[i].text), total));
+      return problems.add(sweep.constraints[i].place, "sweep.constraint",
+                          fmt::format("no trial meets \"{}\": it is 0 for all {} combinations",
+                                      excerpt(sweep.constraints[i].text), total));
   problems.add(sweep.constraints[0].place, "sweep.constraint",
                fmt::format("no trial meets all constraints; {} combinations were tried", total));
 }

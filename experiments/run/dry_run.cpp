@@ -9,7 +9,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <thread>
 
 #include "engine/allocator.h"
@@ -65,12 +64,11 @@ struct Plan {
   std::vector<size_t> group_of;
 };
 
-Plan plan_of(const Study& study, ProblemPool& pool) {
+Plan plan_of(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool) {
   Plan plan;
-  std::set<std::string> ids;
   std::map<std::string, size_t> known;
-  for (const PlannedTrial& trial : study.trials) {
-    if (!ids.insert(trial.id).second) continue;
+  for (const PlannedTrial* each : trials) {
+    const PlannedTrial& trial = *each;
     const tasks::Problem problem = pool.get(trial.config);
     const auto* const trained = std::get_if<std::shared_ptr<const tasks::Task>>(&problem);
     const tasks::Task* const task = trained ? trained->get() : nullptr;
@@ -206,16 +204,15 @@ double makespan(const Plan& plan, int jobs) {
 std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
   const SteadyClock::time_point begin = SteadyClock::now();
   ProblemPool pool(options.data);
-  Plan plan = plan_of(study, pool);
-  require(!plan.groups.empty(), "{}: the study has no trials", study.head.id);
+  const std::vector<const PlannedTrial*> trials = distinct_trials(study);
+  require(!trials.empty(), "{}: the study has no trials", study.head.id);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   const int wanted = options.jobs > 0 ? options.jobs : threads;
   DryRun result;
-  result.trials = static_cast<int64_t>(plan.group_of.size());
-  std::vector<const PlannedTrial*> trials;
-  for (const CostGroup& group : plan.groups) trials.insert(trials.end(), static_cast<size_t>(group.trials), group.sample);
+  result.trials = std::ssize(trials);
   result.jobs = check_before_training(trials, pool, static_cast<int>(std::min<int64_t>(wanted, result.trials)),
                                       options.jobs > 0, memory_limit());
+  Plan plan = plan_of(trials, pool);
   engine::reset_peak();
   for (const size_t index : choose_samples(plan.groups)) {
     CostGroup& group = plan.groups[index];

@@ -43,7 +43,8 @@ std::vector<Hierarchy> hierarchies(const fs::path& root) {
   for (std::string line; std::getline(in, line);) {
     const size_t dash = line.find(" - ");
     if (dash == std::string::npos) continue;
-    const std::vector<std::string> place = words_of(line.substr(0, dash), ' '), kind = words_of(line.substr(dash + 3), ' ');
+    const std::vector<std::string> place = words_of(line.substr(0, dash), ' '),
+                                   kind = words_of(line.substr(dash + 3), ' ');
     if (place.size() < 5 || kind.empty()) continue;
     const bool is_v2 = kind[0] == "cgroup2";
     if (is_v2 || (kind[0] == "cgroup" && kind.size() > 2 && has_word(kind[2], "memory")))

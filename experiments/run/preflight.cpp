@@ -48,14 +48,31 @@ std::string record_of(const TrialConfig& config) {
   return config.task_record + config.model_record + config.train_record;
 }
 
-void check_trial(const TrialConfig& config, const tasks::Problem& problem) {
-  check_precision(config.train);
-  if (const Task* const task = task_of(problem)) {
-    check_sets(*task);
-    models::validate(model_for(config, *task));
-  } else {
-    std::get<std::shared_ptr<const tasks::Formula>>(problem)->check();
+/// Bytes of the data that a task makes itself before anything is trained, by count.
+struct DataBytes {
+  double operator()(const tasks::NextTokenConfig& config) const { return of(config.corpus); }
+  double operator()(const tasks::MaskedConfig& config) const { return of(config.corpus); }
+  double operator()(const tasks::InductionHeadConfig& config) const {
+    return sizeof(int64_t) * static_cast<double>(config.train_sequences) *
+           static_cast<double>(config.length + config.repeats);
   }
+  template <class Other>
+  double operator()(const Other&) const {
+    return 0;
+  }
+  static double of(const tasks::CorpusConfig& corpus) {
+    return corpus.source == "markov" ? sizeof(int32_t) * static_cast<double>(corpus.markov.tokens) : 0;
+  }
+};
+
+void check_trial(const TrialConfig& config, ProblemPool& pool, const MemoryLimit& limit) {
+  check_precision(config.train);
+  const double data = std::visit(DataBytes{}, config.task);
+  require(data <= limit.bytes, "the task's data need {} of memory, and {} is {}", bytes_text(data), limit.source,
+          bytes_text(limit.bytes));
+  const tasks::Problem problem = pool.get(config);
+  if (const Task* const task = task_of(problem)) models::validate(model_for(config, *task));
+  else std::get<std::shared_ptr<const tasks::Formula>>(problem)->check();
 }
 
 /// Calls f with one trial of each record. Throws ConfigError with each message of an Error once.
@@ -76,8 +93,8 @@ void for_each_record(const std::vector<const PlannedTrial*>& trials, const F& f)
   std::vector<std::string> problems;
   for (const auto& [message, label] : lines) {
     const int64_t more = count.at(message) - 1;
-    problems.push_back(fmt::format("{} (trial \"{}\"{})", message, excerpt(label),
-                                   more > 0 ? fmt::format(" and {} more", more) : ""));
+    problems.push_back(
+        fmt::format("{} (trial \"{}\"{})", message, excerpt(label), more > 0 ? fmt::format(" and {} more", more) : ""));
   }
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
@@ -93,8 +110,8 @@ int64_t parts_that_fit(TrialConfig config, const tasks::Problem& problem, double
 std::string advice(const TrialConfig& config, const tasks::Problem& problem, const MemoryNeed& need, double bytes) {
   if (need.state > bytes) {
     const double parameters = static_cast<double>(models::parameter_count(model_for(config, *task_of(problem))));
-    return fmt::format("a model of at most {}parameters would fit, it has {}", count_text(parameters * bytes / need.state),
-                       count_text(parameters));
+    return fmt::format("a model of at most {}parameters would fit, it has {}",
+                       count_text(parameters * bytes / need.state), count_text(parameters));
   }
   if (const int64_t parts = parts_that_fit(config, problem, bytes))
     return fmt::format("train.accumulate = {} would fit", parts);
@@ -172,10 +189,14 @@ int check_before_training(const std::vector<const PlannedTrial*>& trials, Proble
                           bool is_asked_for, const MemoryLimit& limit) {
   if (trials.empty()) return wanted;
   engine::active_isa();
-  for_each_record(trials, [&](const TrialConfig& config) { check_trial(config, pool.get(config)); });
+  for_each_record(trials, [&](const TrialConfig& config) { check_trial(config, pool, limit); });
   const int jobs = jobs_that_fit(trials, pool, wanted, is_asked_for, limit);
   for_each_record(trials, [&](const TrialConfig& config) {
-    if (const Task* const task = task_of(pool.get(config))) check_patterns(config, *task);
+    const tasks::Problem problem = pool.get(config);
+    const Task* const task = task_of(problem);
+    if (!task) return;
+    check_sets(*task);
+    check_patterns(config, *task);
   });
   return jobs;
 }

@@ -32,17 +32,14 @@ int threads_of(const RunOptions& options) { return options.threads > 0 ? options
 /// Trials at once, as far as the options go.
 int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions& options) {
   // What is timed has the machine for itself.
-  const bool is_timed = std::any_of(trials.begin(), trials.end(),
-                                    [](const PlannedTrial* trial) { return trial->config.train.timed; });
+  const bool is_timed =
+      std::any_of(trials.begin(), trials.end(), [](const PlannedTrial* trial) { return trial->config.train.timed; });
   return is_timed ? 1 : options.jobs > 0 ? options.jobs : threads_of(options);
 }
 
 /// Throws as check_before_training() does for a study that was never begun.
 void check_plan(const Study& study, const RunOptions& options, ProblemPool& pool) {
-  std::vector<const PlannedTrial*> trials;
-  std::set<std::string> ids;
-  for (const PlannedTrial& trial : study.trials)
-    if (ids.insert(trial.id).second) trials.push_back(&trial);
+  const std::vector<const PlannedTrial*> trials = distinct_trials(study);
   const int jobs = std::min(wanted_jobs(trials, options), static_cast<int>(trials.size()));
   check_before_training(trials, pool, jobs, options.jobs > 0, memory_limit());
 }

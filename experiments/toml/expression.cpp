@@ -45,9 +45,7 @@ class Scanner {
   }
 
  private:
-  void skip_blanks() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
-  }
+  void skip_blanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size())); }
 
   void number() {
     double value = 0;

@@ -34,7 +34,8 @@ double Reader::lookup(const std::string& name, Lookups& lookups) const {
     const std::string full = scope->path(name);
     if (std::find(pending.begin(), pending.end(), full) != pending.end()) fail("{} depends on itself", excerpt(full));
     if (entry->value.is_number()) return entry->value.number();
-    require(entry->value.kind == Value::Kind::text, "{} is {}, not a number", excerpt(full), name_of(entry->value.kind));
+    require(entry->value.kind == Value::Kind::text, "{} is {}, not a number", excerpt(full),
+            name_of(entry->value.kind));
     pending.push_back(full);
     const double value =
         evaluate(entry->value.text, [&](const std::string& inner) { return scope->lookup(inner, lookups); });

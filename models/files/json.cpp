@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 
 namespace headroom::models {
 namespace {
@@ -34,7 +35,7 @@ Json parse_json(std::string_view text) {
   try {
     return Json::parse(text, std::ref(callback));
   } catch (const Json::exception& error) {
-    fail("is not JSON: {}", error.what());
+    fail("is not JSON: {}", plain_words(error.what()));
   }
 }
 

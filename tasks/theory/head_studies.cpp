@@ -67,10 +67,9 @@ StudiedHead studied(const Config& config, uint64_t seed) {
   return head;
 }
 
-/// The trained head is there, and so are tokens for it.
-template <class Config>
-void check_trained(const Config& config) {
-  if (!config.head.run.empty()) studied(config, 0);
+void require_causal(const HeadMaps& maps, const HeadSource& head) {
+  require(maps.is_causal, "softmax-bound: {} was trained without a causal mask; the theorem's queries look back",
+          name_of(head));
 }
 
 std::map<std::string, std::string> hashes_of(const HeadSource& head) {
@@ -132,13 +131,14 @@ void validate(const RopeBoundConfig& config) {
 
 SoftmaxBound::SoftmaxBound(const SoftmaxBoundConfig& config) : config_(config) { validate(config); }
 
-void SoftmaxBound::check() const { check_trained(config_); }
+void SoftmaxBound::check() const {
+  if (!config_.head.run.empty()) require_causal(studied(config_, 0).maps, config_.head);
+}
 
 Metrics SoftmaxBound::compute(uint64_t seed) const {
   const StudiedHead head = studied(config_, seed);
   const HeadMaps& maps = head.maps;
-  require(maps.is_causal, "softmax-bound: {} was trained without a causal mask; the theorem's queries look back",
-          name_of(config_.head));
+  require_causal(maps, config_.head);
   const int64_t length = config_.length;
   const double slope = config_.alibi_slope + maps.alibi_slope;
   const engine::ReferenceScope truth;  // what the bound is held against
@@ -178,7 +178,9 @@ std::string SoftmaxBound::describe() const {
 
 SvdBound::SvdBound(const SvdBoundConfig& config) : config_(config) { validate(config); }
 
-void SvdBound::check() const { check_trained(config_); }
+void SvdBound::check() const {
+  if (!config_.head.run.empty()) check_low_rank(studied(config_, 0).maps, config_.rank);
+}
 
 Metrics SvdBound::compute(uint64_t seed) const {
   const StudiedHead head = studied(config_, seed);
@@ -215,7 +217,11 @@ std::string SvdBound::describe() const {
 
 RopeBound::RopeBound(const RopeBoundConfig& config) : config_(config) { validate(config); }
 
-void RopeBound::check() const { check_trained(config_); }
+void RopeBound::check() const {
+  if (config_.head.run.empty()) return;
+  const int64_t width = studied(config_, 0).maps.wq.dim(0);
+  require(config_.rank < width, "rank: wants less than the head's width {}, got {}", width, config_.rank);
+}
 
 Metrics RopeBound::compute(uint64_t seed) const {
   const StudiedHead head = studied(config_, seed);

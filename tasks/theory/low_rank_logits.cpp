@@ -113,16 +113,20 @@ std::vector<double> token_norms(const Tensor& tokens) {
   return norms;
 }
 
-LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank, double alibi_slope) {
+void check_low_rank(const HeadMaps& maps, int64_t rank) {
   check(maps, rank);
-  require(tokens.rank() == 2 && tokens.dim(0) == maps.wq.dim(1) && tokens.dim(1) >= 1,
-          "low-rank logits: tokens {} want to be (D = {}, L)", tokens.str(), maps.wq.dim(1));
-  require(alibi_slope >= 0 && std::isfinite(alibi_slope), "low-rank logits: slope {} wants to be >= 0", alibi_slope);
-  require_finite("low-rank logits: tokens", tokens);
   require(!maps.rope_base,
           "low-rank logits: the head has rotary positions, its logits are no W_Qᵀ W_K; see rope errors");
   require(maps.is_causal,
           "low-rank logits: the head was trained without a causal mask; the corollary's queries look back");
+}
+
+LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank, double alibi_slope) {
+  check_low_rank(maps, rank);
+  require(tokens.rank() == 2 && tokens.dim(0) == maps.wq.dim(1) && tokens.dim(1) >= 1,
+          "low-rank logits: tokens {} want to be (D = {}, L)", tokens.str(), maps.wq.dim(1));
+  require(alibi_slope >= 0 && std::isfinite(alibi_slope), "low-rank logits: slope {} wants to be >= 0", alibi_slope);
+  require_finite("low-rank logits: tokens", tokens);
   const engine::ReferenceScope truth;  // what the bound is held against
   const LogitSvd svd = logit_svd(maps);
   const Tensor q = matmul(tokens, maps.wq, true, true), k = matmul(tokens, maps.wk, true, true);  // (L, d_H)

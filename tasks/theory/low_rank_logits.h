@@ -34,6 +34,8 @@ struct LowRankErrors {
   /// x_l.
   std::vector<double> ln_sharp;
 };
+/// Throws Error as low_rank_errors() does for a head, whatever its tokens.
+void check_low_rank(const HeadMaps& maps, int64_t rank);
 /// tokens (D, L), f64; the slope is `alibi_slope`, not the head's own. Throws Error unless 1 <= rank < d_H <= D, shapes
 /// agree and all is finite, and for a head with rotary positions or without a causal mask.
 LowRankErrors low_rank_errors(const HeadMaps& maps, const engine::Tensor& tokens, int64_t rank, double alibi_slope);

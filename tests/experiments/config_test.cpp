@@ -298,6 +298,16 @@ TEST_CASE("schedules: a warm-up beside another kind is a factor of its own") {
                  "train.schedule.warmup: 7 is out of range"));
 }
 
+TEST_CASE("a claim may speak of what another profile measures, and of nothing that none does") {
+  const std::string text = small_study() + "[profile.quick]\nsweep.\"model.heads\" = [1, 4]\n";
+  CHECK(problems_of(text).empty());
+  CHECK(problems_of(replaced(text, "among = [2]", "among = [4]")).empty());
+  CHECK(problems_of(text, {"sweep.\"model.heads\"=[1]"}).empty());  // what a setting takes away is in the file
+  for (const std::string& problem : problems_of(replaced(text, "among = [2]", "among = [2, 8]")))
+    CHECK(contains(problem, "claim.among: heads = 8 is no point of the sweep, which has 1, 2, 4"));
+  CHECK_FALSE(problems_of(replaced(text, "among = [2]", "among = [2, 8]")).empty());
+}
+
 TEST_CASE("arithmetic") {
   const auto lookup = [](const std::string& name) -> double {
     if (name == "width") return 256;

@@ -73,6 +73,10 @@ TEST_CASE("memory: what one trial needs, what would fit, and how many fit at onc
   CHECK(contains(jobs, "the test's limit is"));
   CHECK(contains(jobs, "--jobs 2 would fit"));
 
+  const std::string tokens = "task={kind=\"next-token\", markov.tokens=1000000, length=6}";
+  CHECK(contains(complaint(small_study(), {tokens, "report.y={metric=\"excess\"}"}, 1, {1 << 20, "the test's limit"}),
+                 "the task's data need 3.81 MiB of memory, and the test's limit is 1 MiB"));
+
   const std::vector<std::string> many{"train.batch=4096", "train.eval_sequences=8"};
   CHECK(contains(complaint(small_study(), many, 1, {1 << 20, "the test's limit"}), "train.accumulate = "));
   const std::vector<std::string> wide{"model.width=1024", "train.eval_sequences=8"};

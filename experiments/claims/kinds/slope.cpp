@@ -17,7 +17,8 @@ void Slope::read(Reader& in, const ClaimScope& scope) {
   limits = read_limits(in);
   scope.check_count(in, 3, "a slope");
   if (const auto x = scope.x(); axes != "linear" && !x.empty() && !(x.front() > 0))
-    in.complain("axes", fmt::format("{} = {} has no logarithm: \"linear\" takes none", scope.x_name(), exact(x.front())));
+    in.complain("axes",
+                fmt::format("{} = {} has no logarithm: \"linear\" takes none", scope.x_name(), exact(x.front())));
 }
 
 std::optional<MissingKey> Slope::missing(const ClaimConfig&) const {

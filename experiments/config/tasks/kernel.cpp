@@ -54,10 +54,14 @@ tasks::KernelConfig bind_kernel(Reader& in, int64_t last) {
     in.leave_out("file");
     in.note("values", fmt::format("{}", fmt::join(kernel.values, " ")));
   });
-  in.attempt(kind == "expression" ? "rho" : has_formula ? "alpha" : "kind", [&] {
-    const bool is_complete = kernel.kind != "list" || !kernel.values.empty();
-    if (is_complete && tasks::kernel_values(kernel, last).empty()) fail("rho(s) is 0 for every s in 1..{}", last);
-  });
+  in.attempt(kind == "expression" ? "rho"
+             : has_formula        ? "alpha"
+                                  : "kind",
+             [&] {
+               const bool is_complete = kernel.kind != "list" || !kernel.values.empty();
+               if (is_complete && tasks::kernel_values(kernel, last).empty())
+                 fail("rho(s) is 0 for every s in 1..{}", last);
+             });
   return kernel;
 }
 

@@ -88,7 +88,7 @@ tasks::TaskConfig bind_random_projection(Reader& in) {
   tasks::RandomProjectionConfig task;
   task.dim = in.integer("dim", task.dim, {.low = 2, .high = 4096}, "D");
   task.rank = in.integer("rank", task.rank, count, "r, of the random subspace");
-  task.samples = in.integer("samples", task.samples, {.low = 2}, "random subspaces");
+  task.samples = in.integer("samples", task.samples, {.low = 2, .high = most}, "random subspaces");
   task.epsilon = in.real("epsilon", task.epsilon, at_least(0), "the tail is above sqrt(1 - r/D) + epsilon");
   task.vectors = in.integer("vectors", task.vectors, count, "N, vectors that one subspace shall serve");
   task.delta = in.real("delta", task.delta, {.low = 0, .high = 1, .low_open = true, .high_open = true},
