@@ -10,6 +10,10 @@ Shape::Shape(std::initializer_list<int64_t> dims) {
   for (int64_t dim : dims) push_back(dim);
 }
 
+Shape::Shape(std::span<const int64_t> dims) {
+  for (int64_t dim : dims) push_back(dim);
+}
+
 Shape Shape::of_rank(int rank, int64_t fill) {
   require(rank >= 0 && rank <= max_rank, "shape: rank {} is not in [0, {}]", rank, max_rank);
   Shape shape;

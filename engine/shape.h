@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 namespace headroom::engine {
@@ -14,6 +15,8 @@ class Shape {
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> dims);
+  /// Of a std::vector, say. Throws Error when there are more than `max_rank` sizes.
+  explicit Shape(std::span<const int64_t> dims);
   /// Throws Error unless 0 ≤ rank ≤ max_rank.
   static Shape of_rank(int rank, int64_t fill = 1);
 
@@ -35,6 +38,7 @@ class Shape {
   Shape with(int axis, int64_t dim) const;
   Shape without(int axis) const;
 
+  /// The sizes from the first axis to the last: `for (int64_t n : shape)`, `std::vector<int64_t>(s.begin(), s.end())`.
   const int64_t* begin() const { return dims_.data(); }
   const int64_t* end() const { return dims_.data() + rank_; }
   bool operator==(const Shape& other) const;

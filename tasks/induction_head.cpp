@@ -161,7 +161,7 @@ Var InductionHead::loss(const Var& output, const Batch& batch) const {
   }
   // Where the mask is 0 the target is, too.
   const Var error = autograd::mse(output * Var(mask), Var(y));
-  return autograd::scale(error, static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(scored, 1)));
+  return error * (static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(scored, 1)));
 }
 
 std::unique_ptr<Meter> InductionHead::meter() const {

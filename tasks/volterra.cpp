@@ -112,7 +112,7 @@ Var Volterra::prediction(const Var& output) const {
   };
   Var sum;
   for (const VolterraTerm& term : config_.terms) {
-    const Var product = autograd::scale(token(term.first) * token(term.second), term.weight);  // (B, T, d)
+    const Var product = token(term.first) * token(term.second) * term.weight;  // (B, T, d)
     sum = sum.defined() ? sum + product : product;
   }
   return sum;

@@ -288,10 +288,15 @@ std::string check_coverage(const OpSamples& samples) {
   return "";
 }
 
+/// Whether the dtype that a sample's data is made in makes a difference.
+bool has_floating_input(const Sample& sample) {
+  return std::any_of(sample.inputs.begin(), sample.inputs.end(), [](const Input& input) { return input.floating(); });
+}
+
 /// A dtype that the op's table lacks must be refused before anything is read.
 std::string check_no_kernel(const OpEntry& op, const Sample& sample, engine::Device device) {
   const std::vector<const engine::OpBase*> tables = tables_of(op.name);
-  if (tables.empty()) return "";
+  if (tables.empty() || !has_floating_input(sample)) return "";
   for (const DType dtype : {DType::bf16, DType::f16}) {
     if (tables[0]->has(device.kind, dtype)) continue;
     std::vector<Var> variables;
@@ -366,7 +371,7 @@ std::vector<Check> check_op(const OpEntry& op, engine::Device device) {
     if (device.is_cpu()) add("gradcheck", &SampleChecker::gradcheck);
     add("fast", &SampleChecker::fast);
     if (device.is_cpu()) add("reference", &SampleChecker::reference);
-    if (has_bf16) add("bf16", &SampleChecker::bf16);
+    if (has_bf16 && has_floating_input(sample)) add("bf16", &SampleChecker::bf16);
     add("strided", &SampleChecker::strided);
     add("repeated", &SampleChecker::repeated);
     add("needs", &SampleChecker::needs);

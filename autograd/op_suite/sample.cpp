@@ -14,5 +14,9 @@ Input integers(std::string name, Shape shape, int64_t low, int64_t high) {
 Input booleans(std::string name, Shape shape, double probability) {
   return {std::move(name), shape, Input::Fill::booleans, probability, 1};
 }
+Input fixed(Input input) {
+  input.is_fixed = true;
+  return input;
+}
 
 }  // namespace headroom::autograd

@@ -14,12 +14,16 @@ struct Input {
   Shape shape;
   Fill fill = Fill::normal;
   double low = 0, high = 1;  ///< uniform and integers: [low, high); booleans: P(true) = low
-  bool differentiable() const { return fill == Fill::normal || fill == Fill::uniform; }
+  bool is_fixed = false;     ///< floating, but of an op that has no gradient
+  bool floating() const { return fill == Fill::normal || fill == Fill::uniform; }
+  bool differentiable() const { return floating() && !is_fixed; }
 };
 Input normal(std::string name, Shape shape);
 Input uniform(std::string name, Shape shape, double low, double high);
 Input integers(std::string name, Shape shape, int64_t low, int64_t high);
 Input booleans(std::string name, Shape shape, double probability);
+/// The same operand, but no gradient is asked for it.
+Input fixed(Input input);
 
 /// Largest differences that a check of this sample may show: |got - want| ≤ relative · scale, where scale is the
 /// largest |want| of the tensor, at least 1. A loosened one carries its cause in a comment beside the sample.

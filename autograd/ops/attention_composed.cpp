@@ -37,7 +37,7 @@ Var attention_composed(const Var& q, const Var& k, const Var& v, const Var& slop
   };
   const Var grouped_q = split(q, queries, group, qk_dim);                               // (B, H_kv, G, Tq, d_qk)
   const Var shared_k = split(k, keys, 1, qk_dim), shared_v = split(v, keys, 1, v_dim);  // (B, H_kv, 1, Tk, d)
-  Var scores = scale(matmul(grouped_q, shared_k, false, true), factor);                 // (B, H_kv, G, Tq, Tk)
+  Var scores = factor * matmul(grouped_q, shared_k, false, true);                       // (B, H_kv, G, Tq, Tk)
   if (slopes.defined())
     scores = scores - reshape(slopes, {kv_heads, group, 1, 1}) * Var(distances(queries, keys, q.value().dtype()));
   // A finite fill, so that a row where all is forbidden stays finite until the second fill makes it zero.

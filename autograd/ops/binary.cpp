@@ -67,6 +67,19 @@ Var div(const Var& a, const Var& b) {
       saved("b", b), saved("y", y));
 }
 
+#define HEADROOM_DEFINE(NAME, FUNCTOR)                                                                                \
+  Var NAME(const Var& a, const Var& b) {                                                                              \
+    return record(                                                                                                    \
+        #NAME, engine::NAME(a.value(), b.value()), {a, b},                                                            \
+        [](const Tensor& dy, const Needs& needs, const Tensor& kept_a, const Tensor& kept_b) -> std::vector<Tensor> { \
+          return {needs[0] ? engine::NAME##_grad_a(dy, kept_a, kept_b) : Tensor(),                                    \
+                  needs[1] ? engine::NAME##_grad_b(dy, kept_a, kept_b) : Tensor()};                                   \
+        },                                                                                                            \
+        saved("a", a), saved("b", b));                                                                                \
+  }
+HEADROOM_SLOPED_OPS(HEADROOM_DEFINE)
+#undef HEADROOM_DEFINE
+
 #define HEADROOM_SAMPLES(NAME, FUNCTOR) \
   OpSamples NAME##_samples() { return binary_samples(#NAME, NAME); }
 HEADROOM_BINARY_OPS(HEADROOM_SAMPLES)

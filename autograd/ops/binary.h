@@ -8,9 +8,8 @@ Var add(const Var& a, const Var& b);
 Var sub(const Var& a, const Var& b);
 Var mul(const Var& a, const Var& b);
 Var div(const Var& a, const Var& b);
-inline Var operator+(const Var& a, const Var& b) { return add(a, b); }
-inline Var operator-(const Var& a, const Var& b) { return sub(a, b); }
-inline Var operator*(const Var& a, const Var& b) { return mul(a, b); }
-inline Var operator/(const Var& a, const Var& b) { return div(a, b); }
+/// The larger or the smaller of a and b, NaN if either is; where they are equal, each gets half of the gradient.
+Var maximum(const Var& a, const Var& b);
+Var minimum(const Var& a, const Var& b);
 
 }  // namespace headroom::autograd

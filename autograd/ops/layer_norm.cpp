@@ -22,10 +22,9 @@ namespace {
 
 Var composed(const Var& x, const Var& weight, const Var& bias, double eps) {
   const double inverse = 1.0 / static_cast<double>(x.dim(-1));
-  const Var centred = x - scale(sum(x, {-1}, true), inverse);               // (…, C)
-  const Var variance = scale(sum(centred * centred, {-1}, true), inverse);  // (…, 1)
-  const Var eps_var(Tensor::full({}, eps, x.value().dtype()));
-  const Var y = centred * rsqrt(variance + eps_var) * weight;  // (…, C)
+  const Var centred = x - inverse * sum(x, {-1}, true);               // (…, C)
+  const Var variance = inverse * sum(centred * centred, {-1}, true);  // (…, 1)
+  const Var y = centred * rsqrt(variance + eps) * weight;             // (…, C)
   return bias.defined() ? y + bias : y;
 }
 

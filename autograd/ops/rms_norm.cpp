@@ -21,8 +21,8 @@ OpSamples rms_norm_samples() {
   constexpr double eps = 1e-6;
   const auto run = [](const std::vector<Var>& in) { return rms_norm(in[0], in[1], eps); };
   const auto twin = [](const std::vector<Var>& in) {
-    const Var mean_square = scale(sum(in[0] * in[0], {-1}, true), 1.0 / static_cast<double>(in[0].dim(-1)));  // (…, 1)
-    return in[0] * rsqrt(mean_square + Var(Tensor::full({}, eps, in[0].value().dtype()))) * in[1];  // (…, C)
+    const Var mean_square = mean(in[0] * in[0], {-1}, true);  // (…, 1)
+    return in[0] * rsqrt(mean_square + eps) * in[1];          // (…, C)
   };
   const auto inputs = [](Shape x, Shape weight) {
     return std::vector<Input>{normal("x", x), normal("weight", weight)};

@@ -1,8 +1,10 @@
-// reshape, permute, transpose, slice, expand: no kernels, the engine's views forward and backward.
+// reshape, permute, transpose, slice, select, squeeze, unsqueeze, expand: no kernels, the engine's views forward and
+// backward.
 #include <utility>
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
+#include "engine/error.h"
 
 namespace headroom::autograd {
 
@@ -44,6 +46,29 @@ Var slice(const Var& x, int axis, int64_t begin, int64_t end) {
         return {dx};
       },
       x.shape(), axis, begin, end);
+}
+
+Var select(const Var& x, int axis, int64_t i) {
+  require(x.defined(), "select: operand x is undefined");
+  const int along = x.shape().index(axis, "select");
+  if (i < 0 || i >= x.dim(along)) fail("select: {} is outside axis {} of shape {}", i, axis, x.shape().str());
+  return reshape(slice(x, along, i, i + 1), x.shape().without(along));
+}
+
+Var squeeze(const Var& x, int axis) {
+  require(x.defined(), "squeeze: operand x is undefined");
+  const int along = x.shape().index(axis, "squeeze");
+  if (x.dim(along) != 1) fail("squeeze: axis {} of shape {} has not size 1", axis, x.shape().str());
+  return reshape(x, x.shape().without(along));
+}
+
+Var unsqueeze(const Var& x, int axis) {
+  require(x.defined(), "unsqueeze: operand x is undefined");
+  const int rank = x.shape().rank() + 1, along = axis < 0 ? axis + rank : axis;
+  if (along < 0 || along >= rank) fail("unsqueeze: axis {} is out of range for shape {}", axis, x.shape().str());
+  Shape shape;
+  for (int i = 0; i < rank; ++i) shape.push_back(i == along ? 1 : x.dim(i < along ? i : i - 1));
+  return reshape(x, shape);
 }
 
 Var expand(const Var& x, const Shape& shape) {
@@ -115,6 +140,43 @@ OpSamples slice_samples() {
   out.refusals = {{"beyond the end", one({2, 3}), of(1, 1, 4), {"slice", "(2, 3)", "[1, 4)"}},
                   {"reversed", one({2, 3}), of(1, 2, 1), {"slice", "(2, 3)", "[2, 1)"}},
                   {"no such axis", one({2, 3}), of(2, 0, 1), {"(2, 3)", "axis 2"}}};
+  return out;
+}
+
+OpSamples select_samples() {
+  const auto of = [](int axis, int64_t i) {
+    return [=](const std::vector<Var>& in) { return select(in[0], axis, i); };
+  };
+  OpSamples out;
+  out.samples = {{"typical", one({3, 4, 5}), of(1, 2)},
+                 {"last axis", one({3, 4}), of(-1, 0)},
+                 {"first axis", one({3, 4}), of(0, 2)},
+                 {"size-1", one({1}), of(0, 0)},
+                 {"empty", one({0, 4}), of(1, 3)}};
+  out.refusals = {{"beyond the end", one({2, 3}), of(1, 3), {"select", "(2, 3)", "3", "axis 1"}},
+                  {"negative", one({2, 3}), of(1, -1), {"select", "(2, 3)", "-1"}},
+                  {"no such axis", one({2, 3}), of(2, 0), {"select", "(2, 3)", "axis 2"}}};
+  return out;
+}
+
+OpSamples squeeze_samples() {
+  const auto of = [](int axis) { return [=](const std::vector<Var>& in) { return squeeze(in[0], axis); }; };
+  OpSamples out;
+  out.samples = {{"typical", one({3, 1, 5}), of(1)},
+                 {"last axis", one({3, 1}), of(-1)},
+                 {"size-1", one({1}), of(0)},
+                 {"empty", one({0, 1, 4}), of(1)}};
+  out.refusals = {{"a wider axis", one({2, 3}), of(1), {"squeeze", "(2, 3)", "axis 1"}}};
+  return out;
+}
+
+OpSamples unsqueeze_samples() {
+  const auto of = [](int axis) { return [=](const std::vector<Var>& in) { return unsqueeze(in[0], axis); }; };
+  OpSamples out;
+  out.samples = {{"typical", one({3, 5}), of(1)},    {"first axis", one({3, 5}), of(0)},
+                 {"last axis", one({3, 5}), of(-1)}, {"scalar", one({}), of(0)},
+                 {"size-1", one({1}), of(1)},        {"empty", one({0, 4}), of(-2)}};
+  out.refusals = {{"no such axis", one({2, 3}), of(3), {"unsqueeze", "(2, 3)", "axis 3"}}};
   return out;
 }
 

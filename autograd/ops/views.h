@@ -11,6 +11,11 @@ Var permute(const Var& x, const std::vector<int>& axes);
 Var transpose(const Var& x, int axis_a, int axis_b);
 /// Elements [begin, end) of one axis.
 Var slice(const Var& x, int axis, int64_t begin, int64_t end);
+/// Element i of one axis, which vanishes: (…, n, …) → (…, …).
+Var select(const Var& x, int axis, int64_t i);
+/// Without an axis of size 1, and with a new one that stands at `axis` of the result (-1: the last).
+Var squeeze(const Var& x, int axis);
+Var unsqueeze(const Var& x, int axis);
 /// Broadcasts axes of size 1 (and missing leading ones).
 Var expand(const Var& x, const Shape& shape);
 

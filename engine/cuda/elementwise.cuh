@@ -31,6 +31,18 @@ struct BinaryElement {
 };
 
 template <class F, class T>
+struct BinaryGradElement {
+  const T *dy, *a, *b;
+  T* d;
+  bool by_b;
+  Dims shape, a_strides, b_strides;
+  __device__ void operator()(int64_t i) const {
+    const T x = a[offset_of(i, shape, a_strides)], y = b[offset_of(i, shape, b_strides)];
+    d[i] = dy[i] * (by_b ? F::slope_b(x, y) : F::slope_a(x, y));
+  }
+};
+
+template <class F, class T>
 void run_unary(UnaryCall& c) {
   launch(c.x.numel(), UnaryElement<F, T>{c.x.data<T>(), c.y.mutable_data<T>()});
 }
@@ -46,6 +58,14 @@ void run_binary(BinaryCall& c) {
   const Shape& shape = c.y.shape();
   launch(c.y.numel(), BinaryElement<F, T>{c.a.data<T>(), c.b.data<T>(), c.y.mutable_data<T>(), Dims(shape),
                                           Dims(c.a.expand(shape).strides()), Dims(c.b.expand(shape).strides())});
+}
+
+template <class F, class T>
+void run_binary_grad(BinaryGradCall& c) {
+  const Shape& shape = c.d.shape();
+  launch(c.d.numel(),
+         BinaryGradElement<F, T>{c.dy.data<T>(), c.a.data<T>(), c.b.data<T>(), c.d.mutable_data<T>(), c.by_b,
+                                 Dims(shape), Dims(c.a.expand(shape).strides()), Dims(c.b.expand(shape).strides())});
 }
 
 /// Adds the rows of a functor to an op's table, f32 and f64.
@@ -70,6 +90,13 @@ void add_binary(BinaryOp& op) {
           .run = run_binary<F, double>,
           .takes_strided = true,
           .device = Device::Kind::cuda});
+}
+
+template <class F>
+void add_binary_grad(BinaryGradOp& op) {
+  const Device::Kind cuda = Device::Kind::cuda;
+  op.add({.name = "element by element", .dtypes = DType::f32, .run = run_binary_grad<F, float>, .device = cuda});
+  op.add({.name = "element by element", .dtypes = DType::f64, .run = run_binary_grad<F, double>, .device = cuda});
 }
 
 }  // namespace headroom::engine::cuda

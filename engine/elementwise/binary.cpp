@@ -1,64 +1,34 @@
 #include "engine/elementwise/binary.h"
 
-#include <algorithm>
-
-#include "engine/parallel.h"
+#include "engine/elementwise/binary_walk.h"
 
 namespace headroom::engine {
 namespace detail {
 
-/// Strides of `x` for walking `out`: 0 along broadcast axes.
-static Shape walk_strides(const Tensor& x, const Shape& out) { return x.expand(out).strides(); }
-
-/// Merges neighbouring axes that both operands walk as one, so that the innermost run is as long as possible.
-struct BinaryWalk {
-  Shape shape, a, b;
-  BinaryWalk(const Shape& out, const Shape& strides_a, const Shape& strides_b) {
-    for (int axis = 0; axis < out.rank(); ++axis) {
-      const int last = shape.rank() - 1;
-      const int64_t n = out[axis];
-      if (last >= 0 && a[last] == strides_a[axis] * n && b[last] == strides_b[axis] * n) {
-        shape[last] *= n;
-        a[last] = strides_a[axis];
-        b[last] = strides_b[axis];
-      } else if (n != 1) {
-        shape.push_back(n);
-        a.push_back(strides_a[axis]);
-        b.push_back(strides_b[axis]);
-      }
-    }
-    if (shape.rank() == 0) shape.push_back(1), a.push_back(0), b.push_back(0);
-  }
-};
-
 template <class T>
 void run_binary(BinaryCall& call, BinaryLoop<T> loop) {
-  const Shape& shape = call.y.shape();
-  const BinaryWalk walk(shape, walk_strides(call.a, shape), walk_strides(call.b, shape));
-  const int last = walk.shape.rank() - 1;
-  const int64_t n = walk.shape[last], runs = walk.shape.numel(0, last);
   const T *a = call.a.data<T>(), *b = call.b.data<T>();
   T* y = call.y.mutable_data<T>();
-  // Long runs are cut within, short ones are taken many at a time: the cut depends on the shape alone.
-  const int64_t pieces = (n + elementwise_grain - 1) / elementwise_grain,
-                per_task = std::max<int64_t>(1, elementwise_grain / n);
-  parallel_ranges(runs * pieces, per_task, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t run = task / pieces, first = task % pieces * elementwise_grain,
-                    count = std::min(elementwise_grain, n - first);
-      int64_t rest = run, ia = first * walk.a[last], ib = first * walk.b[last];
-      for (int axis = last - 1; axis >= 0; --axis) {
-        const int64_t i = rest % walk.shape[axis];
-        rest /= walk.shape[axis];
-        ia += i * walk.a[axis];
-        ib += i * walk.b[axis];
-      }
-      loop(a + ia, walk.a[last], b + ib, walk.b[last], y + run * n + first, count);
-    }
-  });
+  walk_binary(call.y.shape(), call.a, call.b,
+              [&](int64_t ia, int64_t stride_a, int64_t ib, int64_t stride_b, int64_t i, int64_t n) {
+                loop(a + ia, stride_a, b + ib, stride_b, y + i, n);
+              });
 }
 
-#define HEADROOM_INSTANTIATE(T) template void run_binary<T>(BinaryCall&, BinaryLoop<T>);
+template <class T>
+void run_binary_grad(BinaryGradCall& call, BinaryGradLoop<T> loop_a, BinaryGradLoop<T> loop_b) {
+  const BinaryGradLoop<T> loop = call.by_b ? loop_b : loop_a;
+  const T *dy = call.dy.data<T>(), *a = call.a.data<T>(), *b = call.b.data<T>();
+  T* d = call.d.mutable_data<T>();
+  walk_binary(call.d.shape(), call.a, call.b,
+              [&](int64_t ia, int64_t stride_a, int64_t ib, int64_t stride_b, int64_t i, int64_t n) {
+                loop(dy + i, a + ia, stride_a, b + ib, stride_b, d + i, n);
+              });
+}
+
+#define HEADROOM_INSTANTIATE(T)                            \
+  template void run_binary<T>(BinaryCall&, BinaryLoop<T>); \
+  template void run_binary_grad<T>(BinaryGradCall&, BinaryGradLoop<T>, BinaryGradLoop<T>);
 HEADROOM_INSTANTIATE(float)
 HEADROOM_INSTANTIATE(double)
 HEADROOM_INSTANTIATE(bf16)
@@ -73,6 +43,14 @@ Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b) {
   call.y = Tensor::empty(broadcast(op.name(), a.shape(), b.shape()), a.dtype(), a.device());
   if (call.y.numel() > 0) op.run(call);
   return call.y;
+}
+
+Tensor binary_grad(const BinaryGradOp& op, const Tensor& dy, const Tensor& a, const Tensor& b, bool by_b) {
+  BinaryGradCall call{dy, a, b, by_b};
+  op.check(call);
+  call.d = Tensor::empty(dy.shape(), dy.dtype(), dy.device());
+  if (call.d.numel() > 0) op.run(call);
+  return call.d;
 }
 
 }  // namespace headroom::engine

@@ -16,15 +16,31 @@ using BinaryOp = Op<BinaryCall>;
 /// Shapes broadcast as in NumPy.
 Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b);
 
+/// d = dy · dy/da or dy · dy/db at (a, b), of dy's shape, to which a and b are broadcast.
+struct BinaryGradCall {
+  Tensor dy, a, b;
+  bool by_b = false;
+  Tensor d{};
+  auto operands() { return std::array{real("dy", dy), real("a", a), real("b", b)}; }
+};
+using BinaryGradOp = Op<BinaryGradCall>;
+
+Tensor binary_grad(const BinaryGradOp& op, const Tensor& dy, const Tensor& a, const Tensor& b, bool by_b);
+
 namespace detail {
 
-/// Along one run: strides are 0 (broadcast) or 1.
+/// Along one run: strides are 0 (broadcast) or 1. R is the result's type.
+template <class T, class R = T>
+using BinaryLoop = void (*)(const T* a, int64_t stride_a, const T* b, int64_t stride_b, R* y, int64_t n);
 template <class T>
-using BinaryLoop = void (*)(const T* a, int64_t stride_a, const T* b, int64_t stride_b, T* y, int64_t n);
+using BinaryGradLoop = void (*)(const T* dy, const T* a, int64_t stride_a, const T* b, int64_t stride_b, T* d,
+                                int64_t n);
 
 /// Cuts a call into runs and those among the threads. T: f32, f64, bf16 or f16.
 template <class T>
 void run_binary(BinaryCall& call, BinaryLoop<T> loop);
+template <class T>
+void run_binary_grad(BinaryGradCall& call, BinaryGradLoop<T> loop_a, BinaryGradLoop<T> loop_b);
 
 template <class T, BinaryLoop<T> loop>
 Implementation<BinaryCall> binary_loops() {
@@ -33,21 +49,53 @@ Implementation<BinaryCall> binary_loops() {
           .run = [](BinaryCall& call) { run_binary<T>(call, loop); },
           .is_reference = true};
 }
+template <class F, class T>
+Implementation<BinaryGradCall> binary_grad_loops() {
+  return {.name = "loops",
+          .dtypes = dtype_of<T>(),
+          .run =
+              [](BinaryGradCall& call) {
+                run_binary_grad<T>(call, binary_grad_loop<SlopeA<F>, T>, binary_grad_loop<SlopeB<F>, T>);
+              },
+          .is_reference = true};
+}
 
 }  // namespace detail
 
-/// The rows of a functor F: reference loops in f32, f64 and the halves, and the SIMD kernel in f32.
+/// The reference loops of a functor F, in f32, f64 and the halves.
+template <class F>
+BinaryOp::Rows binary_loop_rows() {
+  using namespace detail;
+  return {binary_loops<float, binary_forward_loop<F, float>>(), binary_loops<double, binary_forward_loop<F, double>>(),
+          binary_loops<bf16, binary_forward_loop<F, bf16>>(), binary_loops<f16, binary_forward_loop<F, f16>>()};
+}
+template <class F>
+BinaryGradOp::Rows binary_grad_loop_rows() {
+  using namespace detail;
+  return {binary_grad_loops<F, float>(), binary_grad_loops<F, double>(), binary_grad_loops<F, bf16>(),
+          binary_grad_loops<F, f16>()};
+}
+
+/// The same behind the SIMD kernels in f32.
 template <class F, const auto& kernel>
 BinaryOp::Rows binary_rows() {
-  using namespace detail;
-  return {{.name = "simd",
-           .dtypes = DType::f32,
-           .run = [](BinaryCall& call) { run_binary<float>(call, kernel.best()); },
-           .levels = kernel.levels()},
-          binary_loops<float, binary_forward_loop<F, float>>(),
-          binary_loops<double, binary_forward_loop<F, double>>(),
-          binary_loops<bf16, binary_forward_loop<F, bf16>>(),
-          binary_loops<f16, binary_forward_loop<F, f16>>()};
+  BinaryOp::Rows rows = binary_loop_rows<F>();
+  rows.insert(rows.begin(), {.name = "simd",
+                             .dtypes = DType::f32,
+                             .run = [](BinaryCall& call) { detail::run_binary<float>(call, kernel.best()); },
+                             .levels = kernel.levels()});
+  return rows;
+}
+template <class F, const auto& kernel_a, const auto& kernel_b>
+BinaryGradOp::Rows binary_grad_rows() {
+  BinaryGradOp::Rows rows = binary_grad_loop_rows<F>();
+  rows.insert(
+      rows.begin(),
+      {.name = "simd",
+       .dtypes = DType::f32,
+       .run = [](BinaryGradCall& call) { detail::run_binary_grad<float>(call, kernel_a.best(), kernel_b.best()); },
+       .levels = kernel_a.levels()});
+  return rows;
 }
 
 }  // namespace headroom::engine

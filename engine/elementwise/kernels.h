@@ -43,4 +43,18 @@ static inline void binary_forward_simd(const float* a, int64_t stride_a, const f
   else binary_forward_run<F, false, false>(a, b, y, n);
 }
 
+/// d = dy · F::f(a, b), F a slope.
+template <class F>
+static inline void binary_grad_simd(const float* dy, const float* a, int64_t stride_a, const float* b, int64_t stride_b,
+                                    float* d, int64_t n) {
+  const Vec a0(*a), b0(*b);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    store(d + i, load(dy + i) * F::f(stride_a ? load(a + i) : a0, stride_b ? load(b + i) : b0));
+  if (const int64_t m = n - i; m > 0) {
+    const Vec slope = F::f(stride_a ? load_first(a + i, m) : a0, stride_b ? load_first(b + i, m) : b0);
+    store_first(d + i, load_first(dy + i, m) * slope, m);
+  }
+}
+
 }  // namespace headroom::engine::HEADROOM_ISA

@@ -40,4 +40,12 @@ void binary_forward_loop(const T* a, int64_t stride_a, const T* b, int64_t strid
   for (int64_t i = 0; i < n; ++i) y[i] = T(F::f(static_cast<C>(a[i * stride_a]), static_cast<C>(b[i * stride_b])));
 }
 
+/// d = dy · F::f(a, b), F a slope.
+template <class F, class T>
+void binary_grad_loop(const T* dy, const T* a, int64_t stride_a, const T* b, int64_t stride_b, T* d, int64_t n) {
+  using C = Compute<T>;
+  for (int64_t i = 0; i < n; ++i)
+    d[i] = T(static_cast<C>(dy[i]) * F::f(static_cast<C>(a[i * stride_a]), static_cast<C>(b[i * stride_b])));
+}
+
 }  // namespace headroom::engine

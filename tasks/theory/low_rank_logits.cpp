@@ -10,6 +10,7 @@
 #include "engine/linalg/svd.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/matmul/matmul.h"
+#include "engine/ops/operators.h"
 #include "tasks/theory/softmax_jacobian.h"
 
 namespace headroom::tasks {
@@ -51,7 +52,7 @@ Tensor difference(const HeadMaps& maps, int64_t rank) {
   const LogitSvd svd = logit_svd(maps);
   const Tensor full = matmul(maps.wq, maps.wk, true);                                                  // (D, D)
   const Tensor low = matmul(balanced(svd.u, svd.s, rank), balanced(svd.v, svd.s, rank), false, true);  // (D, D)
-  return sub(full, low);
+  return full - low;
 }
 
 /// Probabilities of query l over keys 0 … l, from q (L, r) and k (L, r).

@@ -132,7 +132,7 @@ const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phas
     const Batch part = is_whole ? batch : batch.slice(begin, std::min(sequences, begin + part_size));
     const double share = is_whole ? 1 : scored(part) / all;
     if (share == 0) continue;
-    const Var part_loss = is_whole ? loss(part) : autograd::scale(loss(part), share);
+    const Var part_loss = is_whole ? loss(part) : loss(part) * share;
     engine::step_loss_inplace(state, part_loss.value());
     done(Phase::forward);
     part_loss.backward();

@@ -19,6 +19,18 @@ TEST_CASE("shape: sizes, strides, negative axes") {
   CHECK(shape.str() == "(2, 3, 4)");
 }
 
+TEST_CASE("shape: from a vector, and back") {
+  const std::vector<int64_t> sizes{2, 0, 5};
+  const Shape shape(sizes);
+  CHECK(shape == Shape{2, 0, 5});
+  CHECK(std::vector<int64_t>(shape.begin(), shape.end()) == sizes);
+  int64_t total = 0;
+  for (int64_t n : shape) total += n;
+  CHECK(total == 7);
+  CHECK(Shape(std::vector<int64_t>{}).rank() == 0);
+  CHECK_THROWS_WITH(Shape(std::vector<int64_t>(9, 1)), "shape (1, 1, 1, 1, 1, 1, 1, 1): more than 8 axes");
+}
+
 TEST_CASE("shape: errors name the shape") {
   CHECK_THROWS_WITH((Shape{2, 3}[2]), "shape: axis 2 is out of range for shape (2, 3)");
   CHECK_THROWS_WITH((Shape{2, 3}.index(-3, "sum")), "sum: axis -3 is out of range for shape (2, 3)");

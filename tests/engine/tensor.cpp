@@ -49,6 +49,18 @@ TEST_CASE("tensor: empty and scalar tensors") {
   CHECK(Tensor().str() == "undefined");
 }
 
+TEST_CASE("tensor: from and to_vector know every dtype") {
+  const std::vector<bool> mask{true, false, true, true};
+  const Tensor x = Tensor::from({2, 2}, mask);
+  CHECK(x.dtype() == DType::boolean);
+  CHECK(x.transpose(0, 1).to_vector<bool>() == std::vector<bool>{true, true, false, true});
+  CHECK(x.to_vector<float>() == Values{1, 0, 1, 1});
+  CHECK(Tensor::from<float>({3}, {0, -0.5f, 2}).to_vector<bool>() == std::vector<bool>{false, true, true});
+  CHECK_THROWS_WITH(Tensor::from({3}, mask), "tensor: 4 values for shape (3)");
+  CHECK(Tensor::from<bf16>({1}, {bf16(1.5f)}).to_vector<float>() == Values{1.5f});
+  CHECK(static_cast<float>(Tensor::full({1}, 0.25).to_vector<f16>()[0]) == 0.25f);
+}
+
 TEST_CASE("tensor: clone and copy_inplace") {
   const Tensor x = counting({2, 3});
   const Tensor copy = x.transpose(0, 1).clone();

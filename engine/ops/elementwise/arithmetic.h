@@ -1,7 +1,8 @@
 #pragma once
 #include "engine/math.h"
 
-// The four operations on two operands.
+// The four operations on two operands, and the larger and the smaller of the two. Where the gradient is no op of its
+// own, the functor has the slopes dy/da and dy/db.
 namespace headroom::engine {
 
 /// y = a + b;  da = dy, db = dy (summed over broadcast axes by the tape).
@@ -33,6 +34,38 @@ struct Div {
   template <class T>
   HEADROOM_HD static T f(T a, T b) {
     return a / b;
+  }
+};
+
+/// y = the larger of a and b, NaN if either is;  da = dy where a > b, dy/2 where a = b, 0 where a < b; db likewise.
+struct Maximum {
+  template <class T>
+  HEADROOM_HD static T f(T a, T b) {
+    return select(a == a, select(a > b, a, b), a);
+  }
+  template <class T>
+  HEADROOM_HD static T slope_a(T a, T b) {
+    return select(a < b, T(0.0f), select(a == b, T(0.5f), T(1.0f)));
+  }
+  template <class T>
+  HEADROOM_HD static T slope_b(T a, T b) {
+    return slope_a(b, a);
+  }
+};
+
+/// y = the smaller of a and b, NaN if either is;  da = dy where a < b, dy/2 where a = b, 0 where a > b; db likewise.
+struct Minimum {
+  template <class T>
+  HEADROOM_HD static T f(T a, T b) {
+    return select(a == a, select(a < b, a, b), a);
+  }
+  template <class T>
+  HEADROOM_HD static T slope_a(T a, T b) {
+    return Maximum::slope_a(b, a);
+  }
+  template <class T>
+  HEADROOM_HD static T slope_b(T a, T b) {
+    return Maximum::slope_a(a, b);
   }
 };
 

@@ -12,6 +12,14 @@ namespace headroom::engine {
 HEADROOM_BINARY_OPS(HEADROOM_DECLARE)
 #undef HEADROOM_DECLARE
 
+/// NAME_grad_a(dy, a, b): dy · dNAME/da, of dy's shape; NAME_grad_b: dy · dNAME/db.
+#define HEADROOM_DECLARE(NAME, FUNCTOR)                                     \
+  extern BinaryGradOp NAME##_grad_op;                                       \
+  Tensor NAME##_grad_a(const Tensor& dy, const Tensor& a, const Tensor& b); \
+  Tensor NAME##_grad_b(const Tensor& dy, const Tensor& a, const Tensor& b);
+HEADROOM_SLOPED_OPS(HEADROOM_DECLARE)
+#undef HEADROOM_DECLARE
+
 /// y += x, same shape and dtype, y contiguous. For gradient accumulation.
 void add_inplace(const Tensor& y, const Tensor& x);
 

@@ -6,4 +6,10 @@
   X(add, Add)                  \
   X(sub, Sub)                  \
   X(mul, Mul)                  \
-  X(div, Div)
+  X(div, Div)                  \
+  HEADROOM_SLOPED_OPS(X)
+
+/// Those among them whose functors have slopes, and so a gradient by NAME_grad.
+#define HEADROOM_SLOPED_OPS(X) \
+  X(maximum, Maximum)          \
+  X(minimum, Minimum)

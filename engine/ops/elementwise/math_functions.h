@@ -18,6 +18,21 @@ struct Neg {
   }
 };
 
+/// y = |x|;  dx = dy · sign x, 0 where x is 0 or NaN. f32: exact.
+struct Abs {
+  static constexpr bool reads_x = true, reads_y = false;
+  static constexpr double low = -4, high = 4;
+  template <class T>
+  HEADROOM_HD static T f(T x) {
+    using std::abs;
+    return abs(x);
+  }
+  template <class T>
+  HEADROOM_HD static T df([[maybe_unused]] T x, [[maybe_unused]] T y) {
+    return select(x > T(0.0f), T(1.0f), select(x < T(0.0f), T(-1.0f), T(0.0f)));
+  }
+};
+
 /// y = e^x;  dx = dy · y.
 struct Exp {
   static constexpr bool reads_x = false, reads_y = true;

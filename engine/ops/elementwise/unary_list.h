@@ -5,6 +5,7 @@
 /// binding and the tests follow from these.
 #define HEADROOM_UNARY_OPS(X) \
   X(neg, Neg)                 \
+  X(abs, Abs)                 \
   X(exp, Exp)                 \
   X(log, Log)                 \
   X(sqrt, Sqrt)               \

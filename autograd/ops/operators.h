@@ -1,0 +1,34 @@
+#pragma once
+#include "autograd/var.h"
+
+namespace headroom::autograd {
+
+/// Elementwise: add, sub, mul, div and neg. Shapes broadcast as in NumPy.
+Var operator+(const Var& a, const Var& b);
+Var operator-(const Var& a, const Var& b);
+Var operator*(const Var& a, const Var& b);
+Var operator/(const Var& a, const Var& b);
+Var operator-(const Var& x);
+
+/// With a number, which is rounded to x's dtype first and has no gradient. x · c is scale(x, c).
+Var operator+(const Var& x, double c);
+Var operator-(const Var& x, double c);
+Var operator*(const Var& x, double c);
+Var operator/(const Var& x, double c);
+Var operator+(double c, const Var& x);
+Var operator-(double c, const Var& x);
+Var operator*(double c, const Var& x);
+Var operator/(double c, const Var& x);
+
+/// x = x + y, and so on: x becomes a handle on a new value, whose gradient reaches the old one. Nothing is written in
+/// place, so a leaf is no leaf any more behind `x += y`.
+Var& operator+=(Var& x, const Var& y);
+Var& operator-=(Var& x, const Var& y);
+Var& operator*=(Var& x, const Var& y);
+Var& operator/=(Var& x, const Var& y);
+Var& operator+=(Var& x, double c);
+Var& operator-=(Var& x, double c);
+Var& operator*=(Var& x, double c);
+Var& operator/=(Var& x, double c);
+
+}  // namespace headroom::autograd

@@ -1,0 +1,24 @@
+#pragma once
+#include "engine/elementwise/binary.h"
+#include "engine/elementwise/unary.h"
+
+namespace headroom::engine {
+
+/// Element by element on bool tensors, shapes broadcast as in NumPy. Throws Error naming the op when an operand is not
+/// bool: write `x > 0.0`, or x.to(DType::boolean).
+Tensor logical_and(const Tensor& a, const Tensor& b);
+Tensor logical_or(const Tensor& a, const Tensor& b);
+Tensor logical_xor(const Tensor& a, const Tensor& b);
+Tensor logical_not(const Tensor& x);
+
+/// `&&` and `||` are not overloaded: they would evaluate both sides and look as if they did not.
+inline Tensor operator&(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
+inline Tensor operator|(const Tensor& a, const Tensor& b) { return logical_or(a, b); }
+inline Tensor operator^(const Tensor& a, const Tensor& b) { return logical_xor(a, b); }
+inline Tensor operator!(const Tensor& x) { return logical_not(x); }
+
+/// Whether any element of a bool tensor is true (none of an empty one is), and whether all are.
+bool any(const Tensor& x);
+bool all(const Tensor& x);
+
+}  // namespace headroom::engine

@@ -1,0 +1,71 @@
+#pragma once
+#include <vector>
+
+#include "engine/dispatch/op.h"
+#include "engine/kernel.h"
+
+namespace headroom::engine {
+
+/// Values over some axes, and which of the reduced elements each one is (i64, y's elements in order), counted in
+/// row-major order.
+struct Extremum {
+  Tensor y, index;
+};
+
+struct ExtremumCall {
+  Tensor x;             ///< (outer, reduced)
+  Tensor y{}, index{};  ///< outer elements each; y undefined: only the index is wanted
+  auto operands() { return std::array{real("x", x)}; }
+};
+struct ExtremumGradCall {
+  Tensor dy, index;
+  const char* name;  ///< of the op, for messages
+  Tensor dx{};       ///< (outer, reduced), zeros before
+  auto operands() { return std::array{real("dy", dy), engine::index("index", index)}; }
+};
+using ExtremumOp = Op<ExtremumCall>;
+using ExtremumGradOp = Op<ExtremumGradCall>;
+
+/// The extremum of x over `axes` (all when empty), which become size 1 when `keep_axes`, else vanish. Throws Error
+/// naming the op when an axis is named twice, or when there is nothing to take it of.
+Extremum extremum(const ExtremumOp& op, const Tensor& x, const std::vector<int>& axes, bool keep_axes);
+/// Only the index, of the shape that y would have.
+Tensor extremum_index(const ExtremumOp& op, const Tensor& x, const std::vector<int>& axes, bool keep_axes);
+/// dx = dy where x was the extremum, 0 elsewhere; `shape` is x's. Throws Error when an index is outside the reduced
+/// axes.
+Tensor extremum_grad(const ExtremumGradOp& op, const Tensor& dy, const Tensor& index, const Shape& shape,
+                     const std::vector<int>& axes);
+
+namespace detail {
+
+/// Where the extremum of n ≥ 1 elements stands.
+template <class T>
+using Position = int64_t (*)(const T* x, int64_t n);
+/// Cuts a call among the threads. T: f32 or f64.
+template <class T>
+void run_extremum(ExtremumCall& call, Position<T> position);
+
+/// The first NaN, if there is one, else the first of the elements before which none comes.
+template <class T, bool (*is_before)(T, T)>
+int64_t extremum_position(const T* x, int64_t n) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < n && x[best] == x[best]; ++i)
+    if (is_before(x[i], x[best]) || x[i] != x[i]) best = i;
+  return best;
+}
+
+}  // namespace detail
+
+/// The rows of a forward pass: an f32 kernel, and the reference loops in f32 and f64.
+template <const auto& kernel, bool (*before_f32)(float, float), bool (*before_f64)(double, double)>
+ExtremumOp::Rows extremum_rows() {
+  using namespace detail;
+  return kernel_and_loops<ExtremumCall>(
+      kernel.levels(), [](ExtremumCall& call) { run_extremum<float>(call, kernel.best()); },
+      [](ExtremumCall& call) { run_extremum<float>(call, extremum_position<float, before_f32>); },
+      [](ExtremumCall& call) { run_extremum<double>(call, extremum_position<double, before_f64>); });
+}
+/// Those of a gradient: one loop, in f32 and f64.
+ExtremumGradOp::Rows extremum_grad_rows();
+
+}  // namespace headroom::engine
