@@ -81,6 +81,19 @@ static inline Vec select(Mask mask, Vec a, Vec b) {
 #endif
 }
 
+/// Whether a condition holds in any lane: for the rare path of a function.
+static inline bool any(Mask mask) {
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask((__m512i)mask.v) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_ps((__m256)mask.v) != 0;
+#else
+  typedef int64_t RawL __attribute__((vector_size(16)));
+  const auto halves = reinterpret_cast<RawL>(mask.v);
+  return (halves[0] | halves[1]) != 0;
+#endif
+}
+
 /// a·b + c; rounded once where the level has FMA.
 static inline Vec fma(Vec a, Vec b, Vec c) {
 #if defined(__AVX512F__)
@@ -153,10 +166,30 @@ static inline Vec round_near(Vec x) {
 static inline RawI to_int(Vec x) { return as_int(x + Vec(12582912.0f)) - 0x4b400000; }
 }  // namespace detail
 
-/// e^x within 1 ulp or so: x = n·ln 2 + r, a degree-6 polynomial in r, scaled by 2^n in two steps so that the smallest
-/// normal results are right. Below -103.97 it gives 0, above 88.73 infinity; NaN stays NaN.
-static inline Vec exp(Vec x) {
-  const Vec clamped = minimum(maximum(x, Vec(-104.0f)), Vec(89.0f));
+/// a·b - p exactly, where p is a·b rounded: what the rounding lost. |a| and |b| below 2^100, the result normal.
+static inline Vec residual(Vec a, Vec b, Vec p) {
+#ifdef __AVX2__
+  return fma(a, b, -p);
+#else
+  // Dekker (1971): halves of 12 bits, whose products are exact.
+  const Vec split(4097.0f), ta = split * a, tb = split * b;
+  const Vec ah = ta - (ta - a), bh = tb - (tb - b), al = a - ah, bl = b - bh;
+  return ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+#endif
+}
+
+/// e^x as a polynomial p in [0.7, 1.42] and two powers of two, so that a factor can be multiplied in before the result
+/// leaves the normal range: it is rounded there once. A NaN is lost.
+struct ScaledExp {
+  Vec p, half, rest;
+  Vec value() const { return p * half * rest; }
+  /// c·e^x.
+  Vec times(Vec c) const { return c * p * half * rest; }
+};
+/// x = n·ln 2 + r, a degree-6 polynomial in r. Below -150 as e^-150, which is 0 with any factor up to 10^19; above 89
+/// infinity.
+static inline ScaledExp scaled_exp(Vec x) {
+  const Vec clamped = minimum(maximum(x, Vec(-150.0f)), Vec(89.0f));
   const Vec n = detail::round_near(clamped * Vec(1.44269504f));
   Vec r = fma(n, Vec(-0.693145751953125f), clamped);
   r = fma(n, Vec(-1.42860682030941723e-6f), r);
@@ -168,9 +201,13 @@ static inline Vec exp(Vec x) {
   p = fma(p, r, Vec(1.0f));
   p = fma(p, r, Vec(1.0f));
   const RawI exponent = detail::to_int(n), half = exponent >> 1;
-  const Vec y = p * detail::as_float((half + 127) << 23) * detail::as_float((exponent - half + 127) << 23);
-  return select(x == x, y, x);
+  return {p, detail::as_float((half + 127) << 23), detail::as_float((exponent - half + 127) << 23)};
 }
+
+/// e^x within 3 ulp, subnormal results among them. Below -103.97 it gives 0, above 88.73 infinity; NaN stays NaN.
+static inline Vec exp(Vec x) { return select(x == x, scaled_exp(x).value(), x); }
+/// c·e^x for |c| < 10^19, rounded into the subnormal range once; NaN stays NaN.
+static inline Vec times_exp(Vec c, Vec x) { return select(x == x, scaled_exp(x).times(c), x); }
 
 /// Natural logarithm within 2 ulp: x = 2^n·m with m in [√½, √2), atanh series in (m-1)/(m+1). log 0 = -inf, log of a
 /// negative is NaN.
@@ -207,24 +244,6 @@ static inline Vec tanh(Vec x) {
   const Vec small = fma(p * z, x, x);
   const Vec large = copysign(Vec(1.0f) - Vec(2.0f) / (exp(a + a) + Vec(1.0f)), x);
   return select(a < Vec(0.625f), small, large);
-}
-
-/// Error function within 3e-7: x·P(x²)/Q(x²) below 4, fitted so that max |x·P/Q - erf x| = 2.1e-8 there; ±1 beyond.
-static inline Vec erf(Vec x) {
-  const Vec z = x * x;
-  Vec p(1.97462222e-06f);
-  p = fma(p, z, Vec(0.000287988287f));
-  p = fma(p, z, Vec(0.00400261135f));
-  p = fma(p, z, Vec(0.05346434f));
-  p = fma(p, z, Vec(0.196229019f));
-  p = fma(p, z, Vec(1.12837898f));
-  Vec q(3.74758584e-05f);
-  q = fma(q, z, Vec(0.00121604972f));
-  q = fma(q, z, Vec(0.0154424318f));
-  q = fma(q, z, Vec(0.116467706f));
-  q = fma(q, z, Vec(0.507234616f));
-  q = fma(q, z, Vec(1.0f));
-  return select(abs(x) >= Vec(4.0f), copysign(Vec(1.0f), x), x * p / q);
 }
 
 }  // namespace headroom::engine::HEADROOM_ISA
