@@ -89,6 +89,6 @@ void ParameterArena::zero_grad() const {
   for (const Parameter& parameter : parameters_) parameter.var.zero_grad();
 }
 
-double ParameterArena::gradient_norm() const { return std::sqrt(engine::square_sum(gradients())); }
+double ParameterArena::gradient_norm() const { return engine::norm(gradients()); }
 
 }  // namespace headroom::autograd

@@ -94,6 +94,11 @@ void Optimizer::step(double lr, double max_norm) {
   if (max_norm > 0) engine::step_norm_inplace(step_state_, arena_.gradients(), max_norm);
   update();
   engine::step_end_inplace(step_state_);
+  if (max_norm > 0) {
+    const engine::StepState state = engine::read_step_state(step_state_);
+    require(state.is_finite, "optimizer: the gradient norm is {}; the parameters stay as they are",
+            state.gradient_norm);
+  }
 }
 
 std::map<std::string, Tensor> Optimizer::state() const {

@@ -32,6 +32,8 @@ class Optimizer {
   virtual void update() = 0;
   /// A whole step by hand: begins it with learning rate `lr`, clips to `max_norm` if that is above 0, updates, ends it.
   /// Throws Error for a learning rate that is not finite or below 0, and a norm that is no number or below 0.
+  /// With a `max_norm`, throws Error where the gradient's norm is not finite: the step counts, the parameters stay as
+  /// they are. Without one the norm is not measured, and what is not finite goes into the parameters.
   void step(double lr, double max_norm = 0);
 
   /// What it updates.

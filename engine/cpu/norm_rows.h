@@ -1,11 +1,13 @@
 #pragma once
 #include "engine/cpu/rows.h"
+#include "engine/ops/wide_moments.h"
 
 // layer_norm and rms_norm, which differ in the mean only, for files that are compiled once per instruction set.
 namespace headroom::engine::HEADROOM_ISA {
 
 /// y = (x - mean)/sqrt(variance + eps) · w + b, or with `centred` false y = x/sqrt(mean x² + eps) · w. b may be null.
-/// Mean and variance take two sweeps over a row that the first has brought into cache.
+/// Mean and variance take two sweeps over a row that the first has brought into cache. Rows whose squares leave the
+/// range of f32 are summed again in f64: right for |x| up to 10^37.
 template <bool centred>
 static inline void norm_rows(const float* x, const float* w, const float* b, float* y, float* mean, float* inverse,
                              int64_t rows, int64_t n, float eps) {
@@ -21,6 +23,11 @@ static inline void norm_rows(const float* x, const float* w, const float* b, flo
       return at.keep(d * d);
     });
     inverse[r] = 1.0f / __builtin_sqrtf(squares / width + eps);
+    if (!moments_are_safe(squares / width + eps)) {
+      float wide_mean;
+      wide_moments<double>(x, n, eps, centred, wide_mean, inverse[r]);
+      if constexpr (centred) mean[r] = wide_mean, m = Vec(wide_mean);
+    }
     const Vec s(inverse[r]);
     if (b)
       for_each_vec(n, [&](int64_t i, auto at) {
@@ -57,6 +64,14 @@ static inline void norm_grad_block(const float* dy, const float* x, const float*
   if (!dx) return;
   const auto width = static_cast<float>(n);
   for (int r = 0; r < count; ++r) {
+    if (!(inverse[r] > 1e-15f && inverse[r] < 1e15f)) {  // s² is no normal number
+      const Vec g_mean(centred ? sum(g_sum[r]) / width : 0.0f), dot_mean(sum(dot[r]) / width);
+      for_each_vec(n, [&](int64_t i, auto at) {
+        const Vec g = at.load(dy + r * n + i) * at.load(w + i), normed = (at.load(x + r * n + i) - m[r]) * s[r];
+        at.store(dx + r * n + i, (g - fma(normed, dot_mean, g_mean)) * s[r]);
+      });
+      continue;
+    }
     // dx = s·g - (x - mean)·s²·mean(g·x̂) - s·mean(g), with the constants of the row folded.
     const Vec k(-sum(dot[r]) / width * inverse[r] * inverse[r]);
     const Vec c(centred ? -sum(g_sum[r]) / width * inverse[r] : 0.0f);

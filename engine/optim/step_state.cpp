@@ -64,7 +64,7 @@ void step_loss_inplace(const Tensor& state, const Tensor& x) { on_cpu("step_loss
 void step_norm_inplace(const Tensor& state, const Tensor& gradients, double max_norm) {
   require(max_norm >= 0, "step_norm: a largest norm of {}", max_norm);
   StepState& s = on_cpu("step_norm", state);
-  s.gradient_norm = std::sqrt(square_sum(gradients));
+  s.gradient_norm = norm(gradients);
   s.is_finite = std::isfinite(s.loss) && std::isfinite(s.gradient_norm);
   if (max_norm > 0 && s.is_finite && s.gradient_norm > max_norm) s.gradient_factor = max_norm / s.gradient_norm;
 }

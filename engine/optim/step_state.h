@@ -36,8 +36,9 @@ const uint64_t* random_base(const Tensor& state);
 void step_begin_inplace(const Tensor& state, const Tensor& rates);
 /// loss += x, in f64; x has one element.
 void step_loss_inplace(const Tensor& state, const Tensor& x);
-/// gradient_norm = √Σg² over gradients (N), summed in f64 over fixed chunks; gradient_factor = max_norm / norm where
-/// the norm is larger than that, for max_norm > 0; is_finite as loss and norm are.
+/// gradient_norm = norm(gradients) of f32 or f64 (N), which overflows only where a gradient has; gradient_factor =
+/// max_norm / norm where the norm is larger than that, for max_norm > 0; is_finite as loss and norm are: 0 makes the
+/// update do nothing, and whoever runs the step must say so.
 void step_norm_inplace(const Tensor& state, const Tensor& gradients, double max_norm);
 /// step += 1, updates += is_finite, random_offset += random_count.
 void step_end_inplace(const Tensor& state);

@@ -33,7 +33,9 @@ struct SgdConfig {
 void sgd_inplace(const Tensor& values, const Tensor& gradients, const Tensor& momentum, const Tensor& copies,
                  const SgdConfig& config, const Tensor& state);
 
-/// Σ x², accumulated in f64 over fixed chunks: the same bits on any number of threads.
-double square_sum(const Tensor& x);
+/// √Σx² of f32 or f64, any shape, over fixed chunks added in f64: the same bits on any number of threads. Rescaled
+/// where the plain sum overflows or underflows, so it is right wherever it is a number of f64 at all. NaN if an element
+/// is NaN, else infinite if one is.
+double norm(const Tensor& x);
 
 }  // namespace headroom::engine

@@ -123,6 +123,23 @@ TEST_CASE("arena: decayed parameters first, values bound, norm and clipping") {
   CHECK(problem.arena.gradient_norm() == 0);
 }
 
+TEST_CASE("clipping: a large gradient is clipped, one that is not finite is an error and changes nothing") {
+  Problem problem(engine::DType::f32);
+  const auto optimizer = make_optimizer({.kind = "sgd"}, problem.arena);
+  const auto step = [&](double factor) {
+    problem.arena.zero_grad();
+    scale(sum(slice(problem.a, 0, 0, 2)), factor).backward();
+    optimizer->step(1, 1);
+  };
+  const Values before = problem.arena.values().to_vector<double>();
+  step(2e19);
+  const Values after = problem.arena.values().to_vector<double>();
+  CHECK(before[0] - after[0] == Approx(std::sqrt(0.5)));
+  CHECK_THROWS_WITH(step(1e39), contains("the gradient norm is inf"));
+  CHECK_THROWS_WITH(step(NAN), contains("the gradient norm is nan"));
+  CHECK(problem.arena.values().to_vector<double>() == after);
+}
+
 TEST_CASE("arena: what it refuses") {
   const Var x(Tensor::zeros({2}), true), wide(Tensor::zeros({2}, engine::DType::f64), true),
       constant(Tensor::zeros({2}));

@@ -6,6 +6,7 @@
 #include "engine/error.h"
 #include "engine/ops/layer_norm/layer_norm_kernel.h"
 #include "engine/ops/row_sums.h"
+#include "engine/ops/wide_moments.h"
 
 namespace headroom::engine {
 namespace {
@@ -18,6 +19,8 @@ void forward_loop(const T* x, const T* w, const T* b, T* y, T* mean, T* inv_std,
     mean[r] = total / static_cast<T>(n);
     for (int64_t i = 0; i < n; ++i) squares += (x[i] - mean[r]) * (x[i] - mean[r]);
     inv_std[r] = 1 / std::sqrt(squares / static_cast<T>(n) + eps);
+    if (!moments_are_safe(squares / static_cast<T>(n) + eps))
+      wide_moments<WiderThan<T>>(x, n, eps, true, mean[r], inv_std[r]);
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean[r]) * inv_std[r] * w[i] + (b ? b[i] : 0);
   }
 }

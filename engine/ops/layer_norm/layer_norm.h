@@ -11,7 +11,8 @@ struct LayerNorm {
 ///   y = x̂ · w + b,   x̂ = (x - mean(x)) · inv_std,   inv_std = 1/sqrt(var(x) + eps),   var the mean square deviation
 ///
 /// x (…, C), w (C), b (C) or undefined → y (…, C); mean (…), inv_std (…) saved for the gradient. Throws Error when C
-/// differs or x has no last axis. Reads x once, writes y once.
+/// differs or x has no last axis. Reads x once, writes y once; rows whose squares leave the
+/// dtype's range once more, in a wider one: right for f32 up to |x| = 10^37.
 LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 
 struct LayerNormGrad {

@@ -6,6 +6,7 @@
 #include "engine/error.h"
 #include "engine/ops/rms_norm/rms_norm_kernel.h"
 #include "engine/ops/row_sums.h"
+#include "engine/ops/wide_moments.h"
 
 namespace headroom::engine {
 namespace {
@@ -16,6 +17,10 @@ void forward_loop(const T* x, const T* w, T* y, T* inv_rms, int64_t rows, int64_
     T squares = 0;
     for (int64_t i = 0; i < n; ++i) squares += x[i] * x[i];
     inv_rms[r] = 1 / std::sqrt(squares / static_cast<T>(n) + eps);
+    if (!moments_are_safe(squares / static_cast<T>(n) + eps)) {
+      T zero = 0;
+      wide_moments<WiderThan<T>>(x, n, eps, false, zero, inv_rms[r]);
+    }
     for (int64_t i = 0; i < n; ++i) y[i] = x[i] * inv_rms[r] * w[i];
   }
 }
@@ -26,8 +31,9 @@ void grad_loop(const T* dy, const T* x, const T* w, const T* inv_rms, T* dx, T* 
   for (int64_t r = 0; r < rows; ++r, dy += n, x += n) {
     T dot = 0;
     for (int64_t i = 0; i < n; ++i) {
-      dot += dy[i] * w[i] * x[i] * inv_rms[r];
-      if (dw) dw[i] += dy[i] * x[i] * inv_rms[r];
+      const T normed = x[i] * inv_rms[r];
+      dot += dy[i] * w[i] * normed;
+      if (dw) dw[i] += dy[i] * normed;
     }
     if (!dx) continue;
     for (int64_t i = 0; i < n; ++i)

@@ -11,7 +11,8 @@ struct RmsNorm {
 ///   y = x · inv_rms · w,   inv_rms = 1/sqrt(mean(x²) + eps)
 ///
 /// x (…, C), w (C) → y (…, C); inv_rms (…) saved for the gradient. Throws Error when C differs or x has no last axis.
-/// Reads x once, writes y once.
+/// Reads x once, writes y once; rows whose squares leave the
+/// dtype's range once more, in a wider one: right for f32 up to |x| = 10^37.
 RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps);
 
 struct RmsNormGrad {
