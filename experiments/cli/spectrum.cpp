@@ -34,14 +34,17 @@ struct Spectrum {
 };
 
 Spectrum spectrum_of(const std::vector<double>& values, int64_t rank) {
-  std::vector<double> rest(values.size() + 1);  // rest[r] = √(Σ_{i≥r} σ²), which overflows nowhere
-  for (size_t i = values.size(); i-- > 0;) rest[i] = std::hypot(rest[i + 1], values[i]);
+  // rest[r] = √(Σ_{i≥r} σ²) in units of a power of two near σ_1, so that neither large values overflow nor small
+  // vanish.
+  const int exponent = values.empty() || !(values[0] > 0) ? 0 : std::ilogb(values[0]);
+  std::vector<double> rest(values.size() + 1);
+  for (size_t i = values.size(); i-- > 0;) rest[i] = std::hypot(rest[i + 1], std::scalbn(values[i], -exponent));
   Spectrum out;
   for (size_t r = 1; r <= static_cast<size_t>(rank); ++r) {
     const double missing = rest[0] > 0 ? rest[r] / rest[0] : 0;
     out.values.push_back(values[r - 1]);
     out.energy.push_back(1 - missing * missing);
-    out.error.push_back(rest[r]);
+    out.error.push_back(std::scalbn(rest[r], exponent));
     out.spectral_error.push_back(r < values.size() ? values[r] : 0);
   }
   return out;

@@ -96,6 +96,22 @@ TEST_CASE("spectrum keeps small values, and --rank changes none of them") {
   }
 }
 
+TEST_CASE("shares of energy do not depend on the magnitude") {
+  const TemporaryFolder folder;
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, size] : {std::pair("large", 1.7e308), std::pair("one", 1.0), std::pair("small", 1e-300)})
+    tensors[name] = Tensor::from<double>({2, 2}, {size, 0, 0, size});
+  headroom::models::write_safetensors(folder / "w.safetensors", {tensors.begin(), tensors.end()});
+  for (const auto& [name, tensor] : tensors) {
+    const Outcome outcome = run(folder, "w.safetensors --json --tensor " + name);
+    REQUIRE(outcome.status == 0);
+    const auto json = nlohmann::json::parse(outcome.out);
+    CHECK(json["energy"][0].get<double>() == Approx(0.5).epsilon(1e-14));
+    CHECK(json["energy"][1] == 1.0);
+    CHECK(json["error"][0] == json["singular_values"][1]);
+  }
+}
+
 TEST_CASE("spectrum names what is wrong with its arguments") {
   const TemporaryFolder folder;
   write_file(folder);
