@@ -18,11 +18,12 @@ std::string unlike(const Tensor& got, const Tensor& want) {
   return "";
 }
 
-template <class Compare>
-std::string compare_runs(const Run& got, const Run& want, const std::vector<Input>& inputs, const Compare& compare) {
-  if (const std::string difference = compare(got.value, want.value); !difference.empty()) return "value: " + difference;
+template <class CompareValue, class CompareGradient>
+std::string compare_runs(const Run& got, const Run& want, const std::vector<Input>& inputs, const CompareValue& value,
+                         const CompareGradient& gradient) {
+  if (const std::string difference = value(got.value, want.value); !difference.empty()) return "value: " + difference;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const std::string difference = compare(got.gradients[i], want.gradients[i]);
+    const std::string difference = gradient(got.gradients[i], want.gradients[i]);
     if (!difference.empty()) return "gradient of " + inputs[i].name + ": " + difference;
   }
   return "";
@@ -107,17 +108,28 @@ Run run(const std::string& name, const Function& f, const std::vector<Tensor>& i
   return out;
 }
 
-std::string compare_close(const Tensor& got, const Tensor& want, double tolerance) {
+/// The distance of neighbouring numbers of a dtype at `value`.
+static double ulp_at(DType dtype, double value) {
+  const auto [digits, lowest] = dtype == DType::bf16  ? std::pair{7, -126}
+                                : dtype == DType::f16 ? std::pair{10, -14}
+                                : dtype == DType::f64 ? std::pair{52, -1022}
+                                                      : std::pair{23, -126};
+  const int exponent = value == 0 || !std::isfinite(value) ? lowest : std::ilogb(value);
+  return std::ldexp(1.0, std::max(exponent, lowest) - digits);
+}
+
+std::string compare_close(const Tensor& got, const Tensor& want, Tolerance tolerance) {
   if (std::string difference = unlike(got, want); !difference.empty() || !got.defined()) return difference;
   const std::vector<double> a = got.to_vector<double>(), b = want.to_vector<double>();
-  double scale = 1;
+  double size = tolerance.least;
   for (const double x : b)
-    if (std::isfinite(x)) scale = std::max(scale, std::fabs(x));
+    if (std::isfinite(x)) size = std::max(size, std::fabs(x));
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    if (std::fabs(a[i] - b[i]) <= tolerance * scale) continue;  // false for NaN
+    const double allowed = tolerance.ulps * ulp_at(got.dtype(), b[i]) + tolerance.scale * size;
+    if (std::fabs(a[i] - b[i]) <= allowed) continue;  // false for NaN
     return fmt::format("element {}: got {:.9g}, want {:.9g} (tolerance {:.2g})",
-                       element_name(got.shape(), static_cast<int64_t>(i)), a[i], b[i], tolerance * scale);
+                       element_name(got.shape(), static_cast<int64_t>(i)), a[i], b[i], allowed);
   }
   return "";
 }
@@ -137,13 +149,16 @@ std::string compare_bits(const Tensor& got, const Tensor& want) {
   return "";
 }
 
-std::string compare_close(const Run& got, const Run& want, const std::vector<Input>& inputs, double tolerance) {
-  return compare_runs(got, want, inputs,
-                      [&](const Tensor& a, const Tensor& b) { return compare_close(a, b, tolerance); });
+std::string compare_close(const Run& got, const Run& want, const std::vector<Input>& inputs, Tolerance value,
+                          Tolerance gradient) {
+  return compare_runs(
+      got, want, inputs, [&](const Tensor& a, const Tensor& b) { return compare_close(a, b, value); },
+      [&](const Tensor& a, const Tensor& b) { return compare_close(a, b, gradient); });
 }
 
 std::string compare_bits(const Run& got, const Run& want, const std::vector<Input>& inputs) {
-  return compare_runs(got, want, inputs, [](const Tensor& a, const Tensor& b) { return compare_bits(a, b); });
+  const auto bits = [](const Tensor& a, const Tensor& b) { return compare_bits(a, b); };
+  return compare_runs(got, want, inputs, bits, bits);
 }
 
 }  // namespace headroom::autograd::op_suite

@@ -41,10 +41,11 @@ Tensor other_than(const Tensor& x);
 Tensor cotangent_for(const std::string& name, const Tensor& value);
 
 /// An empty string, or what differs: "element (1, 2): got 0.5, want 0.25 (tolerance 2e-05)".
-std::string compare_close(const Tensor& got, const Tensor& want, double tolerance);
+std::string compare_close(const Tensor& got, const Tensor& want, Tolerance tolerance);
 std::string compare_bits(const Tensor& got, const Tensor& want);
 /// The same over value and gradients, the message preceded by "value: " or "gradient of x: ".
-std::string compare_close(const Run& got, const Run& want, const std::vector<Input>& inputs, double tolerance);
+std::string compare_close(const Run& got, const Run& want, const std::vector<Input>& inputs, Tolerance value,
+                          Tolerance gradient);
 std::string compare_bits(const Run& got, const Run& want, const std::vector<Input>& inputs);
 
 }  // namespace headroom::autograd::op_suite

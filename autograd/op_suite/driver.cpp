@@ -21,9 +21,6 @@ using op_suite::Run;
 
 /// Inputs with more elements are checked on so many, and along one random direction.
 constexpr int64_t gradcheck_elements = 96;
-/// The f32 reference loops add one element after the other, in f32: long sums drift further than the kernels' many
-/// partial sums do.
-constexpr double reference_tolerance = 1e-3;
 
 /// One sample of one op, and the checks on it. Each check gives an empty string or what is wrong.
 class SampleChecker {
@@ -39,7 +36,7 @@ class SampleChecker {
   std::string fast() const {
     const Run got = run(f32_);
     if (got.value.dtype() != DType::f32) return fmt::format("f32 inputs gave {}", got.value.str());
-    return compare_close(got, truth(), inputs_, sample_.tolerances.fast);
+    return compare_close(got, truth(), inputs_, sample_.tolerances.value, sample_.tolerances.gradient);
   }
 
   std::string bf16() const {
@@ -51,12 +48,13 @@ class SampleChecker {
     const Tensor cotangent = op_suite::cotangent_for(name_, got.value).to(DType::f64).to(engine::cpu);
     const engine::ReferenceScope scope;
     const Run want = op_suite::run(name_, sample_.run, exact, wanted_, cotangent);
-    return compare_close(got, want, inputs_, sample_.tolerances.reduced);
+    return compare_close(got, want, inputs_, sample_.tolerances.reduced, sample_.tolerances.reduced);
   }
 
   std::string reference() const {
     const engine::ReferenceScope scope;
-    return compare_close(run(f32_), truth(), inputs_, std::max(reference_tolerance, sample_.tolerances.fast));
+    const Tolerance tolerance = sample_.tolerances.reference;
+    return compare_close(run(f32_), truth(), inputs_, tolerance, tolerance);
   }
 
   std::string strided() const {
@@ -69,9 +67,10 @@ class SampleChecker {
       std::vector<Tensor> placed;
       for (const Tensor& x : f32_) placed.push_back(laid_out(x, layout));
       const Run got = op_suite::run(name_, sample_.run, placed, wanted_, laid_out(cotangent, layout));
-      const double tolerance = sample_.tolerances.strided;
-      const std::string wrong =
-          tolerance > 0 ? compare_close(got, want, inputs_, tolerance) : compare_bits(got, want, inputs_);
+      const Tolerance tolerance = sample_.tolerances.strided;
+      const std::string wrong = tolerance.ulps > 0 || tolerance.scale > 0
+                                    ? compare_close(got, want, inputs_, tolerance, tolerance)
+                                    : compare_bits(got, want, inputs_);
       if (!wrong.empty()) return label + (", " + wrong);
     }
     return "";
@@ -174,7 +173,7 @@ class SampleChecker {
 
   std::string twin() const {
     const Run want = op_suite::run(name_, sample_.twin, f32_, wanted_);
-    return compare_close(run(f32_), want, inputs_, sample_.tolerances.twin);
+    return compare_close(run(f32_), want, inputs_, sample_.tolerances.twin, sample_.tolerances.twin);
   }
 
  private:
@@ -215,7 +214,8 @@ class SampleChecker {
     }
     const Run got = op_suite::run(name_, f, narrow, wanted);
     const engine::ReferenceScope scope;
-    return compare_close(got, op_suite::run(name_, f, wide, wanted), inputs_, sample_.tolerances.fast);
+    return compare_close(got, op_suite::run(name_, f, wide, wanted), inputs_, sample_.tolerances.value,
+                         sample_.tolerances.gradient);
   }
 
   /// An input whose values suit both, when there are any.

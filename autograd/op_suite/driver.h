@@ -18,7 +18,7 @@ struct Check {
 
 /// Everything that the op suite demands of an op, from its samples alone, on one device. Per sample:
 ///   gradcheck   (CPU) f64, reference loops, random cotangent
-///   fast        f32 against f64 reference loops: value and every gradient
+///   fast        f32 against f64 reference loops: value and every gradient, within the sample's bounds
 ///   reference   (CPU) the same of the f32 reference loops
 ///   bf16        where the op's table has it: against f64 on the same rounded inputs
 ///   strided     transposed, sliced and unaligned inputs and cotangent give what contiguous ones do (see Tolerances)

@@ -1,5 +1,6 @@
 #include "autograd/op_suite/sample.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace headroom::autograd {
@@ -17,6 +18,14 @@ Input booleans(std::string name, Shape shape, double probability) {
 Input fixed(Input input) {
   input.is_fixed = true;
   return input;
+}
+
+Tolerances elementwise(double ulps, double slope_ulps, double near_zero) {
+  Tolerances out;
+  out.value = {ulps, 0};
+  out.gradient = {slope_ulps + 1, near_zero};  // dy is multiplied in
+  out.reference = {std::max(ulps, slope_ulps + 1), near_zero};
+  return out;
 }
 
 }  // namespace headroom::autograd

@@ -25,15 +25,28 @@ Input booleans(std::string name, Shape shape, double probability);
 /// The same operand, but no gradient is asked for it.
 Input fixed(Input input);
 
-/// Largest differences that a check of this sample may show: |got - want| ≤ relative · scale, where scale is the
-/// largest |want| of the tensor, at least 1. A loosened one carries its cause in a comment beside the sample.
-struct Tolerances {
-  double gradcheck = 1e-6;  ///< f64, analytic against central differences
-  double fast = 2e-5;       ///< f32 kernels against f64 reference loops
-  double twin = 2e-5;       ///< f32 fused against f32 composed
-  double reduced = 2e-2;    ///< bf16 against f64 on the same rounded inputs: a result and a gradient of 8 bits each
-  double strided = 0;       ///< f32, strided operands against contiguous ones; 0 = the same bits
+/// The largest difference that a check allows an element: |got - want| ≤ ulps · ulp(want) + scale · S, where ulp(want)
+/// is the distance of neighbouring numbers of got's dtype there and S the largest |want| of the tensor, at least
+/// `least`. `ulps` alone bounds small results as it does large ones; `scale` is for sums of terms of both signs, whose
+/// rounding is that of the terms. A loosened one carries its cause in a comment beside the sample.
+struct Tolerance {
+  double ulps = 0, scale = 0;
+  double least = 0;  ///< the size of terms that cancel by the formula
 };
+
+struct Tolerances {
+  double gradcheck = 1e-6;       ///< f64, analytic against central differences
+  Tolerance value{4, 4e-6};      ///< f32 kernels against f64 reference loops: the value,
+  Tolerance gradient{4, 4e-6};   ///< and gradients
+  Tolerance reference{4, 1e-4};  ///< f32 reference loops, which add one element after the other, against f64
+  Tolerance twin{8, 8e-6};       ///< f32 fused against f32 composed
+  /// bf16 against f64 on the same rounded inputs, in units of bf16: gradients of broadcast operands add rounded terms.
+  Tolerance reduced{2, 1.0 / 64};
+  Tolerance strided{};  ///< f32, strided operands against contiguous ones; 0 = the same bits
+};
+/// The same bound in ulps, and nothing else, for all f32 checks of an elementwise op. `near_zero`: gradients may also
+/// differ by so much of the largest, for derivatives that pass through 0.
+Tolerances elementwise(double ulps, double slope_ulps, double near_zero = 0);
 
 /// One call of an op with given shapes and options, as data. Inputs that are not differentiable reach `run` as Vars
 /// too.

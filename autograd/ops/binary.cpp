@@ -61,8 +61,9 @@ Var div(const Var& a, const Var& b) {
   return record(
       "div", y, {a, b},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_b, const Tensor& kept_y) -> std::vector<Tensor> {
-        const Tensor da = engine::div(dy, kept_b);
-        return {needs[0] ? da : Tensor(), needs[1] ? engine::neg(engine::mul(da, kept_y)) : Tensor()};
+        // y / b first: where a is 0 that is 0, whereas dy / b may overflow.
+        return {needs[0] ? engine::div(dy, kept_b) : Tensor(),
+                needs[1] ? engine::neg(engine::mul(dy, engine::div(kept_y, kept_b))) : Tensor()};
       },
       saved("b", b), saved("y", y));
 }

@@ -10,6 +10,8 @@
 #include <limits>
 
 #include "engine/context.h"
+#include "engine/ops/elementwise/activations.h"
+#include "engine/ops/elementwise/math_functions.h"
 #include "engine/ops/elementwise/unary.h"
 #include "engine/ops/softmax/softmax.h"
 #include "engine/ops/swiglu/swiglu.h"
@@ -54,39 +56,42 @@ Tensor softmax_of_pairs(const Tensor& x) {
 
 const std::vector<Function>& functions() {
   static const std::vector<Function> all{
-      {"neg", engine::neg, engine::neg_grad, [](double x) { return -x; }, [](double) { return -1.0; }, 0, 0},
+      {"neg", engine::neg, engine::neg_grad, [](double x) { return -x; }, [](double) { return -1.0; }, Neg::ulps,
+       Neg::slope_ulps},
       {"exp", engine::exp, engine::exp_grad, [](double x) { return std::exp(x); }, [](double x) { return std::exp(x); },
-       3, 3},
-      {"log", engine::log, engine::log_grad, [](double x) { return std::log(x); }, [](double x) { return 1 / x; }, 2,
-       0.5},
+       Exp::ulps, Exp::slope_ulps},
+      {"log", engine::log, engine::log_grad, [](double x) { return std::log(x); }, [](double x) { return 1 / x; },
+       Log::ulps, Log::slope_ulps},
       {"sqrt", engine::sqrt, engine::sqrt_grad, [](double x) { return std::sqrt(x); },
-       [](double x) { return 0.5 / std::sqrt(x); }, 0.5, 1.5},
+       [](double x) { return 0.5 / std::sqrt(x); }, Sqrt::ulps, Sqrt::slope_ulps},
       {"rsqrt", engine::rsqrt, engine::rsqrt_grad, [](double x) { return 1 / std::sqrt(x); },
-       [](double x) { return -0.5 * std::pow(1 / std::sqrt(x), 3); }, 1.5, 6},
+       [](double x) { return -0.5 * std::pow(1 / std::sqrt(x), 3); }, Rsqrt::ulps, Rsqrt::slope_ulps},
       {"tanh", engine::tanh, engine::tanh_grad, [](double x) { return std::tanh(x); },
-       [](double x) { return 1 / std::pow(std::cosh(x), 2); }, 3, 5},
+       [](double x) { return 1 / std::pow(std::cosh(x), 2); }, Tanh::ulps, Tanh::slope_ulps},
       {"sigmoid", engine::sigmoid, engine::sigmoid_grad, sigmoid_of,
-       [](double x) { return sigmoid_of(x) * sigmoid_of(-x); }, 3, 5},
+       [](double x) { return sigmoid_of(x) * sigmoid_of(-x); }, Sigmoid::ulps, Sigmoid::slope_ulps},
       {"relu", engine::relu, engine::relu_grad, [](double x) { return x < 0 ? 0 : x; },
-       [](double x) { return x <= 0 ? 0.0 : 1.0; }, 0, 0},
+       [](double x) { return x <= 0 ? 0.0 : 1.0; }, Relu::ulps, Relu::slope_ulps},
       {"silu", engine::silu, engine::silu_grad, [](double x) { return product(x, sigmoid_of(x)); },
-       [](double x) { return sigmoid_of(x) + product(x, sigmoid_of(x) * sigmoid_of(-x)); }, 4, 9, -1.27846454},
+       [](double x) { return sigmoid_of(x) + product(x, sigmoid_of(x) * sigmoid_of(-x)); }, Silu::ulps,
+       Silu::slope_ulps, -1.27846454},
       {"gelu", engine::gelu, engine::gelu_grad, [](double x) { return product(x, normal_cdf(x)); },
-       [](double x) { return normal_cdf(x) + product(x, std::exp(-0.5 * x * x) / std::sqrt(2 * pi())); }, 7, 7,
-       -0.75179152},
+       [](double x) { return normal_cdf(x) + product(x, std::exp(-0.5 * x * x) / std::sqrt(2 * pi())); }, Gelu::ulps,
+       Gelu::slope_ulps, -0.75179152},
       {"gelu_tanh", engine::gelu_tanh, engine::gelu_tanh_grad,
        [](double x) { return product(x, sigmoid_of(cubic(x))); },
        [](double x) {
          const double s = sigmoid_of(cubic(x)), slope = sigmoid_of(-cubic(x)) * s;
          return s + (slope == 0 ? 0 : x * cubic_slope(x) * slope);
        },
-       6, 9, -0.75246142},
+       GeluTanh::ulps, GeluTanh::slope_ulps, -0.75246142},
       {"swiglu, its gate", [](const Tensor& x) { return engine::swiglu(x, Tensor::full(x.shape(), 1)); },
        [](const Tensor& dy, const Tensor& x, const Tensor&) {
          return engine::swiglu_grad(dy, x, Tensor::full(x.shape(), 1), true, false).dgate;
        },
        [](double x) { return product(x, sigmoid_of(x)); },
-       [](double x) { return sigmoid_of(x) + product(x, sigmoid_of(x) * sigmoid_of(-x)); }, 4, 9, -1.27846454},
+       [](double x) { return sigmoid_of(x) + product(x, sigmoid_of(x) * sigmoid_of(-x)); }, Silu::ulps,
+       Silu::slope_ulps, -1.27846454},
       {"swiglu, its value", [](const Tensor& x) { return engine::swiglu(x, Tensor::full(x.shape(), 1)); },
        [](const Tensor& dy, const Tensor& x, const Tensor&) {
          return engine::swiglu_grad(dy, x, Tensor::full(x.shape(), 1), false, true).dup;
@@ -222,6 +227,8 @@ TEST_CASE("the f64 reference loops do not cancel either") {
   const Tensor x = flat(in).to(DType::f64);
   const std::vector<double> gelu = engine::gelu(x).to_vector<double>(),
                             tanh_form = engine::gelu_tanh(x).to_vector<double>();
+  const std::vector<double> tanh_slope =
+      engine::gelu_tanh_grad(Tensor::full(x.shape(), 1, DType::f64), x, Tensor()).to_vector<double>();
   for (size_t i = 0; i < in.size(); ++i) {
     const auto t = static_cast<long double>(in[i]);
     if (!(std::fabs(in[i]) < 20) || in[i] == 0) continue;
@@ -231,6 +238,10 @@ TEST_CASE("the f64 reference loops do not cancel either") {
     CHECK(std::fabs(static_cast<long double>(gelu[i]) / want - 1) < 4e-16L * (1 + t * t));
     const long double w = 2 * std::sqrt(2 / std::acos(-1.0L)) * (t + 0.044715L * t * t * t);
     CHECK(std::fabs(static_cast<long double>(tanh_form[i]) * (1 + std::exp(-w)) / t - 1) < 2e-16L * (8 + std::fabs(w)));
+    const long double s = 1 / (1 + std::exp(-w)), dw = 2 * std::sqrt(2 / std::acos(-1.0L)) * (1 + 0.134145L * t * t);
+    const long double inner = 1 + t * dw / (1 + std::exp(w));
+    CHECK(std::fabs(static_cast<long double>(tanh_slope[i]) - s * inner) <
+          2e-16L * (8 + std::fabs(w)) * s * (1 + std::fabs(inner)));
   }
 }
 

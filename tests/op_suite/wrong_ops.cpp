@@ -130,6 +130,19 @@ TEST_CASE("an f32 path that differs from the definition fails fast") {
   CHECK_FALSE(caught(checks, "gradcheck"));
 }
 
+TEST_CASE("an elementwise op that is wrong only where its results are small fails fast") {
+  const auto checks = checks_of([] {
+    OpSamples out = product_samples([](const Vars& in) {
+      const Var y = right(in);
+      return y.value().dtype() == engine::DType::f32 ? add(y, Var(Tensor::full({}, 1e-8))) : y;
+    });
+    for (Sample& sample : out.samples) sample.tolerances = elementwise(1, 1);
+    return out;
+  });
+  CHECK(caught(checks, "fast"));
+  CHECK_FALSE(caught(checks, "gradcheck"));
+}
+
 TEST_CASE("an op that reads a strided operand as if it were contiguous fails strided") {
   const auto checks = checks_of([] {
     return product_samples([](const Vars& in) {

@@ -4,13 +4,16 @@
 #include "engine/math.h"
 
 // Activations of networks. A bound in ulp holds for every x of f32 at every instruction set, subnormal results among
-// them, before dy is multiplied in. `low` and `high` of a functor say where its tests draw x.
+// them, before dy is multiplied in. `low` and `high` of a functor say where its tests draw x,
+// `tail_low` and `tail_high` where results are small; `ulps` and `slope_ulps` are the bounds of f and f' in f32.
 namespace headroom::engine {
 
 /// y = max(x, 0), NaN kept;  dx = dy where not x ≤ 0, else 0. Exact.
 struct Relu {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 0, slope_ulps = 0;
+  static constexpr bool slope_has_zero = false;
   template <class T>
   HEADROOM_HD static T f(T x) {
     return select(x < T(0.0f), T(0.0f), x);
@@ -27,6 +30,9 @@ struct Relu {
 struct Silu {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 4, slope_ulps = 9;
+  static constexpr bool slope_has_zero = true;
+  static constexpr double tail_low = -100, tail_high = -3;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::exp;
@@ -72,6 +78,9 @@ HEADROOM_HD T normal_tail_ratio(T t) {
 struct Gelu {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 7, slope_ulps = 7;
+  static constexpr bool slope_has_zero = true;
+  static constexpr double tail_low = -13, tail_high = -2;
   template <class T>
   HEADROOM_HD static T f(T x) {
     const auto is_negative = x < T(0.0f);
@@ -116,6 +125,9 @@ struct Gelu {
 struct GeluTanh {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 6, slope_ulps = 9;
+  static constexpr bool slope_has_zero = true;
+  static constexpr double tail_low = -10, tail_high = -2;
   template <class T>
   HEADROOM_HD static T f(T x) {
     const Tail<T> tail(x);
@@ -128,7 +140,7 @@ struct GeluTanh {
     const Tail<T> tail(x);
     const auto is_negative = x < T(0.0f);
     const T s = T(1.0f) / (T(1.0f) + times_exp(tail.corrected(T(1.0f)), -tail.w));
-    const T slope = T(1.5957691216057308) + T(0.21406444878007801) * tail.t * tail.t, k = tail.t * slope * s;
+    const T slope = T(1.5957691216057308) + T(0.21406444881780075) * tail.t * tail.t, k = tail.t * slope * s;
     const T e = times_exp(tail.corrected(select(is_negative, T(1.0f) - k, k)), -tail.w);
     return s * select(is_negative, e, T(1.0f) + e);
   }
@@ -162,6 +174,9 @@ struct GeluTanh {
 struct Sigmoid {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 3, slope_ulps = 5;
+  static constexpr bool slope_has_zero = false;
+  static constexpr double tail_low = -100, tail_high = -5;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::exp;
@@ -183,6 +198,9 @@ struct Sigmoid {
 struct Tanh {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 3, slope_ulps = 5;
+  static constexpr bool slope_has_zero = false;
+  static constexpr double tail_low = -40, tail_high = -5;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::tanh;

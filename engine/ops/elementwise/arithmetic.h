@@ -29,7 +29,7 @@ struct Mul {
   }
 };
 
-/// y = a / b;  da = dy / b, db = -dy · y / b.
+/// y = a / b;  da = dy / b, db = -dy · (y / b).
 struct Div {
   template <class T>
   HEADROOM_HD static T f(T a, T b) {

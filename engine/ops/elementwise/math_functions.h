@@ -2,13 +2,16 @@
 #include "engine/math.h"
 
 // Elementary functions. A bound in ulp holds for every x of f32 at every instruction set, subnormal results among them,
-// before dy is multiplied in. `low` and `high` of a functor say where its tests draw x.
+// before dy is multiplied in. `low` and `high` of a functor say where its tests draw x,
+// `tail_low` and `tail_high` where results are small; `ulps` and `slope_ulps` are the bounds of f and f' in f32.
 namespace headroom::engine {
 
 /// y = -x;  dx = -dy. Exact.
 struct Neg {
   static constexpr bool reads_x = false, reads_y = false;
   static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 0, slope_ulps = 0;
+  static constexpr bool slope_has_zero = false;
   template <class T>
   HEADROOM_HD static T f(T x) {
     return -x;
@@ -38,6 +41,9 @@ struct Abs {
 struct Exp {
   static constexpr bool reads_x = false, reads_y = true;
   static constexpr double low = -4, high = 4;
+  static constexpr double ulps = 3, slope_ulps = 3;
+  static constexpr bool slope_has_zero = false;
+  static constexpr double tail_low = -100, tail_high = -20;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::exp;
@@ -53,6 +59,9 @@ struct Exp {
 struct Log {
   static constexpr bool reads_x = true, reads_y = false;
   static constexpr double low = 0.2, high = 4;
+  static constexpr double ulps = 2, slope_ulps = 0.5;
+  static constexpr bool slope_has_zero = false;
+  static constexpr double tail_low = 20, tail_high = 60;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::log;
@@ -68,6 +77,9 @@ struct Log {
 struct Sqrt {
   static constexpr bool reads_x = false, reads_y = true;
   static constexpr double low = 0.2, high = 4;
+  static constexpr double ulps = 0.5, slope_ulps = 1.5;
+  static constexpr bool slope_has_zero = false;
+  static constexpr double tail_low = 20, tail_high = 60;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::sqrt;
@@ -83,6 +95,9 @@ struct Sqrt {
 struct Rsqrt {
   static constexpr bool reads_x = false, reads_y = true;
   static constexpr double low = 0.2, high = 4;
+  static constexpr double ulps = 1.5, slope_ulps = 6;
+  static constexpr bool slope_has_zero = false;
+  static constexpr double tail_low = 20, tail_high = 60;
   template <class T>
   HEADROOM_HD static T f(T x) {
     using std::sqrt;
