@@ -120,6 +120,8 @@ class Model:
 
     def norm(self, name, x):
         eps = self.c["norm_eps"]
+        if self.c["norm"] == "none":
+            return x
         if self.c["norm"] == "rms_norm":
             return x / torch.sqrt((x * x).mean(-1, keepdim=True) + eps) * self.w[f"{name}.weight"]
         centred = x - x.mean(-1, keepdim=True)
@@ -163,8 +165,10 @@ class Model:
             h = gate * torch.sigmoid(gate) * up
         elif kind == "relu":
             h = up.clamp(min=0)
+        elif kind == "silu":
+            h = up * torch.sigmoid(up)
         elif kind == "gelu":
-            h = 0.5 * up * (1 + torch.erf(up / math.sqrt(2)))
+            h = up * torch.special.ndtr(up)
         else:
             h = 0.5 * up * (1 + torch.tanh(math.sqrt(2 / math.pi) * (up + 0.044715 * up**3)))
         return self.linear(f"{name}.down", h)
@@ -257,4 +261,5 @@ def main():
         (folder / f"{name}.json").write_text(f'{{{rows(golden)},\n"parameters": {{\n{parameters}\n}}}}\n')
 
 
-main()
+if __name__ == "__main__":
+    main()
