@@ -32,7 +32,10 @@ VALUE = {
     "add": Bound(1, 0), "sub": Bound(1, 0), "mul": Bound(1, 0), "div": Bound(1, 0),
     "scale": Bound(2, 0, "the factor is rounded"),
     "reshape": EXACT, "permute": EXACT, "transpose": EXACT, "slice": EXACT, "expand": EXACT, "concat": EXACT,
-    "embedding": EXACT, "where": EXACT, "max": EXACT,
+    "embedding": EXACT, "where": EXACT, "max": EXACT, "min": EXACT, "maximum": EXACT, "minimum": EXACT, "abs": EXACT,
+    "select": EXACT, "squeeze": EXACT, "unsqueeze": EXACT, "stack": EXACT, "split": EXACT, "chunk": EXACT,
+    "gather": EXACT, "index_select": EXACT, "clamp": Bound(1, 0, "the bounds are rounded"),
+    "pow": Bound(8, 16, "b · log a is rounded, which e^ multiplies by its size"),
     "masked_fill": Bound(1, 0, "the value is rounded"), "dropout": Bound(2, 0, "1/(1 - p) is rounded"),
     "rope": Bound(4, 64, "angles of up to 200 rad, from powers that are rounded otherwise"),
     "softmax": Bound(72, 0, "x - max x is rounded, which e^ multiplies by its size: up to 104 where e^ is not 0"),
@@ -43,6 +46,7 @@ GRADIENT = {
     "silu": Bound(12, 4, "f' is near 0 at -1.278"), "gelu": Bound(12, 4, "f' is near 0 at -0.752"),
     "gelu_tanh": Bound(12, 4, "f' is near 0 at -0.752"),
     "gelu_tanh float64": Bound(12, 40, "PyTorch rounds x³ and the exponent w, whose error e^ multiplies by w"),
+    **{op: Bound(4, 70, "as many terms one after the other") for op in ("gather", "index_select", "embedding")},
     "rope": VALUE["rope"], "swiglu": Bound(12, 4, "silu' is near 0 at -1.278"),
 }
 top = lambda x: x[torch.isfinite(x)].abs().max().item() if x.numel() and torch.isfinite(x).any() else 0.0
@@ -130,6 +134,14 @@ def largest(x, axes, keep):
     return y.view([1 if a in axes else n for a, n in enumerate(x.shape)]) if keep else y
 
 
+def first_of_largest(x, axes, keep):
+    axes = sorted(a % x.dim() for a in axes) if x.dim() else []
+    rest = [a for a in range(x.dim()) if a not in axes]
+    flat = x.detach().permute(rest + axes).flatten(len(rest)) if axes else x.detach().unsqueeze(-1)
+    y = (flat == flat.max(-1, keepdim=True).values).to(torch.int64).argmax(-1)
+    return y.view([1 if a in axes else n for a, n in enumerate(x.shape)]) if keep else y
+
+
 def cross_entropy(o, logits, targets):
     y = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1), ignore_index=o["ignore"],
                         reduction="mean" if o["mean"] else "sum")
@@ -149,6 +161,20 @@ TWINS = {
     "tanh": lambda o, x: Exactly.apply(x, torch.tanh, lambda x: 1 / torch.cosh(x) ** 2),
     "sigmoid": lambda o, x: Exactly.apply(x, torch.sigmoid, lambda x: torch.sigmoid(x) * torch.sigmoid(-x)),
     "swiglu": lambda o, gate, up: silu(gate) * up,
+    "equal": lambda o, a, b: torch.eq(a, b),
+    "select": lambda o, x: x.select(o["axis"], o["i"]),
+    "squeeze": lambda o, x: x.squeeze(o["axis"]),
+    "unsqueeze": lambda o, x: x.unsqueeze(o["axis"]),
+    "stack": lambda o, **parts: torch.stack(list(parts.values()), o["axis"]),
+    "split": lambda o, x: x.split(o["sizes"], o["axis"])[o["part"]],
+    "chunk": lambda o, x: x.split(o["sizes"], o["axis"])[o["part"]],
+    "gather": lambda o, x, index: x.gather(o["axis"], index),
+    "index_select": lambda o, x, indices: x.index_select(o["axis"], indices),
+    "variance": lambda o, x: x.var(o["axes"], correction=o["correction"], keepdim=o["keep"]),
+    "min": over(lambda x, axes, keep: -largest(-x, axes, keep)),
+    "argmax": over(lambda x, axes, keep: first_of_largest(x, axes, keep)),
+    "argmin": over(lambda x, axes, keep: first_of_largest(-x, axes, keep)),
+    "clamp": lambda o, x: x.clamp(o["low"], o["high"]),
     "scale": lambda o, x: o["factor"] * x,
     "sum": over(lambda x, axes, keep: x.sum(axes, keepdim=keep) if x.dim() else x.clone()),
     "mean": over(lambda x, axes, keep: x.mean(axes, keepdim=keep) if x.dim() else x.clone()),

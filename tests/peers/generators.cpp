@@ -1,4 +1,5 @@
 // One generator of random calls per op. Ops of engine/ops/elementwise share theirs.
+#include <algorithm>
 #include <map>
 
 #include "autograd/op_suite/data.h"
@@ -7,6 +8,8 @@
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary_list.h"
+#include "engine/ops/elementwise/comparison_list.h"
+#include "engine/ops/elementwise/logical.h"
 #include "engine/ops/elementwise/unary_list.h"
 #include "tests/peers/case.h"
 
@@ -93,6 +96,20 @@ Case view_case(const std::string& op, Random& random, DType dtype) {
     const int64_t begin = random.integer(0, shape[axis]), end = random.integer(begin, shape[axis]);
     out.options = {{"axis", axis}, {"begin", begin}, {"end", end}};
     out.run = [=](const Vars& in) { return slice(in[0], axis, begin, end); };
+  } else if (op == "select") {
+    const Shape some = random.shape(1, 4, false);
+    const auto at = static_cast<int>(random.integer(0, some.rank() - 1));
+    const int64_t i = random.integer(0, some[at] - 1);
+    out.inputs = {drawn(random, "x", some, dtype)};
+    out.options = {{"axis", at}, {"i", i}};
+    out.run = [=](const Vars& in) { return select(in[0], at, i); };
+  } else if (op == "squeeze") {
+    out.inputs = {drawn(random, "x", shape.with(axis, 1), dtype)};
+    out.options = {{"axis", axis}};
+    out.run = [=](const Vars& in) { return squeeze(in[0], axis); };
+  } else if (op == "unsqueeze") {
+    out.options = {{"axis", axis}};
+    out.run = [=](const Vars& in) { return unsqueeze(in[0], axis); };
   } else {
     const Shape from = broadcast_partner(random, shape);
     out.inputs = {drawn(random, "x", from, dtype)};
@@ -285,6 +302,101 @@ Case scale_case(Random& random, DType dtype) {
           {{"factor", factor}}};
 }
 
+/// A comparison or an operation on masks, whose result has no gradient.
+template <class F>
+Generator comparison_generator(const char* name, F op, bool of_masks) {
+  return [=](Random& random, DType dtype) -> Case {
+    const Shape shape = random.shape(0, 4), other = broadcast_partner(random, shape);
+    // Few values, so that some are equal.
+    const auto operand = [&](const char* label, const Shape& own) {
+      Operand x = of_masks ? drawn_mask(random, label, own, 0.5) : drawn_integers(random, label, own, -2, 2);
+      if (!of_masks) x.value = x.value.to(dtype);
+      x.differentiable = false;
+      return x;
+    };
+    return {name, {operand("a", shape), operand("b", other)}, [op](const Vars& in) {
+              return Var(op(in[0].value(), in[1].value()));
+            }};
+  };
+}
+
+Case stack_case(Random& random, DType dtype) {
+  const Shape shape = random.shape(0, 3);
+  const auto axis = static_cast<int>(random.integer(0, shape.rank()));
+  Case out{"stack", {}, [=](const Vars& in) { return stack(in, axis); }, {{"axis", axis}}};
+  for (int64_t i = 0, n = random.integer(1, 4); i < n; ++i)
+    out.inputs.push_back(drawn(random, "part" + std::to_string(i), shape, dtype));
+  return out;
+}
+
+/// One of the parts.
+Case split_case(const std::string& op, Random& random, DType dtype) {
+  const Shape shape = random.shape(1, 3);
+  const auto axis = static_cast<int>(random.integer(0, shape.rank() - 1));
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0, n = random.integer(1, 4); i < n; ++i)
+    sizes.push_back(op == "chunk" && i > 0 ? sizes[0] : random.size(true));
+  int64_t total = 0;
+  for (const int64_t size : sizes) total += size;
+  const auto count = static_cast<int64_t>(sizes.size()), part = random.integer(0, count - 1);
+  return {op,
+          {drawn(random, "x", shape.with(axis, total), dtype)},
+          [=](const Vars& in) {
+            return (op == "chunk" ? chunk(in[0], count, axis) : split(in[0], sizes, axis))[static_cast<size_t>(part)];
+          },
+          {{"axis", axis}, {"sizes", sizes}, {"part", part}}};
+}
+
+Case gather_case(Random& random, DType dtype) {
+  const Shape shape = random.shape(1, 3, false);
+  const auto axis = static_cast<int>(random.integer(0, shape.rank() - 1));
+  return {"gather",
+          {drawn(random, "x", shape, dtype),
+           drawn_integers(random, "index", shape.with(axis, random.size()), 0, shape[axis] - 1)},
+          [=](const Vars& in) { return gather(in[0], axis, in[1].value()); },
+          {{"axis", axis}}};
+}
+
+Case index_select_case(Random& random, DType dtype) {
+  const Shape shape = random.shape(1, 3, false);
+  const auto axis = static_cast<int>(random.integer(0, shape.rank() - 1));
+  return {"index_select",
+          {drawn(random, "x", shape, dtype), drawn_integers(random, "indices", {random.size()}, 0, shape[axis] - 1)},
+          [=](const Vars& in) { return index_select(in[0], axis, in[1].value()); },
+          {{"axis", axis}}};
+}
+
+Case variance_case(Random& random, DType dtype) {
+  Shape shape = random.shape(0, 3, false);
+  shape.push_back(random.integer(2, 40));
+  std::vector<int> axes = random.axes(shape.rank());
+  axes.erase(std::remove_if(axes.begin(), axes.end(), [&](int a) { return a == -1 || a == shape.rank() - 1; }),
+             axes.end());
+  axes.push_back(-1);  // more elements than the correction
+  const bool keep = random.chance(0.5);
+  const int64_t correction = random.integer(0, 1);
+  return {"variance",
+          {drawn(random, "x", shape, dtype)},
+          [=](const Vars& in) { return variance(in[0], axes, keep, correction); },
+          {{"axes", axes}, {"keep", keep}, {"correction", correction}}};
+}
+
+Case clamp_case(Random& random, DType dtype) {
+  const double low = random.normal(), high = low + 2 * random.uniform();
+  return {"clamp",
+          {drawn(random, "x", random.shape(0, 4), dtype, {0, 0, true})},
+          [=](const Vars& in) { return clamp(in[0], low, high); },
+          {{"low", low}, {"high", high}}};
+}
+
+Case pow_case(Random& random, DType dtype) {
+  const Shape shape = random.shape(0, 3);
+  return {"pow",
+          {drawn(random, "a", shape, dtype, {0.05, 5}),
+           drawn(random, "b", broadcast_partner(random, shape), dtype, {-6, 6})},
+          [](const Vars& in) { return pow(in[0], in[1]); }};
+}
+
 const std::map<std::string, Generator>& generators() {
   static const std::map<std::string, Generator> all = [] {
     std::map<std::string, Generator> table{
@@ -294,7 +406,45 @@ const std::map<std::string, Generator>& generators() {
         HEADROOM_UNARY_OPS(HEADROOM_UNARY) HEADROOM_BINARY_OPS(HEADROOM_BINARY)
 #undef HEADROOM_UNARY
 #undef HEADROOM_BINARY
-            {"attention", attention_case},
+#define HEADROOM_COMPARISON(NAME, FUNCTOR) \
+  {#NAME, comparison_generator(            \
+              #NAME, [](const Tensor& a, const Tensor& b) { return engine::NAME(a, b); }, false)},
+            HEADROOM_COMPARISONS(HEADROOM_COMPARISON)
+#undef HEADROOM_COMPARISON
+                {"argmax",
+                 reduction_generator(
+                     "argmax",
+                     [](const Var& x, const std::vector<int>& axes, bool keep) { return Var(argmax(x, axes, keep)); },
+                     true)},
+        {"argmin",
+         reduction_generator(
+             "argmin", [](const Var& x, const std::vector<int>& axes, bool keep) { return Var(argmin(x, axes, keep)); },
+             true)},
+        {"min",
+         reduction_generator(
+             "min", [](const Var& x, const std::vector<int>& axes, bool keep) { return min(x, axes, keep); }, true)},
+        {"logical_and",
+         comparison_generator(
+             "logical_and", [](const Tensor& a, const Tensor& b) { return engine::logical_and(a, b); }, true)},
+        {"logical_or",
+         comparison_generator(
+             "logical_or", [](const Tensor& a, const Tensor& b) { return engine::logical_or(a, b); }, true)},
+        {"logical_xor",
+         comparison_generator(
+             "logical_xor", [](const Tensor& a, const Tensor& b) { return engine::logical_xor(a, b); }, true)},
+        {"logical_not",
+         [](Random& random, DType) -> Case {
+           return {"logical_not", {drawn_mask(random, "x", random.shape(0, 4), 0.5)}, [](const Vars& in) {
+                     return Var(engine::logical_not(in[0].value()));
+                   }};
+         }},
+        {"clamp", clamp_case},
+        {"gather", gather_case},
+        {"index_select", index_select_case},
+        {"pow", pow_case},
+        {"stack", stack_case},
+        {"variance", variance_case},
+        {"attention", attention_case},
         {"concat", concat_case},
         {"cross_entropy", cross_entropy_case},
         {"dropout", dropout_case},
@@ -319,8 +469,10 @@ const std::map<std::string, Generator>& generators() {
              "sum", [](const Var& x, const std::vector<int>& axes, bool keep) { return sum(x, axes, keep); }, false)},
         {"swiglu", swiglu_case},
         {"where", where_case}};
-    for (const char* name : {"reshape", "permute", "transpose", "slice", "expand"})
+    for (const char* name : {"reshape", "permute", "transpose", "slice", "select", "squeeze", "unsqueeze", "expand"})
       table[name] = [name](Random& random, DType dtype) { return view_case(name, random, dtype); };
+    for (const char* name : {"split", "chunk"})
+      table[name] = [name](Random& random, DType dtype) { return split_case(name, random, dtype); };
     for (const char* name : {"layer_norm", "rms_norm"})
       table[name] = [name](Random& random, DType dtype) { return norm_case(name, random, dtype); };
     return table;
