@@ -39,6 +39,7 @@ struct TrialRecord {
   std::string config;                       ///< canonical JSON
   std::string code;                         ///< version of the program that trained it
   std::map<std::string, std::string> data;  ///< file → SHA-256 of everything that was read
+  std::string weights;                      ///< checksum of the weights that were kept, "" for none
 };
 
 enum class Scale { linear, log2, log10 };

@@ -17,7 +17,8 @@ using Choice = std::map<std::string, double>;
 /// The trials of one choice at one x.
 struct Candidate {
   std::map<int64_t, const TrialRecord*> finished;
-  std::vector<int64_t> failed, missing;
+  std::set<int64_t> failed;
+  std::vector<int64_t> missing;
   double loss = 0;  ///< mean over the finished seeds, negated where larger is better; +∞ when there is none
 
   bool complete() const { return failed.empty() && missing.empty(); }
@@ -62,8 +63,7 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
                  const Metric& metric) {
   for (auto& [choice, candidate] : candidates) {
     for (int64_t seed : seeds) {
-      const bool failed = std::count(candidate.failed.begin(), candidate.failed.end(), seed) > 0;
-      if (!failed && !candidate.finished.count(seed)) candidate.missing.push_back(seed);
+      if (!candidate.failed.count(seed) && !candidate.finished.count(seed)) candidate.missing.push_back(seed);
     }
     if (candidates.size() == 1) break;  // nothing to choose: validation is not asked for
     std::vector<double> values;
@@ -77,7 +77,7 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
   point.x = x;
   point.choice = chosen->first;
   point.edges = edges(chosen->first, candidates);
-  point.failed = chosen->second.failed;
+  point.failed.assign(chosen->second.failed.begin(), chosen->second.failed.end());
   point.missing = chosen->second.missing;
   for (const auto& [choice, candidate] : candidates)
     point.failed_elsewhere += static_cast<int>(candidate.failed.size());
@@ -89,6 +89,18 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
   }
   summarise(point, tasks::larger_is_better(metric.name));
   return point;
+}
+
+/// `trials` by x, choice and seed, which tell the trials of a series apart.
+void sort_series(std::vector<const TrialRecord*>& trials, const std::string& x_key) {
+  std::sort(trials.begin(), trials.end(), [](const TrialRecord* a, const TrialRecord* b) {
+    return std::tie(a->x, a->choice, a->seed, a->id) < std::tie(b->x, b->choice, b->seed, b->id);
+  });
+  for (size_t i = 1; i < trials.size(); ++i) {
+    const TrialRecord &a = *trials[i - 1], &b = *trials[i];
+    require(std::tie(a.x, a.choice, a.seed) != std::tie(b.x, b.choice, b.seed),
+            "trials {} and {} are both {}={} seed={} of series '{}'", a.id, b.id, x_key, a.x, a.seed, a.series);
+  }
 }
 
 /// Finished, with finite metrics wherever they are given.
@@ -114,9 +126,9 @@ void summarise(Point& point, bool larger_is_better) {
 }
 
 const Point* Curve::at(double x) const {
-  for (const Point& point : points)
-    if (point.x == x) return &point;
-  return nullptr;
+  const auto found =
+      std::lower_bound(points.begin(), points.end(), x, [](const Point& p, double at) { return p.x < at; });
+  return found == points.end() || found->x != x ? nullptr : &*found;
 }
 
 bool Curve::better(double a, double b) const {
@@ -143,38 +155,38 @@ std::vector<std::string> series_names(const StudyResults& results) {
   return results.series.empty() ? std::vector<std::string>{""} : results.series;
 }
 
-std::vector<TrialRecord> ordered_trials(const StudyResults& results) {
-  const auto names = series_names(results);
-  const auto place = [&](const TrialRecord& t) {
-    return std::find(names.begin(), names.end(), t.series) - names.begin();
-  };
-  std::vector<TrialRecord> trials = results.trials;
-  for (const TrialRecord& t : trials)
-    require(place(t) < std::ssize(names), "trial {}: the study has no series '{}'", t.id, t.series);
-  std::sort(trials.begin(), trials.end(), [&](const TrialRecord& a, const TrialRecord& b) {
-    if (place(a) != place(b)) return place(a) < place(b);
-    return std::tie(a.x, a.choice, a.seed, a.id) < std::tie(b.x, b.choice, b.seed, b.id);
-  });
-  for (size_t i = 1; i < trials.size(); ++i) {
-    const TrialRecord &a = trials[i - 1], &b = trials[i];
-    require(std::tie(a.series, a.x, a.choice, a.seed) != std::tie(b.series, b.x, b.choice, b.seed),
-            "trials {} and {} are both {}={} seed={} of series '{}'", a.id, b.id, results.report.x_key, a.x, a.seed,
-            a.series);
+std::vector<const TrialRecord*> ordered_trials(const StudyResults& results) {
+  std::map<std::string, std::vector<const TrialRecord*>> by_series;
+  const std::vector<std::string> names = series_names(results);
+  for (const std::string& name : names) by_series[name];
+  for (const TrialRecord& t : results.trials) {
+    const auto series = by_series.find(t.series);
+    require(series != by_series.end(), "trial {}: the study has no series '{}'", t.id, t.series);
+    series->second.push_back(&t);
+  }
+  std::vector<const TrialRecord*> trials;
+  for (const std::string& name : names) {
+    std::vector<const TrialRecord*>& part = by_series[name];
+    sort_series(part, results.report.x_key);
+    trials.insert(trials.end(), part.begin(), part.end());
+    part.clear();
   }
   return trials;
 }
 
 Curve curve(const StudyResults& results, const std::string& series, const std::string& name) {
-  const std::vector<TrialRecord> trials = ordered_trials(results);
+  std::vector<const TrialRecord*> trials;
+  for (const TrialRecord& trial : results.trials)
+    if (trial.series == series) trials.push_back(&trial);
+  sort_series(trials, results.report.x_key);
   const Metric metric{name.empty() ? results.report.y_metric : name, results.report.y_metric};
   std::map<double, std::map<Choice, Candidate>> by_x;
   std::set<int64_t> seeds;
-  for (const TrialRecord& trial : trials) {
-    if (trial.series != series) continue;
-    seeds.insert(trial.seed);
-    Candidate& candidate = by_x[trial.x][trial.choice];
-    if (usable(trial, metric)) candidate.finished[trial.seed] = &trial;
-    else candidate.failed.push_back(trial.seed);
+  for (const TrialRecord* trial : trials) {
+    seeds.insert(trial->seed);
+    Candidate& candidate = by_x[trial->x][trial->choice];
+    if (usable(*trial, metric)) candidate.finished[trial->seed] = trial;
+    else candidate.failed.insert(trial->seed);
   }
   Curve result{series, metric.name, tasks::larger_is_better(metric.name), {}};
   for (auto& [x, candidates] : by_x) result.points.push_back(make_point(x, candidates, seeds, metric));

@@ -17,6 +17,8 @@ struct StudyResults {
   std::vector<ClaimConfig> claims;
   std::vector<TrialRecord> trials;
   int64_t planned = 0;                            ///< trials of the whole sweep
+  int64_t running = 0;                            ///< of them, those that a process is training now
+  int64_t unchecked = 0;                          ///< of the store's trials, those without a checksum
   std::string resolved_config;                    ///< TOML
   std::map<std::string, std::string> data;        ///< file → SHA-256 of everything that the trials read
   std::map<std::string, std::string> provenance;  ///< version, compiler, CPU, ISA, threads, libraries, wall time

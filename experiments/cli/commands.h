@@ -33,7 +33,8 @@ void add_spectrum_command(Command app);
 void add_bench_command(Command app);
 /// `new-op NAME [--dir DIR]`: write_new_op, and what to do next.
 void add_new_op_command(Command app);
-/// `doctor`: what was found on this machine, and what it means.
+/// `doctor`: what was found on this machine, and what it means. `doctor STORE… [--repair]`: whether the bytes of run
+/// stores, weights and checkpoints are those that were written; exits 1 when some are not.
 void add_doctor_command(Command app);
 
 }  // namespace headroom::experiments

@@ -1,14 +1,21 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/cpu/onednn.h"
+#include "engine/error.h"
 #include "engine/isa.h"
 #include "engine/parallel.h"
 #include "engine/transfer.h"
 #include "experiments/cli/commands.h"
 #include "experiments/report/gnuplot.h"
+#include "experiments/run/examine.h"
 #include "experiments/run/provenance.h"
+#include "experiments/toml/problems.h"
 
 namespace headroom::experiments {
 namespace {
@@ -43,10 +50,73 @@ void examine() {
           gnuplot ? "reports have figures" : "reports have tables but no figures; install gnuplot-nox");
 }
 
+struct DoctorArguments {
+  std::vector<std::string> stores;
+  bool repair = false;
+};
+
+/// The file itself, or every store.sqlite in a folder: RUNS/STUDY/PROFILE, or one above it.
+std::vector<std::filesystem::path> stores_in(const std::string& place) {
+  namespace fs = std::filesystem;
+  if (fs::is_regular_file(place)) return {place};
+  require(fs::is_directory(place), "{}: is no run store, and no folder", place);
+  std::vector<fs::path> stores;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry.depth() > 2) entry.disable_recursion_pending();
+    if (entry->path().filename() == "store.sqlite") stores.push_back(entry->path());
+  }
+  require(!stores.empty(), "{}: there is no run store", place);
+  std::sort(stores.begin(), stores.end());
+  return stores;
+}
+
+/// Whether all of it is sound in the end.
+bool examine_one(const std::filesystem::path& store, bool repair) {
+  StoreHealth health = examine_store(store);
+  for (const std::string& damage : health.damage)
+    fmt::print("{}: {}\n", damage.starts_with("/") ? "damaged" : store.string(), damage);
+  if (repair && (!health.damage.empty() || health.unchecked > 0)) {
+    for (const std::string& done : repair_store(store)) fmt::print("repaired: {}\n", done);
+    health = examine_store(store);
+  }
+  fmt::print(
+      "{}: {} trials and {} files are sound{}{}\n", store.string(), health.sound, health.files,
+      health.unchecked > 0 ? fmt::format(", {} trials have no checksum (--repair adds it)", health.unchecked) : "",
+      health.damage.empty() ? "" : fmt::format(", {} damaged; --repair keeps what is sound", health.damage.size()));
+  return health.damage.empty();
+}
+
+void examine_stores(const DoctorArguments& arguments) {
+  bool is_sound = true;
+  std::vector<std::string> problems;  // one that cannot be read hides no other
+  for (const std::string& place : arguments.stores)
+    for (const std::filesystem::path& store : stores_in(place)) {
+      try {
+        is_sound = examine_one(store, arguments.repair) && is_sound;
+      } catch (const Error& error) {
+        problems.emplace_back(error.what());
+      }
+    }
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+  if (!is_sound) throw Exit{1};
+}
+
 }  // namespace
 
 void add_doctor_command(Command app) {
-  app.command("doctor", "say what was found on this machine, and what it means").action(examine);
+  const Command command =
+      app.command("doctor", "say what was found on this machine; with STORE, check every checksum of run stores");
+  const auto arguments = std::make_shared<DoctorArguments>();
+  command.option("STORE", arguments->stores, "store.sqlite files, or folders of runs, to read and check whole");
+  const Option repair = command.flag("--repair", arguments->repair,
+                                     "keep what is sound, set what is damaged aside for the next run to train again, "
+                                     "add missing checksums");
+  command.action([arguments, repair] {
+    if (repair.is_given() && arguments->stores.empty()) throw UsageError("--repair: names no STORE");
+    if (arguments->stores.empty()) examine();
+    else examine_stores(*arguments);
+  });
 }
 
 }  // namespace headroom::experiments

@@ -17,10 +17,12 @@ struct ExportArguments {
   Clock clock() const { return metrics_only ? Clock::left_out : Clock::kept; }
 };
 
-std::vector<StoredTrial> trials(const ExportArguments& arguments) {
+StoredTrials trials(const ExportArguments& arguments) {
   std::vector<std::string> ids;
   for (const std::string& study : arguments.studies) ids.push_back(study_id(study));
-  return read_trials(arguments.out, ids);
+  StoredTrials found(arguments.out, ids);
+  for (const auto& [store, count] : found.unchecked()) note_unchecked(store, count);
+  return found;
 }
 
 }  // namespace
@@ -39,8 +41,8 @@ void add_export_command(Command app) {
   const Command json = add("json", "a list of trials with their configs");
   for (const Command& format : {csv, json})
     format.flag("--metrics-only", arguments->metrics_only, "no clock times: equal results are equal bytes");
-  csv.action([arguments] { write_output(export_csv(trials(*arguments), arguments->clock())); });
-  json.action([arguments] { write_output(export_json(trials(*arguments), arguments->clock())); });
+  csv.action([arguments] { export_csv(trials(*arguments), arguments->clock(), write_output); });
+  json.action([arguments] { export_json(trials(*arguments), arguments->clock(), write_output); });
   const Command tensorboard = add("tensorboard", "one event file per trial");
   tensorboard.option("--to", arguments->folder, "folder of the event files").required();
   tensorboard.action([arguments] {

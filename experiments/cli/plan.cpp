@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/plan/allocation_plan.h"
 #include "experiments/plan/cost_plan.h"
@@ -80,6 +81,7 @@ std::optional<CostPlan> costs_of(PlanArguments& arguments) {
 void read_study(PlanArguments& arguments) {
   AllocationRequest& request = arguments.allocation;
   const StudyRun run(arguments.study, arguments.series);
+  note_unchecked(run.name(), run.unchecked());
   request.decay = decay_of_study(run, arguments.terms, data_roots(arguments.data));
   request.fits = fit_study(run);
   const auto own = std::find_if(request.fits.begin(), request.fits.end(),

@@ -1,9 +1,11 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/report/file.h"
 #include "experiments/report/index_page.h"
@@ -16,12 +18,22 @@
 namespace headroom::experiments {
 namespace {
 
+std::string study_name(const StudyResults& results) { return fmt::format("{} · {}", results.id, results.profile); }
+
 /// A failed trial is no error of the study, but a study without any finished trial has no result.
 void check_any_finished(const StudyResults& results) {
-  for (const TrialRecord& trial : results.trials)
-    if (trial.status == TrialStatus::finished) return;
-  fail("{} · {}: every trial failed{}", results.id, results.profile,
-       results.trials.empty() ? "" : "; the first " + results.trials.front().message);
+  const auto finished = std::count_if(results.trials.begin(), results.trials.end(),
+                                      [](const TrialRecord& t) { return t.status == TrialStatus::finished; });
+  const auto ended = std::ssize(results.trials), left = results.planned - ended - results.running;
+  if (results.running > 0)
+    write_note(fmt::format("headroom: {} · {}: {} running, {} finished, {} failed, {} to do", results.id,
+                           results.profile, results.running, finished, ended - finished, std::max<int64_t>(left, 0)));
+  note_unchecked(study_name(results), results.unchecked);
+  if (finished > 0) return;
+  require(ended > 0, "{}: no trial has finished yet; {} running, {} to do", study_name(results), results.running,
+          std::max<int64_t>(left, 0));
+  fail("{}: every trial {}failed; the first {}", study_name(results), ended < results.planned ? "so far " : "",
+       results.trials.front().message);
 }
 
 /// What the store has of a study; without a store, its plan and no trial.

@@ -12,6 +12,7 @@
 #include "engine/linalg/svd.h"
 #include "experiments/cli/commands.h"
 #include "models/safetensors/safetensors.h"
+#include "tasks/training/weights_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -79,6 +80,7 @@ std::vector<double> values_of(const F& values, size_t last) {
 
 void spectrum(const SpectrumArguments& arguments, bool has_times, bool has_rank) {
   const models::SafetensorsFile file(arguments.file);
+  tasks::check_weights(file);
   const Tensor a = matrix_of(file, arguments.tensor);  // (p, m)
   Tensor b;                                            // (p, n)
   int64_t count = std::min(a.dim(0), a.dim(1));

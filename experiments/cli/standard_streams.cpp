@@ -44,6 +44,15 @@ void write_output(std::string_view text) {
 
 void write_note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 
+void note_unchecked(const std::string& store, int64_t count) {
+  if (count > 0)
+    write_note(fmt::format(
+        "headroom: {}: {} {} no checksum and cannot be checked (an older headroom wrote {}); 'headroom doctor STORE "
+        "--repair' adds {}",
+        store, count, count == 1 ? "trial has" : "trials have", count == 1 ? "it" : "them",
+        count == 1 ? "one" : "them"));
+}
+
 void flush_output() {
   if (std::fflush(stdout) != 0) fail("{}: {}", lost, std::strerror(errno));
   require(std::ferror(stdout) == 0, "{}: a part of it is lost", lost);

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,9 @@ void write_output(std::string_view text);
 
 /// A line on standard error. Never an error itself: there is nowhere left to say so.
 void write_note(const std::string& line);
+
+/// Says on standard error that `count` trials of a store have no checksum; nothing when there are none.
+void note_unchecked(const std::string& store, int64_t count);
 
 /// Writes what standard output has buffered. Throws Error when that, or anything before, could not be written.
 void flush_output();

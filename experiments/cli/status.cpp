@@ -51,17 +51,17 @@ std::set<std::string> ids_of(const std::vector<std::string>& studies) {
   return ids;
 }
 
-bool is_alive(const Lease& lease) { return wall_clock() - lease.heartbeat < lease_seconds && !is_gone(lease.owner); }
-
 Counts count(const RunStore& store, const std::vector<Lease>& leases) {
   Counts counts;
   std::set<std::string> seen, held;
   for (const Lease& lease : leases)
     if (is_alive(lease)) held.insert(lease.trial);
+  const auto all = store.known();
   for (const PlanEntry& entry : store.plan()) {
     if (!seen.insert(entry.trial).second) continue;
     ++counts.planned;
-    const RunStore::Known known = store.known(entry.trial);
+    const auto found = all.find(entry.trial);
+    const RunStore::Known known = found == all.end() ? RunStore::Known{} : found->second;
     if (known.is_finished) ++counts.finished;
     else if (held.count(entry.trial)) ++counts.running;
     else if (known.attempts > 0) ++counts.failed;

@@ -21,6 +21,7 @@ struct VerifyArguments : StudyArguments {
 StoredVerdicts verdicts_of(const Study& study, const std::string& out, bool& without_store) {
   if (has_store(study, out)) {
     const StudyResults results = collect_results(study, out);
+    note_unchecked(fmt::format("{} · {}", results.id, results.profile), results.unchecked);
     return stored(results, judge(results));
   }
   without_store = true;

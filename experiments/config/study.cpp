@@ -79,8 +79,9 @@ std::vector<std::string> add_trials(const Value& bound, const std::string& x_key
                                     Problems& problems) {
   const Sweep sweep = read_sweep(bound, x_key, problems);
   std::vector<std::string> curves;
+  std::set<std::string> seen;
   for (PlannedTrial& trial : expand(bound, sweep, x_key, name, problems)) {
-    if (std::find(curves.begin(), curves.end(), trial.series) == curves.end()) curves.push_back(trial.series);
+    if (seen.insert(trial.series).second) curves.push_back(trial.series);
     study.trials.push_back(std::move(trial));
   }
   study.series.insert(study.series.end(), curves.begin(), curves.end());

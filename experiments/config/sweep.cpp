@@ -44,6 +44,13 @@ struct Combination {
   std::vector<std::string> curves;  ///< its label on each axis that makes curves
 };
 
+/// What a trial is bound from: without the sweep itself, whose lists would be copied for each of its trials.
+Value without_sweep(const Value& root) {
+  Value rest = root;
+  std::erase_if(rest.table, [](const Entry& entry) { return entry.key == "sweep"; });
+  return rest;
+}
+
 Combination combine(const Value& root, const Sweep& sweep, size_t index, size_t total) {
   Combination made{root, {}, {}};
   PlannedTrial& trial = made.trial;
@@ -162,11 +169,12 @@ std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const st
     problems.add(sweep.place, "sweep", fmt::format("gives more than {} trials", most_trials));
     return {};
   }
+  const Value fixed = without_sweep(root);
   std::vector<Combination> kept;
   std::vector<size_t> broken(sweep.constraints.size());
   Problems of_dropped;  // shown only when no trial is left
   for (size_t index = 0; index < total; ++index) {
-    Combination made = combine(root, sweep, index, total);
+    Combination made = combine(fixed, sweep, index, total);
     PlannedTrial& trial = made.trial;
     Problems of_trial;
     Numbers numbers;

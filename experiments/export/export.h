@@ -1,25 +1,29 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "experiments/export/stored_trials.h"
 #include "experiments/report/csv.h"
 
 namespace headroom::experiments {
 
+/// Takes the next piece of a text.
+using TextSink = std::function<void(std::string_view)>;
+
 /// One row per number, RFC 4180: study, profile, config, seed, trial, status, step, split, metric, value. `split` is
 /// train or validation along the training, at `step` updates; test and validation_judged of the weights that are
 /// judged; or trial, for parameters, flops and seconds. Ordered by (study, profile, config, seed, step, split, metric).
 /// Clock::left_out leaves the seconds out: equal results give equal bytes.
-std::string export_csv(const std::vector<StoredTrial>& trials, Clock clock);
+void export_csv(const StoredTrials& trials, Clock clock, const TextSink& out);
 
 /// A list of trials with their whole config, in the same order; numbers that are not finite are null.
-std::string export_json(const std::vector<StoredTrial>& trials, Clock clock);
+void export_json(const StoredTrials& trials, Clock clock, const TextSink& out);
 
 /// Writes FOLDER/STUDY/PROFILE/TRIAL/events.out.tfevents.0.headroom for each trial: its history, and its scores at its
 /// last step, as scalars "SPLIT/METRIC". Returns how many. Every wall time is 0, because no time is kept along a
 /// trial: use the step axis. Throws Error when a file cannot be written.
-size_t export_tensorboard(const std::vector<StoredTrial>& trials, const std::filesystem::path& folder);
+size_t export_tensorboard(const StoredTrials& trials, const std::filesystem::path& folder);
 
 }  // namespace headroom::experiments

@@ -39,20 +39,21 @@ tasks::Metrics without_clock(tasks::Metrics metrics, Clock clock) {
 
 }  // namespace
 
-std::string export_csv(const std::vector<StoredTrial>& trials, Clock clock) {
-  std::string out =
-      csv_row({"study", "profile", "config", "seed", "trial", "status", "step", "split", "metric", "value"});
-  for (const StoredTrial& trial : trials)
+void export_csv(const StoredTrials& trials, Clock clock, const TextSink& out) {
+  out(csv_row({"study", "profile", "config", "seed", "trial", "status", "step", "split", "metric", "value"}));
+  trials.each([&](const StoredTrial& trial) {
+    std::string rows;
     for (const HistoryPoint& p : points(trial.record, clock))
-      out +=
+      rows +=
           csv_row({trial.study, trial.profile, trial.config, fmt::format("{}", trial.record.seed), trial.record.id,
                    status_of(trial.record), fmt::format("{}", p.step), p.split, p.metric, fmt::format("{}", p.value)});
-  return out;
+    out(rows);
+  });
 }
 
-std::string export_json(const std::vector<StoredTrial>& trials, Clock clock) {
-  Json list = Json::array();
-  for (const StoredTrial& trial : trials) {
+void export_json(const StoredTrials& trials, Clock clock, const TextSink& out) {
+  bool is_first = true;
+  trials.each([&](const StoredTrial& trial) {
     const TrialRecord& r = trial.record;
     Json history = Json::array();
     for (const HistoryPoint& p : r.history)
@@ -73,9 +74,12 @@ std::string export_json(const std::vector<StoredTrial>& trials, Clock clock) {
                   {"predictions", r.predictions},
                   {"data", r.data},
                   {"code", r.code}});
-    list.push_back(entry);
-  }
-  return list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const std::string text = Json::array({entry}).dump(1, ' ', false, Json::error_handler_t::replace);
+    // Its lines without the brackets of a list of one.
+    out((is_first ? "[\n" : ",\n") + text.substr(2, text.size() - 4));
+    is_first = false;
+  });
+  out(is_first ? "[]\n" : "\n]\n");
 }
 
 }  // namespace headroom::experiments

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <tuple>
 
 #include "engine/error.h"
@@ -38,54 +37,55 @@ Config config_of(const std::string& text) {
 
 std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
+/// What puts a trial in its place, and names it.
 struct Row {
-  StoredTrial trial;
-  Config config;
+  Config config;  ///< the keys that vary
+  int64_t seed = 0;
+  std::string id;
 };
 
-/// Keys whose values are not the same in every row.
-std::set<std::string> varying_keys(const std::vector<Row>& rows) {
-  std::set<std::string> all, varying;
-  for (const Row& row : rows)
-    for (const auto& entry : row.config) all.insert(entry.first);
-  for (const std::string& key : all) {
-    const auto value = [&](const Row& row) {
-      const auto found = row.config.find(key);
-      return found == row.config.end() ? json() : found->second;
-    };
-    const bool same =
-        std::all_of(rows.begin(), rows.end(), [&](const Row& row) { return value(row) == value(rows[0]); });
-    if (!same && key != "seed") varying.insert(key);
+/// Keys whose values are not the same in every trial, in one pass.
+class VaryingKeys {
+ public:
+  void add(const Config& config) {
+    ++count_;
+    for (const auto& [key, value] : config) {
+      const auto [known, is_new] = keys_.try_emplace(key, Key{value, 0, false});
+      ++known->second.count;
+      known->second.varies = known->second.varies || known->second.first != value;
+    }
   }
-  return varying;
-}
+  bool contains(const std::string& key) const {
+    const Key& known = keys_.at(key);
+    return key != "seed" && (known.varies || (known.count < count_ && !known.first.is_null()));
+  }
+
+ private:
+  struct Key {
+    json first;
+    int64_t count;
+    bool varies;
+  };
+  std::map<std::string, Key> keys_;
+  int64_t count_ = 0;
+};
 
 /// The trials of one store, in order.
-std::vector<StoredTrial> read_store(const fs::path& path, const std::string& study, const std::string& profile) {
-  const RunStore store(path, RunStore::Access::read);
+std::vector<Row> rows_of(const RunStore& store) {
+  VaryingKeys keys;
+  store.each_config([&](const std::string&, const std::string& text) { keys.add(config_of(text)); });
   std::vector<Row> rows;
-  for (const std::string& id : store.ids()) {
-    std::optional<TrialRecord> record = store.find(id);
-    if (!record) continue;
-    Row row{{study, profile, "", std::move(*record)}, {}};
-    row.config = config_of(row.trial.record.config);
+  store.each_config([&](const std::string& id, const std::string& text) {
+    Row row{config_of(text), 0, id};
     if (const auto seed = row.config.find("seed"); seed != row.config.end() && seed->second.is_number_integer())
-      row.trial.record.seed = seed->second.get<int64_t>();
+      row.seed = seed->second.get<int64_t>();
+    std::erase_if(row.config, [&](const auto& entry) { return !keys.contains(entry.first); });
     rows.push_back(std::move(row));
-  }
-  const std::set<std::string> keys = varying_keys(rows);
-  for (Row& row : rows) {
-    std::erase_if(row.config, [&](const auto& entry) { return !keys.count(entry.first); });
-    for (const auto& [key, value] : row.config)
-      row.trial.config += fmt::format("{}{}={}", row.trial.config.empty() ? "" : " ", key, text_of(value));
-  }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return std::tie(a.config, a.trial.record.seed, a.trial.record.id) <
-           std::tie(b.config, b.trial.record.seed, b.trial.record.id);
   });
-  std::vector<StoredTrial> trials;
-  for (Row& row : rows) trials.push_back(std::move(row.trial));
-  return trials;
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::tie(a.config, a.seed, a.id) < std::tie(b.config, b.seed, b.id);
+  });
+  return rows;
 }
 
 /// OUT/STUDY/PROFILE/store.sqlite: (study, profile) → path, ordered.
@@ -105,20 +105,39 @@ std::map<std::pair<std::string, std::string>, fs::path> find_stores(const fs::pa
 
 }  // namespace
 
-std::vector<StoredTrial> read_trials(const fs::path& out, const std::vector<std::string>& studies) {
-  const auto stores = find_stores(out);
-  require(!stores.empty(), "{}: there is no run store; run a study first", out.string());
+StoredTrials::StoredTrials(const fs::path& out, const std::vector<std::string>& studies) : stores_(find_stores(out)) {
+  require(!stores_.empty(), "{}: there is no run store; run a study first", out.string());
   for (const std::string& wanted : studies) {
     const bool known =
-        std::any_of(stores.begin(), stores.end(), [&](const auto& s) { return s.first.first == wanted; });
+        std::any_of(stores_.begin(), stores_.end(), [&](const auto& s) { return s.first.first == wanted; });
     require(known, "{}: there is no run store of study '{}'", out.string(), wanted);
   }
-  std::vector<StoredTrial> all;
-  for (const auto& [names, path] : stores) {
-    if (!studies.empty() && std::find(studies.begin(), studies.end(), names.first) == studies.end()) continue;
-    for (StoredTrial& trial : read_store(path, names.first, names.second)) all.push_back(std::move(trial));
+  if (!studies.empty())
+    std::erase_if(stores_, [&](const auto& s) {
+      return std::find(studies.begin(), studies.end(), s.first.first) == studies.end();
+    });
+}
+
+void StoredTrials::each(const std::function<void(const StoredTrial&)>& f) const {
+  for (const auto& [names, path] : stores_) {
+    const RunStore store(path, RunStore::Access::read);
+    for (const Row& row : rows_of(store)) {
+      std::optional<TrialRecord> record = store.find(row.id);
+      require(record.has_value(), "{}: trial {} is not found any more", path.string(), row.id);
+      StoredTrial trial{names.first, names.second, "", std::move(*record)};
+      trial.record.seed = row.seed;
+      for (const auto& [key, value] : row.config)
+        trial.config += fmt::format("{}{}={}", trial.config.empty() ? "" : " ", key, text_of(value));
+      f(trial);
+    }
   }
-  return all;
+}
+
+std::vector<std::pair<std::string, int64_t>> StoredTrials::unchecked() const {
+  std::vector<std::pair<std::string, int64_t>> counts;
+  for (const auto& [names, path] : stores_)
+    counts.emplace_back(path.string(), RunStore(path, RunStore::Access::read).unchecked());
+  return counts;
 }
 
 std::string study_id(const std::string& argument) {

@@ -1,6 +1,9 @@
 #pragma once
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/results.h"
@@ -16,10 +19,21 @@ struct StoredTrial {
   TrialRecord record;  ///< `series`, `x` and `choice` belong to a plan and are empty
 };
 
-/// Every trial of OUT/STUDY/PROFILE/store.sqlite, of all studies or of those whose ids are given, ordered by (study,
-/// profile, config, seed, id), numbers by their value: never by the time at which a trial ended. Throws Error when a
-/// study that is asked for has no store, or when there is no store at all.
-std::vector<StoredTrial> read_trials(const std::filesystem::path& out, const std::vector<std::string>& studies);
+/// The trials of OUT/STUDY/PROFILE/store.sqlite, of all studies or of those whose ids are given.
+class StoredTrials {
+ public:
+  /// Throws Error when a study that is asked for has no store, or when there is no store at all.
+  StoredTrials(const std::filesystem::path& out, const std::vector<std::string>& studies);
+
+  /// Calls `f` with every trial, one in memory at a time, ordered by (study, profile, config, seed, id), numbers by
+  /// their value: never by the time at which a trial ended. Throws Error as RunStore does.
+  void each(const std::function<void(const StoredTrial&)>& f) const;
+  /// Store → how many of its trials have no checksum.
+  std::vector<std::pair<std::string, int64_t>> unchecked() const;
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::filesystem::path> stores_;  ///< (study, profile) → path
+};
 
 /// A study's id: that of a TOML file, or the argument itself when there is no such file.
 std::string study_id(const std::string& argument);

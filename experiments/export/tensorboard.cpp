@@ -68,8 +68,10 @@ std::string scalar_event(int64_t step, const std::string& tag, float value) {
   return wall_time() + key(2, varint) + varint_bytes(static_cast<uint64_t>(step)) + message(5, message(1, scalar));
 }
 
-size_t export_tensorboard(const std::vector<StoredTrial>& trials, const std::filesystem::path& folder) {
-  for (const StoredTrial& trial : trials) {
+size_t export_tensorboard(const StoredTrials& trials, const std::filesystem::path& folder) {
+  size_t count = 0;
+  trials.each([&](const StoredTrial& trial) {
+    ++count;
     const TrialRecord& r = trial.record;
     std::string file = tfrecord(version_event());
     const auto add = [&](int64_t step, const std::string& split, const std::string& metric, double value) {
@@ -84,8 +86,8 @@ size_t export_tensorboard(const std::vector<StoredTrial>& trials, const std::fil
     const std::filesystem::path run = folder / trial.study / trial.profile / name;
     make_folder(run);
     write_file(run / "events.out.tfevents.0.headroom", file);
-  }
-  return trials.size();
+  });
+  return count;
 }
 
 }  // namespace headroom::experiments

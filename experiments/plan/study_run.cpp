@@ -4,9 +4,12 @@
 
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "engine/error.h"
 #include "experiments/run/runner.h"
+#include "models/files/mapped_file.h"
+#include "tasks/training/weights_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -38,17 +41,29 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
   std::set<std::string> known;
   try {
     const RunStore store(path, RunStore::Access::read);
+    // The configs of a plan come from that file: a bit flipped there would change it as one in the store would.
+    const auto facts = store.study();
+    const auto kept = facts.find("config");
+    require(!study_ || kept == facts.end() || models::MappedFile(folder_ / "config.toml").text() == kept->second,
+            "{}: is not the study that the store has a plan of; headroom run STUDY writes both again",
+            (folder_ / "config.toml").string());
+    unchecked_ = store.unchecked();
+    std::unordered_map<std::string, TrialRecord> records;
+    store.each([&](TrialRecord&& record) {
+      if (record.status == TrialStatus::finished) records.emplace(record.id, std::move(record));
+    });
     for (const PlanEntry& entry : store.plan()) {
       known.insert(entry.series);
       if (!series.empty() && entry.series != series) continue;
-      std::optional<TrialRecord> record = store.find(entry.trial);
-      if (!record || record->status != TrialStatus::finished) continue;
-      record->series = entry.series;
-      record->x = entry.x;
-      record->choice = entry.choice;
-      record->seed = entry.seed;
+      const auto found = records.find(entry.trial);
+      if (found == records.end()) continue;
+      TrialRecord record = found->second;
+      record.series = entry.series;
+      record.x = entry.x;
+      record.choice = entry.choice;
+      record.seed = entry.seed;
       const auto config = configs.find(entry.trial);
-      trials_.push_back({std::move(*record), entry.label, config == configs.end() ? nullptr : config->second});
+      trials_.push_back({std::move(record), entry.label, config == configs.end() ? nullptr : config->second});
     }
   } catch (const Error& error) {
     fail("--from-study: {}", error.what());
@@ -66,7 +81,15 @@ StudyResults StudyRun::results() const {
 
 fs::path StudyRun::weights_of(const Trial& trial) const {
   const fs::path file = folder_ / "weights" / (trial.record.id + ".safetensors");
-  return fs::is_regular_file(file) ? file : fs::path();
+  if (!fs::is_regular_file(file)) return {};
+  try {
+    const std::string checksum = tasks::check_weights(models::SafetensorsFile(file));
+    require(trial.record.weights.empty() || checksum == trial.record.weights,
+            "{}: trial {}: its weights are not those of its row in the store", file.string(), trial.record.id);
+  } catch (const Error& error) {
+    fail("--from-study: {}", error.what());
+  }
+  return file;
 }
 
 double validation_error(const TrialRecord& trial) {

@@ -25,11 +25,14 @@ class StudyRun {
   };
 
   const std::string& name() const { return name_; }
+  /// How many of the store's trials have no checksum.
+  int64_t unchecked() const { return unchecked_; }
   /// Finished ones of the latest plan, in its order.
   const std::vector<Trial>& trials() const { return trials_; }
   /// Its trials as collected for a report; no results without the study.
   StudyResults results() const;
-  /// The judged weights of a trial; an empty path where they were not kept.
+  /// The judged weights of a trial, compared with their checksum; an empty path where they were not kept. Throws Error
+  /// naming file and trial when they were changed.
   std::filesystem::path weights_of(const Trial& trial) const;
 
  private:
@@ -37,6 +40,7 @@ class StudyRun {
   std::filesystem::path folder_;
   std::optional<Study> study_;
   std::vector<Trial> trials_;
+  int64_t unchecked_ = 0;
 };
 
 /// A trial's error on validation, by which the best one is chosen: its relative MSE, MSE or cross-entropy. Throws Error

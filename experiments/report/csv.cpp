@@ -40,25 +40,27 @@ std::string csv_row(const std::vector<std::string>& cells) {
 }
 
 std::string csv(const StudyResults& results, Clock clock) {
-  const std::vector<TrialRecord> trials = ordered_trials(results);
+  const std::vector<const TrialRecord*> trials = ordered_trials(results);
   std::set<std::string> choices, validation, test;
-  for (const TrialRecord& t : trials) {
-    add_keys(choices, t.choice, Clock::kept);
-    add_keys(validation, t.validation, clock);
-    add_keys(test, t.test, clock);
+  for (const TrialRecord* t : trials) {
+    add_keys(choices, t->choice, Clock::kept);
+    add_keys(validation, t->validation, clock);
+    add_keys(test, t->test, clock);
   }
   std::map<std::string, Curve> curves;
   for (const std::string& series : series_names(results)) curves[series] = curve(results, series);
 
-  std::vector<std::vector<std::string>> rows = {{"series", results.report.x_key}};
-  for (const std::string& key : choices) rows[0].push_back(key);
-  for (const char* key : {"seed", "status", "chosen", "parameters", "flops"}) rows[0].push_back(key);
-  if (clock == Clock::kept) rows[0].emplace_back("seconds");
-  for (const std::string& key : validation) rows[0].push_back("validation." + key);
-  for (const std::string& key : test) rows[0].push_back("test." + key);
-  rows[0].insert(rows[0].end(), {"id", "message"});
+  std::vector<std::string> heads = {"series", results.report.x_key};
+  for (const std::string& key : choices) heads.push_back(key);
+  for (const char* key : {"seed", "status", "chosen", "parameters", "flops"}) heads.emplace_back(key);
+  if (clock == Clock::kept) heads.emplace_back("seconds");
+  for (const std::string& key : validation) heads.push_back("validation." + key);
+  for (const std::string& key : test) heads.push_back("test." + key);
+  heads.insert(heads.end(), {"id", "message"});
 
-  for (const TrialRecord& t : trials) {
+  std::string out = csv_row(heads);
+  for (const TrialRecord* trial : trials) {
+    const TrialRecord& t = *trial;
     std::vector<std::string> row = {t.series, fmt::format("{}", t.x)};
     for (const std::string& key : choices) row.push_back(cell(t.choice, key));
     const bool chosen = curves[t.series].at(t.x)->choice == t.choice;
@@ -68,10 +70,8 @@ std::string csv(const StudyResults& results, Clock clock) {
     for (const std::string& key : validation) row.push_back(cell(t.validation, key));
     for (const std::string& key : test) row.push_back(cell(t.test, key));
     row.insert(row.end(), {t.id, t.message});
-    rows.push_back(row);
+    out += csv_row(row);
   }
-  std::string out;
-  for (const auto& row : rows) out += csv_row(row);
   return out;
 }
 

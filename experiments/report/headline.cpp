@@ -62,7 +62,8 @@ std::string progress_of(const StudyResults& r) {
                                     [](const TrialRecord& t) { return t.status == TrialStatus::failed; });
   const auto done = std::ssize(r.trials);
   const double seconds = training_seconds(r);
-  return fmt::format("{} of {} trials done, {} failed{}", done, std::max<int64_t>(r.planned, done), failed,
+  return fmt::format("{} of {} trials done, {} failed{}{}", done, std::max<int64_t>(r.planned, done), failed,
+                     r.running > 0 ? fmt::format(", {} running", r.running) : "",
                      seconds > 0 ? ", " + duration(seconds) + " of training" : "");
 }
 

@@ -35,7 +35,8 @@ std::string all_trials(const StudyResults& r) {
   for (const Measure& measure : measures) heads.push_back(measure.label);
   heads.insert(heads.end(), {"parameters", "FLOPs", "seconds"});
   std::string rows;
-  for (const TrialRecord& t : ordered_trials(r)) {
+  for (const TrialRecord* trial : ordered_trials(r)) {
+    const TrialRecord& t = *trial;
     rows += "<tr>";
     if (several) rows += element("td", escape(t.series));
     std::vector<std::string> choice;

@@ -49,7 +49,8 @@ std::string verdict_section(const std::vector<Verdict>& verdicts) {
 std::string failed_section(const StudyResults& r) {
   std::string rows;
   size_t count = 0;
-  for (const TrialRecord& t : ordered_trials(r)) {
+  for (const TrialRecord* trial : ordered_trials(r)) {
+    const TrialRecord& t = *trial;
     if (t.status != TrialStatus::failed) continue;
     std::string where = t.series.empty() ? "" : t.series + " · ";
     where += fmt::format("{} = {}", last_part(r.report.x_key), exact(t.x));

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,7 +24,7 @@
 #include "experiments/run/same_data.h"
 #include "experiments/run/store.h"
 #include "experiments/run/trial.h"
-#include "models/safetensors/safetensors.h"
+#include "tasks/training/weights_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -53,9 +55,16 @@ class Sweeper {
         folder_(study_folder(study, options.out)),
         store_(store),
         pool_(pool),
-        pending_(pending_trials(study, store, pool_)),
+        pending_(pending_trials(study, store, pool_, folder_)),
         leases_(store),
-        progress_(scope_of(study), options.output) {}
+        progress_(scope_of(study), options.output) {
+    const auto again =
+        std::count_if(pending_.begin(), pending_.end(), [](const Pending& p) { return p.known.is_finished; });
+    if (again > 0)
+      progress_.say(
+          fmt::format("headroom: {} finished {} no weights in {}, which train.keep_weights asks for: trained again",
+                      again, again == 1 ? "trial has" : "trials have", (folder_ / "weights").string()));
+  }
 
   /// False when it was stopped.
   bool run() {
@@ -79,17 +88,21 @@ class Sweeper {
     const PlannedTrial* trial;
     RunStore::Known known;  ///< when this run began
     double cost = 0;
-    enum class State { open, mine, held, done } state = State::open;
   };
 
-  static std::vector<Pending> pending_trials(const Study& study, const RunStore& store, ProblemPool& pool) {
-    check_same_data(study, store, pool);
+  static std::vector<Pending> pending_trials(const Study& study, const RunStore& store, ProblemPool& pool,
+                                             const std::filesystem::path& folder) {
+    const auto all = store.known();
+    check_same_data(study, all, pool);
     std::vector<Pending> pending;
     std::set<std::string> seen;
     for (const PlannedTrial& trial : study.trials) {
       if (!seen.insert(trial.id).second) continue;
-      const RunStore::Known known = store.known(trial.id);
-      if (!known.is_finished) pending.push_back({&trial, known});
+      const auto found = all.find(trial.id);
+      const RunStore::Known known = found == all.end() ? RunStore::Known{} : found->second;
+      const bool lacks_weights =
+          trial.config.train.keep_weights && !std::filesystem::exists(weights_file(folder, trial.id));
+      if (!known.is_finished || lacks_weights) pending.push_back({&trial, known});
     }
     return pending;
   }
@@ -129,11 +142,14 @@ class Sweeper {
     while (!is_stopped()) {
       {
         const std::lock_guard lock(mutex_);
-        if (Pending* claimed = claim(Pending::State::open)) return claimed;
-        if (Pending* claimed = claim(Pending::State::held)) return claimed;
-        if (std::none_of(pending_.begin(), pending_.end(),
-                         [](const Pending& p) { return p.state == Pending::State::held; }))
-          return nullptr;
+        while (next_open_ < pending_.size())
+          if (Pending& pending = pending_[next_open_++]; claim(pending)) return &pending;
+        for (size_t i = held_.size(); i > 0; --i) {
+          Pending& pending = *held_.front();
+          held_.pop_front();
+          if (claim(pending)) return &pending;
+        }
+        if (held_.empty()) return nullptr;
         if (!std::exchange(has_said_it_waits_, true)) progress_.say("waiting for trials that another run has");
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -141,23 +157,13 @@ class Sweeper {
     return nullptr;
   }
 
-  Pending* claim(Pending::State from) {
-    for (Pending& pending : pending_) {
-      if (pending.state != from) continue;
-      const PlannedTrial& trial = *pending.trial;
-      switch (store_.acquire(trial.id, trial.label, leases_.owner(), pending.known, wall_clock())) {
-        case LeaseResult::taken:
-          pending.state = Pending::State::mine;
-          return &pending;
-        case LeaseResult::held:
-          pending.state = Pending::State::held;
-          break;
-        case LeaseResult::done:
-          pending.state = Pending::State::done;
-          progress_.finish_elsewhere(pending.cost);
-      }
-    }
-    return nullptr;
+  /// Whether the trial is now this process's. One that another holds is looked at again later.
+  bool claim(Pending& pending) {
+    const PlannedTrial& trial = *pending.trial;
+    const LeaseResult found = store_.acquire(trial.id, trial.label, leases_.owner(), pending.known, wall_clock());
+    if (found == LeaseResult::held) held_.push_back(&pending);
+    if (found == LeaseResult::done) progress_.finish_elsewhere(pending.cost);
+    return found == LeaseResult::taken;
   }
 
   void run_one(int worker, Pending& pending) {
@@ -175,13 +181,19 @@ class Sweeper {
     TrialOutcome outcome = run_trial(trial.config, problem, on_step,
                                      {checkpoint, [this](const std::string& line) { progress_.say(line); }});
     if (outcome.stopped) return;
-    const TrialRecord record = record_of(trial, problem, outcome);
+    TrialRecord record = record_of(trial, problem, outcome);
+    if (pending.known.is_finished && record.status == TrialStatus::failed) {
+      progress_.say(fmt::format("trial {} ({}) has no weights: trained again, it {}; what it found before stays",
+                                trial.id.substr(0, 8), trial.label, record.message));
+      return;
+    }
     // Before the row: a finished trial that was to keep its weights has them.
-    if (!outcome.weights.empty()) write_weights(record, outcome.weights);
+    if (!outcome.weights.empty()) record.weights = write_weights(record, outcome.weights);
+    else record.weights = pending.known.weights;
     if (!store_.put(record, &leases_.owner())) {
       progress_.say(fmt::format("trial {} was taken over by another run", trial.id.substr(0, 8)));
       const std::lock_guard lock(mutex_);
-      pending.state = Pending::State::held;
+      held_.push_back(&pending);
       return;
     }
     std::error_code ignored;
@@ -219,12 +231,17 @@ class Sweeper {
     return record;
   }
 
-  void write_weights(const TrialRecord& record, const models::NamedTensors& weights) const {
+  static std::filesystem::path weights_file(const std::filesystem::path& folder, const std::string& id) {
+    return folder / "weights" / (id + ".safetensors");
+  }
+
+  /// Returns their checksum.
+  std::string write_weights(const TrialRecord& record, const models::NamedTensors& weights) const {
     std::error_code error;
     std::filesystem::create_directories(folder_ / "weights", error);
     require(!error, "{}: cannot make the folder: {}", (folder_ / "weights").string(), error.message());
-    models::write_safetensors(folder_ / "weights" / (record.id + ".safetensors"), weights,
-                              {{"trial", record.id}, {"config", record.config}, {"headroom", record.code}});
+    return tasks::save_weights(weights_file(folder_, record.id), weights,
+                               {{"trial", record.id}, {"config", record.config}, {"headroom", record.code}});
   }
 
   const RunOptions& options_;
@@ -232,6 +249,8 @@ class Sweeper {
   RunStore& store_;
   ProblemPool& pool_;
   std::vector<Pending> pending_;
+  size_t next_open_ = 0;       ///< of pending_: those before it were claimed or held by another
+  std::deque<Pending*> held_;  ///< by other processes, when they were last looked at
   LeaseKeeper leases_;
   Progress progress_;
   bool has_said_it_waits_ = false;
@@ -290,16 +309,29 @@ StudyResults collect_results(const Study& study, const std::filesystem::path& ou
   require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
   const RunStore store(path, RunStore::Access::read);
   StudyResults results = planned_results(study);
-  for (const PlannedTrial& planned : study.trials) {
-    std::optional<TrialRecord> trial = store.find(planned.id);
-    if (!trial) continue;
-    trial->series = planned.series;
-    trial->x = planned.x;
-    trial->choice = planned.choice;
-    trial->seed = planned.seed;
-    results.data.insert(trial->data.begin(), trial->data.end());
-    results.trials.push_back(std::move(*trial));
+  std::unordered_map<std::string, std::vector<size_t>> places;  // of an id in the plan
+  for (size_t i = 0; i < study.trials.size(); ++i) places[study.trials[i].id].push_back(i);
+  std::vector<std::pair<size_t, TrialRecord>> found;
+  store.each([&](TrialRecord&& trial) {
+    const auto at = places.find(trial.id);
+    if (at == places.end()) return;
+    results.data.insert(trial.data.begin(), trial.data.end());
+    for (size_t i = 1; i < at->second.size(); ++i) found.emplace_back(at->second[i], trial);
+    found.emplace_back(at->second[0], std::move(trial));
+  });
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  results.trials.reserve(found.size());
+  for (auto& [i, trial] : found) {
+    const PlannedTrial& planned = study.trials[i];
+    trial.series = planned.series;
+    trial.x = planned.x;
+    trial.choice = planned.choice;
+    trial.seed = planned.seed;
+    results.trials.push_back(std::move(trial));
   }
+  for (const Lease& lease : store.leases())
+    if (places.count(lease.trial) && is_alive(lease)) ++results.running;
+  results.unchecked = store.unchecked();
   results.provenance = provenance();
   return results;
 }

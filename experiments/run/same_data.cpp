@@ -41,10 +41,13 @@ Hashes present_hashes(const TrialConfig& config, ProblemPool& pool) {
 
 }  // namespace
 
-void check_same_data(const Study& study, const RunStore& store, ProblemPool& pool) {
+void check_same_data(const Study& study, const std::unordered_map<std::string, RunStore::Known>& all,
+                     ProblemPool& pool) {
   std::set<std::pair<std::string, Hashes>> seen;
   for (const PlannedTrial& trial : study.trials) {
-    const RunStore::Known known = store.known(trial.id);
+    const auto found = all.find(trial.id);
+    if (found == all.end()) continue;
+    const RunStore::Known& known = found->second;
     if (!known.is_finished || known.data.empty()) continue;
     if (seen.emplace(trial.config.task_record, known.data).second)
       compare(known.data, present_hashes(trial.config, pool));

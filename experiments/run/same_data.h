@@ -9,6 +9,7 @@ namespace headroom::experiments {
 /// hashes, when a finished trial of the study was trained on a file of the same name with other bytes than the present
 /// one: its numbers and those of trials still to come would be means over two data sets. What is not found any more is
 /// no contradiction.
-void check_same_data(const Study& study, const RunStore& store, ProblemPool& pool);
+void check_same_data(const Study& study, const std::unordered_map<std::string, RunStore::Known>& known,
+                     ProblemPool& pool);
 
 }  // namespace headroom::experiments

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/error.h"
+#include "experiments/run/store/rows.h"
 #include "experiments/run/store/schema.h"
 
 namespace headroom::experiments {
@@ -21,43 +23,33 @@ std::map<std::string, T> map_from(const std::string& text) {
   return map;
 }
 
-void write_scores(const Database& database, const std::string& id, const char* split,
-                  const std::map<std::string, double>& scores) {
-  Statement insert(database, "INSERT INTO scores (trial, split, metric, value) VALUES (?, ?, ?, ?)");
-  for (const auto& [metric, value] : scores) insert.bind(id, split, metric, value).run();
-}
-
-/// Everything of a trial but its row in `trials`.
-void write_details(const Database& database, const TrialRecord& trial) {
-  for (const char* sql : {"DELETE FROM scores WHERE trial = ?", "DELETE FROM metrics WHERE trial = ?",
-                          "DELETE FROM predictions WHERE trial = ?"})
-    Statement(database, sql).bind(trial.id).run();
-  write_scores(database, trial.id, "validation", trial.validation);
-  write_scores(database, trial.id, "test", trial.test);
-  Statement point(database, "INSERT INTO metrics (trial, step, split, metric, value) VALUES (?, ?, ?, ?, ?)");
-  for (const HistoryPoint& p : trial.history) point.bind(trial.id, p.step, p.split, p.metric, p.value).run();
-  Statement pair(database, "INSERT INTO predictions (trial, position, target, output) VALUES (?, ?, ?, ?)");
-  int64_t position = 0;
-  for (const auto& [target, output] : trial.predictions) pair.bind(trial.id, position++, target, output).run();
-}
-
-void read_details(const Database& database, TrialRecord& trial) {
-  Statement scores(database, "SELECT split, metric, value FROM scores WHERE trial = ?");
-  for (scores.bind(trial.id); scores.step();)
-    (scores.text(0) == "test" ? trial.test : trial.validation)[scores.text(1)] = scores.real(2);
-  Statement points(database,
-                   "SELECT step, split, metric, value FROM metrics WHERE trial = ? ORDER BY step, split, metric");
-  for (points.bind(trial.id); points.step();)
-    trial.history.push_back({points.integer(0), points.text(1), points.text(2), points.real(3)});
-  Statement pairs(database, "SELECT target, output FROM predictions WHERE trial = ? ORDER BY position");
-  for (pairs.bind(trial.id); pairs.step();) trial.predictions.emplace_back(pairs.real(0), pairs.real(1));
+RunStore::Known known_of(TrialRow&& row) {
+  return {row.attempts, row.record.status == TrialStatus::finished, std::move(row.record.data),
+          std::move(row.record.weights)};
 }
 
 RunStore::Known known_of(const Database& database, const std::string& id) {
-  Statement select(database, "SELECT attempts, status, data FROM trials WHERE id = ?");
-  if (!select.bind(id).step()) return {};
-  return {select.integer(0), select.text(1) == "finished", map_from<std::string>(select.text(2))};
+  TrialRow row;
+  if (!read_trial(database, id, Depth::row, row)) return {};
+  return known_of(std::move(row));
 }
+
+/// What is read while it lives is of one moment.
+class Snapshot {
+ public:
+  explicit Snapshot(Database& database) : database_(database) { database_.run("BEGIN"); }
+  ~Snapshot() {
+    try {
+      database_.run("COMMIT");
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): nothing was written
+    }
+  }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+ private:
+  Database& database_;
+};
 
 constexpr const char* lease_columns =
     "SELECT trial, label, owner, machine, pid, started, heartbeat, step, steps, loss FROM leases";
@@ -70,6 +62,8 @@ Lease lease_from(const Statement& row) {
 
 }  // namespace
 
+bool is_alive(const Lease& lease) { return wall_clock() - lease.heartbeat < lease_seconds && !is_gone(lease.owner); }
+
 RunStore::RunStore(const std::filesystem::path& path, Access access) : database_(path, access == Access::read) {
   if (access == Access::write) upgrade(database_);
   else check_version(database_);
@@ -77,37 +71,43 @@ RunStore::RunStore(const std::filesystem::path& path, Access access) : database_
 
 std::optional<TrialRecord> RunStore::find(const std::string& id) const {
   const std::lock_guard lock(mutex_);
-  Statement select(database_,
-                   "SELECT config, code, data, status, message, steps, parameters, flops, seconds, "
-                   "strftime('%s', ended_at) FROM trials WHERE id = ?");
-  if (!select.bind(id).step()) return std::nullopt;
-  TrialRecord trial;
-  trial.id = id;
-  trial.config = select.text(0);
-  trial.code = select.text(1);
-  trial.data = map_from<std::string>(select.text(2));
-  trial.status = select.text(3) == "finished" ? TrialStatus::finished : TrialStatus::failed;
-  trial.message = select.text(4);
-  trial.steps = select.integer(5);
-  trial.parameters = select.integer(6);
-  trial.flops = select.real(7);
-  trial.seconds = select.real(8);
-  trial.ended = select.real(9);
-  read_details(database_, trial);
-  return trial;
+  const Snapshot snapshot(database_);
+  TrialRow row;
+  if (!read_trial(database_, id, Depth::whole, row)) return std::nullopt;
+  return std::move(row.record);
 }
 
-std::vector<std::string> RunStore::ids() const {
+void RunStore::each(const std::function<void(TrialRecord&&)>& f) const {
   const std::lock_guard lock(mutex_);
-  Statement rows(database_, "SELECT id FROM trials ORDER BY id");
-  std::vector<std::string> ids;
-  while (rows.step()) ids.push_back(rows.text(0));
-  return ids;
+  const Snapshot snapshot(database_);
+  for_each_trial(database_, Depth::whole, [&](TrialRow&& row) { f(std::move(row.record)); });
+}
+
+void RunStore::each_config(const std::function<void(const std::string&, const std::string&)>& f) const {
+  const std::lock_guard lock(mutex_);
+  const Snapshot snapshot(database_);
+  for_each_trial(database_, Depth::row, [&](TrialRow&& row) { f(row.record.id, row.record.config); });
 }
 
 RunStore::Known RunStore::known(const std::string& id) const {
   const std::lock_guard lock(mutex_);
   return known_of(database_, id);
+}
+
+std::unordered_map<std::string, RunStore::Known> RunStore::known() const {
+  const std::lock_guard lock(mutex_);
+  const Snapshot snapshot(database_);
+  std::unordered_map<std::string, Known> all;
+  for_each_trial(database_, Depth::row, [&](TrialRow&& row) {
+    std::string id = row.record.id;
+    all.emplace(std::move(id), known_of(std::move(row)));
+  });
+  return all;
+}
+
+int64_t RunStore::unchecked() const {
+  const std::lock_guard lock(mutex_);
+  return count_unchecked(database_);
 }
 
 bool RunStore::put(const TrialRecord& trial, const Owner* owner) {
@@ -118,16 +118,7 @@ bool RunStore::put(const TrialRecord& trial, const Owner* owner) {
     if (!mine.bind(trial.id, owner->name).step()) return false;
     Statement(database_, "DELETE FROM leases WHERE trial = ?").bind(trial.id).run();
   }
-  const int64_t attempts = known_of(database_, trial.id).attempts + 1;
-  Statement insert(database_,
-                   "INSERT OR REPLACE INTO trials (id, config, code, data, status, message, steps, parameters, flops, "
-                   "attempts, seconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  insert
-      .bind(trial.id, trial.config, trial.code, json(trial.data).dump(),
-            trial.status == TrialStatus::finished ? "finished" : "failed", trial.message, trial.steps, trial.parameters,
-            trial.flops, attempts, trial.seconds)
-      .run();
-  write_details(database_, trial);
+  write_trial(database_, trial, known_of(database_, trial.id).attempts + 1, "");
   transaction.commit();
   return true;
 }
@@ -137,7 +128,7 @@ LeaseResult RunStore::acquire(const std::string& id, const std::string& label, c
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
   const Known present = known_of(database_, id);
-  if (present.is_finished || present.attempts > known.attempts) return LeaseResult::done;
+  if ((present.is_finished && !known.is_finished) || present.attempts > known.attempts) return LeaseResult::done;
   Statement holder(database_, (std::string(lease_columns) + " WHERE trial = ?").c_str());
   if (holder.bind(id).step()) {
     const Lease lease = lease_from(holder);
@@ -187,11 +178,14 @@ void RunStore::set_plan(const std::map<std::string, std::string>& study, const s
   for (const PlanEntry& entry : plan)
     insert.bind(position++, entry.trial, entry.series, entry.label, entry.x, json(entry.choice).dump(), entry.seed)
         .run();
+  seal_plan(database_);
   transaction.commit();
 }
 
 std::vector<PlanEntry> RunStore::plan() const {
   const std::lock_guard lock(mutex_);
+  const Snapshot snapshot(database_);
+  check_plan(database_);
   std::vector<PlanEntry> plan;
   Statement rows(database_, "SELECT trial, series, label, x, choice, seed FROM plan ORDER BY position");
   while (rows.step())
@@ -202,6 +196,8 @@ std::vector<PlanEntry> RunStore::plan() const {
 
 std::map<std::string, std::string> RunStore::study() const {
   const std::lock_guard lock(mutex_);
+  const Snapshot snapshot(database_);
+  check_plan(database_);
   std::map<std::string, std::string> facts;
   Statement rows(database_, "SELECT key, value FROM study");
   while (rows.step()) facts[rows.text(0)] = rows.text(1);

@@ -1,9 +1,11 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "experiments/results.h"
@@ -29,6 +31,9 @@ struct Lease {
   double loss = 0;
 };
 
+/// Whether its process was heard of lately and is not known to be gone.
+bool is_alive(const Lease& lease);
+
 /// What acquire() found.
 enum class LeaseResult {
   taken,  ///< the trial is the caller's
@@ -47,24 +52,34 @@ class RunStore {
   /// versions when the store is from a newer program.
   explicit RunStore(const std::filesystem::path& path, Access access = Access::write);
 
+  // Whatever is read is compared with the checksum that was kept beside it: an Error names the file and the trial whose
+  // bytes have changed. Trials of stores of older programs have none: unchecked() counts them.
+
   /// What is known of a trial: its outcome, without series, x, choice and seed, which belong to the plan.
   std::optional<TrialRecord> find(const std::string& id) const;
-  /// Of every trial that came to an end, sorted.
-  std::vector<std::string> ids() const;
+  /// Every trial that came to an end, by id, in one pass; `f` must not use the store. Throws Error, at the end, when
+  /// trials are missing.
+  void each(const std::function<void(TrialRecord&&)>& f) const;
+  /// The same with id and config only.
+  void each_config(const std::function<void(const std::string& id, const std::string& config)>& f) const;
+  int64_t unchecked() const;
   /// How many times a trial came to an end, whether it finished, and the hashes of its data; no history is read.
   struct Known {
     int64_t attempts = 0;
     bool is_finished = false;
     std::map<std::string, std::string> data{};
+    std::string weights{};  ///< checksum of those that were kept, "" for none
   };
   Known known(const std::string& id) const;
+  /// Of every trial that came to an end.
+  std::unordered_map<std::string, Known> known() const;
   /// Keeps an outcome, in place of an older one of the same id, in one transaction. With `owner`, only if the lease is
   /// still that one's, which then ends: false when another process has taken the trial over. Throws Error when the disk
   /// is full; what was there stays.
   bool put(const TrialRecord& trial, const Owner* owner = nullptr);
 
-  /// Takes a trial for `owner` unless it came to an end after `known` was read, or another owner holds it, is not known
-  /// to be gone and was heard of less than lease_seconds before `now`.
+  /// Takes a trial for `owner`, also one that was known to be finished, unless it came to an end after `known` was
+  /// read, or another owner holds it, is not known to be gone and was heard of less than lease_seconds before `now`.
   LeaseResult acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
                       double now);
   /// Renews the leases of trials that are being trained. Those that are no longer the owner's are left alone.
@@ -81,7 +96,7 @@ class RunStore {
 
  private:
   mutable std::mutex mutex_;
-  Database database_;
+  mutable Database database_;
 };
 
 }  // namespace headroom::experiments

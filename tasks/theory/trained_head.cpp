@@ -14,6 +14,7 @@
 #include "engine/rng.h"
 #include "models/positions.h"
 #include "models/safetensors/safetensors.h"
+#include "tasks/training/weights_file.h"
 
 namespace headroom::tasks {
 namespace {
@@ -23,6 +24,7 @@ using engine::Tensor;
 
 /// The trial's config that a file of weights holds.
 nlohmann::json config_of(const models::SafetensorsFile& file) {
+  check_weights(file);
   const auto text = file.metadata().find("config");
   nlohmann::json config = nlohmann::json::parse(text == file.metadata().end() ? "" : text->second, nullptr, false);
   require(config.is_object() && config.contains("model"), "{}: holds no config of a trial", file.path().string());

@@ -5,6 +5,7 @@
 
 #include "experiments/config/study.h"
 #include "experiments/run/runner.h"
+#include "experiments/run/store.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -227,6 +228,86 @@ TEST_CASE("output that is lost is an error of every command") {
   // Standard error has nobody left to tell: the exit status stays.
   Program deaf(folder, "runn 2>/dev/full");
   CHECK(deaf.wait() == 2);
+}
+
+TEST_CASE("weights that a finished study lacks are trained again, and said") {
+  const StudyFile study(small_study());
+  const std::filesystem::path& folder = study.folder();
+  const std::string command = "run study.toml --quiet --set train.keep_weights=true";
+  CHECK(Program(folder, "run study.toml --quiet").wait() == 0);
+  Program before(folder, "export csv --metrics-only");
+  CHECK(before.wait() == 0);
+  const std::string numbers = before.out();
+  Program kept(folder, command);
+  CHECK(kept.wait() == 0);
+  CHECK(kept.err() ==
+        "headroom: 8 finished trials have no weights in runs/small/paper/weights, which train.keep_weights asks for: "
+        "trained again\n");
+  const std::filesystem::path weights = folder / "runs/small/paper/weights";
+  const std::filesystem::path one = std::filesystem::directory_iterator(weights)->path();
+  const std::string bytes = read(one);
+  std::filesystem::remove(one);
+  Program again(folder, command);
+  CHECK(again.wait() == 0);
+  CHECK(contains(again.err(), "headroom: 1 finished trial has no weights"));
+  CHECK(read(one) == bytes);
+  Program nothing(folder, command);
+  CHECK(nothing.wait() == 0);
+  CHECK(nothing.err().empty());
+  Program after(folder, "export csv --metrics-only");
+  CHECK(after.wait() == 0);
+  CHECK(after.out() == numbers);
+}
+
+TEST_CASE("a report of a study that is running says what is running") {
+  const StudyFile file(small_study());
+  const Study study = load_study(file.path());
+  {
+    RunStore store(file.folder() / "runs/small/paper/store.sqlite");
+    const Owner owner = this_process();
+    CHECK(store.acquire(study.trials[0].id, "", owner, {}, wall_clock()) == LeaseResult::taken);
+    Program report(file.folder(), "report study.toml");
+    CHECK(report.wait() == 1);
+    CHECK(report.err() ==
+          "headroom: small · paper: 1 running, 0 finished, 0 failed, 7 to do\n"
+          "headroom: error: small · paper: no trial has finished yet; 1 running, 7 to do\n");
+    store.release(study.trials[0].id, owner);
+  }
+  CHECK(Program(file.folder(), "run study.toml --quiet").wait() == 0);
+  RunStore store(file.folder() / "runs/small/paper/store.sqlite");
+  const RunStore::Known known = store.known(study.trials[0].id);
+  CHECK(store.acquire(study.trials[0].id, "", this_process(), known, wall_clock()) == LeaseResult::taken);
+  Program report(file.folder(), "report study.toml");
+  CHECK(report.wait() == 0);
+  CHECK(report.err() == "headroom: small · paper: 1 running, 8 finished, 0 failed, 0 to do\n");
+}
+
+TEST_CASE("doctor says what is damaged, repairs it, and the next run ends with the same numbers") {
+  const StudyFile study(small_study());
+  const std::filesystem::path &folder = study.folder(), store = folder / "runs/small/paper/store.sqlite";
+  CHECK(Program(folder, "run study.toml --quiet --set train.keep_weights=true").wait() == 0);
+  Program before(folder, "export csv --metrics-only");
+  CHECK(before.wait() == 0);
+  const std::string numbers = before.out();
+  Program sound(folder, "doctor runs");
+  CHECK(sound.wait() == 0);
+  CHECK(sound.out() == "runs/small/paper/store.sqlite: 8 trials and 8 files are sound\n");
+  Database(store, false).run("UPDATE scores SET value = value * 1.0001 WHERE trial = (SELECT min(id) FROM trials)");
+  CHECK(contains(complaint(folder, "export csv", 1), "its scores, curve or predictions are not what was written"));
+  CHECK(contains(complaint(folder, "report study.toml", 1), "store.sqlite: trial "));
+  CHECK(contains(complaint(folder, "plan --width 8 --from-study runs/small/paper", 1), "store.sqlite: trial "));
+  Program damaged(folder, "doctor runs");
+  CHECK(damaged.wait() == 1);
+  CHECK(contains(damaged.out(), "not what was written; it is to be run again"));
+  Program repair(folder, "doctor runs/small/paper/store.sqlite --repair");
+  CHECK(repair.wait() == 0);
+  CHECK(contains(repair.out(), "holds its 7 sound trials"));
+  CHECK(contains(repair.out(), "7 trials and 8 files are sound\n"));
+  CHECK(std::filesystem::exists(store.string() + ".damaged-1"));
+  CHECK(Program(folder, "run study.toml --quiet --set train.keep_weights=true").wait() == 0);
+  Program after(folder, "export csv --metrics-only");
+  CHECK(after.wait() == 0);
+  CHECK(after.out() == numbers);
 }
 
 TEST_CASE("standard input that cannot be read is an error") {

@@ -168,5 +168,5 @@ TEST_CASE("a store of a newer program stops a run with both versions") {
   Program run(file.folder(), "run study.toml --quiet");
   CHECK(run.wait() == 1);
   CHECK(
-      contains(run.err(), "store.sqlite: run store: written by a newer headroom: schema version 9, this one knows 2"));
+      contains(run.err(), "store.sqlite: run store: written by a newer headroom: schema version 9, this one knows 3"));
 }

@@ -121,7 +121,7 @@ TEST_CASE("a disk that fills up is an error, and what was kept stays") {
     rlimit before{};
     REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
     rlimit small = before;
-    small.rlim_cur = 64 << 10;
+    small.rlim_cur = 128 << 10;
     REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
     error = error_of([&] {
       for (; kept < 1000; ++kept) store.put(big("trial " + std::to_string(kept), kept));
@@ -178,7 +178,7 @@ TEST_CASE("a store of a newer program is refused with both versions") {
   Database(path, false).run("PRAGMA user_version = 7");
   for (const auto access : {RunStore::Access::write, RunStore::Access::read})
     CHECK(contains(error_of([&] { RunStore store(path, access); }),
-                   path.string() + ": run store: written by a newer headroom: schema version 7, this one knows 2"));
+                   path.string() + ": run store: written by a newer headroom: schema version 7, this one knows 3"));
 }
 
 TEST_CASE("a trial has one owner; a silent or dead one loses it") {

@@ -47,7 +47,8 @@ void BoundHolds::judge(const Case& c, Verdict& verdict) const {
   std::vector<double> tightness;
   int violations = 0, without = 0;
   std::string worst;
-  for (const TrialRecord& trial : ordered_trials(c.results)) {
+  for (const TrialRecord* one : ordered_trials(c.results)) {
+    const TrialRecord& trial = *one;
     if (trial.series != c.curve.series || trial.status != TrialStatus::finished || !c.curve.at(trial.x)) continue;
     const std::optional<double> value = measured(trial, c.curve.metric);
     const std::optional<double> limit = is_overlay ? overlay_at(*overlay, trial.x) : measured(trial, bound);

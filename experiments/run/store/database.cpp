@@ -116,7 +116,7 @@ void Statement::bind_one(int i, double value) {
 
 std::string Statement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-  return bytes ? bytes : "";
+  return bytes ? std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column))) : "";
 }
 
 double Statement::real(int column) const {

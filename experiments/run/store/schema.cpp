@@ -19,8 +19,17 @@ constexpr const char* tables = R"(
     flops      REAL NOT NULL,
     attempts   INTEGER NOT NULL,  -- times that it came to an end: a failed trial is tried again
     seconds    REAL NOT NULL,
-    ended_at   TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
+    ended_at   TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    weights    TEXT NOT NULL DEFAULT '',  -- checksum of the file of weights that was kept
+    details    TEXT,              -- SHA-256 of its scores, curve and predictions
+    digest     TEXT               -- SHA-256 of this row; NULL: written by an older program
   ) WITHOUT ROWID;
+  CREATE TABLE seals (            -- what ought to be there: trials (the XOR of their digests), plan (with study)
+    name   TEXT PRIMARY KEY,
+    count  INTEGER NOT NULL,
+    digest TEXT NOT NULL
+  ) WITHOUT ROWID;
+  INSERT INTO seals VALUES ('trials', 0, '0000000000000000000000000000000000000000000000000000000000000000');
   CREATE TABLE scores (           -- what a trial is judged by
     trial  TEXT NOT NULL,
     split  TEXT NOT NULL,         -- validation | test
@@ -81,10 +90,22 @@ void from_1(Database& database) {
   )");
 }
 
+/// Version 2 had no checksums: its trials stay without until `headroom doctor --repair` adds them.
+constexpr const char* from_2 = R"(
+  ALTER TABLE trials ADD COLUMN weights TEXT NOT NULL DEFAULT '';
+  ALTER TABLE trials ADD COLUMN details TEXT;
+  ALTER TABLE trials ADD COLUMN digest TEXT;
+  CREATE TABLE seals (name TEXT PRIMARY KEY, count INTEGER NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID;
+  INSERT INTO seals VALUES ('trials', 0, '0000000000000000000000000000000000000000000000000000000000000000');
+)";
+
 int64_t version_of(Database& database) {
   const int64_t version = database.number("PRAGMA user_version");
   require(version <= schema_version, "{}: run store: written by a newer headroom: schema version {}, this one knows {}",
           database.path().string(), version, schema_version);
+  require(version == schema_version || !database.has_table("seals"),
+          "{}: run store: says schema version {}, but has the tables of {}; it is damaged", database.path().string(),
+          version, schema_version);
   return version == 0 && database.has_table("trials") ? 1 : version;
 }
 
@@ -96,6 +117,7 @@ void upgrade(Database& database) {
   const int64_t version = version_of(database);  // another process may have been faster
   if (version == schema_version) return;
   if (version == 1) from_1(database);
+  else if (version == 2) database.run(from_2);
   else database.run(tables);
   database.run(fmt::format("PRAGMA user_version = {}", schema_version).c_str());
   transaction.commit();
@@ -103,8 +125,9 @@ void upgrade(Database& database) {
 
 void check_version(Database& database) {
   const int64_t version = version_of(database);
-  require(version == schema_version, "{}: run store: schema version {}, this program reads {}; run the study once more",
-          database.path().string(), version, schema_version);
+  require(version == schema_version || version == 2,
+          "{}: run store: schema version {}, this program reads {}; run the study once more", database.path().string(),
+          version, schema_version);
 }
 
 }  // namespace headroom::experiments

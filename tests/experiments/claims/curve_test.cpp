@@ -106,7 +106,7 @@ TEST_CASE("series are kept apart, in the study's order") {
   r.trials[0].series = "narrow";
   r.trials[1].series = "wide";
   CHECK(curve(r, "wide").points.at(0).mean == 2);
-  CHECK(ordered_trials(r)[0].series == "wide");
+  CHECK(ordered_trials(r)[0]->series == "wide");
   r.trials[0].series = "other";
   CHECK(contains(error_of([&] { ordered_trials(r); }), "no series 'other'"));
 }

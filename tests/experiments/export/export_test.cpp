@@ -40,6 +40,20 @@ void put(const std::filesystem::path& out, const std::string& study, const std::
   for (const TrialRecord& r : records) store.put(r);
 }
 
+std::vector<StoredTrial> read_trials(const std::filesystem::path& out, const std::vector<std::string>& studies) {
+  std::vector<StoredTrial> all;
+  StoredTrials(out, studies).each([&](const StoredTrial& trial) { all.push_back(trial); });
+  return all;
+}
+
+/// What export_csv() or export_json() prints of a folder.
+template <class F>
+std::string exported(const F& write, const std::filesystem::path& out, Clock clock) {
+  std::string text;
+  write(StoredTrials(out, {}), clock, [&](std::string_view part) { text += part; });
+  return text;
+}
+
 std::vector<std::string> lines(const std::string& text) {
   std::vector<std::string> all;
   std::istringstream in(text);
@@ -74,12 +88,12 @@ TEST_CASE("equal results are equal bytes, whatever ended first and however long 
   std::reverse(records.begin(), records.end());
   for (TrialRecord& r : records) r.seconds += 7;
   put(two.path(), "s", records);
-  const auto a = read_trials(one.path(), {}), b = read_trials(two.path(), {});
-  CHECK(export_csv(a, Clock::left_out) == export_csv(b, Clock::left_out));
-  CHECK(export_json(a, Clock::left_out) == export_json(b, Clock::left_out));
-  CHECK(export_csv(a, Clock::kept) != export_csv(b, Clock::kept));
-  CHECK_FALSE(contains(export_csv(a, Clock::left_out), "seconds"));
-  CHECK_FALSE(contains(export_json(a, Clock::left_out), "seconds"));
+  const auto &a = one.path(), &b = two.path();
+  CHECK(exported(export_csv, a, Clock::left_out) == exported(export_csv, b, Clock::left_out));
+  CHECK(exported(export_json, a, Clock::left_out) == exported(export_json, b, Clock::left_out));
+  CHECK(exported(export_csv, a, Clock::kept) != exported(export_csv, b, Clock::kept));
+  CHECK_FALSE(contains(exported(export_csv, a, Clock::left_out), "seconds"));
+  CHECK_FALSE(contains(exported(export_json, a, Clock::left_out), "seconds"));
 }
 
 TEST_CASE("a row of csv per number, by step") {
@@ -89,7 +103,7 @@ TEST_CASE("a row of csv per number, by step") {
   failed.test = failed.validation = {};
   failed.history[1].value = NAN;
   put(folder.path(), "s", {record(4, 0.01, 1), failed});
-  const auto rows = lines(export_csv(read_trials(folder.path(), {}), Clock::kept));
+  const auto rows = lines(exported(export_csv, folder.path(), Clock::kept));
   const std::string id = record(4, 0.01, 1).id, start = "s,quick,model.heads=4,1," + id + ",finished,";
   REQUIRE(rows.size() == 1 + 8 + 6);
   CHECK(rows[0] == "study,profile,config,seed,trial,status,step,split,metric,value");
@@ -110,7 +124,7 @@ TEST_CASE("json holds whole trials") {
   r.predictions = {{1, 0.5}};
   r.history[0].value = INFINITY;
   put(folder.path(), "s", {r});
-  const auto json = nlohmann::json::parse(export_json(read_trials(folder.path(), {}), Clock::kept));
+  const auto json = nlohmann::json::parse(exported(export_json, folder.path(), Clock::kept));
   REQUIRE(json.size() == 1);
   CHECK(json[0]["study"] == "s");
   CHECK(json[0]["config"]["model"]["heads"] == 4);
@@ -203,7 +217,7 @@ std::map<uint64_t, std::string> fields(const std::string& bytes) {
 TEST_CASE("event files are read back") {
   TemporaryFolder folder;
   put(folder.path() / "runs", "s", {record(4, 0.01, 1), record(8, 0.01, 1)});
-  CHECK(export_tensorboard(read_trials(folder.path() / "runs", {}), folder.path() / "events") == 2);
+  CHECK(export_tensorboard(StoredTrials(folder.path() / "runs", {}), folder.path() / "events") == 2);
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path() / "events"))
     if (entry.is_regular_file()) files.push_back(entry.path());
