@@ -1,13 +1,20 @@
 #include "experiments/cli/arguments.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
+#include <set>
 #include <sstream>
+#include <type_traits>
 #include <utility>
 
 #include "engine/excerpt.h"
+#include "experiments/toml/problems.h"
 
 namespace headroom::experiments {
 
@@ -15,7 +22,15 @@ Option Option::required() const { return Option(option_->required()); }
 Option Option::show_default() const { return Option(option_->capture_default_str()); }
 Option Option::value_name(const char* name) const { return Option(option_->type_name(name)); }
 Option Option::range(int least, int most) const { return Option(option_->check(CLI::Range(least, most))); }
-Option Option::range(double least, double most) const { return Option(option_->check(CLI::Range(least, most))); }
+Option Option::range(double least, double most) const {
+  // Not CLI::Range, which lets NaN pass.
+  const auto check = [least, most](const std::string& text) {
+    double value = 0;
+    const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+    return fits ? std::string() : fmt::format("'{}' is no number from {} to {}", text, least, most);
+  };
+  return Option(option_->check(CLI::Validator(check, fmt::format("FLOAT in [{} - {}]", least, most))));
+}
 Option Option::one_of(const std::vector<std::string>& values) const {
   return Option(option_->check(CLI::IsMember(values)));
 }
@@ -28,7 +43,17 @@ Command Command::command(const char* name, const char* help) const { return Comm
 
 template <class T>
 Option Command::option(const char* name, T& value, const char* help) const {
-  return Option(app_->add_option(name, value, help));
+  CLI::Option* option = app_->add_option(name, value, help);
+  // CLI11 turns what does not fit into the largest number.
+  if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, std::optional<int64_t>>)
+    option->check(CLI::Validator(
+        [](const std::string& text) {
+          errno = 0;
+          (void)std::strtoll(text.c_str(), nullptr, 0);
+          return errno == ERANGE ? fmt::format("'{}' does not fit into 64 bits", text) : std::string();
+        },
+        ""));
+  return Option(option);
 }
 template Option Command::option(const char*, std::string&, const char*) const;
 template Option Command::option(const char*, int&, const char*) const;
@@ -44,6 +69,43 @@ Option Command::flag(const char* name, bool& value, const char* help) const {
 void Command::action(std::function<void()> run) const { app_->callback(std::move(run)); }
 
 void Command::require_command() const { app_->require_subcommand(1); }
+
+namespace {
+
+/// The first word that stands where the name of a command should, with the nearest one.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty() || word.empty() || word[0] == '-') return "";
+    std::set<std::string> names;
+    const CLI::App* next = nullptr;
+    for (const CLI::App* command : commands) {
+      names.insert(command->get_name());
+      if (command->get_name() == word) next = command;
+    }
+    if (next == nullptr) {
+      const std::string near = nearest_path(word, names);
+      return fmt::format("'{}' is no command of {}{}: there are {}", excerpt(word), at->get_name(),
+                         near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", "));
+    }
+    at = next;
+  }
+  return "";
+}
+
+/// CLI11's words for too few and too many values, shorter.
+std::string in_words(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const size_t colon = text.find(':');
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr || colon == std::string::npos) return text;
+  if (text.find(" missing", colon) != std::string::npos) return text.substr(0, colon) + ": wants a value";
+  if (text.find("At Most 1 required", colon) != std::string::npos) return text.substr(0, colon) + ": is given twice";
+  return text;
+}
+
+}  // namespace
 
 CommandLine::CommandLine(const char* name, const char* help, const std::string& version)
     : app_(std::make_unique<CLI::App>(help, name)) {
@@ -61,13 +123,16 @@ int CommandLine::run(int argc, char** argv) {
   } catch (const Exit& exit) {
     return exit.status;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) throw UsageError(excerpt(error.what(), 500));
+    if (error.get_exit_code() != 0) {
+      const std::string unknown = unknown_command(*app_, argc, argv);
+      throw UsageError(excerpt(unknown.empty() ? in_words(error) : unknown, 500));
+    }
     std::ostringstream text;  // --help, --version
     const int status = app_->exit(error, text, text);
     std::fputs(text.str().c_str(), stdout);
     return status;
   }
-  if (app_->get_subcommands().empty()) throw UsageError("a subcommand is required");
+  if (app_->get_subcommands().empty()) throw UsageError("a command is required");
   return 0;
 }
 

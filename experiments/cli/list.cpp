@@ -26,7 +26,7 @@ std::string trials_text(const std::vector<Study>& profiles) {
 }
 
 void list_studies(const std::string& folder) {
-  require(std::filesystem::is_directory(folder), "{}: is no folder; name the one that holds the studies", folder);
+  require(std::filesystem::is_directory(folder), "'{}': is no folder; name the one that holds the studies", folder);
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".toml") files.push_back(entry.path().string());

@@ -13,6 +13,7 @@
 namespace headroom::experiments {
 namespace {
 
+constexpr size_t most_input = size_t{1} << 27;  ///< something that never ends should not fill the memory
 constexpr const char* lost = "standard output cannot be written to";
 
 }  // namespace
@@ -34,6 +35,7 @@ std::string read_input() {
     require(count >= 0, "standard input cannot be read: {}", std::strerror(errno));
     if (count == 0) return text;
     text.append(part, static_cast<size_t>(count));
+    require(text.size() <= most_input, "standard input: more than {} bytes; give a file", most_input);
   }
 }
 

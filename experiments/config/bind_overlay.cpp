@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/excerpt.h"
@@ -35,6 +36,7 @@ std::vector<std::pair<double, double>> read_points(const std::string& file, cons
             excerpt(key));
     points.emplace_back(x, value.get<double>());
   }
+  require(!points.empty(), "{}: has no points there", file);
   std::sort(points.begin(), points.end());
   return points;
 }
@@ -44,11 +46,12 @@ void bind_points(Reader& in, std::vector<std::pair<double, double>>& points) {
   if (!list) return;
   bool ok = list->kind == Value::Kind::list && !list->list.empty();
   for (const Value& point : list->list) {
-    const bool is_pair = point.list.size() == 2 && point.list[0].is_number() && point.list[1].is_number();
+    const auto is_finite = [](const Value& value) { return value.is_number() && std::isfinite(value.number()); };
+    const bool is_pair = point.list.size() == 2 && is_finite(point.list[0]) && is_finite(point.list[1]);
     if (is_pair) points.emplace_back(point.list[0].number(), point.list[1].number());
     ok = ok && is_pair;
   }
-  if (!ok) in.complain("points", "wants a list of pairs [x, y]");
+  if (!ok) in.complain("points", "wants a list of pairs [x, y] of numbers");
 }
 
 /// The table form.

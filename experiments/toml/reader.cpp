@@ -140,7 +140,8 @@ std::string Reader::word(const std::string& key, const Default<std::string>& fal
     if (is_text && std::find(words.begin(), words.end(), value->text) != words.end()) {
       result = value->text;
     } else {
-      const std::string near = nearest_path(is_text ? value->text : "", {words.begin(), words.end()});
+      const bool has_near = is_text && !value->text.empty();  // every short word is near to nothing
+      const std::string near = has_near ? nearest_path(value->text, {words.begin(), words.end()}) : "";
       complain(key, fmt::format("wants one of {}, got {}{}", fmt::join(words, ", "), to_text(*value),
                                 near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
     }

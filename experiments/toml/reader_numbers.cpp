@@ -66,8 +66,8 @@ int64_t Reader::integer(const std::string& key, const Default<int64_t>& fallback
   asked.doc = doc;
   const Value* value = ask(std::move(asked));
   if (value && value->kind != Value::Kind::integer && value->kind != Value::Kind::text) {
-    complain(key, fmt::format("wants an integer, got {} {}", name_of(value->kind),
-                              value->is_number() ? to_text(*value) : ""));
+    complain(key, fmt::format("wants an integer, got {}{}", name_of(value->kind),
+                              value->is_number() ? " " + to_text(*value) : ""));
   } else if (value) {
     try {
       const double x = number(key, *value);

@@ -31,6 +31,7 @@ const char* other_than_regular(mode_t mode) {
 RegularFile::RegularFile(const std::filesystem::path& path, const FileKind& kind) : path_(path) {
   // A name with a zero byte would be cut there, and another file opened.
   require(path.string().find('\0') == std::string::npos, "{}: a file's name holds no zero byte", path.c_str());
+  require(!path.empty(), "'': the name of a {} is empty", kind.name);
   struct stat status {};
   // What it is, before it is opened: some devices act on being opened.
   const bool is_known = stat(path.c_str(), &status) == 0;

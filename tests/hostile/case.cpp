@@ -50,12 +50,11 @@ std::vector<std::string> texts_of(const Value& value) {
 }
 
 /// Words between spaces; single quotes keep spaces, and '' is an empty word.
-std::vector<std::string> words_of(const Value& value) {
-  if (value.kind == Kind::list) return texts_of(value);
+std::vector<std::string> words_in(const std::string& text) {
   std::vector<std::string> words;
   bool is_quoted = false, is_word = false;
   std::string word;
-  for (const char c : text_of(value) + " ") {
+  for (const char c : text + " ") {
     if (c == '\'') {
       is_quoted = !is_quoted;
       is_word = true;
@@ -71,14 +70,20 @@ std::vector<std::string> words_of(const Value& value) {
   return words;
 }
 
+std::vector<std::string> words_of(const Value& value) {
+  return value.kind == Kind::list ? texts_of(value) : words_in(text_of(value));
+}
+
 void check_keys(const Value& table, const std::set<std::string>& known) {
   for (const Entry& entry : table.table)
     if (known.count(entry.key) == 0) fail("{}: unknown key '{}'", entry.place.str(), entry.key);
 }
 
-std::string repeated(const std::string& text, int64_t times) {
+/// Control characters as \\xNN, for names.
+std::string visible(const std::string& text) {
   std::string out;
-  for (int64_t i = 0; i < times; ++i) out += text;
+  for (const char c : text)
+    out += static_cast<unsigned char>(c) < 0x20 ? fmt::format("\\x{:02x}", static_cast<int>(c)) : std::string(1, c);
   return out;
 }
 
@@ -125,7 +130,8 @@ class SuiteReader {
   }
 
   FileSpec file_of(const std::string& name, const Value& value) const {
-    FileSpec file{name, FileSpec::Kind::bytes, "", -1};
+    FileSpec file;
+    file.name = name;
     if (value.kind == Kind::text) {
       file.bytes = filled(value.text, places_);
       return file;
@@ -136,8 +142,9 @@ class SuiteReader {
       if (entry.key == "base") file.bytes += base(given).text;
       else if (entry.key == "text") file.bytes += filled(text_of(given), places_);
       else if (entry.key == "hex") file.bytes += from_hex(text_of(given));
-      else if (entry.key == "repeat") file.bytes += repeated(text_of(given), integer_of(value.find("times")->value));
-      else if (entry.key == "then") file.bytes += text_of(given);
+      else if (entry.key == "repeat") file.unit = text_of(given);
+      else if (entry.key == "times") file.times = integer_of(given);
+      else if (entry.key == "then") file.tail = text_of(given);
       else if (entry.key == "mode") file.mode = std::stoi(text_of(given), nullptr, 8);
       else if (entry.key == "fifo") file.kind = FileSpec::Kind::fifo;
       else if (entry.key == "folder") file.kind = FileSpec::Kind::folder;
@@ -156,8 +163,11 @@ class SuiteReader {
     std::vector<FileSpec> files;
     if (const Entry* entry = table.find("base")) {
       const Value& names = entry->value;
-      for (const Value& name : names.kind == Kind::list ? names.list : std::vector<Value>{names})
-        files.push_back({base(name).file, FileSpec::Kind::bytes, base(name).text, -1});
+      for (const Value& name : names.kind == Kind::list ? names.list : std::vector<Value>{names}) {
+        FileSpec& file = files.emplace_back();
+        file.name = base(name).file;
+        file.bytes = base(name).text;
+      }
     }
     if (const Entry* entry = table.find("files"))
       for (const Entry& file : entry->value.table) files.push_back(file_of(file.key, file.value));
@@ -235,12 +245,15 @@ class SuiteReader {
     Case one = common;
     const std::string expected = parts.back();
     parts.pop_back();
-    for (const std::string& part : parts) one.name += (&part == parts.data() ? ": " : "; ") + part;
+    for (const std::string& part : parts) one.name += (&part == parts.data() ? ": " : "; ") + visible(part);
     one.name = one.name.substr(0, 160);
     Places places{{"", expected}};
     if (kind == "values") {
       places["value"] = parts[0];
-      for (std::string& word : one.arguments) word = filled(word, places);
+      const Value& run = family.find("run")->value;
+      if (run.kind == Kind::text) one.arguments = words_in(filled(run.text, places));  // a value may be several words
+      else
+        for (std::string& word : one.arguments) word = filled(word, places);
       for (auto& [name, value] : one.environment) value = filled(value, places);
       for (FileSpec& file : one.files) file.bytes = filled(file.bytes, {{"value", parts[0]}});
       if (one.streams.text) one.streams.text = filled(*one.streams.text, {{"value", parts[0]}});

@@ -14,7 +14,11 @@ struct FileSpec {
   std::string name;
   enum class Kind { bytes, fifo, folder, link } kind = Kind::bytes;
   std::string bytes;  ///< contents, or what a link points to
-  int mode = -1;      ///< permissions, or -1
+  // Behind the bytes; not made before the file is: what this process holds counts as its children's memory.
+  std::string unit;
+  int64_t times = 0;
+  std::string tail;
+  int mode = -1;  ///< permissions, or -1
 };
 
 /// What the first line of a stream has to be.

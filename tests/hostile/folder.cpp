@@ -31,6 +31,14 @@ void write(const fs::path& path, const std::string& bytes) {
   require(static_cast<bool>(file.flush()), "cannot write {}", path.string());
 }
 
+void write_spec(const fs::path& path, const FileSpec& file) {
+  std::ofstream out(path, std::ios::binary);
+  out << file.bytes;
+  for (int64_t i = 0; i < file.times; ++i) out << file.unit;
+  out << file.tail;
+  require(static_cast<bool>(out.flush()), "cannot write {}", path.string());
+}
+
 }  // namespace
 
 void make_files(const std::vector<FileSpec>& files, const fs::path& folder) {
@@ -39,7 +47,7 @@ void make_files(const std::vector<FileSpec>& files, const fs::path& folder) {
     fs::create_directories(path.parent_path());
     switch (file.kind) {
       case FileSpec::Kind::bytes:
-        write(path, file.bytes);
+        write_spec(path, file);
         break;
       case FileSpec::Kind::fifo:
         require(mkfifo(path.c_str(), 0644) == 0, "{}: {}", path.string(), std::strerror(errno));

@@ -43,6 +43,11 @@ Database::Database(std::filesystem::path path, bool is_read_only) : path_(std::m
 Database::~Database() { sqlite3_close(handle_); }
 
 void Database::open(bool is_read_only) {
+  std::error_code none;
+  const auto status = std::filesystem::status(path_, none);
+  require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status),
+          "{}: run store: is {}, not a file; move it aside", path_.string(),
+          std::filesystem::is_directory(status) ? "a folder" : "a device or a pipe");
   const bool is_closed_folder = is_read_only && access(path_.parent_path().c_str(), W_OK) != 0;
   const std::string name = is_closed_folder ? immutable_uri(path_) : path_.string();
   const int flags = (is_closed_folder ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE) |
