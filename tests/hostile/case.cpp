@@ -255,7 +255,8 @@ class SuiteReader {
       else
         for (std::string& word : one.arguments) word = filled(word, places);
       for (auto& [name, value] : one.environment) value = filled(value, places);
-      for (FileSpec& file : one.files) file.bytes = filled(file.bytes, {{"value", parts[0]}});
+      for (FileSpec& file : one.files)
+        for (std::string* text : {&file.bytes, &file.unit, &file.tail}) *text = filled(*text, {{"value", parts[0]}});
       if (one.streams.text) one.streams.text = filled(*one.streams.text, {{"value", parts[0]}});
     } else {
       const std::string name = edited_file(family, common);
