@@ -2,7 +2,7 @@
 
 #include "experiments/claims/number.h"
 #include "experiments/plan/cost_plan.h"
-#include "experiments/plan/units.h"
+#include "experiments/run/units.h"
 
 namespace headroom::experiments {
 

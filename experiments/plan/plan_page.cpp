@@ -9,7 +9,6 @@
 #include "engine/error.h"
 #include "experiments/claims/number.h"
 #include "experiments/plan/basis.h"
-#include "experiments/plan/units.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/page.h"
@@ -17,6 +16,7 @@
 #include "experiments/report/plot.h"
 #include "experiments/report/svg.h"
 #include "experiments/report/text.h"
+#include "experiments/run/units.h"
 
 namespace headroom::experiments {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/plan/units.h"
+#include "experiments/run/units.h"
 
 #include <fmt/format.h>
 
