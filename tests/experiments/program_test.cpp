@@ -53,7 +53,7 @@ size_t wait_for_some(Program& program, const Study& study, const std::filesystem
 
 TEST_CASE("what the user gets wrong is one line and exit status 2") {
   const TemporaryFolder folder;
-  CHECK(contains(complaint(folder.path(), "", 2), "subcommand"));
+  CHECK(contains(complaint(folder.path(), "", 2), "a command is required"));
   CHECK(contains(complaint(folder.path(), "run", 2), "STUDY"));
   CHECK(contains(complaint(folder.path(), "runn study.toml", 2), "runn"));
   CHECK(contains(complaint(folder.path(), "run study.toml --threads 0", 2), "--threads"));
