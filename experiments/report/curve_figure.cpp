@@ -170,7 +170,7 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const Measure& me
   plot.y_label = measure.label;
   plot.description = fmt::format("{} against {}.", measure.label, r.report.x_label);
   std::vector<double> xs;
-  const auto names = series_names(r);
+  const auto names = drawn_series(r);
   for (size_t i = 0; i < names.size(); ++i) {
     const Curve c = metric_curve(r, names[i], measure.metric);
     Layer layer = mean_layer(c, axis, svg::category(i));

@@ -32,9 +32,15 @@ class Collection {
 
 }  // namespace
 
+std::vector<std::string> drawn_series(const StudyResults& results) {
+  std::vector<std::string> names = series_names(results);
+  if (names.size() > most_series_drawn) names.resize(most_series_drawn);
+  return names;
+}
+
 std::vector<Figure> study_figures(const StudyResults& r) {
   Collection all;
-  const auto names = series_names(r);
+  const auto names = drawn_series(r);
   if (names.size() > 1) all.add(comparison_figure(r, {r.report.y_metric, r.report.y_label, r.report.y_scale}));
   else all.add(curve_figure(r, names[0]));
   for (const Measure& measure : r.report.also) all.add(comparison_figure(r, measure));

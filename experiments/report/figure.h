@@ -15,14 +15,22 @@ struct Figure {
   std::string series;  ///< "" for those of several series
 };
 
+/// Series that are drawn at most: lines of a figure beyond it cannot be told apart, and each series has figures of its
+/// own.
+inline constexpr size_t most_series_drawn = 24;
+
 /// All figures of a study in the order of its page: several series together, each series alone, further metrics, heat
-/// maps, learning curves, predictions. A figure without data is not among them. Ids are unique.
+/// maps, learning curves, predictions; of the first most_series_drawn series. A figure without data is not among them.
+/// Ids are unique.
 std::vector<Figure> study_figures(const StudyResults& results);
 
 /// One series: mean with its standard error, best of seeds, failed seeds; on the right the overlay or a second metric.
 std::optional<Figure> curve_figure(const StudyResults& results, const std::string& series);
 
-/// One metric of every series: means with their standard errors.
+/// The series that figures show, in their order.
+std::vector<std::string> drawn_series(const StudyResults& results);
+
+/// One metric of every series that is drawn: means with their standard errors.
 std::optional<Figure> comparison_figure(const StudyResults& results, const Measure& measure);
 
 /// The validation metric over x and the values of the first best_of key, the chosen ones framed.

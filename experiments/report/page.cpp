@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "experiments/claims/curve.h"
+#include "experiments/report/figure.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
@@ -46,6 +47,9 @@ std::string page(const StudyResults& results, const PageParts& parts) {
     out += fmt::format("<p class=\"notes\">Figures are missing: {} The tables hold the same numbers.</p>\n",
                        escape(parts.without_figures));
   const auto names = series_names(results);
+  if (names.size() > most_series_drawn)
+    out += fmt::format("<p class=\"notes\">Figures show the first {} of {} series. The tables hold all of them.</p>\n",
+                       most_series_drawn, names.size());
   const std::string together = names[0].empty() ? "" : figures_of(parts, "");
   if (!together.empty()) out += "<section>\n<h2>All series</h2>\n" + together + "</section>\n";
   for (const std::string& series : names) out += series_section(results, parts, series);

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "experiments/run/store/reading_line.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
@@ -251,4 +252,24 @@ TEST_CASE("a store keeps the plan of the latest run, and is read in a folder tha
     CHECK(store.find("x").has_value());
   }
   std::filesystem::permissions(path.parent_path(), std::filesystem::perms::owner_all);
+}
+
+TEST_CASE("reading many trials shows a line, and takes it away") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "terminal";
+  std::FILE* terminal = std::fopen(path.c_str(), "w");
+  REQUIRE(terminal != nullptr);
+  {
+    ReadingLine line("store.sqlite", 200, terminal, 0);
+    for (int i = 0; i < 200; ++i) line.step();
+  }
+  {
+    ReadingLine later("other.sqlite", 0, terminal, 3600);
+    for (int i = 0; i < 200; ++i) later.step();
+  }
+  std::fclose(terminal);
+  const std::string text = read_bytes(path);
+  CHECK(text.starts_with("\r\033[Kreading store.sqlite: 64 of 200 trials"));
+  CHECK(text.ends_with("\r\033[K"));
+  CHECK(text.find("other") == std::string::npos);
 }

@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "experiments/run/store/digest.h"
+#include "experiments/run/store/reading_line.h"
 
 namespace headroom::experiments {
 namespace {
@@ -221,7 +222,9 @@ void for_each_trial(const Database& database, Depth depth, const std::function<v
     fail_damaged(database, "the seal of its trials is");
   Statement rows(database, select_rows(database, "ORDER BY id").c_str());
   Details details(database);
+  ReadingLine line(database.path().string(), kept.count, reading_line_output());
   while (rows.step()) {
+    line.step();
     TrialRow row;
     const bool is_sound = complete(database, rows, depth, &details, row, on_damage);
     if (!row.digest.empty()) seal.toggle(row.digest, 1);

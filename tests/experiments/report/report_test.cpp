@@ -7,6 +7,7 @@
 #include <random>
 
 #include "experiments/report/axis.h"
+#include "experiments/report/figure.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/headline.h"
@@ -39,6 +40,28 @@ std::map<std::string, std::string> files_of(const StudyResults& results) {
 }
 
 }  // namespace
+
+TEST_CASE("of many series the first are drawn, and the tables hold all") {
+  StudyResults r = testing::u_curve();
+  const std::vector<TrialRecord> curve = r.trials;
+  r.trials.clear();
+  r.claims.clear();
+  for (int i = 0; i < 30; ++i) {
+    r.series.push_back("series " + std::to_string(i));
+    for (TrialRecord trial : curve) {
+      trial.series = r.series.back();
+      trial.id += trial.series;
+      r.trials.push_back(trial);
+    }
+  }
+  r.planned = std::ssize(r.trials);
+  CHECK(study_figures(r).size() == most_series_drawn + 1);
+  if (!find_gnuplot()) return;
+  auto files = files_of(r);
+  CHECK(contains(files["report.html"], "Figures show the first 24 of 30 series."));
+  CHECK(contains(files["results.csv"], "series 29"));
+  CHECK(contains(files["report.html"], "series 29"));
+}
 
 TEST_CASE("a report has a page, figures, data, config and verdicts") {
   auto files = files_of(rich());
