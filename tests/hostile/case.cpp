@@ -184,9 +184,9 @@ class SuiteReader {
   }
 
   Case case_of(const Value& table) const {
-    check_keys(table, {"name",         "base",    "fixture",   "files", "bytes",  "env",   "run",
-                       "streams",      "status",  "out",       "err",   "leaves", "makes", "absent",
-                       "unprivileged", "seconds", "megabytes", "file",  "edits",  "values"});
+    check_keys(table, {"name",         "base",    "fixture", "files",     "bytes",  "env",   "run",
+                       "streams",      "status",  "out",     "err",       "leaves", "makes", "absent",
+                       "unprivileged", "limited", "seconds", "megabytes", "file",   "edits", "values"});
     Case one;
     one.name = text_of(table, "name");
     one.source = table.place.str();
@@ -216,6 +216,7 @@ class SuiteReader {
     if (const Entry* entry = table.find("seconds")) one.seconds = entry->value.number();
     if (const Entry* entry = table.find("megabytes")) one.megabytes = integer_of(entry->value);
     if (const Entry* entry = table.find("unprivileged")) one.is_unprivileged = entry->value.boolean;
+    if (const Entry* entry = table.find("limited")) one.is_limited = entry->value.boolean;
     one.out = line_of(table, "out");
     one.err = line_of(table, "err");
     return one;

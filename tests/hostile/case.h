@@ -48,6 +48,7 @@ struct Case {
   std::vector<std::string> makes;   ///< names that must be there afterwards
   std::vector<std::string> absent;  ///< names that must not
   bool is_unprivileged = false;
+  bool is_limited = false;  ///< it is about the limit on memory, which the sanitizers leave out
   double seconds = 20;
   int64_t megabytes = 512;  ///< of resident memory
 };

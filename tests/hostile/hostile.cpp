@@ -180,6 +180,7 @@ class Runner {
     std::string command;
     for (const std::string& word : one.arguments) command += " " + word.substr(0, 200);
     fmt::print("{}: {}\n  headroom{}\n{}", one.source, one.name, command, complaint);
+    std::fflush(stdout);  // where the tests are stopped, what was found so far is seen
   }
 
   const Suite& suite_;

@@ -91,6 +91,11 @@ void give_to_nobody(const fs::path& folder) {
 }  // namespace
 
 Outcome run_program(const std::string& program, const Case& one, const fs::path& folder, const fs::path& logs) {
+  if (is_instrumented && one.is_limited) {
+    Outcome skipped;
+    skipped.is_refused = true;
+    return skipped;
+  }
   Launch launch;
   launch.words = {program};
   launch.words.insert(launch.words.end(), one.arguments.begin(), one.arguments.end());
