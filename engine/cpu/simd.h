@@ -214,7 +214,7 @@ static inline Vec times_exp(Vec c, Vec x) { return select(x == x, scaled_exp(x).
 static inline Vec log(Vec x) {
   const Mask tiny = x < Vec(1.17549435e-38f);
   const Vec scaled = select(tiny, x * Vec(8388608.0f), x);
-  const RawI bits = detail::as_int(scaled);
+  const RawI bits = detail::as_int(abs(scaled));  // of a negative, whose NaN comes below, the next line would overflow
   const RawI shifted = bits - 0x3f3504f3;
   RawI n = shifted >> 23;
   const Vec m = detail::as_float((shifted & 0x7fffff) + 0x3f3504f3);
