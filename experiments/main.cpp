@@ -49,6 +49,10 @@ int run(int argc, char** argv) {
   add_doctor_command(line.root());
   add_data_command(line.root());
   add_tokenize_command(line.root());
+  add_generate_command(line.root());
+  add_chat_command(line.root());
+  add_eval_command(line.root());
+  add_logits_command(line.root());
   add_spectrum_command(line.root());
   add_new_op_command(line.root());
   return line.run(argc, argv);

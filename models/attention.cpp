@@ -1,5 +1,7 @@
 #include "models/attention.h"
 
+#include <cmath>
+
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "models/positions.h"
@@ -42,11 +44,22 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
   Var v = project(v_proj_, group_.key_value_heads(), group_.v_dim);   // (B, T, H_kv, d_v)
   if (q_norm_) q = q_norm_->forward(q), k = k_norm_->forward(k);
   return located([&] {
+    const Tensor raw_q = q.value(), raw_k = k.value();
     if (turns_) {
       const engine::RopeTable table = turns_->rows(context.offset, context.offset + length);
       q = autograd::rope(q, table);
       k = autograd::rope(k, table);
     }
+    if (context.observer)
+      (*context.observer)({.layer = context.layer,
+                           .group = index,
+                           .x = x.value(),
+                           .raw_q = raw_q,
+                           .raw_k = raw_k,
+                           .q = q.value(),
+                           .k = k.value(),
+                           .v = v.value(),
+                           .scale = logit_scale_.value_or(1 / std::sqrt(static_cast<double>(group_.qk_dim)))});
     if (context.states) {
       AttentionState& state = (*context.states)[index];
       state.append(k.value(), v.value());
@@ -109,6 +122,11 @@ Var Attention::forward(const Var& x, const AttentionContext& context) const {
   std::vector<Var> outputs;
   for (size_t i = 0; i < groups_.size(); ++i) outputs.push_back(groups_[i]->forward(x, context, i));
   return o_proj_->forward(outputs.size() == 1 ? outputs[0] : autograd::concat(outputs, -1));  // (B, T, D)
+}
+
+const HeadGroupLayer& Attention::group(size_t index) const {
+  require(index < groups_.size(), "attention: group {} of {}", index, groups_.size());
+  return *groups_[index];
 }
 
 std::string Attention::describe() const {

@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+
 #include "engine/ops/attention/attention.h"
 #include "models/attention_state.h"
 #include "models/norm.h"
@@ -7,6 +9,17 @@
 
 namespace headroom::models {
 
+/// What the heads of one group compute with, for those who measure a trained model.
+struct AttentionInputs {
+  size_t layer = 0, group = 0;
+  Tensor x;             ///< (B, T, D): the layer's input, after its norm
+  Tensor raw_q, raw_k;  ///< (B, T, H, d_qk), (B, T, H_kv, d_qk) before the rotary turn; q and k where there is none
+  Tensor q, k;          ///< as they are multiplied
+  Tensor v;             ///< (B, T, H_kv, d_v)
+  double scale = 1;     ///< of q·k
+};
+using AttentionObserver = std::function<void(const AttentionInputs&)>;
+
 /// What attention needs beside its input.
 struct AttentionContext {
   Tensor key_mask{};                             ///< bool (B, Tk), true = may be attended; undefined = all
@@ -14,6 +27,8 @@ struct AttentionContext {
   double dropout = 0.0;                          ///< on the probabilities; 0 unless training
   std::vector<engine::RngKey> dropout_keys{};    ///< one per group when dropout > 0
   std::vector<Tensor>* probabilities = nullptr;  ///< gets softmax's (B, H, T, T) of each group; not while training
+  const AttentionObserver* observer = nullptr;   ///< called once per group
+  size_t layer = 0;                              ///< what the observer is told
   /// One per group: x's keys and values are appended to what it holds, and all of it is attended. Without gradient.
   std::vector<AttentionState>* states = nullptr;
 };
@@ -28,6 +43,10 @@ class HeadGroupLayer : public Module {
   /// (B, T, D) → (B, T, heads · v_dim), as group `index` of its layer.
   Var forward(const Var& x, const AttentionContext& context, size_t index) const;
   std::string describe() const override;
+  /// (heads · qk_dim, D), (kv_heads · qk_dim, D), (kv_heads · v_dim, D), each with its bias.
+  const Projection& q_proj() const { return q_proj_; }
+  const Projection& k_proj() const { return k_proj_; }
+  const Projection& v_proj() const { return v_proj_; }
 
  private:
   /// softmax(scale · q kᵀ + bias) itself: (B, H, T, T).
@@ -50,6 +69,10 @@ class Attention : public Module {
   /// (B, T, D) → (B, T, D)
   Var forward(const Var& x, const AttentionContext& context) const;
   std::string describe() const override;
+  /// The heads of one group. Throws Error when there is no such group.
+  const HeadGroupLayer& group(size_t index) const;
+  /// (D, Σ heads · v_dim)
+  const Projection& o_proj() const { return *o_proj_; }
 
  private:
   std::vector<std::unique_ptr<HeadGroupLayer>> groups_;

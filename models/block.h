@@ -20,6 +20,7 @@ class Block : public Module {
   /// (B, T, D) → (B, T, D)
   Var forward(const Var& x, const BlockContext& context) const;
   std::string describe() const override;
+  const Attention& attention() const { return attention_; }
 
  private:
   bool pre_norm_;

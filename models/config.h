@@ -63,6 +63,7 @@ struct TransformerConfig {
   /// Layers of unequal shape, `layers` of them, in place of groups, ffn_width and o_rank; empty: all are alike.
   std::vector<LayerConfig> unequal_layers;
   int64_t max_length = 64;    ///< longest sequence (learned and sinusoidal positions)
+  int64_t window = 0;         ///< > 0: longer sequences are refused, as the model's positions would not see all of them
   int64_t vocab = 0;          ///< > 0: token input through an embedding
   int64_t input_dim = 0;      ///< > 0: real-valued tokens through a Projection; exactly one of vocab, input_dim is set
   int64_t output_dim = 0;     ///< width of the readout; vocab when `tied`

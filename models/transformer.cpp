@@ -31,10 +31,11 @@ Var pool(const Var& h, const Tensor& key_mask) {
 }
 
 /// Takes a block's dropout keys from the stream "dropout": before the block runs, so that it can run twice.
-BlockContext block_context(const TransformerConfig& config, const LayerConfig& layer, const ForwardContext& context,
-                           int64_t batch, int64_t length) {
-  BlockContext block{.attention = {.key_mask = context.key_mask, .offset = context.offset}};
+BlockContext block_context(const TransformerConfig& config, const LayerConfig& layer, size_t index,
+                           const ForwardContext& context, int64_t batch, int64_t length) {
+  BlockContext block{.attention = {.key_mask = context.key_mask, .offset = context.offset, .layer = index}};
   block.attention.probabilities = context.probabilities;
+  if (context.observer) block.attention.observer = &context.observer;
   if (!context.training || config.dropout == 0) return block;
   block.dropout = block.attention.dropout = config.dropout;
   for (const HeadGroup& group : layer.groups)
@@ -111,10 +112,28 @@ Var Transformer::embed(const Tensor& input, int64_t offset) const {
 }
 
 Var Transformer::forward(const Tensor& input, const ForwardContext& context) const {
-  return run(input, context, nullptr);
+  return run(input, context, nullptr, 0);
 }
 
-Tensor Transformer::decode(const Tensor& input, DecodeState& state, const Tensor& key_mask) const {
+Var Transformer::layer(size_t index, const Var& h, const ForwardContext& context) const {
+  require(index < blocks_.size(), "transformer: layer {} of {}", index, blocks_.size());
+  require(!context.training, "transformer: single layers do not train");
+  return blocks_[index]->forward(h, block_context(config_, layers_[index], index, context, h.dim(0), h.dim(1)));
+}
+
+const Attention& Transformer::attention(size_t layer) const {
+  require(layer < blocks_.size(), "transformer: layer {} of {}", layer, blocks_.size());
+  return blocks_[layer]->attention();
+}
+
+Var Transformer::readout(const Var& h_in) const { return outputs(final_norm_ ? final_norm_->forward(h_in) : h_in); }
+
+Var Transformer::outputs(Var h) const {
+  if (hidden_) h = autograd::gelu(hidden_->forward(h));  // (…, readout_width)
+  return readout_ ? readout_->forward(h) : tokens_->as_readout(h);
+}
+
+Tensor Transformer::decode(const Tensor& input, DecodeState& state, const Tensor& key_mask, int64_t last) const {
   require(config_.causal && config_.pooling == Pooling::none,
           "transformer: only a causal model without pooling decodes");
   bool fits = state.layers() == layers_.size();
@@ -123,14 +142,14 @@ Tensor Transformer::decode(const Tensor& input, DecodeState& state, const Tensor
   const autograd::NoGrad no_grad;
   const int64_t offset = state.offset();
   try {
-    return run(input, {.key_mask = key_mask, .offset = offset}, &state).value();
+    return run(input, {.key_mask = key_mask, .offset = offset}, &state, last).value();
   } catch (...) {
     state.truncate(offset);
     throw;
   }
 }
 
-Var Transformer::run(const Tensor& input, const ForwardContext& context, DecodeState* state) const {
+Var Transformer::run(const Tensor& input, const ForwardContext& context, DecodeState* state, int64_t last) const {
   require(!context.training || config_.dropout == 0 || context.rng,
           "transformer: training with dropout {} needs ForwardContext::rng", config_.dropout);
   require(!context.training || !context.probabilities, "transformer: probabilities are not given while training");
@@ -138,21 +157,25 @@ Var Transformer::run(const Tensor& input, const ForwardContext& context, DecodeS
   Var h = embed(input, context.offset);  // (B, T, D)
   const int64_t batch = h.dim(0), length = h.dim(1);
   const int64_t keys = (state ? state->length() : 0) + length;
+  require(config_.window == 0 || keys <= config_.window,
+          "transformer: {} tokens are more than the window of {} that each position sees; windows are not computed",
+          keys, config_.window);
+  require(last >= 0 && last <= length, "transformer: the last {} of {} positions", last, length);
   if (context.key_mask.defined())
     require(context.key_mask.dtype() == engine::DType::boolean && context.key_mask.shape() == Shape{batch, keys},
             "transformer: key_mask must be bool ({}, {}), got {}", batch, keys, context.key_mask.str());
   for (size_t i = 0; i < blocks_.size(); ++i) {
-    BlockContext own = block_context(config_, layers_[i], context, batch, length);
+    BlockContext own = block_context(config_, layers_[i], i, context, batch, length);
     if (state) own.attention.states = &state->layer(i);
     const Block* layer = blocks_[i].get();
     h = config_.checkpoint_blocks
             ? autograd::checkpoint([layer, own](const std::vector<Var>& in) { return layer->forward(in[0], own); }, {h})
             : layer->forward(h, own);
   }
+  if (last > 0) h = autograd::slice(h, 1, length - last, length);  // (B, last, D)
   if (final_norm_) h = final_norm_->forward(h);
   if (config_.pooling == Pooling::mean) h = pool(h, context.key_mask);  // (B, D)
-  if (hidden_) h = autograd::gelu(hidden_->forward(h));                 // (B, T, readout_width)
-  return readout_ ? readout_->forward(h) : tokens_->as_readout(h);
+  return outputs(h);
 }
 
 std::string Transformer::describe() const {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/rng.h"
+#include "models/attention.h"
 #include "models/costs.h"
 #include "models/module.h"
 #include "models/rope_cache.h"
@@ -24,6 +25,7 @@ struct ForwardContext {
   Tensor key_mask{};                             ///< bool (B, T), true = may be attended; undefined = all
   int64_t offset = 0;                            ///< the first token's position
   std::vector<Tensor>* probabilities = nullptr;  ///< gets attention's (B, H, T, T) of each layer and group of heads
+  AttentionObserver observer{};                  ///< called for each layer and group of heads
 };
 
 /// Input (embedding or Projection) + positions → blocks → final norm → readout. Threads: see Module; each thread brings
@@ -43,14 +45,26 @@ class Transformer : public Module {
   /// the same tokens behind those that the state holds, without a gradient, and the earlier tokens are not computed
   /// again. key_mask is bool (B, tokens held + T). Throws Error when the model is not causal or pools, or when the
   /// state is another model's or another batch's; the state then is as it was.
-  Tensor decode(const Tensor& input, DecodeState& state, const Tensor& key_mask = {}) const;
+  /// `last` > 0: of the last so many positions only, (B, last, output_dim).
+  Tensor decode(const Tensor& input, DecodeState& state, const Tensor& key_mask = {}, int64_t last = 0) const;
+
+  /// The stages of forward(), for those who run a model layer by layer: embed(), then layer() for each, then
+  /// readout(). Without dropout and pooling.
+  /// tokens i64 (B, T), the first at position `offset` → (B, T, D)
+  Var embed(const Tensor& input, int64_t offset = 0) const;
+  /// (B, T, D) → (B, T, D)
+  Var layer(size_t index, const Var& h, const ForwardContext& context = {}) const;
+  /// The final norm and the readout: (…, D) → (…, output_dim)
+  Var readout(const Var& h) const;
+  /// The attention of one layer, for those who look at its weights. Throws Error when there is no such layer.
+  const Attention& attention(size_t layer) const;
   const TransformerConfig& config() const { return config_; }
   std::string describe() const override;
 
  private:
   Transformer(const TransformerConfig& config, WeightSource&& source) : Transformer(config, source) {}
-  Var embed(const Tensor& input, int64_t offset) const;
-  Var run(const Tensor& input, const ForwardContext& context, DecodeState* state) const;
+  Var outputs(Var h) const;  ///< the readout without the norm before it
+  Var run(const Tensor& input, const ForwardContext& context, DecodeState* state, int64_t last) const;
 
   TransformerConfig config_;
   engine::DType dtype_;

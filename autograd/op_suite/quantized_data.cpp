@@ -1,6 +1,7 @@
 #include "autograd/op_suite/quantized_data.h"
 
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "autograd/op_suite/data.h"
@@ -31,15 +32,26 @@ Scales scales_of(BlockFormat format) {
     case BlockFormat::q4_k:
       return {{0, 2}, 250};
     case BlockFormat::q6_k:
+    case BlockFormat::f16:  // no scales: see random_numbers
+    case BlockFormat::bf16:
       break;
   }
   return {{208}, 1000};
+}
+
+/// Formats of one number each.
+engine::QuantizedMatrix random_numbers(const std::string& name, BlockFormat format, int64_t rows, int64_t cols) {
+  const auto dtype = format == BlockFormat::f16 ? engine::DType::f16 : engine::DType::bf16;
+  const auto numbers =
+      std::make_shared<const Tensor>(engine::random_uniform({rows * cols}, -1, 1, key_of(name + "/numbers")).to(dtype));
+  return {format, rows, cols, Tensor::over(numbers->raw(), numbers, {2 * rows * cols}, engine::DType::u8)};
 }
 
 }  // namespace
 
 engine::QuantizedMatrix random_blocks(const std::string& name, BlockFormat format, int64_t rows, int64_t cols) {
   const engine::BlockLayout& layout = engine::layout_of(format);
+  if (layout.elements == 1) return random_numbers(name, format, rows, cols);
   const int64_t blocks = rows * (cols / layout.elements);
   const Tensor bytes =
       engine::random_integers({blocks * layout.bytes}, 0, 256, key_of(name + "/blocks")).to(engine::DType::u8);

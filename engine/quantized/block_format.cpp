@@ -10,13 +10,15 @@
 namespace headroom::engine {
 namespace {
 
-constexpr std::array<BlockLayout, 7> layouts{{{"q8_0", 32, 34},
+constexpr std::array<BlockLayout, 9> layouts{{{"q8_0", 32, 34},
                                               {"q4_0", 32, 18},
                                               {"q4_1", 32, 20},
                                               {"q5_0", 32, 22},
                                               {"q5_1", 32, 24},
                                               {"q4_k", 256, 144},
-                                              {"q6_k", 256, 210}}};
+                                              {"q6_k", 256, 210},
+                                              {"f16", 1, 2},
+                                              {"bf16", 1, 2}}};
 
 float half_at(const uint8_t* bytes) {
   f16 value;
@@ -76,6 +78,15 @@ void dequantize_q6_k(const uint8_t* block, float* x) {
   }
 }
 
+template <class T>
+void widen(const uint8_t* bytes, int64_t count, float* x) {
+  for (int64_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value.bits, bytes + 2 * i, 2);
+    x[i] = static_cast<float>(value);
+  }
+}
+
 void dequantize_block(BlockFormat format, const uint8_t* block, float* x) {
   switch (format) {
     case BlockFormat::q8_0:
@@ -91,9 +102,11 @@ void dequantize_block(BlockFormat format, const uint8_t* block, float* x) {
     case BlockFormat::q4_k:
       return dequantize_q4_k(block, x);
     case BlockFormat::q6_k:
-      break;
+      return dequantize_q6_k(block, x);
+    case BlockFormat::f16:
+    case BlockFormat::bf16:
+      break;  // no blocks: see dequantize()
   }
-  dequantize_q6_k(block, x);
 }
 
 }  // namespace
@@ -110,6 +123,8 @@ BlockFormat block_format_named(std::string_view name) {
 }
 
 void dequantize(BlockFormat format, const uint8_t* blocks, int64_t count, float* values) {
+  if (format == BlockFormat::f16) return widen<f16>(blocks, count, values);
+  if (format == BlockFormat::bf16) return widen<bf16>(blocks, count, values);
   const BlockLayout& layout = layout_of(format);
   for (int64_t i = 0; i < count; ++i) dequantize_block(format, blocks + i * layout.bytes, values + i * layout.elements);
 }

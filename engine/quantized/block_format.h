@@ -13,10 +13,12 @@ namespace headroom::engine {
 ///   q5_1   32   d, m, 32 fifth bits, 16 bytes         x = d·q + m
 ///   q4_k  256   d, m, eight 6-bit pairs (s, n), 128 bytes      x = d·s·q - m·n
 ///   q6_k  256   128 bytes of low halves, 64 of high bits, 16 signed s, d      x = d·s·(q - 32)
+///   f16     1   the number
+///   bf16    1   the number
 ///
 /// Low halves of the 4- and 5-bit bytes are elements 0–15 of a block, high halves 16–31. Source: the GGUF format,
 /// https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
-enum class BlockFormat : uint8_t { q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q6_k };
+enum class BlockFormat : uint8_t { q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q6_k, f16, bf16 };
 
 struct BlockLayout {
   const char* name;

@@ -37,6 +37,11 @@ Tensor QuantizedMatrix::dequantize(int64_t begin, int64_t end, DType dtype) cons
   return values.to(dtype);
 }
 
+QuantizedMatrix QuantizedMatrix::rows_between(int64_t begin, int64_t end) const {
+  require(begin >= 0 && begin <= end && end <= rows_, "quantized matrix: rows [{}, {}) of {}", begin, end, str());
+  return {format_, end - begin, cols_, blocks_.slice(0, begin * row_bytes_, end * row_bytes_)};
+}
+
 std::string QuantizedMatrix::str() const { return fmt::format("{} ({}, {})", layout_of(format_).name, rows_, cols_); }
 
 Tensor quantized_rows(const QuantizedMatrix& matrix, const Tensor& indices_in, DType dtype) {

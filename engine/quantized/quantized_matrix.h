@@ -21,10 +21,10 @@ class QuantizedMatrix {
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
   Shape shape() const { return {rows_, cols_}; }
-  /// u8 (rows · row_bytes).
-  const Tensor& blocks() const { return blocks_; }
   int64_t row_bytes() const { return row_bytes_; }
   int64_t bytes() const { return rows_ * row_bytes_; }
+  /// The bytes themselves: u8 (rows · row_bytes).
+  const Tensor& blocks() const { return blocks_; }
   const uint8_t* row(int64_t index) const { return blocks_.data<uint8_t>() + index * row_bytes_; }
 
   /// Columns [begin, end) of one row, in f32; both are multiples of the block's elements.
@@ -32,6 +32,8 @@ class QuantizedMatrix {
   /// Rows [begin, end) as f32 or f64 (end - begin, cols), in parallel.
   Tensor dequantize(int64_t begin, int64_t end, DType dtype = DType::f32) const;
   Tensor dequantize(DType dtype = DType::f32) const { return dequantize(0, rows_, dtype); }
+  /// Rows [begin, end), over the same bytes. Throws Error when they are not there.
+  QuantizedMatrix rows_between(int64_t begin, int64_t end) const;
   /// "q4_1 (576, 1536)".
   std::string str() const;
 

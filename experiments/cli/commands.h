@@ -26,6 +26,14 @@ void add_ops_command(Command app);
 void add_data_command(Command app);
 /// `tokenize --tokenizer PATH [--text S | --text-file F] [--json] [--plain]`: the ids of a text.
 void add_tokenize_command(Command app);
+/// `generate MODEL --prompt TEXT`: continues a text.
+void add_generate_command(Command app);
+/// `chat MODEL`: a conversation on the terminal.
+void add_chat_command(Command app);
+/// `eval MODEL --text FILE --protocol P --context N`: perplexity.
+void add_eval_command(Command app);
+/// `logits MODEL --tokens 1,2,3 [--top K] [--json]`: what a trained model predicts after each token.
+void add_logits_command(Command app);
 /// `spectrum FILE.safetensors --tensor A [--times B] [--rank r] [--json]`: the singular values of A or of AᵀB.
 void add_spectrum_command(Command app);
 /// `bench WORKLOAD [--dtype f32] [--threads N] [--seconds S] [--json] [--workloads FILE] [--forward-only]`: times the

@@ -130,11 +130,14 @@ void BpeTokenizer::encode_piece(std::string_view piece, size_t offset, std::vect
       return;
     }
   }
-  std::vector<int32_t> merged(piece.size());
+  std::vector<int32_t> merged;
+  merged.reserve(piece.size());
   for (size_t i = 0; i < piece.size(); ++i) {
     const auto byte = static_cast<unsigned char>(piece[i]);
-    merged[i] = byte_ids_[byte];
-    require(merged[i] >= 0, "{}: byte 0x{:02x} at {} of the text has no token", vocabulary_.name, byte, offset + i);
+    const int32_t id = byte_ids_[byte];
+    require(id >= 0 || vocabulary_.lacking == LackingBytes::dropped, "{}: byte 0x{:02x} at {} of the text has no token",
+            vocabulary_.name, byte, offset + i);
+    if (id >= 0) merged.push_back(id);
   }
   merge_pairs(pairs_, merged);
   ids.insert(ids.end(), merged.begin(), merged.end());
@@ -152,7 +155,9 @@ std::string BpeTokenizer::describe() const {
   std::string text = fmt::format("{}: byte-level BPE, {} tokens, {} special", vocabulary_.name, vocab_size(), special);
   if (vocabulary_.normalization != Normalization::none)
     text += fmt::format(", text normalized to {}", name_of(vocabulary_.normalization));
-  if (lacking > 0) text += fmt::format(", no token for {} of the 256 bytes", lacking);
+  if (lacking > 0)
+    text += fmt::format(", no token for {} of the 256 bytes{}", lacking,
+                        vocabulary_.lacking == LackingBytes::dropped ? ", which are dropped" : "");
   return text;
 }
 

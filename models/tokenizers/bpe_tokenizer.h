@@ -12,6 +12,12 @@
 
 namespace headroom::models {
 
+/// What encode() makes of a byte that has no token.
+enum class LackingBytes {
+  refused,  ///< an Error
+  dropped,  ///< nothing, as Hugging Face's tokenizers do without an unknown token
+};
+
 /// All that makes a byte-level BPE tokenizer (Sennrich et al., 2016; Radford et al., 2019).
 struct BpeVocabulary {
   std::string name;
@@ -22,13 +28,14 @@ struct BpeVocabulary {
   Normalization normalization = Normalization::none;
   std::vector<Splitter> splitters{};  ///< each cuts the pieces of the one before
   bool ignore_merges = false;         ///< a piece that is a token is that token, whatever the merges
+  LackingBytes lacking = LackingBytes::refused;
 };
 
 /// Largest id that a file may name: what keeps a wrong file from asking for all memory.
 inline constexpr int64_t max_token_id = 10'000'000;
 
 /// Added tokens are split off, the rest is normalized and cut into pieces, and the bytes of each piece are merged.
-/// encode() throws Error naming the byte and its place where a byte has no token.
+/// encode() throws Error naming the byte and its place where a byte has no token, unless such bytes are dropped.
 std::unique_ptr<Tokenizer> make_bpe_tokenizer(BpeVocabulary vocabulary);
 
 /// The merges that ranked tokens imply (tiktoken): two tokens merge where their bytes together are a token, and the

@@ -92,9 +92,6 @@ BpeVocabulary read_llama3_ranks(const std::filesystem::path& path) {
   vocabulary.name = folder_name(path);
   vocabulary.files = {path};
   const MappedFile file(path, tokenizer_file);
-  // A SentencePiece model is a protocol buffer: its first field, number 1, is a token.
-  require(file.size() == 0 || file.data()[0] != 0x0a, "{}: is a SentencePiece model, which is not supported",
-          path.string());
   try {
     vocabulary.tokens = read_ranks(file.text());
   } catch (const Error& error) {

@@ -3,7 +3,11 @@
 #include <filesystem>
 
 #include "engine/error.h"
+#include "models/files/mapped_file.h"
+#include "models/gguf/gguf.h"
+#include "models/tokenizers/gguf_vocabulary.h"
 #include "models/tokenizers/loaders.h"
+#include "models/tokenizers/sentencepiece.h"
 
 namespace headroom::models {
 namespace {
@@ -24,12 +28,24 @@ BpeVocabulary read_file(const fs::path& path) {
   return path.extension() == ".json" ? read_tokenizer_json(path) : read_llama3_ranks(path);
 }
 
+/// A SentencePiece model is a protocol buffer whose first field, number 1, is a piece; ranks are text.
+bool is_sentencepiece(const fs::path& path) {
+  if (path.extension() == ".json" || path.extension() == ".txt") return false;
+  const MappedFile file(path, tokenizer_file);
+  return file.size() > 0 && file.data()[0] == 0x0a;
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
   if (path == "byte") return make_byte_tokenizer();
   std::error_code unreadable;  // the reader says why
-  return make_bpe_tokenizer(read_file(fs::is_directory(path, unreadable) ? file_in(path) : fs::path(path)));
+  if (fs::path(path).extension() == ".gguf") {
+    const GgufFile gguf(path);
+    return make_gguf_tokenizer(gguf.metadata(), fs::path(path).stem().string(), path);
+  }
+  const fs::path file = fs::is_directory(path, unreadable) ? file_in(path) : fs::path(path);
+  return is_sentencepiece(file) ? load_sentencepiece(file) : make_bpe_tokenizer(read_file(file));
 }
 
 }  // namespace headroom::models

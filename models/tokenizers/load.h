@@ -9,10 +9,11 @@ namespace headroom::models {
 /// The tokenizer of that name, file or folder:
 ///   byte                           one id per byte (./byte for a file of that name)
 ///   vocab.json beside merges.txt   GPT-2's byte-level BPE
-///   tokenizer.model                Llama 3's ranks, one "base64 rank" a line
+///   tokenizer.model                SentencePiece's model, or Llama 3's ranks, one "base64 rank" a line
+///   FILE.gguf                      what the file of a model carries
 ///   tokenizer.json                 Hugging Face's byte-level BPE, merges "a b" or ["a", "b"]
 /// A folder is searched for tokenizer.json, then vocab.json, then tokenizer.model; of a pair either file may be named.
-/// Throws Error naming the file and what is wrong with it, and for kinds that we lack (SentencePiece, WordPiece).
+/// Throws Error naming the file and what is wrong with it, and for kinds that we lack (WordPiece).
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);
 
 }  // namespace headroom::models

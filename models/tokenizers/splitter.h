@@ -11,6 +11,9 @@ extern const char* const gpt2_pattern;
 /// Llama 3's pattern (tokenizer.py of the release).
 extern const char* const llama3_pattern;
 
+/// Qwen 2's: Llama 3's with single digits.
+extern const char* const qwen2_pattern;
+
 /// Cuts text at the matches of a Perl regular expression: every match is a piece, and so is every stretch between two
 /// matches, invalid UTF-8 among them. The pieces in order are the text. May serve many threads.
 class Splitter {

@@ -4,6 +4,7 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
+#include "engine/ops/matmul/matmul.h"
 
 namespace headroom::models {
 namespace {
@@ -76,6 +77,15 @@ Var Weight::rows(const Tensor& indices, engine::DType dtype) const {
                  return autograd::linear(autograd::embedding(f.a, indices), autograd::transpose(f.b, 0, 1));
                }},
       form_);
+}
+
+Tensor Weight::values(engine::DType dtype) const {
+  return std::visit(Overload{[&](const Var& w) { return w.value().to(dtype); },
+                             [&](const engine::QuantizedMatrix& w) { return w.dequantize(dtype); },
+                             [&](const LowRank& f) {
+                               return engine::matmul(f.a.value().to(dtype), f.b.value().to(dtype));  // (out, in)
+                             }},
+                    form_);
 }
 
 std::string Weight::describe() const {

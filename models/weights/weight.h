@@ -40,6 +40,8 @@ class Weight {
   Var linear(const Var& x, const Var& bias) const;
   /// Rows of W by index: i64 (…) → (…, in), in `dtype` where the form has none of its own.
   Var rows(const Tensor& indices, engine::DType dtype) const;
+  /// The numbers of W (out, in), unpacked or multiplied out, without a gradient.
+  Tensor values(engine::DType dtype) const;
   /// "", or what is special: ", frozen", ", q4_1", ", rank 8".
   std::string describe() const;
 

@@ -1,0 +1,11 @@
+#pragma once
+#include "engine/quantized/quantized_matrix.h"
+
+namespace headroom::engine {
+
+/// A matrix (rows, cols) of real numbers in blocks of 8 bits: of each 32, d = max|x| / 127 and q = x/d rounded, ties
+/// away from 0; d is kept as f16. The same bits as ggml's. Throws Error when cols is no multiple of 32, and naming the
+/// place of a number that is not finite or beyond what an f16 scale can hold.
+QuantizedMatrix quantize_q8_0(const Tensor& matrix);
+
+}  // namespace headroom::engine

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/context.h"
+#include "engine/error.h"
+#include "experiments/cli/commands.h"
+#include "experiments/cli/model_arguments.h"
+#include "models/files/mapped_file.h"
+#include "models/files/utf8.h"
+#include "tasks/pretrained/perplexity.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct EvalArguments {
+  ModelArguments model;
+  std::string text, protocol = "disjoint", against;
+  int64_t context = 512, stride = 0, max_tokens = 0;
+  bool json = false;
+};
+
+/// The ids of a text file, its first `most` (0: all). A beginning-of-text token as the model's tokenizer puts it.
+std::vector<int32_t> tokens_of(const EvalArguments& arguments, const models::ModelFiles& files,
+                               const models::Tokenizer& tokenizer) {
+  const models::MappedFile file(arguments.text);
+  const std::string_view text = file.text();
+  require(!text.empty(), "{}: is empty", arguments.text);
+  require(models::valid_utf8(text) == text.size(), "{}: is not UTF-8 from byte {} on", arguments.text,
+          models::valid_utf8(text));
+  std::vector<int32_t> tokens = tokenizer.encode(text, models::Specials::plain);
+  const models::ModelDescription& description = files.description();
+  if (description.add_bos && description.bos && arguments.protocol != "llamacpp")
+    tokens.insert(tokens.begin(), static_cast<int32_t>(*description.bos));
+  if (arguments.max_tokens > 0 && static_cast<int64_t>(tokens.size()) > arguments.max_tokens)
+    tokens.resize(static_cast<size_t>(arguments.max_tokens));
+  return tokens;
+}
+
+/// A line on standard error that is written over: windows done, the perplexity so far, time left.
+class EvalProgress {
+ public:
+  EvalProgress() : shown_(isatty(STDERR_FILENO) != 0) {}
+  ~EvalProgress() {
+    if (shown_ && has_line_) fmt::print(stderr, "\r\033[K");
+  }
+  EvalProgress(const EvalProgress&) = delete;
+  EvalProgress& operator=(const EvalProgress&) = delete;
+
+  void show(const tasks::PerplexityProgress& progress) {
+    if (!shown_) return;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const double left = seconds * static_cast<double>(progress.windows - progress.windows_done) /
+                        static_cast<double>(progress.windows_done);
+    fmt::print(stderr, "\r\033[K{}/{} windows  ppl {:.4f}  {:.0f} s left", progress.windows_done, progress.windows,
+               progress.ppl, left);
+    std::fflush(stderr);
+    has_line_ = true;
+  }
+
+ private:
+  bool shown_, has_line_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& arguments, double seconds) {
+  nlohmann::ordered_json out{{"tokens_scored", p.tokens_scored},
+                             {"nll", p.nll},
+                             {"ppl", p.ppl},
+                             {"stderr", p.stderr_windows},
+                             {"stderr_tokens", p.stderr_tokens},
+                             {"nll_sum", p.nll_sum},
+                             {"bits_per_byte", p.bits_per_byte},
+                             {"windows", p.windows},
+                             {"protocol", arguments.protocol},
+                             {"context", arguments.context}};
+  if (arguments.protocol == "hf-strided") out["stride"] = arguments.stride;
+  if (p.against) {
+    out["against"] = arguments.against;
+    out["kl_mean"] = p.against->kl_mean;
+    out["kl_p99"] = p.against->kl_p99;
+    out["top1_agreement"] = p.against->top1_agreement;
+  }
+  out["seconds"] = seconds;
+  return out;
+}
+
+void print(const tasks::Perplexity& p, const EvalArguments& arguments, double seconds) {
+  fmt::print("{} tokens scored, {} of {} tokens ({}){}\n", p.tokens_scored, p.windows, arguments.context,
+             arguments.protocol,
+             arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "");
+  fmt::print("NLL            {:.7f}  ± {:.4f} over windows, {:.4f} over tokens\n", p.nll, p.stderr_windows,
+             p.stderr_tokens);
+  fmt::print("perplexity     {:.5f}  ± {:.3f}\n", p.ppl, p.ppl * p.stderr_windows);
+  fmt::print("bits per byte  {:.5f}\n", p.bits_per_byte);
+  if (p.against)
+    fmt::print(
+        "against {}: KL {:.6f} nats in the mean, {:.4f} at the 99th percentile; the likeliest token is the "
+        "same at {:.2f} %\n",
+        arguments.against, p.against->kl_mean, p.against->kl_p99, 100 * p.against->top1_agreement);
+  fmt::print("{:.1f} s, {:.0f} tokens/s\n", seconds, static_cast<double>(p.windows * arguments.context) / seconds);
+}
+
+void eval(EvalArguments& arguments) {
+  const engine::ThreadScope threads(arguments.model.threads());
+  const auto files = models::ModelFiles::open(arguments.model.path);
+  const models::ModelDescription& description = files->description();
+  const auto tokenizer = files->tokenizer();
+  if (arguments.stride == 0) arguments.stride = arguments.context;
+  const int64_t longest = description.sliding_window.value_or(description.context);
+  require(arguments.context <= longest, "--context {} is longer than the model's, which is {}", arguments.context,
+          longest);
+  const tasks::PerplexityOptions options{.protocol = tasks::protocol_named(arguments.protocol),
+                                         .context = arguments.context,
+                                         .stride = arguments.stride,
+                                         .bos = description.add_bos ? description.bos : std::nullopt};
+  const std::vector<int32_t> tokens = tokens_of(arguments, *files, *tokenizer);
+  const auto model = files->load(arguments.model.options());
+  std::unique_ptr<models::Transformer> base;
+  if (!arguments.against.empty()) base = models::ModelFiles::open(arguments.against)->load(arguments.model.options());
+  const auto start = std::chrono::steady_clock::now();
+  tasks::Perplexity result;
+  {
+    EvalProgress progress;
+    result = tasks::measure_perplexity(*model, *tokenizer, tokens, options, base.get(),
+                                       [&](const tasks::PerplexityProgress& p) { progress.show(p); });
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (arguments.json) fmt::print("{}\n", json_of(result, arguments, seconds).dump());
+  else print(result, arguments, seconds);
+}
+
+}  // namespace
+
+void add_eval_command(Command app) {
+  const Command command = app.command("eval", "measure a trained model's perplexity on a text");
+  const auto arguments = std::make_shared<EvalArguments>();
+  add_model_options(command, arguments->model);
+  command.option("--text", arguments->text, "a text file, taken as it is").required().value_name("FILE");
+  command.option("--protocol", arguments->protocol, "which tokens are scored, with what before them")
+      .one_of({"disjoint", "hf-strided", "llamacpp"})
+      .show_default();
+  command.option("--context", arguments->context, "tokens that the model sees at once").value_name("N").show_default();
+  command.option("--stride", arguments->stride, "of hf-strided (default: the context)").value_name("S");
+  command.option("--max-tokens", arguments->max_tokens, "only the first N tokens of the text").value_name("N");
+  command.option("--against", arguments->against, "a base model: KL divergence from it, and how often the two agree")
+      .value_name("BASE");
+  command.flag("--json", arguments->json, "as one JSON object; \"stderr\" is that of the NLL over windows");
+  command.action([arguments] { eval(*arguments); });
+}
+
+}  // namespace headroom::experiments

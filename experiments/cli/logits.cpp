@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/context.h"
+#include "engine/error.h"
+#include "experiments/cli/commands.h"
+#include "experiments/cli/model_arguments.h"
+#include "models/decode_state.h"
+#include "models/pretrained/model_files.h"
+
+namespace headroom::experiments {
+namespace {
+
+using engine::Tensor;
+
+struct LogitsArguments {
+  ModelArguments model;
+  std::string tokens;
+  int64_t top = 10;
+  bool json = false;
+};
+
+/// "1,2,3" as ids of a vocabulary of that size.
+std::vector<int64_t> ids_of(std::string_view text, int64_t vocab) {
+  std::vector<int64_t> ids;
+  while (true) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view item = text.substr(0, comma);
+    int64_t id = 0;
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), id);
+    require(!item.empty() && error == std::errc() && end == item.data() + item.size(),
+            "--tokens: '{}' is no token id: \"1,2,3\" is wanted", item.substr(0, 40));
+    require(id >= 0 && id < vocab, "--tokens: {} is not in the model's vocabulary of {}", id, vocab);
+    ids.push_back(id);
+    if (comma == text.size()) return ids;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/// What is predicted after one token.
+struct Prediction {
+  double logsumexp = 0;
+  std::vector<std::pair<int64_t, double>> top;  ///< ids with their logits, the largest first
+};
+
+Prediction prediction_of(const float* logits, int64_t vocab, int64_t top) {
+  std::vector<int64_t> order(static_cast<size_t>(vocab));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(top, vocab));
+  std::partial_sort(order.begin(), order.begin() + shown, order.end(),
+                    [&](int64_t a, int64_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; });
+  const double largest = *std::max_element(logits, logits + vocab);
+  double sum = 0;
+  for (int64_t i = 0; i < vocab; ++i) sum += std::exp(logits[i] - largest);
+  Prediction out{largest + std::log(sum), {}};
+  require(std::isfinite(out.logsumexp), "logits: not finite");
+  for (std::ptrdiff_t i = 0; i < shown; ++i) {
+    const int64_t id = order[static_cast<size_t>(i)];
+    out.top.emplace_back(id, logits[id]);
+  }
+  return out;
+}
+
+std::string json_of(const Prediction& p) {
+  std::string top;
+  for (const auto& [id, logit] : p.top) top += fmt::format("{}[{}, {:.9g}]", top.empty() ? "" : ", ", id, logit);
+  return fmt::format(R"({{"logsumexp": {:.12g}, "top": [{}]}})", p.logsumexp, top);
+}
+
+void logits(const LogitsArguments& arguments) {
+  require(arguments.top >= 1, "--top: {} is below 1", arguments.top);
+  const engine::ThreadScope threads(arguments.model.threads());
+  const auto files = models::ModelFiles::open(arguments.model.path);
+  const std::vector<int64_t> ids = ids_of(arguments.tokens, files->description().config.vocab);
+  const auto model = files->load(arguments.model.options());
+  models::DecodeState state(model->config());
+  const Tensor tokens = Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);  // (1, T)
+  const Tensor y = model->decode(tokens, state).to(engine::DType::f32);            // (1, T, V)
+  const int64_t vocab = y.dim(-1);
+  if (arguments.json) fmt::print("[");
+  for (size_t t = 0; t < ids.size(); ++t) {
+    const Prediction p = prediction_of(y.data<float>() + static_cast<int64_t>(t) * vocab, vocab, arguments.top);
+    if (arguments.json) fmt::print("{}{}", t == 0 ? "" : ",\n ", json_of(p));
+    else {
+      fmt::print("after token {} ({}): log-sum-exp {:.6f}\n", t, ids[t], p.logsumexp);
+      for (const auto& [id, logit] : p.top)
+        fmt::print("  {:>7}  logit {:>10.5f}  probability {:.6f}\n", id, logit, std::exp(logit - p.logsumexp));
+    }
+  }
+  if (arguments.json) fmt::print("]\n");
+}
+
+}  // namespace
+
+void add_logits_command(Command app) {
+  const Command command = app.command("logits", "print what a trained model predicts after each token");
+  const auto arguments = std::make_shared<LogitsArguments>();
+  add_model_options(command, arguments->model);
+  command.option("--tokens", arguments->tokens, "token ids, separated by commas").required().value_name("1,2,3");
+  command.option("--top", arguments->top, "how many of the likeliest tokens are printed").value_name("K");
+  command.flag("--json", arguments->json, "one JSON list: {\"logsumexp\", \"top\": [[id, logit]]} per position");
+  command.action([arguments] { logits(*arguments); });
+}
+
+}  // namespace headroom::experiments

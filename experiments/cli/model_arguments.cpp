@@ -1,0 +1,29 @@
+#include "experiments/cli/model_arguments.h"
+
+#include "engine/parallel.h"
+
+namespace headroom::experiments {
+
+models::LoadOptions ModelArguments::options() const {
+  models::LoadOptions options;
+  options.keep = weights == "stored" ? models::Keep::stored
+                 : weights == "bf16" ? models::Keep::bf16
+                                     : models::Keep::computed;
+  options.weights.dtype = engine::dtype_named(dtype);
+  return options;
+}
+
+int ModelArguments::threads() const { return thread_count > 0 ? thread_count : engine::num_threads(); }
+
+void add_model_options(Command command, ModelArguments& arguments) {
+  command.option("MODEL", arguments.path, "a GGUF file, or a folder with config.json and safetensors").required();
+  command
+      .option("--weights", arguments.weights,
+              "how matrices are kept in memory: as the file has them, as bf16, or in --dtype")
+      .one_of({"stored", "bf16", "computed"})
+      .show_default();
+  command.option("--dtype", arguments.dtype, "of the computation").one_of({"f32", "f64"}).show_default();
+  command.option("--threads", arguments.thread_count, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,64 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/decode_state.h"
+#include "models/generation/sampler.h"
+#include "models/pretrained/description.h"
+#include "models/tokenizers/tokenizer.h"
+#include "models/transformer.h"
+
+namespace headroom::models {
+
+struct GenerationOptions {
+  SamplingOptions sampling{};
+  int64_t max_tokens = 256;          ///< at most so many new ones
+  std::vector<std::string> stops{};  ///< texts before which an answer ends
+  bool ignore_eos = false;           ///< an end token is one like any other
+};
+
+/// Why generation ended.
+enum class Ending { end_token, stop_string, max_tokens, context };
+/// "end of text", …
+const char* name_of(Ending ending);
+
+struct Generation {
+  std::vector<int32_t> tokens;  ///< the new ones, an end token among them
+  std::string text;             ///< theirs, without what is not shown: end tokens, stop strings
+  Ending ending = Ending::max_tokens;
+  int64_t prompt_tokens = 0;                      ///< of the prompt, those that had to be computed
+  double prompt_seconds = 0, decode_seconds = 0;  ///< the first new token counts to the prompt
+};
+
+/// Generates text with a key-value cache. What a prompt has in common with the tokens that the cache holds is not
+/// computed again, so that a conversation costs only its new turns. Not to be shared between threads.
+class Generator {
+ public:
+  /// The model and tokenizer must live as long as this. Throws Error when the tokenizer has more ids than the model.
+  Generator(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description);
+
+  /// Continues the prompt. `show` gets the text as it comes, whole characters only; false from it ends generation as a
+  /// stop string does. Throws Error when the prompt is empty, has an id outside the vocabulary, or fills the context.
+  Generation generate(const std::vector<int32_t>& prompt, const GenerationOptions& options,
+                      const std::function<bool(std::string_view)>& show = {});
+
+ private:
+  /// How many of the tokens need not be computed again.
+  int64_t held_of(const std::vector<int32_t>& tokens) const;
+  /// Logits (vocab) after the last of the tokens, of which the cache holds some.
+  const float* logits_after(const std::vector<int32_t>& tokens);
+
+  const Transformer& model_;
+  const Tokenizer& tokenizer_;
+  std::vector<int64_t> ends_;
+  int64_t context_;
+  DecodeState state_;
+  std::vector<int32_t> held_;  ///< what state_ has seen
+  Tensor logits_;              ///< f32 (1, 1, V)
+};
+
+}  // namespace headroom::models

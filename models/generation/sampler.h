@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/rng.h"
+
+namespace headroom::models {
+
+/// How the next token is chosen. With temperature 0 it is the likeliest, the one of the least id among equals.
+struct SamplingOptions {
+  double temperature = 0;         ///< logits are divided by it
+  int64_t top_k = 0;              ///< only the so many likeliest; 0: all
+  double top_p = 1;               ///< only the likeliest until their probabilities reach this sum
+  double min_p = 0;               ///< only those of at least this share of the likeliest's probability
+  double repetition_penalty = 1;  ///< logits of tokens that occurred are divided by it where positive, else multiplied
+                                  ///< (Keskar et al., "CTRL", 2019)
+  uint64_t seed = 0;
+};
+
+/// Chooses tokens. The filters act one after the other, as listed above but the penalty before all, each on what the
+/// one before left; temperature acts before them. The same seed and logits give the same tokens.
+class Sampler {
+ public:
+  /// Throws Error naming an option out of its range.
+  explicit Sampler(const SamplingOptions& options);
+
+  /// A token for these logits (vocab). `history`: the tokens so far, prompt included. Throws Error when a logit is NaN
+  /// or +inf, or all are -inf.
+  int64_t next(const float* logits, int64_t vocab, const std::vector<int32_t>& history);
+
+ private:
+  /// The candidates with their logits, the likeliest first.
+  using Candidates = std::vector<std::pair<int64_t, double>>;
+  Candidates candidates(const float* logits, int64_t vocab, const std::vector<int32_t>& history) const;
+
+  SamplingOptions options_;
+  engine::Rng rng_;
+};
+
+}  // namespace headroom::models

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace headroom::models {
+
+/// The types of metadata values, with the numbers that they have in the file.
+enum class GgufValueType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
+/// "u32", …
+const char* name_of(GgufValueType type);
+
+/// A value of a GGUF file's metadata, or an array of them. Whole numbers and truth values are held as i64, fractions as
+/// double.
+struct GgufValue {
+  GgufValueType type = GgufValueType::u32;  ///< of the value, or of each element
+  bool is_array = false;                    ///< else there is one item
+  std::variant<std::vector<int64_t>, std::vector<double>, std::vector<std::string>> items;
+};
+
+/// A GGUF file's keys and values. Each getter throws Error, naming file and key, when the value is of another type; and
+/// those without a default when it is missing.
+class GgufMetadata {
+ public:
+  /// `source` stands for the file in messages.
+  explicit GgufMetadata(std::string source) : source_(std::move(source)) {}
+  /// Throws Error for a key given twice.
+  void add(const std::string& key, GgufValue value);
+
+  bool contains(const std::string& key) const { return values_.contains(key); }
+  const std::map<std::string, GgufValue>& all() const { return values_; }
+  /// A whole number from 1 to 2^40: a size, a count.
+  int64_t count(const std::string& key) const;
+  int64_t count(const std::string& key, int64_t otherwise) const { return contains(key) ? count(key) : otherwise; }
+  /// A whole number of any sign.
+  std::optional<int64_t> integer(const std::string& key) const;
+  /// A finite number above 0.
+  double positive(const std::string& key) const;
+  double positive(const std::string& key, double otherwise) const { return contains(key) ? positive(key) : otherwise; }
+  bool flag(const std::string& key, bool otherwise) const;
+  std::string text(const std::string& key) const;
+  std::string text(const std::string& key, const std::string& otherwise) const {
+    return contains(key) ? text(key) : otherwise;
+  }
+  const std::vector<std::string>& texts(const std::string& key) const;
+  /// An array of whole numbers; of fractions.
+  const std::vector<int64_t>& integers(const std::string& key) const;
+  const std::vector<double>& numbers(const std::string& key) const;
+  [[noreturn]] void complain(const std::string& key, const std::string& message) const;
+
+ private:
+  template <class T>
+  const std::vector<T>& items(const std::string& key, bool is_array, const char* wanted) const;
+
+  std::string source_;
+  std::map<std::string, GgufValue> values_;
+};
+
+}  // namespace headroom::models

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <set>
+
+#include "engine/error.h"
+#include "models/files/atomic_file.h"
+#include "models/files/json.h"
+#include "models/files/utf8.h"
+#include "models/gguf/gguf.h"
+
+namespace headroom::models {
+namespace {
+
+using engine::DType;
+using engine::Tensor;
+
+constexpr uint64_t alignment = 32;
+constexpr size_t most_name_bytes = 64;  ///< ggml's limit
+
+template <class T>
+void put(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void put_text(std::string& out, const std::string& text) {
+  put<uint64_t>(out, text.size());
+  out += text;
+}
+
+void put_integer(std::string& out, GgufValueType type, int64_t value) {
+  const auto as = [&]<class T>(T) {
+    require(std::in_range<T>(value), "{} does not fit a {}", value, name_of(type));
+    put<T>(out, static_cast<T>(value));
+  };
+  switch (type) {
+    case GgufValueType::u8:
+      return as(uint8_t{});
+    case GgufValueType::i8:
+      return as(int8_t{});
+    case GgufValueType::u16:
+      return as(uint16_t{});
+    case GgufValueType::i16:
+      return as(int16_t{});
+    case GgufValueType::u32:
+      return as(uint32_t{});
+    case GgufValueType::i32:
+      return as(int32_t{});
+    case GgufValueType::u64:
+      return as(uint64_t{});
+    case GgufValueType::i64:
+      return as(int64_t{});
+    case GgufValueType::boolean:
+      require(value == 0 || value == 1, "{} is no bool", value);
+      return put<uint8_t>(out, static_cast<uint8_t>(value));
+    default:
+      fail("a whole number has type {}", name_of(type));
+  }
+}
+
+void put_value(std::string& out, const GgufValue& value) {
+  const size_t count = std::visit([](const auto& items) { return items.size(); }, value.items);
+  require(value.is_array || count == 1, "is no array and holds {} values", count);
+  if (value.is_array) put<uint32_t>(out, static_cast<uint32_t>(GgufValueType::array));
+  put<uint32_t>(out, static_cast<uint32_t>(value.type));
+  if (value.is_array) put<uint64_t>(out, count);
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value.items)) {
+    require(value.type == GgufValueType::string, "a string has type {}", name_of(value.type));
+    for (const std::string& text : *texts) put_text(out, text);
+  } else if (const auto* numbers = std::get_if<std::vector<double>>(&value.items)) {
+    require(value.type == GgufValueType::f32 || value.type == GgufValueType::f64, "a fraction has type {}",
+            name_of(value.type));
+    for (const double number : *numbers)
+      value.type == GgufValueType::f64 ? put<double>(out, number) : put<float>(out, static_cast<float>(number));
+  } else {
+    for (const int64_t number : std::get<std::vector<int64_t>>(value.items)) put_integer(out, value.type, number);
+  }
+}
+
+/// A tensor on its way into the file.
+struct Outgoing {
+  const std::string* name;
+  GgufForm form;
+  engine::Shape shape;
+  Tensor bytes_of;  ///< whose memory is written
+  uint64_t bytes = 0;
+};
+
+Outgoing outgoing(const std::string& name, const StoredTensor& stored) {
+  require(!name.empty() && name.size() < most_name_bytes && valid_utf8(name) == name.size(),
+          "tensor {}: names are UTF-8 of 1 to {} bytes", quoted_name(name), most_name_bytes - 1);
+  Outgoing out{.name = &name, .form = std::nullopt, .shape = {}, .bytes_of = {}, .bytes = 0};
+  if (const auto* matrix = std::get_if<engine::QuantizedMatrix>(&stored)) {
+    out.form = matrix->format(), out.shape = matrix->shape();
+    out.bytes_of = matrix->blocks();
+  } else {
+    const Tensor& tensor = std::get<Tensor>(stored);
+    require(tensor.defined() && tensor.rank() <= 4, "tensor {}: is {}, up to 4 axes are written", quoted_name(name),
+            tensor.str());
+    if (tensor.dtype() == DType::f16) out.form = engine::BlockFormat::f16;
+    else if (tensor.dtype() == DType::bf16) out.form = engine::BlockFormat::bf16;
+    else
+      require(tensor.dtype() == DType::f32, "tensor {}: is {}; f32, f16 and bf16 are written", quoted_name(name),
+              tensor.str());
+    out.shape = tensor.shape();
+    out.bytes_of = tensor.to(engine::cpu).contiguous();
+  }
+  require(out.shape.numel() > 0, "tensor {}: {} holds no numbers", quoted_name(name), out.shape.str());
+  out.bytes = gguf_bytes(out.form, out.shape);
+  return out;
+}
+
+uint64_t padded(uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+std::string header_of(const std::vector<Outgoing>& tensors, const GgufPairs& metadata) {
+  std::string out = "GGUF";
+  put<uint32_t>(out, 3);
+  put<uint64_t>(out, tensors.size());
+  put<uint64_t>(out, metadata.size());
+  std::set<std::string> names;
+  for (const auto& [key, value] : metadata) {
+    require(names.insert(key).second, "key {} is given twice", quoted_name(key));
+    require(key != "general.alignment", "key {} is the writer's own", quoted_name(key));
+    put_text(out, key);
+    try {
+      put_value(out, value);
+    } catch (const Error& error) {
+      fail("key {}: {}", quoted_name(key), error.what());
+    }
+  }
+  names.clear();
+  uint64_t offset = 0;
+  for (const Outgoing& tensor : tensors) {
+    require(names.insert(*tensor.name).second, "tensor {} is given twice", quoted_name(*tensor.name));
+    put_text(out, *tensor.name);
+    put<uint32_t>(out, static_cast<uint32_t>(tensor.shape.rank()));
+    for (int axis = tensor.shape.rank(); axis-- > 0;) put<uint64_t>(out, static_cast<uint64_t>(tensor.shape[axis]));
+    put<uint32_t>(out, gguf_number(tensor.form));
+    put<uint64_t>(out, offset);
+    offset += padded(tensor.bytes);
+  }
+  out.resize(padded(out.size()), '\0');
+  return out;
+}
+
+}  // namespace
+
+void write_gguf(const std::filesystem::path& path, const GgufPairs& metadata, const StoredTensors& tensors) {
+  std::vector<Outgoing> order;
+  std::string header;
+  try {
+    for (const auto& [name, stored] : tensors) order.push_back(outgoing(name, stored));
+    header = header_of(order, metadata);
+  } catch (const Error& error) {
+    fail("{}: {}", path.string(), error.what());
+  }
+  AtomicFile file(path);
+  file.write(header.data(), header.size());
+  const std::string zeros(alignment, '\0');
+  for (const Outgoing& tensor : order) {
+    if (tensor.bytes > 0) file.write(tensor.bytes_of.raw(), tensor.bytes);
+    if (const uint64_t padding = padded(tensor.bytes) - tensor.bytes; padding > 0) file.write(zeros.data(), padding);
+  }
+  file.commit();
+}
+
+}  // namespace headroom::models

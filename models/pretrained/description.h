@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/config.h"
+
+namespace headroom::models {
+
+/// What the files of a trained model say of it, before a weight is read.
+struct ModelDescription {
+  std::string name;    ///< the file's own, else the folder's
+  std::string family;  ///< "llama", "mistral", "qwen2", "qwen3", "gpt2"
+  TransformerConfig config;
+  int64_t context = 0;                    ///< longest text of its training, in tokens
+  std::optional<int64_t> sliding_window;  ///< a position sees so many of the last, itself among them
+  /// What our Transformer would compute otherwise than the model does: such a model is described, and not run.
+  std::vector<std::string> not_run;
+  std::optional<int64_t> bos;  ///< begins a text, where add_bos
+  std::vector<int64_t> eos;    ///< end an answer
+  bool add_bos = false;        ///< the tokenizer puts bos before a text
+  std::string chat_template;   ///< Jinja, as the file has it; "" = none
+};
+
+}  // namespace headroom::models

@@ -1,0 +1,26 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace headroom::models {
+
+/// Whose names a model's files use for its tensors.
+enum class NameScheme { hugging_face_llama, hugging_face_gpt2, gguf };
+
+/// Where one of our weights lies in the files.
+struct WeightPlace {
+  std::string name;         ///< theirs
+  int part = 0, parts = 1;  ///< its rows (columns where transposed) are one of so many equal runs: a fused Q, K, V
+  bool transposed = false;  ///< there (in, out), as GPT-2's release has its matrices
+};
+
+/// Where the weight lies that our Transformer calls `name` ("blocks.2.attention.0.q_proj.weight"). Throws Error for a
+/// name that the scheme has no word for.
+WeightPlace place_of(NameScheme scheme, const std::string& name, bool fused_qkv);
+
+/// Whether the files may hold a tensor of that name although no weight is read from it: a mask, a table that we
+/// compute.
+bool is_buffer(NameScheme scheme, const std::string& name);
+
+}  // namespace headroom::models

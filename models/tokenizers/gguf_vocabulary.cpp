@@ -1,0 +1,103 @@
+#include "models/tokenizers/gguf_vocabulary.h"
+
+#include <utility>
+
+#include "engine/error.h"
+#include "models/files/json.h"
+#include "models/tokenizers/loaders.h"
+#include "models/tokenizers/sentencepiece.h"
+
+namespace headroom::models {
+namespace {
+
+/// Values of tokenizer.ggml.token_type. Source: llama.h, enum llama_token_type.
+constexpr int64_t control_token = 3, user_token = 4;
+
+/// The patterns that cut a text before it is merged, by the name that the converter gives them (llama.cpp's
+/// convert_hf_to_gguf.py).
+std::vector<std::string> patterns_of(const GgufMetadata& metadata) {
+  const char* key = "tokenizer.ggml.pre";
+  const std::string pre = metadata.text(key, "default");
+  if (pre == "gpt-2" || pre == "default") return {gpt2_pattern};
+  if (pre == "smollm") return {"\\p{N}", gpt2_pattern};
+  if (pre == "llama-bpe" || pre == "llama3") return {llama3_pattern};
+  if (pre == "qwen2") return {qwen2_pattern};
+  metadata.complain(key, fmt::format("{} is not supported (gpt-2, smollm, llama-bpe and qwen2 are)", quoted_name(pre)));
+}
+
+/// The token types; ordinary tokens where the file has none.
+std::vector<int64_t> types_of(const GgufMetadata& metadata, size_t tokens) {
+  const char* key = "tokenizer.ggml.token_type";
+  std::vector<int64_t> types(tokens, 1);
+  if (metadata.contains(key)) types = metadata.integers(key);
+  if (types.size() != tokens) metadata.complain(key, fmt::format("holds {} types for {} tokens", types.size(), tokens));
+  return types;
+}
+
+std::unique_ptr<Tokenizer> make_byte_level(const GgufMetadata& metadata, const std::string& name,
+                                           const std::filesystem::path& file) {
+  const std::vector<std::string>& texts = metadata.texts("tokenizer.ggml.tokens");
+  const std::vector<int64_t> types = types_of(metadata, texts.size());
+  BpeVocabulary vocabulary;
+  vocabulary.name = name;
+  vocabulary.files = {file};
+  std::map<int32_t, std::string> tokens;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto id = static_cast<int32_t>(i);
+    tokens.emplace(id, texts[i]);
+    if (types[i] == control_token || types[i] == user_token)
+      vocabulary.added.push_back({texts[i], id, types[i] == control_token});
+  }
+  const char* key = "tokenizer.ggml.merges";
+  std::vector<std::pair<std::string, std::string>> merges;
+  try {
+    for (const std::string& merge : metadata.texts(key)) merges.push_back(read_merge(merge));
+    add_tokens_and_merges(vocabulary, tokens, merges);
+  } catch (const Error& error) {
+    metadata.complain(key, error.what());
+  }
+  for (const std::string& pattern : patterns_of(metadata)) vocabulary.splitters.emplace_back(pattern);
+  vocabulary.ignore_merges = metadata.text("tokenizer.ggml.pre", "") == "llama-bpe";
+  vocabulary.lacking = LackingBytes::dropped;
+  return make_bpe_tokenizer(std::move(vocabulary));
+}
+
+std::unique_ptr<Tokenizer> make_sentencepiece(const GgufMetadata& metadata, const std::string& name,
+                                              const std::filesystem::path& file) {
+  const std::vector<std::string>& texts = metadata.texts("tokenizer.ggml.tokens");
+  const std::vector<int64_t> types = types_of(metadata, texts.size());
+  const std::vector<double>& scores = metadata.numbers("tokenizer.ggml.scores");
+  if (scores.size() != texts.size())
+    metadata.complain("tokenizer.ggml.scores",
+                      fmt::format("holds {} scores for {} tokens", scores.size(), texts.size()));
+  SentencePieceModel model;
+  model.kind = SentencePieceModel::Kind::bpe;
+  model.byte_fallback = true;
+  model.add_dummy_prefix = metadata.flag("tokenizer.ggml.add_space_prefix", true);
+  model.remove_extra_whitespaces = metadata.flag("tokenizer.ggml.remove_extra_whitespaces", false);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (types[i] < 1 || types[i] > 6)
+      metadata.complain("tokenizer.ggml.token_type",
+                        fmt::format("token {} has type {}, 1 to 6 are known", i, types[i]));
+    model.pieces.push_back({texts[i], static_cast<float>(scores[i]), static_cast<PieceKind>(types[i])});
+  }
+  try {
+    check(model);
+  } catch (const Error& error) {
+    metadata.complain("tokenizer.ggml.tokens", error.what());
+  }
+  return make_sentencepiece_tokenizer(model, name, file);
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> make_gguf_tokenizer(const GgufMetadata& metadata, const std::string& name,
+                                               const std::filesystem::path& file) {
+  const char* key = "tokenizer.ggml.model";
+  const std::string kind = metadata.text(key);
+  if (kind == "gpt2") return make_byte_level(metadata, name, file);
+  if (kind == "llama") return make_sentencepiece(metadata, name, file);
+  metadata.complain(key, fmt::format("{} is not supported (gpt2 and llama are)", quoted_name(kind)));
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,95 @@
+#include "models/tokenizers/sentencepiece.h"
+
+#include <sentencepiece_processor.h>
+
+#include <cstdlib>
+
+#include "engine/error.h"
+#include "models/files/mapped_file.h"
+#include "models/tokenizers/loaders.h"
+
+namespace headroom::models {
+namespace {
+
+/// U+2581, which stands for a space in pieces.
+constexpr std::string_view space_mark = "\xe2\x96\x81";
+
+/// The bytes that a piece stands for.
+std::string bytes_of(const SentencePiece& piece, bool escapes) {
+  if (piece.kind == PieceKind::byte)
+    return std::string(1, static_cast<char>(std::strtol(piece.text.c_str() + 3, nullptr, 16)));
+  std::string text = piece.text;
+  if (!escapes || piece.kind == PieceKind::control || piece.kind == PieceKind::unknown) return text;
+  for (size_t at = text.find(space_mark); at != std::string::npos; at = text.find(space_mark, at + 1))
+    text.replace(at, space_mark.size(), " ");
+  return text;
+}
+
+class SentencePieceTokenizer : public Tokenizer {
+ public:
+  SentencePieceTokenizer(const SentencePieceModel& model, std::string name, std::filesystem::path file)
+      : name_(std::move(name)),
+        file_(std::move(file)),
+        kind_(model.kind),
+        byte_fallback_(model.byte_fallback),
+        strips_space_(model.add_dummy_prefix && model.escape_whitespaces && !model.whitespace_as_suffix) {
+    const auto status = processor_.LoadFromSerializedProto(serialized(model));
+    require(status.ok(), "{}: {}", file_.string(), status.ToString());
+    for (const SentencePiece& piece : model.pieces) tokens_.push_back(bytes_of(piece, model.escape_whitespaces));
+  }
+
+  std::vector<int32_t> encode(std::string_view text, Specials /*specials*/) const override {
+    std::vector<int> ids;
+    const auto status = processor_.Encode(text, &ids);
+    require(status.ok(), "{}: {}", name_, status.ToString());
+    return {ids.begin(), ids.end()};
+  }
+
+  const std::string& token_bytes(int64_t id) const override {
+    require(id >= 0 && id < vocab_size(), "{}: token {} is not in the vocabulary of {}", name_, id, vocab_size());
+    return tokens_[static_cast<size_t>(id)];
+  }
+
+  std::string decode(const std::vector<int32_t>& ids) const override {
+    std::string text = Tokenizer::decode(ids);
+    if (strips_space_ && text.starts_with(' ')) text.erase(0, 1);
+    return text;
+  }
+
+  int64_t vocab_size() const override { return static_cast<int64_t>(tokens_.size()); }
+  const std::string& name() const override { return name_; }
+  std::vector<std::filesystem::path> files() const override { return {file_}; }
+  std::string describe() const override {
+    return fmt::format("{}: SentencePiece {}{}, {} tokens", name_,
+                       kind_ == SentencePieceModel::Kind::bpe ? "BPE" : "unigram",
+                       byte_fallback_ ? " with byte fallback" : "", vocab_size());
+  }
+
+ private:
+  sentencepiece::SentencePieceProcessor processor_;
+  std::string name_;
+  std::filesystem::path file_;
+  SentencePieceModel::Kind kind_;
+  bool byte_fallback_, strips_space_;
+  std::vector<std::string> tokens_;
+};
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model, const std::string& name,
+                                                        const std::filesystem::path& file) {
+  return std::make_unique<SentencePieceTokenizer>(model, name, file);
+}
+
+std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& path) {
+  const MappedFile file(path, tokenizer_file);
+  SentencePieceModel model;
+  try {
+    model = parse_sentencepiece(file.text());
+  } catch (const Error& error) {
+    fail("{}: {}", path.string(), error.what());
+  }
+  return make_sentencepiece_tokenizer(model, folder_name(path), path);
+}
+
+}  // namespace headroom::models

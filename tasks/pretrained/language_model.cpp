@@ -1,0 +1,56 @@
+#include "tasks/pretrained/language_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/parallel.h"
+
+namespace headroom::tasks {
+namespace {
+
+/// Rows of logits in memory: at a vocabulary of 150,000, 77 MB of f32.
+constexpr int64_t rows_at_once = 128;
+
+}  // namespace
+
+std::vector<Tensor> hidden_states(const models::Transformer& model, const TokenBatch& texts,
+                                  const models::ForwardContext& context) {
+  const autograd::NoGrad no_grad;
+  std::vector<Tensor> states;
+  for (const std::vector<int64_t>& text : texts)
+    states.push_back(model.embed(Tensor::from({1, static_cast<int64_t>(text.size())}, text)).value());  // (1, T, D)
+  for (size_t layer = 0; layer < static_cast<size_t>(model.config().layers); ++layer)
+    for (Tensor& h : states) h = model.layer(layer, autograd::Var(h), context).value();
+  return states;
+}
+
+double log_sum_exp(const float* logits, int64_t vocab) {
+  const double largest = *std::max_element(logits, logits + vocab);
+  double sum = 0;
+  for (int64_t i = 0; i < vocab; ++i) sum += std::exp(logits[i] - largest);
+  return largest + std::log(sum);
+}
+
+void for_each_logits(const models::Transformer& model, const Tensor& hidden, int64_t begin, int64_t end,
+                     const std::function<void(int64_t row, const float* logits)>& f) {
+  const autograd::NoGrad no_grad;
+  for (int64_t from = begin; from < end; from += rows_at_once) {
+    const int64_t to = std::min(end, from + rows_at_once);
+    const Tensor rows = hidden.slice(1, from, to);  // (1, rows, D)
+    const Tensor logits =
+        model.readout(autograd::Var(rows.contiguous())).value().to(engine::DType::f32).contiguous();  // (1, rows, V)
+    const int64_t vocab = logits.dim(-1);
+    const auto* values = logits.data<float>();
+    engine::parallel_ranges(to - from, 1, [&](int64_t first, int64_t last) {
+      for (int64_t row = first; row < last; ++row) {
+        const float* own = values + row * vocab;
+        for (int64_t i = 0; i < vocab; ++i)
+          require(std::isfinite(own[i]), "the logit of token {} after position {} is {}", i, from + row, own[i]);
+        f(from + row, own);
+      }
+    });
+  }
+}
+
+}  // namespace headroom::tasks

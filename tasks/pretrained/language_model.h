@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "models/transformer.h"
+
+namespace headroom::tasks {
+
+using engine::Tensor;
+
+/// Texts of equal length that go through a model together.
+using TokenBatch = std::vector<std::vector<int64_t>>;
+
+/// The hidden states before the final norm, one (1, T, D) per text. The model is run layer by layer over all texts, so
+/// that its weights, which may lie in a file larger than memory, are read once. Without gradients.
+std::vector<Tensor> hidden_states(const models::Transformer& model, const TokenBatch& texts,
+                                  const models::ForwardContext& context = {});
+
+/// f(row, logits) for rows [begin, end) of a text's hidden states (1, T, D), in parallel and in no order: the logits
+/// (V, f32) that follow token `row`. Few rows of logits are in memory at a time. Throws Error naming the row when a
+/// logit is not finite.
+void for_each_logits(const models::Transformer& model, const Tensor& hidden, int64_t begin, int64_t end,
+                     const std::function<void(int64_t row, const float* logits)>& f);
+
+/// log Σ exp(logits), in f64.
+double log_sum_exp(const float* logits, int64_t vocab);
+
+}  // namespace headroom::tasks

@@ -1,0 +1,162 @@
+#include "tasks/pretrained/perplexity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "engine/error.h"
+#include "tasks/pretrained/language_model.h"
+
+namespace headroom::tasks {
+namespace {
+
+/// What one token's prediction tells.
+struct TokenScore {
+  double nll = 0;
+  double kl = 0;
+  bool same_top1 = true;
+};
+
+int64_t likeliest(const float* logits, int64_t vocab) { return std::max_element(logits, logits + vocab) - logits; }
+
+/// Σ p (log p - log q) of two rows of logits.
+double divergence(const float* p, double p_norm, const float* q, double q_norm, int64_t vocab) {
+  double sum = 0;
+  for (int64_t i = 0; i < vocab; ++i) {
+    const double log_p = p[i] - p_norm;
+    sum += std::exp(log_p) * (log_p - (q[i] - q_norm));
+  }
+  return sum;
+}
+
+/// The tokens of a window as the model gets them.
+std::vector<int64_t> input_of(const ScoredWindow& window, const std::vector<int32_t>& tokens,
+                              const PerplexityOptions& options) {
+  std::vector<int64_t> ids(tokens.begin() + window.begin, tokens.begin() + window.end);
+  if (options.protocol == PerplexityProtocol::llamacpp && options.bos) ids[0] = *options.bos;
+  return ids;
+}
+
+/// Scores of a window's targets, in order.
+std::vector<TokenScore> scores_of(const ScoredWindow& window, const std::vector<int32_t>& tokens,
+                                  const models::Transformer& model, const Tensor& hidden,
+                                  const models::Transformer* base, const Tensor& base_hidden) {
+  const int64_t vocab = model.config().vocab, first = window.first - window.begin - 1;
+  std::vector<TokenScore> scores(static_cast<size_t>(window.targets()));
+  const auto score_at = [&](int64_t row) -> TokenScore& { return scores[static_cast<size_t>(row - first)]; };
+  // Some rows of both models at a time: the base's logits are kept until the model's are there.
+  constexpr int64_t rows_at_once = 128;
+  for (int64_t from = first; from < first + window.targets(); from += rows_at_once) {
+    const int64_t to = std::min(from + rows_at_once, first + window.targets());
+    std::vector<float> base_logits(static_cast<size_t>(base ? (to - from) * vocab : 0));
+    if (base)
+      for_each_logits(*base, base_hidden, from, to, [&](int64_t row, const float* logits) {
+        std::copy(logits, logits + vocab, base_logits.data() + (row - from) * vocab);
+      });
+    for_each_logits(model, hidden, from, to, [&](int64_t row, const float* logits) {
+      const double norm = log_sum_exp(logits, vocab);
+      TokenScore& score = score_at(row);
+      score.nll = norm - logits[tokens[static_cast<size_t>(window.begin + row + 1)]];
+      if (!base) return;
+      const float* p = base_logits.data() + (row - from) * vocab;
+      score.kl = divergence(p, log_sum_exp(p, vocab), logits, norm, vocab);
+      score.same_top1 = likeliest(p, vocab) == likeliest(logits, vocab);
+    });
+  }
+  return scores;
+}
+
+/// Sums over windows, and what follows from them.
+class Tally {
+ public:
+  void add(const std::vector<TokenScore>& scores) {
+    double sum = 0;
+    for (const TokenScore& score : scores) {
+      sum += score.nll;
+      squares_ += score.nll * score.nll;
+      kl_.push_back(score.kl);
+      same_ += score.same_top1 ? 1 : 0;
+    }
+    sums_.push_back(sum);
+    counts_.push_back(static_cast<double>(scores.size()));
+    total_ += sum;
+    count_ += static_cast<double>(scores.size());
+  }
+  double nll() const { return total_ / count_; }
+
+  Perplexity result(double bytes, bool has_base) const {
+    Perplexity out;
+    out.tokens_scored = static_cast<int64_t>(count_);
+    out.windows = static_cast<int64_t>(sums_.size());
+    out.nll_sum = total_;
+    out.nll = nll();
+    out.ppl = std::exp(out.nll);
+    if (count_ > 1) out.stderr_tokens = std::sqrt(std::max(0.0, squares_ / count_ - out.nll * out.nll) / (count_ - 1));
+    // The ratio estimator: windows may score unequal numbers of tokens.
+    double spread = 0;
+    for (size_t i = 0; i < sums_.size(); ++i) spread += std::pow(sums_[i] - counts_[i] * out.nll, 2);
+    const auto windows = static_cast<double>(sums_.size());
+    if (windows > 1) out.stderr_windows = std::sqrt(spread * windows / (windows - 1)) / count_;
+    out.bits_per_byte = total_ / std::numbers::ln2 / bytes;
+    if (has_base) out.against = divergence_of();
+    return out;
+  }
+
+ private:
+  Divergence divergence_of() const {
+    Divergence out;
+    for (const double kl : kl_) out.kl_mean += kl / count_;
+    std::vector<double> sorted = kl_;
+    const auto place = static_cast<size_t>(std::ceil(0.99 * count_)) - 1;
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(place), sorted.end());
+    out.kl_p99 = sorted[place];
+    out.top1_agreement = same_ / count_;
+    return out;
+  }
+
+  std::vector<double> sums_, counts_, kl_;  ///< per window, per window, per token
+  double total_ = 0, count_ = 0, squares_ = 0, same_ = 0;
+};
+
+}  // namespace
+
+Perplexity measure_perplexity(const models::Transformer& model, const models::Tokenizer& tokenizer,
+                              const std::vector<int32_t>& tokens, const PerplexityOptions& options,
+                              const models::Transformer* base,
+                              const std::function<void(const PerplexityProgress&)>& progress) {
+  const int64_t vocab = model.config().vocab;
+  require(!base || base->config().vocab == vocab, "perplexity: the vocabularies have {} and {} tokens: no comparison",
+          vocab, base ? base->config().vocab : 0);
+  require(options.windows_at_once >= 1, "perplexity: {} windows at once", options.windows_at_once);
+  for (const int32_t id : tokens)
+    require(id >= 0 && id < vocab, "perplexity: token {} is not in the model's vocabulary of {}", id, vocab);
+  const std::vector<ScoredWindow> windows =
+      windows_of(options.protocol, static_cast<int64_t>(tokens.size()), options.context, options.stride);
+  Tally tally;
+  double bytes = 0;
+  const auto at_once = static_cast<size_t>(options.windows_at_once);
+  for (size_t begin = 0; begin < windows.size(); begin += at_once) {
+    const size_t end = std::min(windows.size(), begin + at_once);
+    TokenBatch batch;
+    for (size_t i = begin; i < end; ++i) batch.push_back(input_of(windows[i], tokens, options));
+    const std::vector<Tensor> hidden = hidden_states(model, batch);
+    const std::vector<Tensor> base_hidden = base ? hidden_states(*base, batch) : std::vector<Tensor>(hidden.size());
+    for (size_t i = begin; i < end; ++i) {
+      const ScoredWindow& window = windows[i];
+      try {
+        tally.add(scores_of(window, tokens, model, hidden[i - begin], base, base_hidden[i - begin]));
+      } catch (const Error& error) {
+        throw error.in(fmt::format("tokens [{}, {}) of the text", window.begin, window.end));
+      }
+      for (int64_t t = window.first; t < window.end; ++t)
+        bytes += static_cast<double>(tokenizer.token_bytes(tokens[static_cast<size_t>(t)]).size());
+    }
+    if (progress)
+      progress({.windows_done = static_cast<int64_t>(end),
+                .windows = static_cast<int64_t>(windows.size()),
+                .ppl = std::exp(tally.nll())});
+  }
+  return tally.result(bytes, base != nullptr);
+}
+
+}  // namespace headroom::tasks

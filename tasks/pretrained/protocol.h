@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom::tasks {
+
+/// How the perplexity of a text is measured. A figure without its protocol says little: they differ by a quarter.
+enum class PerplexityProtocol {
+  disjoint,    ///< chunks of `context` tokens, the last shorter one dropped; all but each chunk's first are scored
+  hf_strided,  ///< windows of `context` tokens that begin every `stride`; each scores what the one before did not see
+               ///< (Hugging Face, "Perplexity of fixed-length models")
+  llamacpp,    ///< chunks as disjoint; of each the second half is scored (llama.cpp's perplexity program)
+};
+/// "disjoint", "hf-strided", "llamacpp".
+const char* name_of(PerplexityProtocol protocol);
+/// Throws Error that lists the names.
+PerplexityProtocol protocol_named(std::string_view name);
+
+/// Tokens [begin, end) of a text go through the model together; those from `first` on are scored.
+struct ScoredWindow {
+  int64_t begin = 0, end = 0, first = 0;
+  int64_t targets() const { return end - first; }
+  bool operator==(const ScoredWindow&) const = default;
+};
+
+/// The windows of a text of so many tokens, in order; no token is scored twice. `stride` is hf_strided's. Throws Error
+/// when the context has no token to score, stride is not in [1, context], or the text is too short for one window.
+std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride);
+
+}  // namespace headroom::tasks

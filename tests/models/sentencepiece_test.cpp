@@ -1,0 +1,108 @@
+// SentencePiece models of our own making: what they encode, and which are refused.
+#include <random>
+
+#include "engine/error.h"
+#include "models/tokenizers/load.h"
+#include "models/tokenizers/sentencepiece.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_of.h"
+#include "tests/support/folder.h"
+
+namespace headroom::models {
+namespace {
+
+using Ids = std::vector<int32_t>;
+using testing::contains;
+using testing::error_of;
+
+/// Pieces for "ab", "abc" and single letters, and every byte where `bytes`.
+SentencePieceModel small_model(SentencePieceModel::Kind kind, bool bytes) {
+  SentencePieceModel model;
+  model.kind = kind;
+  model.byte_fallback = bytes;
+  model.remove_extra_whitespaces = false;
+  model.pieces = {{"<unk>", 0, PieceKind::unknown}, {"<s>", 0, PieceKind::control}, {"</s>", 0, PieceKind::control}};
+  if (bytes)
+    for (int byte = 0; byte < 256; ++byte)
+      model.pieces.push_back({fmt::format("<0x{:02X}>", byte), 0, PieceKind::byte});
+  for (const auto& [text, score] : std::vector<std::pair<std::string, float>>{
+           {"ab", -1.f}, {"▁ab", -2.f}, {"abc", -3.f}, {"a", -10.f}, {"b", -11.f}, {"c", -12.f}, {"▁", -13.f}})
+    model.pieces.push_back({text, score, PieceKind::normal});
+  return model;
+}
+
+std::unique_ptr<Tokenizer> tokenizer_of(const SentencePieceModel& model) {
+  return make_sentencepiece_tokenizer(model, "small", "small.model");
+}
+
+std::string refusal(const SentencePieceModel& model) {
+  return error_of([&] { parse_sentencepiece(serialized(model)); });
+}
+
+}  // namespace
+
+TEST_CASE("a SentencePiece model merges by score, and falls back on bytes", "[tokenizer]") {
+  const auto tokenizer = tokenizer_of(small_model(SentencePieceModel::Kind::bpe, true));
+  const int32_t first = 3 + 256;
+  CHECK(tokenizer->encode("ab abc") == Ids{first + 1, first + 1, first + 5});  // "▁ab" before "abc"
+  CHECK(tokenizer->encode("é") == Ids{first + 6, 3 + 0xc3, 3 + 0xa9});
+  CHECK(tokenizer->decode(tokenizer->encode("ab é\nabc")) == "ab é\nabc");
+  CHECK(tokenizer->token_bytes(3 + 0x0a) == "\n");
+  CHECK(tokenizer->token_bytes(first + 1) == " ab");
+  CHECK(tokenizer->token_bytes(1) == "<s>");
+  CHECK(tokenizer->encode("").empty());
+}
+
+TEST_CASE("a unigram model takes the likeliest pieces", "[tokenizer]") {
+  const auto tokenizer = tokenizer_of(small_model(SentencePieceModel::Kind::unigram, false));
+  CHECK(tokenizer->encode("abc") == Ids{4, 8});  // "▁ab", "c": -14, against "▁", "abc": -16
+  CHECK(tokenizer->encode("x").back() == 0);
+  CHECK(tokenizer->describe() == "small: SentencePiece unigram, 10 tokens");
+}
+
+TEST_CASE("a SentencePiece model that is wrong is refused", "[tokenizer]") {
+  const SentencePieceModel good = small_model(SentencePieceModel::Kind::bpe, true);
+  CHECK(refusal(good).empty());
+  const auto changed = [&](const auto& change) {
+    SentencePieceModel model = good;
+    change(model);
+    return refusal(model);
+  };
+  CHECK_THAT(changed([](auto& m) { m.pieces.clear(); }), contains("holds no pieces"));
+  CHECK_THAT(changed([](auto& m) { m.pieces[1].text = "<unk>"; }), contains("piece '<unk>' is given twice"));
+  CHECK_THAT(changed([](auto& m) { m.pieces[1].text = ""; }), contains("a piece is empty"));
+  CHECK_THAT(changed([](auto& m) { m.pieces[0].kind = PieceKind::normal; }), contains("holds 0 unknown pieces"));
+  CHECK_THAT(changed([](auto& m) { m.pieces[1].kind = PieceKind::unknown; }), contains("holds 2 unknown pieces"));
+  CHECK_THAT(changed([](auto& m) { m.pieces[5].score = NAN; }), contains("its score is not finite"));
+  CHECK_THAT(changed([](auto& m) { m.pieces[5].text = "<0xZZ>"; }), contains("is no byte"));
+  CHECK_THAT(changed([](auto& m) { m.pieces[5].kind = static_cast<PieceKind>(7); }), contains("has type 7"));
+  CHECK_THAT(changed([](auto& m) { m.kind = static_cast<SentencePieceModel::Kind>(3); }), contains("model_type is 3"));
+  CHECK_THAT(changed([](auto& m) { m.charsmap = "abc"; }), contains("precompiled_charsmap has 3 bytes"));
+  CHECK_THAT(changed([](auto& m) {
+               m.charsmap = std::string("\0\4\0\0", 4) + std::string(1024, '\x7f') + std::string("x\0", 2);
+             }),
+             contains("leads beyond the table"));
+}
+
+TEST_CASE("no change of a .model file crashes its reader or its tokenizer", "[tokenizer]") {
+  const std::string bytes = serialized(small_model(SentencePieceModel::Kind::bpe, true));
+  const testing::TemporaryFolder folder;
+  std::mt19937 random(5);
+  size_t refused = 0;
+  for (size_t i = 0; i < 3000; ++i) {
+    std::string changed = bytes;
+    if (i < 300) changed.resize(bytes.size() * i / 300);
+    else
+      for (auto n = random() % 3 + 1; n-- > 0;) changed[random() % bytes.size()] = static_cast<char>(random());
+    testing::write_bytes(folder / "tokenizer.model", changed);
+    try {
+      load_sentencepiece(folder / "tokenizer.model")->encode("ab abc é\n");
+    } catch (const Error& error) {
+      REQUIRE_THAT(std::string(error.what()), contains("tokenizer.model"));
+      ++refused;
+    }
+  }
+  CHECK(refused > 1000);
+}
+
+}  // namespace headroom::models
