@@ -11,7 +11,6 @@
 namespace headroom::tasks {
 namespace {
 
-
 /// Divides each row of x (…, d) by its norm.
 void normalise_rows(const Tensor& x) {
   const int64_t d = x.dim(-1);

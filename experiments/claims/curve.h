@@ -42,8 +42,8 @@ struct Curve {
 /// The names of the study's series: {""} when it has no [[series]].
 std::vector<std::string> series_names(const StudyResults& results);
 
-/// The trials, inside `results`, ordered by (series, x, choice, seed, id), so that nothing depends on which trial ended first. Series
-/// stand in the study's order. Throws Error when two trials share series, x, choice and seed.
+/// The trials, inside `results`, ordered by (series, x, choice, seed, id), so that nothing depends on which trial ended
+/// first. Series stand in the study's order. Throws Error when two trials share series, x, choice and seed.
 std::vector<const TrialRecord*> ordered_trials(const StudyResults& results);
 
 /// A trial's test metric, or "parameters", "flops" or "seconds" of its record; none when it has no such number.

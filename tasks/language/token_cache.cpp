@@ -46,8 +46,7 @@ std::optional<TokenSpan> ids_in(const models::MappedFile& file) {
   if (std::memcmp(header.magic, magic, sizeof header.magic) != 0) return std::nullopt;
   const size_t payload = file.size() - sizeof header;
   if (payload % sizeof(int32_t) != 0 || header.count != payload / sizeof(int32_t)) return std::nullopt;
-  const TokenSpan ids(reinterpret_cast<const int32_t*>(file.data() + sizeof header),
-                      static_cast<size_t>(header.count));
+  const TokenSpan ids(reinterpret_cast<const int32_t*>(file.data() + sizeof header), static_cast<size_t>(header.count));
   if (hash_of(ids) != std::string(header.hash, sizeof header.hash)) return std::nullopt;
   return ids;
 }

@@ -53,7 +53,8 @@ TEST_CASE("tokenize prints ids, of an argument, a file or standard input", "[tok
   CHECK(json("--tokenizer . --text-file text --plain").size() == 15);
   CHECK(json("--tokenizer byte <text").size() == 17);
   CHECK(run(folder, "tokenize --tokenizer byte --text=--a").out == "45 45 97\n");
-  CHECK_THAT(run(folder, "tokenize --tokenizer absent --text a").err, contains("absent: cannot read the tokenizer file"));
+  CHECK_THAT(run(folder, "tokenize --tokenizer absent --text a").err,
+             contains("absent: cannot read the tokenizer file"));
   CHECK(run(folder, "tokenize --tokenizer absent --text a").status == 1);
   CHECK(run(folder, "tokenize --text a").status == 2);
 }

@@ -256,7 +256,8 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
         "headroom: error: --decay: missing, wants the norms r1,r2,… of lags 1, 2, … (or a model: --config FILE)\n");
   CHECK(contains(complaint("--width 8 --token-dim 8 --decay=-1"), "--decay: term 1 is -1"));
   CHECK(contains(complaint("--layers 2 --width 130 --heads 4 --vocab 9"), "model.heads: 4 does not divide"));
-  CHECK(complaint("--config none.json") == "headroom: error: --config: none.json: cannot read the config of a model: No such file or directory\n");
+  CHECK(complaint("--config none.json") ==
+        "headroom: error: --config: none.json: cannot read the config of a model: No such file or directory\n");
   CHECK(contains(complaint("--config ."), "--config: .: is a folder"));
   CHECK(contains(complaint("--width 0 --token-dim 8 --decay 1"), "--width: wants >= 1, got 0"));
   CHECK(contains(complaint("--width=-3 --token-dim 8 --decay 1"), "--width: wants >= 1, got -3"));

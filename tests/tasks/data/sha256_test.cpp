@@ -24,5 +24,6 @@ TEST_CASE("a file's hash is that of its bytes; a missing one is named") {
   const std::string bytes = std::string(200000, 'x') + '\0' + "end";
   std::ofstream(path, std::ios::binary) << bytes;
   CHECK(sha256_of_file(path) == sha256(bytes));
-  CHECK(headroom::testing::contains(error_of([&] { sha256_of_file(folder.path() / "none"); }), "none: cannot read the file"));
+  CHECK(headroom::testing::contains(error_of([&] { sha256_of_file(folder.path() / "none"); }),
+                                    "none: cannot read the file"));
 }
