@@ -95,7 +95,7 @@ void read_llama_like(const GgufFile& file, const ArchitectureKeys& in, ModelDesc
   c.qk_norm = in.has_tensor("blk.0.attn_q_norm.weight");
   read_rope(file, in, model);
   c.rope_interleaved = model.family == "llama";  // only its query and key rows are permuted
-  if (in.has("attention.sliding_window")) model.sliding_window = in.count("attention.sliding_window");
+  if (in.has("attention.sliding_window")) model.sliding_window = c.window = in.count("attention.sliding_window");
 }
 
 void read_gpt2(const ArchitectureKeys& in, ModelDescription& model) {

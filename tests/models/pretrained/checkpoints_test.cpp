@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "models/decode_state.h"
+#include "models/gguf/gguf.h"
 #include "models/pretrained/model_files.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -137,6 +138,19 @@ TEST_CASE("a sliding window is refused beyond what a position sees", "[pretraine
   CHECK_NOTHROW(model->forward(Tensor::zeros({1, 32}, engine::DType::i64)));
   CHECK_THROWS_WITH(model->forward(Tensor::zeros({1, 33}, engine::DType::i64)),
                     contains("33 tokens are more than the window of 32"));
+
+  const GgufFile file(checkpoints() / "llama2-gqa.gguf");
+  GgufPairs metadata(file.metadata().all().begin(), file.metadata().all().end());
+  metadata.push_back({"llama.attention.sliding_window",
+                      {.type = GgufValueType::u32, .is_array = false, .items = std::vector<int64_t>{8}}});
+  StoredTensors tensors;
+  for (const std::string& name : file.names()) tensors.emplace_back(name, file.read(name));
+  const testing::TemporaryFolder folder;
+  write_gguf(folder / "m.gguf", metadata, tensors);
+  const auto windowed = ModelFiles::open(folder / "m.gguf")->load();
+  CHECK_NOTHROW(windowed->forward(Tensor::zeros({1, 8}, engine::DType::i64)));
+  CHECK_THROWS_WITH(windowed->forward(Tensor::zeros({1, 9}, engine::DType::i64)),
+                    contains("9 tokens are more than the window of 8"));
 }
 
 TEST_CASE("a folder whose files contradict each other is refused by file and field", "[pretrained]") {
