@@ -15,6 +15,7 @@
 #include "experiments/cli/model_arguments.h"
 #include "models/decode_state.h"
 #include "models/pretrained/model_files.h"
+#include "tasks/pretrained/language_model.h"
 
 namespace headroom::experiments {
 namespace {
@@ -57,10 +58,7 @@ Prediction prediction_of(const float* logits, int64_t vocab, int64_t top) {
   const auto shown = static_cast<std::ptrdiff_t>(std::min(top, vocab));
   std::partial_sort(order.begin(), order.begin() + shown, order.end(),
                     [&](int64_t a, int64_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; });
-  const double largest = *std::max_element(logits, logits + vocab);
-  double sum = 0;
-  for (int64_t i = 0; i < vocab; ++i) sum += std::exp(logits[i] - largest);
-  Prediction out{largest + std::log(sum), {}};
+  Prediction out{tasks::log_sum_exp(logits, vocab), {}};
   require(std::isfinite(out.logsumexp), "logits: not finite");
   for (std::ptrdiff_t i = 0; i < shown; ++i) {
     const int64_t id = order[static_cast<size_t>(i)];
