@@ -68,11 +68,29 @@ int64_t heads_per_layer(const models::TransformerConfig& config) {
   return heads;
 }
 
+void require_probed(const models::TransformerConfig& config) {
+  require(config.causal, "probe: the model is not causal");
+  require(config.positions != models::Positions::alibi, "probe: scores with ALiBi's biases are not probed");
+}
+
+std::vector<QueryMeasures> query_measures(const models::AttentionInputs& in, const std::vector<int64_t>& positions) {
+  const Tensor q = in.q.to(engine::DType::f64).contiguous(), k = in.k.to(engine::DType::f64).contiguous();
+  const int64_t heads = q.dim(2), shared = heads / k.dim(2), queries = static_cast<int64_t>(positions.size());
+  std::vector<QueryMeasures> measures(static_cast<size_t>(heads * queries));
+  engine::parallel_ranges(heads * queries, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t head = i / queries, position = positions[static_cast<size_t>(i % queries)];
+      measures[static_cast<size_t>(i)] =
+          measures_of(logits_of(q, k, position, head, head / shared, in.scale), position);
+    }
+  });
+  return measures;
+}
+
 std::vector<AttentionProbe> probe_attention(const models::Transformer& model, const TokenBatch& texts,
                                             const std::vector<int64_t>& positions) {
   const models::TransformerConfig& config = model.config();
-  require(config.causal, "probe: the model is not causal");
-  require(config.positions != models::Positions::alibi, "probe: scores with ALiBi's biases are not probed");
+  require_probed(config);
   for (const std::vector<int64_t>& text : texts)
     for (const int64_t position : positions)
       require(position >= 0 && position < static_cast<int64_t>(text.size()), "probe: query {} of a text of {} tokens",
@@ -85,15 +103,11 @@ std::vector<AttentionProbe> probe_attention(const models::Transformer& model, co
     models::ForwardContext context;
     context.observer = [&](const models::AttentionInputs& in) {
       if (in.group == 0) first_head = 0;
-      const Tensor q = in.q.to(engine::DType::f64).contiguous(), k = in.k.to(engine::DType::f64).contiguous();
-      const int64_t own = q.dim(2), shared = own / k.dim(2);
-      engine::parallel_ranges(own * queries, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t head = i / queries, query = i % queries, position = positions[static_cast<size_t>(query)];
-          probes[text].at(static_cast<int64_t>(in.layer), first_head + head, query) =
-              measures_of(logits_of(q, k, position, head, head / shared, in.scale), position);
-        }
-      });
+      const std::vector<QueryMeasures> measures = query_measures(in, positions);
+      const int64_t own = in.q.dim(2);
+      for (int64_t i = 0; i < own * queries; ++i)
+        probes[text].at(static_cast<int64_t>(in.layer), first_head + i / queries, i % queries) =
+            measures[static_cast<size_t>(i)];
       first_head += own;
     };
     hidden_states(model, {texts[text]}, context);

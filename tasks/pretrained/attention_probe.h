@@ -40,6 +40,14 @@ class AttentionProbe {
 /// Query heads per layer. Throws Error when layers differ.
 int64_t heads_per_layer(const models::TransformerConfig& config);
 
+/// Throws Error for a model that is not causal, or adds biases to its scores (ALiBi): its heads are not probed.
+void require_probed(const models::TransformerConfig& config);
+
+/// What each head of one group does at some queries of one text, from what attention's observer is told with a batch of
+/// one: that of head h at positions[i] is element h * positions.size() + i. Throws Error for a logit that is not
+/// finite.
+std::vector<QueryMeasures> query_measures(const models::AttentionInputs& in, const std::vector<int64_t>& positions);
+
 /// One probe per text, of the queries at `positions` (0-based). Heads of all groups are counted through in order.
 /// Products of queries and keys are summed in f64. No L×L matrix is made. Throws Error for a position outside a text, a
 /// model that is not causal or adds biases to its scores (ALiBi), and a logit that is not finite.

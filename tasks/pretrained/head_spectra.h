@@ -16,6 +16,35 @@ struct HeadSpectra {
   std::vector<double> weighted;
 };
 
+/// Sums over tokens of x xᵀ and of x, for vectors of width d: what their second moment is made from. f64.
+class SecondMoments {
+ public:
+  explicit SecondMoments(int64_t width);
+  /// The vectors of head `head` in x (1, T, H, d), f64.
+  void add(const Tensor& x, int64_t head);
+  /// E[xxᵀ], or with `centred` the covariance: (d, d).
+  Tensor moment(bool centred) const;
+
+ private:
+  Tensor squares_, sums_;
+  double count_ = 0;
+};
+
+/// Second moments of the queries and keys of one group of heads, before the rotary turn.
+class ScoreMoments {
+ public:
+  /// Another text, from what attention's observer is told with a batch of one.
+  void add(const models::AttentionInputs& in);
+  const std::vector<SecondMoments>& queries() const { return queries_; }  ///< per query head
+  const std::vector<SecondMoments>& keys() const { return keys_; }        ///< per key head
+
+ private:
+  std::vector<SecondMoments> queries_, keys_;
+};
+
+/// The spectra of the query heads of one group, numbered from 0, with layer 0. Throws Error when no text was added.
+std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments);
+
 /// The spectra of every head, layer after layer. `texts` are what the activations are taken from. Throws Error for a
 /// text that is empty.
 std::vector<HeadSpectra> head_spectra(const models::Transformer& model, const TokenBatch& texts);
