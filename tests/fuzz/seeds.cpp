@@ -1,0 +1,169 @@
+/// Writes the seeds that fuzzing begins from, small files of every kind in a folder per target: fuzz-seeds FOLDER.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/quantized/block_format.h"
+#include "engine/tensor.h"
+#include "models/gguf/gguf.h"
+#include "models/safetensors/safetensors.h"
+#include "models/tokenizers/byte_alphabet.h"
+#include "models/tokenizers/sentencepiece_model.h"
+#include "tests/models/small_tokenizers.h"
+
+namespace headroom::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+using engine::BlockFormat;
+using engine::DType;
+using engine::QuantizedMatrix;
+using engine::Tensor;
+using models::GgufValue;
+using models::GgufValueType;
+using Json = nlohmann::json;
+
+void write(const fs::path& path, const std::string& bytes) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+GgufValue number(int64_t value) { return {GgufValueType::u32, false, std::vector<int64_t>{value}}; }
+GgufValue fraction(double value) { return {GgufValueType::f32, false, std::vector<double>{value}}; }
+GgufValue text(const std::string& value) { return {GgufValueType::string, false, std::vector<std::string>{value}}; }
+GgufValue texts(const std::vector<std::string>& values) { return {GgufValueType::string, true, values}; }
+
+void write_safetensors_seeds(const fs::path& folder) {
+  fs::create_directories(folder);
+  for (const DType dtype :
+       {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i64, DType::i32, DType::u8, DType::boolean})
+    models::write_safetensors(
+        folder / engine::name_of(dtype),
+        {{"a.weight", Tensor::zeros({2, 3}, dtype)}, {"b", Tensor::zeros({}, dtype)}, {"c", Tensor::zeros({0, 4})}},
+        {{"format", "pt"}});
+}
+
+void write_index_seeds(const fs::path& folder) {
+  write(folder / "index", R"({"metadata": {"total_size": 44}, "weight_map": {"a": "model-00001-of-00002.safetensors",
+    "b": "model-00002-of-00002.safetensors", "c": "model-00002-of-00002.safetensors"}})");
+}
+
+/// A llama of one layer and width 32, its matrices in blocks of the format; a vocabulary of byte-level tokens or of
+/// SentencePiece's.
+void write_gguf_seed(const fs::path& path, BlockFormat format, bool has_pieces) {
+  const int64_t width = engine::layout_of(format).elements == 256 ? 256 : 32, vocab = 12;
+  std::mt19937 random(7);
+  const auto matrix = [&](int64_t rows, int64_t cols) {
+    const engine::BlockLayout& layout = engine::layout_of(format);
+    std::vector<uint8_t> bytes(static_cast<size_t>(rows * cols / layout.elements * layout.bytes));
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    return QuantizedMatrix(format, rows, cols, Tensor::from({static_cast<int64_t>(bytes.size())}, bytes));
+  };
+  const models::GgufPairs pairs{
+      {"general.architecture", text("llama")},
+      {"llama.block_count", number(1)},
+      {"llama.context_length", number(16)},
+      {"llama.embedding_length", number(width)},
+      {"llama.feed_forward_length", number(width)},
+      {"llama.attention.head_count", number(2)},
+      {"llama.attention.head_count_kv", number(1)},
+      {"llama.attention.layer_norm_rms_epsilon", fraction(1e-5)},
+      {"llama.rope.freq_base", fraction(1e4)},
+      {"tokenizer.ggml.model", text(has_pieces ? "llama" : "gpt2")},
+      {"tokenizer.ggml.pre", text("smollm")},
+      {"tokenizer.ggml.tokens", texts({"<unk>", "<s>", "t", "h", "e", "th", "the", "a", "c", "\u0120", "1", "<0x0A>"})},
+      {"tokenizer.ggml.token_type",
+       {GgufValueType::i32, true, std::vector<int64_t>{2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 6}}},
+      {"tokenizer.ggml.scores", {GgufValueType::f32, true, std::vector<double>(vocab, -1)}},
+      {"tokenizer.ggml.merges", texts({"t h", "th e"})},
+      {"tokenizer.ggml.bos_token_id", number(1)},
+      {"tokenizer.chat_template", text("{{ '<|im_start|>' }}")}};
+  models::StoredTensors tensors{{"token_embd.weight", matrix(vocab, width)},
+                                {"output_norm.weight", Tensor::full({width}, 1)}};
+  for (const char* name : {"attn_norm", "ffn_norm"})
+    tensors.emplace_back(std::string("blk.0.") + name + ".weight", Tensor::full({width}, 1));
+  for (const char* name : {"attn_q", "attn_output", "ffn_gate", "ffn_up", "ffn_down"})
+    tensors.emplace_back(std::string("blk.0.") + name + ".weight", matrix(width, width));
+  for (const char* name : {"attn_k", "attn_v"})
+    tensors.emplace_back(std::string("blk.0.") + name + ".weight", matrix(width / 2, width));
+  models::write_gguf(path, pairs, tensors);
+}
+
+void write_gguf_seeds(const fs::path& folder) {
+  fs::create_directories(folder);
+  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::q4_1, BlockFormat::f16})
+    for (const bool has_pieces : {false, true})
+      write_gguf_seed(folder / (std::string(engine::layout_of(format).name) + (has_pieces ? "-pieces" : "-bytes")),
+                      format, has_pieces);
+}
+
+void write_tokenizer_seeds(const fs::path& folder) {
+  const std::vector<std::string> merges{"t h", "th e"};
+  Json json{{"version", "1.0"},
+            {"normalizer", {{"type", "NFC"}}},
+            {"pre_tokenizer",
+             {{"type", "Sequence"},
+              {"pretokenizers",
+               {{{"type", "Digits"}, {"individual_digits", true}},
+                {{"type", "Split"}, {"pattern", {{"Regex", "[^a-z]"}}}, {"behavior", "Isolated"}, {"invert", false}},
+                {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", true}}}}}},
+            {"added_tokens", {{{"id", 260}, {"content", "<s>"}, {"special", true}}}},
+            {"model", {{"type", "BPE"}, {"vocab", testing::small_vocabulary(merges, {})}, {"merges", merges}}}};
+  write(folder / "byte-level", json.dump());
+  json["model"]["vocab"] = {{"<unk>", 0}, {"t", 1},   {"h", 2},      {"e", 3},
+                            {"th", 4},    {"the", 5}, {"<0x0A>", 6}, {"\u2581", 7}};
+  json["model"]["byte_fallback"] = true;
+  json["model"]["unk_token"] = "<unk>";
+  json["normalizer"] = {{"type", "Sequence"},
+                        {"normalizers",
+                         {{{"type", "Prepend"}, {"prepend", "\u2581"}},
+                          {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}}}}};
+  json["pre_tokenizer"] = nullptr;
+  json["added_tokens"] = {{{"id", 0}, {"content", "<unk>"}, {"special", true}}};
+  write(folder / "byte-fallback", json.dump());
+}
+
+void write_sentencepiece_seeds(const fs::path& folder) {
+  models::SentencePieceModel model;
+  model.remove_extra_whitespaces = false;
+  model.pieces = {{"<unk>", 0, models::PieceKind::unknown},
+                  {"<s>", 0, models::PieceKind::control},
+                  {"<tool>", 0, models::PieceKind::user_defined}};
+  for (const char* piece : {"t", "h", "e", "th", "the", "\u2581", "\u2581the"})
+    model.pieces.push_back({piece, -static_cast<float>(model.pieces.size()), models::PieceKind::normal});
+  write(folder / "unigram", models::serialized(model));
+  model.kind = models::SentencePieceModel::Kind::bpe;
+  model.byte_fallback = true;
+  for (int byte = 0; byte < 256; ++byte)
+    model.pieces.push_back({fmt::format("<0x{:02X}>", byte), 0, models::PieceKind::byte});
+  write(folder / "bpe", models::serialized(model));
+}
+
+void write_config_seeds(const fs::path& folder) {
+  fs::create_directories(folder);
+  const fs::path checkpoints = fs::path(HEADROOM_SOURCE_ROOT) / "tests/models/pretrained/checkpoints";
+  for (const auto& entry : fs::directory_iterator(checkpoints))
+    if (const fs::path config = entry.path() / "config.json"; fs::exists(config))
+      fs::copy_file(config, folder / entry.path().filename(), fs::copy_options::overwrite_existing);
+}
+
+}  // namespace
+}  // namespace headroom::fuzz
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: fuzz-seeds FOLDER\n");
+    return 2;
+  }
+  const std::filesystem::path folder(argv[1]);
+  headroom::fuzz::write_safetensors_seeds(folder / "safetensors");
+  headroom::fuzz::write_index_seeds(folder / "shard_index");
+  headroom::fuzz::write_gguf_seeds(folder / "gguf");
+  headroom::fuzz::write_config_seeds(folder / "config_json");
+  headroom::fuzz::write_tokenizer_seeds(folder / "tokenizer_json");
+  headroom::fuzz::write_sentencepiece_seeds(folder / "sentencepiece_model");
+  return 0;
+}
