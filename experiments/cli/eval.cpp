@@ -10,6 +10,7 @@
 #include "engine/context.h"
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/eval_choices.h"
 #include "experiments/cli/model_arguments.h"
 #include "models/files/mapped_file.h"
 #include "models/files/utf8.h"
@@ -20,6 +21,7 @@ namespace {
 
 struct EvalArguments {
   ModelArguments model;
+  ChoiceArguments choices;
   std::string text, protocol = "disjoint", against;
   int64_t context = 512, stride = 0, max_tokens = 0;
   bool json = false;
@@ -108,6 +110,9 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, double se
 
 void eval(EvalArguments& arguments) {
   const engine::ThreadScope threads(arguments.model.threads());
+  if (arguments.text.empty() == arguments.choices.file.empty())
+    throw UsageError("eval wants --text or --choices, one of them");
+  if (!arguments.choices.file.empty()) return eval_choices(arguments.model, arguments.choices, arguments.json);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
@@ -138,10 +143,10 @@ void eval(EvalArguments& arguments) {
 }  // namespace
 
 void add_eval_command(Command app) {
-  const Command command = app.command("eval", "measure a trained model's perplexity on a text");
+  const Command command = app.command("eval", "measure a trained model's perplexity on a text, or its choices");
   const auto arguments = std::make_shared<EvalArguments>();
   add_model_options(command, arguments->model);
-  command.option("--text", arguments->text, "a text file, taken as it is").required().value_name("FILE");
+  command.option("--text", arguments->text, "a text file, taken as it is").value_name("FILE");
   command.option("--protocol", arguments->protocol, "which tokens are scored, with what before them")
       .one_of({"disjoint", "hf-strided", "llamacpp"})
       .show_default();
@@ -150,6 +155,7 @@ void add_eval_command(Command app) {
   command.option("--max-tokens", arguments->max_tokens, "only the first N tokens of the text").value_name("N");
   command.option("--against", arguments->against, "a base model: KL divergence from it, and how often the two agree")
       .value_name("BASE");
+  add_choice_options(command, arguments->choices);
   command.flag("--json", arguments->json, "as one JSON object; \"stderr\" is that of the NLL over windows");
   command.action([arguments] { eval(*arguments); });
 }
