@@ -34,6 +34,8 @@ void add_chat_command(Command app);
 void add_eval_command(Command app);
 /// `logits MODEL --tokens 1,2,3 [--top K] [--json]`: what a trained model predicts after each token.
 void add_logits_command(Command app);
+/// `probe MODEL --text FILE [-o PAGE]`: what every head of a trained model does, and how much of its width it needs.
+void add_probe_command(Command app);
 /// `spectrum FILE.safetensors --tensor A [--times B] [--rank r] [--json]`: the singular values of A or of AᵀB.
 void add_spectrum_command(Command app);
 /// `bench WORKLOAD [--dtype f32] [--threads N] [--seconds S] [--json] [--workloads FILE] [--forward-only]`: times the

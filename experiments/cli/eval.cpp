@@ -12,8 +12,6 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/eval_choices.h"
 #include "experiments/cli/model_arguments.h"
-#include "models/files/mapped_file.h"
-#include "models/files/utf8.h"
 #include "tasks/pretrained/perplexity.h"
 
 namespace headroom::experiments {
@@ -30,12 +28,7 @@ struct EvalArguments {
 /// The ids of a text file, its first `most` (0: all). A beginning-of-text token as the model's tokenizer puts it.
 std::vector<int32_t> tokens_of(const EvalArguments& arguments, const models::ModelFiles& files,
                                const models::Tokenizer& tokenizer) {
-  const models::MappedFile file(arguments.text);
-  const std::string_view text = file.text();
-  require(!text.empty(), "{}: is empty", arguments.text);
-  require(models::valid_utf8(text) == text.size(), "{}: is not UTF-8 from byte {} on", arguments.text,
-          models::valid_utf8(text));
-  std::vector<int32_t> tokens = tokenizer.encode(text, models::Specials::plain);
+  std::vector<int32_t> tokens = tokens_of_file(arguments.text, tokenizer);
   const models::ModelDescription& description = files.description();
   if (description.add_bos && description.bos && arguments.protocol != "llamacpp")
     tokens.insert(tokens.begin(), static_cast<int32_t>(*description.bos));

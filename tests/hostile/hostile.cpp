@@ -38,7 +38,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 /// "" when it fits.
 std::string mismatch(const char* stream, const Line& wanted, const std::string& text, const fs::path& folder) {
-  const std::string line = first_line(text), expected = filled(wanted.text, {{"dir", folder.string()}});
+  const std::string line = first_line(text),
+                    expected = filled(wanted.text, {{"dir", folder.string()}, {"source", HEADROOM_SOURCE_ROOT}});
   const bool fits = wanted.match == Line::Match::exact    ? line == expected
                     : wanted.match == Line::Match::starts ? line.compare(0, expected.size(), expected) == 0
                                                           : line.find(expected) != std::string::npos;
@@ -120,8 +121,10 @@ class Runner {
       make_files(given.files, folder);
       edit_files(given.byte_edits, folder);
       Case filled_case = given;
-      for (std::string& word : filled_case.arguments) word = filled(word, {{"dir", folder.string()}});
-      for (auto& [name, value] : filled_case.environment) value = filled(value, {{"dir", folder.string()}});
+      for (std::string& word : filled_case.arguments)
+        word = filled(word, {{"dir", folder.string()}, {"source", HEADROOM_SOURCE_ROOT}});
+      for (auto& [name, value] : filled_case.environment)
+        value = filled(value, {{"dir", folder.string()}, {"source", HEADROOM_SOURCE_ROOT}});
       const Listing before = listing_of(outer);
       outcome = run_program(options_.program, filled_case, folder, base);
       complaint = judged(given, outcome, folder, differences(before, listing_of(outer)));
@@ -170,8 +173,10 @@ class Runner {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++(outcome.is_refused ? skipped : complaint.empty() ? passed : failed);
     const auto shown = [&](std::string line) {
-      const size_t at = line.find(folder.string());
-      return at == std::string::npos ? line : line.replace(at, folder.string().size(), "{dir}");
+      for (const auto& [path, name] :
+           {std::pair{folder.string(), "{dir}"}, {std::string(HEADROOM_SOURCE_ROOT), "{source}"}})
+        if (const size_t at = line.find(path); at != std::string::npos) line.replace(at, path.size(), name);
+      return line;
     };
     if (options_.prints)
       fmt::print("{}\n  status {}\n  stderr: {}\n  stdout: {}\n", one.name, outcome.status,

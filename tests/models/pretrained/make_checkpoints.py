@@ -181,6 +181,19 @@ def write_gguf(path, family, model):
     writer.close()
 
 
+def write_tokenizer(folder):
+    """Byte-level BPE of 37 tokens: lower-case letters, space, line end, a little punctuation, six merges."""
+    merges = ["t h", "th e", "Ġ the", "i n", "e r", "a n"]
+    tokens = [*"abcdefghijklmnopqrstuvwxyz", "Ġ", "Ċ", ".", ",", "'"] + [m.replace(" ", "") for m in merges]
+    (folder / "tokenizer.json").write_text(json.dumps({
+        "version": "1.0",
+        "normalizer": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+        "added_tokens": [],
+        "model": {"type": "BPE", "vocab": {t: i for i, t in enumerate(tokens)}, "merges": merges},
+    }, ensure_ascii=False, indent=1))
+
+
 def main():
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
@@ -191,6 +204,8 @@ def main():
         randomize(model, generator)
         model = model.to(DTYPES.get(name, torch.bfloat16))
         model.save_pretrained(OUT / name, max_shard_size="6KB" if name in SHARDED else "1GB")
+        if name == "smollm2":
+            write_tokenizer(OUT / name)
         ids = torch.randint(0, 37, (28,), generator=generator).tolist()
         if name in AS_GGUF:
             write_gguf(OUT / f"{name}.gguf", name.split("-")[0].rstrip("0123456789.") if name.startswith("llama") else name, model)

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tasks/pretrained/model_probe.h"
+
+namespace headroom::experiments {
+
+/// A probe of a trained model, and what it was taken from.
+struct ProbeResults {
+  std::string model, name, family;  ///< its path, its own name, its family
+  std::string text;                 ///< path
+  int64_t tokens = 0;               ///< of the text
+  int64_t kv_heads = 0, head_dim = 0;
+  bool rotary = false;           ///< queries and keys are turned by their positions
+  std::vector<double> energies;  ///< of the effective ranks, rising
+  tasks::ModelProbe probe;
+  double seconds = 0;
+
+  int64_t longest() const { return probe.spans.back().length; }
+};
+
+/// One number of each head, which the heat map can show.
+struct HeadMeasure {
+  enum class Shade {
+    linear,  ///< from the least to the largest
+    log,     ///< the same of logarithms
+    signed_  ///< from 0, two colours
+  };
+  std::string id, group, label, meaning;  ///< plain text; id for JSON
+  Shade shade = Shade::linear;
+  std::function<double(const tasks::HeadProbe&)> value;  ///< NaN where there is none
+};
+
+/// The group of the measures that are effective ranks.
+inline constexpr const char* rank_group = "Effective rank";
+
+/// The measures of a probe, in the order of the page. They keep a reference to `results`.
+std::vector<HeadMeasure> head_measures(const ProbeResults& results);
+
+/// The value of a measure for every head, layer after layer.
+std::vector<double> values_of(const ProbeResults& results, const HeadMeasure& measure);
+
+/// The least-squares slope of the logarithm of the last query's mean Jacobian norm against that of the length. NaN for
+/// fewer than two lengths, or a norm of 0.
+double norm_slope(const ProbeResults& results, const tasks::HeadProbe& head);
+
+/// The effective rank of a head's scores: of the activation-weighted product of its queries and keys.
+double score_rank(const tasks::HeadProbe& head, double energy);
+
+/// The value below which a share of `values` lies, interpolated between neighbours. NaN when empty; NaNs are left out.
+double quantile(std::vector<double> values, double share);
+
+/// "90 %", "99.9 %".
+std::string percent(double share);
+
+}  // namespace headroom::experiments
