@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,6 +14,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/eval_choices.h"
 #include "experiments/cli/model_arguments.h"
+#include "experiments/run/memory_limit.h"
 #include "tasks/pretrained/perplexity.h"
 
 namespace headroom::experiments {
@@ -35,6 +38,23 @@ std::vector<int32_t> tokens_of(const EvalArguments& arguments, const models::Mod
   if (arguments.max_tokens > 0 && static_cast<int64_t>(tokens.size()) > arguments.max_tokens)
     tokens.resize(static_cast<size_t>(arguments.max_tokens));
   return tokens;
+}
+
+/// Bytes of a model's files.
+double bytes_of(const std::filesystem::path& model) {
+  if (!std::filesystem::is_directory(model)) return static_cast<double>(std::filesystem::file_size(model));
+  double bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(model))
+    if (entry.path().extension() == ".safetensors") bytes += static_cast<double>(entry.file_size());
+  return bytes;
+}
+
+/// Windows that go through the layers together. Weights that do not stay in memory are read from the file once for all
+/// of them: then as many as 1 GiB of hidden states holds.
+int64_t windows_at_once(const EvalArguments& arguments, const models::ModelDescription& description) {
+  constexpr int64_t usual = 8, hidden_bytes = int64_t{1} << 30;
+  if (bytes_of(arguments.model.path) < 0.8 * memory_limit().bytes) return usual;
+  return std::max(usual, hidden_bytes / (4 * arguments.context * description.config.width));
 }
 
 /// A line on standard error that is written over: windows done, the perplexity so far, time left.
@@ -116,7 +136,8 @@ void eval(EvalArguments& arguments) {
   const tasks::PerplexityOptions options{.protocol = tasks::protocol_named(arguments.protocol),
                                          .context = arguments.context,
                                          .stride = arguments.stride,
-                                         .bos = description.add_bos ? description.bos : std::nullopt};
+                                         .bos = description.add_bos ? description.bos : std::nullopt,
+                                         .windows_at_once = windows_at_once(arguments, description)};
   const std::vector<int32_t> tokens = tokens_of(arguments, *files, *tokenizer);
   const auto model = files->load(arguments.model.options());
   std::unique_ptr<models::Transformer> base;
