@@ -14,6 +14,10 @@ enum class Precision : uint8_t { f32, bf16 };
 /// What multiplies a tile of an f32 product. `best` is what was measured to be faster: see engine/cpu/gemm.h.
 enum class ProductPath : uint8_t { best, own, onednn };
 
+/// What products with matrices in blocks of few bits take the activations as: in f32, or rounded to 8 bits in blocks of
+/// 32 (engine/quantized/activations.h), which is faster. f64 is always exact.
+enum class Activations : uint8_t { exact, int8 };
+
 /// How the work of a thread runs. One value, which the workers of a parallel loop inherit whole. Change it through the
 /// scopes below. Threads: each has a context of its own, and a scope is left by the thread that entered it.
 struct Context {
@@ -22,6 +26,7 @@ struct Context {
   bool records = true;     ///< whether differentiable ops join the tape
   ProductPath product_path = ProductPath::best;
   Precision precision = Precision::f32;
+  Activations activations = Activations::exact;
   Device device = cpu;         ///< where random fills put their result
   void* stream = nullptr;      ///< queue of the device's work (a cudaStream_t); null: the device's default one
   MemoryPool* pool = nullptr;  ///< where storages of the pool's device come from; null: the device's own pool
@@ -75,6 +80,12 @@ class ProductPathScope : ContextScope {
 class PrecisionScope : ContextScope {
  public:
   explicit PrecisionScope(Precision precision) : ContextScope(with(&Context::precision, precision)) {}
+};
+
+/// How products with matrices in blocks take the activations. Whatever joins the tape stays exact.
+class ActivationsScope : ContextScope {
+ public:
+  explicit ActivationsScope(Activations activations) : ContextScope(with(&Context::activations, activations)) {}
 };
 
 /// Random fills, and so the first weights of a model, go to this device.

@@ -7,9 +7,20 @@
 
 namespace headroom::autograd {
 
+namespace {
+
+/// The product; exact where it will be differentiated, since the gradient is that of the exact one.
+Tensor value_of(const Var& x, const engine::QuantizedMatrix& weight, const Var& bias) {
+  const bool is_differentiated = grad_enabled() && (x.requires_grad() || bias.requires_grad());
+  const engine::ActivationsScope scope(is_differentiated ? engine::Activations::exact : engine::context().activations);
+  return engine::quantized_linear(x.value(), weight, bias.value());
+}
+
+}  // namespace
+
 Var quantized_linear(const Var& x, const engine::QuantizedMatrix& weight, const Var& bias) {
   return record(
-      "quantized_linear", engine::quantized_linear(x.value(), weight, bias.value()), {x, bias},
+      "quantized_linear", value_of(x, weight, bias), {x, bias},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_blocks, engine::BlockFormat kept_format,
          int64_t kept_rows, int64_t kept_cols) -> std::vector<Tensor> {
         std::vector<Tensor> out(2);

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/context.h"
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/eval_choices.h"
@@ -122,7 +121,7 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, double se
 }
 
 void eval(EvalArguments& arguments) {
-  const engine::ThreadScope threads(arguments.model.threads());
+  const ModelScope scope(arguments.model);
   if (arguments.text.empty() == arguments.choices.file.empty())
     throw UsageError("eval wants --text or --choices, one of them");
   if (!arguments.choices.file.empty()) return eval_choices(arguments.model, arguments.choices, arguments.json);

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/context.h"
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/model_arguments.h"
@@ -77,7 +76,7 @@ std::string prompt_of(const GenerateArguments& arguments, bool has_prompt) {
 }
 
 void generate(GenerateArguments& arguments, bool has_prompt) {
-  const engine::ThreadScope threads(arguments.model.threads());
+  const ModelScope scope(arguments.model);
   LoadedModel model(arguments.model);
   const models::ModelDescription& description = model.files->description();
   std::vector<int32_t> prompt = model.tokenizer->encode(prompt_of(arguments, has_prompt));
@@ -92,7 +91,7 @@ void generate(GenerateArguments& arguments, bool has_prompt) {
 
 /// Turns until the end of the input or an empty line from a terminal.
 void chat(GenerateArguments& arguments) {
-  const engine::ThreadScope threads(arguments.model.threads());
+  const ModelScope scope(arguments.model);
   const bool is_terminal = isatty(STDIN_FILENO) != 0;
   LoadedModel model(arguments.model);
   const models::ModelDescription& description = model.files->description();

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/context.h"
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/model_arguments.h"
@@ -75,7 +74,7 @@ std::string json_of(const Prediction& p) {
 
 void logits(const LogitsArguments& arguments) {
   require(arguments.top >= 1, "--top: {} is below 1", arguments.top);
-  const engine::ThreadScope threads(arguments.model.threads());
+  const ModelScope scope(arguments.model);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const std::vector<int64_t> ids = ids_of(arguments.tokens, files->description().config.vocab);
   const auto model = files->load(arguments.model.options());

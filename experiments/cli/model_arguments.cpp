@@ -35,6 +35,7 @@ void add_model_options(Command command, ModelArguments& arguments) {
       .show_default();
   command.option("--dtype", arguments.dtype, "of the computation").one_of({"f32", "f64"}).show_default();
   command.option("--threads", arguments.thread_count, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
+  command.flag("--exact", arguments.exact, "activations in f32, not rounded to 8 bits for products with blocks");
 }
 
 }  // namespace headroom::experiments

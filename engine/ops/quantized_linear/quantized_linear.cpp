@@ -7,7 +7,9 @@
 #include "engine/cpu/gemm_kernel.h"
 #include "engine/dispatch/op.h"
 #include "engine/error.h"
+#include "engine/ops/quantized_linear/quantized_linear_kernel.h"
 #include "engine/parallel.h"
+#include "engine/quantized/activations.h"
 
 namespace headroom::engine {
 namespace {
@@ -34,11 +36,21 @@ struct GradCall {
   auto operands() { return std::array{real("dy", dy)}; }
 };
 
+/// Whether x is to be rounded to 8 bits: numbers of 16 bits are multiplied as they are.
+bool takes_int8(const Call& c) {
+  return context().activations == Activations::int8 && c.x.dtype() == DType::f32 &&
+         layout_of(c.weight.format()).elements > 1;
+}
+
+/// x as the product is to take it.
+Tensor rounded(const Call& c) { return takes_int8(c) ? dequantize(quantize_activations(c.x)) : c.x; }
+
 /// The formula. W's rows one after the other, as each is unpacked once.
 template <class T>
 void run_loops(Call& c) {
   const int64_t rows = c.x.dim(0), in = c.weight.cols(), out = c.weight.rows();
-  const T *x = c.x.data<T>(), *bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  const Tensor used = rounded(c);
+  const T *x = used.data<T>(), *bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
   T* y = c.y.mutable_data<T>();
   std::vector<float> row(static_cast<size_t>(in));
   for (int64_t o = 0; o < out; ++o) {
@@ -77,7 +89,8 @@ Tensor unpacked(const QuantizedMatrix& w, int64_t begin, int64_t end, int64_t le
 template <class T>
 void run_tiles(Call& c) {
   const int64_t rows = c.x.dim(0), in = c.weight.cols(), out = c.weight.rows();
-  const T *x = c.x.data<T>(), *bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  const Tensor used = rounded(c);
+  const T *x = used.data<T>(), *bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
   T* y = c.y.mutable_data<T>();
   parallel_ranges(out, rows_at_once, [&](int64_t begin, int64_t end) {
     const Tensor w = unpacked<T>(c.weight, begin, end, 0, in);
@@ -97,9 +110,61 @@ void run_grad_tiles(GradCall& c) {
   });
 }
 
+/// Rows of x up to which W is better read as it lies than unpacked for a product of tiles.
+constexpr int64_t few_rows = 8;
+bool has_few_rows(const Call& c) { return c.x.dim(0) <= few_rows; }
+bool has_few_int8_rows(const Call& c) { return has_few_rows(c) && takes_int8(c); }
+
+/// Rows of W to a task: about 16 KiB, so that waking a helper costs little beside it.
+int64_t rows_of_task(const QuantizedMatrix& w) {
+  return std::max<int64_t>(1, (16 << 10) / std::max<int64_t>(1, w.row_bytes()) / 4) * 4;
+}
+
+template <class X>
+void run_few(Call& c, const X& x, const Kernel<void(const FewRows<X>&)>& multiply) {
+  const int64_t out = c.weight.rows();
+  const BlockLayout& layout = layout_of(c.weight.format());
+  const float* bias = c.bias.defined() ? c.bias.data<float>() : nullptr;
+  auto* y = c.y.mutable_data<float>();
+  parallel_ranges(out, rows_of_task(c.weight), [&](int64_t begin, int64_t end) {
+    multiply({.format = c.weight.format(),
+              .block_elements = layout.elements,
+              .block_bytes = layout.bytes,
+              .w = c.weight.row(begin),
+              .row_bytes = c.weight.row_bytes(),
+              .w_rows = end - begin,
+              .cols = c.weight.cols(),
+              .x = x,
+              .x_rows = c.x.dim(0),
+              .y = y + begin,
+              .y_row = out});
+    if (!bias) return;
+    for (int64_t r = 0; r < c.x.dim(0); ++r)
+      for (int64_t o = begin; o < end; ++o) y[r * out + o] += bias[o];
+  });
+}
+
+void run_few_int8(Call& c) {
+  const QuantizedActivations a = quantize_activations(c.x);
+  run_few<ByteRows>(c, {a.values.data<int8_t>(), a.scales.data<float>(), a.sums.data<float>(), a.blocks},
+                    kernel::few_rows_int8);
+}
+
+void run_few_f32(Call& c) { run_few<FloatRows>(c, {c.x.data<float>(), c.weight.cols()}, kernel::few_rows_f32); }
+
 const Op<Call> forward_op{
     "quantized_linear",
-    {{.name = "tiles", .dtypes = DType::f32, .run = run_tiles<float>, .levels = kernel::gemm_tile_f32.levels()},
+    {{.name = "8-bit dots",
+      .dtypes = DType::f32,
+      .run = run_few_int8,
+      .levels = kernel::few_rows_int8.levels(),
+      .supports = has_few_int8_rows},
+     {.name = "dots",
+      .dtypes = DType::f32,
+      .run = run_few_f32,
+      .levels = kernel::few_rows_f32.levels(),
+      .supports = has_few_rows},
+     {.name = "tiles", .dtypes = DType::f32, .run = run_tiles<float>, .levels = kernel::gemm_tile_f32.levels()},
      {.name = "tiles", .dtypes = DType::f64, .run = run_tiles<double>, .levels = kernel::gemm_tile_f64.levels()},
      {.name = "loops", .dtypes = DType::f32, .run = run_loops<float>, .is_reference = true},
      {.name = "loops", .dtypes = DType::f64, .run = run_loops<double>, .is_reference = true}}};

@@ -1,0 +1,195 @@
+// Compiled once per instruction set: products of a few rows by W, which is read once.
+#include "engine/ops/quantized_linear/quantized_linear_kernel.h"
+
+#include "engine/cpu/simd.h"
+#include "engine/ops/quantized_linear/quantized_linear_blocks.h"
+#include "engine/quantized/activations_kernel.h"
+#include "engine/quantized/dequantize_kernel.h"
+
+namespace headroom::engine::HEADROOM_ISA {
+
+/// Columns that are unpacked at a time, whole blocks of every format: four rows of them stay in the first-level cache.
+static constexpr int64_t unpacked = 1024;
+
+/// Unpacks columns [from, from + n) of `rows` rows of W, `unpacked` numbers apart.
+template <class X>
+static inline void unpack(const FewRows<X>& p, int64_t first, int rows, int64_t from, int64_t n, float* w) {
+  for (int r = 0; r < rows; ++r)
+    dequantize_blocks(p.format, p.w + (first + r) * p.row_bytes + from / p.block_elements * p.block_bytes,
+                      n / p.block_elements, w + r * unpacked);
+}
+
+/// Σ w·x of `rows` rows of W with one of x, n columns, added lane by lane to two sums a row.
+template <int rows>
+static inline void add_products(const float* w, const float* x, int64_t n, Vec (*sums)[2]) {
+  int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes)
+    for (int half = 0; half < 2; ++half) {
+      const Vec xi = load(x + i + half * lanes);
+      for (int r = 0; r < rows; ++r) sums[r][half] = fma(load(w + r * unpacked + i + half * lanes), xi, sums[r][half]);
+    }
+  for (int half = 0; i < n; i += lanes, half ^= 1) {
+    const bool whole = n - i >= lanes;
+    const Vec xi = whole ? load(x + i) : load_first(x + i, n - i);
+    for (int r = 0; r < rows; ++r) {
+      const float* const from = w + r * unpacked + i;
+      sums[r][half] = fma(whole ? load(from) : load_first(from, n - i), xi, sums[r][half]);
+    }
+  }
+}
+
+/// Rows [first, first + rows) of W with all of x.
+template <int rows>
+static void f32_of(const FewRows<FloatRows>& p, int64_t first) {
+  constexpr int most_x = 8;
+  alignas(64) float w[rows * unpacked];
+  for (int64_t x0 = 0; x0 < p.x_rows; x0 += most_x) {
+    const int64_t x_rows = p.x_rows - x0 < most_x ? p.x_rows - x0 : most_x;
+    Vec sums[most_x][rows][2];
+    for (auto& of_x : sums)
+      for (auto& of_row : of_x) of_row[0] = of_row[1] = Vec(0.0f);
+    for (int64_t from = 0; from < p.cols; from += unpacked) {
+      const int64_t n = p.cols - from < unpacked ? p.cols - from : unpacked;
+      unpack(p, first, rows, from, n, w);
+      for (int64_t x = 0; x < x_rows; ++x) add_products<rows>(w, p.x.values + (x0 + x) * p.x.stride + from, n, sums[x]);
+    }
+    for (int64_t x = 0; x < x_rows; ++x)
+      for (int r = 0; r < rows; ++r) p.y[(x0 + x) * p.y_row + first + r] = sum(sums[x][r][0] + sums[x][r][1]);
+  }
+}
+
+void few_rows_f32(const FewRows<FloatRows>& p) {
+  int64_t o = 0;
+  for (; o + 4 <= p.w_rows; o += 4) f32_of<4>(p, o);
+  for (; o < p.w_rows; ++o) f32_of<1>(p, o);
+}
+
+#if defined(__AVX2__) && !defined(__AVX512F__)
+
+static constexpr int64_t rows_ahead = 8;
+
+/// `w_rows` rows of W from `first` on with `x_rows` of x: eight blocks of 32 at a time, whose scales are made together.
+template <class Blocks, int w_rows, int x_rows>
+static void int8_of(const FewRows<ByteRows>& p, int64_t first, int64_t x0) {
+  __m256 sums[w_rows][x_rows], minima[w_rows][x_rows];
+  const uint8_t* w[w_rows];
+  alignas(32) float steps[w_rows][x_rows][8 * Blocks::scales];
+  const int64_t blocks = p.cols / activation_block, ahead = rows_ahead * p.row_bytes;
+#pragma GCC unroll 4
+  for (int r = 0; r < w_rows; ++r) {
+    w[r] = p.w + (first + r) * p.row_bytes;
+#pragma GCC unroll 4
+    for (int x = 0; x < x_rows; ++x) sums[r][x] = minima[r][x] = _mm256_setzero_ps();
+  }
+  const auto add_scales = [&](int64_t b, int count) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int r = 0; r < w_rows; ++r) {
+      const auto scales = Blocks::scales_of(w[r], count);
+      // Rows further on: four that are read side by side are too short for the prefetcher of the processor.
+#pragma GCC unroll 8
+      for (int line = 0; line < Blocks::group_bytes; line += 64) _mm_prefetch(w[r] + ahead + line, _MM_HINT_T0);
+#pragma GCC unroll 4
+      for (int x = 0; x < x_rows; ++x) {
+        const int64_t at = (x0 + x) * p.x.blocks + b;
+        const __m256 of_x = _mm256_loadu_ps(p.x.scales + at);
+        for (int s = 0; s < Blocks::scales; ++s) _mm256_store_ps(steps[r][x] + 8 * s, _mm256_mul_ps(scales.d[s], of_x));
+        if constexpr (Blocks::has_minimum)
+          minima[r][x] = _mm256_fmadd_ps(scales.m, _mm256_loadu_ps(p.x.sums + at), minima[r][x]);
+      }
+    }
+  };
+  const auto add_block = [&](int64_t b, int i) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int r = 0; r < w_rows; ++r) {
+      const __m256i q = Blocks::values_of(w[r], i);
+#pragma GCC unroll 4
+      for (int x = 0; x < x_rows; ++x) {
+        const int64_t at = ((x0 + x) * p.x.blocks + b + i) * activation_block;
+        const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p.x.values + at));
+        const __m256 dots = _mm256_cvtepi32_ps(dots_of<Blocks::is_signed>(q, a));
+        sums[r][x] = _mm256_fmadd_ps(dots, Blocks::step_of(steps[r][x], i), sums[r][x]);
+      }
+    }
+  };
+  int64_t b = 0;
+  for (; b + 8 <= blocks; b += 8) {
+    add_scales(b, 8);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) add_block(b, i);
+#pragma GCC unroll 4
+    for (int r = 0; r < w_rows; ++r) w[r] += Blocks::group_bytes;
+  }
+  if (b < blocks) {
+    const int count = static_cast<int>(blocks - b);
+    add_scales(b, count);
+    for (int i = 0; i < count; ++i) add_block(b, i);
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < w_rows; ++r)
+#pragma GCC unroll 4
+    for (int x = 0; x < x_rows; ++x) {
+      const __m256 all = Blocks::has_minimum ? _mm256_add_ps(sums[r][x], minima[r][x]) : sums[r][x];
+      p.y[(x0 + x) * p.y_row + first + r] = sum(Vec(reinterpret_cast<RawF>(all)));
+    }
+}
+
+template <class Blocks>
+static void int8_rows(const FewRows<ByteRows>& p) {
+  int64_t x = 0;
+  for (; x + 4 <= p.x_rows; x += 4)
+    for (int64_t o = 0; o < p.w_rows; ++o) int8_of<Blocks, 1, 4>(p, o, x);
+  for (; x + 2 <= p.x_rows; x += 2)
+    for (int64_t o = 0; o < p.w_rows; ++o) int8_of<Blocks, 1, 2>(p, o, x);
+  if (x == p.x_rows) return;
+  int64_t o = 0;
+  for (; o + 4 <= p.w_rows; o += 4) int8_of<Blocks, 4, 1>(p, o, x);
+  for (; o < p.w_rows; ++o) int8_of<Blocks, 1, 1>(p, o, x);
+}
+
+void few_rows_int8(const FewRows<ByteRows>& p) {
+  switch (p.format) {
+    case BlockFormat::q8_0:
+      return int8_rows<BlocksQ8>(p);
+    case BlockFormat::q4_0:
+      return int8_rows<BlocksOf32<18, false, false>>(p);
+    case BlockFormat::q4_1:
+      return int8_rows<BlocksOf32<20, false, true>>(p);
+    case BlockFormat::q5_0:
+      return int8_rows<BlocksOf32<22, true, false>>(p);
+    case BlockFormat::q5_1:
+      return int8_rows<BlocksOf32<24, true, true>>(p);
+    case BlockFormat::q4_k:
+      return int8_rows<BlocksQ4K>(p);
+    case BlockFormat::q6_k:
+      return int8_rows<BlocksQ6K>(p);
+    case BlockFormat::f16:
+    case BlockFormat::bf16:
+      break;  // numbers have f32 products
+  }
+}
+
+#elif !defined(__AVX2__)
+
+void few_rows_int8(const FewRows<ByteRows>& p) {
+  float w[unpacked];
+  for (int64_t o = 0; o < p.w_rows; ++o)
+    for (int64_t r = 0; r < p.x_rows; ++r) {
+      float y = 0;
+      for (int64_t from = 0; from < p.cols; from += unpacked) {
+        const int64_t n = p.cols - from < unpacked ? p.cols - from : unpacked;
+        unpack(p, o, 1, from, n, w);
+        for (int64_t i = 0; i < n; i += activation_block) {
+          const int64_t b = r * p.x.blocks + (from + i) / activation_block;
+          const int8_t* const a = p.x.values + b * activation_block;
+          float dot = 0;
+          for (int64_t j = 0; j < activation_block; ++j) dot += w[i + j] * static_cast<float>(a[j]);
+          y += dot * p.x.scales[b];
+        }
+      }
+      p.y[r * p.y_row + o] = y;
+    }
+}
+
+#endif
+
+}  // namespace headroom::engine::HEADROOM_ISA

@@ -1,0 +1,54 @@
+#include "engine/quantized/activations.h"
+
+#include <algorithm>
+
+#include "engine/context.h"
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "engine/quantized/activations_kernel.h"
+
+namespace headroom::engine {
+
+QuantizedActivations quantize_activations(const Tensor& x) {
+  require(
+      x.defined() && x.rank() == 2 && x.dtype() == DType::f32 && x.is_contiguous() && x.dim(1) % activation_block == 0,
+      "8-bit activations: want contiguous f32 rows of whole blocks of {}, got {}", activation_block, x.str());
+  constexpr int64_t group = 8;
+  QuantizedActivations out{.rows = x.dim(0), .cols = x.dim(1)};
+  const int64_t used = out.cols / activation_block;
+  out.blocks = (used + group - 1) / group * group;
+  out.values = Tensor::empty({out.rows, out.blocks * activation_block}, DType::i8);
+  out.scales = Tensor::empty({out.rows, out.blocks});
+  out.sums = Tensor::empty({out.rows, out.blocks});
+  const auto* from = x.data<float>();
+  auto* values = out.values.mutable_data<int8_t>();
+  auto *scales = out.scales.mutable_data<float>(), *sums = out.sums.mutable_data<float>();
+  const auto quantize =
+      context().reference ? kernel::quantize_activations.portable : kernel::quantize_activations.best();
+  parallel_ranges(out.rows, std::max<int64_t>(1, elementwise_grain / std::max<int64_t>(1, out.cols)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t r = begin; r < end; ++r) {
+                      int8_t* const row = values + r * out.blocks * activation_block;
+                      float *const d = scales + r * out.blocks, *const s = sums + r * out.blocks;
+                      quantize(from + r * out.cols, out.cols, row, d, s);
+                      std::fill(row + out.cols, row + out.blocks * activation_block, int8_t{0});
+                      std::fill(d + used, d + out.blocks, 0.0f);
+                      std::fill(s + used, s + out.blocks, 0.0f);
+                    }
+                  });
+  return out;
+}
+
+Tensor dequantize(const QuantizedActivations& a) {
+  const Tensor x = Tensor::empty({a.rows, a.cols});  // (rows, cols)
+  auto* to = x.mutable_data<float>();
+  for (int64_t r = 0; r < a.rows; ++r) {
+    const int8_t* values = a.values.data<int8_t>() + r * a.blocks * activation_block;
+    const float* scales = a.scales.data<float>() + r * a.blocks;
+    for (int64_t i = 0; i < a.cols; ++i)
+      to[r * a.cols + i] = scales[i / activation_block] * static_cast<float>(values[i]);
+  }
+  return x;
+}
+
+}  // namespace headroom::engine

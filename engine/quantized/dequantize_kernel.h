@@ -1,0 +1,11 @@
+#pragma once
+#include "engine/kernel.h"
+#include "engine/quantized/format.h"
+
+namespace headroom::engine {
+
+/// The numbers of `count` blocks that lie one after the other: dequantize() of block_format.h.
+HEADROOM_KERNEL_AVX512(void, dequantize_blocks,
+                       (BlockFormat format, const uint8_t* blocks, int64_t count, float* values))
+
+}  // namespace headroom::engine
