@@ -12,6 +12,8 @@ namespace {
 
 /// A model beyond this is a typing error, not a wish: 4 TB of f32.
 constexpr double most_parameters = 1e12;
+/// Each has a description of its own in memory before a weight is read: a wrong file must not ask for all of it.
+constexpr int64_t most_layers = 1 << 16;
 
 void require_at_least(const char* field, int64_t value, int64_t least) {
   require(value >= least, "model.{} is {}; it must be at least {}", field, value, least);
@@ -109,6 +111,7 @@ void validate_ends(const TransformerConfig& c) {
 
 void validate(const TransformerConfig& c) {
   require_at_least("layers", c.layers, 1);
+  require(c.layers <= most_layers, "model.layers is {}; at most {} are allowed", c.layers, most_layers);
   require_at_least("width", c.width, 1);
   require_at_least("max_length", c.max_length, 1);
   validate_layers(c);

@@ -43,6 +43,7 @@ TEST_CASE("a valid config is accepted", "[models]") {
 TEST_CASE("a bad config is refused with the field and what is allowed", "[models]") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   CHECK(refusal([](auto& c) { c.layers = 0; }) == "model.layers is 0; it must be at least 1");
+  CHECK(refusal([](auto& c) { c.layers = 65537; }) == "model.layers is 65537; at most 65536 are allowed");
   CHECK(refusal([](auto& c) { c.width = -3; }) == "model.width is -3; it must be at least 1");
   CHECK(refusal([](auto& c) { c.max_length = 0; }) == "model.max_length is 0; it must be at least 1");
   CHECK(refusal([](auto& c) { c.ffn_width = -1; }) == "model.ffn_width is -1; it must be at least 0");
