@@ -111,7 +111,6 @@ void validate_ends(const TransformerConfig& c) {
 
 void validate(const TransformerConfig& c) {
   require_at_least("layers", c.layers, 1);
-  require(c.layers <= most_layers, "model.layers is {}; at most {} are allowed", c.layers, most_layers);
   require_at_least("width", c.width, 1);
   require_at_least("max_length", c.max_length, 1);
   validate_layers(c);
@@ -129,6 +128,7 @@ void validate(const TransformerConfig& c) {
   const double parameters = count_parameters<double>(c);
   require(parameters <= most_parameters, "model: these widths make {:.3g} parameters; at most {:.0e} are allowed",
           parameters, most_parameters);
+  require(c.layers <= most_layers, "model.layers is {}; at most {} are allowed", c.layers, most_layers);
 }
 
 }  // namespace headroom::models
