@@ -35,6 +35,9 @@ struct Maker {
   Problem operator()(const InstructionsConfig& config) const {
     return std::make_shared<const Instructions>(config, roots);
   }
+  Problem operator()(const AttentionHeadsConfig& config) const {
+    return std::make_shared<const AttentionHeads>(config, roots);
+  }
 };
 
 }  // namespace

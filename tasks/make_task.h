@@ -11,6 +11,7 @@
 #include "tasks/language/masked.h"
 #include "tasks/language/next_token.h"
 #include "tasks/linear_functional.h"
+#include "tasks/pretrained/attention_heads.h"
 #include "tasks/task.h"
 #include "tasks/theory/allocation_bound.h"
 #include "tasks/theory/constructive/constructive_task.h"
@@ -25,7 +26,7 @@ namespace headroom::tasks {
 using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
                                 AllocationBoundConfig, ConstructiveConfig, ExponentialSumConfig, RandomProjectionConfig,
                                 SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig, MaskedConfig,
-                                InstructionsConfig>;
+                                InstructionsConfig, AttentionHeadsConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);

@@ -74,6 +74,7 @@ struct MetricNames {
     names.insert({"cross_entropy_all", "cross_entropy_response"});
     return names;
   }
+  Names operator()(const AttentionHeadsConfig& config) const { return metric_names_of(config); }
 };
 
 }  // namespace

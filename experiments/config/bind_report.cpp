@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "experiments/config/bind.h"
 #include "experiments/toml/reader.h"
+#include "tasks/pretrained/attention_heads.h"
 
 namespace headroom::experiments {
 namespace {
@@ -9,67 +12,78 @@ namespace {
 const std::vector<std::pair<const char*, Scale>> scales{
     {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
 
-/// What tasks and trials measure.
-const std::vector<std::string> metrics{"relative_mse",
-                                       "mse",
-                                       "error_l2",
-                                       "bound",
-                                       "cross_entropy",
-                                       "perplexity",
-                                       "bits_per_char",
-                                       "accuracy",
-                                       "masked_accuracy",
-                                       "excess",
-                                       "cross_entropy_all",
-                                       "cross_entropy_response",
-                                       "forward_gflop",
-                                       "layer_gflop",
-                                       "forward_ms",
-                                       "backward_ms",
-                                       "update_ms",
-                                       "step_ms",
-                                       "forward_gflops",
-                                       "backward_gflops",
-                                       "peak_gflops",
-                                       "share_of_peak",
-                                       "backward_share_of_peak",
-                                       "sup_error",
-                                       "worst_case",
-                                       "sharp_bound",
-                                       "tightness",
-                                       "l1",
-                                       "log10_ratio",
-                                       "log10_gain",
-                                       "f32_error",
-                                       "bf16_error",
-                                       "f64_error",
-                                       "f32_limit",
-                                       "bf16_limit",
-                                       "mean_square",
-                                       "distance",
-                                       "tail",
-                                       "union_residual",
-                                       "jacobian_norm",
-                                       "scaled_norm",
-                                       "log10_paper",
-                                       "log10_sharp",
-                                       "log10_spread",
-                                       "log10_gershgorin",
-                                       "log10_tightest",
-                                       "query_error",
-                                       "late_rms",
-                                       "late_frobenius",
-                                       "map_error",
-                                       "logit_error",
-                                       "logit_tightness",
-                                       "least_error",
-                                       "pairs_error",
-                                       "mixed_error"};
+/// What tasks and trials measure, but for the many numbers of attention-heads.
+const std::vector<std::string> named_metrics{"relative_mse",
+                                             "mse",
+                                             "error_l2",
+                                             "bound",
+                                             "cross_entropy",
+                                             "perplexity",
+                                             "bits_per_char",
+                                             "accuracy",
+                                             "masked_accuracy",
+                                             "excess",
+                                             "cross_entropy_all",
+                                             "cross_entropy_response",
+                                             "forward_gflop",
+                                             "layer_gflop",
+                                             "forward_ms",
+                                             "backward_ms",
+                                             "update_ms",
+                                             "step_ms",
+                                             "forward_gflops",
+                                             "backward_gflops",
+                                             "peak_gflops",
+                                             "share_of_peak",
+                                             "backward_share_of_peak",
+                                             "sup_error",
+                                             "worst_case",
+                                             "sharp_bound",
+                                             "tightness",
+                                             "l1",
+                                             "log10_ratio",
+                                             "log10_gain",
+                                             "f32_error",
+                                             "bf16_error",
+                                             "f64_error",
+                                             "f32_limit",
+                                             "bf16_limit",
+                                             "mean_square",
+                                             "distance",
+                                             "tail",
+                                             "union_residual",
+                                             "jacobian_norm",
+                                             "scaled_norm",
+                                             "log10_paper",
+                                             "log10_sharp",
+                                             "log10_spread",
+                                             "log10_gershgorin",
+                                             "log10_tightest",
+                                             "query_error",
+                                             "late_rms",
+                                             "late_frobenius",
+                                             "map_error",
+                                             "logit_error",
+                                             "logit_tightness",
+                                             "least_error",
+                                             "pairs_error",
+                                             "mixed_error"};
+
+/// Those that a figure may show.
+const std::vector<std::string>& metrics() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names = named_metrics;
+    for (const std::string& name : tasks::attention_metrics())
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    return names;
+  }();
+  return all;
+}
 
 /// Those of the names that a figure may show: "mse, relative_mse".
 std::string drawable(const std::set<std::string>& names) {
   std::string text;
-  for (const std::string& metric : metrics)
+  for (const std::string& metric : metrics())
     if (names.contains(metric)) text += (text.empty() ? "" : ", ") + metric;
   return text;
 }
@@ -77,7 +91,7 @@ std::string drawable(const std::set<std::string>& names) {
 Measure bind_measure(Reader& in, const Default<std::string>& fallback, const std::set<std::string>& possible) {
   Measure measure;
   const size_t problems = in.problems().size();
-  measure.metric = in.word("metric", fallback, metrics, "its name");
+  measure.metric = in.word("metric", fallback, metrics(), "its name");
   if (in.problems().size() == problems && !possible.empty() && !possible.contains(measure.metric))
     in.complain("metric", fmt::format("the task gives no {}; wants one of {}", measure.metric, drawable(possible)));
   measure.scale = in.choice("scale", measure.scale, scales, "of the axis");
@@ -96,7 +110,7 @@ ReportConfig bind_report(Reader& in, const ReportScope& scope) {
     report.x_scale = x.choice("scale", report.x_scale, scales, "of the axis");
   });
   in.table("y", "the metric on the y axis, which claims speak of", [&](Reader& y) {
-    const Measure measure = bind_measure(y, metrics[0], scope.everywhere);
+    const Measure measure = bind_measure(y, metrics()[0], scope.everywhere);
     report.y_metric = measure.metric;
     report.y_label = measure.label;
     report.y_scale = measure.scale;

@@ -49,4 +49,20 @@ fs::path find_data(const DataRoots& roots, const std::string& name) {
        name, searched.empty() ? "any folder: none is set" : searched, fs::path(name).begin()->string());
 }
 
+fs::path find_model(const DataRoots& roots, const std::string& name) {
+  std::vector<fs::path> places{name};
+  if (!roots.given.empty()) places.push_back(roots.given / "models" / name);
+  if (!roots.cache.empty()) places.push_back(roots.cache / "models" / name);
+  std::string searched;
+  for (const fs::path& place : places) {
+    std::error_code unreadable;  // counts as absent
+    if (fs::exists(place, unreadable)) return place;
+    searched += (searched.empty() ? "" : ", ") + place.string();
+  }
+  fail(
+      "{}: there is no such model at {}: a GGUF file or a folder of Hugging Face's is wanted (--data or HEADROOM_DATA "
+      "names the folder that holds models/)",
+      name, searched);
+}
+
 }  // namespace headroom::tasks

@@ -21,4 +21,8 @@ DataRoots data_roots(const std::string& given);
 /// naming the file, the folders that were searched, and the command that fetches the data set.
 std::filesystem::path find_data(const DataRoots& roots, const std::string& name);
 
+/// A trained model, a file or a folder: `name` as a path, else below models/ of the given folder, then of the cache.
+/// Throws Error naming the places that were searched.
+std::filesystem::path find_model(const DataRoots& roots, const std::string& name);
+
 }  // namespace headroom::tasks

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "engine/error.h"
 #include "engine/parallel.h"
@@ -38,20 +39,21 @@ QueryMeasures measures_of(const std::vector<double>& all, int64_t position) {
   const SoftmaxJacobian jacobian = softmax_jacobian(seen);
   QueryMeasures m;
   m.jacobian_norm = jacobian.norm;
+  m.entropy = jacobian.entropy;
+  m.sink_mass = jacobian.first;
   m.largest = jacobian.largest;
   m.largest_logit = jacobian.delta;
   m.logits_rms = root_mean_square(seen);
   m.logits_rms_all = root_mean_square(all);
-  double mean = 0, norm = 0, spread = 0;
-  const double top = *std::max_element(seen.begin(), seen.end());
-  for (const double z : seen) mean += z / count, norm += std::exp(z - top);
-  for (const double z : seen) {
-    spread += (z - mean) * (z - mean);
-    const double p = std::exp(z - top) / norm;
-    if (p > 0) m.entropy -= p * std::log(p);
+  m.violations = broken_inequalities(jacobian, jacobian.delta, position + 1);
+  if (position > 0) {
+    m.log10_paper = (jacobian.ln_paper - jacobian.ln_norm) / std::numbers::ln10;
+    m.log10_spread = (jacobian.ln_spread - jacobian.ln_norm) / std::numbers::ln10;
   }
+  double mean = 0, spread = 0;
+  for (const double z : seen) mean += z / count;
+  for (const double z : seen) spread += (z - mean) * (z - mean);
   m.logits_deviation = std::sqrt(spread / count);
-  m.sink_mass = std::exp(seen[0] - top) / norm;
   return m;
 }
 

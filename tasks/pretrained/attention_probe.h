@@ -16,7 +16,10 @@ struct QueryMeasures {
   double logits_rms = 0;        ///< ‖z‖₂ / √n over the n keys that the query sees
   double logits_rms_all = 0;    ///< over all keys of the text, those after the query too, as before the mask
   double logits_deviation = 0;  ///< standard deviation of z over the keys seen: softmax ignores the mean
-  double largest_logit = 0;     ///< max |z| over the keys seen
+  double largest_logit = 0;     ///< max |z| over the keys seen: the Δ of Theorem 2 that the data has
+  double log10_paper = 0;       ///< log10 of Theorem 2's bound 2 e^{2Δ}/n over the norm, with that Δ; 0 for n = 1
+  double log10_spread = 0;      ///< the same of e^{max z − min z}/n
+  int violations = 0;           ///< of the theorem's inequalities (broken_inequalities())
 };
 
 /// Measures of every head at some queries of one text: at(layer, head, i) is that of query positions[i].

@@ -18,7 +18,7 @@ namespace {
 
 using engine::Tensor;
 
-constexpr double rounding = 1e-12;  ///< relative: inequalities that are equalities for some logits
+constexpr double no_rank = 1e-12;  ///< of the first singular value: smaller ones count as 0
 
 template <class Config>
 void check_common(const Config& config) {
@@ -87,24 +87,6 @@ Tensor projected(const HeadMaps& maps, const Tensor& map, const Tensor& tokens) 
       .reshape({length, dim});
 }
 
-/// The inequalities of one query that fail. `delta`: the theorem's.
-int failures(const SoftmaxJacobian& j, double delta, int64_t keys) {
-  const double ln_keys = std::log(static_cast<double>(keys));
-  const auto at_most = [](double ln, double ln_bound) {
-    return ln <= ln_bound + rounding * std::max(1.0, std::abs(ln_bound));
-  };
-  int failed = at_most(j.ln_norm, ln_softmax_bound(delta, keys)) ? 0 : 1;
-  failed += at_most(j.ln_norm, 2 * delta - ln_keys) ? 0 : 1;
-  failed += at_most(j.ln_norm, j.ln_spread) ? 0 : 1;
-  failed += j.gershgorin == 0 || at_most(j.ln_norm, std::log(j.gershgorin)) ? 0 : 1;  // 0: below every double
-  failed += at_most(j.ln_norm, std::log(0.5)) ? 0 : 1;
-  failed += keys == 1 || (j.norm <= j.largest * (1 + rounding) && j.norm >= j.second * (1 - rounding)) ? 0 : 1;
-  failed += at_most(std::log(j.largest), 2 * delta - ln_keys) ? 0 : 1;
-  failed += at_most(-2 * delta - ln_keys, j.ln_smallest) ? 0 : 1;
-  failed += j.row_sum <= rounding ? 0 : 1;
-  return failed;
-}
-
 }  // namespace
 
 void validate(const SoftmaxBoundConfig& config) {
@@ -154,7 +136,7 @@ Metrics SoftmaxBound::compute(uint64_t seed) const {
       logits.push_back(maps.scale * z.data<double>()[l * length + j] - slope * static_cast<double>(l - j));
     const SoftmaxJacobian jacobian = softmax_jacobian(logits);
     metrics["largest_logit"] = std::max(metrics["largest_logit"], jacobian.delta);
-    metrics["violations"] += failures(jacobian, delta, l + 1);
+    metrics["violations"] += broken_inequalities(jacobian, delta, l + 1);
     if (l == 0) continue;  // one key: the norm is 0
     const double paper = log10_of(ln_softmax_bound(delta, l + 1) - jacobian.ln_norm);
     metrics["log10_tightest"] = std::min(metrics["log10_tightest"], paper);
@@ -186,7 +168,7 @@ Metrics SvdBound::compute(uint64_t seed) const {
   const StudiedHead head = studied(config_, seed);
   const LowRankErrors errors =
       low_rank_errors(head.maps, head.tokens, config_.rank, config_.alibi_slope + head.maps.alibi_slope);
-  require(errors.sigma_next > rounding * errors.sigma_first,
+  require(errors.sigma_next > no_rank * errors.sigma_first,
           "rank: W_Qᵀ W_K of {} has rank {} at most, to rounding: there is nothing to cut off", name_of(config_.head),
           config_.rank);
   Metrics metrics{{"violations", 0}, {"log10_paper", INFINITY}, {"log10_sharp", INFINITY}};
@@ -228,7 +210,7 @@ Metrics RopeBound::compute(uint64_t seed) const {
   const std::optional<double> own = head.maps.rope_base;  // the models turn halves
   const RopeErrors errors = rope_errors(head.maps, head.tokens, config_.rank,
                                         own ? Pairing::half_split : config_.pairing, own.value_or(config_.base));
-  require(errors.bound > rounding * spectral_norm(head.maps.wq) * spectral_norm(head.maps.wk),
+  require(errors.bound > no_rank * spectral_norm(head.maps.wq) * spectral_norm(head.maps.wk),
           "rank: W_Q and W_K of {} have rank {} at most, to rounding: there is nothing to cut off",
           name_of(config_.head), config_.rank);
   Metrics metrics{{"map_error", errors.spectral},

@@ -16,7 +16,10 @@ struct Scaled {
   double largest = 1;     ///< p_(1)
   std::vector<double> v;  ///< of the others, largest first
   double sum = 0;         ///< Σ v_i = (1 − p_(1))/ε
+  double entropy = 0;     ///< −ln p_(1) + Σ p_i (z_(1) − z_i)
 };
+
+constexpr double rounding = 1e-12;  ///< relative: inequalities that are equalities for some logits
 
 Scaled scale(const std::vector<double>& logits) {
   std::vector<double> z = logits;
@@ -32,6 +35,8 @@ Scaled scale(const std::vector<double>& logits) {
   scaled.largest = 1 / (1 + scaled.epsilon * weights);
   for (size_t i = 1; i < z.size(); ++i) scaled.v.push_back(std::exp(z[i] - z[1]) * scaled.largest);
   scaled.sum = weights * scaled.largest;
+  for (size_t i = 1; i < z.size(); ++i) scaled.entropy += scaled.epsilon * scaled.v[i - 1] * (z[0] - z[i]);
+  scaled.entropy -= std::log(scaled.largest);
   return scaled;
 }
 
@@ -66,6 +71,8 @@ SoftmaxJacobian softmax_jacobian(const std::vector<double>& logits) {
   const auto [low, high] = std::minmax_element(logits.begin(), logits.end());
   SoftmaxJacobian j;
   j.largest = scaled.largest;
+  j.entropy = scaled.entropy;
+  j.first = std::exp(logits[0] - *high) * scaled.largest;
   j.spread = *high - *low;
   j.delta = std::max(std::abs(*high), std::abs(*low));
   j.ln_paper = ln_softmax_bound(j.delta, static_cast<int64_t>(logits.size()));
@@ -91,6 +98,23 @@ SoftmaxJacobian softmax_jacobian(const std::vector<double>& logits) {
   }
   j.gershgorin = 2 * j.diagonal;
   return j;
+}
+
+int broken_inequalities(const SoftmaxJacobian& j, double delta, int64_t keys) {
+  const double ln_keys = std::log(static_cast<double>(keys));
+  const auto at_most = [](double ln, double ln_bound) {
+    return ln <= ln_bound + rounding * std::max(1.0, std::abs(ln_bound));
+  };
+  int broken = at_most(j.ln_norm, ln_softmax_bound(delta, keys)) ? 0 : 1;
+  broken += at_most(j.ln_norm, 2 * delta - ln_keys) ? 0 : 1;
+  broken += at_most(j.ln_norm, j.ln_spread) ? 0 : 1;
+  broken += j.gershgorin == 0 || at_most(j.ln_norm, std::log(j.gershgorin)) ? 0 : 1;  // 0: below every double
+  broken += at_most(j.ln_norm, std::log(0.5)) ? 0 : 1;
+  broken += keys == 1 || (j.norm <= j.largest * (1 + rounding) && j.norm >= j.second * (1 - rounding)) ? 0 : 1;
+  broken += at_most(std::log(j.largest), 2 * delta - ln_keys) ? 0 : 1;
+  broken += at_most(-2 * delta - ln_keys, j.ln_smallest) ? 0 : 1;
+  broken += j.row_sum <= rounding ? 0 : 1;
+  return broken;
 }
 
 }  // namespace headroom::tasks

@@ -20,6 +20,8 @@ struct SoftmaxJacobian {
   double ln_spread = 0;    ///< of e^{max z − min z} / n: softmax ignores a shift of the logits
   double gershgorin = 0;   ///< 2 max p(1 − p), from the theorem's proof
   double diagonal = 0;     ///< max p(1 − p), the largest diagonal element: a lower bound
+  double entropy = 0;      ///< of p, nats
+  double first = 0;        ///< p of the first key
   double row_sum = 0;      ///< largest |(J·1)_i| in units of p_i: 0 but for rounding, so rank(J) <= n − 1
 };
 
@@ -30,5 +32,9 @@ SoftmaxJacobian softmax_jacobian(const std::vector<double>& logits);
 
 /// ln of the theorem's 2 e^{2Δ}/s for a Δ and a number of keys.
 double ln_softmax_bound(double delta, int64_t keys);
+
+/// How many of the inequalities do not hold, to rounding: the bounds above, ‖J‖ <= 1/2, p_(2) <= ‖J‖ <= p_(1),
+/// e^{−2Δ}/n <= p <= e^{2Δ}/n, and J·1 = 0 (rank <= n − 1). `delta`: the theorem's Δ, at least the data's own.
+int broken_inequalities(const SoftmaxJacobian& j, double delta, int64_t keys);
 
 }  // namespace headroom::tasks

@@ -134,6 +134,13 @@ TEST_CASE("the studies and sweeps of docs/studies.md are right") {
     trials.push_back(load_study(file.path()).trials.size());
   }
   CHECK(trials == std::vector<size_t>{3 * 3 * 2 * 2, 3, 2, 3});
+  const std::string task = "```toml task\n";
+  const size_t task_begin = text.find(task) + task.size();
+  const std::string keys = text.substr(task_begin, text.find(close, task_begin) - task_begin);
+  const StudyFile probed("[study]\nid = \"a\"\ntitle = \"b\"\n" + keys +
+                         "[sweep]\n\"task.length\" = [8, 16]\n[report]\nx = { key = \"task.length\" }\n"
+                         "y = { metric = \"mean_jacobian_norm\" }\n");
+  CHECK(load_study(probed.path()).trials.size() == 2);
   const std::string model = "```toml model\n";
   const size_t begin = text.find(model) + model.size();
   const std::string layers = text.substr(begin, text.find(close, begin) - begin);

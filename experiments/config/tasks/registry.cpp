@@ -20,6 +20,7 @@ const std::vector<TaskKind>& task_kinds() {
       {"next-token", bind_next_token},
       {"masked", bind_masked},
       {"instructions", bind_instructions},
+      {"attention-heads", bind_attention_heads},
   };
   return kinds;
 }

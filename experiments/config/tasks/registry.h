@@ -32,5 +32,6 @@ tasks::TaskConfig bind_volterra(Reader& in);
 tasks::TaskConfig bind_next_token(Reader& in);
 tasks::TaskConfig bind_masked(Reader& in);
 tasks::TaskConfig bind_instructions(Reader& in);
+tasks::TaskConfig bind_attention_heads(Reader& in);
 
 }  // namespace headroom::experiments

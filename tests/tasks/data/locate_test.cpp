@@ -29,6 +29,21 @@ TEST_CASE("data is found in the given folder, then in the cache", "[data]") {
   CHECK_THROWS_WITH(find_data({}, "set/a.txt"), contains("not found in any folder"));
 }
 
+TEST_CASE("a model is a path, or found below models/", "[data]") {
+  const TemporaryFolder given, cache;
+  const DataRoots roots{given.path(), cache.path()};
+  CHECK_THROWS_WITH(find_model(roots, "m.gguf"),
+                    contains("m.gguf: there is no such model at m.gguf, " + (given / "models/m.gguf").string() + ", " +
+                             (cache / "models/m.gguf").string() + ": a GGUF file"));
+  CHECK_THROWS_WITH(find_model({}, "m.gguf"), contains("there is no such model at m.gguf: a GGUF file"));
+  fs::create_directories(cache / "models");
+  write_bytes(cache / "models/m.gguf", "cached");
+  CHECK(find_model(roots, "m.gguf") == cache / "models/m.gguf");
+  fs::create_directories(given / "models/m.gguf");
+  CHECK(find_model(roots, "m.gguf") == given / "models/m.gguf");
+  CHECK(find_model(roots, given.path().string()) == given.path());
+}
+
 TEST_CASE("the cache is XDG's, else the home folder's; --data goes before HEADROOM_DATA", "[data]") {
   const TemporaryFolder folder;
   const Environment home("HOME", "/home/someone");

@@ -1,0 +1,78 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "models/pretrained/model_files.h"
+#include "tasks/data/roots.h"
+#include "tasks/pretrained/attention_probe.h"
+
+namespace headroom::tasks {
+
+/// Which model a study measures.
+struct StudiedModelConfig {
+  /// A GGUF file or a folder of Hugging Face's: a path, or its name below models/ of a data folder.
+  std::string model;
+  bool is_random = false;  ///< a copy of its shape with random weights: N(0, 0.02²), norms 1, biases 0
+};
+
+/// Which texts it reads.
+struct StudiedTextConfig {
+  /// A text: a path, or its name below a data folder. "random": tokens drawn uniformly from the vocabulary.
+  std::string text = "wikitext-2/wiki.test.raw";
+  /// A JSON file {"512": [start, …]} with the first token of each span by length; "" = drawn uniformly from the text.
+  std::string spans{};
+};
+
+/// Throw Error naming the field.
+void validate(const StudiedModelConfig& config);
+void validate(const StudiedTextConfig& config);
+
+/// A trained model in memory once for all trials of a process that measure it, and what was measured. Weights are read
+/// when they are first asked for, in f32: quantised ones unpacked, 16-bit ones where they lie. Safe to call from
+/// several threads.
+class StudiedModel {
+ public:
+  /// The one of that config, opened unless some trial holds it. Throws Error when there is no such model, naming the
+  /// places where it was looked for, or its files are wrong.
+  static std::shared_ptr<StudiedModel> of(const StudiedModelConfig& config, const DataRoots& roots);
+
+  const models::ModelDescription& description() const { return files_->description(); }
+  const models::Transformer& transformer();
+  /// Span `index` of a text, `length` tokens, after the model's beginning-of-text token (one of the `length`) where it
+  /// has one. A text is taken as it is, tokenised whole. Throws Error when the text or the file of spans is missing,
+  /// too short, or has no such span, and for a length beyond the model's context.
+  std::vector<int64_t> span(const StudiedTextConfig& text, int64_t length, int64_t index);
+  /// Every head at the query `position` (0-based) of a span: one probe, with the query at its index 0. A span is run
+  /// once for the positions 2^k − 1, L/2 and L − 1, another position once more.
+  AttentionProbe probe(const StudiedTextConfig& text, int64_t length, int64_t index, int64_t position);
+  /// File → SHA-256 of the model's files, and of text and spans.
+  std::map<std::string, std::string> hashes(const StudiedTextConfig& text);
+
+  StudiedModel(const StudiedModelConfig& config, const DataRoots& roots);
+
+ private:
+  struct ProbedSpan {
+    std::mutex running;
+    std::vector<int64_t> positions;
+    std::vector<AttentionProbe> probes;  ///< one, or none before the first run
+  };
+
+  const std::vector<int32_t>& tokens(const std::filesystem::path& text);
+  int64_t start_of(const StudiedTextConfig& text, int64_t tokens, int64_t length, int64_t index) const;
+  std::string hash_of(const std::filesystem::path& file);
+
+  StudiedModelConfig config_;
+  DataRoots roots_;
+  std::unique_ptr<models::ModelFiles> files_;
+  std::mutex loading_, tokenising_, hashing_, probing_;
+  std::unique_ptr<models::Transformer> transformer_;
+  std::map<std::string, std::vector<int32_t>> tokens_;         ///< by path of the text
+  std::map<std::string, std::string> hashes_;                  ///< by file
+  std::map<std::string, std::shared_ptr<ProbedSpan>> probed_;  ///< by text, length and index
+};
+
+}  // namespace headroom::tasks
