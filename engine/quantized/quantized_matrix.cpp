@@ -1,6 +1,8 @@
 #include "engine/quantized/quantized_matrix.h"
 
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "engine/error.h"
 #include "engine/parallel.h"
@@ -30,11 +32,24 @@ void QuantizedMatrix::dequantize_row(int64_t index, int64_t begin, int64_t end, 
 
 Tensor QuantizedMatrix::dequantize(int64_t begin, int64_t end, DType dtype) const {
   require(begin >= 0 && begin <= end && end <= rows_, "quantized matrix: rows [{}, {}) of {}", begin, end, str());
-  const Tensor values = Tensor::empty({end - begin, cols_});  // (rows, cols)
-  parallel_ranges(end - begin, 16, [&](int64_t from, int64_t to) {
-    for (int64_t r = from; r < to; ++r) dequantize_row(begin + r, 0, cols_, values.mutable_data<float>() + r * cols_);
+  require(is_floating(dtype), "quantized matrix: {} in {}; real numbers are wanted", str(), name_of(dtype));
+  const Tensor values = Tensor::empty({end - begin, cols_}, dtype);  // (rows, cols)
+  visit_dtype(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    auto* const out = values.mutable_data<T>();
+    parallel_ranges(end - begin, 16, [&](int64_t from, int64_t to) {
+      if constexpr (std::is_same_v<T, float>) {
+        for (int64_t r = from; r < to; ++r) dequantize_row(begin + r, 0, cols_, out + r * cols_);
+      } else {
+        std::vector<float> row(static_cast<size_t>(cols_));
+        for (int64_t r = from; r < to; ++r) {
+          dequantize_row(begin + r, 0, cols_, row.data());
+          for (int64_t i = 0; i < cols_; ++i) out[r * cols_ + i] = static_cast<T>(row[static_cast<size_t>(i)]);
+        }
+      }
+    });
   });
-  return values.to(dtype);
+  return values;
 }
 
 QuantizedMatrix QuantizedMatrix::rows_between(int64_t begin, int64_t end) const {

@@ -29,7 +29,7 @@ class QuantizedMatrix {
 
   /// Columns [begin, end) of one row, in f32; both are multiples of the block's elements.
   void dequantize_row(int64_t row, int64_t begin, int64_t end, float* values) const;
-  /// Rows [begin, end) as f32 or f64 (end - begin, cols), in parallel.
+  /// Rows [begin, end) in a dtype (end - begin, cols), in parallel; f32 rounded, where it is narrower.
   Tensor dequantize(int64_t begin, int64_t end, DType dtype = DType::f32) const;
   Tensor dequantize(DType dtype = DType::f32) const { return dequantize(0, rows_, dtype); }
   /// Rows [begin, end), over the same bytes. Throws Error when they are not there.

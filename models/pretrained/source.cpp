@@ -78,7 +78,7 @@ Weight PretrainedWeights::matrix(const std::string& name, int64_t out, int64_t i
   if (keep_ == Keep::bf16) {
     const auto* tensor = std::get_if<Tensor>(&stored);
     const bool as_it_is = tensor && tensor->dtype() == DType::bf16;
-    return Weight(as_blocks(as_it_is ? *tensor : values_of(stored, DType::f32).to(DType::bf16)));
+    return Weight(as_blocks(as_it_is ? *tensor : values_of(stored, DType::bf16)));
   }
   if (const auto* matrix = std::get_if<QuantizedMatrix>(&stored)) return Weight(*matrix);
   const Tensor& numbers = std::get<Tensor>(stored);

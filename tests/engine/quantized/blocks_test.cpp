@@ -56,6 +56,18 @@ TEST_CASE("blocks of every format have the gguf package's numbers, bit for bit")
   }
 }
 
+TEST_CASE("blocks are unpacked in any dtype, each number rounded once") {
+  std::vector<uint8_t> raw(5 * 2 * 20);
+  for (size_t i = 0; i < raw.size(); ++i)
+    raw[i] = static_cast<uint8_t>(i % 20 == 1 || i % 20 == 3 ? 0x2c : 37 * i + 11);
+  const QuantizedMatrix matrix(BlockFormat::q4_1, 5, 64, Tensor::from({200}, raw));
+  const Tensor numbers = matrix.dequantize();
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f64})
+    CHECK(matrix.dequantize(dtype).to_vector<double>() == numbers.to(dtype).to_vector<double>());
+  CHECK(error_of([&] { matrix.dequantize(DType::i32); }) ==
+        "quantized matrix: q4_1 (5, 64) in i32; real numbers are wanted");
+}
+
 TEST_CASE("a quantised matrix is as many whole blocks as its shape says") {
   const auto refusal = [](BlockFormat format, int64_t rows, int64_t cols, const Tensor& blocks) {
     return error_of([&] { QuantizedMatrix(format, rows, cols, blocks); });
