@@ -12,12 +12,12 @@
 #include <string>
 #include <string_view>
 
-#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/model_arguments.h"
 #include "experiments/probe/probe_output.h"
+#include "experiments/probe/probe_page.h"
 #include "models/files/mapped_file.h"
 
 namespace headroom::experiments {
@@ -29,7 +29,7 @@ constexpr int64_t longest_default = 1024, most_lengths = 64;
 
 struct ProbeArguments {
   ModelArguments model;
-  std::string text, lengths, spans_file, energies = "0.9,0.99";
+  std::string text, lengths, spans_file, energies = "0.9,0.99", page;
   int64_t spans = 10, seed = 0, max_tokens = 0;
   bool json = false;
 };
@@ -154,7 +154,8 @@ class ProbeProgress {
 };
 
 void probe(ProbeArguments& arguments, bool has_lengths) {
-  const engine::ThreadScope threads(arguments.model.threads());
+  arguments.model.exact = true;  // rounded activations would be measured for the model's own
+  const ModelScope scope(arguments.model);
   ProbeResults results;
   results.model = arguments.model.path;
   results.text = arguments.text;
@@ -176,6 +177,7 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
     for (const tasks::ProbeSpans& own : spans) lengths.push_back(own.length);
     spans = tasks::draw_spans(lengths, arguments.spans, results.tokens, static_cast<uint64_t>(arguments.seed));
   }
+  if (!arguments.page.empty()) check_probe_page(arguments.page);
   const models::HeadGroup group = models::first_layer(description.config).groups.at(0);
   results.name = description.name;
   results.family = description.family;
@@ -190,11 +192,13 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
                                        [&](const tasks::ModelProbeProgress& at) { progress.show(at); });
   }
   results.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!arguments.page.empty()) write_probe_page(arguments.page, results);
   if (arguments.json) {
     fmt::print("{}\n", probe_json(results).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
   fmt::print("{}", probe_text(results));
+  if (!arguments.page.empty()) fmt::print("page  {}\n", arguments.page);
 }
 
 }  // namespace
@@ -222,6 +226,8 @@ void add_probe_command(Command app) {
       .value_name("E,…")
       .show_default();
   command.flag("--json", arguments->json, "everything as one JSON object");
+  command.option("-o,--html", arguments->page, "also write a page: heat maps of layers and heads, each head's curves")
+      .value_name("FILE");
   command.action([arguments, lengths] { probe(*arguments, lengths.is_given()); });
 }
 

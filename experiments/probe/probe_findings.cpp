@@ -66,7 +66,7 @@ ProbeFinding width_finding(const ProbeResults& r) {
       "head needs {:g} of them",
       r.head_dim, percent(energy), quantile(ranks, 0.5));
   for (auto lower = r.energies.rbegin() + 1; lower != r.energies.rend(); ++lower)
-    text += fmt::format(", for {} {:g}", percent(*lower), median_rank(r, &HeadSpectra::weighted, *lower));
+    text += fmt::format(", {:g} for {}", median_rank(r, &HeadSpectra::weighted, *lower), percent(*lower));
   return {"Where the headroom is",
           text + fmt::format(". At {}, {} of {} heads need at most half of their width, one head in ten at most {:g}, "
                              "one in ten at least {:g}.",

@@ -12,6 +12,9 @@ namespace headroom::experiments {
 /// pieces' queries in the order of `positions` (from 1); `singular_values`, falling. What is not a number is null.
 nlohmann::ordered_json probe_json(const ProbeResults& results);
 
+/// A measure's value: an effective rank is a count, or between two; all else has three digits.
+std::string measure_text(const HeadMeasure& measure, double value);
+
 /// A row per layer, medians over its heads, and one over all heads; the first row has the heads of the columns.
 Cells probe_layer_cells(const ProbeResults& results);
 

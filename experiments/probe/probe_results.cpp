@@ -88,14 +88,14 @@ void add_rank_measures(const ProbeResults& r, std::vector<HeadMeasure>& out) {
     Values values;
   };
   const Kind kinds[] = {
-      {"scores", "scores", "the head's scores on this text, C_q^½ C_k^½", &tasks::HeadSpectra::weighted},
+      {"scores", "scores", "the head's scores on this text", &tasks::HeadSpectra::weighted},
       {"product", "W_QᵀW_K", "the product of its query and key weights", &tasks::HeadSpectra::product},
       {"query", "W_Q", "its query weights", &tasks::HeadSpectra::query},
       {"key", "W_K", "its key weights", &tasks::HeadSpectra::key}};
   for (const Kind& kind : kinds)
     for (auto energy = r.energies.rbegin(); energy != r.energies.rend(); ++energy)
       out.push_back({fmt::format("rank_{}_{:g}", kind.id, *energy), rank_group,
-                     fmt::format("{}, {}", kind.label, percent(*energy)),
+                     fmt::format("rank of {}, {}", kind.label, percent(*energy)),
                      fmt::format("How many of {} singular values hold {} of the energy of {}.", r.head_dim,
                                  percent(*energy), kind.meaning),
                      Shade::linear, [values = kind.values, energy = *energy](const HeadProbe& head) {

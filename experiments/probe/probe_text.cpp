@@ -34,7 +34,7 @@ std::string wrapped(const std::string& text) {
 std::vector<std::pair<std::string, std::string>> short_columns(const ProbeResults& r) {
   std::vector<std::pair<std::string, std::string>> columns;
   if (r.probe.spans.size() > 1) columns.emplace_back("norm_slope", "slope");
-  columns.insert(columns.end(), {{"norm", fmt::format("norm at {}", r.longest())},
+  columns.insert(columns.end(), {{"norm", "norm"},
                                  {"logits_all", "logits/√L"},
                                  {"logits_centred", "centred"},
                                  {"entropy", "entropy"},
@@ -47,12 +47,11 @@ std::vector<std::pair<std::string, std::string>> short_columns(const ProbeResult
   return columns;
 }
 
-/// An effective rank is a count, or in the middle of two; all else has three digits.
-std::string measure_cell(const HeadMeasure& measure, double value) {
+}  // namespace
+
+std::string measure_text(const HeadMeasure& measure, double value) {
   return value == 0 || measure.group == rank_group ? fmt::format("{:g}", value) : rounded(value);
 }
-
-}  // namespace
 
 Cells probe_layer_cells(const ProbeResults& r) {
   const std::vector<HeadMeasure> measures = head_measures(r);
@@ -65,9 +64,9 @@ Cells probe_layer_cells(const ProbeResults& r) {
     cells[0].push_back(label);
     for (size_t layer = 0; layer < static_cast<size_t>(r.probe.layers); ++layer) {
       const auto begin = values.begin() + static_cast<int64_t>(layer) * r.probe.heads;
-      cells[layer + 1].push_back(measure_cell(*measure, quantile({begin, begin + r.probe.heads}, 0.5)));
+      cells[layer + 1].push_back(measure_text(*measure, quantile({begin, begin + r.probe.heads}, 0.5)));
     }
-    cells.back().push_back(measure_cell(*measure, quantile(values, 0.5)));
+    cells.back().push_back(measure_text(*measure, quantile(values, 0.5)));
   }
   return cells;
 }
@@ -75,11 +74,10 @@ Cells probe_layer_cells(const ProbeResults& r) {
 Cells probe_head_cells(const ProbeResults& r) {
   const std::vector<HeadMeasure> measures = head_measures(r);
   Cells cells = {{"layer", "head"}};
-  for (const HeadMeasure& measure : measures)
-    cells[0].push_back(measure.group == rank_group ? "rank " + measure.label : measure.label);
+  for (const HeadMeasure& measure : measures) cells[0].push_back(measure.label);
   for (const tasks::HeadProbe& head : r.probe.probes) {
     std::vector<std::string> row = {std::to_string(head.layer), std::to_string(head.head)};
-    for (const HeadMeasure& measure : measures) row.push_back(measure_cell(measure, measure.value(head)));
+    for (const HeadMeasure& measure : measures) row.push_back(measure_text(measure, measure.value(head)));
     cells.push_back(std::move(row));
   }
   return cells;

@@ -30,7 +30,7 @@ std::string element(const std::string& name, const std::string& html) {
   return fmt::format("<{0}>{1}</{0}>", name, html);
 }
 
-std::string document(const std::string& title, const std::string& body) {
+std::string document(const std::string& title, const std::string& body, const std::string& own_rules) {
   // The policy keeps the page from fetching anything, whatever found its way into it.
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
@@ -38,7 +38,7 @@ std::string document(const std::string& title, const std::string& body) {
       "&#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;; img-src data:\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}</title>\n"
       "<style>{}</style>\n</head>\n<body>\n{}<script>{}</script>\n</body>\n</html>\n",
-      escape(title), page_style(), body, kPageScript);
+      escape(title), page_style() + own_rules, body, kPageScript);
 }
 
 std::string page(const StudyResults& results, const PageParts& parts) {

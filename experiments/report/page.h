@@ -26,7 +26,8 @@ struct PageParts {
 /// tables. Everything that comes from a study file or an error message is escaped.
 std::string page(const StudyResults& results, const PageParts& parts);
 
-/// A whole document around `body`, with the style sheet and the script. `title` is plain text.
-std::string document(const std::string& title, const std::string& body);
+/// A whole document around `body`, with the style sheet, a page's own rules behind it, and the script. `title` is plain
+/// text.
+std::string document(const std::string& title, const std::string& body, const std::string& own_rules = "");
 
 }  // namespace headroom::experiments

@@ -134,6 +134,54 @@ TEST_CASE("a browser shows the page of a plan") {
   check_page(*browser, testing::read_bytes(folder / "plan.html"), "plan", kViews, 3);
 }
 
+TEST_CASE("a browser shows the page of a probe, and each head's curves") {
+  const auto browser = testing::find_browser();
+  if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");
+  const char* const program = std::getenv("HEADROOM_PROGRAM");
+  if (!program) return headroom::testing::skip("HEADROOM_PROGRAM names no program");
+  const TemporaryFolder folder;
+  const auto models = std::filesystem::path(headroom::testing::source_root()) / "tests/models/pretrained";
+  const auto run = run_program(program,
+                               {"probe", (models / "checkpoints/smollm2").string(), "--text",
+                                (models / "text.txt").string(), "--html", (folder / "probe.html").string()},
+                               "", 60);
+  INFO(run.errors);
+  REQUIRE(run.status == 0);
+  const std::string page = testing::read_bytes(folder / "probe.html");
+  check_page(*browser, page, "probe", kViews, 6);
+
+  // What the page says after each step stands where its errors would.
+  std::string used = page;
+  testing::replace_all(used, "</body>", R"js(<script>
+    var choice = document.getElementById("measure"), cells = document.querySelectorAll("#heat button");
+    function note() { window.problems.push(document.querySelector("#head h3").textContent); }
+    function press(key) { document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: key, bubbles: true })); }
+    note();
+    cells[4].click(); note();
+    cells[4].focus(); press("ArrowDown"); note(); press("ArrowDown"); note(); press("ArrowLeft"); note();
+    press("ArrowLeft"); note(); press("ArrowUp"); note();
+    choice.selectedIndex = 8; choice.dispatchEvent(new Event("change"));
+    window.problems.push(document.getElementById("bar").className);
+    cells[5].dispatchEvent(new MouseEvent("mouseenter"));
+    window.problems.push(document.getElementById("readout").textContent.slice(0, 17));
+    window.problems.push(document.querySelectorAll("#heat [aria-pressed=true]").length);
+  </script></body>)js");
+  const auto said = [&](const std::string& html, const View& view) {
+    return testing::look(*browser, html, view, pictures(), "probe-used-" + view.name).measures["errors"];
+  };
+  // On a wide page a column is a layer.
+  const std::vector<std::string> wide = {"Layer 0, head 0", "Layer 1, head 1", "Layer 1, head 2", "Layer 1, head 2",
+                                         "Layer 0, head 2", "Layer 0, head 2", "Layer 0, head 1"};
+  const std::vector<std::string> phone = {"Layer 0, head 0", "Layer 1, head 1", "Layer 1, head 1", "Layer 1, head 1",
+                                          "Layer 1, head 0", "Layer 1, head 0", "Layer 0, head 0"};
+  for (const auto& [view, heads] : {std::pair{kViews[0], wide}, {kViews[2], phone}}) {
+    CAPTURE(view.name);
+    nlohmann::json wanted = heads;
+    wanted.insert(wanted.end(), {"bar signed", "layer 1, head 2: ", 1});
+    CHECK(said(used, view) == wanted);
+  }
+}
+
 TEST_CASE("long words and many series stay within the window") {
   const auto browser = testing::find_browser();
   if (!browser) return headroom::testing::skip("no chromium or google-chrome on PATH");

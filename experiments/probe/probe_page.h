@@ -1,0 +1,28 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "experiments/probe/probe_results.h"
+
+namespace headroom::experiments {
+
+/// Writes a self-contained page: what the measures say, a heat map of layers and heads for each measure, the curves of
+/// the head that is chosen there, tables, what the measures do not say. The curves and the choice of a measure need the
+/// page's script; tables and the first heat map do not. Throws Error naming the path when it cannot be written.
+void write_probe_page(const std::filesystem::path& path, const ProbeResults& results);
+
+/// Throws Error, as write_probe_page() would, when a page cannot be written to `path`. Leaves nothing behind but the
+/// folders above it.
+void check_probe_page(const std::filesystem::path& path);
+
+/// The heat maps as HTML: the first measure's cells, and what the script needs for the others.
+std::string probe_heat_map(const ProbeResults& results);
+
+/// The rules of the heat map and the curves, behind those of page_style().
+extern const char* const kProbeStyle;
+
+/// Chooses measure and head, by mouse and keyboard, and draws the head's curves from the page's JSON. Holds neither <
+/// nor &: a page is XML, too.
+extern const char* const kProbeScript;
+
+}  // namespace headroom::experiments
