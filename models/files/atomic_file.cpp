@@ -97,4 +97,10 @@ void AtomicFile::fail_with_errno(const char* what) const {
   fail("{}: {}: {}", path_.string(), what, std::strerror(errno));
 }
 
+void write_file(const std::filesystem::path& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
 }  // namespace headroom::models

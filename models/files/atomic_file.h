@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <string_view>
 
 namespace headroom::models {
 
@@ -27,5 +28,8 @@ class AtomicFile {
   std::filesystem::path path_, temporary_;
   int fd_ = -1;
 };
+
+/// A whole file of these bytes.
+void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace headroom::models

@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
+#include "models/files/mapped_file.h"
 
 namespace headroom::models {
 namespace {
@@ -37,6 +38,23 @@ Json parse_json(std::string_view text) {
   } catch (const Json::exception& error) {
     fail("is not JSON: {}", plain_words(error.what()));
   }
+}
+
+Json read_json(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  try {
+    return parse_json(file.text());
+  } catch (const Error& error) {
+    fail("{}: {}", path.string(), error.what());
+  }
+}
+
+Json read_optional_object(const std::filesystem::path& path) {
+  std::error_code unreadable;
+  if (!std::filesystem::exists(path, unreadable)) return Json::object();
+  Json json = read_json(path);
+  require(json.is_object(), "{}: wants a JSON object, got {}", path.string(), shown(json));
+  return json;
 }
 
 std::string shown(const Json& json) {

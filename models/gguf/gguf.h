@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -63,10 +64,21 @@ class GgufFile : public TensorStore {
 using GgufPairs = std::vector<std::pair<std::string, GgufValue>>;
 using StoredTensors = std::vector<std::pair<std::string, StoredTensor>>;
 
-/// Writes a GGUF file of version 3: keys and tensors in the order given, f32, f16 and bf16 tensors as such and matrices
-/// in their blocks; the file appears whole or not at all (see AtomicFile). Equal arguments give equal bytes. Throws
-/// Error for a key or name given twice, a name that ggml does not take (64 bytes or more), a value that does not fit
-/// its type, and what the file system refuses.
+/// A tensor of a GGUF file that is yet to be written.
+struct GgufPlanned {
+  std::string name;
+  GgufForm form;
+  engine::Shape shape;
+  std::function<StoredTensor()> make;  ///< its numbers, in that form and shape; called once, when their turn comes
+};
+
+/// Writes a GGUF file of version 3: keys and tensors in the order given, one tensor in memory at a time; the file
+/// appears whole or not at all (see AtomicFile). Equal arguments give equal bytes. Throws Error for a key or name given
+/// twice, a name that ggml does not take (64 bytes or more), a value that does not fit its type, a tensor that is made
+/// otherwise than it was planned, and what the file system refuses.
+void stream_gguf(const std::filesystem::path& path, const GgufPairs& metadata, const std::vector<GgufPlanned>& tensors);
+
+/// The same of tensors that exist: f32, f16 and bf16 ones as such, and matrices in their blocks.
 void write_gguf(const std::filesystem::path& path, const GgufPairs& metadata, const StoredTensors& tensors);
 
 }  // namespace headroom::models

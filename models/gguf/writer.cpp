@@ -75,42 +75,29 @@ void put_value(std::string& out, const GgufValue& value) {
   }
 }
 
-/// A tensor on its way into the file.
-struct Outgoing {
-  const std::string* name;
-  GgufForm form;
-  engine::Shape shape;
-  Tensor bytes_of;  ///< whose memory is written
-  uint64_t bytes = 0;
-};
+/// The form and shape that stored numbers are written in. Throws Error for what a GGUF file does not hold.
+GgufForm form_of(const StoredTensor& stored) {
+  if (const auto* matrix = std::get_if<engine::QuantizedMatrix>(&stored)) return matrix->format();
+  const Tensor& tensor = std::get<Tensor>(stored);
+  if (tensor.dtype() == DType::f16) return engine::BlockFormat::f16;
+  if (tensor.dtype() == DType::bf16) return engine::BlockFormat::bf16;
+  require(tensor.defined() && tensor.dtype() == DType::f32, "is {}; f32, f16 and bf16 are written", tensor.str());
+  return std::nullopt;
+}
 
-Outgoing outgoing(const std::string& name, const StoredTensor& stored) {
-  require(!name.empty() && name.size() < most_name_bytes && valid_utf8(name) == name.size(),
-          "tensor {}: names are UTF-8 of 1 to {} bytes", quoted_name(name), most_name_bytes - 1);
-  Outgoing out{.name = &name, .form = std::nullopt, .shape = {}, .bytes_of = {}, .bytes = 0};
-  if (const auto* matrix = std::get_if<engine::QuantizedMatrix>(&stored)) {
-    out.form = matrix->format(), out.shape = matrix->shape();
-    out.bytes_of = matrix->blocks();
-  } else {
-    const Tensor& tensor = std::get<Tensor>(stored);
-    require(tensor.defined() && tensor.rank() <= 4, "tensor {}: is {}, up to 4 axes are written", quoted_name(name),
-            tensor.str());
-    if (tensor.dtype() == DType::f16) out.form = engine::BlockFormat::f16;
-    else if (tensor.dtype() == DType::bf16) out.form = engine::BlockFormat::bf16;
-    else
-      require(tensor.dtype() == DType::f32, "tensor {}: is {}; f32, f16 and bf16 are written", quoted_name(name),
-              tensor.str());
-    out.shape = tensor.shape();
-    out.bytes_of = tensor.to(engine::cpu).contiguous();
-  }
-  require(out.shape.numel() > 0, "tensor {}: {} holds no numbers", quoted_name(name), out.shape.str());
-  out.bytes = gguf_bytes(out.form, out.shape);
-  return out;
+/// Bytes of a tensor that is to be written. Throws Error where the format has no place for it.
+uint64_t planned_bytes(const GgufPlanned& tensor) {
+  require(!tensor.name.empty() && tensor.name.size() < most_name_bytes && valid_utf8(tensor.name) == tensor.name.size(),
+          "tensor {}: names are UTF-8 of 1 to {} bytes", quoted_name(tensor.name), most_name_bytes - 1);
+  require(tensor.shape.rank() <= 4, "tensor {}: is {}, up to 4 axes are written", quoted_name(tensor.name),
+          tensor.shape.str());
+  require(tensor.shape.numel() > 0, "tensor {}: {} holds no numbers", quoted_name(tensor.name), tensor.shape.str());
+  return gguf_bytes(tensor.form, tensor.shape);
 }
 
 uint64_t padded(uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-std::string header_of(const std::vector<Outgoing>& tensors, const GgufPairs& metadata) {
+std::string header_of(const std::vector<GgufPlanned>& tensors, const GgufPairs& metadata) {
   std::string out = "GGUF";
   put<uint32_t>(out, 3);
   put<uint64_t>(out, tensors.size());
@@ -128,38 +115,58 @@ std::string header_of(const std::vector<Outgoing>& tensors, const GgufPairs& met
   }
   names.clear();
   uint64_t offset = 0;
-  for (const Outgoing& tensor : tensors) {
-    require(names.insert(*tensor.name).second, "tensor {} is given twice", quoted_name(*tensor.name));
-    put_text(out, *tensor.name);
+  for (const GgufPlanned& tensor : tensors) {
+    require(names.insert(tensor.name).second, "tensor {} is given twice", quoted_name(tensor.name));
+    put_text(out, tensor.name);
     put<uint32_t>(out, static_cast<uint32_t>(tensor.shape.rank()));
     for (int axis = tensor.shape.rank(); axis-- > 0;) put<uint64_t>(out, static_cast<uint64_t>(tensor.shape[axis]));
     put<uint32_t>(out, gguf_number(tensor.form));
     put<uint64_t>(out, offset);
-    offset += padded(tensor.bytes);
+    offset += padded(planned_bytes(tensor));
   }
   out.resize(padded(out.size()), '\0');
   return out;
 }
 
+/// Makes the tensor and writes its bytes, which are as many as planned.
+void write_tensor(AtomicFile& file, const GgufPlanned& planned) {
+  const StoredTensor stored = planned.make();
+  require(form_of(stored) == planned.form && shape_of(stored) == planned.shape, "tensor {}: {} {} was planned",
+          quoted_name(planned.name), gguf_name(planned.form), planned.shape.str());
+  const auto* matrix = std::get_if<engine::QuantizedMatrix>(&stored);
+  const Tensor bytes_of = matrix ? matrix->blocks() : std::get<Tensor>(stored).to(engine::cpu).contiguous();
+  const uint64_t bytes = planned_bytes(planned);
+  file.write(bytes_of.raw(), bytes);
+  const std::string zeros(padded(bytes) - bytes, '\0');
+  file.write(zeros.data(), zeros.size());
+}
+
 }  // namespace
 
-void write_gguf(const std::filesystem::path& path, const GgufPairs& metadata, const StoredTensors& tensors) {
-  std::vector<Outgoing> order;
+void stream_gguf(const std::filesystem::path& path, const GgufPairs& metadata,
+                 const std::vector<GgufPlanned>& tensors) {
   std::string header;
   try {
-    for (const auto& [name, stored] : tensors) order.push_back(outgoing(name, stored));
-    header = header_of(order, metadata);
+    header = header_of(tensors, metadata);
   } catch (const Error& error) {
     fail("{}: {}", path.string(), error.what());
   }
   AtomicFile file(path);
   file.write(header.data(), header.size());
-  const std::string zeros(alignment, '\0');
-  for (const Outgoing& tensor : order) {
-    if (tensor.bytes > 0) file.write(tensor.bytes_of.raw(), tensor.bytes);
-    if (const uint64_t padding = padded(tensor.bytes) - tensor.bytes; padding > 0) file.write(zeros.data(), padding);
-  }
+  for (const GgufPlanned& tensor : tensors) write_tensor(file, tensor);
   file.commit();
+}
+
+void write_gguf(const std::filesystem::path& path, const GgufPairs& metadata, const StoredTensors& tensors) {
+  std::vector<GgufPlanned> planned;
+  for (const auto& [name, stored] : tensors) {
+    try {
+      planned.push_back({name, form_of(stored), shape_of(stored), [&stored = stored] { return stored; }});
+    } catch (const Error& error) {
+      fail("{}: tensor {}: {}", path.string(), quoted_name(name), error.what());
+    }
+  }
+  stream_gguf(path, metadata, planned);
 }
 
 }  // namespace headroom::models

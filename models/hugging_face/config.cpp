@@ -184,7 +184,11 @@ HuggingFaceModel parse_hugging_face(std::string_view text, const std::string& so
   } catch (const Error& error) {
     fail("{}: {}", source, error.what());
   }
-  const Fields in(parsed, source);
+  return read_hugging_face(parsed, source);
+}
+
+HuggingFaceModel read_hugging_face(const json& config, const std::string& source) {
+  const Fields in(config, source);
   const std::string type = in.text("model_type");
   const bool known = type == "llama" || type == "mistral" || type == "qwen2" || type == "qwen3";
   if (!known && type != "gpt2")

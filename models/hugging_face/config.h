@@ -1,4 +1,5 @@
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct HuggingFaceModel {
 /// Reads a config.json of model_type llama, mistral, qwen2, qwen3 or gpt2; what it leaves out is as transformers has
 /// it. `source` stands for the file. Throws Error naming the file and the field that is missing, of the wrong kind, or
 /// contradicts another.
-HuggingFaceModel parse_hugging_face(std::string_view json, const std::string& source);
+HuggingFaceModel read_hugging_face(const nlohmann::json& config, const std::string& source);
+/// The same of the file's text.
+HuggingFaceModel parse_hugging_face(std::string_view text, const std::string& source);
 
 }  // namespace headroom::models

@@ -3,7 +3,6 @@
 #include "models/gguf/gguf.h"
 #include "models/pretrained/model_files.h"
 #include "models/rope_cache.h"
-#include "models/tokenizers/gguf_vocabulary.h"
 #include "models/validate.h"
 
 namespace headroom::models {
@@ -119,19 +118,17 @@ class GgufModel : public ModelFiles {
   explicit GgufModel(std::shared_ptr<const GgufFile> file)
       : ModelFiles(file->path(), describe_gguf(*file)), file_(std::move(file)) {}
   const TensorStore& tensors() const override { return *file_; }
+  FileLayout layout() const override { return {NameScheme::gguf, ""}; }
   std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
     return std::make_unique<PretrainedWeights>(file_, NameScheme::gguf, options.keep, options.weights, "",
                                                description().family == "gpt2");
   }
-  std::unique_ptr<Tokenizer> tokenizer() const override;
+  bool has_tokenizer() const override { return file_->metadata().contains("tokenizer.ggml.model"); }
+  Vocabulary vocabulary() const override { return gguf_vocabulary(file_->metadata(), description().name, path()); }
 
  private:
   std::shared_ptr<const GgufFile> file_;
 };
-
-std::unique_ptr<Tokenizer> GgufModel::tokenizer() const {
-  return make_gguf_tokenizer(file_->metadata(), description().name, path());
-}
 
 }  // namespace
 

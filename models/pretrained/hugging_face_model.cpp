@@ -2,11 +2,10 @@
 
 #include "engine/error.h"
 #include "models/files/json.h"
-#include "models/files/mapped_file.h"
+#include "models/files/regular_file.h"
 #include "models/hugging_face/config.h"
 #include "models/pretrained/model_files.h"
 #include "models/pretrained/safetensors_folder.h"
-#include "models/tokenizers/load.h"
 
 namespace headroom::models {
 namespace {
@@ -14,18 +13,27 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-/// A JSON object from a file of the folder; empty where there is no such file.
-Json optional_object(const fs::path& path) {
-  std::error_code unreadable;
-  if (!fs::exists(path, unreadable)) return Json::object();
-  const MappedFile file(path);
-  try {
-    Json json = parse_json(file.text());
-    require(json.is_object(), "wants a JSON object, got {}", shown(json));
-    return json;
-  } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
+/// Whether a post-processor of tokenizer.json puts a token before every text: a template that begins with one, as
+/// [{"SpecialToken": …}, {"Sequence": …}] does.
+bool begins_with_special(const Json& processor) {
+  if (!processor.is_object()) return false;
+  const auto single = processor.find("single");
+  return single != processor.end() && single->is_array() && !single->empty() && (*single)[0].is_object() &&
+         (*single)[0].contains("SpecialToken");
+}
+
+/// Whether the folder's tokenizer puts the beginning of a text before it: what tokenizer_config.json says, else the
+/// template of tokenizer.json; SentencePiece's models of Llama do where nothing is said.
+bool adds_bos(const fs::path& folder, const Json& tokenizer_config) {
+  if (const auto said = tokenizer_config.find("add_bos_token"); said != tokenizer_config.end() && said->is_boolean())
+    return said->get<bool>();
+  const Json tokenizer = read_optional_object(folder / "tokenizer.json");
+  if (const auto processor = tokenizer.find("post_processor"); processor != tokenizer.end()) {
+    const Json steps = processor->is_object() ? processor->value("processors", Json::array()) : Json::array();
+    return begins_with_special(*processor) || std::any_of(steps.begin(), steps.end(), begins_with_special);
   }
+  std::error_code unreadable;
+  return !fs::exists(folder / "vocab.json", unreadable) && fs::exists(folder / "tokenizer.model", unreadable);
 }
 
 /// One id or a list of them, appended; null is none.
@@ -39,10 +47,24 @@ void append_ids(const Json& object, const char* key, const fs::path& path, int64
   }
 }
 
+/// The Jinja template of tokenizer_config.json, the one called "default" where it has several, or of a file of its own.
+std::string chat_template_of(const fs::path& folder, const Json& tokenizer_config) {
+  const auto found = tokenizer_config.find("chat_template");
+  if (found != tokenizer_config.end() && found->is_string()) return found->get<std::string>();
+  if (found != tokenizer_config.end() && found->is_array())
+    for (const Json& named : *found)
+      if (named.is_object() && named.contains("template") && named["template"].is_string() && named.contains("name") &&
+          named["name"] == "default")
+        return named["template"].get<std::string>();
+  const fs::path file = folder / "chat_template.jinja";
+  std::error_code unreadable;
+  return fs::exists(file, unreadable) ? read_file(file, {"chat template", uint64_t{1} << 24}) : "";
+}
+
 ModelDescription describe_folder(const fs::path& folder) {
   const fs::path path = folder / "config.json";
-  const MappedFile file(path);
-  HuggingFaceModel read = parse_hugging_face(file.text(), path.string());
+  const Json config = read_json(path), tokenizer = read_optional_object(folder / "tokenizer_config.json");
+  HuggingFaceModel read = read_hugging_face(config, path.string());
   ModelDescription model;
   model.name = fs::weakly_canonical(folder).filename().string();
   model.family = read.model_type;
@@ -52,17 +74,14 @@ ModelDescription describe_folder(const fs::path& folder) {
   model.config.window = read.sliding_window.value_or(0);
   model.not_run = std::move(read.not_run);
   const int64_t vocab = model.config.vocab;
-  const Json config = optional_object(path), tokenizer = optional_object(folder / "tokenizer_config.json");
   const fs::path generation = folder / "generation_config.json";
   std::vector<int64_t> bos;
   append_ids(config, "bos_token_id", path, vocab, bos);
   if (!bos.empty()) model.bos = bos[0];
-  append_ids(optional_object(generation), "eos_token_id", generation, vocab, model.eos);
+  append_ids(read_optional_object(generation), "eos_token_id", generation, vocab, model.eos);
   append_ids(config, "eos_token_id", path, vocab, model.eos);
-  if (const auto found = tokenizer.find("add_bos_token"); found != tokenizer.end() && found->is_boolean())
-    model.add_bos = found->get<bool>() && model.bos.has_value();
-  if (const auto found = tokenizer.find("chat_template"); found != tokenizer.end() && found->is_string())
-    model.chat_template = found->get<std::string>();
+  model.add_bos = model.bos.has_value() && adds_bos(folder, tokenizer);
+  model.chat_template = chat_template_of(folder, tokenizer);
   return model;
 }
 
@@ -71,16 +90,21 @@ class HuggingFaceFolder : public ModelFiles {
   explicit HuggingFaceFolder(const fs::path& folder)
       : ModelFiles(folder, describe_folder(folder)), store_(std::make_shared<const SafetensorsFolder>(folder)) {}
   const TensorStore& tensors() const override { return *store_; }
-  std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
-    const bool is_gpt2 = description().family == "gpt2";
-    const bool has_prefix = is_gpt2 && store_->contains("transformer.wte.weight");
-    return std::make_unique<PretrainedWeights>(
-        store_, is_gpt2 ? NameScheme::hugging_face_gpt2 : NameScheme::hugging_face_llama, options.keep, options.weights,
-        has_prefix ? "transformer." : "", is_gpt2);
+  FileLayout layout() const override {
+    if (!is_gpt2()) return {NameScheme::hugging_face_llama, ""};
+    return {NameScheme::hugging_face_gpt2, store_->contains("transformer.wte.weight") ? "transformer." : ""};
   }
-  std::unique_ptr<Tokenizer> tokenizer() const override { return load_tokenizer(path().string()); }
+  std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
+    const FileLayout files = layout();
+    return std::make_unique<PretrainedWeights>(store_, files.scheme, options.keep, options.weights, files.prefix,
+                                               is_gpt2());
+  }
+  bool has_tokenizer() const override { return folder_has_tokenizer(path()); }
+  Vocabulary vocabulary() const override { return load_vocabulary(path()); }
 
  private:
+  bool is_gpt2() const { return description().family == "gpt2"; }
+
   std::shared_ptr<const SafetensorsFolder> store_;
 };
 

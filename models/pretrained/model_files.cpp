@@ -13,6 +13,17 @@ std::unique_ptr<ModelFiles> ModelFiles::open(const std::filesystem::path& path) 
   return std::filesystem::is_directory(path, unreadable) ? open_hugging_face(path) : open_gguf(path);
 }
 
+std::unique_ptr<Tokenizer> ModelFiles::tokenizer() const {
+  std::unique_ptr<Tokenizer> tokenizer = make_tokenizer(vocabulary());
+  const int64_t rows = description_.config.vocab, ids = tokenizer->vocab_size();
+  const std::string file = tokenizer->files().front().string();
+  require(ids <= rows, "{}: the tokenizer has {} ids, the model of {} has embeddings for {}: it is another model's",
+          file, ids, path_.string(), rows);
+  require(ids >= rows - rows / 8, "{}: the tokenizer has {} ids, the model of {} has {} embeddings: it is another's",
+          file, ids, path_.string(), rows);
+  return tokenizer;
+}
+
 std::unique_ptr<Transformer> ModelFiles::load(const LoadOptions& options) const {
   require(description_.not_run.empty(), "{}: is not run here: {}", path_.string(),
           fmt::join(description_.not_run, "; "));

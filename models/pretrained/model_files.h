@@ -5,7 +5,7 @@
 
 #include "models/pretrained/description.h"
 #include "models/pretrained/source.h"
-#include "models/tokenizers/tokenizer.h"
+#include "models/tokenizers/vocabulary.h"
 #include "models/transformer.h"
 
 namespace headroom::models {
@@ -14,6 +14,12 @@ namespace headroom::models {
 struct LoadOptions {
   Keep keep = Keep::stored;
   WeightOptions weights{.dtype = engine::DType::f32, .is_trained = none_trained};
+};
+
+/// How the tensors of a model's files are called.
+struct FileLayout {
+  NameScheme scheme = NameScheme::gguf;
+  std::string prefix;  ///< before every name ("transformer.")
 };
 
 /// A trained model on disk: a GGUF file, or a folder as Hugging Face has them (config.json, safetensors, tokenizer).
@@ -30,11 +36,16 @@ class ModelFiles {
   const ModelDescription& description() const { return description_; }
   /// The tensors by the files' own names.
   virtual const TensorStore& tensors() const = 0;
+  virtual FileLayout layout() const = 0;
   /// A source of weights for this model, or one of its shape.
   virtual std::unique_ptr<WeightSource> weights(const LoadOptions& options) const = 0;
-  /// The files' tokenizer. Throws Error when there is none, it is of a kind that we lack, or it has ids beyond the
-  /// model's vocabulary.
-  virtual std::unique_ptr<Tokenizer> tokenizer() const = 0;
+  /// Whether the files hold a tokenizer.
+  virtual bool has_tokenizer() const = 0;
+  /// What the files' tokenizer is made of. Throws Error when there is none, or it is of a kind that we lack.
+  virtual Vocabulary vocabulary() const = 0;
+  /// The files' tokenizer. Throws Error as vocabulary() does, and naming both where it is another model's: it has ids
+  /// beyond the model's vocabulary, or none for more than an eighth of it (a few are padding).
+  std::unique_ptr<Tokenizer> tokenizer() const;
 
   /// The model with its weights. Throws Error naming what of it we would compute otherwise (`not_run`), and what is
   /// missing or of another shape.

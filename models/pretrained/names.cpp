@@ -39,16 +39,26 @@ struct TakenApart {
 };
 TakenApart take_apart(const std::string& name) {
   TakenApart parts{name, "", ""};
-  const size_t dot = name.rfind('.');
-  if (name.ends_with(".weight") || name.ends_with(".bias"))
+  if (name.ends_with(".weight") || name.ends_with(".bias")) {
+    const size_t dot = name.rfind('.');
     parts.path = name.substr(0, dot), parts.leaf = name.substr(dot);
-  const std::string blocks = "blocks.";
-  if (!parts.path.starts_with(blocks)) return parts;
-  const size_t end = std::min(parts.path.find('.', blocks.size()), parts.path.size());
-  parts.layer = parts.path.substr(blocks.size(), end - blocks.size());
-  parts.path = blocks + "{}" + parts.path.substr(end);
+  }
+  for (const std::string layers : {"blocks.", "model.layers.", "h.", "blk."}) {
+    if (!parts.path.starts_with(layers)) continue;
+    const size_t end = std::min(parts.path.find('.', layers.size()), parts.path.size());
+    parts.layer = parts.path.substr(layers.size(), end - layers.size());
+    parts.path = layers + "{}" + parts.path.substr(end);
+  }
   return parts;
 }
+
+std::string with_layer(std::string path, const std::string& layer) {
+  if (const size_t hole = path.find("{}"); hole != std::string::npos) path.replace(hole, 2, layer);
+  return path;
+}
+
+/// GGUF's name of a fused Q, K, V, whose rows of the table name the three.
+constexpr const char* gguf_fused = "blk.{}.attn_qkv";
 
 const char* column(const NameRow& row, NameScheme scheme) {
   if (scheme == NameScheme::gguf) return row.gguf;
@@ -67,13 +77,40 @@ WeightPlace place_of(NameScheme scheme, const std::string& name, bool fused_qkv)
   if (fused_qkv && parts.path.ends_with("_proj") && !parts.path.ends_with("o_proj")) {
     place.parts = 3;
     place.part = parts.path.ends_with("q_proj") ? 0 : parts.path.ends_with("k_proj") ? 1 : 2;
-    if (scheme == NameScheme::gguf) place.name = "blk.{}.attn_qkv";
+    if (scheme == NameScheme::gguf) place.name = gguf_fused;
   }
-  place.transposed =
-      scheme == NameScheme::hugging_face_gpt2 && parts.leaf == ".weight" && place.name.find(".c_") != std::string::npos;
-  if (const size_t hole = place.name.find("{}"); hole != std::string::npos) place.name.replace(hole, 2, parts.layer);
-  place.name += parts.leaf.empty() ? ".weight" : parts.leaf;
+  place.name = with_layer(place.name, parts.layer) + (parts.leaf.empty() ? ".weight" : parts.leaf);
+  place.transposed = is_transposed(scheme, place.name);
   return place;
+}
+
+std::string renamed(NameScheme from, NameScheme to, const std::string& name) {
+  if (from == to) return name;
+  const TakenApart parts = take_apart(name);
+  const bool is_fused = from == NameScheme::gguf && parts.path == gguf_fused;
+  const auto row = std::find_if(name_table.begin(), name_table.end(), [&](const NameRow& candidate) {
+    return column(candidate, from)[0] != '\0' &&
+           (is_fused ? std::string(candidate.gpt2) == "h.{}.attn.c_attn" : parts.path == column(candidate, from));
+  });
+  require(row != name_table.end() && column(*row, to)[0] != '\0', "tensor '{}' has no name in the files to be written",
+          name);
+  const bool fuses = from == NameScheme::hugging_face_gpt2 && parts.path.ends_with(".c_attn");
+  return with_layer(fuses && to == NameScheme::gguf ? gguf_fused : column(*row, to), parts.layer) + parts.leaf;
+}
+
+bool is_transposed(NameScheme scheme, const std::string& name) {
+  return scheme == NameScheme::hugging_face_gpt2 && name.ends_with(".weight") && name.find(".c_") != std::string::npos;
+}
+
+RotaryPart rotary_part(NameScheme scheme, const std::string& name) {
+  const std::string path = take_apart(name).path;
+  for (const NameRow& row : name_table) {
+    const std::string ours = row.ours;
+    if (path != column(row, scheme) || scheme == NameScheme::hugging_face_gpt2) continue;
+    if (ours.ends_with(".q_proj")) return RotaryPart::query;
+    if (ours.ends_with(".k_proj")) return RotaryPart::key;
+  }
+  return RotaryPart::none;
 }
 
 bool is_buffer(NameScheme scheme, const std::string& name) {

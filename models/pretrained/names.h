@@ -19,6 +19,17 @@ struct WeightPlace {
 /// name that the scheme has no word for.
 WeightPlace place_of(NameScheme scheme, const std::string& name, bool fused_qkv);
 
+/// What a tensor of one scheme's files is called in another's; a fused matrix stays one. Throws Error for a name that
+/// either scheme lacks.
+std::string renamed(NameScheme from, NameScheme to, const std::string& name);
+
+/// Whether a matrix of that name lies as (in, out).
+bool is_transposed(NameScheme scheme, const std::string& name);
+
+/// Weights and biases whose rows are those of heads that turn with the position.
+enum class RotaryPart { none, query, key };
+RotaryPart rotary_part(NameScheme scheme, const std::string& name);
+
 /// Whether the files may hold a tensor of that name although no weight is read from it: a mask, a table that we
 /// compute.
 bool is_buffer(NameScheme scheme, const std::string& name);

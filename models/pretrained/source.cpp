@@ -10,10 +10,6 @@ using engine::BlockFormat;
 using engine::DType;
 using engine::QuantizedMatrix;
 
-Shape shape_of(const StoredTensor& stored) {
-  return std::visit([](const auto& tensor) { return Shape(tensor.shape()); }, stored);
-}
-
 /// Equal run `part` of `parts` of the rows of a matrix, or of a vector's elements.
 StoredTensor rows_of(const StoredTensor& stored, int part, int parts) {
   if (parts == 1) return stored;

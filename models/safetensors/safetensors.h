@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -43,9 +44,22 @@ class SafetensorsFile {
 
 using NamedTensors = std::vector<std::pair<std::string, engine::Tensor>>;
 
-/// Writes tensors of any dtype, strides and device; the file appears whole or not at all (see AtomicFile). Wider dtypes
-/// come first, else the order given is kept, so that every tensor is aligned for its dtype. Equal arguments give equal
-/// bytes. Throws Error for a name given twice or not UTF-8, an undefined tensor, and what the file system refuses.
+/// A tensor that is yet to be written.
+struct SafetensorsPlanned {
+  std::string name;
+  engine::DType dtype = engine::DType::f32;
+  engine::Shape shape;
+  std::function<engine::Tensor()> make;  ///< it, on any device; called once, when its turn comes
+};
+
+/// Writes tensors one at a time; the file appears whole or not at all (see AtomicFile). Wider dtypes come first, else
+/// the order given is kept, so that every tensor is aligned for its dtype. Equal arguments give equal bytes. Throws
+/// Error for a name given twice or not UTF-8, a tensor that is made otherwise than it was planned, and what the file
+/// system refuses.
+void stream_safetensors(const std::filesystem::path& path, const std::vector<SafetensorsPlanned>& tensors,
+                        const std::map<std::string, std::string>& metadata = {});
+
+/// The same of tensors that exist, of any dtype, strides and device; an undefined one is an Error.
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

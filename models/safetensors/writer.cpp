@@ -11,22 +11,20 @@
 namespace headroom::models {
 namespace {
 
-size_t bytes_of(const engine::Tensor& tensor) {
-  return static_cast<size_t>(tensor.numel() * engine::size_of(tensor.dtype()));
+size_t bytes_of(const SafetensorsPlanned& tensor) {
+  return static_cast<size_t>(tensor.shape.numel() * engine::size_of(tensor.dtype));
 }
 
-std::vector<const NamedTensors::value_type*> in_file_order(const NamedTensors& tensors) {
+std::vector<const SafetensorsPlanned*> in_file_order(const std::vector<SafetensorsPlanned>& tensors) {
   std::set<std::string> names{"__metadata__"};
-  std::vector<const NamedTensors::value_type*> order;
-  for (const auto& item : tensors) {
-    require(names.insert(item.first).second, "tensor name {} is {}", quoted_name(item.first),
-            item.first == "__metadata__" ? "reserved" : "given twice");
-    require(item.second.defined(), "tensor {} is undefined", quoted_name(item.first));
-    order.push_back(&item);
+  std::vector<const SafetensorsPlanned*> order;
+  for (const SafetensorsPlanned& tensor : tensors) {
+    require(names.insert(tensor.name).second, "tensor name {} is {}", quoted_name(tensor.name),
+            tensor.name == "__metadata__" ? "reserved" : "given twice");
+    order.push_back(&tensor);
   }
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return engine::size_of(a->second.dtype()) > engine::size_of(b->second.dtype());
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return engine::size_of(a->dtype) > engine::size_of(b->dtype); });
   return order;
 }
 
@@ -40,18 +38,17 @@ std::string json_string(const std::string& text) {
 }
 
 /// The header, its tensors in the order of their bytes, padded with spaces to a multiple of 8.
-std::string header_text(const std::vector<const NamedTensors::value_type*>& order,
+std::string header_text(const std::vector<const SafetensorsPlanned*>& order,
                         const std::map<std::string, std::string>& metadata) {
   std::vector<std::string> members;
   for (const auto& [key, value] : metadata) members.push_back(json_string(key) + ":" + json_string(value));
   if (!metadata.empty()) members = {fmt::format("\"__metadata__\":{{{}}}", fmt::join(members, ","))};
   size_t begin = 0;
-  for (const auto* item : order) {
-    const engine::Tensor& tensor = item->second;
-    const size_t end = begin + bytes_of(tensor);
+  for (const SafetensorsPlanned* tensor : order) {
+    const size_t end = begin + bytes_of(*tensor);
     members.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                                  json_string(item->first), safetensors_name(tensor.dtype()),
-                                  fmt::join(tensor.shape(), ","), begin, end));
+                                  json_string(tensor->name), safetensors_name(tensor->dtype),
+                                  fmt::join(tensor->shape, ","), begin, end));
     begin = end;
   }
   std::string text = fmt::format("{{{}}}", fmt::join(members, ","));
@@ -62,9 +59,9 @@ std::string header_text(const std::vector<const NamedTensors::value_type*>& orde
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  std::vector<const NamedTensors::value_type*> order;
+void stream_safetensors(const std::filesystem::path& path, const std::vector<SafetensorsPlanned>& tensors,
+                        const std::map<std::string, std::string>& metadata) {
+  std::vector<const SafetensorsPlanned*> order;
   std::string header;
   try {
     order = in_file_order(tensors);
@@ -76,11 +73,23 @@ void write_safetensors(const std::filesystem::path& path, const NamedTensors& te
   const uint64_t header_bytes = header.size();
   file.write(&header_bytes, sizeof header_bytes);
   file.write(header.data(), header.size());
-  for (const auto* item : order) {
-    const engine::Tensor tensor = item->second.to(engine::cpu).contiguous();
-    if (tensor.numel() > 0) file.write(tensor.raw(), bytes_of(tensor));
+  for (const SafetensorsPlanned* planned : order) {
+    const engine::Tensor tensor = planned->make().to(engine::cpu).contiguous();
+    require(tensor.dtype() == planned->dtype && tensor.shape() == planned->shape, "tensor {}: is {}, {} {} was planned",
+            quoted_name(planned->name), tensor.str(), engine::name_of(planned->dtype), planned->shape.str());
+    if (tensor.numel() > 0) file.write(tensor.raw(), bytes_of(*planned));
   }
   file.commit();
+}
+
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::vector<SafetensorsPlanned> planned;
+  for (const auto& [name, tensor] : tensors) {
+    require(tensor.defined(), "{}: tensor {} is undefined", path.string(), quoted_name(name));
+    planned.push_back({name, tensor.dtype(), tensor.shape(), [&tensor = tensor] { return tensor; }});
+  }
+  stream_safetensors(path, planned, metadata);
 }
 
 }  // namespace headroom::models

@@ -11,7 +11,8 @@ namespace headroom::models {
 struct AddedToken {
   std::string text;
   int32_t id = 0;
-  bool special = true;  ///< no text of its own: Specials::plain ignores it
+  bool special = true;      ///< no text of its own: Specials::plain ignores it
+  bool normalized = false;  ///< found after the text is normalized, and as its own text is then
 };
 
 /// Finds added tokens: the leftmost, and of those that start there the longest.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "models/tokenizers/character_rules.h"
 
 namespace headroom::models {
 namespace {
@@ -39,11 +40,18 @@ class PieceCache {
   std::unordered_map<std::string_view, Range> ranges_;
 };
 
+/// The text in its normal form, with the spaces that a normalizer puts.
+std::string prepared(const BpeVocabulary& vocabulary, std::string_view text) {
+  const std::string form = normalized(text, vocabulary.normalization);
+  return vocabulary.characters ? with_spaces(*vocabulary.characters, form) : form;
+}
+
 class BpeTokenizer : public Tokenizer {
  public:
   explicit BpeTokenizer(BpeVocabulary vocabulary);
 
   std::vector<int32_t> encode(std::string_view text, Specials specials) const override;
+  std::string decode(const std::vector<int32_t>& ids) const override;
   const std::string& token_bytes(int64_t id) const override;
   int64_t vocab_size() const override { return static_cast<int64_t>(vocabulary_.tokens.size()); }
   const std::string& name() const override { return vocabulary_.name; }
@@ -51,30 +59,48 @@ class BpeTokenizer : public Tokenizer {
   std::string describe() const override;
 
  private:
-  void encode_ordinary(std::string_view text, size_t offset, std::vector<int32_t>& ids) const;
+  /// A stretch between added tokens, at `offset` of the text.
+  void encode_ordinary(std::string_view text, size_t offset, Specials specials, std::vector<int32_t>& ids) const;
+  /// What is normalized and holds no added token.
+  void encode_words(std::string_view text, size_t offset, std::vector<int32_t>& ids) const;
   void encode_piece(std::string_view piece, size_t offset, std::vector<int32_t>& ids) const;
+  std::vector<int32_t> byte_symbols(std::string_view piece, size_t offset) const;
 
   BpeVocabulary vocabulary_;
   PairTable pairs_;
-  AddedTokens added_;
+  AddedTokens added_, normalized_added_;
   IdOfBytes whole_pieces_;               ///< tokens that text can be; empty unless ignore_merges
   std::array<int32_t, 256> byte_ids_{};  ///< -1: no token
 };
 
+/// Those that are found in text as it is, or those that are found in normalized text.
+AddedTokens added_in(const BpeVocabulary& vocabulary, bool is_normalized) {
+  std::vector<AddedToken> tokens;
+  for (AddedToken token : vocabulary.added) {
+    if (token.normalized != is_normalized) continue;
+    if (is_normalized) token.text = prepared(vocabulary, token.text);
+    tokens.push_back(std::move(token));
+  }
+  return AddedTokens(std::move(tokens));
+}
+
 BpeTokenizer::BpeTokenizer(BpeVocabulary vocabulary)
-    : vocabulary_(std::move(vocabulary)), pairs_(vocabulary_.merges), added_(vocabulary_.added) {
+    : vocabulary_(std::move(vocabulary)),
+      pairs_(vocabulary_.merges),
+      added_(added_in(vocabulary_, false)),
+      normalized_added_(added_in(vocabulary_, true)) {
   byte_ids_.fill(-1);
   auto& tokens = vocabulary_.tokens;
   for (size_t id = 0; id < tokens.size(); ++id)
     if (tokens[id].size() == 1) byte_ids_[static_cast<unsigned char>(tokens[id][0])] = static_cast<int32_t>(id);
   size_t size = tokens.size();
-  for (const AddedToken& token : added_.all()) {
+  for (const AddedToken& token : vocabulary_.added) {
     require(token.id >= 0 && token.id <= max_token_id, "{}: added token has id {}", vocabulary_.name, token.id);
     size = std::max(size, static_cast<size_t>(token.id) + 1);
   }
   tokens.resize(size);  // before whole_pieces_, whose views would dangle
   std::vector<bool> is_added(size);
-  for (const AddedToken& token : added_.all()) {
+  for (const AddedToken& token : vocabulary_.added) {
     tokens[static_cast<size_t>(token.id)] = token.text;
     is_added[static_cast<size_t>(token.id)] = true;
   }
@@ -88,7 +114,7 @@ std::vector<int32_t> BpeTokenizer::encode(std::string_view text, Specials specia
   std::vector<int32_t> ids;
   for (size_t at = 0; at < text.size();) {
     const AddedTokens::Found next = added_.find(text, at, specials == Specials::tokens);
-    encode_ordinary(text.substr(at, next.at - at), at, ids);
+    encode_ordinary(text.substr(at, next.at - at), at, specials, ids);
     at = next.at;
     if (next.token == nullptr) break;
     ids.push_back(next.token->id);
@@ -97,12 +123,24 @@ std::vector<int32_t> BpeTokenizer::encode(std::string_view text, Specials specia
   return ids;
 }
 
-void BpeTokenizer::encode_ordinary(std::string_view text, size_t offset, std::vector<int32_t>& ids) const {
-  std::string other_form;
-  if (vocabulary_.normalization != Normalization::none) {
-    other_form = normalized(text, vocabulary_.normalization);
-    text = other_form;
+void BpeTokenizer::encode_ordinary(std::string_view text, size_t offset, Specials specials,
+                                   std::vector<int32_t>& ids) const {
+  if (text.empty()) return;
+  const std::string form = prepared(vocabulary_, text);
+  for (size_t at = 0; at < form.size();) {
+    const AddedTokens::Found next = normalized_added_.find(form, at, specials == Specials::tokens);
+    std::string words = form.substr(at, next.at - at);
+    if (vocabulary_.characters && !words.empty() && needs_space(*vocabulary_.characters, words, offset + at == 0))
+      words.insert(0, 1, ' ');
+    encode_words(words, offset + at, ids);
+    at = next.at;
+    if (next.token == nullptr) break;
+    ids.push_back(next.token->id);
+    at += next.token->text.size();
   }
+}
+
+void BpeTokenizer::encode_words(std::string_view text, size_t offset, std::vector<int32_t>& ids) const {
   std::vector<std::string_view> pieces, cut;
   if (!text.empty()) pieces.push_back(text);
   for (const Splitter& splitter : vocabulary_.splitters) {
@@ -130,17 +168,29 @@ void BpeTokenizer::encode_piece(std::string_view piece, size_t offset, std::vect
       return;
     }
   }
-  std::vector<int32_t> merged;
-  merged.reserve(piece.size());
+  std::vector<int32_t> merged =
+      vocabulary_.characters ? character_symbols(*vocabulary_.characters, piece) : byte_symbols(piece, offset);
+  merge_pairs(pairs_, merged);
+  ids.insert(ids.end(), merged.begin(), merged.end());
+}
+
+std::vector<int32_t> BpeTokenizer::byte_symbols(std::string_view piece, size_t offset) const {
+  std::vector<int32_t> ids;
+  ids.reserve(piece.size());
   for (size_t i = 0; i < piece.size(); ++i) {
     const auto byte = static_cast<unsigned char>(piece[i]);
     const int32_t id = byte_ids_[byte];
     require(id >= 0 || vocabulary_.lacking == LackingBytes::dropped, "{}: byte 0x{:02x} at {} of the text has no token",
             vocabulary_.name, byte, offset + i);
-    if (id >= 0) merged.push_back(id);
+    if (id >= 0) ids.push_back(id);
   }
-  merge_pairs(pairs_, merged);
-  ids.insert(ids.end(), merged.begin(), merged.end());
+  return ids;
+}
+
+std::string BpeTokenizer::decode(const std::vector<int32_t>& ids) const {
+  std::string text = Tokenizer::decode(ids);
+  if (vocabulary_.characters && vocabulary_.characters->strips_space && text.starts_with(' ')) text.erase(0, 1);
+  return text;
 }
 
 const std::string& BpeTokenizer::token_bytes(int64_t id) const {
@@ -150,9 +200,11 @@ const std::string& BpeTokenizer::token_bytes(int64_t id) const {
 }
 
 std::string BpeTokenizer::describe() const {
-  const auto special = std::count_if(added_.all().begin(), added_.all().end(), [](const auto& t) { return t.special; });
-  const auto lacking = std::count(byte_ids_.begin(), byte_ids_.end(), -1);
-  std::string text = fmt::format("{}: byte-level BPE, {} tokens, {} special", vocabulary_.name, vocab_size(), special);
+  const auto& added = vocabulary_.added;
+  const auto special = std::count_if(added.begin(), added.end(), [](const auto& t) { return t.special; });
+  const auto lacking = vocabulary_.characters ? 0 : std::count(byte_ids_.begin(), byte_ids_.end(), -1);
+  std::string text = fmt::format("{}: {} BPE, {} tokens, {} special", vocabulary_.name,
+                                 vocabulary_.characters ? "SentencePiece's" : "byte-level", vocab_size(), special);
   if (vocabulary_.normalization != Normalization::none)
     text += fmt::format(", text normalized to {}", name_of(vocabulary_.normalization));
   if (lacking > 0)

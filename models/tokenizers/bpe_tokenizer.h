@@ -1,7 +1,10 @@
 #pragma once
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "models/tokenizers/added_tokens.h"
@@ -18,7 +21,22 @@ enum class LackingBytes {
   dropped,  ///< nothing, as Hugging Face's tokenizers do without an unknown token
 };
 
-/// All that makes a byte-level BPE tokenizer (Sennrich et al., 2016; Radford et al., 2019).
+/// BPE over characters in place of bytes, as tokenizer.json files have it that were made from SentencePiece models.
+/// There U+2581 is a space; here it is one, in texts and in tokens.
+struct CharacterRules {
+  /// Where a space is put before text: nowhere, before its first stretch where no added token begins it, or before
+  /// every stretch between added tokens.
+  enum class Prefix { none, first, every };
+  Prefix prefix = Prefix::none;
+  bool only_missing = false;  ///< not where there is a space (Metaspace); else always (the Prepend normalizer)
+  std::unordered_map<std::string, int32_t> ids;  ///< of tokens of one character
+  std::array<int32_t, 256> bytes{};              ///< of the tokens of single bytes, which others become; -1: none
+  int32_t unknown = -1;                          ///< for a character without either; -1: it is dropped
+  bool fuses_unknown = false;                    ///< one for a run of them
+  bool strips_space = false;                     ///< decode() drops a space at the start
+};
+
+/// All that makes a BPE tokenizer (Sennrich et al., 2016; Radford et al., 2019).
 struct BpeVocabulary {
   std::string name;
   std::vector<std::filesystem::path> files;
@@ -29,6 +47,7 @@ struct BpeVocabulary {
   std::vector<Splitter> splitters{};  ///< each cuts the pieces of the one before
   bool ignore_merges = false;         ///< a piece that is a token is that token, whatever the merges
   LackingBytes lacking = LackingBytes::refused;
+  std::optional<CharacterRules> characters{};  ///< nullopt: over bytes
 };
 
 /// Largest id that a file may name: what keeps a wrong file from asking for all memory.

@@ -1,11 +1,10 @@
-#include "models/tokenizers/gguf_vocabulary.h"
-
+#include <algorithm>
 #include <utility>
 
 #include "engine/error.h"
 #include "models/files/json.h"
 #include "models/tokenizers/loaders.h"
-#include "models/tokenizers/sentencepiece.h"
+#include "models/tokenizers/vocabulary.h"
 
 namespace headroom::models {
 namespace {
@@ -13,15 +12,25 @@ namespace {
 /// Values of tokenizer.ggml.token_type. Source: llama.h, enum llama_token_type.
 constexpr int64_t control_token = 3, user_token = 4;
 
-/// The patterns that cut a text before it is merged, by the name that the converter gives them (llama.cpp's
-/// convert_hf_to_gguf.py).
+/// The patterns that cut a text before it is merged, by the names that the converter gives them (llama.cpp's
+/// convert_hf_to_gguf.py); the first of several names is the one that is written.
+struct PreTokenizer {
+  std::vector<const char*> names;
+  std::vector<std::string> patterns;
+};
+const std::vector<PreTokenizer>& pre_tokenizers() {
+  static const std::vector<PreTokenizer> known{{{"gpt-2", "default"}, {gpt2_pattern}},
+                                               {{"smollm"}, {"\\p{N}", gpt2_pattern}},
+                                               {{"llama-bpe", "llama3"}, {llama3_pattern}},
+                                               {{"qwen2"}, {qwen2_pattern}}};
+  return known;
+}
+
 std::vector<std::string> patterns_of(const GgufMetadata& metadata) {
   const char* key = "tokenizer.ggml.pre";
   const std::string pre = metadata.text(key, "default");
-  if (pre == "gpt-2" || pre == "default") return {gpt2_pattern};
-  if (pre == "smollm") return {"\\p{N}", gpt2_pattern};
-  if (pre == "llama-bpe" || pre == "llama3") return {llama3_pattern};
-  if (pre == "qwen2") return {qwen2_pattern};
+  for (const PreTokenizer& known : pre_tokenizers())
+    if (std::find(known.names.begin(), known.names.end(), pre) != known.names.end()) return known.patterns;
   metadata.complain(key, fmt::format("{} is not supported (gpt-2, smollm, llama-bpe and qwen2 are)", quoted_name(pre)));
 }
 
@@ -34,8 +43,7 @@ std::vector<int64_t> types_of(const GgufMetadata& metadata, size_t tokens) {
   return types;
 }
 
-std::unique_ptr<Tokenizer> make_byte_level(const GgufMetadata& metadata, const std::string& name,
-                                           const std::filesystem::path& file) {
+BpeVocabulary byte_level(const GgufMetadata& metadata, const std::string& name, const std::filesystem::path& file) {
   const std::vector<std::string>& texts = metadata.texts("tokenizer.ggml.tokens");
   const std::vector<int64_t> types = types_of(metadata, texts.size());
   BpeVocabulary vocabulary;
@@ -59,11 +67,11 @@ std::unique_ptr<Tokenizer> make_byte_level(const GgufMetadata& metadata, const s
   for (const std::string& pattern : patterns_of(metadata)) vocabulary.splitters.emplace_back(pattern);
   vocabulary.ignore_merges = metadata.text("tokenizer.ggml.pre", "") == "llama-bpe";
   vocabulary.lacking = LackingBytes::dropped;
-  return make_bpe_tokenizer(std::move(vocabulary));
+  return vocabulary;
 }
 
-std::unique_ptr<Tokenizer> make_sentencepiece(const GgufMetadata& metadata, const std::string& name,
-                                              const std::filesystem::path& file) {
+SentencePieceVocabulary sentencepiece_of(const GgufMetadata& metadata, const std::string& name,
+                                         const std::filesystem::path& file) {
   const std::vector<std::string>& texts = metadata.texts("tokenizer.ggml.tokens");
   const std::vector<int64_t> types = types_of(metadata, texts.size());
   const std::vector<double>& scores = metadata.numbers("tokenizer.ggml.scores");
@@ -86,18 +94,25 @@ std::unique_ptr<Tokenizer> make_sentencepiece(const GgufMetadata& metadata, cons
   } catch (const Error& error) {
     metadata.complain("tokenizer.ggml.tokens", error.what());
   }
-  return make_sentencepiece_tokenizer(model, name, file);
+  return {model, name, file};
 }
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_gguf_tokenizer(const GgufMetadata& metadata, const std::string& name,
-                                               const std::filesystem::path& file) {
+Vocabulary gguf_vocabulary(const GgufMetadata& metadata, const std::string& name, const std::filesystem::path& file) {
   const char* key = "tokenizer.ggml.model";
   const std::string kind = metadata.text(key);
-  if (kind == "gpt2") return make_byte_level(metadata, name, file);
-  if (kind == "llama") return make_sentencepiece(metadata, name, file);
+  if (kind == "gpt2") return byte_level(metadata, name, file);
+  if (kind == "llama") return sentencepiece_of(metadata, name, file);
   metadata.complain(key, fmt::format("{} is not supported (gpt2 and llama are)", quoted_name(kind)));
+}
+
+std::string gguf_pre_tokenizer(const std::vector<Splitter>& splitters) {
+  std::vector<std::string> patterns;
+  for (const Splitter& splitter : splitters) patterns.push_back(splitter.pattern());
+  for (const PreTokenizer& known : pre_tokenizers())
+    if (known.patterns == patterns) return known.names[0];
+  return "";
 }
 
 }  // namespace headroom::models

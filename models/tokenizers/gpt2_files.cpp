@@ -5,7 +5,9 @@
 #include "engine/error.h"
 #include "models/files/json.h"
 #include "models/files/mapped_file.h"
+#include "models/files/utf8.h"
 #include "models/tokenizers/byte_alphabet.h"
+#include "models/tokenizers/character_rules.h"
 #include "models/tokenizers/loaders.h"
 
 namespace headroom::models {
@@ -30,6 +32,23 @@ std::vector<std::pair<std::string, std::string>> read_merge_lines(std::string_vi
     }
   }
   return merges;
+}
+
+/// Adds merges in the order of their ranks.
+void add_merges(BpeVocabulary& vocabulary, const std::map<int32_t, std::string>& tokens,
+                const std::vector<std::pair<std::string, std::string>>& merges) {
+  std::unordered_map<std::string, int32_t> ids;
+  for (const auto& [id, text] : tokens) ids.emplace(text, id);
+  for (size_t rank = 0; rank < merges.size(); ++rank) {
+    const auto& [left, right] = merges[rank];
+    const auto a = ids.find(left), b = ids.find(right), both = ids.find(left + right);
+    if (a == ids.end() || b == ids.end() || both == ids.end())
+      fail("merge {}: {} is not in the vocabulary", rank + 1,
+           quoted_name(a == ids.end()   ? left
+                       : b == ids.end() ? right
+                                        : left + right));
+    vocabulary.merges.push_back({a->second, b->second, both->second, static_cast<uint32_t>(rank)});
+  }
 }
 
 template <class F>
@@ -75,27 +94,31 @@ std::map<int32_t, std::string> read_vocabulary(const nlohmann::json& json) {
 std::vector<int32_t> add_tokens_and_merges(BpeVocabulary& vocabulary, const std::map<int32_t, std::string>& tokens,
                                            const std::vector<std::pair<std::string, std::string>>& merges) {
   vocabulary.tokens.resize(static_cast<size_t>(tokens.rbegin()->first) + 1);
-  std::unordered_map<std::string, int32_t> ids;
   std::unordered_set<int32_t> unmade;
   for (const auto& [id, text] : tokens) {
-    ids.emplace(text, id);
     // What the alphabet lacks (a space, say) can only be an added token's text.
     const std::string bytes = from_byte_alphabet(text).value_or(text);
     if (bytes.size() != 1) unmade.insert(id);
     vocabulary.tokens[static_cast<size_t>(id)] = bytes;
   }
-  for (size_t rank = 0; rank < merges.size(); ++rank) {
-    const auto& [left, right] = merges[rank];
-    const auto a = ids.find(left), b = ids.find(right), both = ids.find(left + right);
-    if (a == ids.end() || b == ids.end() || both == ids.end())
-      fail("merge {}: {} is not in the vocabulary", rank + 1,
-           quoted_name(a == ids.end()   ? left
-                       : b == ids.end() ? right
-                                        : left + right));
-    vocabulary.merges.push_back({a->second, b->second, both->second, static_cast<uint32_t>(rank)});
-    unmade.erase(both->second);
-  }
+  add_merges(vocabulary, tokens, merges);
+  for (const Merge& merge : vocabulary.merges) unmade.erase(merge.result);
   return {unmade.begin(), unmade.end()};
+}
+
+void add_character_tokens(BpeVocabulary& vocabulary, const std::map<int32_t, std::string>& tokens,
+                          const std::vector<std::pair<std::string, std::string>>& merges, bool byte_fallback) {
+  vocabulary.tokens.resize(static_cast<size_t>(tokens.rbegin()->first) + 1);
+  CharacterRules& rules = vocabulary.characters.emplace();
+  rules.bytes.fill(-1);
+  for (const auto& [id, text] : tokens) {
+    const std::optional<unsigned char> byte = byte_fallback ? byte_of_piece(text) : std::nullopt;
+    std::string& bytes = vocabulary.tokens[static_cast<size_t>(id)];
+    bytes = byte ? std::string(1, static_cast<char>(*byte)) : with_spaces(rules, text);
+    if (byte) rules.bytes[*byte] = id;
+    else if (first_code_point(bytes).bytes == bytes.size()) rules.ids.emplace(bytes, id);
+  }
+  add_merges(vocabulary, tokens, merges);
 }
 
 BpeVocabulary read_gpt2_files(const fs::path& vocab, const fs::path& merges) {

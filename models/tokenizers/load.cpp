@@ -5,20 +5,28 @@
 #include "engine/error.h"
 #include "models/files/mapped_file.h"
 #include "models/gguf/gguf.h"
-#include "models/tokenizers/gguf_vocabulary.h"
 #include "models/tokenizers/loaders.h"
 #include "models/tokenizers/sentencepiece.h"
+#include "models/tokenizers/vocabulary.h"
 
 namespace headroom::models {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The file that a folder is read from.
-fs::path file_in(const fs::path& folder) {
+/// The file that a folder is read from; "" where it has none.
+fs::path tokenizer_in(const fs::path& folder) {
+  std::error_code unreadable;
   for (const char* name : {"tokenizer.json", "vocab.json", "tokenizer.model"})
-    if (fs::exists(folder / name)) return folder / name;
-  fail("{}: holds no tokenizer (tokenizer.json, vocab.json with merges.txt, or tokenizer.model)", folder.string());
+    if (fs::exists(folder / name, unreadable)) return folder / name;
+  return {};
+}
+
+fs::path file_in(const fs::path& folder) {
+  const fs::path file = tokenizer_in(folder);
+  require(!file.empty(), "{}: holds no tokenizer (tokenizer.json, vocab.json with merges.txt, or tokenizer.model)",
+          folder.string());
+  return file;
 }
 
 BpeVocabulary read_file(const fs::path& path) {
@@ -35,17 +43,38 @@ bool is_sentencepiece(const fs::path& path) {
   return file.size() > 0 && file.data()[0] == 0x0a;
 }
 
+SentencePieceVocabulary read_sentencepiece(const fs::path& path) {
+  const MappedFile file(path, tokenizer_file);
+  try {
+    return {parse_sentencepiece(file.text()), folder_name(path), path};
+  } catch (const Error& error) {
+    fail("{}: {}", path.string(), error.what());
+  }
+}
+
 }  // namespace
 
-std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
-  if (path == "byte") return make_byte_tokenizer();
-  std::error_code unreadable;  // the reader says why
-  if (fs::path(path).extension() == ".gguf") {
+Vocabulary load_vocabulary(const fs::path& path) {
+  if (path.extension() == ".gguf") {
     const GgufFile gguf(path);
-    return make_gguf_tokenizer(gguf.metadata(), fs::path(path).stem().string(), path);
+    return gguf_vocabulary(gguf.metadata(), path.stem().string(), path);
   }
-  const fs::path file = fs::is_directory(path, unreadable) ? file_in(path) : fs::path(path);
-  return is_sentencepiece(file) ? load_sentencepiece(file) : make_bpe_tokenizer(read_file(file));
+  std::error_code unreadable;  // the reader says why
+  const fs::path file = fs::is_directory(path, unreadable) ? file_in(path) : path;
+  if (is_sentencepiece(file)) return read_sentencepiece(file);
+  return read_file(file);
+}
+
+bool folder_has_tokenizer(const fs::path& folder) { return !tokenizer_in(folder).empty(); }
+
+std::unique_ptr<Tokenizer> make_tokenizer(Vocabulary vocabulary) {
+  if (const auto* pieces = std::get_if<SentencePieceVocabulary>(&vocabulary))
+    return make_sentencepiece_tokenizer(pieces->model, pieces->name, pieces->file);
+  return make_bpe_tokenizer(std::get<BpeVocabulary>(std::move(vocabulary)));
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path) {
+  return path == "byte" ? make_byte_tokenizer() : make_tokenizer(load_vocabulary(path));
 }
 
 }  // namespace headroom::models

@@ -11,7 +11,7 @@ namespace headroom::models {
 ///   vocab.json beside merges.txt   GPT-2's byte-level BPE
 ///   tokenizer.model                SentencePiece's model, or Llama 3's ranks, one "base64 rank" a line
 ///   FILE.gguf                      what the file of a model carries
-///   tokenizer.json                 Hugging Face's byte-level BPE, merges "a b" or ["a", "b"]
+///   tokenizer.json                 Hugging Face's BPE: byte-level, or with byte fallback as SentencePiece's models
 /// A folder is searched for tokenizer.json, then vocab.json, then tokenizer.model; of a pair either file may be named.
 /// Throws Error naming the file and what is wrong with it, and for kinds that we lack (WordPiece).
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);

@@ -21,7 +21,8 @@ BpeVocabulary read_gpt2_files(const std::filesystem::path& vocab, const std::fil
 /// Llama 3's 128000 ranks, and the 256 special tokens that its code adds. Throws Error naming the file and line.
 BpeVocabulary read_llama3_ranks(const std::filesystem::path& path);
 
-/// A tokenizer.json of Hugging Face whose model is a byte-level BPE. Throws Error naming the file and what in it is not
+/// A tokenizer.json of Hugging Face whose model is BPE: byte-level, or over characters as one that was made from a
+/// SentencePiece model is. Throws Error naming the file and what in it is not
 /// supported.
 BpeVocabulary read_tokenizer_json(const std::filesystem::path& path);
 
@@ -33,6 +34,10 @@ std::map<int32_t, std::string> read_vocabulary(const nlohmann::json& json);
 /// makes and that are no byte. Throws Error naming the number of a merge (from 1) whose parts or result are no tokens.
 std::vector<int32_t> add_tokens_and_merges(BpeVocabulary& vocabulary, const std::map<int32_t, std::string>& tokens,
                                            const std::vector<std::pair<std::string, std::string>>& merges);
+/// The same for tokens over characters: U+2581 is a space and, with byte fallback, "<0x0A>" a byte. Fills
+/// `vocabulary.characters` but for its prefix.
+void add_character_tokens(BpeVocabulary& vocabulary, const std::map<int32_t, std::string>& tokens,
+                          const std::vector<std::pair<std::string, std::string>>& merges, bool byte_fallback);
 /// "a b" in two.
 std::pair<std::string, std::string> read_merge(std::string_view text);
 /// What a tokenizer is called: the name of the folder that its file is in.

@@ -5,14 +5,10 @@
 #include <cstdlib>
 
 #include "engine/error.h"
-#include "models/files/mapped_file.h"
-#include "models/tokenizers/loaders.h"
+#include "models/tokenizers/character_rules.h"
 
 namespace headroom::models {
 namespace {
-
-/// U+2581, which stands for a space in pieces.
-constexpr std::string_view space_mark = "\xe2\x96\x81";
 
 /// The bytes that a piece stands for.
 std::string bytes_of(const SentencePiece& piece, bool escapes) {
@@ -79,17 +75,6 @@ class SentencePieceTokenizer : public Tokenizer {
 std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model, const std::string& name,
                                                         const std::filesystem::path& file) {
   return std::make_unique<SentencePieceTokenizer>(model, name, file);
-}
-
-std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& path) {
-  const MappedFile file(path, tokenizer_file);
-  SentencePieceModel model;
-  try {
-    model = parse_sentencepiece(file.text());
-  } catch (const Error& error) {
-    fail("{}: {}", path.string(), error.what());
-  }
-  return make_sentencepiece_tokenizer(model, folder_name(path), path);
 }
 
 }  // namespace headroom::models

@@ -15,7 +15,4 @@ namespace headroom::models {
 std::unique_ptr<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model, const std::string& name,
                                                         const std::filesystem::path& file);
 
-/// The tokenizer of a `.model` file. Throws Error naming the file and what is wrong with it.
-std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& path);
-
 }  // namespace headroom::models

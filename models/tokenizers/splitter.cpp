@@ -53,7 +53,7 @@ struct Splitter::Compiled {
   std::unique_ptr<pcre2_code, FreePcre2> code;
 };
 
-Splitter::Splitter(const std::string& pattern) : compiled_(std::make_unique<Compiled>()) {
+Splitter::Splitter(const std::string& pattern) : compiled_(std::make_unique<Compiled>()), pattern_(pattern) {
   const std::string text = with_unicode_spaces(pattern);
   int code = 0;
   PCRE2_SIZE at = 0;

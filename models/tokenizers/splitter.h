@@ -24,12 +24,15 @@ class Splitter {
   Splitter(Splitter&&) noexcept;
   Splitter& operator=(Splitter&&) noexcept;
 
+  /// As it was given.
+  const std::string& pattern() const { return pattern_; }
   /// Appends the pieces of `text` to `pieces`. Throws Error when the engine gives up on a pattern of its user's.
   void split(std::string_view text, std::vector<std::string_view>& pieces) const;
 
  private:
   struct Compiled;
   std::unique_ptr<Compiled> compiled_;
+  std::string pattern_;
 };
 
 /// Unicode's White_Space in place of \s and \S, as Python, Rust and Oniguruma read them: PCRE2's \s also holds U+180E.

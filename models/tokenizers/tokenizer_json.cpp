@@ -4,6 +4,7 @@
 #include "engine/error.h"
 #include "models/files/json.h"
 #include "models/files/mapped_file.h"
+#include "models/tokenizers/character_rules.h"
 #include "models/tokenizers/loaders.h"
 
 namespace headroom::models {
@@ -40,14 +41,28 @@ std::vector<Json> steps_of(const Json& json, const char* list) {
   return steps;
 }
 
+/// Whether a step replaces one text by another, both literal.
+bool replaces(const Json& step, std::string_view from, std::string_view to) {
+  return text_of(step, "type") == "Replace" && text_of(member(step, "pattern"), "String") == from &&
+         text_of(step, "content") == to;
+}
+
 void read_normalizer(const Json& json, BpeVocabulary& vocabulary) {
   for (const Json& step : steps_of(json, "normalizers")) {
     const std::string type = text_of(step, "type");
+    if (vocabulary.characters && type == "Prepend") {
+      require(text_of(step, "prepend") == space_mark, "normalizer Prepend puts {}, U+2581 is supported",
+              shown(member(step, "prepend")));
+      vocabulary.characters->prefix = CharacterRules::Prefix::every;
+      continue;
+    }
+    if (vocabulary.characters && replaces(step, " ", space_mark)) continue;
     require(vocabulary.normalization == Normalization::none, "two normalizers are not supported");
     for (const auto form : {Normalization::nfc, Normalization::nfd, Normalization::nfkc, Normalization::nfkd})
       if (type == name_of(form)) vocabulary.normalization = form;
     require(vocabulary.normalization != Normalization::none,
-            "normalizer {} is not supported (NFC, NFD, NFKC, NFKD are)", quoted_name(type));
+            "normalizer {} is not supported (NFC, NFD, NFKC, NFKD{} are)", quoted_name(type),
+            vocabulary.characters ? ", Prepend of U+2581, Replace of a space by it" : "");
   }
 }
 
@@ -73,24 +88,63 @@ void read_split(const Json& step, BpeVocabulary& vocabulary) {
   vocabulary.splitters.emplace_back(regex.empty() ? literal(text) : regex);
 }
 
+void read_metaspace(const Json& step, BpeVocabulary& vocabulary) {
+  require(text_of(step, "replacement") == space_mark, "Metaspace puts {}, U+2581 is supported",
+          shown(member(step, "replacement")));
+  CharacterRules& rules = *vocabulary.characters;
+  require(rules.prefix == CharacterRules::Prefix::none, "Metaspace after Prepend is not supported");
+  // Older files say add_prefix_space.
+  std::string scheme = text_of(step, "prepend_scheme");
+  if (scheme.empty()) scheme = flag(step, "add_prefix_space", true) ? "always" : "never";
+  require(scheme == "always" || scheme == "first" || scheme == "never", "prepend_scheme {} is not supported",
+          quoted_name(scheme));
+  rules.only_missing = true;
+  if (scheme != "never")
+    rules.prefix = scheme == "first" ? CharacterRules::Prefix::first : CharacterRules::Prefix::every;
+  if (flag(step, "split", true)) vocabulary.splitters.emplace_back(" [^ ]*");
+}
+
 void read_pre_tokenizer(const Json& json, BpeVocabulary& vocabulary) {
-  bool byte_level = false;
+  bool is_last = false;
   for (const Json& step : steps_of(json, "pretokenizers")) {
     const std::string type = text_of(step, "type");
-    require(!byte_level, "pre_tokenizer {} after ByteLevel is not supported", quoted_name(type));
-    if (type == "ByteLevel") {
+    require(!is_last, "pre_tokenizer {} after ByteLevel or Metaspace is not supported", quoted_name(type));
+    if (type == "ByteLevel" && !vocabulary.characters) {
       require(!flag(step, "add_prefix_space"), "add_prefix_space is not supported");
       if (flag(step, "use_regex", true)) vocabulary.splitters.emplace_back(gpt2_pattern);
-      byte_level = true;
-    } else if (type == "Digits") {
+      is_last = true;
+    } else if (type == "Metaspace" && vocabulary.characters) {
+      read_metaspace(step, vocabulary);
+      is_last = true;
+    } else if (type == "Digits" && !vocabulary.characters) {
       vocabulary.splitters.emplace_back(flag(step, "individual_digits") ? "\\p{N}" : "\\p{N}+");
-    } else if (type == "Split") {
+    } else if (type == "Split" && !vocabulary.characters) {
       read_split(step, vocabulary);
     } else {
-      fail("pre_tokenizer {} is not supported (ByteLevel, Digits and Split are)", quoted_name(type));
+      fail("pre_tokenizer {} is not supported ({})", quoted_name(type),
+           vocabulary.characters ? "with byte_fallback, Metaspace is" : "ByteLevel, Digits and Split are");
     }
   }
-  require(byte_level, "has no pre_tokenizer ByteLevel: only byte-level BPE is supported");
+  require(is_last || vocabulary.characters,
+          "has no pre_tokenizer ByteLevel, and no byte_fallback: another kind of BPE is not supported");
+}
+
+/// How ids become text where tokens are of characters: only what our decoder does is let pass.
+void read_decoder(const Json& json, CharacterRules& rules) {
+  for (const Json& step : steps_of(json, "decoders")) {
+    const std::string type = text_of(step, "type");
+    if (type == "Strip") {
+      const bool is_space = text_of(step, "content") == " " && member(step, "start") == 1 && member(step, "stop") == 0;
+      require(is_space, "decoder Strip is supported of one space at the start");
+      rules.strips_space = true;
+    } else if (type == "Metaspace") {
+      rules.strips_space = text_of(step, "prepend_scheme") != "never";
+    } else {
+      require(replaces(step, space_mark, " ") || type == "ByteFallback" || type == "Fuse",
+              "decoder {} is not supported (Replace of U+2581 by a space, ByteFallback, Fuse, Strip and Metaspace are)",
+              quoted_name(type));
+    }
+  }
 }
 
 std::vector<std::pair<std::string, std::string>> read_merges(const Json& json) {
@@ -106,17 +160,28 @@ std::vector<std::pair<std::string, std::string>> read_merges(const Json& json) {
   return merges;
 }
 
-void read_model(const Json& model, BpeVocabulary& vocabulary) {
+void read_model(const Json& model, bool is_over_characters, BpeVocabulary& vocabulary) {
   const std::string type = text_of(model, "type");
   require(model.is_object() && (type == "BPE" || type.empty()), "model {} is not supported (BPE is)",
           quoted_name(type));
-  require(!flag(model, "byte_fallback"), "byte_fallback is not supported: only byte-level BPE is");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     require(text_of(model, key).empty(), "{} is not supported", key);
   const Json& dropout = member(model, "dropout");
   require(dropout.is_null() || dropout == 0, "dropout {} is not supported", shown(dropout));
   vocabulary.ignore_merges = flag(model, "ignore_merges");
-  add_tokens_and_merges(vocabulary, read_vocabulary(member(model, "vocab")), read_merges(member(model, "merges")));
+  const auto tokens = read_vocabulary(member(model, "vocab"));
+  const auto merges = read_merges(member(model, "merges"));
+  if (!is_over_characters) {
+    add_tokens_and_merges(vocabulary, tokens, merges);
+    return;
+  }
+  add_character_tokens(vocabulary, tokens, merges, flag(model, "byte_fallback"));
+  CharacterRules& rules = *vocabulary.characters;
+  rules.fuses_unknown = flag(model, "fuse_unk");
+  const std::string unknown = text_of(model, "unk_token");
+  for (const auto& [id, text] : tokens)
+    if (!unknown.empty() && text == unknown) rules.unknown = id;
+  require(unknown.empty() || rules.unknown >= 0, "unk_token {} is not in the vocabulary", quoted_name(unknown));
 }
 
 void read_added_tokens(const Json& json, BpeVocabulary& vocabulary) {
@@ -128,7 +193,8 @@ void read_added_tokens(const Json& json, BpeVocabulary& vocabulary) {
     require(!text.empty() && is_id, "added token {} has id {}", quoted_name(text), shown(id));
     for (const char* key : {"lstrip", "rstrip", "single_word"})
       require(!flag(token, key), "added token {}: {} is not supported", quoted_name(text), key);
-    vocabulary.added.push_back({text, id.get<int32_t>(), flag(token, "special")});
+    const bool special = flag(token, "special");
+    vocabulary.added.push_back({text, id.get<int32_t>(), special, flag(token, "normalized", !special)});
   }
 }
 
@@ -142,9 +208,12 @@ BpeVocabulary read_tokenizer_json(const std::filesystem::path& path) {
   try {
     const Json json = parse_json(file.text());
     require(json.is_object() && json.contains("model"), "is not a tokenizer.json: it has no model");
+    const Json& model = member(json, "model");
+    const bool is_over_characters = flag(model, "byte_fallback");
+    read_model(model, is_over_characters, vocabulary);
     read_normalizer(member(json, "normalizer"), vocabulary);
-    read_model(member(json, "model"), vocabulary);
     read_pre_tokenizer(member(json, "pre_tokenizer"), vocabulary);
+    if (is_over_characters) read_decoder(member(json, "decoder"), *vocabulary.characters);
     read_added_tokens(member(json, "added_tokens"), vocabulary);
   } catch (const Error& error) {
     fail("{}: {}", path.string(), error.what());

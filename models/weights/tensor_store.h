@@ -11,6 +11,10 @@ namespace headroom::models {
 /// A tensor as a file holds it: numbers of a dtype, or a matrix in blocks. Both may lie in the mapped file.
 using StoredTensor = std::variant<engine::Tensor, engine::QuantizedMatrix>;
 
+inline engine::Shape shape_of(const StoredTensor& stored) {
+  return std::visit([](const auto& tensor) { return engine::Shape(tensor.shape()); }, stored);
+}
+
 /// The tensors of a trained model, by the names that its files use: one GGUF file, one safetensors file, a folder of
 /// shards. May serve many threads.
 class TensorStore {

@@ -88,7 +88,7 @@ TEST_CASE("tokenizer.json: what we lack is refused by name", "[tokenizer]") {
   };
   const Case cases[] = {
       {"/model/type", R"("WordPiece")", "model 'WordPiece' is not supported"},
-      {"/model/byte_fallback", "true", "byte_fallback is not supported"},
+      {"/model/byte_fallback", "true", "pre_tokenizer 'ByteLevel' is not supported (with byte_fallback, Metaspace is)"},
       {"/model/byte_fallback", "3", "byte_fallback is 3, true or false"},
       {"/model/dropout", "0.1", "dropout 0.1"},
       {"/model/end_of_word_suffix", R"("</w>")", "end_of_word_suffix is not supported"},

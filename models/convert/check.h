@@ -1,0 +1,11 @@
+#pragma once
+#include "models/convert/convert.h"
+#include "models/pretrained/model_files.h"
+
+namespace headroom::models {
+
+/// Compares the model that was written with its source: token ids of a list of strings, logits of a few tokens. Fills
+/// logit_error and largest_logit. Throws Error when they are not equal but for rounding.
+void check_conversion(const ModelFiles& source, const std::filesystem::path& written, Conversion& conversion);
+
+}  // namespace headroom::models

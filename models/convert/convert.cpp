@@ -1,0 +1,170 @@
+#include "models/convert/convert.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "engine/error.h"
+#include "models/convert/check.h"
+#include "models/convert/folder_files.h"
+#include "models/convert/gguf_metadata.h"
+#include "models/convert/tensors.h"
+#include "models/files/atomic_file.h"
+#include "models/files/json.h"
+#include "models/files/staging_folder.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::pair<WeightType, const char*> weight_types[] = {
+    {WeightType::f32, "f32"}, {WeightType::f16, "f16"}, {WeightType::bf16, "bf16"}, {WeightType::q8_0, "q8_0"}};
+
+/// Refuses to write where something is that is not to be replaced, or is none of a model's.
+void check_target(const fs::path& from, const fs::path& to, bool is_gguf, bool force) {
+  std::error_code error;
+  const fs::file_status there = fs::symlink_status(to, error);
+  if (there.type() == fs::file_type::not_found) return;
+  require(!fs::equivalent(from, to, error), "{}: is the model itself", to.string());
+  require(!fs::is_symlink(there), "{}: is a link, which a {} would replace; name another", to.string(),
+          is_gguf ? "file" : "folder");
+  require(is_gguf ? fs::is_regular_file(there) : fs::is_directory(there), "{}: is {}, which a {} cannot replace",
+          to.string(), fs::is_directory(there) ? "a folder" : "no folder", is_gguf ? "GGUF file" : "folder");
+  const bool is_empty = !is_gguf && fs::is_empty(to, error);
+  require(force || is_empty, "{}: exists; --force replaces it", to.string());
+  if (is_gguf) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(to))
+    require(entry.is_regular_file() && is_model_file(entry.path().filename().string()),
+            "{}: holds {}, which is no file of a model: name another folder", to.string(),
+            quoted_name(entry.path().filename().string()));
+}
+
+ConvertTarget target_of(const ModelDescription& model, bool is_gguf) {
+  if (is_gguf) return {{NameScheme::gguf, ""}, gguf_architecture(model) == "llama"};
+  if (model.family == "gpt2") return {{NameScheme::hugging_face_gpt2, ""}, false};
+  return {{NameScheme::hugging_face_llama, ""}, false};
+}
+
+/// What was written, and how far it is from the source.
+void describe(const std::vector<TensorMove>& moves, const Rounding& rounding, uint64_t bytes, Conversion& conversion) {
+  std::map<std::string, int64_t> forms;
+  for (const TensorMove& move : moves) ++forms[gguf_name(move.form)];
+  std::string text;
+  for (const auto& [form, count] : forms) text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, form);
+  conversion.written = fmt::format("{} tensors ({}), {:.1f} MB", moves.size(), text, static_cast<double>(bytes) / 1e6);
+  conversion.rounded = rounding.tensors > 0;
+  if (conversion.rounded)
+    conversion.notes.push_back(
+        fmt::format("{} tensors are rounded, by at most {:.1e} of a tensor's largest number ({})", rounding.tensors,
+                    rounding.worst, rounding.worst_name));
+}
+
+void write_gguf_model(const fs::path& path, const ModelFiles& source, const ConvertOptions& options,
+                      Conversion& conversion) {
+  const ConvertTarget target = target_of(source.description(), true);
+  const std::vector<TensorMove> moves = plan_moves(source, target, options.type);
+  const GgufPairs metadata = gguf_metadata(source, moves, options.type, conversion.notes);
+  const StoredTensors extras = gguf_extras(source);
+  Rounding rounding;
+  std::vector<GgufPlanned> planned;
+  for (const auto& [name, tensor] : extras)
+    planned.push_back({name, std::nullopt, shape_of(tensor), [&tensor = tensor] { return tensor; }});
+  size_t done = 0;
+  for (const TensorMove& move : moves)
+    planned.push_back({move.to, move.form, move.shape, [&] {
+                         StoredTensor tensor = moved(source.tensors(), move, target.rope_interleaved, rounding);
+                         if (options.progress) options.progress(++done, moves.size());
+                         return tensor;
+                       }});
+  stream_gguf(path, metadata, planned);
+  describe(moves, rounding, fs::file_size(path), conversion);
+}
+
+/// Runs of tensors of at most `most` bytes, but for larger tensors.
+std::vector<std::vector<SafetensorsPlanned>> in_shards(std::vector<SafetensorsPlanned> tensors, uint64_t most) {
+  std::vector<std::vector<SafetensorsPlanned>> shards(1);
+  uint64_t filled = 0;
+  for (SafetensorsPlanned& tensor : tensors) {
+    const auto bytes = static_cast<uint64_t>(tensor.shape.numel() * engine::size_of(tensor.dtype));
+    if (!shards.back().empty() && filled + bytes > most) shards.emplace_back(), filled = 0;
+    filled += bytes;
+    shards.back().push_back(std::move(tensor));
+  }
+  return shards;
+}
+
+/// model.safetensors, or numbered shards and their index. Returns their bytes.
+uint64_t write_shards(const fs::path& folder, const std::vector<std::vector<SafetensorsPlanned>>& shards) {
+  const std::map<std::string, std::string> metadata{{"format", "pt"}};
+  nlohmann::ordered_json map = nlohmann::ordered_json::object();
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const std::string name = shards.size() == 1 ? "model.safetensors"
+                                                : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
+    stream_safetensors(folder / name, shards[i], metadata);
+    for (const SafetensorsPlanned& tensor : shards[i]) map[tensor.name] = name;
+    bytes += fs::file_size(folder / name);
+  }
+  const nlohmann::ordered_json index = {{"metadata", {{"total_size", bytes}}}, {"weight_map", map}};
+  if (shards.size() > 1) write_file(folder / "model.safetensors.index.json", index.dump(2) + "\n");
+  return bytes;
+}
+
+void write_folder_model(const fs::path& folder, const ModelFiles& source, const ConvertOptions& options,
+                        Conversion& conversion) {
+  const ConvertTarget target = target_of(source.description(), false);
+  const std::vector<TensorMove> moves = plan_moves(source, target, options.type);
+  fs::create_directory(folder);
+  write_folder_files(folder, source, moves.at(0).form, conversion.notes);
+  Rounding rounding;
+  std::vector<SafetensorsPlanned> planned;
+  size_t done = 0;
+  for (const TensorMove& move : moves)
+    planned.push_back({move.to, dense_dtype(move.form), move.shape, [&] {
+                         auto tensor =
+                             std::get<Tensor>(moved(source.tensors(), move, target.rope_interleaved, rounding));
+                         if (options.progress) options.progress(++done, moves.size());
+                         return tensor;
+                       }});
+  const uint64_t bytes = write_shards(folder, in_shards(std::move(planned), options.shard_bytes));
+  describe(moves, rounding, bytes, conversion);
+}
+
+}  // namespace
+
+const char* name_of(WeightType type) {
+  for (const auto& [known, name] : weight_types)
+    if (known == type) return name;
+  fail("convert: a type has no name");
+}
+
+WeightType weight_type_named(const std::string& name) {
+  std::string names;
+  for (const auto& [type, known] : weight_types) {
+    if (name == known) return type;
+    names += (names.empty() ? "" : ", ") + std::string(known);
+  }
+  fail("{} is no type of weights ({} are)", quoted_name(name), names);
+}
+
+Conversion convert_model(const fs::path& from, const fs::path& to, const ConvertOptions& options) {
+  const bool is_gguf = to.extension() == ".gguf";
+  require(is_gguf || options.type != WeightType::q8_0,
+          "{}: a folder holds f32, f16 or bf16; q8_0 is for a file that ends in .gguf", to.string());
+  const auto source = ModelFiles::open(from);
+  const std::vector<std::string>& not_run = source->description().not_run;
+  require(not_run.empty(), "{}: is not run here, so that no copy can be compared with it: {}", from.string(),
+          fmt::join(not_run, "; "));
+  check_target(from, to, is_gguf, options.force);
+  Conversion conversion;
+  StagingFolder staging(to);
+  const fs::path made = staging.path() / (is_gguf ? "model.gguf" : "model");
+  if (is_gguf) write_gguf_model(made, *source, options, conversion);
+  else write_folder_model(made, *source, options, conversion);
+  check_conversion(*source, made, conversion);
+  staging.publish(made.filename(), options.force || !is_gguf ? Replace::allowed : Replace::never);
+  return conversion;
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,87 @@
+#include "models/files/staging_folder.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+#include "engine/error.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A lock on a folder that its process holds while it lives; -1 where another holds it.
+int lock_of(const fs::path& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return -1;
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return fd;
+  close(fd);
+  return -1;
+}
+
+fs::path folder_of(const fs::path& target) { return target.has_parent_path() ? target.parent_path() : "."; }
+
+/// Removes the folders of this name whose processes were killed.
+void remove_killed(const fs::path& target) {
+  const std::string prefix = fmt::format(".{}.", target.filename().string());
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_of(target), error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code unreadable;
+    if (!name.starts_with(prefix) || !name.ends_with(".tmp") || !entry->is_directory(unreadable)) continue;
+    const int lock = lock_of(entry->path());
+    if (lock < 0) continue;
+    fs::remove_all(entry->path(), unreadable);
+    close(lock);
+  }
+}
+
+void sync(const fs::path& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  fsync(fd);  // some file systems know no sync of folders: no error
+  close(fd);
+}
+
+}  // namespace
+
+StagingFolder::StagingFolder(fs::path target) : target_(std::move(target)) {
+  if (!target_.has_filename()) target_ = target_.parent_path();  // "folder/"
+  require(target_.has_filename() && target_.filename() != "." && target_.filename() != "..",
+          "{}: is no name of a file or folder to be written", target_.string());
+  remove_killed(target_);
+  for (int n = 0; lock_ < 0; ++n) {
+    folder_ = folder_of(target_) / fmt::format(".{}.{}-{}.tmp", target_.filename().string(), getpid(), n);
+    std::error_code error;
+    const bool is_new = fs::create_directory(folder_, error);
+    require(!error, "{}: cannot be written: {}", target_.string(), error.message());
+    if (is_new) lock_ = lock_of(folder_);
+  }
+}
+
+StagingFolder::~StagingFolder() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+  close(lock_);
+}
+
+void StagingFolder::publish(const fs::path& name, Replace replace) {
+  const fs::path made = folder_ / name;
+  sync(made);
+  int failed = renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE);
+  // What was there comes into the staging folder, and goes with it.
+  if (failed != 0 && errno == EEXIST && replace == Replace::allowed)
+    failed = renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE);
+  require(failed == 0, "{}: cannot take its name: {}", target_.string(), std::strerror(errno));
+  sync(folder_of(target_));
+}
+
+}  // namespace headroom::models
