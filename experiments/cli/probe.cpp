@@ -183,12 +183,13 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
   results.family = description.family;
   results.kv_heads = group.key_value_heads();
   results.head_dim = group.qk_dim;
+  if (description.add_bos) results.bos = description.bos;
   results.rotary = description.config.positions == models::Positions::rope;
   const auto model = files->load(arguments.model.options());
   const auto start = std::chrono::steady_clock::now();
   {
     ProbeProgress progress;
-    results.probe = tasks::probe_model(*model, tokens, std::move(spans),
+    results.probe = tasks::probe_model(*model, tokens, std::move(spans), results.bos,
                                        [&](const tasks::ModelProbeProgress& at) { progress.show(at); });
   }
   results.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -36,11 +36,11 @@ int64_t count_heads(const ProbeResults& r, const F& has) {
 }
 
 double median_rank(const ProbeResults& r, std::vector<double> HeadSpectra::*values, double energy) {
-  return quantile(of_heads(r,
-                           [&](const HeadProbe& head) {
-                             return static_cast<double>(tasks::effective_rank(head.spectra.*values, energy));
-                           }),
-                  0.5);
+  return finite_quantile(of_heads(r,
+                                  [&](const HeadProbe& head) {
+                                    return static_cast<double>(tasks::effective_rank(head.spectra.*values, energy));
+                                  }),
+                         0.5);
 }
 
 /// "layer 0 (4), layer 24 (20) and layer 20 (22)", the first of `order`.
@@ -64,15 +64,15 @@ ProbeFinding width_finding(const ProbeResults& r) {
   std::string text = fmt::format(
       "A head has {} dimensions for its queries and keys. For {} of the energy of its scores on this text the median "
       "head needs {:g} of them",
-      r.head_dim, percent(energy), quantile(ranks, 0.5));
+      r.head_dim, percent(energy), finite_quantile(ranks, 0.5));
   for (auto lower = r.energies.rbegin() + 1; lower != r.energies.rend(); ++lower)
     text += fmt::format(", {:g} for {}", median_rank(r, &HeadSpectra::weighted, *lower), percent(*lower));
   return {"Where the headroom is",
-          text + fmt::format(". At {}, {} of {} heads need at most half of their width, one head in ten at most {:g}, "
-                             "one in ten at least {:g}.",
-                             percent(energy),
-                             std::count_if(ranks.begin(), ranks.end(), [&](double n) { return n <= half; }),
-                             ranks.size(), std::floor(quantile(ranks, 0.1)), std::ceil(quantile(ranks, 0.9)))};
+          text + fmt::format(
+                     ". At {}, {} of {} heads need at most half of their width, one head in ten at most {:g}, "
+                     "one in ten at least {:g}.",
+                     percent(energy), std::count_if(ranks.begin(), ranks.end(), [&](double n) { return n <= half; }),
+                     ranks.size(), std::floor(finite_quantile(ranks, 0.1)), std::ceil(finite_quantile(ranks, 0.9)))};
 }
 
 ProbeFinding layer_finding(const ProbeResults& r) {
@@ -82,7 +82,7 @@ ProbeFinding layer_finding(const ProbeResults& r) {
   for (int64_t layer = 0; layer < r.probe.layers; ++layer) {
     std::vector<double> own;
     for (int64_t head = 0; head < r.probe.heads; ++head) own.push_back(rank(r.probe.at(layer, head)));
-    medians.push_back(quantile(own, 0.5));
+    medians.push_back(finite_quantile(own, 0.5));
   }
   std::vector<size_t> order(medians.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -129,9 +129,9 @@ ProbeFinding slope_finding(const ProbeResults& r) {
   text += fmt::format(
       ": from L = {} to {} the slope of {} of {} heads is within {:g} of -1, that of {} is flatter than {:g}; the "
       "median is {:.3f}. ",
-      first, last, near, heads, follows_within, flat, flat_above, quantile(slopes, 0.5));
+      first, last, near, heads, follows_within, flat, flat_above, finite_quantile(slopes, 0.5));
   const auto delta = [&](size_t i) {
-    return quantile(of_heads(r, [i](const HeadProbe& head) { return head.last[i].largest_logit; }), 0.5);
+    return finite_quantile(of_heads(r, [i](const HeadProbe& head) { return head.last[i].largest_logit; }), 0.5);
   };
   const double end = delta(r.probe.spans.size() - 1), bound = tasks::ln_softmax_bound(end, last);
   text += fmt::format("The largest |logit| of the last query is {:.3g} in the median head at L = {} and {:.3g} at {}, ",
@@ -152,7 +152,7 @@ ProbeFinding sink_finding(const ProbeResults& r) {
           fmt::format("Query {}: {} of {} heads put more than half of their weight on the first token, {} more than "
                       "nine tenths. The median head's entropy is {:.2f} nats of at most {:.2f}.",
                       r.longest(), half, r.probe.layers * r.probe.heads, most,
-                      quantile(of_heads(r, [](const HeadProbe& head) { return head.last.back().entropy; }), 0.5),
+                      finite_quantile(of_heads(r, [](const HeadProbe& head) { return head.last.back().entropy; }), 0.5),
                       std::log(static_cast<double>(r.longest())))};
 }
 

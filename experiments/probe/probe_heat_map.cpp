@@ -22,7 +22,7 @@ struct HeatScale {
 };
 
 HeatScale scale_of(const HeadMeasure& measure, const std::vector<double>& values) {
-  HeatScale scale{measure.shade, quantile(values, 0), quantile(values, 1)};
+  HeatScale scale{measure.shade, finite_quantile(values, 0), finite_quantile(values, 1)};
   if (measure.shade == Shade::signed_) {
     scale.high = std::max(std::abs(scale.low), std::abs(scale.high));
     scale.low = -scale.high;

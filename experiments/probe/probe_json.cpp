@@ -80,6 +80,7 @@ ordered_json probe_json(const ProbeResults& r) {
           {"head_dim", r.head_dim},
           {"text", r.text},
           {"tokens", r.tokens},
+          {"bos", r.bos ? ordered_json(*r.bos) : ordered_json(nullptr)},
           {"lengths", std::move(lengths)},
           {"spans", std::move(spans)},
           {"positions", std::move(positions)},

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "experiments/claims/statistics.h"
+#include "tasks/pretrained/head_summary.h"
 
 namespace headroom::experiments {
 namespace {
@@ -134,14 +135,9 @@ double score_rank(const HeadProbe& head, double energy) {
   return static_cast<double>(tasks::effective_rank(head.spectra.weighted, energy));
 }
 
-double quantile(std::vector<double> values, double share) {
+double finite_quantile(std::vector<double> values, double share) {
   std::erase_if(values, [](double value) { return std::isnan(value); });
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<size_t>(place);
-  const size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+  return values.empty() ? std::numeric_limits<double>::quiet_NaN() : tasks::quantile(std::move(values), share);
 }
 
 std::string percent(double share) { return fmt::format("{:g} %", 100 * share); }

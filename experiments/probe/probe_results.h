@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct ProbeResults {
   std::string model, name, family;  ///< its path, its own name, its family
   std::string text;                 ///< path
   int64_t tokens = 0;               ///< of the text
+  std::optional<int64_t> bos;       ///< the token that stands before each piece
   int64_t kv_heads = 0, head_dim = 0;
   bool rotary = false;           ///< queries and keys are turned by their positions
   std::vector<double> energies;  ///< of the effective ranks, rising
@@ -50,8 +52,8 @@ double norm_slope(const ProbeResults& results, const tasks::HeadProbe& head);
 /// The effective rank of a head's scores: of the activation-weighted product of its queries and keys.
 double score_rank(const tasks::HeadProbe& head, double energy);
 
-/// The value below which a share of `values` lies, interpolated between neighbours. NaN when empty; NaNs are left out.
-double quantile(std::vector<double> values, double share);
+/// tasks::quantile() of those that are numbers; NaN for none.
+double finite_quantile(std::vector<double> values, double share);
 
 /// "90 %", "99.9 %".
 std::string percent(double share);

@@ -64,9 +64,9 @@ Cells probe_layer_cells(const ProbeResults& r) {
     cells[0].push_back(label);
     for (size_t layer = 0; layer < static_cast<size_t>(r.probe.layers); ++layer) {
       const auto begin = values.begin() + static_cast<int64_t>(layer) * r.probe.heads;
-      cells[layer + 1].push_back(measure_text(*measure, quantile({begin, begin + r.probe.heads}, 0.5)));
+      cells[layer + 1].push_back(measure_text(*measure, finite_quantile({begin, begin + r.probe.heads}, 0.5)));
     }
-    cells.back().push_back(measure_text(*measure, quantile(values, 0.5)));
+    cells.back().push_back(measure_text(*measure, finite_quantile(values, 0.5)));
   }
   return cells;
 }
@@ -98,9 +98,10 @@ std::string probe_source(const ProbeResults& r) {
     lengths.push_back(spans.length);
     counts.insert(spans.starts.size());
   }
-  return fmt::format("{}, {} tokens; {}{} pieces of each of {} tokens",
+  return fmt::format("{}, {} tokens; {}{} pieces of each of {} tokens{}",
                      std::filesystem::path(r.text).filename().string(), r.tokens, *counts.begin(),
-                     counts.size() > 1 ? fmt::format(" to {}", *counts.rbegin()) : "", fmt::join(lengths, ", "));
+                     counts.size() > 1 ? fmt::format(" to {}", *counts.rbegin()) : "", fmt::join(lengths, ", "),
+                     r.bos ? ", the first the beginning-of-text token" : "");
 }
 
 std::string probe_columns(const ProbeResults& r) {

@@ -36,7 +36,8 @@ std::vector<int64_t> positions_of(int64_t length) {
 }
 
 /// Refuses what probe_model() refuses, before anything is computed.
-void check_spans(const std::vector<ProbeSpans>& spans, const std::vector<int32_t>& tokens, int64_t vocab) {
+void check_spans(const std::vector<ProbeSpans>& spans, const std::vector<int32_t>& tokens, std::optional<int64_t> bos,
+                 int64_t vocab) {
   require(!spans.empty(), "probe: no pieces of a text");
   const auto count = static_cast<int64_t>(tokens.size());
   for (size_t i = 0; i < spans.size(); ++i) {
@@ -47,8 +48,11 @@ void check_spans(const std::vector<ProbeSpans>& spans, const std::vector<int32_t
       require(start >= 0 && start <= count - spans[i].length,
               "probe: {} tokens from token {} on are wanted, the text has {}", spans[i].length, start, count);
   }
-  for (const int32_t id : tokens)
+  const auto check_id = [vocab](int64_t id) {
     require(id >= 0 && id < vocab, "probe: token {} is not in the model's vocabulary of {}", id, vocab);
+  };
+  for (const int32_t id : tokens) check_id(id);
+  if (bos) check_id(*bos);
 }
 
 /// Adds what the pieces' queries show of one group of heads, the first of them `first_head` of its layer.
@@ -138,11 +142,12 @@ std::vector<ProbeSpans> draw_spans(const std::vector<int64_t>& lengths, int64_t 
 }
 
 ModelProbe probe_model(const models::Transformer& model, const std::vector<int32_t>& tokens,
-                       std::vector<ProbeSpans> spans, const std::function<void(const ModelProbeProgress&)>& progress) {
+                       std::vector<ProbeSpans> spans, std::optional<int64_t> bos,
+                       const std::function<void(const ModelProbeProgress&)>& progress) {
   const models::TransformerConfig& config = model.config();
   require_probed(config);
   std::sort(spans.begin(), spans.end(), [](const ProbeSpans& a, const ProbeSpans& b) { return a.length < b.length; });
-  check_spans(spans, tokens, config.vocab);
+  check_spans(spans, tokens, bos, config.vocab);
   ModelProbe probe = empty_probe(config, std::move(spans));
 
   const autograd::NoGrad no_grad;
@@ -154,7 +159,8 @@ ModelProbe probe_model(const models::Transformer& model, const std::vector<int32
       Piece piece{.length = i, .start = start, .queries = {length / 2, length - 1}, .hidden = {}};
       if (i + 1 == probe.spans.size())
         piece.queries.insert(piece.queries.end(), probe.positions.begin(), probe.positions.end());
-      const std::vector<int64_t> ids(tokens.begin() + start, tokens.begin() + start + length);
+      std::vector<int64_t> ids(tokens.begin() + start, tokens.begin() + start + length - (bos ? 1 : 0));
+      if (bos) ids.insert(ids.begin(), *bos);
       piece.hidden = model.embed(Tensor::from({1, length}, ids)).value();  // (1, L, D)
       pieces.push_back(std::move(piece));
       tokens_per_layer += length;

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "tasks/pretrained/attention_probe.h"
@@ -43,12 +44,14 @@ struct ModelProbeProgress {
   double share = 0;
 };
 
-/// Measures every head of a model. Its layers run one after the other over all pieces, so that weights that lie in a
-/// mapped file are read once. Kept meanwhile: the pieces' hidden states, one (L, D) each. Throws Error when there are
-/// no pieces, a length occurs twice or is below 2, a piece lies outside the text, a token outside the vocabulary,
-/// layers have unequal numbers of heads, and as require_probed() and query_measures(), naming layer and piece.
+/// Measures every head of a model. `bos`: the token that the model wants at the beginning of a text stands before each
+/// piece, as one of its tokens, and the last of the piece is left out. Layers run one after the other over all pieces,
+/// so that weights that lie in a mapped file are read once. Kept meanwhile: the pieces' hidden states, one (L, D) each.
+/// Throws Error when there are no pieces, a length occurs twice or is below 2, a piece lies outside the text, a token
+/// outside the vocabulary, layers have unequal numbers of heads, and as require_probed() and query_measures(), naming
+/// layer and piece.
 ModelProbe probe_model(const models::Transformer& model, const std::vector<int32_t>& tokens,
-                       std::vector<ProbeSpans> spans,
+                       std::vector<ProbeSpans> spans, std::optional<int64_t> bos = std::nullopt,
                        const std::function<void(const ModelProbeProgress&)>& progress = {});
 
 }  // namespace headroom::tasks

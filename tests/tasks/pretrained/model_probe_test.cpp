@@ -76,7 +76,7 @@ TEST_CASE("a probe's measures are means over the pieces of a length", "[probe]")
   const std::vector<ProbeSpans> given = {{12, {40, 7, 0}}, {6, {54, 3}}};  // not in order
   double last_share = 0;
   int64_t calls = 0;
-  const ModelProbe probe = probe_model(*model, tokens, given, [&](const ModelProbeProgress& at) {
+  const ModelProbe probe = probe_model(*model, tokens, given, std::nullopt, [&](const ModelProbeProgress& at) {
     const double share = static_cast<double>(at.layers_done) + at.share;
     CHECK(share > last_share);
     CHECK(at.layers == 2);
@@ -141,6 +141,20 @@ TEST_CASE("a probe's spectra are those of the longest pieces", "[probe]") {
   CHECK(probe.probes[0].norm_stderr[0] == 0);  // a single piece
 }
 
+TEST_CASE("a beginning-of-text token is one of a piece's tokens", "[probe]") {
+  const auto model = model_named("llama2-gqa");
+  const std::vector<int32_t> tokens = some_tokens(20);
+  std::vector<int32_t> with_bos(tokens.begin() + 6, tokens.begin() + 13);
+  with_bos.insert(with_bos.begin(), 1);
+  const ModelProbe probe = probe_model(*model, tokens, {{8, {6}}}, 1);
+  const ModelProbe wanted = probe_model(*model, with_bos, {{8, {0}}});
+  for (size_t i = 0; i < probe.probes.size(); ++i) {
+    CHECK(probe.probes[i].last[0].jacobian_norm == wanted.probes[i].last[0].jacobian_norm);
+    CHECK(probe.probes[i].spectra.weighted == wanted.probes[i].spectra.weighted);
+  }
+  CHECK_THROWS_WITH(probe_model(*model, tokens, {{8, {6}}}, 37), contains("token 37 is not in the model's vocabulary"));
+}
+
 TEST_CASE("pieces are drawn from the whole text, each length from a stream of its own", "[probe]") {
   const std::vector<ProbeSpans> spans = draw_spans({4, 8}, 500, 20, 3);
   CHECK(draw_spans({8}, 500, 20, 3)[0].starts == spans[1].starts);
@@ -161,8 +175,9 @@ TEST_CASE("pieces that are not there are refused before anything is computed", "
   const std::vector<int32_t> tokens = some_tokens(20);
   const auto refused = [&](const std::vector<int32_t>& text, const std::vector<ProbeSpans>& spans,
                            const std::string& why) {
-    CHECK_THROWS_WITH(probe_model(*model, text, spans, [](const ModelProbeProgress&) { FAIL("it was computed"); }),
-                      contains(why));
+    CHECK_THROWS_WITH(
+        probe_model(*model, text, spans, std::nullopt, [](const ModelProbeProgress&) { FAIL("it was computed"); }),
+        contains(why));
   };
   refused(tokens, {}, "no pieces of a text");
   refused(tokens, {{4, {}}}, "no pieces of 4 tokens");
