@@ -27,9 +27,11 @@ struct Maker {
   Problem operator()(const RandomProjectionConfig& config) const {
     return std::make_shared<const RandomProjectionStudy>(config);
   }
-  Problem operator()(const SoftmaxBoundConfig& config) const { return std::make_shared<const SoftmaxBound>(config); }
-  Problem operator()(const SvdBoundConfig& config) const { return std::make_shared<const SvdBound>(config); }
-  Problem operator()(const RopeBoundConfig& config) const { return std::make_shared<const RopeBound>(config); }
+  Problem operator()(const SoftmaxBoundConfig& config) const {
+    return std::make_shared<const SoftmaxBound>(config, roots);
+  }
+  Problem operator()(const SvdBoundConfig& config) const { return std::make_shared<const SvdBound>(config, roots); }
+  Problem operator()(const RopeBoundConfig& config) const { return std::make_shared<const RopeBound>(config, roots); }
   Problem operator()(const NextTokenConfig& config) const { return std::make_shared<const NextToken>(config, roots); }
   Problem operator()(const MaskedConfig& config) const { return std::make_shared<const Masked>(config, roots); }
   Problem operator()(const InstructionsConfig& config) const {

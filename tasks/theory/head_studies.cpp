@@ -8,10 +8,8 @@
 #include "engine/ops/matmul/matmul.h"
 #include "engine/ops/rope/rope.h"
 #include "models/positions.h"
-#include "tasks/data/sha256.h"
 #include "tasks/theory/low_rank_logits.h"
 #include "tasks/theory/softmax_jacobian.h"
-#include "tasks/theory/trained_head.h"
 
 namespace headroom::tasks {
 namespace {
@@ -26,56 +24,37 @@ void check_common(const Config& config) {
   require(config.length >= 1 && config.length <= 8192, "length: wants 1..8192, got {}", config.length);
   require(config.token_norm > 0 && std::isfinite(config.token_norm), "token_norm: wants > 0, got {}",
           config.token_norm);
-  require(config.tokens == HeadTokens::random || !config.head.run.empty(),
-          "tokens: a random head has no embedding; wants a trained one");
-  require(config.tokens == HeadTokens::random || config.head.layer == 0,
+  require(config.tokens != HeadTokens::embedding || !config.head.run.empty(),
+          "tokens: {} has no embedding; wants one that a study trained",
+          config.head.is_of_files() ? "a head of files" : "a random head");
+  require(config.tokens != HeadTokens::embedding || config.head.layer == 0,
           "tokens: the embedding feeds layer 0, not layer {}", config.head.layer);
+  require(config.tokens != HeadTokens::activations || config.head.is_of_files(),
+          "tokens: activations are those of a model of files");
 }
 
 /// A trained head has the slope that its model learned.
 void check_slope(double slope, const HeadSource& head) {
   require(slope >= 0 && std::isfinite(slope), "alibi_slope: wants >= 0, got {}", slope);
-  require(slope == 0 || head.run.empty(), "alibi_slope: a trained head has its model's own; wants 0, got {}", slope);
+  require(slope == 0 || head.is_drawn(), "alibi_slope: a trained head has its model's own; wants 0, got {}", slope);
 }
 
 void check_rank(int64_t rank, const HeadSource& head) {
   require(rank >= 1, "rank: wants >= 1, got {}", rank);
-  require(!head.run.empty() || rank < head.head_dim, "rank: wants less than the head's width {}, got {}", head.head_dim,
+  require(!head.is_drawn() || rank < head.head_dim, "rank: wants less than the head's width {}, got {}", head.head_dim,
           rank);
 }
 
 double log10_of(double ln) { return ln / std::log(10); }
 
-std::string name_of(const HeadSource& head) {
-  if (head.run.empty()) return fmt::format("a random head of width {} in {}", head.head_dim, head.width);
-  return fmt::format("head {} of layer {} of {}", head.head, head.layer, head.run);
-}
-
-/// A head and what it reads.
-struct StudiedHead {
-  HeadMaps maps;
-  Tensor tokens;    ///< (D, L)
-  double norm = 0;  ///< B, the largest norm of a token
-};
-
 template <class Config>
-StudiedHead studied(const Config& config, uint64_t seed) {
-  StudiedHead head{load_head(config.head, seed), {}, 0};
-  head.tokens = head_tokens(config.head, head.maps, config.tokens, config.length, config.token_norm, seed);
-  const std::vector<double> norms = token_norms(head.tokens);
-  head.norm = *std::max_element(norms.begin(), norms.end());
-  return head;
+StudiedHead loaded(const HeadLoader& loader, const Config& config, uint64_t seed) {
+  return loader.load(config.tokens, config.length, config.token_norm, seed);
 }
 
-void require_causal(const HeadMaps& maps, const HeadSource& head) {
+void require_causal(const HeadMaps& maps, const HeadLoader& head) {
   require(maps.is_causal, "softmax-bound: {} was trained without a causal mask; the theorem's queries look back",
-          name_of(head));
-}
-
-std::map<std::string, std::string> hashes_of(const HeadSource& head) {
-  if (head.run.empty()) return {};
-  const std::filesystem::path file = trained_weights(head);
-  return {{file.string(), sha256_of_file(file)}};
+          head.name());
 }
 
 /// Queries or keys (L, d_H) of tokens (D, L), turned where the head has rotary positions.
@@ -83,7 +62,11 @@ Tensor projected(const HeadMaps& maps, const Tensor& map, const Tensor& tokens) 
   const Tensor x = engine::matmul(tokens, map, true, true);  // (L, d_H)
   if (!maps.rope_base) return x;
   const int64_t length = x.dim(0), dim = x.dim(1);
-  return engine::rope(x.reshape({1, length, 1, dim}), models::position_indices(length), *maps.rope_base, false)
+  const Tensor turned = x.reshape({1, length, 1, dim}), positions = models::position_indices(length);
+  if (maps.rope_frequencies.empty())
+    return engine::rope(turned, positions, *maps.rope_base, maps.rope_interleaved).reshape({length, dim});
+  const Tensor frequencies = Tensor::from({dim / 2}, maps.rope_frequencies);  // (d_H/2)
+  return engine::rope(turned, engine::rope_table(positions, frequencies, maps.rope_interleaved, engine::DType::f64))
       .reshape({length, dim});
 }
 
@@ -111,16 +94,19 @@ void validate(const RopeBoundConfig& config) {
   require(config.base > 0 && std::isfinite(config.base), "base: wants > 0, got {}", config.base);
 }
 
-SoftmaxBound::SoftmaxBound(const SoftmaxBoundConfig& config) : config_(config) { validate(config); }
+SoftmaxBound::SoftmaxBound(const SoftmaxBoundConfig& config, const DataRoots& roots)
+    : config_(config), loader_(config.head, roots) {
+  validate(config);
+}
 
 void SoftmaxBound::check() const {
-  if (!config_.head.run.empty()) require_causal(studied(config_, 0).maps, config_.head);
+  if (!config_.head.run.empty()) require_causal(loaded(loader_, config_, 0).maps, loader_);
 }
 
 Metrics SoftmaxBound::compute(uint64_t seed) const {
-  const StudiedHead head = studied(config_, seed);
+  const StudiedHead head = loaded(loader_, config_, seed);
   const HeadMaps& maps = head.maps;
-  require_causal(maps, config_.head);
+  require_causal(maps, loader_);
   const int64_t length = config_.length;
   const double slope = config_.alibi_slope + maps.alibi_slope;
   const engine::ReferenceScope truth;  // what the bound is held against
@@ -152,24 +138,27 @@ Metrics SoftmaxBound::compute(uint64_t seed) const {
   return metrics;
 }
 
-std::map<std::string, std::string> SoftmaxBound::data_hashes() const { return hashes_of(config_.head); }
+std::map<std::string, std::string> SoftmaxBound::data_hashes() const { return loader_.hashes(); }
 
 std::string SoftmaxBound::describe() const {
-  return fmt::format("softmax's Jacobian, {}, {} tokens", name_of(config_.head), config_.length);
+  return fmt::format("softmax's Jacobian, {}, {} tokens", loader_.name(), config_.length);
 }
 
-SvdBound::SvdBound(const SvdBoundConfig& config) : config_(config) { validate(config); }
+SvdBound::SvdBound(const SvdBoundConfig& config, const DataRoots& roots)
+    : config_(config), loader_(config.head, roots) {
+  validate(config);
+}
 
 void SvdBound::check() const {
-  if (!config_.head.run.empty()) check_low_rank(studied(config_, 0).maps, config_.rank);
+  if (!config_.head.run.empty()) check_low_rank(loaded(loader_, config_, 0).maps, config_.rank);
 }
 
 Metrics SvdBound::compute(uint64_t seed) const {
-  const StudiedHead head = studied(config_, seed);
+  const StudiedHead head = loaded(loader_, config_, seed);
   const LowRankErrors errors =
       low_rank_errors(head.maps, head.tokens, config_.rank, config_.alibi_slope + head.maps.alibi_slope);
   require(errors.sigma_next > no_rank * errors.sigma_first,
-          "rank: W_Qᵀ W_K of {} has rank {} at most, to rounding: there is nothing to cut off", name_of(config_.head),
+          "rank: W_Qᵀ W_K of {} has rank {} at most, to rounding: there is nothing to cut off", loader_.name(),
           config_.rank);
   Metrics metrics{{"violations", 0}, {"log10_paper", INFINITY}, {"log10_sharp", INFINITY}};
   double square = 0, queries = 0;
@@ -191,28 +180,33 @@ Metrics SvdBound::compute(uint64_t seed) const {
   return metrics;
 }
 
-std::map<std::string, std::string> SvdBound::data_hashes() const { return hashes_of(config_.head); }
+std::map<std::string, std::string> SvdBound::data_hashes() const { return loader_.hashes(); }
 
 std::string SvdBound::describe() const {
-  return fmt::format("logits of rank {}, {}, {} tokens", config_.rank, name_of(config_.head), config_.length);
+  return fmt::format("logits of rank {}, {}, {} tokens", config_.rank, loader_.name(), config_.length);
 }
 
-RopeBound::RopeBound(const RopeBoundConfig& config) : config_(config) { validate(config); }
+RopeBound::RopeBound(const RopeBoundConfig& config, const DataRoots& roots)
+    : config_(config), loader_(config.head, roots) {
+  validate(config);
+}
 
 void RopeBound::check() const {
   if (config_.head.run.empty()) return;
-  const int64_t width = studied(config_, 0).maps.wq.dim(0);
+  const int64_t width = loaded(loader_, config_, 0).maps.wq.dim(0);
   require(config_.rank < width, "rank: wants less than the head's width {}, got {}", width, config_.rank);
 }
 
 Metrics RopeBound::compute(uint64_t seed) const {
-  const StudiedHead head = studied(config_, seed);
-  const std::optional<double> own = head.maps.rope_base;  // the models turn halves
-  const RopeErrors errors = rope_errors(head.maps, head.tokens, config_.rank,
-                                        own ? Pairing::half_split : config_.pairing, own.value_or(config_.base));
+  const StudiedHead head = loaded(loader_, config_, seed);
+  const std::optional<double> own = head.maps.rope_base;
+  const Pairing pairing = !own                         ? config_.pairing
+                          : head.maps.rope_interleaved ? Pairing::interleaved
+                                                       : Pairing::half_split;
+  const RopeErrors errors = rope_errors(head.maps, head.tokens, config_.rank, pairing, own.value_or(config_.base));
   require(errors.bound > no_rank * spectral_norm(head.maps.wq) * spectral_norm(head.maps.wk),
-          "rank: W_Q and W_K of {} have rank {} at most, to rounding: there is nothing to cut off",
-          name_of(config_.head), config_.rank);
+          "rank: W_Q and W_K of {} have rank {} at most, to rounding: there is nothing to cut off", loader_.name(),
+          config_.rank);
   Metrics metrics{{"map_error", errors.spectral},
                   {"map_bound", errors.bound},
                   {"logit_error", errors.logit},
@@ -227,10 +221,10 @@ Metrics RopeBound::compute(uint64_t seed) const {
   return metrics;
 }
 
-std::map<std::string, std::string> RopeBound::data_hashes() const { return hashes_of(config_.head); }
+std::map<std::string, std::string> RopeBound::data_hashes() const { return loader_.hashes(); }
 
 std::string RopeBound::describe() const {
-  return fmt::format("rotary maps of rank {}, {}", config_.rank, name_of(config_.head));
+  return fmt::format("rotary maps of rank {}, {}", config_.rank, loader_.name());
 }
 
 }  // namespace headroom::tasks

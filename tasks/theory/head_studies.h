@@ -2,6 +2,7 @@
 #include <string>
 
 #include "tasks/theory/formula.h"
+#include "tasks/theory/head_loader.h"
 #include "tasks/theory/heads.h"
 #include "tasks/theory/rope_errors.h"
 
@@ -51,7 +52,7 @@ void validate(const RopeBoundConfig& config);
 /// without a causal mask.
 class SoftmaxBound : public Formula {
  public:
-  explicit SoftmaxBound(const SoftmaxBoundConfig& config);
+  explicit SoftmaxBound(const SoftmaxBoundConfig& config, const DataRoots& roots = {});
   void check() const override;
   Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
@@ -59,6 +60,7 @@ class SoftmaxBound : public Formula {
 
  private:
   SoftmaxBoundConfig config_;
+  HeadLoader loader_;
 };
 
 /// Metrics: `query_error` of the last query, `late_rms` (root mean square over late queries), `late_frobenius` (root of
@@ -67,7 +69,7 @@ class SoftmaxBound : public Formula {
 /// that was trained without a causal mask or under rotary positions, and for one of rank <= r, which loses nothing.
 class SvdBound : public Formula {
  public:
-  explicit SvdBound(const SvdBoundConfig& config);
+  explicit SvdBound(const SvdBoundConfig& config, const DataRoots& roots = {});
   void check() const override;
   Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
@@ -75,6 +77,7 @@ class SvdBound : public Formula {
 
  private:
   SvdBoundConfig config_;
+  HeadLoader loader_;
 };
 
 /// Metrics: `map_error` the largest ‖B − B̃‖₂ beside `map_bound`, `logit_error` beside `logit_bound`, `tightness` =
@@ -83,7 +86,7 @@ class SvdBound : public Formula {
 /// rank <= r, which lose nothing.
 class RopeBound : public Formula {
  public:
-  explicit RopeBound(const RopeBoundConfig& config);
+  explicit RopeBound(const RopeBoundConfig& config, const DataRoots& roots = {});
   void check() const override;
   Metrics compute(uint64_t seed) const override;
   std::map<std::string, std::string> data_hashes() const override;
@@ -91,6 +94,7 @@ class RopeBound : public Formula {
 
  private:
   RopeBoundConfig config_;
+  HeadLoader loader_;
 };
 
 }  // namespace headroom::tasks

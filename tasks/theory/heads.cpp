@@ -24,6 +24,7 @@ void validate(const HeadSource& source) {
   require(source.layer >= 0 && source.head >= 0, "layer, head: want >= 0, got {} and {}", source.layer, source.head);
   require(source.width >= 1 && source.head_dim >= 1, "width, head_dim: want >= 1, got {} and {}", source.width,
           source.head_dim);
+  require(source.run.empty() || !source.is_of_files(), "run, model: want one of them");
   require(source.gain > 0 && std::isfinite(source.gain), "gain: wants > 0, got {}", source.gain);
 }
 

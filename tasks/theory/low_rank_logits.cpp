@@ -71,9 +71,22 @@ std::vector<double> attention(const Tensor& q, const Tensor& k, int64_t l, doubl
   return p;
 }
 
+/// prefix_norms() of few tokens: their own Gram matrix (L, L), whose leading blocks are those of the first l.
+std::vector<double> prefix_norms_of_few(const Tensor& tokens) {
+  const Tensor gram = matmul(tokens, tokens, true);  // (L, L)
+  std::vector<double> norms;
+  for (int64_t l = 1; l <= tokens.dim(1); ++l) {
+    const Tensor leading = gram.slice(0, 0, l).slice(1, 0, l).contiguous();  // (l, l)
+    norms.push_back(std::sqrt(linalg::eigh(leading).values.data<double>()[l - 1]));
+  }
+  return norms;
+}
+
 /// ‖X_{1..l}‖₂ for every l: roots of the largest eigenvalues of growing Gram matrices.
 std::vector<double> prefix_norms(const Tensor& tokens) {
   const int64_t width = tokens.dim(0), length = tokens.dim(1);
+  constexpr int64_t wide = 256;  // from here on a (D, D) matrix for every token costs seconds
+  if (width >= wide && length < width) return prefix_norms_of_few(tokens);
   const Tensor gram = Tensor::zeros({width, width}, DType::f64);
   auto* g = gram.mutable_data<double>();
   const double* x = tokens.data<double>();

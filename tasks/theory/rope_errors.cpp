@@ -76,6 +76,26 @@ Tensor kept_pairs(const HeadMaps& maps, int64_t count, Pairing pairing) {
   return keep;
 }
 
+/// base^{−2i/d}.
+std::vector<double> frequencies_of(int64_t dim, double base) {
+  std::vector<double> frequencies;
+  for (int64_t i = 0; i < dim / 2; ++i)
+    frequencies.push_back(std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(dim)));
+  return frequencies;
+}
+
+/// Those of a head of width `dim`, out of a wider one's: at the same relative places, linear in logarithms between two.
+std::vector<double> narrowed(const std::vector<double>& wide, int64_t dim) {
+  std::vector<double> frequencies;
+  for (int64_t i = 0; i < dim / 2; ++i) {
+    const double place = static_cast<double>(i) * static_cast<double>(wide.size()) / static_cast<double>(dim / 2);
+    const auto below = static_cast<size_t>(place);
+    const double low = std::log(wide[below]), high = std::log(wide[std::min(below + 1, wide.size() - 1)]);
+    frequencies.push_back(std::exp(low + (place - static_cast<double>(below)) * (high - low)));
+  }
+  return frequencies;
+}
+
 double bilinear(const Tensor& m, const Tensor& a, int64_t column_a, const Tensor& b, int64_t column_b) {
   const int64_t dim = m.dim(0), la = a.dim(1), lb = b.dim(1);
   double sum = 0;
@@ -97,6 +117,9 @@ void check(const HeadMaps& maps, const Tensor& tokens, int64_t rank) {
   require_finite("rope errors: wq", maps.wq);
   require_finite("rope errors: wk", maps.wk);
   require_finite("rope errors: tokens", tokens);
+  require(maps.rope_frequencies.empty() || 2 * std::ssize(maps.rope_frequencies) == maps.wq.dim(0),
+          "rope errors: {} frequencies, a head of width {} wants half as many", maps.rope_frequencies.size(),
+          maps.wq.dim(0));
 }
 
 }  // namespace
@@ -104,11 +127,16 @@ void check(const HeadMaps& maps, const Tensor& tokens, int64_t rank) {
 Tensor rotation(int64_t dim, int64_t position, Pairing pairing, double base) {
   require(dim >= 2 && dim % 2 == 0, "rotation: the width {} wants to be even", dim);
   require(base > 0 && std::isfinite(base), "rotation: the base {} wants to be > 0", base);
+  return rotation(frequencies_of(dim, base), position, pairing);
+}
+
+Tensor rotation(const std::vector<double>& frequencies, int64_t position, Pairing pairing) {
+  const int64_t dim = 2 * std::ssize(frequencies);
+  require(dim >= 2, "rotation: there are no frequencies");
   Tensor r = Tensor::zeros({dim, dim}, DType::f64);
   auto* data = r.mutable_data<double>();
   for (int64_t i = 0; i < dim / 2; ++i) {
-    const double angle =
-        static_cast<double>(position) * std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(dim));
+    const double angle = static_cast<double>(position) * frequencies[static_cast<size_t>(i)];
     const auto [a, b] = pair_of(i, dim, pairing);
     data[a * dim + a] = data[b * dim + b] = std::cos(angle);
     data[a * dim + b] = -std::sin(angle);
@@ -132,12 +160,15 @@ RopeErrors rope_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank,
   const auto core = [&](const Tensor& middle) {
     return matmul(matmul(q.scaled, middle), k.scaled, false, true);  // (d, d)
   };
+  const std::vector<double>& own = maps.rope_frequencies;
+  const std::vector<double> wide = own.empty() ? frequencies_of(dim, base) : own;
+  const std::vector<double> narrow_ones = own.empty() ? frequencies_of(rank, base) : narrowed(own, rank);
   const Tensor kept = kept_pairs(maps, rank / 2, pairing);
-  const linalg::SVD svd = linalg::svd(core(rotation(dim, 0, pairing, base)));
+  const linalg::SVD svd = linalg::svd(core(rotation(wide, 0, pairing)));
   const Tensor mixed_q = balanced(svd.u, svd.s, rank);  // (d, r)
   const Tensor mixed_k = balanced(svd.vt.transpose(0, 1).contiguous(), svd.s, rank);
   for (int64_t offset = 1 - length; offset < length; ++offset) {
-    const Tensor turn = rotation(dim, offset, pairing, base);
+    const Tensor turn = rotation(wide, offset, pairing);
     const Tensor full = core(turn), low = leading(full, rank), rest = sub(full, low);
     errors.spectral = std::max(errors.spectral, spectral_norm(rest));
     errors.least = std::max(errors.least, linalg::singular_values(full).data<double>()[rank]);
@@ -148,7 +179,7 @@ RopeErrors rope_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank,
       errors.logit = std::max(errors.logit, std::abs(bilinear(rest, q.tokens, l, k.tokens, l + offset)));
     if (rank % 2 != 0) continue;
     errors.pairs = std::max(errors.pairs, spectral_norm(sub(full, core(matmul(kept, turn)))));
-    const Tensor narrow = matmul(matmul(mixed_q, rotation(rank, offset, pairing, base)), mixed_k, false, true);
+    const Tensor narrow = matmul(matmul(mixed_q, rotation(narrow_ones, offset, pairing)), mixed_k, false, true);
     errors.mixed = std::max(errors.mixed, spectral_norm(sub(full, narrow)));
   }
   return errors;

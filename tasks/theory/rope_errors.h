@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "engine/tensor.h"
 #include "tasks/theory/heads.h"
@@ -12,6 +13,8 @@ enum class Pairing { interleaved, half_split };
 /// The rotation by `position` steps (d, d), f64: pair i turns by position·base^{−2i/d}. Negative positions turn back.
 /// Throws Error for an odd d.
 engine::Tensor rotation(int64_t dim, int64_t position, Pairing pairing, double base);
+/// The same with the d/2 frequencies of the pairs.
+engine::Tensor rotation(const std::vector<double>& frequencies, int64_t position, Pairing pairing);
 
 /// The proposition on rotary positions: B_o = W_Qᵀ R_o W_K over offsets o = j − l in −(L−1) … L−1, and what is left
 /// when W_Q and W_K are each truncated to rank r by their own SVD (which keeps d_H: smaller weights, not a smaller
@@ -28,8 +31,9 @@ struct RopeErrors {
   /// coordinates (slip 4: no theorem covers that).
   double pairs = 0, mixed = 0;
 };
-/// tokens (D, L). Without scale. Throws Error unless 1 <= rank < d_H <= D, d_H is even, shapes agree and all is
-/// finite.
+/// tokens (D, L). Without scale. Pair i turns by maps.rope_frequencies, where the head has its own, else by
+/// base^{−2i/d}; a narrower head by those at the same relative places. Throws Error unless 1 <= rank < d_H <= D, d_H is
+/// even, shapes agree and all is finite.
 RopeErrors rope_errors(const HeadMaps& maps, const engine::Tensor& tokens, int64_t rank, Pairing pairing, double base);
 
 }  // namespace headroom::tasks

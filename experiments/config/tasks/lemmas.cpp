@@ -1,4 +1,5 @@
 #include "engine/error.h"
+#include "experiments/config/tasks/pretrained.h"
 #include "experiments/config/tasks/registry.h"
 #include "tasks/data/sha256.h"
 #include "tasks/theory/trained_head.h"
@@ -19,24 +20,36 @@ std::string hash_of(const tasks::HeadSource& head) {
 
 tasks::HeadSource bind_head_source(Reader& in) {
   tasks::HeadSource head;
-  in.table("head", "the attention head: a random one, or one that a study trained", [&](Reader& of) {
-    const std::string kind = of.word("kind", "random", {"random", "trained"}, "where it comes from");
-    of.when(kind == "random", "with kind = \"random\"", [&] {
-      head.width = of.integer("width", head.width, count, "model width, D");
-      head.head_dim = of.integer("head_dim", head.head_dim, count, "width of queries and keys, d_H");
-      head.gain = of.real("gain", head.gain, positive, "weights are N(0, gain^2 / D)");
-    });
-    of.when(kind == "trained", "with kind = \"trained\"", [&] {
-      head.run = of.text("run", std::nullopt,
-                         "folder of a study run with train.keep_weights, such as runs/STUDY/quick; from the working "
-                         "directory");
-      head.seed = of.integer("seed", head.seed, {.low = -1}, "it was trained with, where the run kept several models");
-      head.trial = of.text("trial", head.trial, "how its id begins, where the seed does not tell it");
-      head.layer = of.integer("layer", head.layer, {.low = 0}, "of the model");
-      head.head = of.integer("index", head.head, {.low = 0}, "the head's number in its layer");
-      of.note("weights", hash_of(head));
-    });
-  });
+  in.table(
+      "head", "the attention head: a random one, one that a study trained, or one of a trained model's files",
+      [&](Reader& of) {
+        const std::string kind = of.word("kind", "random", {"random", "trained", "pretrained"}, "where it comes from");
+        of.when(kind == "random", "with kind = \"random\"", [&] {
+          head.width = of.integer("width", head.width, count, "model width, D");
+          head.head_dim = of.integer("head_dim", head.head_dim, count, "width of queries and keys, d_H");
+          head.gain = of.real("gain", head.gain, positive, "weights are N(0, gain^2 / D)");
+        });
+        of.when(kind == "trained", "with kind = \"trained\"", [&] {
+          head.run =
+              of.text("run", std::nullopt,
+                      "folder of a study run with train.keep_weights, such as runs/STUDY/quick; from the working "
+                      "directory");
+          head.seed =
+              of.integer("seed", head.seed, {.low = -1}, "it was trained with, where the run kept several models");
+          head.trial = of.text("trial", head.trial, "how its id begins, where the seed does not tell it");
+          head.layer = of.integer("layer", head.layer, {.low = 0}, "of the model");
+          head.head = of.integer("index", head.head, {.low = 0}, "the head's number in its layer");
+          of.note("weights", hash_of(head));
+        });
+        of.when(kind == "pretrained", "with kind = \"pretrained\"", [&] {
+          head.model = bind_studied_model(of);
+          head.text = bind_studied_text(of);
+          head.layer = of.integer("layer", head.layer, {.low = 0}, "of the model");
+          head.head = of.integer("index", head.head, {.low = 0}, "the head's number in its layer");
+          head.ignores_rotation = !of.flag("rotation", !head.ignores_rotation,
+                                           "false: rotary turns are left out, so that logits are W_Q^T W_K");
+        });
+      });
   return head;
 }
 
@@ -44,8 +57,11 @@ tasks::HeadSource bind_head_source(Reader& in) {
 template <class Config>
 void bind_tokens(Reader& in, Config& task) {
   using tasks::HeadTokens;
-  task.tokens = in.choice("tokens", task.tokens, {{"random", HeadTokens::random}, {"embedding", HeadTokens::embedding}},
-                          "uniform on a sphere, or what the first layer of a trained model reads");
+  task.tokens = in.choice(
+      "tokens", task.tokens,
+      {{"random", HeadTokens::random}, {"embedding", HeadTokens::embedding}, {"activations", HeadTokens::activations}},
+      "uniform on a sphere, what the first layer of a trained model reads, or what the layer of a "
+      "pretrained one is given on a span of its text, one span for each seed");
   in.when(task.tokens == HeadTokens::random, "with tokens = \"random\"", [&] {
     task.token_norm = in.real("token_norm", task.token_norm, positive, "B, the norm of the random tokens");
   });

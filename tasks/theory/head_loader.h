@@ -1,0 +1,40 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "tasks/theory/heads.h"
+
+namespace headroom::tasks {
+
+/// A head and what it reads.
+struct StudiedHead {
+  HeadMaps maps;
+  engine::Tensor tokens;  ///< (D, L)
+  double norm = 0;        ///< B, the largest norm of a token
+};
+
+/// Brings the head of a source and its tokens, whatever they come from. A model of files is opened when it is first
+/// needed and kept, so that the trials of a process share it. Safe to call from several threads.
+class HeadLoader {
+ public:
+  HeadLoader(HeadSource source, DataRoots roots) : source_(std::move(source)), roots_(std::move(roots)) {}
+
+  /// `norm`: of random tokens. `seed`: of random heads and tokens; the number of the span that a model of files reads.
+  /// Throws Error as load_head(), head_tokens() and pretrained_head().
+  StudiedHead load(HeadTokens kind, int64_t length, double norm, uint64_t seed) const;
+  /// "head 0 of layer 3 of runs/a"
+  std::string name() const;
+  std::map<std::string, std::string> hashes() const;
+
+ private:
+  StudiedModel& model() const;
+
+  HeadSource source_;
+  DataRoots roots_;
+  mutable std::mutex opening_;
+  mutable std::shared_ptr<StudiedModel> model_;
+};
+
+}  // namespace headroom::tasks
