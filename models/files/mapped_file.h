@@ -23,6 +23,8 @@ class MappedFile {
 
   const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
+  /// Gives the memory of the pages within bytes [begin, end) back; whoever looks there again reads them from the file.
+  void release(size_t begin, size_t end) const;
   std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
 
  private:

@@ -52,6 +52,7 @@ class GgufFile : public TensorStore {
   engine::Shape shape(const std::string& name) const override { return entry(name).shape; }
   std::string type(const std::string& name) const override { return gguf_name(entry(name).form); }
   StoredTensor read(const std::string& name) const override;
+  void release(const std::string& name) const override;
   std::string place(const std::string&) const override { return path_.string(); }
 
  private:

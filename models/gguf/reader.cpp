@@ -35,6 +35,11 @@ std::vector<std::string> GgufFile::names() const {
   return names;
 }
 
+void GgufFile::release(const std::string& name) const {
+  const GgufEntry& e = entry(name);
+  file_->release(e.begin, e.end);
+}
+
 StoredTensor GgufFile::read(const std::string& name) const {
   const GgufEntry& e = entry(name);
   const uint8_t* bytes = file_->data() + e.begin;

@@ -22,6 +22,7 @@ class SafetensorsFolder : public TensorStore {
   engine::Shape shape(const std::string& name) const override { return file(name).entry(name).shape; }
   std::string type(const std::string& name) const override { return safetensors_name(file(name).entry(name).dtype); }
   StoredTensor read(const std::string& name) const override { return file(name).mapped(name); }
+  void release(const std::string& name) const override { file(name).release(name); }
   std::string place(const std::string& name) const override;
 
  private:

@@ -70,11 +70,14 @@ StoredTensor PretrainedWeights::found(const std::string& name, const WeightPlace
 Weight PretrainedWeights::matrix(const std::string& name, int64_t out, int64_t in, const Draw& draw) {
   const bool is_trained = !options_.is_trained || options_.is_trained(name);
   if (is_trained || keep_ == Keep::computed) return Weight(tensor(name, {out, in}, draw));
-  const StoredTensor stored = found(name, place_of(scheme_, name, fused_qkv_), {out, in});
+  const WeightPlace place = place_of(scheme_, name, fused_qkv_);
+  const StoredTensor stored = found(name, place, {out, in});
   if (keep_ == Keep::bf16) {
     const auto* tensor = std::get_if<Tensor>(&stored);
-    const bool as_it_is = tensor && tensor->dtype() == DType::bf16;
-    return Weight(as_blocks(as_it_is ? *tensor : values_of(stored, DType::bf16)));
+    if (tensor && tensor->dtype() == DType::bf16) return Weight(as_blocks(*tensor));
+    const Tensor rounded = values_of(stored, DType::bf16);  // (out, in)
+    release(place);
+    return Weight(as_blocks(rounded));
   }
   if (const auto* matrix = std::get_if<QuantizedMatrix>(&stored)) return Weight(*matrix);
   const Tensor& numbers = std::get<Tensor>(stored);
@@ -84,11 +87,16 @@ Weight PretrainedWeights::matrix(const std::string& name, int64_t out, int64_t i
 
 Var PretrainedWeights::tensor(const std::string& name, const Shape& shape, const Draw&) {
   const bool is_trained = !options_.is_trained || options_.is_trained(name);
-  const StoredTensor stored = found(name, place_of(scheme_, name, fused_qkv_), shape);
-  const Tensor values = values_of(stored, options_.dtype);
+  const WeightPlace place = place_of(scheme_, name, fused_qkv_);
+  const StoredTensor stored = found(name, place, shape);
   const auto* given = std::get_if<Tensor>(&stored);
-  const bool is_shared = given && values.shares_storage(*given);
-  return Var(is_trained && is_shared ? values.clone() : values, is_trained);
+  Tensor values = values_of(stored, options_.dtype);
+  if (given && values.shares_storage(*given)) {
+    if (!is_trained) return Var(values, false);
+    values = values.clone();
+  }
+  release(place);
+  return Var(values, is_trained);
 }
 
 void PretrainedWeights::finish() const {

@@ -34,6 +34,8 @@ class PretrainedWeights : public WeightSource {
  private:
   /// What the files hold for our `name`, of that shape: its part of a fused tensor, still transposed.
   StoredTensor found(const std::string& name, const WeightPlace& place, const Shape& shape);
+  /// What was found was copied: its pages of the mapped file need not stay in memory beside the copy.
+  void release(const WeightPlace& place) const { store_->release(prefix_ + place.name); }
 
   std::shared_ptr<const TensorStore> store_;
   NameScheme scheme_;

@@ -45,6 +45,12 @@ const SafetensorsEntry& SafetensorsFile::entry(const std::string& name) const {
        names_.size() > shown ? ", …" : "");
 }
 
+void SafetensorsFile::release(const std::string& name) const {
+  const SafetensorsEntry& e = entry(name);
+  const auto header = static_cast<size_t>(buffer_ - file_->data());
+  file_->release(header + e.begin, header + e.end);
+}
+
 engine::Tensor SafetensorsFile::mapped(const std::string& name) const {
   const SafetensorsEntry& e = entry(name);
   const uint8_t* source = buffer_ + e.begin;

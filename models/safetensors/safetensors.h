@@ -31,6 +31,8 @@ class SafetensorsFile {
   /// The tensor where it lies in the mapped file, which stays mapped as long as the tensor lives: read-only. A copy
   /// where its bytes are not aligned for its dtype.
   engine::Tensor mapped(const std::string& name) const;
+  /// Gives back the memory of a tensor's bytes in the mapped file. Throws Error for an unknown name.
+  void release(const std::string& name) const;
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
 
  private:

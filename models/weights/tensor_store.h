@@ -32,6 +32,8 @@ class TensorStore {
   virtual std::string type(const std::string& name) const = 0;
   /// Where it lies in the file. A tensor in blocks with more than two axes, or with one, is a matrix of all its rows.
   virtual StoredTensor read(const std::string& name) const = 0;
+  /// Gives back the memory of a tensor's bytes in the mapped file: they were copied, and are not looked at again soon.
+  virtual void release(const std::string& name) const = 0;
   /// The file that holds it, for messages.
   virtual std::string place(const std::string& name) const = 0;
 };

@@ -1,6 +1,11 @@
 #include "models/files/regular_file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <fstream>
 
 #include "models/files/atomic_file.h"
 #include "models/files/mapped_file.h"
@@ -47,6 +52,34 @@ TEST_CASE("only regular files of their kind's size are read") {
 
 TEST_CASE("files that say 0 bytes are read to their end") {
   CHECK(read_file("/proc/self/status", note).find("Name:") != std::string::npos);
+}
+
+TEST_CASE("pages that are given back leave memory and come from the file again") {
+  const TemporaryFolder folder;
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::string bytes(5 * page + 100, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i % 251);
+  write_bytes(folder / "pages", bytes);
+  const MappedFile file(folder / "pages");
+  const auto held = [&] {
+    // Of this mapping: mincore() would count the cache of the system.
+    std::ifstream maps("/proc/self/smaps");
+    const std::string start = fmt::format("{:x}-", reinterpret_cast<uintptr_t>(file.data()));
+    for (std::string line; std::getline(maps, line);)
+      if (line.starts_with(start))
+        while (std::getline(maps, line))
+          if (line.starts_with("Rss:")) return std::stoul(line.substr(4)) * 1024 / page;
+    return size_t{0};
+  };
+  CHECK(std::string(file.text()) == bytes);
+  CHECK(held() == 6);
+  file.release(10, 4 * page + 10);  // pages 1 to 3 whole
+  CHECK(held() == 3);
+  CHECK(std::string(file.text()) == bytes);
+  file.release(0, 1000 * page);
+  file.release(page, page);
+  file.release(3 * page, 2 * page);
+  CHECK(std::string(file.text()) == bytes);
 }
 
 TEST_CASE("a written file replaces no device, pipe or folder") {
