@@ -62,8 +62,8 @@ ProbeFinding width_finding(const ProbeResults& r) {
   const std::vector<double> ranks = of_heads(r, [&](const HeadProbe& head) { return score_rank(head, energy); });
   const auto half = static_cast<double>(r.head_dim) / 2;
   std::string text = fmt::format(
-      "A head has {} dimensions for its queries and keys. For {} of the energy of its scores on this text the median "
-      "head needs {:g} of them",
+      "A head has {} dimensions for its queries and keys. For {} of the energy of its scores on this text, the sum of "
+      "their squares over centred keys, the median head needs {:g} of them",
       r.head_dim, percent(energy), finite_quantile(ranks, 0.5));
   for (auto lower = r.energies.rbegin() + 1; lower != r.energies.rend(); ++lower)
     text += fmt::format(", {:g} for {}", median_rank(r, &HeadSpectra::weighted, *lower), percent(*lower));
@@ -182,8 +182,8 @@ std::vector<std::string> probe_limits(const ProbeResults& results) {
         fmt::format("The scores' ranks come from {} tokens for {} dimensions: with so few they are too low. Longer or "
                     "more pieces show more.",
                     tokens, results.head_dim));
-  out.push_back(fmt::format("Means over {} pieces of one text at each length: another text gives other numbers.",
-                            results.probe.spans.back().starts.size()));
+  out.push_back(fmt::format("Means over {} of one text at each length: another text gives other numbers.",
+                            some(std::ssize(results.probe.spans.back().starts), "piece")));
   return out;
 }
 

@@ -140,6 +140,8 @@ double finite_quantile(std::vector<double> values, double share) {
   return values.empty() ? std::numeric_limits<double>::quiet_NaN() : tasks::quantile(std::move(values), share);
 }
 
+std::string some(int64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+
 std::string percent(double share) { return fmt::format("{:g} %", 100 * share); }
 
 }  // namespace headroom::experiments

@@ -55,6 +55,9 @@ double score_rank(const tasks::HeadProbe& head, double energy);
 /// tasks::quantile() of those that are numbers; NaN for none.
 double finite_quantile(std::vector<double> values, double share);
 
+/// "1 layer", "2 layers".
+std::string some(int64_t count, const char* what);
+
 /// "90 %", "99.9 %".
 std::string percent(double share);
 

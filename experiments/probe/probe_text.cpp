@@ -84,23 +84,20 @@ Cells probe_head_cells(const ProbeResults& r) {
 }
 
 std::string probe_subject(const ProbeResults& r) {
-  const auto some = [](int64_t count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-  };
   return fmt::format("{} ({}): {} of {} of width {}, {}", r.name, r.family, some(r.probe.layers, "layer"),
                      some(r.probe.heads, "head"), r.head_dim, some(r.kv_heads, "key-value head"));
 }
 
 std::string probe_source(const ProbeResults& r) {
   std::vector<int64_t> lengths;
-  std::set<size_t> counts;
+  std::set<int64_t> counts;
   for (const tasks::ProbeSpans& spans : r.probe.spans) {
     lengths.push_back(spans.length);
-    counts.insert(spans.starts.size());
+    counts.insert(std::ssize(spans.starts));
   }
-  return fmt::format("{}, {} tokens; {}{} pieces of each of {} tokens{}",
-                     std::filesystem::path(r.text).filename().string(), r.tokens, *counts.begin(),
-                     counts.size() > 1 ? fmt::format(" to {}", *counts.rbegin()) : "", fmt::join(lengths, ", "),
+  return fmt::format("{}, {} tokens; {}{} of each of {} tokens{}", std::filesystem::path(r.text).filename().string(),
+                     r.tokens, counts.size() > 1 ? fmt::format("{} to ", *counts.begin()) : "",
+                     some(*counts.rbegin(), "piece"), fmt::join(lengths, ", "),
                      r.bos ? ", the first the beginning-of-text token" : "");
 }
 

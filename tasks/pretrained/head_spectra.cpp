@@ -71,6 +71,11 @@ std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, cons
   const Tensor wq = layer.q_proj().weight().values(DType::f64);  // (H·d, D)
   const Tensor wk = layer.k_proj().weight().values(DType::f64);  // (H_kv·d, D)
   const int64_t d = wq.dim(0) / heads, shared = heads / kv_heads;
+  std::vector<std::vector<double>> keys(static_cast<size_t>(kv_heads));
+  engine::parallel_ranges(kv_heads, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t kv = begin; kv < end; ++kv)
+      keys[static_cast<size_t>(kv)] = values_of(wk.slice(0, kv * d, (kv + 1) * d).contiguous());  // of (d, D)
+  });
   std::vector<HeadSpectra> out(static_cast<size_t>(heads));
   engine::parallel_ranges(heads, 1, [&](int64_t begin, int64_t end) {
     for (int64_t h = begin; h < end; ++h) {
@@ -80,7 +85,7 @@ std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, cons
       const Tensor k = wk.slice(0, kv * d, (kv + 1) * d).contiguous();  // (d, D)
       spectra.head = h;
       spectra.query = values_of(q);
-      spectra.key = values_of(k);
+      spectra.key = keys[static_cast<size_t>(kv)];
       spectra.product =
           engine::linalg::singular_values_of_product(q.transpose(0, 1), k.transpose(0, 1)).to_vector<double>();
       const Tensor root_q = engine::linalg::sqrt_spd(moments.queries()[static_cast<size_t>(h)].moment(false));

@@ -97,11 +97,11 @@ TEST_CASE("a quantile lies between its neighbours") {
 
 TEST_CASE("the sentences are computed from the measures") {
   ProbeResults r = made_up();
-  CHECK(
-      finding_of(r, "Where the headroom is") ==
-      "A head has 8 dimensions for its queries and keys. For 99 % of the energy of its scores on this text the median "
-      "head needs 4.5 of them, 2.5 for 50 %. At 99 %, 2 of 4 heads need at most half of their width, one head in ten "
-      "at most 2, one in ten at least 8.");
+  CHECK(finding_of(r, "Where the headroom is") ==
+        "A head has 8 dimensions for its queries and keys. For 99 % of the energy of its scores on this text, the sum "
+        "of their squares over centred keys, the median head needs 4.5 of them, 2.5 for 50 %. At 99 %, 2 of 4 heads "
+        "need at most half of their width, one head in ten "
+        "at most 2, one in ten at least 8.");
   CHECK(finding_of(r, "In which layers and heads") ==
         "Dimensions for 99 %, median of a layer's heads: fewest in layer 0 (2.5); most in layer 1 (7). The narrowest "
         "head is layer 0 head 0 with 2 of 8, the widest layer 1 head 1 with 8.");
