@@ -69,4 +69,9 @@ void quantize_activations(const float* x, int64_t n, int8_t* values, float* scal
 
 #endif
 
+void dequantize_activations(const int8_t* values, const float* scales, int64_t n, float* x) {
+  for (int64_t b = 0; b < n / activation_block; ++b, values += activation_block, x += activation_block)
+    for (int i = 0; i < activation_block; ++i) x[i] = scales[b] * static_cast<float>(values[i]);
+}
+
 }  // namespace headroom::engine::HEADROOM_ISA

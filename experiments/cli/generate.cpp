@@ -23,7 +23,7 @@ struct GenerateArguments {
   ModelArguments model;
   std::string prompt, prompt_file, system;
   models::GenerationOptions options;
-  int64_t seed = 0;
+  int64_t seed = 0, rounds = 1;
   bool json = false, stats = false;
 };
 
@@ -82,11 +82,14 @@ void generate(GenerateArguments& arguments, bool has_prompt) {
   std::vector<int32_t> prompt = model.tokenizer->encode(prompt_of(arguments, has_prompt));
   if (description.add_bos && description.bos) prompt.insert(prompt.begin(), static_cast<int32_t>(*description.bos));
   arguments.options.sampling.seed = static_cast<uint64_t>(arguments.seed);
-  const models::Generation g = arguments.json ? model.generator.generate(prompt, arguments.options)
-                                              : model.generator.generate(prompt, arguments.options, print_now);
-  if (arguments.json) print_now(json_of(g) + "\n");
-  else if (!g.text.ends_with('\n')) print_now("\n");
-  if (arguments.stats) fmt::print(stderr, "{}\n", rates_of(g));
+  for (int64_t round = 0; round < arguments.rounds; ++round) {
+    model.generator.reset();
+    const models::Generation g = arguments.json ? model.generator.generate(prompt, arguments.options)
+                                                : model.generator.generate(prompt, arguments.options, print_now);
+    if (arguments.json) print_now(json_of(g) + "\n");
+    else if (!g.text.ends_with('\n')) print_now("\n");
+    if (arguments.stats) fmt::print(stderr, "{}\n", rates_of(g));
+  }
 }
 
 /// Turns until the end of the input or an empty line from a terminal.
@@ -144,6 +147,9 @@ void add_generate_command(Command app) {
   add_generation_options(command, *arguments);
   command.flag("--ignore-eos", arguments->options.ignore_eos, "go on after the model's end token");
   command.flag("--json", arguments->json, "text, token ids and times as one JSON object, at the end");
+  command.option("--rounds", arguments->rounds, "generate so many times, each from the start: for timing")
+      .value_name("N")
+      .range(1, 1000);
   command.action([arguments, prompt] { generate(*arguments, prompt.is_given()); });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/ops/log_softmax/log_softmax.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/model_arguments.h"
 #include "models/decode_state.h"
@@ -57,7 +58,7 @@ Prediction prediction_of(const float* logits, int64_t vocab, int64_t top) {
   const auto shown = static_cast<std::ptrdiff_t>(std::min(top, vocab));
   std::partial_sort(order.begin(), order.begin() + shown, order.end(),
                     [&](int64_t a, int64_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; });
-  Prediction out{tasks::log_sum_exp(logits, vocab), {}};
+  Prediction out{engine::log_sum_exp(logits, vocab), {}};
   require(std::isfinite(out.logsumexp), "logits: not finite");
   for (std::ptrdiff_t i = 0; i < shown; ++i) {
     const int64_t id = order[static_cast<size_t>(i)];

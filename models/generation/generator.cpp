@@ -44,6 +44,11 @@ Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, const
           tokenizer.vocab_size(), model.config().vocab);
 }
 
+void Generator::reset() {
+  state_.reset();
+  held_.clear();
+}
+
 int64_t Generator::held_of(const std::vector<int32_t>& tokens) const {
   const auto [shared, other] = std::mismatch(held_.begin(), held_.end(), tokens.begin(), tokens.end());
   // The last token is computed anew even where it is held: its logits are wanted.

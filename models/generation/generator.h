@@ -46,6 +46,9 @@ class Generator {
   Generation generate(const std::vector<int32_t>& prompt, const GenerationOptions& options,
                       const std::function<bool(std::string_view)>& show = {});
 
+  /// Empties the cache: the next prompt is computed whole.
+  void reset();
+
  private:
   /// How many of the tokens need not be computed again.
   int64_t held_of(const std::vector<int32_t>& tokens) const;

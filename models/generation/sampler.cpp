@@ -9,6 +9,23 @@
 namespace headroom::models {
 namespace {
 
+void require_possible(int64_t id, double logit) {
+  require(!std::isnan(logit) && logit < HUGE_VAL, "sampling: the logit of token {} is {}", id, logit);
+}
+
+/// The likeliest of all, the one of the least id among equals.
+int64_t likeliest(const float* logits, int64_t vocab) {
+  int64_t best = 0;
+  bool possible = true;
+  for (int64_t id = 0; id < vocab; ++id) {
+    possible &= logits[id] < HUGE_VALF;  // false for NaN, too
+    if (logits[id] > logits[best]) best = id;
+  }
+  for (int64_t id = 0; id < vocab && !possible; ++id) require_possible(id, logits[id]);
+  require(vocab > 0 && logits[best] > -HUGE_VALF, "sampling: no token is possible");
+  return best;
+}
+
 bool likelier(const std::pair<int64_t, double>& a, const std::pair<int64_t, double>& b) {
   return a.second != b.second ? a.second > b.second : a.first < b.first;
 }
@@ -34,7 +51,7 @@ Sampler::Candidates Sampler::candidates(const float* logits, int64_t vocab, cons
   all.reserve(static_cast<size_t>(vocab));
   for (int64_t id = 0; id < vocab; ++id) {
     double logit = logits[id];
-    require(!std::isnan(logit) && logit < HUGE_VAL, "sampling: the logit of token {} is {}", id, logit);
+    require_possible(id, logit);
     if (options_.repetition_penalty != 1 && occurred.contains(static_cast<int32_t>(id)))
       logit = logit > 0 ? logit / options_.repetition_penalty : logit * options_.repetition_penalty;
     all.emplace_back(id, logit);
@@ -43,35 +60,52 @@ Sampler::Candidates Sampler::candidates(const float* logits, int64_t vocab, cons
 }
 
 int64_t Sampler::next(const float* logits, int64_t vocab, const std::vector<int32_t>& history) {
+  if (options_.temperature == 0 && options_.repetition_penalty == 1) return likeliest(logits, vocab);
   Candidates left = candidates(logits, vocab, history);
   const auto best = std::min_element(left.begin(), left.end(), likelier);
   require(best != left.end() && best->second > -HUGE_VAL, "sampling: no token is possible");
   if (options_.temperature == 0) return best->first;
+  const double largest = best->second;
   if (options_.top_k > 0 && options_.top_k < vocab) {
     std::nth_element(left.begin(), left.begin() + options_.top_k, left.end(), likelier);
     left.resize(static_cast<size_t>(options_.top_k));
   }
-  std::sort(left.begin(), left.end(), likelier);
-  // Shares of the likeliest's probability, and their sum.
-  std::vector<double> shares;
-  const double largest = left[0].second;
+  const auto share_of = [&](const std::pair<int64_t, double>& candidate) {  // of the likeliest's probability
+    return std::exp((candidate.second - largest) / options_.temperature);
+  };
+  // Sorted only as far as it is looked at, which is mostly a few of the vocabulary.
+  size_t sorted = 0;
+  const auto at = [&](size_t i) -> const std::pair<int64_t, double>& {
+    while (sorted <= i) {
+      const size_t end = std::min(left.size(), std::max<size_t>(512, 4 * sorted));
+      const auto place = [&](size_t n) { return left.begin() + static_cast<std::ptrdiff_t>(n); };
+      std::partial_sort(place(sorted), place(end), left.end(), likelier);
+      sorted = end;
+    }
+    return left[i];
+  };
   double total = 0;
-  for (const auto& [id, logit] : left) total += shares.emplace_back(std::exp((logit - largest) / options_.temperature));
+  for (const auto& candidate : left) total += share_of(candidate);
   size_t kept = left.size();
   if (options_.top_p < 1) {
     double sum = 0;
-    for (kept = 0; kept < left.size() && sum < options_.top_p * total; ++kept) sum += shares[kept];
+    for (kept = 0; kept < left.size() && sum < options_.top_p * total; ++kept) sum += share_of(at(kept));
   }
-  while (kept > 1 && shares[kept - 1] < options_.min_p) --kept;
-  total = 0;
-  for (size_t i = 0; i < kept; ++i) total += shares[i];
+  if (options_.min_p > 0) {
+    const auto enough = [&](const auto& candidate) { return share_of(candidate) >= options_.min_p; };
+    kept = std::min(kept, static_cast<size_t>(std::count_if(left.begin(), left.end(), enough)));
+  }
+  if (kept < left.size()) {
+    total = 0;
+    for (size_t i = 0; i < kept; ++i) total += share_of(at(i));
+  }
   const engine::Tensor uniform = engine::random_uniform({1}, 0, 1, rng_.take("sample", 1), engine::DType::f64);
   double rest = uniform.item() * total;
   for (size_t i = 0; i + 1 < kept; ++i) {
-    rest -= shares[i];
-    if (rest < 0) return left[i].first;
+    rest -= share_of(at(i));
+    if (rest < 0) return at(i).first;
   }
-  return left[kept - 1].first;
+  return at(kept - 1).first;
 }
 
 }  // namespace headroom::models

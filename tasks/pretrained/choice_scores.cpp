@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/error.h"
+#include "engine/ops/log_softmax/log_softmax.h"
 #include "tasks/pretrained/language_model.h"
 
 namespace headroom::tasks {
@@ -55,7 +56,7 @@ void score(const models::Transformer& model, std::vector<Continuation*> continua
       const int64_t begin = static_cast<int64_t>(from) - 1, vocab = model.config().vocab;
       std::vector<std::vector<double>> terms(own.size(), std::vector<double>(length, 0.0));
       for_each_logits(model, hidden[i], begin, static_cast<int64_t>(length), [&](int64_t row, const float* logits) {
-        const double norm = log_sum_exp(logits, vocab);
+        const double norm = engine::log_sum_exp(logits, vocab);
         const auto next = static_cast<size_t>(row) + 1;
         for (size_t c = 0; c < own.size(); ++c)
           if (next >= own[c]->first) terms[c][static_cast<size_t>(row)] = logits[own[c]->ids[next]] - norm;

@@ -25,13 +25,6 @@ std::vector<Tensor> hidden_states(const models::Transformer& model, const TokenB
   return states;
 }
 
-double log_sum_exp(const float* logits, int64_t vocab) {
-  const double largest = *std::max_element(logits, logits + vocab);
-  double sum = 0;
-  for (int64_t i = 0; i < vocab; ++i) sum += std::exp(logits[i] - largest);
-  return largest + std::log(sum);
-}
-
 void for_each_logits(const models::Transformer& model, const Tensor& hidden, int64_t begin, int64_t end,
                      const std::function<void(int64_t row, const float* logits)>& f) {
   const autograd::NoGrad no_grad;

@@ -23,7 +23,4 @@ std::vector<Tensor> hidden_states(const models::Transformer& model, const TokenB
 void for_each_logits(const models::Transformer& model, const Tensor& hidden, int64_t begin, int64_t end,
                      const std::function<void(int64_t row, const float* logits)>& f);
 
-/// log Σ exp(logits), in f64.
-double log_sum_exp(const float* logits, int64_t vocab);
-
 }  // namespace headroom::tasks

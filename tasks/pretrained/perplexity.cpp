@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "engine/error.h"
+#include "engine/ops/log_softmax/log_softmax.h"
 #include "tasks/pretrained/language_model.h"
 
 namespace headroom::tasks {
@@ -54,12 +55,12 @@ std::vector<TokenScore> scores_of(const ScoredWindow& window, const std::vector<
         std::copy(logits, logits + vocab, base_logits.data() + (row - from) * vocab);
       });
     for_each_logits(model, hidden, from, to, [&](int64_t row, const float* logits) {
-      const double norm = log_sum_exp(logits, vocab);
+      const double norm = engine::log_sum_exp(logits, vocab);
       TokenScore& score = score_at(row);
       score.nll = norm - logits[tokens[static_cast<size_t>(window.begin + row + 1)]];
       if (!base) return;
       const float* p = base_logits.data() + (row - from) * vocab;
-      score.kl = divergence(p, log_sum_exp(p, vocab), logits, norm, vocab);
+      score.kl = divergence(p, engine::log_sum_exp(p, vocab), logits, norm, vocab);
       score.same_top1 = likeliest(p, vocab) == likeliest(logits, vocab);
     });
   }

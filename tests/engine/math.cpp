@@ -13,8 +13,10 @@
 #include "engine/ops/elementwise/activations.h"
 #include "engine/ops/elementwise/math_functions.h"
 #include "engine/ops/elementwise/unary.h"
+#include "engine/ops/log_softmax/log_softmax.h"
 #include "engine/ops/softmax/softmax.h"
 #include "engine/ops/swiglu/swiglu.h"
+#include "engine/rng.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -249,4 +251,20 @@ TEST_CASE("every bf16 and every f16") {
   if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
   check_every_half(DType::bf16, -126, 7, 3.3961e38);
   check_every_half(DType::f16, -14, 10, 65519.99);
+}
+
+TEST_CASE("the logarithm of a sum of exponentials, as f64 has it") {
+  if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
+  for (const int64_t n : {1, 5, 16, 255, 1000, 49152})
+    for (const double spread : {0.1, 3.0, 30.0}) {
+      const Tensor x = random_normal({n}, -7, spread, {static_cast<uint64_t>(n), 0, 0});
+      const double found = log_sum_exp(x.data<float>(), n);
+      const ReferenceScope reference;
+      INFO(n << ", " << spread);
+      CHECK(std::fabs(found - log_sum_exp(x.data<float>(), n)) < 2e-7);
+    }
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const auto& odd : std::vector<std::vector<float>>{{0, nan, 1}, {inf, 0, 1}, {-inf, -inf}})
+    CHECK(std::isnan(log_sum_exp(odd.data(), static_cast<int64_t>(odd.size()))));
+  CHECK_THROWS_WITH(log_sum_exp(nullptr, 0), testing::contains("of 0 numbers"));
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/context.h"
+#include "engine/error.h"
 #include "engine/ops/log_softmax/log_softmax_kernel.h"
 #include "engine/ops/row_map.h"
 
@@ -38,5 +40,18 @@ const RowOp op{
 
 Tensor log_softmax(const Tensor& x) { return map_rows(op, x); }
 Tensor log_softmax_grad(const Tensor& dy, const Tensor& y) { return map_rows_grad(op, dy, y); }
+
+double log_sum_exp(const float* x, int64_t n) {
+  require(n >= 1, "log_sum_exp: of {} numbers", n);
+  if (!context().reference) {
+    float top = 0;
+    const double total = kernel::exp_sum(x, n, top);
+    return top + std::log(total);
+  }
+  const double top = *std::max_element(x, x + n);
+  double total = 0;
+  for (int64_t i = 0; i < n; ++i) total += std::exp(x[i] - top);
+  return top + std::log(total);
+}
 
 }  // namespace headroom::engine

@@ -9,4 +9,8 @@ Tensor log_softmax(const Tensor& x);
 /// dx = dy - e^y · Σ dy, the sum along the last axis.
 Tensor log_softmax_grad(const Tensor& dy, const Tensor& y);
 
+/// log Σ e^x of n ≥ 1 numbers, for a vocabulary's logits: e^(x - max x) in f32, within 3 ulp, few of them added in f32
+/// and these sums in f64. The reference loops are f64 throughout. NaN when a number is NaN or +inf.
+double log_sum_exp(const float* x, int64_t n);
+
 }  // namespace headroom::engine

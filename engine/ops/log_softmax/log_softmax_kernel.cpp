@@ -19,4 +19,15 @@ void log_softmax_grad_rows(const float* dy, const float* y, float* dx, int64_t r
   }
 }
 
+double exp_sum(const float* x, int64_t n, float& top) {
+  top = row_maximum(x, n);
+  double total = 0;
+  constexpr int64_t chunk = 16 * lanes;  // few enough terms for f32
+  for (int64_t i = 0; i < n; i += chunk)
+    total += static_cast<double>(sum_over(n - i < chunk ? n - i : chunk, [&](int64_t j, auto at) {
+      return at.keep(exp(at.load(x + i + j) - Vec(top)));
+    }));
+  return total;
+}
+
 }  // namespace headroom::engine::HEADROOM_ISA

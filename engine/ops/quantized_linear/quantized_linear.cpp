@@ -14,8 +14,9 @@
 namespace headroom::engine {
 namespace {
 
-/// Rows of W that are unpacked at a time: their f32 stay in the second-level cache up to some thousand columns.
-constexpr int64_t rows_at_once = 64;
+/// Rows of W that are unpacked at a time: their f32 stay in the second-level cache up to some thousand columns. Fewer
+/// where there would be few tasks.
+int64_t rows_at_once(int64_t out) { return out < 1024 ? 32 : 64; }
 /// Columns of W that are unpacked at a time for the gradient, all rows of them: whole blocks of every format.
 constexpr int64_t columns_at_once = 256;
 
@@ -86,16 +87,19 @@ Tensor unpacked(const QuantizedMatrix& w, int64_t begin, int64_t end, int64_t le
   return values.to(dtype_of<T>());
 }
 
+/// Our own kernel, not oneDNN's: on tiles as narrow as these it is the faster one at every level.
 template <class T>
-void run_tiles(Call& c) {
+void run_tiles(Call& c, const Kernel<void(const GemmTile<T>&, T*)>& multiply) {
   const int64_t rows = c.x.dim(0), in = c.weight.cols(), out = c.weight.rows();
+  if (in == 0) return run_loops<T>(c);  // a tile has a k
   const Tensor used = rounded(c);
   const T *x = used.data<T>(), *bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
   T* y = c.y.mutable_data<T>();
-  parallel_ranges(out, rows_at_once, [&](int64_t begin, int64_t end) {
-    const Tensor w = unpacked<T>(c.weight, begin, end, 0, in);
-    gemm(MatrixProduct<T>{
-        rows, end - begin, in, {x, in}, {w.data<T>(), in, true}, y + begin, out, bias ? bias + begin : nullptr});
+  parallel_ranges(out, rows_at_once(out), [&](int64_t begin, int64_t end) {
+    const Tensor w = unpacked<T>(c.weight, begin, end, 0, in), scratch = Tensor::empty({gemm_scratch}, dtype_of<T>());
+    multiply(
+        {rows, end - begin, in, x, in, 1, w.data<T>(), 1, in, y + begin, out, bias ? bias + begin : nullptr, false},
+        scratch.mutable_data<T>());
   });
 }
 
@@ -152,22 +156,27 @@ void run_few_int8(Call& c) {
 
 void run_few_f32(Call& c) { run_few<FloatRows>(c, {c.x.data<float>(), c.weight.cols()}, kernel::few_rows_f32); }
 
-const Op<Call> forward_op{
-    "quantized_linear",
-    {{.name = "8-bit dots",
-      .dtypes = DType::f32,
-      .run = run_few_int8,
-      .levels = kernel::few_rows_int8.levels(),
-      .supports = has_few_int8_rows},
-     {.name = "dots",
-      .dtypes = DType::f32,
-      .run = run_few_f32,
-      .levels = kernel::few_rows_f32.levels(),
-      .supports = has_few_rows},
-     {.name = "tiles", .dtypes = DType::f32, .run = run_tiles<float>, .levels = kernel::gemm_tile_f32.levels()},
-     {.name = "tiles", .dtypes = DType::f64, .run = run_tiles<double>, .levels = kernel::gemm_tile_f64.levels()},
-     {.name = "loops", .dtypes = DType::f32, .run = run_loops<float>, .is_reference = true},
-     {.name = "loops", .dtypes = DType::f64, .run = run_loops<double>, .is_reference = true}}};
+const Op<Call> forward_op{"quantized_linear",
+                          {{.name = "8-bit dots",
+                            .dtypes = DType::f32,
+                            .run = run_few_int8,
+                            .levels = kernel::few_rows_int8.levels(),
+                            .supports = has_few_int8_rows},
+                           {.name = "dots",
+                            .dtypes = DType::f32,
+                            .run = run_few_f32,
+                            .levels = kernel::few_rows_f32.levels(),
+                            .supports = has_few_rows},
+                           {.name = "tiles",
+                            .dtypes = DType::f32,
+                            .run = [](Call& c) { run_tiles<float>(c, kernel::gemm_tile_f32); },
+                            .levels = kernel::gemm_tile_f32.levels()},
+                           {.name = "tiles",
+                            .dtypes = DType::f64,
+                            .run = [](Call& c) { run_tiles<double>(c, kernel::gemm_tile_f64); },
+                            .levels = kernel::gemm_tile_f64.levels()},
+                           {.name = "loops", .dtypes = DType::f32, .run = run_loops<float>, .is_reference = true},
+                           {.name = "loops", .dtypes = DType::f64, .run = run_loops<double>, .is_reference = true}}};
 
 const Op<GradCall> grad_op{
     "quantized_linear_grad",
