@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/model_arguments.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/plan/allocation_plan.h"
@@ -31,7 +32,7 @@ struct ModelFlags {
 struct PlanArguments {
   AllocationRequest allocation;
   std::optional<int64_t> width, token_dim, context;
-  std::string decay, text, study, series, data;
+  std::string decay, text, study, series, data, attention, attention_text;
   int64_t terms = 32;
   std::string config;
   ModelFlags flags;
@@ -90,15 +91,29 @@ void read_study(PlanArguments& arguments) {
   if (!arguments.width && !request.fits.empty()) arguments.width = request.fits.front().width;
 }
 
+/// The decay of a trained model's heads on a text.
+void read_attention(PlanArguments& arguments) {
+  require(!arguments.attention_text.empty(), "--from-attention: wants --text FILE");
+  const auto files = models::ModelFiles::open(arguments.attention);
+  const std::vector<int32_t> tokens = tokens_of_file(arguments.attention_text, *files->tokenizer());
+  const auto model = files->load();
+  arguments.allocation.decay = decay_of_model(*files, *model, tokens, arguments.terms);
+  const models::HeadGroup& group = model->config().groups[0];
+  if (!arguments.width) arguments.width = group.heads * group.v_dim;
+}
+
 /// Fills the decay, from the one source that is given, and what else the source knows. False without a source.
 bool read_decay(PlanArguments& arguments) {
   AllocationRequest& request = arguments.allocation;
-  const int sources = !arguments.decay.empty() + !arguments.text.empty() + !arguments.study.empty();
-  require(sources <= 1, "--decay, --from-text and --from-study: give one of them");
+  const int sources =
+      !arguments.decay.empty() + !arguments.text.empty() + !arguments.study.empty() + !arguments.attention.empty();
+  require(sources <= 1, "--decay, --from-text, --from-study and --from-attention: give one of them");
+  require(arguments.attention_text.empty() || !arguments.attention.empty(), "--text: wants --from-attention MODEL");
   require(arguments.series.empty() || !arguments.study.empty(), "--series: wants --from-study RUN");
   if (!arguments.decay.empty()) request.decay = parse_decay(arguments.decay, arguments.terms);
   else if (!arguments.text.empty()) request.decay = decay_of_text(arguments.text, arguments.terms);
   else if (!arguments.study.empty()) read_study(arguments);
+  else if (!arguments.attention.empty()) read_attention(arguments);
   return sources == 1;
 }
 
@@ -143,7 +158,9 @@ void plan(PlanArguments arguments) {
 void add_model_options(Command command, PlanArguments& arguments) {
   ModelFlags& flags = arguments.flags;
   CostRequest& costs = arguments.costs;
-  command.option("--config", arguments.config, "a model: Hugging Face's config.json, or TOML with a [model] table")
+  command
+      .option("--config", arguments.config,
+              "a model: config.json, its folder, a GGUF file, or TOML with a [model] table")
       .value_name("FILE");
   command.option("--layers", flags.layers, "a model by flags, of --width: blocks");
   command.option("--heads", flags.heads, "its attention heads");
@@ -182,6 +199,9 @@ void add_plan_command(Command app) {
       .option("--from-study", arguments->study,
               "take it from the attention of a run's best model, and fit the bound to its curve")
       .value_name("RUN");
+  command.option("--from-attention", arguments->attention, "measure it from a trained model's heads, on --text")
+      .value_name("MODEL");
+  command.option("--text", arguments->attention_text, "the text that --from-attention reads").value_name("FILE");
   command.option("--series", arguments->series, "the run's series to learn from (default: the best model's)");
   add_data_option(command, arguments->data);
   command.option("--terms", arguments->terms, "lags of a kernel, a text or a model's attention that are looked at")

@@ -7,7 +7,9 @@
 #include "experiments/toml/document.h"
 #include "experiments/toml/reader.h"
 #include "models/files/regular_file.h"
+#include "models/gguf/gguf.h"
 #include "models/hugging_face/config.h"
+#include "models/pretrained/model_files.h"
 
 namespace headroom::experiments {
 
@@ -40,15 +42,26 @@ PlanModel parse_plan_json(std::string_view json, const std::string& source) {
   return {std::move(model.config), fmt::format("{} ({})", source, model.model_type)};
 }
 
+/// A GGUF file's model. Frequencies of its own are those of one head_dim, and cost nothing.
+PlanModel read_gguf_model(const std::string& path) {
+  models::ModelDescription model = models::describe_gguf(models::GgufFile(path));
+  for (models::HeadGroup& group : model.config.groups) group.rope_frequencies.clear();
+  return {std::move(model.config), fmt::format("{} ({})", path, model.family)};
+}
+
 PlanModel read_model(const std::string& path) {
+  const std::filesystem::path file(path);
+  std::error_code unreadable;
+  const bool is_folder = std::filesystem::is_directory(file, unreadable);
+  const std::string name = is_folder ? (file / "config.json").string() : path;
+  if (file.extension() == ".gguf") return read_gguf_model(path);
   std::string text;
   try {
-    text = models::read_file(path, {"config of a model", uint64_t{1} << 24});
+    text = models::read_file(name, {"config of a model", uint64_t{1} << 24});
   } catch (const Error& error) {
     fail("--config: {}", error.what());
   }
-  if (std::filesystem::path(path).extension() == ".toml") return parse_plan_toml(text, path);
-  return parse_plan_json(text, path);
+  return file.extension() == ".toml" ? parse_plan_toml(text, path) : parse_plan_json(text, name);
 }
 
 }  // namespace headroom::experiments

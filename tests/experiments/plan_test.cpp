@@ -10,6 +10,8 @@
 #include "experiments/plan/plan_page.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/run/store.h"
+#include "models/costs.h"
+#include "tasks/attention_lags.h"
 #include "tasks/theory/bound_terms.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/report/xml.h"
@@ -258,7 +260,9 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
   CHECK(contains(complaint("--layers 2 --width 130 --heads 4 --vocab 9"), "model.heads: 4 does not divide"));
   CHECK(complaint("--config none.json") ==
         "headroom: error: --config: none.json: cannot read the config of a model: No such file or directory\n");
-  CHECK(contains(complaint("--config ."), "--config: .: is a folder"));
+  Program in_folder(folder.path(), "plan --config . --on h100");
+  CHECK(in_folder.wait() == 0);
+  CHECK(contains(in_folder.out(), "135 M"));
   CHECK(contains(complaint("--width 0 --token-dim 8 --decay 1"), "--width: wants >= 1, got 0"));
   CHECK(contains(complaint("--width=-3 --token-dim 8 --decay 1"), "--width: wants >= 1, got -3"));
   CHECK(contains(complaint("--width 1000000000000000000 --token-dim 8 --decay 1"), "--width: wants at most"));
@@ -288,4 +292,31 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
     CHECK(contains(program.err(), std::string(arguments).substr(0, 6)));
   }
   CHECK(contains(complaint("--series x --decay 1"), "--series: wants --from-study"));
+}
+
+TEST_CASE("a GGUF file and a folder of one model cost the same") {
+  const std::string checkpoints = std::string(source_root()) + "/tests/models/pretrained/checkpoints/";
+  const PlanModel gguf = read_model(checkpoints + "llama3.1.gguf"), folder = read_model(checkpoints + "llama3.1");
+  CHECK(models::parameter_count(gguf.config) == models::parameter_count(folder.config));
+  CHECK(gguf.config.max_length == folder.config.max_length);
+  CHECK(gguf.config.groups[0].rope_frequencies.empty());
+}
+
+TEST_CASE("the decay of a trained model's heads is their attention by lag") {
+  const auto files =
+      models::ModelFiles::open(std::string(source_root()) + "/tests/models/pretrained/checkpoints/smollm2");
+  const auto model = files->load();
+  std::vector<int32_t> tokens;
+  for (int32_t i = 0; i < 64; ++i) tokens.push_back(i * 5 % 37);
+  const Decay decay = decay_of_model(*files, *model, tokens, 4);  // one window of 64
+  REQUIRE(decay.norms.size() == 4);
+  CHECK(*std::max_element(decay.norms.begin(), decay.norms.end()) == 1);
+  CHECK(decay.is_estimated);
+  const std::vector<int64_t> wide(tokens.begin(), tokens.end());
+  const auto heads =
+      tasks::attention_by_lag(*model, {.input = engine::Tensor::from({1, 64}, wide), .target = {}}, 4, 2);
+  for (size_t lag = 1; lag <= 4; ++lag)
+    CHECK(decay.norms[lag - 1] / decay.norms[0] ==
+          Approx(heads.at("attention_at_lag_" + std::to_string(lag)) / heads.at("attention_at_lag_1")));
+  CHECK_THROWS_WITH(decay_of_model(*files, *model, {1, 2, 3}, 4), contains("--text: 3 tokens, 64 are wanted"));
 }
