@@ -51,10 +51,18 @@ std::vector<double> logits_of(const ModelFiles& files, const Tensor& tokens) {
   return model->decode(tokens, state).to_vector<double>();  // (1, T, V)
 }
 
+/// Whether the tokenizer puts a space before a text only where there is none: GGUF's do so always.
+bool spares_spaces(const Vocabulary& vocabulary) {
+  const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
+  return bpe && bpe->characters && bpe->characters->only_missing;
+}
+
 void compare_tokenizers(const ModelFiles& source, const ModelFiles& written) {
   if (!source.has_tokenizer()) return;
   const auto before = source.tokenizer(), after = written.tokenizer();
+  const bool spares = spares_spaces(source.vocabulary());
   for (const char* text : samples) {
+    if (spares && *text == ' ') continue;
     // What a vocabulary lacks, GGUF's tokenizers drop and others refuse.
     const auto x = ids_of(*before, text), y = ids_of(*after, text);
     require(!x || !y || *x == *y, "the tokenizer that was written cuts {} otherwise than that of {} does",

@@ -157,12 +157,21 @@ Conversion convert_model(const fs::path& from, const fs::path& to, const Convert
   require(not_run.empty(), "{}: is not run here, so that no copy can be compared with it: {}", from.string(),
           fmt::join(not_run, "; "));
   check_target(from, to, is_gguf, options.force);
+  if (source->has_tokenizer()) (void)source->tokenizer();  // a wrong one is refused before anything is written
   Conversion conversion;
   StagingFolder staging(to);
   const fs::path made = staging.path() / (is_gguf ? "model.gguf" : "model");
-  if (is_gguf) write_gguf_model(made, *source, options, conversion);
-  else write_folder_model(made, *source, options, conversion);
-  check_conversion(*source, made, conversion);
+  try {
+    if (is_gguf) write_gguf_model(made, *source, options, conversion);
+    else write_folder_model(made, *source, options, conversion);
+    check_conversion(*source, made, conversion);
+  } catch (const Error& error) {
+    // Of the name that is to be, not of the one until then.
+    std::string message = error.what();
+    for (size_t at = message.find(made.string()); at != std::string::npos; at = message.find(made.string(), at))
+      message.replace(at, made.string().size(), to.string());
+    throw Error(message.find(to.string()) == std::string::npos ? to.string() + ": " + message : message);
+  }
   staging.publish(made.filename(), options.force || !is_gguf ? Replace::allowed : Replace::never);
   return conversion;
 }

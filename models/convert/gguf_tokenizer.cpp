@@ -95,15 +95,37 @@ void add_scored(TokenList list, size_t rows, bool space_prefix, GgufPairs& pairs
   pairs.emplace_back("tokenizer.ggml.add_space_prefix", gguf_flag(space_prefix));
 }
 
+/// The id of a special token that tokenizer_config.json names by its text, or by an object that holds it.
+std::optional<int64_t> id_named(const nlohmann::json& config, const char* key, const std::vector<std::string>& texts) {
+  const nlohmann::json named = config.value(key, nlohmann::json());
+  const nlohmann::json text = named.is_object() ? named.value("content", nlohmann::json()) : named;
+  if (!text.is_string()) return std::nullopt;
+  const auto found = std::find(texts.begin(), texts.end(), text.get<std::string>());
+  if (found == texts.end()) return std::nullopt;
+  return found - texts.begin();
+}
+
 /// Merges by rank as pieces with scores: a piece is worth the more the earlier it can be made.
-void add_characters(const BpeVocabulary& vocabulary, size_t rows, GgufPairs& pairs) {
+void add_characters(const BpeVocabulary& vocabulary, const nlohmann::json& config, size_t rows, GgufPairs& pairs,
+                    std::vector<std::string>& notes) {
   require(vocabulary.normalization == Normalization::none, "{}: GGUF files cannot say that text is normalized to {}",
           vocabulary.files.front().string(), name_of(vocabulary.normalization));
   TokenList list = tokens_of(vocabulary);
+  // With all bytes there is nothing unknown, and the file need not name its token; SentencePiece wants one.
+  if (std::find(list.types.begin(), list.types.end(), unknown_type) == list.types.end()) {
+    const auto found = std::find(list.texts.begin(), list.texts.end(), "<unk>");
+    const auto id = id_named(config, "unk_token", list.texts).value_or(found - list.texts.begin());
+    require(id < static_cast<int64_t>(list.texts.size()), "{}: has no unknown token, which a GGUF file of llama wants",
+            vocabulary.files.front().string());
+    list.types[static_cast<size_t>(id)] = unknown_type;
+  }
   list.scores.assign(list.texts.size(), -static_cast<double>(vocabulary.merges.size()) - 1);
   for (auto merge = vocabulary.merges.rbegin(); merge != vocabulary.merges.rend(); ++merge)
     list.scores[static_cast<size_t>(merge->result)] = -static_cast<double>(merge->rank);
-  add_scored(std::move(list), rows, vocabulary.characters->prefix != CharacterRules::Prefix::none, pairs);
+  const bool has_prefix = vocabulary.characters->prefix != CharacterRules::Prefix::none;
+  if (has_prefix && vocabulary.characters->only_missing)
+    notes.emplace_back("a text that begins with a space gets one more from a GGUF file's tokenizer than from this one");
+  add_scored(std::move(list), rows, has_prefix, pairs);
 }
 
 /// Tokens beyond the pieces of a .model file come from tokenizer_config.json.
@@ -132,16 +154,6 @@ void add_pieces(const SentencePieceVocabulary& vocabulary, const nlohmann::json&
   }
   add_scored(std::move(list), rows, model.add_dummy_prefix, pairs);
   pairs.emplace_back("tokenizer.ggml.remove_extra_whitespaces", gguf_flag(model.remove_extra_whitespaces));
-}
-
-/// The id of a special token that tokenizer_config.json names by its text, or by an object that holds it.
-std::optional<int64_t> id_named(const nlohmann::json& config, const char* key, const std::vector<std::string>& texts) {
-  const nlohmann::json named = config.value(key, nlohmann::json());
-  const nlohmann::json text = named.is_object() ? named.value("content", nlohmann::json()) : named;
-  if (!text.is_string()) return std::nullopt;
-  const auto found = std::find(texts.begin(), texts.end(), text.get<std::string>());
-  if (found == texts.end()) return std::nullopt;
-  return found - texts.begin();
 }
 
 /// The tokens that begin and end texts, by their ids.
@@ -177,7 +189,7 @@ void add_tokenizer(const ModelFiles& source, GgufPairs& pairs, std::vector<std::
   const Vocabulary vocabulary = source.vocabulary();
   const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
   if (!bpe) add_pieces(std::get<SentencePieceVocabulary>(vocabulary), config, rows, pairs);
-  else if (bpe->characters) add_characters(*bpe, rows, pairs);
+  else if (bpe->characters) add_characters(*bpe, config, rows, pairs, notes);
   else add_byte_level(*bpe, rows, pairs);
   const auto tokens =
       std::find_if(pairs.begin(), pairs.end(), [](const auto& pair) { return pair.first == "tokenizer.ggml.tokens"; });

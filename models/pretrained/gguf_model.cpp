@@ -103,10 +103,19 @@ void read_gpt2(const ArchitectureKeys& in, ModelDescription& model) {
   c.activation = Activation::gelu_tanh;
 }
 
+/// The id of a special token, if the file names one. Throws Error where the model has no such token.
+std::optional<int64_t> special_id(const GgufMetadata& metadata, const char* key, int64_t vocab) {
+  const std::optional<int64_t> id = metadata.integer(key);
+  if (id && (*id < 0 || *id >= vocab))
+    metadata.complain(key, fmt::format("{} is no token of the vocabulary of {}", *id, vocab));
+  return id;
+}
+
 void read_specials(const GgufMetadata& metadata, ModelDescription& model) {
-  model.bos = metadata.integer("tokenizer.ggml.bos_token_id");
+  const int64_t vocab = model.config.vocab;
+  model.bos = special_id(metadata, "tokenizer.ggml.bos_token_id", vocab);
   for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"})
-    if (const auto id = metadata.integer(key)) model.eos.push_back(*id);
+    if (const auto id = special_id(metadata, key, vocab)) model.eos.push_back(*id);
   // Without the key: SentencePiece's models take it, as the converter writes the key for all others.
   model.add_bos = metadata.flag("tokenizer.ggml.add_bos_token",
                                 metadata.text("tokenizer.ggml.model", "") == "llama" && model.bos.has_value());

@@ -65,7 +65,10 @@ BpeVocabulary byte_level(const GgufMetadata& metadata, const std::string& name, 
     metadata.complain(key, error.what());
   }
   for (const std::string& pattern : patterns_of(metadata)) vocabulary.splitters.emplace_back(pattern);
-  vocabulary.ignore_merges = metadata.text("tokenizer.ggml.pre", "") == "llama-bpe";
+  const std::string pre = metadata.text("tokenizer.ggml.pre", "");
+  vocabulary.ignore_merges = pre == "llama-bpe";
+  // The file cannot say so, but Qwen's own tokenizer, with which it was trained, composes characters first.
+  if (pre == "qwen2") vocabulary.normalization = Normalization::nfc;
   vocabulary.lacking = LackingBytes::dropped;
   return vocabulary;
 }

@@ -1,0 +1,49 @@
+// What lies beside a file until it is whole.
+#include "models/files/staging_folder.h"
+
+#include "tests/support/catch.h"
+#include "tests/support/error_of.h"
+#include "tests/support/folder.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::contains;
+using testing::error_of;
+
+}  // namespace
+
+TEST_CASE("a staged file or folder takes its name whole, or leaves nothing", "[files]") {
+  const testing::TemporaryFolder folder;
+  const fs::path target = folder / "out";
+  { const StagingFolder left(target); }
+  CHECK(fs::is_empty(folder.path()));
+  // What a killed process left: a folder of that form without a lock.
+  fs::create_directory(folder / ".out.1-0.tmp");
+  testing::write_bytes(folder / ".out.1-0.tmp/half", "x");
+  {
+    StagingFolder staging(target);
+    CHECK_FALSE(fs::exists(folder / ".out.1-0.tmp"));
+    const StagingFolder beside(target);  // another that is at work
+    CHECK(fs::exists(staging.path()));
+    testing::write_bytes(staging.path() / "made", "one");
+    staging.publish("made", Replace::never);
+  }
+  CHECK(testing::read_bytes(target) == "one");
+  {
+    StagingFolder staging(target);
+    testing::write_bytes(staging.path() / "made", "two");
+    CHECK_THAT(error_of([&] { staging.publish("made", Replace::never); }), contains("out: cannot take its name"));
+    CHECK(testing::read_bytes(target) == "one");
+    staging.publish("made", Replace::allowed);
+  }
+  CHECK(testing::read_bytes(target) == "two");
+  size_t entries = 0;
+  for (const auto& entry : fs::directory_iterator(folder.path())) entries += entry.exists() ? 1 : 0;
+  CHECK(entries == 1);
+  CHECK_THAT(error_of([&] { StagingFolder(folder / "absent/out"); }), contains("absent/out: cannot be written"));
+  CHECK_THAT(error_of([] { StagingFolder("/"); }), contains("is no name of a file or folder"));
+}
+
+}  // namespace headroom::models
