@@ -40,6 +40,9 @@ struct Maker {
   Problem operator()(const AttentionHeadsConfig& config) const {
     return std::make_shared<const AttentionHeads>(config, roots);
   }
+  Problem operator()(const SpectraStudyConfig& config) const {
+    return std::make_shared<const SpectraStudy>(config, roots);
+  }
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tasks/language/next_token.h"
 #include "tasks/linear_functional.h"
 #include "tasks/pretrained/attention_heads.h"
+#include "tasks/pretrained/spectra_study.h"
 #include "tasks/task.h"
 #include "tasks/theory/allocation_bound.h"
 #include "tasks/theory/constructive/constructive_task.h"
@@ -26,7 +27,7 @@ namespace headroom::tasks {
 using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
                                 AllocationBoundConfig, ConstructiveConfig, ExponentialSumConfig, RandomProjectionConfig,
                                 SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig, MaskedConfig,
-                                InstructionsConfig, AttentionHeadsConfig>;
+                                InstructionsConfig, AttentionHeadsConfig, SpectraStudyConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);

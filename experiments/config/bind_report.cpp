@@ -5,6 +5,7 @@
 #include "experiments/config/bind.h"
 #include "experiments/toml/reader.h"
 #include "tasks/pretrained/attention_heads.h"
+#include "tasks/pretrained/spectra_study.h"
 
 namespace headroom::experiments {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 const std::vector<std::pair<const char*, Scale>> scales{
     {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
 
-/// What tasks and trials measure, but for the many numbers of attention-heads.
+/// What tasks and trials measure, but for the many numbers of attention-heads and head-spectra.
 const std::vector<std::string> named_metrics{"relative_mse",
                                              "mse",
                                              "error_l2",
@@ -69,21 +70,20 @@ const std::vector<std::string> named_metrics{"relative_mse",
                                              "pairs_error",
                                              "mixed_error"};
 
-/// Those that a figure may show.
-const std::vector<std::string>& metrics() {
-  static const std::vector<std::string> all = [] {
-    std::vector<std::string> names = named_metrics;
-    for (const std::string& name : tasks::attention_metrics())
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    return names;
-  }();
-  return all;
+/// Those that a figure may show, of trials that may have the `possible` ones: all, where nothing is known of them.
+std::vector<std::string> metrics(const std::set<std::string>& possible) {
+  std::vector<std::string> names = named_metrics;
+  for (const auto& more : {tasks::attention_metrics(), tasks::spectra_metrics()})
+    for (const std::string& name : more)
+      if ((possible.empty() || possible.contains(name)) && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+  return names;
 }
 
 /// Those of the names that a figure may show: "mse, relative_mse".
 std::string drawable(const std::set<std::string>& names) {
   std::string text;
-  for (const std::string& metric : metrics())
+  for (const std::string& metric : metrics(names))
     if (names.contains(metric)) text += (text.empty() ? "" : ", ") + metric;
   return text;
 }
@@ -91,7 +91,7 @@ std::string drawable(const std::set<std::string>& names) {
 Measure bind_measure(Reader& in, const Default<std::string>& fallback, const std::set<std::string>& possible) {
   Measure measure;
   const size_t problems = in.problems().size();
-  measure.metric = in.word("metric", fallback, metrics(), "its name");
+  measure.metric = in.word("metric", fallback, metrics(possible), "its name");
   if (in.problems().size() == problems && !possible.empty() && !possible.contains(measure.metric))
     in.complain("metric", fmt::format("the task gives no {}; wants one of {}", measure.metric, drawable(possible)));
   measure.scale = in.choice("scale", measure.scale, scales, "of the axis");
@@ -110,7 +110,7 @@ ReportConfig bind_report(Reader& in, const ReportScope& scope) {
     report.x_scale = x.choice("scale", report.x_scale, scales, "of the axis");
   });
   in.table("y", "the metric on the y axis, which claims speak of", [&](Reader& y) {
-    const Measure measure = bind_measure(y, metrics()[0], scope.everywhere);
+    const Measure measure = bind_measure(y, named_metrics[0], scope.everywhere);
     report.y_metric = measure.metric;
     report.y_label = measure.label;
     report.y_scale = measure.scale;

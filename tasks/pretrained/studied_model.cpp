@@ -176,6 +176,17 @@ AttentionProbe StudiedModel::probe(const StudiedTextConfig& text, int64_t length
   return probe;
 }
 
+std::shared_ptr<const std::vector<HeadSpectra>> StudiedModel::spectra(const StudiedTextConfig& text, int64_t length,
+                                                                      int64_t first, int64_t count) {
+  const std::lock_guard lock(decomposing_);
+  auto& known = spectra_[fmt::format("{} {} {} {} {}", text.text, text.spans, length, first, count)];
+  if (known) return known;
+  TokenBatch texts;
+  for (int64_t i = first; i < first + count; ++i) texts.push_back(span(text, length, i));
+  known = std::make_shared<const std::vector<HeadSpectra>>(head_spectra(transformer(), texts));
+  return known;
+}
+
 std::string StudiedModel::hash_of(const fs::path& file) {
   const std::lock_guard lock(hashing_);
   std::string& hash = hashes_[file.string()];

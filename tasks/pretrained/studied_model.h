@@ -9,6 +9,7 @@
 #include "models/pretrained/model_files.h"
 #include "tasks/data/roots.h"
 #include "tasks/pretrained/attention_probe.h"
+#include "tasks/pretrained/head_spectra.h"
 
 namespace headroom::tasks {
 
@@ -49,6 +50,9 @@ class StudiedModel {
   /// Every head at the query `position` (0-based) of a span: one probe, with the query at its index 0. A span is run
   /// once for the positions 2^k − 1, L/2 and L − 1, another position once more.
   AttentionProbe probe(const StudiedTextConfig& text, int64_t length, int64_t index, int64_t position);
+  /// The spectra of every head, with the activations of spans [first, first + count): once for all who ask.
+  std::shared_ptr<const std::vector<HeadSpectra>> spectra(const StudiedTextConfig& text, int64_t length, int64_t first,
+                                                          int64_t count);
   /// File → SHA-256 of the model's files, and of text and spans.
   std::map<std::string, std::string> hashes(const StudiedTextConfig& text);
 
@@ -68,11 +72,12 @@ class StudiedModel {
   StudiedModelConfig config_;
   DataRoots roots_;
   std::unique_ptr<models::ModelFiles> files_;
-  std::mutex loading_, tokenising_, hashing_, probing_;
+  std::mutex loading_, tokenising_, hashing_, probing_, decomposing_;
   std::unique_ptr<models::Transformer> transformer_;
-  std::map<std::string, std::vector<int32_t>> tokens_;         ///< by path of the text
-  std::map<std::string, std::string> hashes_;                  ///< by file
-  std::map<std::string, std::shared_ptr<ProbedSpan>> probed_;  ///< by text, length and index
+  std::map<std::string, std::vector<int32_t>> tokens_;                              ///< by path of the text
+  std::map<std::string, std::string> hashes_;                                       ///< by file
+  std::map<std::string, std::shared_ptr<ProbedSpan>> probed_;                       ///< by text, length and index
+  std::map<std::string, std::shared_ptr<const std::vector<HeadSpectra>>> spectra_;  ///< by text, length and spans
 };
 
 }  // namespace headroom::tasks

@@ -62,4 +62,18 @@ tasks::TaskConfig bind_attention_heads(Reader& in) {
   return task;
 }
 
+tasks::TaskConfig bind_head_spectra(Reader& in) {
+  tasks::SpectraStudyConfig task;
+  task.model = bind_studied_model(in);
+  task.text = bind_studied_text(in);
+  task.length = in.integer("length", task.length, {.low = 2, .high = most}, "tokens of a span");
+  task.spans = in.integer("average", task.spans, count, "spans that the activations of a trial are taken from");
+  task.layer = in.integer("layer", task.layer, {.low = 0}, "whose heads are looked at");
+  task.energy = in.real("energy", task.energy, {.low = 0, .high = 1, .low_open = true},
+                        "share of the squared singular values that an effective rank holds");
+  task.rank = in.integer("rank", task.rank, count, "X_energy is the share that so many values hold");
+  in.attempt("length", [&] { tasks::validate(task); });
+  return task;
+}
+
 }  // namespace headroom::experiments

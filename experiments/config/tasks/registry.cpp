@@ -21,6 +21,7 @@ const std::vector<TaskKind>& task_kinds() {
       {"masked", bind_masked},
       {"instructions", bind_instructions},
       {"attention-heads", bind_attention_heads},
+      {"head-spectra", bind_head_spectra},
   };
   return kinds;
 }

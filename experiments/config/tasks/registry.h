@@ -33,5 +33,6 @@ tasks::TaskConfig bind_next_token(Reader& in);
 tasks::TaskConfig bind_masked(Reader& in);
 tasks::TaskConfig bind_instructions(Reader& in);
 tasks::TaskConfig bind_attention_heads(Reader& in);
+tasks::TaskConfig bind_head_spectra(Reader& in);
 
 }  // namespace headroom::experiments
