@@ -136,6 +136,16 @@ std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget
   return moves;
 }
 
+/// f32 numbers in the form that is written.
+StoredTensor narrowed(const TensorMove& move, const Tensor& values) {
+  if (is_dense(move.form)) return values.to(dense_dtype(move.form));
+  try {
+    return engine::quantize_q8_0(values);
+  } catch (const Error& error) {
+    fail("tensor {}: {}", quoted_name(move.from), error.what());
+  }
+}
+
 StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved, Rounding& rounding) {
   const StoredTensor stored = store.read(move.from);
   const auto* blocks = std::get_if<QuantizedMatrix>(&stored);
@@ -149,8 +159,7 @@ StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_int
   if (is_dense(move.form) && dense_dtype(move.form) == values.dtype()) return values.contiguous();
   values = values.to(DType::f32).contiguous();  // of an f64 one, too: it is computed in f32
   if (!move.form) return values;
-  const StoredTensor written = is_dense(move.form) ? StoredTensor(values.to(dense_dtype(move.form)))
-                                                   : StoredTensor(engine::quantize_q8_0(values));
+  const StoredTensor written = narrowed(move, values);
   count_rounding(move, values, written, rounding);
   return written;
 }

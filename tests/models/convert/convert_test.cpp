@@ -117,6 +117,21 @@ TEST_CASE("a dtype rounds matrices, and says so", "[convert]") {
   CHECK_THAT(testing::read_bytes(folder / "bf16/config.json"), contains(R"("torch_dtype": "bfloat16")"));
 }
 
+TEST_CASE("numbers that a type cannot hold are refused by tensor", "[convert]") {
+  const TemporaryFolder folder;
+  const GgufFile file(checkpoints() / "llama2-gqa.gguf");
+  StoredTensors tensors;
+  for (const std::string& name : file.names()) {
+    if (name != "blk.1.ffn_up.weight") tensors.emplace_back(name, file.read(name));
+    else tensors.emplace_back(name, engine::Tensor::full(file.shape(name), 1e5));
+  }
+  write_gguf(folder / "large.gguf", {file.metadata().all().begin(), file.metadata().all().end()}, tensors);
+  CHECK_THAT(refusal(folder / "large.gguf", folder / "m.gguf", {.type = WeightType::f16}),
+             contains("m.gguf: tensor 'blk.1.ffn_up.weight': holds 100000, which F16 cannot: use bf16 or f32"));
+  CHECK_FALSE(fs::exists(folder / "m.gguf"));
+  CHECK(refusal(folder / "large.gguf", folder / "m.gguf", {.type = WeightType::bf16}).empty());
+}
+
 TEST_CASE("a folder is cut into shards of the size that is asked for", "[convert]") {
   const TemporaryFolder folder;
   convert_model(checkpoints() / "qwen2", folder / "out", {.shard_bytes = 8000});
