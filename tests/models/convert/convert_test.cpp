@@ -117,6 +117,23 @@ TEST_CASE("a dtype rounds matrices, and says so", "[convert]") {
   CHECK_THAT(testing::read_bytes(folder / "bf16/config.json"), contains(R"("torch_dtype": "bfloat16")"));
 }
 
+TEST_CASE("a folder becomes one of another dtype, its other files copied", "[convert]") {
+  const TemporaryFolder folder;
+  for (const char* family : {"smollm2", "gpt2", "tinyllama-sharded"}) {
+    INFO(family);
+    const fs::path from = checkpoints() / family, to = folder / family;
+    CHECK_FALSE(convert_model(from, to, {.type = WeightType::f32}).rounded);
+    check_same_tensors(from, to);
+    Json before = Json::parse(testing::read_bytes(from / "config.json"));
+    const Json after = Json::parse(testing::read_bytes(to / "config.json"));
+    CHECK(after["torch_dtype"] == "float32");
+    before.erase("dtype");
+    before["torch_dtype"] = "float32";
+    CHECK(before == after);
+    CHECK(fs::exists(from / "tokenizer.json") == fs::exists(to / "tokenizer.json"));
+  }
+}
+
 TEST_CASE("numbers that a type cannot hold are refused by tensor", "[convert]") {
   const TemporaryFolder folder;
   const GgufFile file(checkpoints() / "llama2-gqa.gguf");
