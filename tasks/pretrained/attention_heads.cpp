@@ -47,9 +47,9 @@ void validate(const AttentionHeadsConfig& config) {
   require(std::find(known.begin(), known.end(), config.trend) != known.end(), "trend: {} is not measured; known: {}",
           config.trend, fmt::join(known, ", "));
   const int64_t last = config.at == StudiedQuery::numbered ? config.query : config.length;
-  require(config.from >= 2 && config.from <= last, "from: wants 2..{}, where the trend ends, got {}", last,
-          config.from);
-  require(config.band_low < config.band_high, "low: wants less than high, got {} and {}", config.band_low,
+  require(config.from >= 2 && 2 * config.from <= last, "trend.from: wants 2..{}, half of where the trend ends, got {}",
+          last / 2, config.from);
+  require(config.band_low < config.band_high, "trend.low: wants less than trend.high, got {} and {}", config.band_low,
           config.band_high);
 }
 
@@ -92,7 +92,7 @@ void AttentionHeads::add_own_trend(Metrics& metrics, uint64_t seed) const {
     trend.at.push_back(
         head_values(config_.trend, probes(seed, length, position), own.layers, heads_per_layer(own), position + 1));
   }
-  if (trend.x.size() > 1) add_trend(metrics, trend, config_.layer, config_.head);
+  add_trend(metrics, trend, config_.layer, config_.head);
 }
 
 Metrics AttentionHeads::compute(uint64_t seed) const {
