@@ -42,7 +42,13 @@ std::string HeadLoader::name() const {
 
 std::map<std::string, std::string> HeadLoader::hashes() const {
   if (source_.is_drawn()) return {};
-  if (source_.is_of_files()) return model().hashes(source_.text);
+  if (source_.is_of_files()) {
+    try {
+      return model().hashes(source_.text);
+    } catch (const Error&) {  // told by load(): a trial that fails for want of its model has read nothing
+      return {};
+    }
+  }
   const std::filesystem::path file = trained_weights(source_);
   return {{file.string(), sha256_of_file(file)}};
 }

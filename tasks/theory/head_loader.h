@@ -26,6 +26,7 @@ class HeadLoader {
   StudiedHead load(HeadTokens kind, int64_t length, double norm, uint64_t seed) const;
   /// "head 0 of layer 3 of runs/a"
   std::string name() const;
+  /// File → SHA-256 of what it reads; none where a model of files, or its text, is missing.
   std::map<std::string, std::string> hashes() const;
 
  private:

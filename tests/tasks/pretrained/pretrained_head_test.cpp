@@ -117,7 +117,12 @@ TEST_CASE("a head of files that is not there, or more than its maps, is refused"
   both.run = "runs/a";
   CHECK_THROWS_WITH(SoftmaxBound({.head = both}), contains("run, model: want one of them"));
   // A missing model is told by its own trials: the other series of the study go on.
-  SoftmaxBound({.head = source("none", 0, 0), .tokens = HeadTokens::activations}).check();
+  const SoftmaxBound missing({.head = source("none", 0, 0), .tokens = HeadTokens::activations});
+  missing.check();
+  CHECK(missing.data_hashes().empty());
+  CHECK_THROWS_WITH(missing.compute(0), contains("there is no such model at"));
+  const HeadSource there = source("smollm2", 0, 0);
+  CHECK(SoftmaxBound({.head = there}).data_hashes().contains(there.model.model + "/model.safetensors"));
 }
 
 }  // namespace headroom::tasks
