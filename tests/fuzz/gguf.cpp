@@ -1,18 +1,17 @@
 #include "engine/error.h"
 #include "models/pretrained/model_files.h"
 #include "models/weights/tensor_store.h"
+#include "tests/fuzz/encode_text.h"
 #include "tests/fuzz/scratch_file.h"
 
 namespace {
 
 using headroom::Error;
 
-/// Some tokens of the tokenizer that the file carries.
+/// The tokenizer that the file carries, if it has one that works.
 void tokenize(const headroom::models::ModelFiles& files) {
   try {
-    const auto tokenizer = files.tokenizer();
-    for (const int32_t id : tokenizer->encode("the cat, 123\n \xc3\xa9", headroom::models::Specials::tokens))
-      (void)tokenizer->token_bytes(id);
+    headroom::fuzz::encode_text(*files.tokenizer());
   } catch (const Error&) {
     return;
   }
