@@ -26,7 +26,7 @@ struct LogitsArguments {
   ModelArguments model;
   std::string tokens;
   int64_t top = 10;
-  bool json = false;
+  bool rounded = false, json = false;
 };
 
 /// "1,2,3" as ids of a vocabulary of that size.
@@ -73,8 +73,10 @@ std::string json_of(const Prediction& p) {
   return fmt::format(R"({{"logsumexp": {:.12g}, "top": [{}]}})", p.logsumexp, top);
 }
 
-void logits(const LogitsArguments& arguments) {
+void logits(LogitsArguments& arguments) {
   require(arguments.top >= 1, "--top: {} is below 1", arguments.top);
+  // Whoever prints logits checks them.
+  arguments.model.exact = !arguments.rounded;
   const ModelScope scope(arguments.model);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const std::vector<int64_t> ids = ids_of(arguments.tokens, files->description().config.vocab);
@@ -104,6 +106,8 @@ void add_logits_command(Command app) {
   add_model_options(command, arguments->model);
   command.option("--tokens", arguments->tokens, "token ids, separated by commas").required().value_name("1,2,3");
   command.option("--top", arguments->top, "how many of the likeliest tokens are printed").value_name("K");
+  command.flag("--rounded", arguments->rounded,
+               "activations in 8 bits, as generate and eval have them without --exact (default: exact)");
   command.flag("--json", arguments->json, "one JSON list: {\"logsumexp\", \"top\": [[id, logit]]} per position");
   command.action([arguments] { logits(*arguments); });
 }
