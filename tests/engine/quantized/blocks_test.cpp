@@ -57,6 +57,7 @@ TEST_CASE("blocks of every format have the gguf package's numbers, bit for bit")
 }
 
 TEST_CASE("blocks are unpacked in any dtype, each number rounded once") {
+  if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
   std::vector<uint8_t> raw(5 * 2 * 20);
   for (size_t i = 0; i < raw.size(); ++i)
     raw[i] = static_cast<uint8_t>(i % 20 == 1 || i % 20 == 3 ? 0x2c : 37 * i + 11);
