@@ -119,9 +119,11 @@ constexpr int64_t few_rows = 8;
 bool has_few_rows(const Call& c) { return c.x.dim(0) <= few_rows; }
 bool has_few_int8_rows(const Call& c) { return has_few_rows(c) && takes_int8(c); }
 
-/// Rows of W to a task: about 16 KiB, so that waking a helper costs little beside it.
+/// Rows of W to a task: halves of a small matrix, at most 256 KiB. Tasks of 16 KiB had two cores read lines of memory
+/// in turns, which took half as long again as one core alone.
 int64_t rows_of_task(const QuantizedMatrix& w) {
-  return std::max<int64_t>(1, (16 << 10) / std::max<int64_t>(1, w.row_bytes()) / 4) * 4;
+  const int64_t bytes = std::clamp<int64_t>(w.bytes() / 2, 64 << 10, 256 << 10);
+  return std::max<int64_t>(4, bytes / std::max<int64_t>(1, w.row_bytes()) / 4 * 4);
 }
 
 template <class X>
