@@ -1,9 +1,7 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,6 +11,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/eval_choices.h"
 #include "experiments/cli/model_arguments.h"
+#include "experiments/cli/progress_line.h"
 #include "experiments/run/memory_limit.h"
 #include "tasks/pretrained/perplexity.h"
 
@@ -55,32 +54,6 @@ int64_t windows_at_once(const EvalArguments& arguments, const models::ModelDescr
   if (bytes_of(arguments.model.path) < 0.8 * memory_limit().bytes) return usual;
   return std::max(usual, hidden_bytes / (4 * arguments.context * description.config.width));
 }
-
-/// A line on standard error that is written over: windows done, the perplexity so far, time left.
-class EvalProgress {
- public:
-  EvalProgress() : shown_(isatty(STDERR_FILENO) != 0) {}
-  ~EvalProgress() {
-    if (shown_ && has_line_) fmt::print(stderr, "\r\033[K");
-  }
-  EvalProgress(const EvalProgress&) = delete;
-  EvalProgress& operator=(const EvalProgress&) = delete;
-
-  void show(const tasks::PerplexityProgress& progress) {
-    if (!shown_) return;
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    const double left = seconds * static_cast<double>(progress.windows - progress.windows_done) /
-                        static_cast<double>(progress.windows_done);
-    fmt::print(stderr, "\r\033[K{}/{} windows  ppl {:.4f}  {:.0f} s left", progress.windows_done, progress.windows,
-               progress.ppl, left);
-    std::fflush(stderr);
-    has_line_ = true;
-  }
-
- private:
-  bool shown_, has_line_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& arguments, double seconds) {
   nlohmann::ordered_json out{{"tokens_scored", p.tokens_scored},
@@ -144,9 +117,12 @@ void eval(EvalArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   tasks::Perplexity result;
   {
-    EvalProgress progress;
-    result = tasks::measure_perplexity(*model, *tokenizer, tokens, options, base.get(),
-                                       [&](const tasks::PerplexityProgress& p) { progress.show(p); });
+    ProgressLine line;
+    result = tasks::measure_perplexity(
+        *model, *tokenizer, tokens, options, base.get(), [&](const tasks::PerplexityProgress& p) {
+          line.show(fmt::format("{}/{} windows  ppl {:.4f}", p.windows_done, p.windows, p.ppl),
+                    static_cast<double>(p.windows_done) / static_cast<double>(p.windows));
+        });
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (arguments.json) fmt::print("{}\n", json_of(result, arguments, seconds).dump());

@@ -1,13 +1,11 @@
 #include "experiments/cli/eval_choices.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "engine/context.h"
 #include "engine/error.h"
+#include "experiments/cli/progress_line.h"
 #include "tasks/pretrained/choice_scores.h"
 
 namespace headroom::experiments {
@@ -98,14 +96,14 @@ void eval_choices(const ModelArguments& arguments, const ChoiceArguments& choice
   const auto model = files->load(arguments.options());
   const tasks::ChoiceOptions options{.context = description.sliding_window.value_or(description.context),
                                      .bos = description.add_bos ? description.bos : std::nullopt};
-  const bool is_shown = isatty(STDERR_FILENO) != 0;
-  const tasks::ChoiceScores scores =
-      tasks::measure_choices(*model, *tokenizer, items, options, [&](int64_t done, double accuracy) {
-        if (!is_shown) return;
-        fmt::print(stderr, "\r\033[K{}/{} items  accuracy {:.4f}", done, items.size(), accuracy);
-        std::fflush(stderr);
-      });
-  if (is_shown) fmt::print(stderr, "\r\033[K");
+  tasks::ChoiceScores scores;
+  {
+    ProgressLine line;
+    scores = tasks::measure_choices(*model, *tokenizer, items, options, [&](int64_t done, double accuracy) {
+      line.show(fmt::format("{}/{} items  accuracy {:.4f}", done, items.size(), accuracy),
+                static_cast<double>(done) / static_cast<double>(items.size()));
+    });
+  }
   if (as_json) fmt::print("{}\n", json_of(scores).dump());
   else print(scores);
 }

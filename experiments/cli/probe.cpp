@@ -1,10 +1,8 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,6 +14,7 @@
 #include "engine/excerpt.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/model_arguments.h"
+#include "experiments/cli/progress_line.h"
 #include "experiments/probe/probe_output.h"
 #include "experiments/probe/probe_page.h"
 #include "models/files/mapped_file.h"
@@ -125,34 +124,6 @@ std::vector<tasks::ProbeSpans> spans_of(const ProbeArguments& arguments, bool ha
   return spans;
 }
 
-/// A line on standard error that is written over: layers done, time left.
-class ProbeProgress {
- public:
-  ProbeProgress() : shown_(isatty(STDERR_FILENO) != 0) {}
-  ~ProbeProgress() {
-    if (shown_ && has_line_) fmt::print(stderr, "\r\033[K");
-  }
-  ProbeProgress(const ProbeProgress&) = delete;
-  ProbeProgress& operator=(const ProbeProgress&) = delete;
-
-  void show(const tasks::ModelProbeProgress& at) {
-    if (!shown_) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (has_line_ && now - last_ < std::chrono::milliseconds(100)) return;
-    last_ = now;
-    has_line_ = true;
-    const double done = (static_cast<double>(at.layers_done) + at.share) / static_cast<double>(at.layers);
-    const double seconds = std::chrono::duration<double>(now - start_).count();
-    fmt::print(stderr, "\r\033[Klayer {} of {}  {:.0f} %  {:.0f} s left", at.layers_done + 1, at.layers, 100 * done,
-               seconds * (1 - done) / done);
-    std::fflush(stderr);
-  }
-
- private:
-  bool shown_, has_line_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_ = start_;
-};
-
 void probe(ProbeArguments& arguments, bool has_lengths) {
   arguments.model.exact = true;  // rounded activations would be measured for the model's own
   const ModelScope scope(arguments.model);
@@ -188,9 +159,12 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
   const auto model = files->load(arguments.model.options());
   const auto start = std::chrono::steady_clock::now();
   {
-    ProbeProgress progress;
-    results.probe = tasks::probe_model(*model, tokens, std::move(spans), results.bos,
-                                       [&](const tasks::ModelProbeProgress& at) { progress.show(at); });
+    ProgressLine line;
+    results.probe =
+        tasks::probe_model(*model, tokens, std::move(spans), results.bos, [&](const tasks::ModelProbeProgress& at) {
+          const double share = (static_cast<double>(at.layers_done) + at.share) / static_cast<double>(at.layers);
+          line.show(fmt::format("layer {} of {}  {:.0f} %", at.layers_done + 1, at.layers, 100 * share), share);
+        });
   }
   results.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!arguments.page.empty()) write_probe_page(arguments.page, results);
