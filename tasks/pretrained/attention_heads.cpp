@@ -54,14 +54,8 @@ void validate(const AttentionHeadsConfig& config) {
 }
 
 AttentionHeads::AttentionHeads(const AttentionHeadsConfig& config, const DataRoots& roots)
-    : config_(config), roots_(roots) {
+    : config_(config), model_(config.model, roots) {
   validate(config);
-}
-
-StudiedModel& AttentionHeads::model() const {
-  const std::lock_guard lock(opening_);
-  if (!model_) model_ = StudiedModel::of(config_.model, roots_);
-  return *model_;
 }
 
 void AttentionHeads::check() const {

@@ -1,6 +1,4 @@
 #pragma once
-#include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,16 +50,13 @@ class AttentionHeads : public Formula {
   std::string describe() const override;
 
  private:
-  /// The model, held from its first use on.
-  StudiedModel& model() const;
+  StudiedModel& model() const { return model_.get(); }
   /// One of each span at `length` and query.
   std::vector<AttentionProbe> probes(uint64_t seed, int64_t length, int64_t position) const;
   void add_own_trend(Metrics& metrics, uint64_t seed) const;
 
   AttentionHeadsConfig config_;
-  DataRoots roots_;
-  mutable std::mutex opening_;
-  mutable std::shared_ptr<StudiedModel> model_;
+  mutable HeldModel model_;
 };
 
 /// All names of metrics that an AttentionHeads may give.

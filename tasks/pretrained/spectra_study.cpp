@@ -42,14 +42,9 @@ void validate(const SpectraStudyConfig& config) {
   require(config.rank >= 1, "rank: wants >= 1, got {}", config.rank);
 }
 
-SpectraStudy::SpectraStudy(const SpectraStudyConfig& config, const DataRoots& roots) : config_(config), roots_(roots) {
+SpectraStudy::SpectraStudy(const SpectraStudyConfig& config, const DataRoots& roots)
+    : config_(config), model_(config.model, roots) {
   validate(config);
-}
-
-StudiedModel& SpectraStudy::model() const {
-  const std::lock_guard lock(opening_);
-  if (!model_) model_ = StudiedModel::of(config_.model, roots_);
-  return *model_;
 }
 
 void SpectraStudy::check() const {

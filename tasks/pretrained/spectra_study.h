@@ -1,6 +1,4 @@
 #pragma once
-#include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,12 +36,10 @@ class SpectraStudy : public Formula {
   std::string describe() const override;
 
  private:
-  StudiedModel& model() const;
+  StudiedModel& model() const { return model_.get(); }
 
   SpectraStudyConfig config_;
-  DataRoots roots_;
-  mutable std::mutex opening_;
-  mutable std::shared_ptr<StudiedModel> model_;
+  mutable HeldModel model_;
 };
 
 /// The names of its metrics.

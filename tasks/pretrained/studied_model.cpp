@@ -203,4 +203,10 @@ std::map<std::string, std::string> StudiedModel::hashes(const StudiedTextConfig&
   return hashes;
 }
 
+StudiedModel& HeldModel::get() {
+  const std::lock_guard lock(opening_);
+  if (!model_) model_ = StudiedModel::of(config_, roots_);
+  return *model_;
+}
+
 }  // namespace headroom::tasks

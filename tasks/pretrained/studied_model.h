@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/pretrained/model_files.h"
@@ -78,6 +79,20 @@ class StudiedModel {
   std::map<std::string, std::string> hashes_;                                       ///< by file
   std::map<std::string, std::shared_ptr<ProbedSpan>> probed_;                       ///< by text, length and index
   std::map<std::string, std::shared_ptr<const std::vector<HeadSpectra>>> spectra_;  ///< by text, length and spans
+};
+
+/// The StudiedModel of a config, opened at its first use and held from then on. Safe to call from several threads.
+class HeldModel {
+ public:
+  HeldModel(StudiedModelConfig config, DataRoots roots) : config_(std::move(config)), roots_(std::move(roots)) {}
+  /// Throws Error as StudiedModel::of() does.
+  StudiedModel& get();
+
+ private:
+  StudiedModelConfig config_;
+  DataRoots roots_;
+  std::mutex opening_;
+  std::shared_ptr<StudiedModel> model_;
 };
 
 }  // namespace headroom::tasks

@@ -11,12 +11,6 @@
 
 namespace headroom::tasks {
 
-StudiedModel& HeadLoader::model() const {
-  const std::lock_guard lock(opening_);
-  if (!model_) model_ = StudiedModel::of(source_.model, roots_);
-  return *model_;
-}
-
 StudiedHead HeadLoader::load(HeadTokens kind, int64_t length, double norm, uint64_t seed) const {
   StudiedHead head;
   if (kind == HeadTokens::activations) {

@@ -1,9 +1,9 @@
 #pragma once
 #include <map>
-#include <memory>
-#include <mutex>
 #include <string>
+#include <utility>
 
+#include "tasks/pretrained/studied_model.h"
 #include "tasks/theory/heads.h"
 
 namespace headroom::tasks {
@@ -19,7 +19,8 @@ struct StudiedHead {
 /// needed and kept, so that the trials of a process share it. Safe to call from several threads.
 class HeadLoader {
  public:
-  HeadLoader(HeadSource source, DataRoots roots) : source_(std::move(source)), roots_(std::move(roots)) {}
+  HeadLoader(HeadSource source, DataRoots roots)
+      : source_(std::move(source)), model_(source_.model, std::move(roots)) {}
 
   /// `norm`: of random tokens. `seed`: of random heads and tokens; the number of the span that a model of files reads.
   /// Throws Error as load_head(), head_tokens() and pretrained_head().
@@ -30,12 +31,10 @@ class HeadLoader {
   std::map<std::string, std::string> hashes() const;
 
  private:
-  StudiedModel& model() const;
+  StudiedModel& model() const { return model_.get(); }
 
   HeadSource source_;
-  DataRoots roots_;
-  mutable std::mutex opening_;
-  mutable std::shared_ptr<StudiedModel> model_;
+  mutable HeldModel model_;
 };
 
 }  // namespace headroom::tasks
