@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "models/gguf/gguf.h"
 #include "models/pretrained/model_files.h"
+#include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
@@ -17,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using testing::checkpoints;
 using testing::contains;
 using testing::error_of;
 using testing::TemporaryFolder;
@@ -24,8 +26,6 @@ using testing::TemporaryFolder;
 constexpr const char* families[] = {"llama1",      "llama2-gqa",   "llama3.1", "llama3.2-tied",
                                     "linear-rope", "llama-biases", "smollm2",  "tinyllama-sharded",
                                     "mistral",     "qwen2",        "qwen3",    "gpt2"};
-
-fs::path checkpoints() { return fs::path(testing::source_root()) / "tests/models/pretrained/checkpoints"; }
 
 /// Every tensor of `a` has the same bits in `b`, in f32, and b has no others.
 void check_same_tensors(const fs::path& a, const fs::path& b) {

@@ -7,6 +7,7 @@
 #include "models/decode_state.h"
 #include "models/gguf/gguf.h"
 #include "models/pretrained/model_files.h"
+#include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
@@ -16,13 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using testing::checkpoints;
 using testing::contains;
 using testing::error_of;
 
 /// transformers' f32 beside ours: the largest difference of logits that are about 5 in size.
 constexpr double tolerance = 1e-4;
-
-fs::path checkpoints() { return fs::path(testing::source_root()) / "tests/models/pretrained/checkpoints"; }
 
 Tensor tokens_of(const Json& fixture) {
   const auto ids = fixture["ids"].get<std::vector<int64_t>>();

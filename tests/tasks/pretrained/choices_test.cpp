@@ -1,8 +1,8 @@
 // Choosing an answer by its log-likelihood: against the plain formula, and how items are read.
 #include <cmath>
 
-#include "models/pretrained/model_files.h"
 #include "tasks/pretrained/choice_scores.h"
+#include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
@@ -10,16 +10,11 @@
 namespace headroom::tasks {
 namespace {
 
+using testing::checkpoint;
 using testing::contains;
 using testing::error_of;
 using testing::TemporaryFolder;
 using testing::write_bytes;
-
-std::unique_ptr<models::Transformer> small_model() {
-  return models::ModelFiles::open(std::filesystem::path(testing::source_root()) /
-                                  "tests/models/pretrained/checkpoints/smollm2")
-      ->load();
-}
 
 /// Letters are 1 to 26, a space 27, "ab" 28 and " b" 29: a token may hold the end of a prompt and begin a choice.
 class Letters : public models::Tokenizer {
@@ -68,7 +63,7 @@ double loss_of(const std::vector<double>& log_ps, size_t answer) {
 }  // namespace
 
 TEST_CASE("choices are scored after their prompt, whatever the tokens' borders", "[choices]") {
-  const auto model = small_model();
+  const auto model = checkpoint("smollm2");
   const Letters letters;
   const std::vector<ChoiceItem> items{{"xyz", {" b", "c", "abc"}, 1, "one"},
                                       {"xa ", {"b", "c"}, 0, "two"},     // the space is the choice's
@@ -94,7 +89,7 @@ TEST_CASE("choices are scored after their prompt, whatever the tokens' borders",
 }
 
 TEST_CASE("items that cannot be scored are named", "[choices]") {
-  const auto model = small_model();
+  const auto model = checkpoint("smollm2");
   const Letters letters;
   const auto refusal = [&](const ChoiceItem& item) {
     return error_of([&] { measure_choices(*model, letters, {item}, {.context = 4}); });

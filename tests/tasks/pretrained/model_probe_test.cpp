@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/linalg/svd.h"
-#include "models/pretrained/model_files.h"
+#include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
 #include "tests/support/folder.h"
 
@@ -12,19 +12,9 @@ namespace headroom::tasks {
 namespace {
 
 using engine::DType;
+using testing::checkpoint;
 using testing::contains;
-
-std::unique_ptr<models::Transformer> model_named(const std::string& name) {
-  const auto folder = std::filesystem::path(testing::source_root()) / "tests/models/pretrained/checkpoints" / name;
-  return models::ModelFiles::open(folder)->load();
-}
-
-/// Ids below 37, the vocabulary of the checkpoints.
-std::vector<int32_t> some_tokens(size_t count) {
-  std::vector<int32_t> ids;
-  for (size_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>((i * i + 3 * i + 1) % 37));
-  return ids;
-}
+using testing::some_tokens;
 
 /// Attention weights of every layer, (1, H, L, L) each, of one piece.
 std::vector<Tensor> weights_of(const models::Transformer& model, const std::vector<int32_t>& tokens, int64_t start,
@@ -71,7 +61,7 @@ double deviation_of(const std::vector<double>& p) {
 TEST_CASE("a probe's measures are means over the pieces of a length", "[probe]") {
   const std::string name = GENERATE("llama2-gqa", "qwen3", "gpt2");
   CAPTURE(name);
-  const auto model = model_named(name);
+  const auto model = checkpoint(name);
   const std::vector<int32_t> tokens = some_tokens(60);
   const std::vector<ProbeSpans> given = {{12, {40, 7, 0}}, {6, {54, 3}}};  // not in order
   double last_share = 0;
@@ -123,7 +113,7 @@ TEST_CASE("a probe's measures are means over the pieces of a length", "[probe]")
 }
 
 TEST_CASE("a probe's spectra are those of the longest pieces", "[probe]") {
-  const auto model = model_named("llama2-gqa");
+  const auto model = checkpoint("llama2-gqa");
   const std::vector<int32_t> tokens = some_tokens(40);
   const ModelProbe probe = probe_model(*model, tokens, {{4, {1}}, {16, {0, 20}}});
   const std::vector<HeadSpectra> wanted =
@@ -142,7 +132,7 @@ TEST_CASE("a probe's spectra are those of the longest pieces", "[probe]") {
 }
 
 TEST_CASE("a beginning-of-text token is one of a piece's tokens", "[probe]") {
-  const auto model = model_named("llama2-gqa");
+  const auto model = checkpoint("llama2-gqa");
   const std::vector<int32_t> tokens = some_tokens(20);
   std::vector<int32_t> with_bos(tokens.begin() + 6, tokens.begin() + 13);
   with_bos.insert(with_bos.begin(), 1);
@@ -171,7 +161,7 @@ TEST_CASE("pieces are drawn from the whole text, each length from a stream of it
 }
 
 TEST_CASE("pieces that are not there are refused before anything is computed", "[probe]") {
-  const auto model = model_named("llama2-gqa");
+  const auto model = checkpoint("llama2-gqa");
   const std::vector<int32_t> tokens = some_tokens(20);
   const auto refused = [&](const std::vector<int32_t>& text, const std::vector<ProbeSpans>& spans,
                            const std::string& why) {

@@ -6,10 +6,10 @@
 #include "engine/linalg/svd.h"
 #include "engine/ops/matmul/matmul.h"
 #include "models/attention.h"
-#include "models/pretrained/model_files.h"
 #include "tasks/pretrained/attention_probe.h"
 #include "tasks/pretrained/head_spectra.h"
 #include "tasks/pretrained/perplexity.h"
+#include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/catch.h"
 #include "tests/support/folder.h"
 
@@ -17,20 +17,10 @@ namespace headroom::tasks {
 namespace {
 
 using engine::DType;
+using testing::checkpoint;
 using testing::contains;
+using testing::some_tokens;
 using Windows = std::vector<ScoredWindow>;
-
-std::unique_ptr<models::Transformer> model_named(const std::string& name) {
-  const auto folder = std::filesystem::path(testing::source_root()) / "tests/models/pretrained/checkpoints" / name;
-  return models::ModelFiles::open(folder)->load();
-}
-
-/// Ids below 37, the vocabulary of the checkpoints.
-std::vector<int32_t> some_tokens(size_t count) {
-  std::vector<int32_t> ids;
-  for (size_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>((i * i + 3 * i + 1) % 37));
-  return ids;
-}
 
 /// -log p of each token of a text but the first, from all logits at once.
 std::vector<double> losses(const models::Transformer& model, const std::vector<int64_t>& ids) {
@@ -71,7 +61,7 @@ TEST_CASE("the windows of each protocol", "[perplexity]") {
 }
 
 TEST_CASE("perplexity is the mean over the scored tokens, whatever goes together", "[perplexity]") {
-  const auto model = model_named("smollm2");
+  const auto model = checkpoint("smollm2");
   const auto bytes = models::make_byte_tokenizer();
   const std::vector<int32_t> tokens = some_tokens(50);
   std::vector<double> all, means;
@@ -113,7 +103,7 @@ TEST_CASE("perplexity is the mean over the scored tokens, whatever goes together
 }
 
 TEST_CASE("a model does not diverge from itself, and does from another", "[perplexity]") {
-  const auto model = model_named("smollm2"), other = model_named("llama2-gqa");
+  const auto model = checkpoint("smollm2"), other = checkpoint("llama2-gqa");
   const auto bytes = models::make_byte_tokenizer();
   const std::vector<int32_t> tokens = some_tokens(40);
   const Perplexity same = measure_perplexity(*model, *bytes, tokens, {.context = 20}, model.get());
@@ -127,7 +117,7 @@ TEST_CASE("a model does not diverge from itself, and does from another", "[perpl
 }
 
 TEST_CASE("a head's measures are those of its probabilities", "[probe]") {
-  const auto model = model_named("llama2-gqa");
+  const auto model = checkpoint("llama2-gqa");
   const std::vector<int32_t> ids = some_tokens(24);
   const std::vector<int64_t> text(ids.begin(), ids.end());
   std::vector<Tensor> probabilities;
@@ -166,7 +156,7 @@ TEST_CASE("a head's measures are those of its probabilities", "[probe]") {
 }
 
 TEST_CASE("the spectra of a head are those of its matrices and of its scores", "[probe]") {
-  const auto model = model_named("llama2-gqa");
+  const auto model = checkpoint("llama2-gqa");
   const std::vector<int32_t> ids = some_tokens(30);
   const std::vector<int64_t> text(ids.begin(), ids.end());
   const std::vector<HeadSpectra> all = head_spectra(*model, {text});
