@@ -5,16 +5,32 @@
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "models/positions.h"
+#include "models/weights/per_head.h"
 
 namespace headroom::models {
+namespace {
+
+/// Queries or keys of `heads` heads.
+ProjectionShape head_maps(const TransformerConfig& config, const HeadGroup& group, int64_t heads, int64_t rank,
+                          int64_t head_rank, bool bias) {
+  return {.in = config.width,
+          .out = heads * group.qk_dim,
+          .bias = bias,
+          .rank = head_rank > 0 ? head_rank : rank,
+          .heads = head_rank > 0 ? heads : 1};
+}
+
+}  // namespace
 
 HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, const Tensor& log_slopes,
                                RopeCache& rope, const WeightScope& scope)
     : group_(group),
       causal_(config.causal),
-      logit_scale_(config.logit_scale),
-      q_proj_({config.width, group.heads * group.qk_dim, attention_biases(config).q, group.q_rank}, scope.at("q_proj")),
-      k_proj_({config.width, group.key_value_heads() * group.qk_dim, attention_biases(config).k, group.k_rank},
+      scale_(config.logit_scale.value_or(1 / std::sqrt(static_cast<double>(group.qk_dim)))),
+      q_proj_(head_maps(config, group, group.heads, group.q_rank, group.q_head_rank, attention_biases(config).q),
+              scope.at("q_proj")),
+      k_proj_(head_maps(config, group, group.key_value_heads(), group.k_rank, group.k_head_rank,
+                        attention_biases(config).k),
               scope.at("k_proj")),
       v_proj_({config.width, group.key_value_heads() * group.v_dim, attention_biases(config).v, group.v_rank},
               scope.at("v_proj")) {
@@ -26,6 +42,16 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
     k_norm_ = std::make_unique<NormLayer>(Norm::rms_norm, group.qk_dim, config.norm_eps, scope.at("k_norm"));
     add_child("q_norm", *q_norm_);
     add_child("k_norm", *k_norm_);
+  }
+  if (group.score_dim > 0) {
+    const auto score = [&](const char* name, int64_t heads) {
+      const int64_t rows = heads * group.score_dim, width = group.qk_dim;
+      return add_parameter(
+          name, scope.tensor(name, {rows, width}, [=](const Initializer& i) { return i.weight(rows, width, false); }),
+          true);
+    };
+    q_score_ = score("q_score", group.heads);              // (H · score_dim, d_qk)
+    k_score_ = score("k_score", group.key_value_heads());  // (H_kv · score_dim, d_qk)
   }
   if (config.positions == Positions::rope) turns_ = rope.turns_of(rope_frequencies(config, group));
   if (log_slopes.defined())
@@ -50,6 +76,7 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
       q = autograd::rope(q, table);
       k = autograd::rope(k, table);
     }
+    if (q_score_.defined()) q = per_head_linear(q, q_score_), k = per_head_linear(k, k_score_);  // (B, T, H, score_dim)
     if (context.observer)
       (*context.observer)({.layer = context.layer,
                            .group = index,
@@ -59,14 +86,14 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
                            .q = q.value(),
                            .k = k.value(),
                            .v = v.value(),
-                           .scale = logit_scale_.value_or(1 / std::sqrt(static_cast<double>(group_.qk_dim)))});
+                           .scale = scale_});
     if (context.states) {
       AttentionState& state = (*context.states)[index];
       state.append(k.value(), v.value());
       k = Var(state.keys()), v = Var(state.values());  // (B, Tk, H_kv, d)
     }
     const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
-    engine::AttentionOptions options{.causal = causal_, .scale = logit_scale_, .key_mask = context.key_mask};
+    engine::AttentionOptions options{.causal = causal_, .scale = scale_, .key_mask = context.key_mask};
     if (context.probabilities) context.probabilities->push_back(probabilities(q, k, slopes, options));
     options.dropout = context.dropout;
     if (context.dropout > 0) options.dropout_key = context.dropout_keys[index];
@@ -93,6 +120,7 @@ std::string HeadGroupLayer::describe() const {
   for (const auto& [name, projection] : {std::pair{"q", &q_proj_}, {"k", &k_proj_}, {"v", &v_proj_}})
     if (const std::string form = projection->weight().describe(); !form.empty())
       text += fmt::format(", {}:{}", name, form.substr(1));
+  if (q_score_.defined()) text += fmt::format(", scores in {}", group_.score_dim);
   return text + (q_norm_ ? ", q/k norm)" : ")");
 }
 

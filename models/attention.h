@@ -43,6 +43,9 @@ class HeadGroupLayer : public Module {
   /// (B, T, D) → (B, T, heads · v_dim), as group `index` of its layer.
   Var forward(const Var& x, const AttentionContext& context, size_t index) const;
   std::string describe() const override;
+  /// (heads · score_dim, qk_dim) and (kv_heads · score_dim, qk_dim), undefined without score_dim.
+  const Var& q_score() const { return q_score_; }
+  const Var& k_score() const { return k_score_; }
   /// (heads · qk_dim, D), (kv_heads · qk_dim, D), (kv_heads · v_dim, D), each with its bias.
   const Projection& q_proj() const { return q_proj_; }
   const Projection& k_proj() const { return k_proj_; }
@@ -54,11 +57,12 @@ class HeadGroupLayer : public Module {
 
   HeadGroup group_;
   bool causal_;
-  std::optional<double> logit_scale_;
+  double scale_;  ///< of q·k
   Projection q_proj_, k_proj_, v_proj_;
   std::unique_ptr<NormLayer> q_norm_, k_norm_;  ///< over a head's width, with qk_norm
-  std::shared_ptr<const RopeTurns> turns_;      ///< null without rope
-  Var log_slopes_;                              ///< (H) or undefined
+  Var q_score_, k_score_;
+  std::shared_ptr<const RopeTurns> turns_;  ///< null without rope
+  Var log_slopes_;                          ///< (H) or undefined
 };
 
 /// Multi-head self-attention whose heads come in groups of unequal shapes; D/H plays no part.

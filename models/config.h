@@ -7,15 +7,22 @@
 namespace headroom::models {
 
 /// Heads of one shape. Widths are free of D/H and of each other: Q/K may be narrower than V, groups may differ. A rank
-/// above 0 makes a projection of this group two factors (out, rank) and (rank, D).
+/// above 0 makes a projection of this group two factors (out, rank) and (rank, D); a head rank makes it two factors per
+/// head, (qk_dim, rank) and (rank, D).
 struct HeadGroup {
   int64_t heads = 1;
   int64_t qk_dim = 64;
   int64_t v_dim = 64;
   int64_t kv_heads = 0;  ///< 0: as many as heads; else divides heads
   int64_t q_rank = 0, k_rank = 0, v_rank = 0;
+  int64_t q_head_rank = 0, k_head_rank = 0;  ///< in place of q_rank and k_rank
+  /// > 0: each head's queries and keys are mapped to this width after they turn, as a score needs no more; the cache
+  /// holds such keys. The scale stays that of qk_dim.
+  int64_t score_dim = 0;
   std::vector<double> rope_frequencies{};  ///< qk_dim/2 of one's own; empty: of the config's rope_base and rope_scaling
   int64_t key_value_heads() const { return kv_heads == 0 ? heads : kv_heads; }
+  /// Width of the queries and keys that are multiplied.
+  int64_t key_dim() const { return score_dim > 0 ? score_dim : qk_dim; }
   bool operator==(const HeadGroup&) const = default;
 };
 

@@ -23,9 +23,13 @@ double forward_flops(const TransformerConfig& c, int64_t batch, int64_t length) 
     for (const HeadGroup& g : layer.groups) {
       const auto heads = static_cast<double>(g.heads), kv_heads = static_cast<double>(g.key_value_heads());
       const auto qk = static_cast<double>(g.qk_dim), v = static_cast<double>(g.v_dim);
-      block += product(width, heads * qk, g.q_rank) + product(width, kv_heads * qk, g.k_rank) +
+      const auto maps = [&](double count, int64_t rank, int64_t head_rank) {
+        return head_rank > 0 ? count * product(width, qk, head_rank) : product(width, count * qk, rank);
+      };
+      block += maps(heads, g.q_rank, g.q_head_rank) + maps(kv_heads, g.k_rank, g.k_head_rank) +
                product(width, kv_heads * v, g.v_rank);
-      block += static_cast<double>(length) * heads * (qk + v);  // scores, weighted values
+      block += (heads + kv_heads) * static_cast<double>(g.score_dim) * qk;
+      block += static_cast<double>(length) * heads * (static_cast<double>(g.key_dim()) + v);  // scores, weighted values
       values += heads * v;
     }
     block += product(values, width, layer.o_rank);

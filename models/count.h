@@ -10,6 +10,11 @@ N count_parameters(const TransformerConfig& c) {
     return (rank > 0 ? N(rank) * (in + out) : in * out) + (bias ? out : N(0));
   };
   const N width = N(c.width);
+  // Queries or keys: factors of all heads, or of each.
+  const auto heads_of = [&](N heads, N dim, bool bias, int64_t rank, int64_t head_rank) {
+    if (head_rank == 0) return linear(width, heads * dim, bias, rank);
+    return heads * linear(width, dim, bias, head_rank);
+  };
   const N norm = c.norm == Norm::none ? N(0) : c.norm == Norm::layer_norm ? 2 * width : width;
   const AttentionBiases bias = attention_biases(c);
 
@@ -18,9 +23,10 @@ N count_parameters(const TransformerConfig& c) {
     N block = norm, values = 0;
     for (const HeadGroup& g : layer.groups) {
       const N heads = N(g.heads), kv_heads = N(g.key_value_heads());
-      block += linear(width, heads * N(g.qk_dim), bias.q, g.q_rank) +
-               linear(width, kv_heads * N(g.qk_dim), bias.k, g.k_rank) +
+      block += heads_of(heads, N(g.qk_dim), bias.q, g.q_rank, g.q_head_rank) +
+               heads_of(kv_heads, N(g.qk_dim), bias.k, g.k_rank, g.k_head_rank) +
                linear(width, kv_heads * N(g.v_dim), bias.v, g.v_rank);
+      block += (heads + kv_heads) * N(g.score_dim) * N(g.qk_dim);
       if (c.positions == Positions::alibi) block += heads;
       if (c.qk_norm) block += 2 * N(g.qk_dim);
       values += heads * N(g.v_dim);

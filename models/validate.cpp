@@ -35,6 +35,13 @@ void validate_rank(const std::string& field, int64_t rank, int64_t width, int64_
           most);
 }
 
+/// A rank of each head's (dim, width) rows; `rank`: of the whole matrix.
+void validate_head_rank(const std::string& field, int64_t head_rank, int64_t width, int64_t dim, int64_t rank) {
+  validate_rank(field, head_rank, width, 1, dim);
+  require(head_rank == 0 || rank == 0,
+          "model.{} is {}; factors per head and of the whole matrix ({}) exclude each other", field, head_rank, rank);
+}
+
 /// `path`: "" or "unequal_layers[3]." before each field.
 void validate_group(const HeadGroup& group, const std::string& path, size_t index, const TransformerConfig& c) {
   const auto field = [&](const char* name) { return fmt::format("{}groups[{}].{}", path, index, name); };
@@ -49,6 +56,11 @@ void validate_group(const HeadGroup& group, const std::string& path, size_t inde
   validate_rank(field("q_rank"), group.q_rank, c.width, group.heads, group.qk_dim);
   validate_rank(field("k_rank"), group.k_rank, c.width, group.key_value_heads(), group.qk_dim);
   validate_rank(field("v_rank"), group.v_rank, c.width, group.key_value_heads(), group.v_dim);
+  validate_head_rank(field("q_head_rank"), group.q_head_rank, c.width, group.qk_dim, group.q_rank);
+  validate_head_rank(field("k_head_rank"), group.k_head_rank, c.width, group.qk_dim, group.k_rank);
+  require(group.score_dim >= 0 && group.score_dim <= group.qk_dim,
+          "model.{} is {}; it must be 0 (no map) or at most qk_dim, which is {}", field("score_dim"), group.score_dim,
+          group.qk_dim);
   const auto pairs = static_cast<size_t>(group.qk_dim / 2);
   require(group.rope_frequencies.empty() || group.rope_frequencies.size() == pairs,
           "model.{} holds {} frequencies; it must hold none or qk_dim/2, which is {}", field("rope_frequencies"),

@@ -10,8 +10,8 @@ using models::HeadGroup;
 using models::TransformerConfig;
 
 /// Keys that came later than the first studies: where they are not given, they leave a trial's id as it was.
-int64_t optional_rank(Reader& in, const std::string& key, const char* doc) {
-  const int64_t rank = in.integer(key, {0, "0: a whole matrix"}, {.low = 0, .high = most}, doc);
+int64_t optional_rank(Reader& in, const std::string& key, const char* doc, const char* none = "0: a whole matrix") {
+  const int64_t rank = in.integer(key, {0, none}, {.low = 0, .high = most}, doc);
   if (!in.has(key)) in.leave_out(key);
   return rank;
 }
@@ -26,6 +26,10 @@ void bind_ranks(Reader& in, HeadGroup& group) {
   group.q_rank = optional_rank(in, "q_rank", "rank of the queries' projection, then two factors");
   group.k_rank = optional_rank(in, "k_rank", "rank of the keys' projection, then two factors");
   group.v_rank = optional_rank(in, "v_rank", "rank of the values' projection, then two factors");
+  group.q_head_rank = optional_rank(in, "q_head_rank", "rank of each head's queries: two factors per head");
+  group.k_head_rank = optional_rank(in, "k_head_rank", "rank of each head's keys: two factors per head");
+  group.score_dim =
+      optional_rank(in, "score_dim", "width that queries and keys are mapped to after they turn", "0: no map");
 }
 
 void bind_kv_heads(Reader& in, HeadGroup& group) {

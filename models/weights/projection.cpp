@@ -5,7 +5,7 @@
 namespace headroom::models {
 
 Projection::Projection(const ProjectionShape& s, const WeightScope& scope) {
-  weight_ = add_weight("weight", scope.matrix("weight", s.out, s.in, s.rank, s.ends_branch), true);
+  weight_ = add_weight("weight", scope.matrix("weight", s.out, s.in, s.rank, s.ends_branch, s.heads), true);
   if (!s.bias) return;
   const int64_t in = s.in, out = s.out;
   bias_ =

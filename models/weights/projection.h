@@ -10,6 +10,7 @@ struct ProjectionShape {
   bool bias = false;
   int64_t rank = 0;          ///< > 0: two factors in place of the matrix
   bool ends_branch = false;  ///< its product is added to the residual stream: see Initializer::weight
+  int64_t heads = 1;         ///< with factors of their own
 };
 
 /// y = x · Wᵀ + b with a Weight in any form.

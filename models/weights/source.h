@@ -38,9 +38,10 @@ class WeightScope {
   WeightScope(WeightSource& source, std::string path = "") : source_(&source), path_(std::move(path)) {}  // NOLINT
   /// The scope of a part: "blocks.2" → "blocks.2.attention".
   WeightScope at(const std::string& part) const { return {*source_, full(part)}; }
-  /// A matrix (out, in); with `rank` > 0 two factors NAME_a (out, rank) and NAME_b (rank, in), drawn as two Projections
-  /// in a row are. `ends_branch`: see Initializer::weight.
-  Weight matrix(const std::string& name, int64_t out, int64_t in, int64_t rank = 0, bool ends_branch = false) const;
+  /// A matrix (out, in); with `rank` > 0 two factors NAME_a (out, rank) and NAME_b (heads · rank, in), drawn as two
+  /// Projections in a row are. `ends_branch`: see Initializer::weight.
+  Weight matrix(const std::string& name, int64_t out, int64_t in, int64_t rank = 0, bool ends_branch = false,
+                int64_t heads = 1) const;
   Weight table(const std::string& name, int64_t rows, int64_t width, double std) const;
   Var tensor(const std::string& name, const Shape& shape, const Draw& draw) const {
     return source_->tensor(full(name), shape, draw);

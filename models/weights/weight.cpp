@@ -4,7 +4,7 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
-#include "engine/ops/matmul/matmul.h"
+#include "models/weights/per_head.h"
 
 namespace headroom::models {
 namespace {
@@ -22,6 +22,26 @@ bool thin_is_cheaper(double rows, double out, double rank, double in) {
   return rows * rank * (out + in) <= out * rank * in + rows * out * in;
 }
 
+/// W (out, in) of the factors.
+Var product_of(const LowRank& f) {
+  if (f.heads == 1) return autograd::matmul(f.a, f.b);
+  const Var a = autograd::reshape(f.a, {f.heads, -1, f.rank()}), b = autograd::reshape(f.b, {f.heads, f.rank(), -1});
+  return autograd::reshape(autograd::matmul(a, b), {f.a.dim(0), f.b.dim(1)});  // of (heads, out/heads, in)
+}
+
+/// x · Wᵀ + bias, of the factors of every head.
+Var linear_of(const LowRank& f, const Var& x, const Var& bias) {
+  const Shape& shape = x.shape();
+  const auto rows = static_cast<double>(shape.rank() > 0 ? shape.numel(0, shape.rank() - 1) : 1);
+  const auto out = static_cast<double>(f.a.dim(0) / f.heads), in = static_cast<double>(f.b.dim(1));
+  if (!thin_is_cheaper(rows, out, static_cast<double>(f.rank()), in)) return autograd::linear(x, product_of(f), bias);
+  const Var thin = autograd::linear(x, f.b);                                                 // (…, heads · rank)
+  if (f.heads == 1) return autograd::linear(thin, f.a, bias);                                // (…, out)
+  const Var split = autograd::reshape(thin, {-1, f.heads, f.rank()});                        // (rows, heads, rank)
+  const Var y = autograd::reshape(per_head_linear(split, f.a), shape.with(-1, f.a.dim(0)));  // (…, out)
+  return bias.defined() ? y + bias : y;
+}
+
 }  // namespace
 
 Weight::Weight(Var leaf) : form_(std::move(leaf)) {
@@ -35,9 +55,13 @@ Weight::Weight(engine::QuantizedMatrix matrix) : form_(std::move(matrix)) {
 }
 
 Weight::Weight(LowRank factors) : form_(std::move(factors)) {
-  const auto& [a, b] = std::get<LowRank>(form_);
-  require(a.defined() && b.defined() && a.value().rank() == 2 && b.value().rank() == 2 && a.dim(1) == b.dim(0),
-          "weight: wants factors (out, rank) and (rank, in), got {} and {}", a.defined() ? a.value().str() : "nothing",
+  const auto& [a, b, heads] = std::get<LowRank>(form_);
+  const auto fit = [&] {
+    return heads >= 1 && a.value().rank() == 2 && b.value().rank() == 2 && a.dim(0) % heads == 0 &&
+           a.dim(1) * heads == b.dim(0);
+  };
+  require(a.defined() && b.defined() && fit(), "weight: wants factors (out, rank) and ({}rank, in), got {} and {}",
+          heads == 1 ? "" : fmt::format("{} * ", heads), a.defined() ? a.value().str() : "nothing",
           b.defined() ? b.value().str() : "nothing");
 }
 
@@ -57,15 +81,7 @@ Shape Weight::shape() const {
 Var Weight::linear(const Var& x, const Var& bias) const {
   return std::visit(Overload{[&](const Var& w) { return autograd::linear(x, w, bias); },
                              [&](const engine::QuantizedMatrix& w) { return autograd::quantized_linear(x, w, bias); },
-                             [&](const LowRank& f) {
-                               const Shape& shape = x.shape();
-                               const auto rows =
-                                   static_cast<double>(shape.rank() > 0 ? shape.numel(0, shape.rank() - 1) : 1);
-                               const auto out_dim = static_cast<double>(out()), in_dim = static_cast<double>(in());
-                               if (thin_is_cheaper(rows, out_dim, static_cast<double>(f.rank()), in_dim))
-                                 return autograd::linear(autograd::linear(x, f.b), f.a, bias);  // (…, rank), (…, out)
-                               return autograd::linear(x, autograd::matmul(f.a, f.b), bias);    // (…, out)
-                             }},
+                             [&](const LowRank& f) { return linear_of(f, x, bias); }},
                     form_);
 }
 
@@ -74,6 +90,7 @@ Var Weight::rows(const Tensor& indices, engine::DType dtype) const {
       Overload{[&](const Var& w) { return autograd::embedding(w, indices); },
                [&](const engine::QuantizedMatrix& w) { return Var(engine::quantized_rows(w, indices, dtype)); },
                [&](const LowRank& f) {
+                 if (f.heads > 1) return autograd::embedding(product_of(f), indices);
                  return autograd::linear(autograd::embedding(f.a, indices), autograd::transpose(f.b, 0, 1));
                }},
       form_);
@@ -83,21 +100,24 @@ Tensor Weight::values(engine::DType dtype) const {
   return std::visit(Overload{[&](const Var& w) { return w.value().to(dtype); },
                              [&](const engine::QuantizedMatrix& w) { return w.dequantize(dtype); },
                              [&](const LowRank& f) {
-                               return engine::matmul(f.a.value().to(dtype), f.b.value().to(dtype));  // (out, in)
+                               const autograd::NoGrad no_grad;
+                               const LowRank converted{Var(f.a.value().to(dtype)), Var(f.b.value().to(dtype)), f.heads};
+                               return product_of(converted).value();
                              }},
                     form_);
 }
 
 std::string Weight::describe() const {
   const auto frozen = [](bool is_trained) { return is_trained ? "" : ", frozen"; };
-  return std::visit(
-      Overload{
-          [&](const Var& w) { return std::string(frozen(w.requires_grad())); },
-          [&](const engine::QuantizedMatrix& w) { return fmt::format(", {}", engine::layout_of(w.format()).name); },
-          [&](const LowRank& f) {
-            return fmt::format(", rank {}{}", f.rank(), frozen(f.a.requires_grad() || f.b.requires_grad()));
-          }},
-      form_);
+  return std::visit(Overload{[&](const Var& w) { return std::string(frozen(w.requires_grad())); },
+                             [&](const engine::QuantizedMatrix& w) {
+                               return fmt::format(", {}", engine::layout_of(w.format()).name);
+                             },
+                             [&](const LowRank& f) {
+                               return fmt::format(", rank {}{}{}", f.rank(), f.heads > 1 ? " per head" : "",
+                                                  frozen(f.a.requires_grad() || f.b.requires_grad()));
+                             }},
+                    form_);
 }
 
 }  // namespace headroom::models

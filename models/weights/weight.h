@@ -11,10 +11,12 @@ using autograd::Var;
 using engine::Shape;
 using engine::Tensor;
 
-/// W = A · B with A (out, rank) and B (rank, in), each to train or frozen.
+/// W = A · B with A (out, rank) and B (rank, in), each to train or frozen. With several heads every head has factors of
+/// its own: its out/heads rows of W are A_h · B_h, of A (out, rank) and B (heads · rank, in).
 struct LowRank {
   Var a, b;
-  int64_t rank() const { return a.dim(1); }
+  int64_t heads = 1;
+  int64_t rank() const { return a.dim(1); }  ///< of each head
 };
 
 /// A matrix (out, in) to multiply with, in the form in which it is kept: a leaf (to train where it requires a gradient,
@@ -25,7 +27,7 @@ class Weight {
   /// Throws Error when it is no matrix.
   explicit Weight(Var leaf);
   explicit Weight(engine::QuantizedMatrix matrix);
-  /// Throws Error when A (out, rank) and B (rank, in) do not fit.
+  /// Throws Error when A (out, rank) and B (heads · rank, in) do not fit.
   explicit Weight(LowRank factors);
 
   bool defined() const;
@@ -42,7 +44,7 @@ class Weight {
   Var rows(const Tensor& indices, engine::DType dtype) const;
   /// The numbers of W (out, in), unpacked or multiplied out, without a gradient.
   Tensor values(engine::DType dtype) const;
-  /// "", or what is special: ", frozen", ", q4_1", ", rank 8".
+  /// "", or what is special: ", frozen", ", q4_1", ", rank 8", ", rank 8 per head".
   std::string describe() const;
 
  private:

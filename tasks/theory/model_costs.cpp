@@ -23,6 +23,7 @@ double block_bytes(const TransformerConfig& c, const LayerConfig& layer, const N
     const auto heads = static_cast<double>(g.heads), shared = static_cast<double>(g.key_value_heads());
     const auto qk = static_cast<double>(g.qk_dim), v = static_cast<double>(g.v_dim);
     elements += heads * (qk + v) + shared * (qk + v);  // Q and the output, K and V
+    elements += (heads + shared) * static_cast<double>(g.score_dim);
     sums += heads;
   }
   if (layer.ffn_width > 0) elements += width + ffn * (c.activation == models::Activation::swiglu ? 3 : 2);
@@ -65,7 +66,7 @@ ModelCosts model_costs(const TransformerConfig& model, int64_t batch, int64_t co
     largest = std::max(largest, block);
     for (const HeadGroup& g : layer.groups) {
       heads += layers * static_cast<double>(g.heads);
-      costs.kv_bytes += layers * static_cast<double>(g.key_value_heads() * (g.qk_dim + g.v_dim) * widths.cache);
+      costs.kv_bytes += layers * static_cast<double>(g.key_value_heads() * (g.key_dim() + g.v_dim) * widths.cache);
     }
   });
   costs.activation_bytes = tokens * (blocks + head);

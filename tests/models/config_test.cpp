@@ -95,6 +95,11 @@ TEST_CASE("ranks, frequencies, scalings and unequal layers are checked by their 
   CHECK(refusal([](auto& c) { c.groups[0].k_rank = -1; }) == "model.groups[0].k_rank is -1" + rank + "32");
   CHECK(refusal([](auto& c) { c.groups[0].kv_heads = 2, c.groups[0].v_rank = 17; }) ==
         "model.groups[0].v_rank is 17" + rank + "16");
+  CHECK(refusal([](auto& c) { c.groups[0].q_head_rank = 17; }) == "model.groups[0].q_head_rank is 17" + rank + "8");
+  CHECK(refusal([](auto& c) { c.groups[0].k_head_rank = c.groups[0].k_rank = 2; }) ==
+        "model.groups[0].k_head_rank is 2; factors per head and of the whole matrix (2) exclude each other");
+  CHECK(refusal([](auto& c) { c.groups[0].score_dim = 17; }) ==
+        "model.groups[0].score_dim is 17; it must be 0 (no map) or at most qk_dim, which is 8");
   CHECK(refusal([](auto& c) { c.o_rank = 33; }) == "model.o_rank is 33" + rank + "32");
   CHECK(refusal([](auto& c) {
           c.groups[0].rope_frequencies = {1, 2, 3};

@@ -2,6 +2,8 @@
 #include <map>
 
 #include "autograd/ops.h"
+#include "engine/error.h"
+#include "models/decode_state.h"
 #include "models/weights/sources.h"
 #include "tests/models/small_decoder.h"
 #include "tests/support/error_of.h"
@@ -50,6 +52,59 @@ TEST_CASE("layers of unequal shape, ranks and biases count and run as they say",
   // Every weight is asked for by the name that it has afterwards, and none other.
   NamedWeights given(model.weights());
   CHECK_NOTHROW(Transformer(c, given));
+}
+
+TEST_CASE("factors per head and maps of scores are the plain model with their products", "[layers]") {
+  TransformerConfig c = decoder();
+  c.positions = Positions::rope;
+  c.groups[0] = {
+      .heads = 4, .qk_dim = 8, .v_dim = 6, .kv_heads = 2, .q_head_rank = 3, .k_head_rank = 5, .score_dim = 8};
+  c.logit_scale = 0.3;
+  engine::Rng rng(3);
+  const Transformer thin(c, rng, DType::f64);
+  CHECK(thin.parameter_count() == parameter_count(c));
+  CHECK(thin.describe().find("4 x (qk 8, v 6, 2 key-value, q: rank 3 per head, k: rank 5 per head, scores in 8)") !=
+        std::string::npos);
+  const double block =
+      4 * 3 * (32 + 8) + 2 * 5 * (32 + 8) + 32 * 12 + 6 * 8 * 8 + 4 * 4 * (8 + 6) + 24 * 32 + 2 * 32 * 64;
+  CHECK(forward_flops(c, 2, 4) == 2 * 8 * (2 * block + 32 * 7));
+
+  // The same matrices multiplied out; maps of scores that are identities.
+  TransformerConfig dense = c;
+  dense.groups[0].q_head_rank = dense.groups[0].k_head_rank = dense.groups[0].score_dim = 0;
+  NamedTensors weights, thin_weights;
+  std::vector<double> eye(64);
+  for (size_t i = 0; i < 8; ++i) eye[9 * i] = 1;
+  for (const auto& [name, tensor] : thin.weights()) {
+    if (name.ends_with("_score")) {
+      const int64_t heads = tensor.dim(0) / 8;
+      const Tensor all = Tensor::from({1, 8, 8}, eye).expand({heads, 8, 8}).contiguous().reshape({heads * 8, 8});
+      thin_weights.emplace_back(name, all);
+      continue;
+    }
+    thin_weights.emplace_back(name, tensor);
+    if (name.find("weight_") == std::string::npos) weights.emplace_back(name, tensor);
+  }
+  for (size_t layer = 0; layer < 2; ++layer) {
+    const std::string path = fmt::format("blocks.{}.attention.0.", layer);
+    const HeadGroupLayer& group = thin.attention(layer).group(0);
+    weights.emplace_back(path + "q_proj.weight", group.q_proj().weight().values(DType::f64));
+    weights.emplace_back(path + "k_proj.weight", group.k_proj().weight().values(DType::f64));
+  }
+  NamedWeights of_dense(weights, {.dtype = DType::f64}), of_thin(thin_weights, {.dtype = DType::f64});
+  const Transformer whole(dense, of_dense), mapped(c, of_thin);
+  CHECK(distance(whole.forward(tokens()).value(), mapped.forward(tokens()).value()) < 1e-12);
+
+  // The cache holds mapped keys.
+  TransformerConfig narrow = c;
+  narrow.groups[0].score_dim = 2;
+  engine::Rng again(3);
+  const Transformer cached(narrow, again, DType::f64);
+  DecodeState state(narrow);
+  const Tensor first = cached.decode(tokens().slice(1, 0, 3), state),
+               last = cached.decode(tokens().slice(1, 3, 4), state);
+  CHECK(state.layer(0)[0].keys().shape() == Shape{2, 4, 2, 2});
+  CHECK(distance(last, cached.forward(tokens()).value().slice(1, 3, 4)) < 1e-12);
 }
 
 TEST_CASE("equal layers written out are the short form", "[layers]") {

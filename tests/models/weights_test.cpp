@@ -82,6 +82,40 @@ TEST_CASE("factors are applied in the order that costs least, to the same produc
   }
 }
 
+TEST_CASE("factors per head are the matrix of every head's product", "[weights]") {
+  // Two heads of 5 rows, rank 3: 4 thin rows cost less than the matrix, 100 do not.
+  const Var a(random({10, 3}, 1, DType::f64), true), b(random({6, 8}, 2, DType::f64), true);
+  const Var bias(random({10}, 4, DType::f64));
+  const Weight weight(LowRank{a, b, 2});
+  CHECK(weight.shape() == Shape{10, 8});
+  CHECK(weight.describe() == ", rank 3 per head");
+  std::vector<Var> heads;
+  for (int64_t h = 0; h < 2; ++h)
+    heads.push_back(autograd::matmul(autograd::slice(a, 0, 5 * h, 5 * h + 5), autograd::slice(b, 0, 3 * h, 3 * h + 3)));
+  const Var dense = autograd::concat(heads, 0);  // (10, 8)
+  CHECK(distance(weight.values(DType::f64), dense.value()) < 1e-14);
+  const Tensor ids = Tensor::from<int64_t>({2}, {7, 2});
+  CHECK(distance(weight.rows(ids, DType::f64).value(), autograd::embedding(dense, ids).value()) < 1e-14);
+  for (const int64_t rows : {4, 100}) {
+    const Var x(random({2, rows / 2, 8}, 3, DType::f64), true);
+    const Tensor cotangent = random({2, rows / 2, 10}, 5, DType::f64);
+    const auto gradients = [&](const Var& y) {
+      for (const Var& leaf : {a, b, x}) leaf.zero_grad();
+      autograd::sum(y * Var(cotangent)).backward();
+      return std::vector<Tensor>{a.grad().clone(), b.grad().clone(), x.grad().clone()};
+    };
+    const Var y = weight.linear(x, bias), want = autograd::linear(x, dense, bias);
+    CHECK(distance(y.value(), want.value()) < 1e-12);
+    const auto have_grads = gradients(weight.linear(x, bias));
+    std::vector<Var> again;
+    for (int64_t h = 0; h < 2; ++h)
+      again.push_back(
+          autograd::matmul(autograd::slice(a, 0, 5 * h, 5 * h + 5), autograd::slice(b, 0, 3 * h, 3 * h + 3)));
+    const auto want_grads = gradients(autograd::linear(x, autograd::concat(again, 0), bias));
+    for (size_t i = 0; i < want_grads.size(); ++i) CHECK(distance(have_grads[i], want_grads[i]) < 1e-11);
+  }
+}
+
 TEST_CASE("rows of a weight in each form", "[weights]") {
   const Tensor ids = Tensor::from<int64_t>({2, 1}, {5, 0});
   const auto blocks = autograd::op_suite::random_blocks("weights", BlockFormat::q8_0, 6, 32);
@@ -98,6 +132,9 @@ TEST_CASE("a form that does not fit is refused", "[weights]") {
   CHECK(error_of([] {
           Weight(LowRank{Var(Tensor::zeros({3, 2})), Var(Tensor::zeros({3, 4}))});
         }) == "weight: wants factors (out, rank) and (rank, in), got f32 (3, 2) and f32 (3, 4)");
+  CHECK(error_of([] {
+          Weight(LowRank{Var(Tensor::zeros({3, 2})), Var(Tensor::zeros({4, 4})), 2});
+        }) == "weight: wants factors (out, rank) and (2 * rank, in), got f32 (3, 2) and f32 (4, 4)");
   CHECK_FALSE(Weight().defined());
 }
 
