@@ -26,4 +26,9 @@ std::unique_ptr<Transformer> load(const ModelFiles& base, const ModelEdit& edit,
   return std::make_unique<Transformer>(edit.config, source);
 }
 
+std::unique_ptr<Transformer> load(const Transformer& base, const ModelEdit& edit, const WeightOptions& options) {
+  EditedWeights source(std::make_unique<NamedWeights>(base.weights(), options), edit.weights, options);
+  return std::make_unique<Transformer>(edit.config, source);
+}
+
 }  // namespace headroom::models

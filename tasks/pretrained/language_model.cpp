@@ -46,4 +46,13 @@ void for_each_logits(const models::Transformer& model, const Tensor& hidden, int
   }
 }
 
+double kl_of_logits(const float* p, double p_norm, const float* q, double q_norm, int64_t vocab) {
+  double sum = 0;
+  for (int64_t i = 0; i < vocab; ++i) {
+    const double log_p = p[i] - p_norm;
+    sum += std::exp(log_p) * (log_p - (q[i] - q_norm));
+  }
+  return sum;
+}
+
 }  // namespace headroom::tasks

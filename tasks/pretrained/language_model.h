@@ -23,4 +23,7 @@ std::vector<Tensor> hidden_states(const models::Transformer& model, const TokenB
 void for_each_logits(const models::Transformer& model, const Tensor& hidden, int64_t begin, int64_t end,
                      const std::function<void(int64_t row, const float* logits)>& f);
 
+/// KL(p ‖ q) = Σ p (log p − log q) in nats, of two rows of logits (V) and their log-sum-exps.
+double kl_of_logits(const float* p, double p_norm, const float* q, double q_norm, int64_t vocab);
+
 }  // namespace headroom::tasks

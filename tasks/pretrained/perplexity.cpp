@@ -20,16 +20,6 @@ struct TokenScore {
 
 int64_t likeliest(const float* logits, int64_t vocab) { return std::max_element(logits, logits + vocab) - logits; }
 
-/// Σ p (log p - log q) of two rows of logits.
-double divergence(const float* p, double p_norm, const float* q, double q_norm, int64_t vocab) {
-  double sum = 0;
-  for (int64_t i = 0; i < vocab; ++i) {
-    const double log_p = p[i] - p_norm;
-    sum += std::exp(log_p) * (log_p - (q[i] - q_norm));
-  }
-  return sum;
-}
-
 /// The tokens of a window as the model gets them.
 std::vector<int64_t> input_of(const ScoredWindow& window, const std::vector<int32_t>& tokens,
                               const PerplexityOptions& options) {
@@ -60,7 +50,7 @@ std::vector<TokenScore> scores_of(const ScoredWindow& window, const std::vector<
       score.nll = norm - logits[tokens[static_cast<size_t>(window.begin + row + 1)]];
       if (!base) return;
       const float* p = base_logits.data() + (row - from) * vocab;
-      score.kl = divergence(p, engine::log_sum_exp(p, vocab), logits, norm, vocab);
+      score.kl = kl_of_logits(p, engine::log_sum_exp(p, vocab), logits, norm, vocab);
       score.same_top1 = likeliest(p, vocab) == likeliest(logits, vocab);
     });
   }

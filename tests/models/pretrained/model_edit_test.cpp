@@ -40,7 +40,9 @@ TEST_CASE("an edit takes its own weights and the base's others", "[model edit]")
   group.q_head_rank = 1;
   thin.weights = {{"blocks.0.attention.0.q_proj.weight_a", Tensor::zeros({group.heads * group.qk_dim, 1})},
                   {"blocks.0.attention.0.q_proj.weight_b", Tensor::zeros({group.heads, config.width})}};
-  const auto small = load(*base, thin);
+  const auto small = load(*base, thin, {.keep = Keep::computed}),
+             in_memory = load(*base->load({.keep = Keep::computed}), thin);
+  CHECK(logits_of(*small) == logits_of(*in_memory));
   CHECK(small->parameter_count() == parameter_count(thin.config));
   CHECK(small->parameter_count() < parameter_count(config));
 }

@@ -1,0 +1,100 @@
+#include "tasks/compression/budget.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "engine/error.h"
+
+namespace headroom::tasks {
+namespace {
+
+void check(const BudgetItem& item) {
+  require(!item.ranks.empty() && item.loss.size() == item.ranks.size() && item.cost.size() == item.ranks.size(),
+          "budget: {} has {} ranks, {} losses and {} costs", item.name, item.ranks.size(), item.loss.size(),
+          item.cost.size());
+  for (size_t i = 0; i < item.ranks.size(); ++i) {
+    require(std::isfinite(item.loss[i]) && std::isfinite(item.cost[i]), "budget: {} at rank {}: loss {}, cost {}",
+            item.name, item.ranks[i], item.loss[i], item.cost[i]);
+    require(i == 0 || (item.ranks[i] > item.ranks[i - 1] && item.cost[i] > item.cost[i - 1]),
+            "budget: {}: ranks and costs must rise, {} costs {} after {} with {}", item.name, item.ranks[i],
+            item.cost[i], i == 0 ? 0 : item.ranks[i - 1], i == 0 ? 0.0 : item.cost[i - 1]);
+  }
+}
+
+/// What each unit of cost between two choices of an item takes off its loss.
+double slope(const BudgetItem& item, size_t from, size_t to) {
+  return (item.loss[from] - item.loss[to]) / (item.cost[to] - item.cost[from]);
+}
+
+/// The choices on the lower convex hull of (cost, loss), from the cheapest to the one of least loss.
+std::vector<size_t> hull_of(const BudgetItem& item) {
+  std::vector<size_t> hull{0};
+  for (size_t next = 1; next < item.ranks.size(); ++next) {
+    if (item.loss[next] >= item.loss[hull.back()]) continue;
+    while (hull.size() > 1 && slope(item, hull[hull.size() - 2], hull.back()) <= slope(item, hull.back(), next))
+      hull.pop_back();
+    hull.push_back(next);
+  }
+  return hull;
+}
+
+/// An item on its way up its hull.
+struct Climb {
+  const BudgetItem* item;
+  std::vector<size_t> hull;
+  size_t at = 0;  ///< place in the hull
+  size_t choice() const { return hull[at]; }
+};
+
+/// The steepest next step of all climbs that costs at most `left`; none where there is none.
+std::optional<size_t> steepest(const std::vector<Climb>& climbs, double left) {
+  std::optional<size_t> best;
+  double best_slope = 0;
+  for (size_t i = 0; i < climbs.size(); ++i) {
+    const Climb& climb = climbs[i];
+    if (climb.at + 1 == climb.hull.size()) continue;
+    const size_t from = climb.choice(), to = climb.hull[climb.at + 1];
+    const double gain = slope(*climb.item, from, to);
+    if (climb.item->cost[to] - climb.item->cost[from] > left || gain <= best_slope) continue;
+    best = i, best_slope = gain;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<int64_t> spend_budget(const std::vector<BudgetItem>& items, double budget) {
+  require(std::isfinite(budget), "budget: {}", budget);
+  std::vector<Climb> climbs;
+  double left = budget, least = 0;
+  for (const BudgetItem& item : items) {
+    check(item);
+    climbs.push_back({&item, hull_of(item)});
+    left -= item.cost[0], least += item.cost[0];
+  }
+  // A sum of many costs may miss a budget that was summed in another order.
+  const double slack = 1e-9 * std::abs(budget);
+  require(left >= -slack, "budget: {:.6g} is below the least that the choices can cost, {:.6g}", budget, least);
+  left += slack;
+  while (const std::optional<size_t> next = steepest(climbs, left)) {
+    Climb& climb = climbs[*next];
+    const size_t from = climb.choice();
+    ++climb.at;
+    left -= climb.item->cost[climb.choice()] - climb.item->cost[from];
+  }
+  std::vector<int64_t> ranks;
+  for (const Climb& climb : climbs) {
+    // Choices between two corners of the hull, for what is left over.
+    size_t choice = climb.choice();
+    for (size_t i = choice + 1; i < climb.item->ranks.size(); ++i) {
+      const double more = climb.item->cost[i] - climb.item->cost[choice];
+      if (more > left || climb.item->loss[i] >= climb.item->loss[choice]) continue;
+      left -= more, choice = i;
+    }
+    ranks.push_back(climb.item->ranks[choice]);
+  }
+  return ranks;
+}
+
+}  // namespace headroom::tasks

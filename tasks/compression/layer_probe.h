@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "models/pretrained/model_edit.h"
+#include "tasks/pretrained/language_model.h"
+
+namespace headroom::tasks {
+
+/// What a change of some layers does to a model's predictions, measured on a few texts. The base runs once: its hidden
+/// states before each layer and its logits are kept, so that a changed model runs from its first changed layer on.
+/// Memory: layers · D + V numbers of f32 per token. Not for several threads at once.
+class LayerProbe {
+ public:
+  /// The base must outlive the probe, and no matrix of it may be quantised. Throws Error for no text, or an empty one.
+  LayerProbe(const models::Transformer& base, const TokenBatch& texts);
+
+  /// The mean over all tokens of KL(base ‖ edited) of the next token, in nats. `first`: the first layer that the edit
+  /// changes. Throws Error when the edit does not fit, or a logit is not finite.
+  double kl(const models::ModelEdit& edit, int64_t first) const;
+  int64_t tokens() const { return tokens_; }
+
+ private:
+  const models::Transformer& base_;
+  std::vector<std::vector<Tensor>> entering_;  ///< per layer and text: (1, T, D)
+  std::vector<Tensor> logits_;                 ///< per text: (T, V)
+  std::vector<std::vector<double>> norms_;     ///< per text: their log-sum-exps
+  int64_t tokens_ = 0;
+};
+
+}  // namespace headroom::tasks
