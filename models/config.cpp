@@ -65,7 +65,17 @@ const char* name_of(Activation activation) {
   return "swiglu";
 }
 
-const char* name_of(Pooling pooling) { return pooling == Pooling::none ? "none" : "mean"; }
+const char* name_of(Pooling pooling) {
+  switch (pooling) {
+    case Pooling::none:
+      return "none";
+    case Pooling::mean:
+      return "mean";
+    case Pooling::last:
+      break;
+  }
+  return "last";
+}
 
 const char* name_of(InitScheme scheme) {
   switch (scheme) {

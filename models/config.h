@@ -38,8 +38,9 @@ enum class Positions { none, sinusoidal, learned, rope, alibi };
 enum class Norm { none, layer_norm, rms_norm };
 enum class NormPlace { pre, post };
 enum class Activation { relu, gelu, gelu_tanh, silu, swiglu };
-/// What leaves the model: one vector per position, or one per sequence (mean over the positions that a key mask keeps).
-enum class Pooling { none, mean };
+/// What leaves the model: one vector per position, or one per sequence: the mean over the positions that a key mask
+/// keeps, or the last of them (transformers' classifiers of causal models).
+enum class Pooling { none, mean, last };
 
 /// How a weight starts. `torch_linear`: uniform ±1/√fan_in, biases too (PyTorch's Linear). `normal`: N(0, std²), biases
 /// 0. `xavier`: uniform ±√(6/(fan_in + fan_out)), biases 0. `kaiming`: N(0, 2/fan_in), biases 0. `gpt2`: N(0, 0.02²),

@@ -36,7 +36,7 @@ double forward_flops(const TransformerConfig& c, int64_t batch, int64_t length) 
     block += width * static_cast<double>(layer.ffn_width) * (c.activation == Activation::swiglu ? 3 : 2);
     blocks += static_cast<double>(times) * block;
   });
-  const double readouts = c.pooling == Pooling::mean ? static_cast<double>(batch) : tokens;
+  const double readouts = c.pooling != Pooling::none ? static_cast<double>(batch) : tokens;
   const auto outputs = static_cast<double>(c.tied ? c.vocab : c.output_dim),
              hidden = static_cast<double>(c.readout_width);
   const double readout = c.readout_width > 0 ? hidden * (width + outputs) : width * outputs;

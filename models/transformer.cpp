@@ -13,6 +13,22 @@
 namespace headroom::models {
 namespace {
 
+/// Of each sequence of h (B, T, D) the last position that key_mask (B, T) keeps (the last of all when undefined) →
+/// (B, D). Throws Error for a sequence of which it keeps none.
+Var last_position(const Var& h, const Tensor& key_mask) {
+  const int64_t batch = h.dim(0), length = h.dim(1);
+  const std::vector<uint8_t> kept = key_mask.defined() ? key_mask.to_vector<uint8_t>() : std::vector<uint8_t>{};
+  std::vector<int64_t> rows;
+  for (int64_t b = 0; b < batch; ++b) {
+    int64_t t = length - 1;
+    while (t >= 0 && !kept.empty() && !kept[static_cast<size_t>(b * length + t)]) --t;
+    require(t >= 0, "transformer: the key mask keeps no position of sequence {}, whose last one is wanted", b);
+    rows.push_back(b * length + t);
+  }
+  const Tensor indices = Tensor::from({batch}, rows).to(h.value().device());  // (B)
+  return autograd::embedding(autograd::reshape(h, {batch * length, h.dim(2)}), indices);
+}
+
 /// Mean over the positions of h (B, T, D) that key_mask (B, T) keeps (all when undefined) → (B, D); 0 where it keeps
 /// none.
 Var pool(const Var& h, const Tensor& key_mask) {
@@ -172,7 +188,8 @@ Var Transformer::run(const Tensor& input, const ForwardContext& context, DecodeS
             ? autograd::checkpoint([layer, own](const std::vector<Var>& in) { return layer->forward(in[0], own); }, {h})
             : layer->forward(h, own);
   }
-  if (last > 0) h = autograd::slice(h, 1, length - last, length);  // (B, last, D)
+  if (last > 0) h = autograd::slice(h, 1, length - last, length);                // (B, last, D)
+  if (config_.pooling == Pooling::last) h = last_position(h, context.key_mask);  // (B, D)
   if (final_norm_) h = final_norm_->forward(h);
   if (config_.pooling == Pooling::mean) h = pool(h, context.key_mask);  // (B, D)
   return outputs(h);
@@ -188,9 +205,11 @@ std::string Transformer::describe() const {
     for (end = begin + 1; end < blocks_.size() && blocks_[end]->describe() == text;) ++end;
     blocks += fmt::format("{}{} x [{}]", begin > 0 ? ", " : "", end - begin, text);
   }
+  const char* pooling = config_.pooling == Pooling::mean   ? ", mean over positions"
+                        : config_.pooling == Pooling::last ? ", last position"
+                                                           : "";
   return fmt::format("transformer: {}, {} positions, {}{}{}, {}; {} parameters", input, name_of(config_.positions),
-                     config_.causal ? "causal, " : "", blocks,
-                     config_.pooling == Pooling::mean ? ", mean over positions" : "", readout, parameter_count());
+                     config_.causal ? "causal, " : "", blocks, pooling, readout, parameter_count());
 }
 
 }  // namespace headroom::models

@@ -39,7 +39,7 @@ class Transformer : public Module {
   ~Transformer() override;
 
   /// tokens i64 (B, T) or real (B, T, input_dim) of the parameters' dtype → (B, T, output_dim), or (B, output_dim) with
-  /// mean pooling.
+  /// pooling.
   Var forward(const Tensor& input, const ForwardContext& context = {}) const;
   /// Generation: `input` continues what the state has seen, and the state sees it too. The result is forward()'s for
   /// the same tokens behind those that the state holds, without a gradient, and the earlier tokens are not computed

@@ -32,7 +32,7 @@ TransformerConfig config_of(const Json& j) {
   c.input_dim = j["input_dim"], c.output_dim = j["output_dim"], c.tied = j["tied"], c.causal = j["causal"];
   c.rope_base = j["rope_base"], c.norm_eps = j["norm_eps"], c.ffn_width = j["ffn_width"];
   c.final_norm = j["final_norm"], c.attention_bias = j["attention_bias"], c.ffn_bias = j["ffn_bias"];
-  c.pooling = named(j["pooling"], Pooling::mean);
+  c.pooling = named(j["pooling"], Pooling::last);
   c.positions = named(j["positions"], Positions::alibi);
   c.norm = named(j["norm"], Norm::rms_norm);
   c.norm_place = named(j["norm_place"], NormPlace::post);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autograd/ops.h"
+#include "models/decode_state.h"
 #include "models/positions.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -185,6 +186,42 @@ TEST_CASE("mean pooling is the mean over positions, before the readout", "[model
   const Tensor x = tokens({3, 9}), every = build(c).forward(x).value();
   c.pooling = Pooling::mean;
   CHECK(distance(build(c).forward(x).value(), engine::Tensor(autograd::mean(Var(every), {1}).value())) < 1e-6);
+}
+
+TEST_CASE("last pooling is the last position that the key mask keeps", "[models]") {
+  TransformerConfig c = decoder();
+  const Tensor x = tokens({3, 9}), every = build(c).forward(x).value();  // (B, T, 5)
+  c.pooling = Pooling::last;
+  const Transformer model = build(c);
+  CHECK_THAT(model.describe(), testing::contains(", last position, linear 12 -> 5"));
+  CHECK(distance(model.forward(x).value(), every.slice(1, 8, 9).reshape({3, 5})) < 1e-6);
+  std::vector<uint8_t> kept(27, 1);
+  kept[8] = 0;                                     // the first sequence ends one earlier
+  for (size_t t = 1; t < 9; ++t) kept[9 + t] = 0;  // the second has one token
+  kept[18] = 0;                                    // what a mask hides at the front hides no last position
+  const Tensor mask = Tensor::from({3, 9}, kept).to(DType::boolean);
+  const Tensor masked = model.forward(x, {.key_mask = mask}).value();  // (B, 5)
+  CHECK(distance(masked.slice(0, 0, 1), every.slice(0, 0, 1).slice(1, 7, 8).reshape({1, 5})) < 1e-6);
+  CHECK(distance(masked.slice(0, 1, 2), every.slice(0, 1, 2).slice(1, 0, 1).reshape({1, 5})) < 1e-6);
+  const std::string none = error_of([&] { model.forward(x, {.key_mask = Tensor::zeros({3, 9}, DType::boolean)}); });
+  CHECK(none == "transformer: the key mask keeps no position of sequence 0, whose last one is wanted");
+  DecodeState state(c);
+  CHECK(error_of([&] { model.decode(x, state); }) == "transformer: only a causal model without pooling decodes");
+}
+
+TEST_CASE("last pooling gives its gradient to the last position alone", "[models]") {
+  TransformerConfig c = decoder();
+  c.layers = 1, c.causal = true, c.pooling = Pooling::last;
+  const Transformer model = build(c, DType::f64);
+  const Tensor x = Tensor::from<int64_t>({2, 4}, {1, 2, 3, 0, 4, 5, 6, 1});
+  const Tensor mask = Tensor::from<uint8_t>({2, 4}, {1, 1, 1, 0, 1, 1, 1, 1}).to(DType::boolean);
+  const Var y = model.forward(x, {.key_mask = mask});  // (B, 5)
+  y.backward(Tensor::full({2, 5}, 1.0, DType::f64));
+  const std::vector<double> got = by_name(model).at("tokens.weight").var.grad().to_vector<double>();
+  for (size_t i = 0; i < 12; ++i) CHECK(got[i] == 0);  // token 0, which the mask hides
+  double all = 0;
+  for (const double g : got) all += std::abs(g);
+  CHECK(all > 0.1);
 }
 
 TEST_CASE("equal groups are one group", "[models]") {
