@@ -60,29 +60,39 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
         false);
 }
 
-Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_t index) const {
-  const int64_t batch = x.dim(0), length = x.dim(1);
-  const auto project = [&](const Projection& projection, int64_t heads, int64_t dim) {
-    return autograd::reshape(projection.forward(x), {batch, length, heads, dim});  // (B, T, H, D)
-  };
-  Var q = project(q_proj_, group_.heads, group_.qk_dim);              // (B, T, H, d_qk)
-  Var k = project(k_proj_, group_.key_value_heads(), group_.qk_dim);  // (B, T, H_kv, d_qk)
-  Var v = project(v_proj_, group_.key_value_heads(), group_.v_dim);   // (B, T, H_kv, d_v)
+Var HeadGroupLayer::project(const Projection& projection, const Var& x, int64_t heads, int64_t dim) {
+  return autograd::reshape(projection.forward(x), {x.dim(0), x.dim(1), heads, dim});  // (B, T, H, D)
+}
+
+HeadGroupLayer::Scored HeadGroupLayer::scored(const Var& x, int64_t offset) const {
+  Var q = project(q_proj_, x, group_.heads, group_.qk_dim);              // (B, T, H, d_qk)
+  Var k = project(k_proj_, x, group_.key_value_heads(), group_.qk_dim);  // (B, T, H_kv, d_qk)
   if (q_norm_) q = q_norm_->forward(q), k = k_norm_->forward(k);
   return located([&] {
-    const Tensor raw_q = q.value(), raw_k = k.value();
+    Scored out{q.value(), k.value(), q, k};
     if (turns_) {
-      const engine::RopeTable table = turns_->rows(context.offset, context.offset + length);
-      q = autograd::rope(q, table);
-      k = autograd::rope(k, table);
+      const engine::RopeTable table = turns_->rows(offset, offset + x.dim(1));
+      out.q = autograd::rope(q, table);
+      out.k = autograd::rope(k, table);
     }
-    if (q_score_.defined()) q = per_head_linear(q, q_score_), k = per_head_linear(k, k_score_);  // (B, T, H, score_dim)
+    if (!q_score_.defined()) return out;
+    out.q = per_head_linear(out.q, q_score_);  // (B, T, H, score_dim)
+    out.k = per_head_linear(out.k, k_score_);
+    return out;
+  });
+}
+
+Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_t index) const {
+  Scored of = scored(x, context.offset);
+  Var v = project(v_proj_, x, group_.key_value_heads(), group_.v_dim);  // (B, T, H_kv, d_v)
+  return located([&] {
+    Var &q = of.q, &k = of.k;
     if (context.observer)
       (*context.observer)({.layer = context.layer,
                            .group = index,
                            .x = x.value(),
-                           .raw_q = raw_q,
-                           .raw_k = raw_k,
+                           .raw_q = of.raw_q,
+                           .raw_k = of.raw_k,
                            .q = q.value(),
                            .k = k.value(),
                            .v = v.value(),
@@ -98,7 +108,16 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
     options.dropout = context.dropout;
     if (context.dropout > 0) options.dropout_key = context.dropout_keys[index];
     const Var y = autograd::attention(q, k, v, slopes, options);  // (B, T, H, d_v)
-    return autograd::reshape(y, {batch, length, group_.heads * group_.v_dim});
+    return autograd::reshape(y, {x.dim(0), x.dim(1), group_.heads * group_.v_dim});
+  });
+}
+
+Var HeadGroupLayer::weights(const Var& x, const AttentionContext& context) const {
+  const Scored of = scored(x, context.offset);
+  return located([&] {
+    const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
+    return autograd::attention_weights(of.q, of.k, slopes,
+                                       {.causal = causal_, .scale = scale_, .key_mask = context.key_mask});
   });
 }
 
@@ -150,6 +169,12 @@ Var Attention::forward(const Var& x, const AttentionContext& context) const {
   std::vector<Var> outputs;
   for (size_t i = 0; i < groups_.size(); ++i) outputs.push_back(groups_[i]->forward(x, context, i));
   return o_proj_->forward(outputs.size() == 1 ? outputs[0] : autograd::concat(outputs, -1));  // (B, T, D)
+}
+
+Var Attention::weights(const Var& x, const AttentionContext& context) const {
+  std::vector<Var> parts;
+  for (const auto& group : groups_) parts.push_back(group->weights(x, context));
+  return parts.size() == 1 ? parts[0] : autograd::concat(parts, 1);  // (B, H, T, T)
 }
 
 const HeadGroupLayer& Attention::group(size_t index) const {

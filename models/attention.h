@@ -42,6 +42,9 @@ class HeadGroupLayer : public Module {
 
   /// (B, T, D) → (B, T, heads · v_dim), as group `index` of its layer.
   Var forward(const Var& x, const AttentionContext& context, size_t index) const;
+  /// Softmax's (B, heads, T, T), zero where a key is not seen: what forward() weighs values by, without dropout, held
+  /// whole and differentiable. The context's key mask and offset count.
+  Var weights(const Var& x, const AttentionContext& context) const;
   std::string describe() const override;
   /// (heads · score_dim, qk_dim) and (kv_heads · score_dim, qk_dim), undefined without score_dim.
   const Var& q_score() const { return q_score_; }
@@ -52,6 +55,14 @@ class HeadGroupLayer : public Module {
   const Projection& v_proj() const { return v_proj_; }
 
  private:
+  /// What scores are made of.
+  struct Scored {
+    Tensor raw_q, raw_k;  ///< before they turn
+    Var q, k;             ///< (B, T, H, key_dim), (B, T, H_kv, key_dim), as they are multiplied
+  };
+  Scored scored(const Var& x, int64_t offset) const;
+  /// x through a projection of `heads` heads: (B, T, D) → (B, T, heads, dim)
+  static Var project(const Projection& projection, const Var& x, int64_t heads, int64_t dim);
   /// softmax(scale · q kᵀ + bias) itself: (B, H, T, T).
   Tensor probabilities(const Var& q, const Var& k, const Var& slopes, const engine::AttentionOptions& options) const;
 
@@ -72,6 +83,8 @@ class Attention : public Module {
 
   /// (B, T, D) → (B, T, D)
   Var forward(const Var& x, const AttentionContext& context) const;
+  /// The attention weights of all heads, group by group: (B, Σ heads, T, T). See HeadGroupLayer::weights().
+  Var weights(const Var& x, const AttentionContext& context) const;
   std::string describe() const override;
   /// The heads of one group. Throws Error when there is no such group.
   const HeadGroupLayer& group(size_t index) const;

@@ -187,10 +187,12 @@ Var Transformer::run(const Tensor& input, const ForwardContext& context, DecodeS
     h = config_.checkpoint_blocks
             ? autograd::checkpoint([layer, own](const std::vector<Var>& in) { return layer->forward(in[0], own); }, {h})
             : layer->forward(h, own);
+    if (context.states) context.states->push_back(h);
   }
   if (last > 0) h = autograd::slice(h, 1, length - last, length);                // (B, last, D)
   if (config_.pooling == Pooling::last) h = last_position(h, context.key_mask);  // (B, D)
   if (final_norm_) h = final_norm_->forward(h);
+  if (context.states) context.states->push_back(h);
   if (config_.pooling == Pooling::mean) h = pool(h, context.key_mask);  // (B, D)
   return outputs(h);
 }

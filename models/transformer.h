@@ -26,6 +26,9 @@ struct ForwardContext {
   int64_t offset = 0;                            ///< the first token's position
   std::vector<Tensor>* probabilities = nullptr;  ///< gets attention's (B, H, T, T) of each layer and group of heads
   AttentionObserver observer{};                  ///< called for each layer and group of heads
+  /// Of forward(): gets the residual stream behind each layer, (B, T, D), and last the final norm's output (without one
+  /// the last layer's again), with their place in the graph.
+  std::vector<Var>* states = nullptr;
 };
 
 /// Input (embedding or Projection) + positions → blocks → final norm → readout. Threads: see Module; each thread brings

@@ -1,5 +1,7 @@
 #include "tasks/task.h"
 
+#include "models/transformer.h"
+
 namespace headroom::tasks {
 
 Batch Batch::slice(int64_t begin, int64_t end) const {
@@ -10,6 +12,11 @@ Batch Batch::slice(int64_t begin, int64_t end) const {
 Batch Batch::to(engine::Device device) const {
   const auto moved = [&](const Tensor& x) { return x.defined() ? x.to(device) : Tensor(); };
   return {moved(input), moved(target), moved(key_mask), moved(response)};
+}
+
+Var Objective::loss_of(const models::Transformer& model, const Batch& batch,
+                       const models::ForwardContext& context) const {
+  return loss(model.forward(batch.input, context), batch);  // of (B, T, output_dim)
 }
 
 bool larger_is_better(const std::string& metric) {

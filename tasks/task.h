@@ -11,7 +11,8 @@
 
 namespace headroom::models {
 class Transformer;
-}
+struct ForwardContext;
+}  // namespace headroom::models
 
 namespace headroom::tasks {
 
@@ -74,6 +75,9 @@ class Objective {
   virtual Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const = 0;
   /// output (B, T, output_dim) → scalar, as it trains.
   virtual Var loss(const Var& output, const Batch& batch) const = 0;
+  /// What a step differentiates: loss() of the model's output, unless an objective looks at more of the model.
+  virtual Var loss_of(const models::Transformer& model, const Batch& batch,
+                      const models::ForwardContext& context) const;
 };
 
 /// A source of data, the loss to train on, and the metrics to judge by.

@@ -84,9 +84,7 @@ Trainer::Trainer(const models::Transformer& model, const Objective& objective, c
 }
 
 Var Trainer::loss(const Batch& batch) {
-  const Var output =
-      model_.forward(batch.input, {.training = true, .rng = &rng_, .key_mask = batch.key_mask});  // (B, T, output_dim)
-  return objective_.loss(output, batch);
+  return objective_.loss_of(model_, batch, {.training = true, .rng = &rng_, .key_mask = batch.key_mask});
 }
 
 void Trainer::begin_step() {

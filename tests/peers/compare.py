@@ -67,7 +67,12 @@ def attention_size(o, dy, q, k, v, **rest):
 SIZES = {
     "layer_norm": norm_size, "rms_norm": norm_size, "attention": attention_size,
     "softmax": lambda o, dy, x: top(dy), "log_softmax": lambda o, dy, x: top(dy), "cross_entropy": lambda o, dy, **_: top(dy),
+    "kl_divergence": lambda o, dy, **_: top(dy),
 }
+
+
+# The same for values: log p - log q is rounded, each of size 1, however small their mean.
+VALUE_SIZES = {"kl_divergence": lambda o, y, logits, teacher: 1 if o["mean"] else max(1, logits[..., 0].numel())}
 
 
 class Exactly(torch.autograd.Function):
@@ -142,6 +147,12 @@ def first_of_largest(x, axes, keep):
     return y.view([1 if a in axes else n for a, n in enumerate(x.shape)]) if keep else y
 
 
+def kl_divergence(o, logits, teacher):
+    y = F.kl_div(F.log_softmax(logits, -1), F.log_softmax(teacher.detach(), -1), log_target=True, reduction="sum")
+    rows = logits[..., 0].numel()
+    return y / rows if o["mean"] and rows else y
+
+
 def cross_entropy(o, logits, targets):
     y = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1), ignore_index=o["ignore"],
                         reduction="mean" if o["mean"] else "sum")
@@ -196,6 +207,7 @@ TWINS = {
     "rms_norm": lambda o, x, weight: x / torch.sqrt((x * x).mean(-1, keepdim=True) + o["eps"]) * weight,
     "embedding": lambda o, table, indices: F.embedding(indices, table),
     "cross_entropy": cross_entropy,
+    "kl_divergence": kl_divergence,
     "mse": lambda o, prediction, target: F.mse_loss(prediction, target, reduction="mean" if o["mean"] else "sum"),
     "where": lambda o, condition, a, b: torch.where(condition, a, b),
     "masked_fill": lambda o, x, mask: x.masked_fill(mask.expand(x.shape), o["value"]),
@@ -271,7 +283,8 @@ def compare_case(file, number, case):
     call = lambda **tensors: function(options, **tensors)
     want, gradients = run(call, wide, dy)
     moved = movement(call, wide, dy, torch.finfo(y.dtype).eps, want, gradients) if y.is_floating_point() else {"": 0}
-    wrong = problem(y, want, VALUE.get(case["op"], SUM), moved[""], 0, False)
+    size = VALUE_SIZES[case["op"]](options, want, **wide) if case["op"] in VALUE_SIZES else 0
+    wrong = problem(y, want, VALUE.get(case["op"], SUM), moved[""], size, False)
     out = [f"value: {wrong}"] if wrong else []
     size = SIZES[case["op"]](options, dy, **wide) if case["op"] in SIZES and dy is not None and dy.numel() else 0
     for i in case["inputs"]:

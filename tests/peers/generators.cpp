@@ -175,6 +175,18 @@ Case cross_entropy_case(Random& random, DType dtype) {
           {{"mean", is_mean}, {"ignore", ignore}}};
 }
 
+Case kl_divergence_case(Random& random, DType dtype) {
+  Shape shape = random.shape(0, 2, false);
+  shape.push_back(random.size());
+  const bool is_mean = random.chance(0.5);
+  return {"kl_divergence",
+          {drawn(random, "logits", shape, dtype), drawn(random, "teacher", shape, dtype)},
+          [=](const Vars& in) {
+            return kl_divergence(in[0], in[1].value(), {}, is_mean ? Reduction::mean : Reduction::sum);
+          },
+          {{"mean", is_mean}}};
+}
+
 Case mse_case(Random& random, DType dtype) {
   const Shape shape = random.shape(0, 3, false);
   const bool is_mean = random.chance(0.5);
@@ -325,6 +337,7 @@ const Generators& generators() {
         {"variance", variance_case},
         {"attention", attention_case},
         {"cross_entropy", cross_entropy_case},
+        {"kl_divergence", kl_divergence_case},
         {"dropout", dropout_case},
         {"linear", linear_case},
         {"log_softmax", row_generator("log_softmax", [](const Var& x) { return log_softmax(x); })},

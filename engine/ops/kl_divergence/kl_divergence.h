@@ -1,0 +1,22 @@
+#pragma once
+#include "engine/tensor.h"
+
+namespace headroom::engine {
+
+struct KlDivergence {
+  Tensor loss, dlogits;
+};
+/// Kullback-Leibler divergence from the softmax of a teacher's logits to that of `logits`, along the last axis, in nats
+/// (Hinton et al., "Distilling the knowledge in a neural network", 2015, at temperature 1):
+///
+///   p = softmax(teacher_i), q = softmax(x_i),   loss = 1/N · Σ_i Σ_v p_v (log p_v - log q_v)
+///   dlogits = 1/N · (q - p)
+///
+/// logits and teacher (…, V), finite → scalar. Rows where `counted` (bool (…); undefined: all count) is false are in
+/// neither; N is the number of the others when `mean`, else 1; a mean over none is 0. Equal logits give exactly 0.
+/// `dlogits` (…, V) is dloss/dlogits, made in the same sweep over a row, and undefined unless wanted. Throws Error when
+/// the shapes do not fit.
+KlDivergence kl_divergence(const Tensor& logits, const Tensor& teacher, const Tensor& counted, bool mean,
+                           bool want_gradient);
+
+}  // namespace headroom::engine
