@@ -8,10 +8,11 @@
 #include "models/convert/check.h"
 #include "models/convert/folder_files.h"
 #include "models/convert/gguf_metadata.h"
+#include "models/convert/staged.h"
 #include "models/convert/tensors.h"
+#include "models/export/export.h"
 #include "models/files/atomic_file.h"
 #include "models/files/json.h"
-#include "models/files/staging_folder.h"
 
 namespace headroom::models {
 namespace {
@@ -20,25 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr std::pair<WeightType, const char*> weight_types[] = {
     {WeightType::f32, "f32"}, {WeightType::f16, "f16"}, {WeightType::bf16, "bf16"}, {WeightType::q8_0, "q8_0"}};
-
-/// Refuses to write where something is that is not to be replaced, or is none of a model's.
-void check_target(const fs::path& from, const fs::path& to, bool is_gguf, bool force) {
-  std::error_code error;
-  const fs::file_status there = fs::symlink_status(to, error);
-  if (there.type() == fs::file_type::not_found) return;
-  require(!fs::equivalent(from, to, error), "{}: is the model itself", to.string());
-  require(!fs::is_symlink(there), "{}: is a link, which a {} would replace; name another", to.string(),
-          is_gguf ? "file" : "folder");
-  require(is_gguf ? fs::is_regular_file(there) : fs::is_directory(there), "{}: is {}, which a {} cannot replace",
-          to.string(), fs::is_directory(there) ? "a folder" : "no folder", is_gguf ? "GGUF file" : "folder");
-  const bool is_empty = !is_gguf && fs::is_empty(to, error);
-  require(force || is_empty, "{}: exists; --force replaces it", to.string());
-  if (is_gguf) return;
-  for (const fs::directory_entry& entry : fs::directory_iterator(to))
-    require(entry.is_regular_file() && is_model_file(entry.path().filename().string()),
-            "{}: holds {}, which is no file of a model: name another folder", to.string(),
-            quoted_name(entry.path().filename().string()));
-}
 
 ConvertTarget target_of(const ModelDescription& model, bool is_gguf) {
   if (is_gguf) return {{NameScheme::gguf, ""}, gguf_architecture(model) == "llama"};
@@ -63,7 +45,7 @@ void describe(const std::vector<TensorMove>& moves, const Rounding& rounding, ui
 void write_gguf_model(const fs::path& path, const ModelFiles& source, const ConvertOptions& options,
                       Conversion& conversion) {
   const ConvertTarget target = target_of(source.description(), true);
-  const std::vector<TensorMove> moves = plan_moves(source, target, options.type);
+  const std::vector<TensorMove> moves = plan_moves(source, target, options);
   const GgufPairs metadata = gguf_metadata(source, moves, options.type, conversion.notes);
   const StoredTensors extras = gguf_extras(source);
   Rounding rounding;
@@ -114,7 +96,7 @@ uint64_t write_shards(const fs::path& folder, const std::vector<std::vector<Safe
 void write_folder_model(const fs::path& folder, const ModelFiles& source, const ConvertOptions& options,
                         Conversion& conversion) {
   const ConvertTarget target = target_of(source.description(), false);
-  const std::vector<TensorMove> moves = plan_moves(source, target, options.type);
+  const std::vector<TensorMove> moves = plan_moves(source, target, options);
   fs::create_directory(folder);
   write_folder_files(folder, source, moves.at(0).form, conversion.notes);
   Rounding rounding;
@@ -129,6 +111,11 @@ void write_folder_model(const fs::path& folder, const ModelFiles& source, const 
                        }});
   const uint64_t bytes = write_shards(folder, in_shards(std::move(planned), options.shard_bytes));
   describe(moves, rounding, bytes, conversion);
+}
+
+void check_type(const fs::path& to, const ConvertOptions& options) {
+  require(to.extension() == ".gguf" || options.type != WeightType::q8_0,
+          "{}: a folder holds f32, f16 or bf16; q8_0 is for a file that ends in .gguf", to.string());
 }
 
 }  // namespace
@@ -148,32 +135,29 @@ WeightType weight_type_named(const std::string& name) {
   fail("{} is no type of weights ({} are)", quoted_name(name), names);
 }
 
-Conversion convert_model(const fs::path& from, const fs::path& to, const ConvertOptions& options) {
+Conversion write_model(const ModelFiles& source, const fs::path& to, const ConvertOptions& options) {
   const bool is_gguf = to.extension() == ".gguf";
-  require(is_gguf || options.type != WeightType::q8_0,
-          "{}: a folder holds f32, f16 or bf16; q8_0 is for a file that ends in .gguf", to.string());
-  const auto source = ModelFiles::open(from);
-  const std::vector<std::string>& not_run = source->description().not_run;
-  require(not_run.empty(), "{}: is not run here, so that no copy can be compared with it: {}", from.string(),
+  check_type(to, options);
+  const std::vector<std::string>& not_run = source.description().not_run;
+  require(not_run.empty(), "{}: is not run here, so that no copy can be compared with it: {}", source.path().string(),
           fmt::join(not_run, "; "));
-  check_target(from, to, is_gguf, options.force);
-  if (source->has_tokenizer()) (void)source->tokenizer();  // a wrong one is refused before anything is written
-  Conversion conversion;
-  StagingFolder staging(to);
-  const fs::path made = staging.path() / (is_gguf ? "model.gguf" : "model");
-  try {
-    if (is_gguf) write_gguf_model(made, *source, options, conversion);
-    else write_folder_model(made, *source, options, conversion);
-    check_conversion(*source, made, conversion);
-  } catch (const Error& error) {
-    // Of the name that is to be, not of the one until then.
-    std::string message = error.what();
-    for (size_t at = message.find(made.string()); at != std::string::npos; at = message.find(made.string(), at))
-      message.replace(at, made.string().size(), to.string());
-    throw Error(message.find(to.string()) == std::string::npos ? to.string() + ": " + message : message);
-  }
-  staging.publish(made.filename(), options.force || !is_gguf ? Replace::allowed : Replace::never);
-  return conversion;
+  check_target(source.path(), to, options.force);
+  if (options.card) check_card(to, options.force);
+  if (source.has_tokenizer()) (void)source.tokenizer();  // a wrong one is refused before anything is written
+  return staged(to, options, [&](const fs::path& made, Conversion& conversion) {
+    if (is_gguf) write_gguf_model(made, source, options, conversion);
+    else write_folder_model(made, source, options, conversion);
+    check_conversion(source, options.reference ? options.reference() : source.load(), made, conversion);
+  });
+}
+
+Conversion convert_model(const fs::path& from, const fs::path& to, const ConvertOptions& options) {
+  check_type(to, options);
+  const auto source = ModelFiles::open(from);
+  if (source->layout().scheme != NameScheme::headroom) return write_model(*source, to, options);
+  // A compact model goes to files of other software at full shape.
+  return export_model(*source, {source->description().config, {}}, ExportFormat::compat, to,
+                      {.type = options.type, .force = options.force, .progress = options.progress});
 }
 
 }  // namespace headroom::models

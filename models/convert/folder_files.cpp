@@ -9,6 +9,7 @@
 #include "models/files/atomic_file.h"
 #include "models/files/json.h"
 #include "models/files/regular_file.h"
+#include "models/hugging_face/config.h"
 
 namespace headroom::models {
 namespace {
@@ -104,9 +105,13 @@ Ordered llama_like_config(const ModelDescription& model) {
   return json;
 }
 
-/// A folder's own config.json with another dtype.
-std::string changed_config(const fs::path& path, GgufForm form) {
+/// A folder's own config.json with another dtype, and with the heads of the model where they are others.
+std::string changed_config(const fs::path& path, const TransformerConfig& wanted, GgufForm form) {
   nlohmann::json config = read_json(path);
+  const TransformerConfig said = read_hugging_face(config, path.string()).config;
+  const HeadGroup &heads = wanted.groups[0], &own = said.groups[0];
+  if (heads.key_value_heads() != own.key_value_heads()) config["num_key_value_heads"] = heads.key_value_heads();
+  if (heads.qk_dim != own.qk_dim) config["head_dim"] = heads.qk_dim;
   config["torch_dtype"] = dtype_word(form);
   config.erase("dtype");
   config.erase("quantization_config");
@@ -117,7 +122,7 @@ std::string changed_config(const fs::path& path, GgufForm form) {
 
 bool is_model_file(const std::string& name) {
   const bool is_tokenizers = std::find(tokenizer_names.begin(), tokenizer_names.end(), name) != tokenizer_names.end();
-  return is_tokenizers || name == "config.json" || name == "model.safetensors.index.json" ||
+  return is_tokenizers || name == "config.json" || name == "model.safetensors.index.json" || name == model_card_name ||
          (name.starts_with("model") && name.ends_with(".safetensors"));
 }
 
@@ -131,22 +136,28 @@ std::string config_json(const ModelDescription& model, GgufForm form) {
   return json.dump(2) + "\n";
 }
 
-void write_folder_files(const fs::path& folder, const ModelFiles& source, GgufForm form,
-                        std::vector<std::string>& notes) {
-  if (source.layout().scheme != NameScheme::gguf) {
-    write_file(folder / "config.json", changed_config(source.path() / "config.json", form));
+void write_tokenizer_and_generation(const fs::path& folder, const ModelFiles& source, std::vector<std::string>& notes) {
+  if (!source.metadata()) {
     for (const char* name : tokenizer_names)
       if (fs::exists(source.path() / name))
         write_file(folder / name, read_file(source.path() / name, {"file of a model", uint64_t{1} << 30}));
     return;
   }
-  const ModelDescription& model = source.description();
-  write_file(folder / "config.json", config_json(model, form));
   Ordered generation = Ordered::object();
-  add_ids(model, generation);
+  add_ids(source.description(), generation);
   write_file(folder / "generation_config.json", generation.dump(2) + "\n");
   if (source.has_tokenizer()) write_tokenizer_files(folder, source);
   else notes.emplace_back("the GGUF file holds no tokenizer: the folder has none either");
+}
+
+void write_folder_files(const fs::path& folder, const ModelFiles& source, GgufForm form,
+                        std::vector<std::string>& notes) {
+  const ModelDescription& model = source.description();
+  const NameScheme scheme = source.layout().scheme;
+  const bool is_hugging_face = scheme == NameScheme::hugging_face_llama || scheme == NameScheme::hugging_face_gpt2;
+  write_file(folder / "config.json", is_hugging_face ? changed_config(source.path() / "config.json", model.config, form)
+                                                     : config_json(model, form));
+  write_tokenizer_and_generation(folder, source, notes);
 }
 
 }  // namespace headroom::models

@@ -78,6 +78,27 @@ void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
   add_rope(at, c, pairs);
 }
 
+/// The keys of a GGUF source with the heads of the model where they are others. A key that is left out has its default.
+void set_heads(const ModelDescription& model, GgufPairs& pairs) {
+  const HeadGroup& group = model.config.groups[0];
+  const std::string at = gguf_architecture(model) + ".";
+  const int64_t plain = model.config.width / group.heads;
+  const auto set = [&](const char* name, int64_t wanted, int64_t otherwise) {
+    const std::string key = at + name;
+    const auto pair = std::find_if(pairs.begin(), pairs.end(), [&](const auto& p) { return p.first == key; });
+    const bool is_there = pair != pairs.end();
+    const auto* said = is_there ? std::get_if<std::vector<int64_t>>(&pair->second.items) : nullptr;
+    if ((is_there ? (said && said->size() == 1 ? (*said)[0] : -1) : otherwise) == wanted) return;
+    if (is_there) pair->second = gguf_u32(wanted);
+    else pairs.emplace_back(key, gguf_u32(wanted));
+  };
+  set("attention.head_count_kv", group.key_value_heads(), group.heads);
+  if (model.family == "gpt2") return;
+  set("attention.key_length", group.qk_dim, plain);
+  set("attention.value_length", group.v_dim, plain);
+  set("rope.dimension_count", group.qk_dim, group.qk_dim);
+}
+
 }  // namespace
 
 std::string gguf_architecture(const ModelDescription& model) {
@@ -87,9 +108,10 @@ std::string gguf_architecture(const ModelDescription& model) {
 GgufPairs gguf_metadata(const ModelFiles& source, const std::vector<TensorMove>& moves, std::optional<WeightType> type,
                         std::vector<std::string>& notes) {
   GgufPairs pairs;
-  if (const auto* gguf = dynamic_cast<const GgufFile*>(&source.tensors())) {
-    for (const auto& [key, value] : gguf->metadata().all())
+  if (const GgufMetadata* metadata = source.metadata()) {
+    for (const auto& [key, value] : metadata->all())
       if (key != "general.alignment" && !(type && key == "general.file_type")) pairs.emplace_back(key, value);
+    set_heads(source.description(), pairs);
     if (type) pairs.emplace_back("general.file_type", gguf_u32(file_type(moves)));
     // Readers that take the keys as they come want the architecture first.
     std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {

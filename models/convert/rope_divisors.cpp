@@ -61,9 +61,10 @@ std::vector<RopeScaling> candidates(const std::vector<double>& plain, const std:
 
 std::vector<float> rope_divisors(const TransformerConfig& config) {
   std::vector<float> divisors;
-  if (config.rope_scaling.kind != RopeScalingKind::llama3) return divisors;
+  const bool has_own = !config.groups[0].rope_frequencies.empty();
+  if (!has_own && config.rope_scaling.kind != RopeScalingKind::llama3) return divisors;
   const std::vector<double> plain = frequencies_with(config, {});
-  const std::vector<double> scaled = frequencies_with(config, config.rope_scaling);
+  const std::vector<double> scaled = rope_frequencies(config, config.groups[0]);
   for (size_t i = 0; i < plain.size(); ++i) divisors.push_back(static_cast<float>(plain[i] / scaled[i]));
   return divisors;
 }

@@ -5,8 +5,8 @@
 
 namespace headroom::models {
 
-/// What Llama 3.1's scaling divides the frequencies of a model's heads by: GGUF files hold these numbers in place of
-/// the rule. Empty where the scaling is another.
+/// What Llama 3.1's scaling, or a head's own frequencies (group.rope_frequencies), divide the plain ones by: GGUF files
+/// hold these numbers in place of the rule. Empty where the scaling is another.
 std::vector<float> rope_divisors(const TransformerConfig& config);
 
 /// The rule that gives a head's own frequencies (group.rope_frequencies, as read from a GGUF file): of the rules that

@@ -113,7 +113,7 @@ DType dense_dtype(GgufForm form) {
 }
 
 std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget& target,
-                                   std::optional<WeightType> type) {
+                                   const ConvertOptions& options) {
   const TensorStore& store = source.tensors();
   const FileLayout from = source.layout();
   const HeadGroup& group = source.description().config.groups[0];
@@ -131,8 +131,12 @@ std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget
     moves.push_back(std::move(move));
   }
   const bool is_folder = target.layout.scheme != NameScheme::gguf;
+  const std::optional<WeightType>& type = options.type;
+  const auto type_of = [&](const TensorMove& move) {
+    return options.is_retyped && !options.is_retyped(move.from) ? std::nullopt : type;
+  };
   const GgufForm folder_form = type ? form_of(*type) : is_folder ? common_form(store, moves) : std::nullopt;
-  for (TensorMove& move : moves) move.form = is_folder ? folder_form : gguf_form_of(store, move, type);
+  for (TensorMove& move : moves) move.form = is_folder ? folder_form : gguf_form_of(store, move, type_of(move));
   return moves;
 }
 

@@ -35,11 +35,11 @@ struct Rounding {
 /// The dtype of a form that is no block. Throws Error for others.
 engine::DType dense_dtype(GgufForm form);
 
-/// Every tensor of `source` but buffers, in the source's order, in the form that `type` asks for (see ConvertOptions).
+/// Every tensor of `source` but buffers, in the source's order, in the form that the options' type asks for.
 /// In GGUF files vectors and position tables are f32; a matrix whose rows are not whole blocks of 32 is f16 where q8_0
 /// is asked for. Throws Error for a tensor without a name in the target.
 std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget& target,
-                                   std::optional<WeightType> type);
+                                   const ConvertOptions& options);
 
 /// The tensor as it is written. Throws Error naming it where a number does not fit the form.
 StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved, Rounding& rounding);

@@ -110,9 +110,8 @@ void write_tokenizer_files(const std::filesystem::path& folder, const ModelFiles
   const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
   if (bpe) write_file(folder / "tokenizer.json", tokenizer_json(*bpe, source.description()));
   else write_file(folder / "tokenizer.model", serialized(std::get<SentencePieceVocabulary>(vocabulary).model));
-  const GgufMetadata& metadata = dynamic_cast<const GgufFile&>(source.tensors()).metadata();
   write_file(folder / "tokenizer_config.json",
-             tokenizer_config(source, metadata, bpe ? "PreTrainedTokenizerFast" : "LlamaTokenizer"));
+             tokenizer_config(source, *source.metadata(), bpe ? "PreTrainedTokenizerFast" : "LlamaTokenizer"));
 }
 
 }  // namespace headroom::models

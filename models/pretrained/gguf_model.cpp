@@ -128,6 +128,7 @@ class GgufModel : public ModelFiles {
       : ModelFiles(file->path(), describe_gguf(*file)), file_(std::move(file)) {}
   const TensorStore& tensors() const override { return *file_; }
   FileLayout layout() const override { return {NameScheme::gguf, ""}; }
+  const GgufMetadata* metadata() const override { return &file_->metadata(); }
   std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
     return std::make_unique<PretrainedWeights>(file_, NameScheme::gguf, options.keep, options.weights, "",
                                                description().family == "gpt2");

@@ -4,6 +4,7 @@
 #include "models/files/json.h"
 #include "models/files/regular_file.h"
 #include "models/hugging_face/config.h"
+#include "models/pretrained/folder_specials.h"
 #include "models/pretrained/model_files.h"
 #include "models/pretrained/safetensors_folder.h"
 
@@ -63,7 +64,7 @@ std::string chat_template_of(const fs::path& folder, const Json& tokenizer_confi
 
 ModelDescription describe_folder(const fs::path& folder) {
   const fs::path path = folder / "config.json";
-  const Json config = read_json(path), tokenizer = read_optional_object(folder / "tokenizer_config.json");
+  const Json config = read_json(path);
   HuggingFaceModel read = read_hugging_face(config, path.string());
   ModelDescription model;
   model.name = fs::weakly_canonical(folder).filename().string();
@@ -73,15 +74,7 @@ ModelDescription describe_folder(const fs::path& folder) {
   model.sliding_window = read.sliding_window;
   model.config.window = read.sliding_window.value_or(0);
   model.not_run = std::move(read.not_run);
-  const int64_t vocab = model.config.vocab;
-  const fs::path generation = folder / "generation_config.json";
-  std::vector<int64_t> bos;
-  append_ids(config, "bos_token_id", path, vocab, bos);
-  if (!bos.empty()) model.bos = bos[0];
-  append_ids(read_optional_object(generation), "eos_token_id", generation, vocab, model.eos);
-  append_ids(config, "eos_token_id", path, vocab, model.eos);
-  model.add_bos = model.bos.has_value() && adds_bos(folder, tokenizer);
-  model.chat_template = chat_template_of(folder, tokenizer);
+  read_folder_specials(folder, config, model);
   return model;
 }
 
@@ -109,6 +102,19 @@ class HuggingFaceFolder : public ModelFiles {
 };
 
 }  // namespace
+
+void read_folder_specials(const fs::path& folder, const Json& config, ModelDescription& model) {
+  const fs::path path = folder / "config.json", generation = folder / "generation_config.json";
+  const Json tokenizer = read_optional_object(folder / "tokenizer_config.json");
+  const int64_t vocab = model.config.vocab;
+  std::vector<int64_t> bos;
+  append_ids(config, "bos_token_id", path, vocab, bos);
+  if (!bos.empty()) model.bos = bos[0];
+  append_ids(read_optional_object(generation), "eos_token_id", generation, vocab, model.eos);
+  append_ids(config, "eos_token_id", path, vocab, model.eos);
+  model.add_bos = model.bos.has_value() && adds_bos(folder, tokenizer);
+  model.chat_template = chat_template_of(folder, tokenizer);
+}
 
 std::unique_ptr<ModelFiles> open_hugging_face(const fs::path& folder) {
   return std::make_unique<HuggingFaceFolder>(folder);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/error.h"
+#include "models/compact/compact_model.h"
 
 namespace headroom::models {
 
@@ -10,7 +11,8 @@ std::unique_ptr<ModelFiles> ModelFiles::open(const std::filesystem::path& path) 
   std::error_code unreadable;
   require(std::filesystem::exists(path, unreadable),
           "{}: there is no such model: a folder of Hugging Face's or a GGUF file is wanted", path.string());
-  return std::filesystem::is_directory(path, unreadable) ? open_hugging_face(path) : open_gguf(path);
+  if (!std::filesystem::is_directory(path, unreadable)) return open_gguf(path);
+  return is_compact_folder(path) ? open_compact(path) : open_hugging_face(path);
 }
 
 std::unique_ptr<Tokenizer> ModelFiles::tokenizer() const {

@@ -22,8 +22,11 @@ struct FileLayout {
   std::string prefix;  ///< before every name ("transformer.")
 };
 
-/// A trained model on disk: a GGUF file, or a folder as Hugging Face has them (config.json, safetensors, tokenizer).
-/// Opening it reads headers and checks them; weights are read when a Transformer is made.
+class GgufMetadata;
+
+/// A trained model on disk: a GGUF file, a folder as Hugging Face has them (config.json, safetensors, tokenizer), or a
+/// compact folder (models/compact). Opening it reads headers and checks them; weights are read when a Transformer is
+/// made.
 class ModelFiles {
  public:
   /// Throws Error naming file and field where they are wrong, or contradict each other.
@@ -37,6 +40,10 @@ class ModelFiles {
   /// The tensors by the files' own names.
   virtual const TensorStore& tensors() const = 0;
   virtual FileLayout layout() const = 0;
+  /// The keys and values of a GGUF file; null for a folder.
+  virtual const GgufMetadata* metadata() const { return nullptr; }
+  /// The shapes that the model has in files of other software: those of the model it was made of where it is compact.
+  virtual const TransformerConfig& full_config() const { return description_.config; }
   /// A source of weights for this model, or one of its shape.
   virtual std::unique_ptr<WeightSource> weights(const LoadOptions& options) const = 0;
   /// Whether the files hold a tokenizer.
@@ -64,7 +71,7 @@ class ModelFiles {
 class GgufFile;
 ModelDescription describe_gguf(const GgufFile& file);
 
-/// The two kinds of files. Throw as ModelFiles::open().
+/// The kinds of files. Throw as ModelFiles::open().
 std::unique_ptr<ModelFiles> open_gguf(const std::filesystem::path& path);
 std::unique_ptr<ModelFiles> open_hugging_face(const std::filesystem::path& folder);
 

@@ -61,6 +61,7 @@ std::string with_layer(std::string path, const std::string& layer) {
 constexpr const char* gguf_fused = "blk.{}.attn_qkv";
 
 const char* column(const NameRow& row, NameScheme scheme) {
+  if (scheme == NameScheme::headroom) return row.ours;
   if (scheme == NameScheme::gguf) return row.gguf;
   return scheme == NameScheme::hugging_face_gpt2 ? row.gpt2 : row.llama;
 }
@@ -68,6 +69,7 @@ const char* column(const NameRow& row, NameScheme scheme) {
 }  // namespace
 
 WeightPlace place_of(NameScheme scheme, const std::string& name, bool fused_qkv) {
+  if (scheme == NameScheme::headroom) return {name};
   const TakenApart parts = take_apart(name);
   const auto row = std::find_if(name_table.begin(), name_table.end(),
                                 [&](const NameRow& candidate) { return parts.path == candidate.ours; });
@@ -114,6 +116,7 @@ RotaryPart rotary_part(NameScheme scheme, const std::string& name) {
 }
 
 bool is_buffer(NameScheme scheme, const std::string& name) {
+  if (scheme == NameScheme::headroom) return false;
   if (scheme == NameScheme::gguf) return name == "rope_freqs.weight";
   if (scheme == NameScheme::hugging_face_gpt2)
     return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");

@@ -6,7 +6,8 @@
 namespace headroom::models {
 
 /// Whose names a model's files use for its tensors.
-enum class NameScheme { hugging_face_llama, hugging_face_gpt2, gguf };
+/// `headroom`: our own, of compact folders.
+enum class NameScheme { hugging_face_llama, hugging_face_gpt2, gguf, headroom };
 
 /// Where one of our weights lies in the files.
 struct WeightPlace {

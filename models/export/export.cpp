@@ -1,0 +1,88 @@
+#include "models/export/export.h"
+
+#include "engine/error.h"
+#include "models/compact/compact_model.h"
+#include "models/export/edited_files.h"
+#include "models/export/full_shape.h"
+#include "models/export/rebuilt.h"
+#include "models/export/write_compact.h"
+#include "models/files/json.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::pair<ExportFormat, const char*> export_formats[] = {
+    {ExportFormat::compat, "compat"}, {ExportFormat::compact, "compact"}, {ExportFormat::plain, "plain"}};
+
+/// The shapes that the format writes. Throws Error for what it cannot hold.
+TransformerConfig shape_in(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited) {
+  const TransformerConfig& full = base.full_config();
+  const bool is_gpt2 = base.description().family == "gpt2";
+  require(!is_gpt2 || base.layout().scheme != NameScheme::headroom,
+          "GPT-2's queries, keys and values are one matrix in other files, which is not put together again");
+  if (format == ExportFormat::compat) return full_shape(full, edited);
+  require(!is_gpt2, "GPT-2's files have no width of a head: it is {} / {}", full.width, full.groups.at(0).heads);
+  const int64_t widest = widest_head(edited);
+  require(widest < full.groups.at(0).qk_dim, "some heads still have {} numbers: no narrower width holds them all",
+          full.groups.at(0).qk_dim);
+  return full_shape(full, edited, widest);
+}
+
+}  // namespace
+
+const char* name_of(ExportFormat format) {
+  for (const auto& [known, name] : export_formats)
+    if (known == format) return name;
+  fail("export: a format has no name");
+}
+
+ExportFormat export_format_named(const std::string& name) {
+  std::string names;
+  for (const auto& [format, known] : export_formats) {
+    if (name == known) return format;
+    names += (names.empty() ? "" : ", ") + std::string(known);
+  }
+  fail("{} is no format of an export ({} are)", quoted_name(name), names);
+}
+
+std::string loaded_by(ExportFormat format, const fs::path& to) {
+  if (format == ExportFormat::compact) return "headroom";
+  return to.extension() == ".gguf" ? "headroom, llama.cpp" : "headroom, transformers";
+}
+
+std::string refusal_of(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited,
+                       const fs::path& to) {
+  try {
+    if (format == ExportFormat::compact) {
+      require(to.extension() != ".gguf", "a compact model is a folder, {} is the name of a GGUF file", to.string());
+      ModelDescription model = base.description();
+      model.config = edited;
+      (void)compact_config_json(model, base.full_config());
+    } else {
+      (void)shape_in(format, base, edited);
+    }
+  } catch (const Error& error) {
+    return fmt::format("format {} cannot hold this model: {}", name_of(format), error.what());
+  }
+  return "";
+}
+
+Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFormat format, const fs::path& to,
+                        const ExportOptions& options) {
+  const std::string refusal = refusal_of(format, base, edit.config, to);
+  require(refusal.empty(), "{}: {}", to.string(), refusal);
+  ConvertOptions convert{.type = options.type, .force = options.force, .progress = options.progress};
+  if (options.card)
+    convert.card = [&](const Conversion& conversion) {
+      return markdown_of(*options.card, name_of(format), loaded_by(format, to), conversion);
+    };
+  if (format == ExportFormat::compact) return write_compact(base, edit, to, convert);
+  const EditedFiles files(base, rebuilt(base, edit, shape_in(format, base, edit.config)));
+  convert.reference = [&] { return load(base, edit); };
+  convert.is_retyped = [&](const std::string& name) { return files.is_changed(name); };
+  return write_model(files, to, convert);
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,32 @@
+#pragma once
+#include <vector>
+
+#include "models/config.h"
+
+namespace headroom::models {
+
+/// Where one query head of a layer lies in its groups.
+struct HeadPlace {
+  size_t group = 0;
+  int64_t head = 0;    ///< within the group
+  int64_t shared = 0;  ///< its key-value head within the group
+  int64_t column = 0;  ///< its first column of the output projection
+};
+
+/// The heads of a layer in the order of its groups.
+std::vector<HeadPlace> heads_in_order(const LayerConfig& layer);
+
+/// For each of the frequencies `have` the place of the same one (to 1e-6) in `wanted`. Throws Error where it is not
+/// there, or not often enough.
+std::vector<int64_t> matched_pairs(const std::vector<double>& have, const std::vector<double>& wanted);
+
+/// The config of an edited model in files of other software: `base`'s, whose layers are all alike, with as many key
+/// heads as the query heads of the edit need. `head_dim` > 0: with heads of that width instead of the base's. Throws
+/// Error naming the layer and what such files cannot say: maps of the scores after the rotary turn, frequencies that no
+/// head of that width has, a head wider than the base's, networks of other widths, another readout.
+TransformerConfig full_shape(const TransformerConfig& base, const TransformerConfig& edited, int64_t head_dim = 0);
+
+/// The widest head of a config: the larger of its queries' and values' widths.
+int64_t widest_head(const TransformerConfig& config);
+
+}  // namespace headroom::models

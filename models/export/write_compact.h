@@ -1,0 +1,12 @@
+#pragma once
+#include "models/convert/convert.h"
+#include "models/pretrained/model_edit.h"
+
+namespace headroom::models {
+
+/// Writes the edited model as a compact folder (see models/compact): the matrices of the base as they are stored, in
+/// their blocks; those of the edit in f32, or in the options' type. Throws Error as write_model().
+Conversion write_compact(const ModelFiles& base, const ModelEdit& edit, const std::filesystem::path& to,
+                         const ConvertOptions& options);
+
+}  // namespace headroom::models

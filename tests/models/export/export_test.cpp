@@ -1,0 +1,178 @@
+// Edits of every family, written in every format and read back.
+#include "models/export/export.h"
+
+#include <filesystem>
+
+#include "models/convert/convert.h"
+#include "models/gguf/gguf.h"
+#include "tests/models/export/edits.h"
+#include "tests/support/error_of.h"
+#include "tests/support/folder.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::checkpoints;
+using testing::contains;
+using testing::edit_of;
+using testing::error_of;
+using testing::logits_of;
+using testing::relative_difference;
+using testing::TemporaryFolder;
+
+constexpr const char* families[] = {"llama1",          "llama2-gqa",    "llama3.1", "llama3.2-tied",     "linear-rope",
+                                    "llama-biases",    "smollm2",       "mistral",  "tinyllama-sharded", "qwen2",
+                                    "llama2-gqa.gguf", "llama3.1.gguf", "gpt2",     "gpt2.gguf"};
+
+using Change = TransformerConfig (*)(const TransformerConfig&);
+constexpr std::pair<const char*, Change> changes[] = {{"factors", testing::with_head_factors},
+                                                      {"split", testing::with_split_heads},
+                                                      {"pairs", testing::with_fewer_pairs},
+                                                      {"values", testing::with_narrow_values}};
+
+double written_and_read(const ModelFiles& base, const ModelEdit& edit, ExportFormat format, const fs::path& to) {
+  const Conversion done = export_model(base, edit, format, to);
+  CHECK_FALSE(done.rounded);
+  return relative_difference(logits_of(*load(base, edit)), logits_of(*ModelFiles::open(to)->load()));
+}
+
+}  // namespace
+
+TEST_CASE("every family's edits come back from compat and compact", "[export]") {
+  for (const char* family : families) {
+    const auto base = ModelFiles::open(checkpoints() / family);
+    for (const auto& [name, change] : changes) {
+      INFO(family << ", " << name);
+      const TemporaryFolder folder;
+      const ModelEdit edit = edit_of(*base, change(base->description().config));
+      REQUIRE_FALSE(edit.weights.empty());
+      CHECK(written_and_read(*base, edit, ExportFormat::compat, folder / "compat") < 1e-5);
+      CHECK(written_and_read(*base, edit, ExportFormat::compat, folder / "compat.gguf") < 1e-5);
+      CHECK(written_and_read(*base, edit, ExportFormat::compact, folder / "compact") < 1e-5);
+      const auto compat = ModelFiles::open(folder / "compat"), compact = ModelFiles::open(folder / "compact");
+      CHECK(compat->description().family == base->description().family);
+      CHECK(compat->description().config.groups[0].qk_dim == base->description().config.groups[0].qk_dim);
+      CHECK(parameter_count(compact->description().config) == parameter_count(edit.config));
+      CHECK(compact->description().eos == base->description().eos);
+      CHECK(compact->has_tokenizer() == base->has_tokenizer());
+      // A compact folder is the base of further edits, and goes to other files as any model does.
+      if (base->description().family == "gpt2") continue;
+      convert_model(folder / "compact", folder / "converted.gguf");
+      CHECK(relative_difference(logits_of(*load(*base, edit)),
+                                logits_of(*ModelFiles::open(folder / "converted.gguf")->load())) < 1e-5);
+      const ModelEdit more = edit_of(*compact, testing::with_narrow_values(base->description().config));
+      CHECK(written_and_read(*compact, more, ExportFormat::compat, folder / "more") < 1e-5);
+    }
+  }
+}
+
+TEST_CASE("norms of queries and keys: what can be padded", "[export]") {
+  const auto base = ModelFiles::open(checkpoints() / "qwen3");
+  const TemporaryFolder folder;
+  const ModelEdit factors = edit_of(*base, testing::with_head_factors(base->description().config));
+  CHECK(written_and_read(*base, factors, ExportFormat::compat, folder / "factors") < 1e-5);
+  const TransformerConfig pairs = testing::with_fewer_pairs(base->description().config);
+  CHECK_THAT(refusal_of(ExportFormat::compat, *base, pairs, "x"), contains("their norm would be another"));
+  CHECK(refusal_of(ExportFormat::compact, *base, pairs, "x").empty());
+}
+
+TEST_CASE("narrower heads that turn as such heads do go to other software as they are", "[export]") {
+  for (const char* family : {"llama3.1", "smollm2", "llama-biases", "llama2-gqa.gguf"}) {
+    INFO(family);
+    const auto base = ModelFiles::open(checkpoints() / family);
+    const TemporaryFolder folder;
+    const TransformerConfig config = testing::with_plain_heads(base->description().config);
+    const ModelEdit edit = edit_of(*base, config);
+    CHECK(written_and_read(*base, edit, ExportFormat::plain, folder / "plain") < 1e-5);
+    CHECK(written_and_read(*base, edit, ExportFormat::plain, folder / "plain.gguf") < 1e-5);
+    for (const char* name : {"plain", "plain.gguf"}) {
+      const HeadGroup group = ModelFiles::open(folder / name)->description().config.groups[0];
+      CHECK(group.qk_dim == config.groups[0].qk_dim);
+      CHECK(group.v_dim == config.groups[0].v_dim);
+    }
+  }
+}
+
+TEST_CASE("what a format cannot hold is said before anything is computed", "[export]") {
+  const auto base = ModelFiles::open(checkpoints() / "smollm2");
+  const TransformerConfig& config = base->description().config;
+  const auto refusal = [&](ExportFormat format, const TransformerConfig& edited) {
+    return refusal_of(format, *base, edited, "out");
+  };
+  CHECK(refusal(ExportFormat::compat, config).empty());
+  CHECK_THAT(refusal(ExportFormat::compat, testing::with_narrow_scores(config)),
+             contains("format compat cannot hold this model: layer 0: queries and keys are mapped to 4 numbers after"));
+  CHECK(refusal(ExportFormat::compact, testing::with_narrow_scores(config)).empty());
+  CHECK_THAT(refusal(ExportFormat::plain, testing::with_narrow_values(config)),
+             contains("some heads still have 8 numbers"));
+  TransformerConfig odd = testing::with_plain_heads(config);
+  odd.groups[0].rope_frequencies[0] *= 1.01;
+  CHECK_THAT(refusal(ExportFormat::plain, odd), contains("a pair turns by 1.01 a position, which no pair left"));
+  CHECK_THAT(refusal(ExportFormat::compat, odd), contains("a pair turns by 1.01 a position"));
+  TransformerConfig classifier = config;
+  classifier.tied = false, classifier.output_dim = 2;
+  CHECK_THAT(refusal(ExportFormat::compat, classifier), contains("only compact holds a classifier"));
+  CHECK_THAT(refusal_of(ExportFormat::compact, *base, config, "out.gguf"), contains("a compact model is a folder"));
+  const auto gpt2 = ModelFiles::open(checkpoints() / "gpt2");
+  CHECK_THAT(refusal_of(ExportFormat::plain, *gpt2, gpt2->description().config, "x"), contains("GPT-2's files"));
+}
+
+TEST_CASE("compact holds what other files cannot", "[export]") {
+  const auto base = ModelFiles::open(checkpoints() / "smollm2");
+  const TemporaryFolder folder;
+  const ModelEdit scores = edit_of(*base, testing::with_narrow_scores(base->description().config));
+  CHECK(written_and_read(*base, scores, ExportFormat::compact, folder / "scores") < 1e-5);
+  CHECK_THAT(error_of([&] { convert_model(folder / "scores", folder / "x.gguf"); }), contains("after the rotary turn"));
+  CHECK_FALSE(fs::exists(folder / "x.gguf"));
+  TransformerConfig classifier = base->description().config;
+  classifier.tied = false, classifier.output_dim = 2;
+  CHECK(written_and_read(*base, edit_of(*base, classifier), ExportFormat::compact, folder / "classifier") < 1e-5);
+}
+
+TEST_CASE("what an edit leaves alone keeps its bits", "[export]") {
+  const TemporaryFolder folder;
+  convert_model(checkpoints() / "smollm2", folder / "half.gguf", {.type = WeightType::f16});
+  const auto base = ModelFiles::open(folder / "half.gguf");
+  const ModelEdit edit = edit_of(*base, testing::with_narrow_values(base->description().config));
+  export_model(*base, edit, ExportFormat::compat, folder / "compat.gguf");
+  export_model(*base, edit, ExportFormat::compact, folder / "compact");
+  const GgufFile compat(folder / "compat.gguf");
+  CHECK(compat.type("blk.0.ffn_up.weight") == "F16");
+  CHECK(compat.type("blk.0.attn_q.weight") == "F16");
+  CHECK(compat.type("blk.0.attn_v.weight") == "F32");
+  CHECK(compat.type("blk.1.attn_v.weight") == "F16");
+  const auto compact = ModelFiles::open(folder / "compact");
+  CHECK(compact->tensors().type("blocks.0.ffn.up.weight") == "F16");
+  CHECK(compact->tensors().type("blocks.0.attention.0.v_proj.weight") == "F32");
+  export_model(*base, edit, ExportFormat::compact, folder / "narrow", {.type = WeightType::bf16});
+  const auto narrow = ModelFiles::open(folder / "narrow");
+  CHECK(narrow->tensors().type("blocks.0.attention.0.v_proj.weight") == "BF16");
+  CHECK(narrow->tensors().type("blocks.0.ffn.up.weight") == "F16");
+}
+
+TEST_CASE("a model card says what is known, beside the weights", "[export]") {
+  const auto base = ModelFiles::open(checkpoints() / "smollm2");
+  const ModelEdit edit = edit_of(*base, testing::with_narrow_values(base->description().config));
+  const TemporaryFolder folder;
+  ModelCard card{.base = "smollm2", .base_sha256 = "abc", .made_by = "headroom compress smollm2"};
+  card.parts = {{"values and output", "plain", {{"0", "4"}, {"1", "8 (all)"}}}};
+  card.measures = {{"perplexity", 30.5, 31.25}, {"mean KL", std::nullopt, 0.125}};
+  const ExportOptions options{.card = card};
+  export_model(*base, edit, ExportFormat::compact, folder / "compact", options);
+  const std::string text = testing::read_bytes(folder / "compact" / "README.md");
+  for (const char* line : {"SHA-256 abc", "- values and output: plain", "| 1 | 8 (all) |",
+                           "| perplexity | 30.5 | 31.25 |", "| mean KL | - | 0.125 |", "loaded by headroom"})
+    CHECK_THAT(text, contains(line));
+  CHECK(text.find("calibrated") == std::string::npos);
+  export_model(*base, edit, ExportFormat::compat, folder / "m.gguf", options);
+  CHECK_THAT(testing::read_bytes(folder / "m.md"), contains("loaded by headroom, llama.cpp"));
+  CHECK_THAT(error_of([&] { export_model(*base, edit, ExportFormat::compact, folder / "compact", options); }),
+             contains("compact: exists; --force replaces it"));
+  fs::remove(folder / "m.gguf");
+  CHECK_THAT(error_of([&] { export_model(*base, edit, ExportFormat::compat, folder / "m.gguf", options); }),
+             contains("m.md: exists, and is where the model card of"));
+  CHECK_FALSE(fs::exists(folder / "m.gguf"));
+}
+
+}  // namespace headroom::models
