@@ -27,15 +27,25 @@ SecondMoments::SecondMoments(int64_t width)
     : squares_(Tensor::zeros({width, width}, DType::f64)), sums_(Tensor::zeros({width}, DType::f64)) {}
 
 void SecondMoments::add(const Tensor& x, int64_t head) {
+  constexpr int64_t at_once = 4;
   const int64_t length = x.dim(1), heads = x.dim(2), width = x.dim(3);
   auto *square = squares_.mutable_data<double>(), *sum = sums_.mutable_data<double>();
-  for (int64_t t = 0; t < length; ++t) {
-    const auto* row = x.data<double>() + (t * heads + head) * width;
+  const auto row = [&](int64_t t) { return x.data<double>() + (t * heads + head) * width; };
+  for (int64_t t = 0; t < length; ++t)
+    for (int64_t i = 0; i < width; ++i) sum[i] += row(t)[i];
+  int64_t t = 0;
+  for (; t + at_once <= length; t += at_once) {
+    const double *a = row(t), *b = row(t + 1), *c = row(t + 2), *d = row(t + 3);
     for (int64_t i = 0; i < width; ++i) {
-      sum[i] += row[i];
-      for (int64_t j = 0; j < width; ++j) square[i * width + j] += row[i] * row[j];
+      double* own = square + i * width;
+      // Token after token, as one at a time would add them: the sum's bits depend on it.
+      for (int64_t j = i; j < width; ++j)
+        own[j] = (((own[j] + a[i] * a[j]) + b[i] * b[j]) + c[i] * c[j]) + d[i] * d[j];
     }
   }
+  for (; t < length; ++t)
+    for (int64_t i = 0; i < width; ++i)
+      for (int64_t j = i; j < width; ++j) square[i * width + j] += row(t)[i] * row(t)[j];
   count_ += static_cast<double>(length);
 }
 
@@ -45,23 +55,24 @@ Tensor SecondMoments::moment(bool centred) const {
   auto* value = out.mutable_data<double>();
   const auto* sum = sums_.data<double>();
   for (int64_t i = 0; i < width; ++i)
-    for (int64_t j = 0; j < width; ++j)
-      value[i * width + j] = value[i * width + j] / count_ - (centred ? sum[i] / count_ * (sum[j] / count_) : 0);
+    for (int64_t j = i; j < width; ++j)
+      value[j * width + i] = value[i * width + j] =
+          value[i * width + j] / count_ - (centred ? sum[i] / count_ * (sum[j] / count_) : 0);
   return out;
 }
 
-void ScoreMoments::add(const models::AttentionInputs& in) {
-  const Tensor q = in.raw_q.to(DType::f64).contiguous(), k = in.raw_k.to(DType::f64).contiguous();
-  if (queries_.empty()) {
-    for (int64_t h = 0; h < q.dim(2); ++h) queries_.emplace_back(q.dim(3));
-    for (int64_t h = 0; h < k.dim(2); ++h) keys_.emplace_back(k.dim(3));
-  }
-  engine::parallel_ranges(q.dim(2) + k.dim(2), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      if (i < q.dim(2)) queries_[static_cast<size_t>(i)].add(q, i);
-      else keys_[static_cast<size_t>(i - q.dim(2))].add(k, i - q.dim(2));
-    }
+void add_moments(MomentsByHead& moments, const Tensor& x) {
+  const Tensor values = x.to(DType::f64).contiguous();  // (1, T, H, d)
+  if (moments.empty())
+    for (int64_t h = 0; h < values.dim(2); ++h) moments.emplace_back(values.dim(3));
+  engine::parallel_ranges(values.dim(2), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t h = begin; h < end; ++h) moments[static_cast<size_t>(h)].add(values, h);
   });
+}
+
+void ScoreMoments::add(const Tensor& q, const Tensor& k) {
+  add_moments(queries_, q);
+  add_moments(keys_, k);
 }
 
 std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments) {

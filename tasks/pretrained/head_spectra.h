@@ -16,7 +16,8 @@ struct HeadSpectra {
   std::vector<double> weighted;
 };
 
-/// Sums over tokens of x xᵀ and of x, for vectors of width d: what their second moment is made from. f64.
+/// Sums over tokens of x xᵀ and of x, for vectors of width d: what their second moment is made from. f64, summed in the
+/// order of the tokens.
 class SecondMoments {
  public:
   explicit SecondMoments(int64_t width);
@@ -24,22 +25,30 @@ class SecondMoments {
   void add(const Tensor& x, int64_t head);
   /// E[xxᵀ], or with `centred` the covariance: (d, d).
   Tensor moment(bool centred) const;
+  double count() const { return count_; }
 
  private:
-  Tensor squares_, sums_;
+  Tensor squares_, sums_;  ///< (d, d), of which the upper half is kept, and (d)
   double count_ = 0;
 };
+
+/// Second moments of each vector of x (1, T, H, d) by head, H of them; empty before the first text.
+using MomentsByHead = std::vector<SecondMoments>;
+/// Adds another text's.
+void add_moments(MomentsByHead& moments, const Tensor& x);
 
 /// Second moments of the queries and keys of one group of heads, before the rotary turn.
 class ScoreMoments {
  public:
   /// Another text, from what attention's observer is told with a batch of one.
-  void add(const models::AttentionInputs& in);
-  const std::vector<SecondMoments>& queries() const { return queries_; }  ///< per query head
-  const std::vector<SecondMoments>& keys() const { return keys_; }        ///< per key head
+  void add(const models::AttentionInputs& in) { add(in.raw_q, in.raw_k); }
+  /// The same of any queries (1, T, H, d) and keys (1, T, H_kv, d).
+  void add(const Tensor& q, const Tensor& k);
+  const MomentsByHead& queries() const { return queries_; }  ///< per query head
+  const MomentsByHead& keys() const { return keys_; }        ///< per key head
 
  private:
-  std::vector<SecondMoments> queries_, keys_;
+  MomentsByHead queries_, keys_;
 };
 
 /// The spectra of the query heads of one group, numbered from 0, with layer 0. Throws Error when no text was added.

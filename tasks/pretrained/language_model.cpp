@@ -20,9 +20,15 @@ std::vector<Tensor> hidden_states(const models::Transformer& model, const TokenB
   std::vector<Tensor> states;
   for (const std::vector<int64_t>& text : texts)
     states.push_back(model.embed(Tensor::from({1, static_cast<int64_t>(text.size())}, text)).value());  // (1, T, D)
-  for (size_t layer = 0; layer < static_cast<size_t>(model.config().layers); ++layer)
-    for (Tensor& h : states) h = model.layer(layer, autograd::Var(h), context).value();
+  run_layers(model, states, 0, model.config().layers, context);
   return states;
+}
+
+void run_layers(const models::Transformer& model, std::vector<Tensor>& states, int64_t begin, int64_t end,
+                const models::ForwardContext& context) {
+  const autograd::NoGrad no_grad;
+  for (int64_t layer = begin; layer < end; ++layer)
+    for (Tensor& h : states) h = model.layer(static_cast<size_t>(layer), autograd::Var(h), context).value();
 }
 
 void for_each_logits(const models::Transformer& model, const Tensor& hidden, int64_t begin, int64_t end,

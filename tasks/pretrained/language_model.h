@@ -17,6 +17,11 @@ using TokenBatch = std::vector<std::vector<int64_t>>;
 std::vector<Tensor> hidden_states(const models::Transformer& model, const TokenBatch& texts,
                                   const models::ForwardContext& context = {});
 
+/// Replaces each text's hidden states (1, T, D) by those after layers [begin, end), layer by layer over all texts.
+/// Without gradients.
+void run_layers(const models::Transformer& model, std::vector<Tensor>& states, int64_t begin, int64_t end,
+                const models::ForwardContext& context = {});
+
 /// f(row, logits) for rows [begin, end) of a text's hidden states (1, T, D), in parallel and in no order: the logits
 /// (V, f32) that follow token `row`. Few rows of logits are in memory at a time. Throws Error naming the row when a
 /// logit is not finite.

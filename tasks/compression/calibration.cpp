@@ -1,0 +1,113 @@
+#include "tasks/compression/calibration.h"
+
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/ops/attention/attention.h"
+
+namespace headroom::tasks {
+namespace {
+
+using engine::DType;
+
+void require_calibrated(const models::TransformerConfig& config, const CalibrationOptions& options) {
+  require(config.causal, "calibration: the model is not causal");
+  require(config.positions != models::Positions::alibi, "calibration: the model biases its scores by distance (ALiBi)");
+  size_t layer = 0;
+  for (const models::LayerConfig& own : models::layers_of(config)) {
+    require(own.groups.size() == 1, "calibration: layer {} has {} groups of heads; wants 1", layer, own.groups.size());
+    ++layer;
+  }
+  for (const int64_t wanted : options.layers)
+    require(wanted >= 0 && wanted < config.layers, "calibration: there is no layer {}, the model has {}", wanted,
+            config.layers);
+}
+
+void observe(LayerMoments& moments, const CalibrationNeeds& needs, const models::AttentionInputs& in) {
+  if (needs.before_turn) moments.before.add(in.raw_q, in.raw_k);
+  if (needs.after_turn) moments.after.add(in.q, in.k);
+  if (!needs.outputs) return;
+  const Tensor y = engine::attention(in.q, in.k, in.v, {}, {.causal = true, .scale = in.scale}).y;  // (1, T, H, d_v)
+  add_moments(moments.outputs, y);
+}
+
+}  // namespace
+
+Tensor Calibration::shrunk(const SecondMoments& moments, bool centred) const { return shrunk(moments.moment(centred)); }
+
+Tensor Calibration::shrunk(const Tensor& moment) const {
+  const Tensor out = moment.clone();  // (d, d)
+  const int64_t width = out.dim(0);
+  auto* value = out.mutable_data<double>();
+  double trace = 0;
+  for (int64_t i = 0; i < width; ++i) trace += value[i * width + i];
+  require(std::isfinite(trace), "calibration: a head's activations are not finite");
+  const double ridge = trace > 0 ? shrinkage * trace / static_cast<double>(width) : 1;
+  for (int64_t i = 0; i < width; ++i) value[i * width + i] += ridge;
+  return out;
+}
+
+std::string Calibration::shortage(int64_t head_dim) const {
+  if (tokens >= head_dim) return "";
+  return fmt::format(
+      "the calibration text has {} tokens, a head {} dimensions: second moments are singular, and their roots are "
+      "those "
+      "of C + {:g} mean(diag C) I",
+      tokens, head_dim, shrinkage);
+}
+
+Calibration calibrate(const models::Transformer& model, const TokenBatch& texts, const CalibrationOptions& options) {
+  require(!texts.empty(), "calibration: no text");
+  require_calibrated(model.config(), options);
+  const int64_t layers = model.config().layers;
+  const int64_t end = options.layers.empty() ? layers : *options.layers.rbegin() + 1;
+  Calibration out;
+  out.has = options.needs;
+  out.layers.resize(static_cast<size_t>(layers));
+  models::ForwardContext context;
+  context.observer = [&](const models::AttentionInputs& in) {
+    if (options.layers.empty() || options.layers.contains(static_cast<int64_t>(in.layer)))
+      observe(out.layers[in.layer], options.needs, in);
+  };
+  const autograd::NoGrad no_grad;
+  std::vector<Tensor> states;  // (1, T, D) of each text
+  for (const std::vector<int64_t>& text : texts) {
+    require(!text.empty(), "calibration: a text is empty");
+    out.tokens += static_cast<int64_t>(text.size());
+    states.push_back(model.embed(Tensor::from({1, static_cast<int64_t>(text.size())}, text)).value());  // (1, T, D)
+  }
+  for (int64_t layer = 0; layer < end; ++layer) {
+    run_layers(model, states, layer, layer + 1, context);
+    if (options.progress) options.progress(layer + 1, end);
+  }
+  return out;
+}
+
+std::vector<double> pair_energies(const Tensor& moment, bool interleaved) {
+  const int64_t width = moment.dim(0), pairs = width / 2;
+  const auto* value = moment.data<double>();
+  const auto square = [&](int64_t i) { return value[i * width + i]; };
+  std::vector<double> energies;
+  for (int64_t p = 0; p < pairs; ++p)
+    energies.push_back(interleaved ? square(2 * p) + square(2 * p + 1) : square(p) + square(p + pairs));
+  return energies;
+}
+
+TokenBatch pieces_of(const std::vector<int32_t>& tokens, int64_t begin, int64_t end, int64_t context,
+                     std::optional<int64_t> bos) {
+  const int64_t count = std::ssize(tokens), own = context - (bos ? 1 : 0);
+  require(own >= 2, "pieces of {} tokens are too short", context);
+  require(begin >= 0 && begin < end && end <= count, "tokens {}:{} are not in the text, which has {}", begin, end,
+          count);
+  TokenBatch pieces;
+  for (int64_t from = begin; from < end; from += own) {
+    const int64_t to = std::min(from + own, end);
+    if (to - from == 1 && from > begin) break;
+    std::vector<int64_t> piece(tokens.begin() + from, tokens.begin() + to);
+    if (bos) piece.insert(piece.begin(), *bos);
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,56 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "tasks/compression/plan.h"
+
+namespace headroom::tasks {
+
+/// What replaces the d numbers of a head: x' = left_r · right_r · x with the first r columns of `left` (d, n) and rows
+/// of `right` (n, d), the best ones first. Where there is no `left`, x' = right_r · x of width r. f64.
+struct HeadMap {
+  Tensor left, right;
+};
+
+/// The query and key maps of one key-value head of a model. See QkMethod.
+struct ScoreMaps {
+  std::vector<HeadMap> queries;  ///< per query head that it serves
+  std::vector<HeadMap> keys;     ///< one, or with keys of their own one per query head
+  std::vector<int64_t> pairs;    ///< methods of whole pairs, which have no maps: the pairs, those to be kept first
+  std::vector<double> tails;     ///< what rank 0, 1, … d leave out: see HeadDecompositions::qk_tail()
+};
+
+/// One key-value head with the query heads that it serves: weights (d, D), f64.
+struct ScoreWeights {
+  std::vector<Tensor> queries{};
+  Tensor key;
+};
+
+/// What a head's activations are: second moments of its queries and of its key head's keys, shrunk.
+struct ScoreCovariances {
+  std::vector<Tensor> queries{};  ///< (d, d), raw
+  Tensor key;                     ///< (d, d), raw or centred as the method wants it
+};
+
+/// Of methods that read the weights: plain, product, product-grouped, product-literal.
+ScoreMaps score_maps(QkMethod method, const ScoreWeights& weights);
+/// Of methods that read activations: pca, pairs and the whitened ones.
+ScoreMaps score_maps(QkMethod method, const ScoreCovariances& covariances, bool interleaved);
+
+/// What replaces the values of one value head: v' = right_r · W_V x of width r, W_O · left_r. See VoMethod.
+struct ValueMaps {
+  HeadMap map;                ///< left (d, n), right (n, d)
+  std::vector<double> tails;  ///< what rank 0, 1, … d leave out
+};
+
+/// The weights of one value head: W_V (d, D), and W_O (G·D, d) of its query heads one below the other. f64.
+struct ValueWeights {
+  Tensor value{}, output{};
+};
+/// `outputs`: C (d, d), shrunk, of those methods that read activations.
+ValueMaps value_maps(VoMethod method, const ValueWeights& weights, const Tensor& outputs);
+
+/// The pairs of pairs-even for a rank, of d/2.
+std::vector<int64_t> even_pairs(int64_t dim, int64_t rank);
+
+}  // namespace headroom::tasks

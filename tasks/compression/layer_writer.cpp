@@ -1,0 +1,254 @@
+#include "tasks/compression/layer_writer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ops/concat/concat.h"
+#include "engine/ops/matmul/matmul.h"
+#include "models/rope_cache.h"
+
+namespace headroom::tasks {
+namespace {
+
+using engine::DType;
+using engine::matmul;
+
+/// left_r · right_r · x, or without `left` right_r · x, of x (d, …).
+Tensor first_rows(const HeadMap& map, int64_t rank) { return map.right.slice(0, 0, rank).contiguous(); }    // (r, d)
+Tensor first_columns(const HeadMap& map, int64_t rank) { return map.left.slice(1, 0, rank).contiguous(); }  // (d, r)
+
+Tensor column(const Tensor& bias) { return bias.reshape({bias.dim(0), 1}); }
+
+/// Makes column i of a (d, r) as long as row i of b (r, D), leaving a · b as it is: training the two starts even.
+void balance(Tensor& a, Tensor& b) {
+  a = a.clone(), b = b.clone();
+  const int64_t rank = a.dim(1), rows = a.dim(0), columns = b.dim(1);
+  auto *left = a.mutable_data<double>(), *right = b.mutable_data<double>();
+  for (int64_t i = 0; i < rank; ++i) {
+    double of_a = 0, of_b = 0;
+    for (int64_t j = 0; j < rows; ++j) of_a += left[j * rank + i] * left[j * rank + i];
+    for (int64_t j = 0; j < columns; ++j) of_b += right[i * columns + j] * right[i * columns + j];
+    if (of_a == 0 || of_b == 0) continue;
+    const double factor = std::pow(of_b / of_a, 0.25);
+    for (int64_t j = 0; j < rows; ++j) left[j * rank + i] *= factor;
+    for (int64_t j = 0; j < columns; ++j) right[i * columns + j] /= factor;
+  }
+}
+
+Tensor selected_rows(const Tensor& a, const std::vector<int64_t>& rows) {
+  std::vector<Tensor> parts;
+  for (const int64_t row : rows) parts.push_back(a.slice(0, row, row + 1).contiguous());
+  return engine::concat(parts, 0);
+}
+
+void put(models::NamedTensors& out, const std::string& name, const std::vector<Tensor>& parts) {
+  if (!parts.empty()) out.emplace_back(name, engine::concat(parts, 0).to(DType::f32));
+}
+
+}  // namespace
+
+LayerWriter::LayerWriter(const models::TransformerConfig& base, const CompressionPlan& plan, int64_t layer,
+                         const std::map<std::string, Tensor>& weights)
+    : base_(base),
+      plan_(plan),
+      layer_(layer),
+      weights_(weights),
+      head_(models::layers_of(base)[static_cast<size_t>(layer)].groups[0]),
+      own_(compressed_layer(base, plan, static_cast<size_t>(layer))) {}
+
+std::string LayerWriter::path(size_t group, const std::string& name) const {
+  return fmt::format("blocks.{}.attention.{}.{}", layer_, group, name);
+}
+
+Tensor LayerWriter::rows_of_base(const std::string& name, int64_t head, int64_t dim) const {
+  const auto at = weights_.find(path(0, name));
+  if (at == weights_.end()) return {};
+  return at->second.slice(0, head * dim, (head + 1) * dim).to(DType::f64).contiguous();  // (d, D) or (d)
+}
+
+std::vector<int64_t> LayerWriter::kept_pairs(const ScoreMaps& maps, int64_t rank) const {
+  if (plan_.qk == QkMethod::pairs_even) return even_pairs(head_.qk_dim, rank);
+  std::vector<int64_t> pairs(maps.pairs.begin(), maps.pairs.begin() + rank / 2);
+  std::sort(pairs.begin(), pairs.end());
+  return pairs;
+}
+
+std::vector<int64_t> LayerWriter::rows_of(const std::vector<int64_t>& pairs) const {
+  std::vector<int64_t> first, second;
+  for (const int64_t p : pairs) {
+    if (base_.rope_interleaved) first.insert(first.end(), {2 * p, 2 * p + 1});
+    else first.push_back(p), second.push_back(p + head_.qk_dim / 2);
+  }
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::vector<LayerWriter::OwnHead> LayerWriter::queries_of(size_t group, const std::vector<ScoreMaps>& scores) const {
+  const int64_t shared = head_.heads / head_.key_value_heads();
+  std::vector<OwnHead> heads;
+  for (const int64_t kv : own_.members[group]) {
+    const int64_t rank = plan_.qk_ranks[static_cast<size_t>(layer_)][static_cast<size_t>(kv)];
+    for (int64_t i = 0; i < shared; ++i) {
+      OwnHead head{.source = kv * shared + i, .rank = rank};
+      if (rank > 0) {
+        const ScoreMaps& maps = scores[static_cast<size_t>(kv)];
+        if (maps.queries.empty()) head.rows = rows_of(kept_pairs(maps, rank));
+        else head.map = &maps.queries[static_cast<size_t>(i)];
+      }
+      heads.push_back(std::move(head));
+    }
+  }
+  return heads;
+}
+
+std::vector<LayerWriter::OwnHead> LayerWriter::keys_of(size_t group, const std::vector<ScoreMaps>& scores) const {
+  const models::HeadGroup& own = own_.groups[group];
+  const int64_t copies = own.key_value_heads() / std::ssize(own_.members[group]);
+  std::vector<OwnHead> heads;
+  for (const int64_t kv : own_.members[group]) {
+    const int64_t rank = plan_.qk_ranks[static_cast<size_t>(layer_)][static_cast<size_t>(kv)];
+    for (int64_t i = 0; i < copies; ++i) {
+      OwnHead head{.source = kv, .rank = rank};
+      if (rank > 0) {
+        const ScoreMaps& maps = scores[static_cast<size_t>(kv)];
+        if (maps.keys.empty()) head.rows = rows_of(kept_pairs(maps, rank));
+        else head.map = &maps.keys[static_cast<size_t>(i)];
+      }
+      heads.push_back(std::move(head));
+    }
+  }
+  return heads;
+}
+
+std::vector<LayerWriter::OwnHead> LayerWriter::values_of(size_t group, const std::vector<ValueMaps>& values) const {
+  const models::HeadGroup& own = own_.groups[group];
+  const int64_t copies = own.key_value_heads() / std::ssize(own_.members[group]);
+  std::vector<OwnHead> heads;
+  for (const int64_t kv : own_.members[group]) {
+    const int64_t rank = plan_.vo_ranks[static_cast<size_t>(layer_)][static_cast<size_t>(kv)];
+    const HeadMap* map = rank > 0 ? &values[static_cast<size_t>(kv)].map : nullptr;
+    heads.insert(heads.end(), static_cast<size_t>(copies), {.source = kv, .rank = rank, .map = map});
+  }
+  return heads;
+}
+
+void LayerWriter::add_score_head(Pieces& pieces, const std::string& name, const OwnHead& head) const {
+  Tensor weight = rows_of_base(name + ".weight", head.source, head_.qk_dim);  // (d, D)
+  Tensor bias = rows_of_base(name + ".bias", head.source, head_.qk_dim);      // (d) or none
+  const bool maps_biases = needs_of(plan_.qk).before_turn || is_narrower(plan_.qk);
+  if (!head.rows.empty()) {
+    weight = selected_rows(weight, head.rows);  // (r, D)
+    if (bias.defined()) bias = selected_rows(bias, head.rows);
+  } else if (head.map && !maps_after_turn(plan_.qk)) {
+    const Tensor right = first_rows(*head.map, head.rank);                         // (r, d)
+    Tensor mapped = matmul(right, weight);                                         // (r, D)
+    Tensor mapped_bias = bias.defined() ? matmul(right, column(bias)) : Tensor();  // (r, 1)
+    if (head.map->left.defined()) {
+      Tensor left = first_columns(*head.map, head.rank);  // (d, r)
+      if (bias.defined()) mapped_bias = matmul(left, mapped_bias);
+      balance(left, mapped);
+      pieces.a.push_back(left), pieces.b.push_back(mapped);
+      weight = {};
+    } else {
+      weight = mapped;
+    }
+    if (bias.defined() && maps_biases) bias = mapped_bias.reshape({mapped_bias.dim(0)});
+  }
+  if (weight.defined()) pieces.weight.push_back(weight);
+  if (bias.defined()) pieces.bias.push_back(bias);
+}
+
+void LayerWriter::write_scores(const std::string& name, size_t group, const std::vector<OwnHead>& heads,
+                               models::NamedTensors& out) const {
+  const bool is_query = name == "q_proj";
+  const bool changes_count = std::ssize(heads) != (is_query ? head_.heads : head_.key_value_heads());
+  const bool is_changed = std::any_of(heads.begin(), heads.end(), [](const OwnHead& head) { return head.rank > 0; });
+  if (is_whole() && !is_changed) return;
+  Pieces pieces;
+  for (const OwnHead& head : heads) add_score_head(pieces, name, head);
+  const bool keeps_maps = is_whole() && !changes_count && maps_after_turn(plan_.qk);
+  if (!keeps_maps) {
+    put(out, path(group, name + ".weight"), pieces.weight);
+    put(out, path(group, name + ".weight_a"), pieces.a);
+    put(out, path(group, name + ".weight_b"), pieces.b);
+    put(out, path(group, name + ".bias"), pieces.bias);
+  }
+  if (base_.qk_norm && !is_whole()) {
+    const std::string norm = is_query ? "q_norm.weight" : "k_norm.weight";
+    out.emplace_back(path(group, norm), weights_.at(path(0, norm)).to(DType::f32));
+  }
+  if (own_.groups[group].score_dim == 0) return;
+  std::vector<Tensor> maps;
+  for (const OwnHead& head : heads) maps.push_back(first_rows(*head.map, head.rank));  // (r, d)
+  put(out, path(group, is_query ? "q_score" : "k_score"), maps);
+}
+
+void LayerWriter::write_values(size_t group, const std::vector<OwnHead>& heads, models::NamedTensors& out) const {
+  const bool is_changed = std::any_of(heads.begin(), heads.end(), [](const OwnHead& head) { return head.rank > 0; });
+  if (is_whole() && !is_changed && std::ssize(heads) == head_.key_value_heads()) return;
+  std::vector<Tensor> weights, biases;
+  for (const OwnHead& head : heads) {
+    Tensor weight = rows_of_base("v_proj.weight", head.source, head_.v_dim);  // (d, D)
+    Tensor bias = rows_of_base("v_proj.bias", head.source, head_.v_dim);      // (d) or none
+    if (head.map) {
+      const Tensor right = first_rows(*head.map, head.rank);  // (r, d)
+      weight = matmul(right, weight);                         // (r, D)
+      if (bias.defined()) bias = matmul(right, column(bias)).reshape({head.rank});
+    }
+    weights.push_back(weight);
+    if (bias.defined()) biases.push_back(bias);
+  }
+  put(out, path(group, "v_proj.weight"), weights);
+  put(out, path(group, "v_proj.bias"), biases);
+}
+
+void LayerWriter::write_output(const std::vector<ValueMaps>& values, models::NamedTensors& out) const {
+  const std::vector<int64_t>& ranks = plan_.vo_ranks[static_cast<size_t>(layer_)];
+  if (std::all_of(ranks.begin(), ranks.end(), [](int64_t rank) { return rank == 0; })) return;
+  const std::string name = fmt::format("blocks.{}.attention.o_proj", layer_);
+  const Tensor whole = weights_.at(name + ".weight").to(DType::f64);  // (D, H·d)
+  const auto known_bias = weights_.find(name + ".bias");
+  Tensor bias;  // (D)
+  if (known_bias != weights_.end()) bias = known_bias->second.to(DType::f64).clone();
+  const int64_t shared = head_.heads / head_.key_value_heads(), dim = head_.v_dim;
+  std::vector<Tensor> columns;
+  for (int64_t h = 0; h < head_.heads; ++h) {
+    const int64_t kv = h / shared, rank = ranks[static_cast<size_t>(kv)];
+    const Tensor own = whole.slice(1, h * dim, (h + 1) * dim).contiguous();  // (D, d)
+    columns.push_back(own);
+    if (rank == 0) continue;
+    const HeadMap& map = values[static_cast<size_t>(kv)].map;
+    columns.back() = matmul(own, first_columns(map, rank));  // (D, r)
+    const Tensor value_bias = rows_of_base("v_proj.bias", kv, dim);
+    if (!bias.defined() || !value_bias.defined()) continue;
+    // Attention's weights sum to 1, so that a bias of the values adds the same to every position.
+    const Tensor before = matmul(own, column(value_bias));                                           // (D, 1)
+    const Tensor after = matmul(columns.back(), matmul(first_rows(map, rank), column(value_bias)));  // (D, 1)
+    for (int64_t i = 0; i < bias.numel(); ++i)
+      bias.mutable_data<double>()[i] += before.data<double>()[i] - after.data<double>()[i];
+  }
+  out.emplace_back(name + ".weight", engine::concat(columns, 1).to(DType::f32));
+  if (bias.defined()) out.emplace_back(name + ".bias", bias.to(DType::f32));
+}
+
+std::vector<models::HeadGroup> LayerWriter::write(const std::vector<ScoreMaps>& scores,
+                                                  const std::vector<ValueMaps>& values, models::NamedTensors& out) {
+  const std::vector<double> frequencies =
+      base_.positions == models::Positions::rope ? models::rope_frequencies(base_, head_) : std::vector<double>();
+  for (size_t group = 0; group < own_.groups.size(); ++group) {
+    write_scores("q_proj", group, queries_of(group, scores), out);
+    write_scores("k_proj", group, keys_of(group, scores), out);
+    write_values(group, values_of(group, values), out);
+    const auto kv = static_cast<size_t>(own_.members[group][0]);
+    const int64_t rank = plan_.qk_ranks[static_cast<size_t>(layer_)][kv];
+    // Evenly spaced pairs turn with the frequencies that a head of their width has anyway.
+    const bool has_own = plan_.qk == QkMethod::pairs || !head_.rope_frequencies.empty();
+    if (rank == 0 || !is_narrower(plan_.qk) || plan_.qk == QkMethod::product_literal || !has_own) continue;
+    for (const int64_t pair : kept_pairs(scores[kv], rank))
+      own_.groups[group].rope_frequencies.push_back(frequencies[static_cast<size_t>(pair)]);
+  }
+  write_output(values, out);
+  return own_.groups;
+}
+
+}  // namespace headroom::tasks

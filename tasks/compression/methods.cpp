@@ -1,0 +1,181 @@
+#include "tasks/compression/methods.h"
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "engine/ops/concat/concat.h"
+#include "engine/parallel.h"
+#include "models/weights/sources.h"
+#include "tasks/compression/layer_writer.h"
+
+namespace headroom::tasks {
+namespace {
+
+using engine::DType;
+using models::HeadGroup;
+
+/// Where no weight is drawn.
+const models::Draw not_drawn{};
+
+bool changes_any(const std::vector<std::vector<int64_t>>& ranks) {
+  return std::any_of(ranks.begin(), ranks.end(), [](const std::vector<int64_t>& layer) {
+    return std::any_of(layer.begin(), layer.end(), [](int64_t rank) { return rank > 0; });
+  });
+}
+
+}  // namespace
+
+HeadDecompositions::HeadDecompositions(const models::ModelFiles& base, QkMethod qk, VoMethod vo,
+                                       const Calibration& calibration, const std::set<int64_t>& layers)
+    : HeadDecompositions(base.description().config, *base.weights({.keep = models::Keep::computed}), qk, vo,
+                         calibration, layers) {}
+
+HeadDecompositions::HeadDecompositions(const models::TransformerConfig& base, models::WeightSource& weights,
+                                       QkMethod qk, VoMethod vo, const Calibration& calibration,
+                                       const std::set<int64_t>& layers)
+    : base_(base), qk_(qk), vo_(vo) {
+  require_suited(qk, base_);
+  const CalibrationNeeds needs = needs_of(qk) | needs_of(vo), has = calibration.has;
+  require((!needs.before_turn || has.before_turn) && (!needs.after_turn || has.after_turn) &&
+              (!needs.outputs || has.outputs),
+          "compression: qk {} and vo {} read activations that the calibration does not have", name_of(qk), name_of(vo));
+  struct Unit {
+    int64_t layer, kv_head;
+  };
+  std::vector<Unit> units;
+  for (int64_t layer = 0; layer < base_.layers; ++layer) {
+    if (!layers.empty() && !layers.contains(layer)) continue;
+    const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
+    read(weights, layer);
+    LayerMaps& maps = layers_[layer];
+    maps.scores.resize(static_cast<size_t>(qk == QkMethod::none ? 0 : group.key_value_heads()));
+    maps.values.resize(static_cast<size_t>(vo == VoMethod::none ? 0 : group.key_value_heads()));
+    for (int64_t kv = 0; kv < group.key_value_heads(); ++kv) units.push_back({layer, kv});
+  }
+  for (const int64_t layer : layers)
+    require(layers_.contains(layer), "compression: there is no layer {}, the model has {}", layer, base_.layers);
+  engine::parallel_ranges(std::ssize(units), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto [layer, kv] = units[static_cast<size_t>(i)];
+      LayerMaps& maps = layers_.at(layer);
+      if (qk != QkMethod::none) maps.scores[static_cast<size_t>(kv)] = scores_of(layer, kv, calibration);
+      if (vo != VoMethod::none) maps.values[static_cast<size_t>(kv)] = values_of(layer, kv, calibration);
+    }
+  });
+}
+
+void HeadDecompositions::read(models::WeightSource& source, int64_t layer) {
+  const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
+  const int64_t kv_heads = group.key_value_heads(), width = base_.width;
+  const models::AttentionBiases biases = models::attention_biases(base_);
+  const std::string path = fmt::format("blocks.{}.attention.", layer);
+  const auto projection = [&](const std::string& name, int64_t out, int64_t in, bool biased) {
+    const std::string weight = path + name + ".weight", bias = path + name + ".bias";
+    weights_[weight] = source.matrix(weight, out, in, not_drawn).values(DType::f32);
+    if (biased) weights_[bias] = source.tensor(bias, {out}, not_drawn).value();
+  };
+  projection("0.q_proj", group.heads * group.qk_dim, width, biases.q);
+  projection("0.k_proj", kv_heads * group.qk_dim, width, biases.k);
+  projection("0.v_proj", kv_heads * group.v_dim, width, biases.v);
+  projection("o_proj", width, group.heads * group.v_dim, biases.o);
+  if (!base_.qk_norm) return;
+  for (const char* norm : {"0.q_norm.weight", "0.k_norm.weight"})
+    weights_[path + norm] = source.tensor(path + norm, {group.qk_dim}, not_drawn).value();
+}
+
+ScoreMaps HeadDecompositions::scores_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {
+  const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
+  const int64_t dim = group.qk_dim, shared = group.heads / group.key_value_heads();
+  if (qk_ == QkMethod::pairs_even) return {};
+  if (!needs_of(qk_).any()) {
+    const std::string path = fmt::format("blocks.{}.attention.0.", layer);
+    const auto rows = [&](const char* name, int64_t head) {
+      return weight(path + name).slice(0, head * dim, (head + 1) * dim).to(DType::f64).contiguous();  // (d, D)
+    };
+    ScoreWeights weights{.key = rows("k_proj.weight", kv_head)};
+    for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h)
+      weights.queries.push_back(rows("q_proj.weight", h));
+    return score_maps(qk_, weights);
+  }
+  const LayerMoments& moments = calibration.layers[static_cast<size_t>(layer)];
+  const ScoreMoments& scores = maps_after_turn(qk_) ? moments.after : moments.before;
+  // Softmax ignores what all keys have in common: where they turn, nothing is common after it but what is centred then.
+  const bool is_centred = maps_after_turn(qk_) || base_.positions != models::Positions::rope;
+  require(!scores.keys().empty(), "compression: the calibration did not look at layer {}", layer);
+  ScoreCovariances covariances{.key = calibration.shrunk(scores.keys()[static_cast<size_t>(kv_head)], is_centred)};
+  for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h)
+    covariances.queries.push_back(calibration.shrunk(scores.queries()[static_cast<size_t>(h)], false));
+  return score_maps(qk_, covariances, base_.rope_interleaved);
+}
+
+ValueMaps HeadDecompositions::values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {
+  const HeadGroup group = models::layers_of(base_)[static_cast<size_t>(layer)].groups[0];
+  const int64_t dim = group.v_dim, shared = group.heads / group.key_value_heads();
+  const std::string path = fmt::format("blocks.{}.attention.", layer);
+  ValueWeights weights{.value = weight(path + "0.v_proj.weight")
+                                    .slice(0, kv_head * dim, (kv_head + 1) * dim)
+                                    .to(DType::f64)
+                                    .contiguous()};  // (d, D)
+  std::vector<Tensor> outputs;
+  for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h)
+    outputs.push_back(
+        weight(path + "o_proj.weight").slice(1, h * dim, (h + 1) * dim).to(DType::f64).contiguous());  // (D, d)
+  weights.output = engine::concat(outputs, 0);                                                         // (G·D, d)
+  if (!needs_of(vo_).any()) return value_maps(vo_, weights, {});
+  const MomentsByHead& moments = calibration.layers[static_cast<size_t>(layer)].outputs;
+  require(!moments.empty(), "compression: the calibration did not look at layer {}", layer);
+  const Tensor sum = Tensor::zeros({dim, dim}, DType::f64);  // (d, d)
+  for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h) {
+    const Tensor own = moments[static_cast<size_t>(h)].moment(false);  // (d, d)
+    for (int64_t i = 0; i < sum.numel(); ++i) sum.mutable_data<double>()[i] += own.data<double>()[i];
+  }
+  return value_maps(vo_, weights, calibration.shrunk(sum));
+}
+
+const HeadDecompositions::LayerMaps& HeadDecompositions::maps_of(int64_t layer) const {
+  const auto at = layers_.find(layer);
+  require(at != layers_.end(), "compression: layer {} was not taken apart", layer);
+  return at->second;
+}
+
+double HeadDecompositions::qk_tail(int64_t layer, int64_t kv_head, int64_t rank) const {
+  const std::vector<double>& tails = maps_of(layer).scores.at(static_cast<size_t>(kv_head)).tails;
+  require(!tails.empty(), "compression: {} does not tell what a rank leaves out", name_of(qk_));
+  return tails.at(static_cast<size_t>(rank));
+}
+
+double HeadDecompositions::vo_tail(int64_t layer, int64_t kv_head, int64_t rank) const {
+  return maps_of(layer).values.at(static_cast<size_t>(kv_head)).tails.at(static_cast<size_t>(rank));
+}
+
+models::ModelEdit HeadDecompositions::edit(const CompressionPlan& plan) const {
+  require(plan.qk == qk_ || !changes_any(plan.qk_ranks), "compression: a plan of qk {}, taken apart by {}",
+          name_of(plan.qk), name_of(qk_));
+  require(plan.vo == vo_ || !changes_any(plan.vo_ranks), "compression: a plan of vo {}, taken apart by {}",
+          name_of(plan.vo), name_of(vo_));
+  models::ModelEdit out{.config = compressed_config(base_, plan), .weights = {}};
+  const std::set<int64_t> changed = changed_layers(plan);
+  if (changed.empty()) return out;
+  std::vector<models::LayerConfig> layers = models::layers_of(out.config);
+  for (const int64_t layer : changed) {
+    const LayerMaps& maps = maps_of(layer);
+    LayerWriter writer(base_, plan, layer, weights_);
+    layers[static_cast<size_t>(layer)].groups = writer.write(maps.scores, maps.values, out.weights);
+  }
+  out.config.unequal_layers = std::move(layers);
+  out.config.groups.clear();
+  out.config.ffn_width = out.config.o_rank = 0;
+  merge_equal_layers(out.config);
+  return out;
+}
+
+std::unique_ptr<models::Transformer> edited_model(const models::Transformer& base, const models::ModelEdit& edit) {
+  const models::NamedTensors weights = base.weights();
+  models::WeightOptions frozen{.is_trained = models::none_trained};
+  if (weights.at(0).second.dtype() == DType::f64) frozen.dtype = DType::f64;
+  auto own = std::make_unique<models::NamedWeights>(weights, frozen);
+  models::EditedWeights source(std::move(own), edit.weights, frozen);
+  return std::make_unique<models::Transformer>(edit.config, source);
+}
+
+}  // namespace headroom::tasks

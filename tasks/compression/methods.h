@@ -1,0 +1,69 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "models/pretrained/model_edit.h"
+#include "tasks/compression/head_maps.h"
+
+namespace headroom::tasks {
+
+/// The heads of a model taken apart by one method for queries and keys and one for values, once for all ranks: makes
+/// the compressed model of any plan of these methods.
+///
+/// Biases (Qwen2, GPT-2). Where a map is one of activations (pca, the whitened ones) or heads become narrower, a bias
+/// of queries and keys is mapped as they are: it is part of them; plain, product and product-grouped replace the
+/// matrices alone and leave biases whole. A bias of values is mapped as they are; what that leaves out of it is a
+/// constant, which goes to W_O's bias where the model has one.
+class HeadDecompositions {
+ public:
+  /// `calibration`: may be empty where neither method reads activations. `layers`: those that plans will change; empty:
+  /// all. Throws Error as require_suited(), for a layer that is not there, a calibration that lacks what a method
+  /// reads, and as the source does.
+  HeadDecompositions(const models::TransformerConfig& base, models::WeightSource& weights, QkMethod qk, VoMethod vo,
+                     const Calibration& calibration = {}, const std::set<int64_t>& layers = {});
+  /// Of a model's files, in f32.
+  HeadDecompositions(const models::ModelFiles& base, QkMethod qk, VoMethod vo, const Calibration& calibration = {},
+                     const std::set<int64_t>& layers = {});
+
+  /// What a rank (0 … d) leaves out of one key-value head with its query heads, in the method's own measure. Plain:
+  /// ‖W − W_r‖² of its matrices W. The products: ‖M − M_r‖² of M = W_Qᵀ W_K. pca and the whitened ones: E(s − s')² of
+  /// its scores s = q·k (not scaled) before the turn, q and k independent with the calibration's moments; after the
+  /// turn where the method's name says so; pairs: of the pairs' parts at uniform angles. Throws Error for pairs-even,
+  /// and a layer that was not taken apart.
+  double qk_tail(int64_t layer, int64_t kv_head, int64_t rank) const;
+  /// Plain: ‖W_V − W_r‖², product: ‖W_O W_V − …‖², pca: E‖y − y'‖² of the heads' outputs, whitened: E‖W_O (y − y')‖²,
+  /// as if query heads' outputs were independent.
+  double vo_tail(int64_t layer, int64_t kv_head, int64_t rank) const;
+
+  /// The compressed model. Throws Error as validate(), for other methods than these, and a layer that was not taken
+  /// apart.
+  models::ModelEdit edit(const CompressionPlan& plan) const;
+  /// The config of the model that was taken apart.
+  const models::TransformerConfig& base() const { return base_; }
+
+ private:
+  struct LayerMaps {
+    std::vector<ScoreMaps> scores;  ///< per key-value head; empty without a method
+    std::vector<ValueMaps> values;
+  };
+
+  void read(models::WeightSource& source, int64_t layer);
+  const Tensor& weight(const std::string& name) const { return weights_.at(name); }
+  const LayerMaps& maps_of(int64_t layer) const;
+  ScoreMaps scores_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
+  ValueMaps values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
+
+  models::TransformerConfig base_;
+  QkMethod qk_;
+  VoMethod vo_;
+  std::map<std::string, Tensor> weights_;  ///< of the attention of the layers, by our names
+  std::map<int64_t, LayerMaps> layers_;
+};
+
+/// The model of an edit with the weights of a base in memory, which it shares but for those that the edit has. Frozen.
+std::unique_ptr<models::Transformer> edited_model(const models::Transformer& base, const models::ModelEdit& edit);
+
+}  // namespace headroom::tasks

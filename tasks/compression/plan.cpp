@@ -1,0 +1,258 @@
+#include "tasks/compression/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/error.h"
+#include "models/rope_cache.h"
+
+namespace headroom::tasks {
+namespace {
+
+using models::HeadGroup;
+using models::LayerConfig;
+using models::TransformerConfig;
+
+constexpr std::array<std::pair<QkMethod, const char*>, 12> qk_names{{
+    {QkMethod::none, "none"},
+    {QkMethod::plain, "plain"},
+    {QkMethod::product, "product"},
+    {QkMethod::product_grouped, "product-grouped"},
+    {QkMethod::product_literal, "product-literal"},
+    {QkMethod::pca, "pca"},
+    {QkMethod::pairs, "pairs"},
+    {QkMethod::pairs_even, "pairs-even"},
+    {QkMethod::whitened, "whitened"},
+    {QkMethod::whitened_grouped, "whitened-grouped"},
+    {QkMethod::whitened_rotated, "whitened-rotated"},
+    {QkMethod::whitened_rotated_grouped, "whitened-rotated-grouped"},
+}};
+constexpr std::array<std::pair<VoMethod, const char*>, 5> vo_names{{
+    {VoMethod::none, "none"},
+    {VoMethod::plain, "plain"},
+    {VoMethod::product, "product"},
+    {VoMethod::pca, "pca"},
+    {VoMethod::whitened, "whitened"},
+}};
+
+template <class Table>
+std::vector<std::string> names_in(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& [method, name] : table)
+    if (std::string_view(name) != "none") names.emplace_back(name);
+  return names;
+}
+
+template <class Table>
+auto method_in(const Table& table, std::string_view name, const char* part) {
+  for (const auto& [method, own] : table)
+    if (name == own) return method;
+  fail("{}: there is no method '{}'; known: {}", part, name, fmt::join(names_in(table), ", "));
+}
+
+/// Heads of the same shape as many times.
+bool are_alike(HeadGroup a, const HeadGroup& b) {
+  if (a.heads * b.key_value_heads() != b.heads * a.key_value_heads()) return false;
+  a.heads = b.heads, a.kv_heads = b.kv_heads;
+  return a == b;
+}
+
+/// One key-value head of the original with its query heads, after a plan.
+HeadGroup compressed_head(const HeadGroup& base, const CompressionPlan& plan, int64_t qk_rank, int64_t vo_rank) {
+  HeadGroup head = base;
+  head.heads = base.heads / base.key_value_heads();
+  head.kv_heads = 1;
+  if (vo_rank > 0) head.v_dim = vo_rank;
+  if (qk_rank == 0) return head;
+  if (has_own_keys(plan.qk)) head.kv_heads = head.heads;
+  if (maps_after_turn(plan.qk)) {
+    head.score_dim = qk_rank;
+  } else if (is_narrower(plan.qk)) {
+    head.qk_dim = qk_rank;
+    head.rope_frequencies.clear();
+  } else {
+    head.q_head_rank = head.k_head_rank = qk_rank;
+  }
+  return head;
+}
+
+void require_ranks(const char* part, const std::vector<std::vector<int64_t>>& ranks, const TransformerConfig& base,
+                   const std::vector<int64_t>& possible) {
+  const std::vector<LayerConfig> layers = models::layers_of(base);
+  require(ranks.size() == layers.size(), "{}: ranks for {} layers; the model has {}", part, ranks.size(),
+          layers.size());
+  for (size_t layer = 0; layer < layers.size(); ++layer) {
+    const int64_t heads = layers[layer].groups.at(0).key_value_heads();
+    require(std::ssize(ranks[layer]) == heads, "{}: layer {} has {} key-value heads, ranks are given for {}", part,
+            layer, heads, ranks[layer].size());
+    for (size_t head = 0; head < ranks[layer].size(); ++head) {
+      const int64_t rank = ranks[layer][head];
+      if (rank == 0 || std::binary_search(possible.begin(), possible.end(), rank)) continue;
+      const bool all = !possible.empty() && std::ssize(possible) == possible.back();
+      fail("{}: rank {} of layer {}, key-value head {}: wants {}", part, rank, layer, head,
+           all ? fmt::format("1 to {}", possible.back()) : fmt::format("one of {}", fmt::join(possible, ", ")));
+    }
+  }
+}
+
+}  // namespace
+
+const char* name_of(QkMethod method) { return qk_names.at(static_cast<size_t>(method)).second; }
+const char* name_of(VoMethod method) { return vo_names.at(static_cast<size_t>(method)).second; }
+std::vector<std::string> qk_method_names() { return names_in(qk_names); }
+std::vector<std::string> vo_method_names() { return names_in(vo_names); }
+QkMethod qk_method_named(std::string_view name) { return method_in(qk_names, name, "qk"); }
+VoMethod vo_method_named(std::string_view name) { return method_in(vo_names, name, "vo"); }
+
+CalibrationNeeds needs_of(QkMethod method) {
+  switch (method) {
+    case QkMethod::pca:
+    case QkMethod::pairs:
+    case QkMethod::whitened:
+    case QkMethod::whitened_grouped:
+      return {.before_turn = true};
+    case QkMethod::whitened_rotated:
+    case QkMethod::whitened_rotated_grouped:
+      return {.after_turn = true};
+    default:
+      return {};
+  }
+}
+
+CalibrationNeeds needs_of(VoMethod method) {
+  return {.outputs = method == VoMethod::pca || method == VoMethod::whitened};
+}
+
+bool has_own_keys(QkMethod method) {
+  return method == QkMethod::product || method == QkMethod::product_literal || method == QkMethod::whitened ||
+         method == QkMethod::whitened_rotated;
+}
+bool is_narrower(QkMethod method) {
+  return method == QkMethod::product_literal || method == QkMethod::pairs || method == QkMethod::pairs_even;
+}
+bool maps_after_turn(QkMethod method) {
+  return method == QkMethod::whitened_rotated || method == QkMethod::whitened_rotated_grouped;
+}
+
+CompressionPlan empty_plan(const TransformerConfig& base, QkMethod qk, VoMethod vo) {
+  return uniform_plan(base, qk, vo, 0, 0, {});
+}
+
+CompressionPlan uniform_plan(const TransformerConfig& base, QkMethod qk, VoMethod vo, int64_t qk_rank, int64_t vo_rank,
+                             const std::set<int64_t>& layers) {
+  CompressionPlan plan{.qk = qk, .vo = vo};
+  for (const LayerConfig& layer : models::layers_of(base)) {
+    const bool is_changed = layers.contains(std::ssize(plan.qk_ranks));
+    const auto heads = static_cast<size_t>(layer.groups.at(0).key_value_heads());
+    plan.qk_ranks.emplace_back(heads, is_changed && qk != QkMethod::none ? qk_rank : 0);
+    plan.vo_ranks.emplace_back(heads, is_changed && vo != VoMethod::none ? vo_rank : 0);
+  }
+  return plan;
+}
+
+std::set<int64_t> changed_layers(const CompressionPlan& plan) {
+  std::set<int64_t> layers;
+  for (const auto* ranks : {&plan.qk_ranks, &plan.vo_ranks})
+    for (size_t layer = 0; layer < ranks->size(); ++layer)
+      for (const int64_t rank : (*ranks)[layer])
+        if (rank > 0) layers.insert(static_cast<int64_t>(layer));
+  return layers;
+}
+
+std::vector<int64_t> possible_ranks(QkMethod method, const TransformerConfig& base, int64_t dim) {
+  const bool pairs_only = method == QkMethod::pairs || method == QkMethod::pairs_even ||
+                          (method == QkMethod::product_literal && base.positions == models::Positions::rope);
+  std::vector<int64_t> ranks;
+  for (int64_t rank = 1; rank <= dim && method != QkMethod::none; ++rank)
+    if ((!pairs_only || rank % 2 == 0) && (method != QkMethod::pairs_even || dim % rank == 0)) ranks.push_back(rank);
+  return ranks;
+}
+
+std::vector<int64_t> possible_ranks(VoMethod method, int64_t dim) {
+  std::vector<int64_t> ranks;
+  for (int64_t rank = 1; rank <= dim && method != VoMethod::none; ++rank) ranks.push_back(rank);
+  return ranks;
+}
+
+void require_suited(QkMethod qk, const TransformerConfig& base) {
+  const HeadGroup first = models::first_layer(base).groups.at(0);
+  models::for_each_layer(base, [&](const LayerConfig& layer, int64_t) {
+    require(layer.groups.size() == 1 && layer.groups[0].qk_dim == first.qk_dim && layer.groups[0].v_dim == first.v_dim,
+            "its heads have different shapes: compress the model that it was made from");
+    const HeadGroup& group = layer.groups[0];
+    require(group.q_rank + group.k_rank + group.v_rank + group.q_head_rank + group.k_head_rank + group.score_dim +
+                    layer.o_rank ==
+                0,
+            "its heads are factored already: compress the model that it was made from");
+  });
+  require(base.positions != models::Positions::alibi, "its scores are biased by distance (ALiBi)");
+  require(first.qk_dim <= base.width && first.v_dim <= base.width,
+          "its heads are wider than the model, {} and {} of {}", first.qk_dim, first.v_dim, base.width);
+  const bool needs_turn = qk == QkMethod::pairs || qk == QkMethod::pairs_even || maps_after_turn(qk);
+  require(!needs_turn || base.positions == models::Positions::rope,
+          "qk method {} is about rotary positions; the model has {} ones", name_of(qk), name_of(base.positions));
+  require(!base.qk_norm || qk == QkMethod::none || qk == QkMethod::plain || maps_after_turn(qk),
+          "qk method {} maps queries and keys before the norm that this model puts on them; of a model with such norms "
+          "plain, whitened-rotated and whitened-rotated-grouped are right",
+          name_of(qk));
+}
+
+void validate(const CompressionPlan& plan, const TransformerConfig& base) {
+  require_suited(plan.qk, base);
+  const HeadGroup head = models::first_layer(base).groups.at(0);
+  require_ranks("qk", plan.qk_ranks, base, possible_ranks(plan.qk, base, head.qk_dim));
+  require_ranks("vo", plan.vo_ranks, base, possible_ranks(plan.vo, head.v_dim));
+}
+
+CompressedLayer compressed_layer(const TransformerConfig& base, const CompressionPlan& plan, size_t layer) {
+  const HeadGroup own = models::layers_of(base)[layer].groups[0];
+  CompressedLayer out;
+  for (int64_t kv = 0; kv < own.key_value_heads(); ++kv) {
+    const auto at = static_cast<size_t>(kv);
+    const HeadGroup head = compressed_head(own, plan, plan.qk_ranks[layer][at], plan.vo_ranks[layer][at]);
+    // Heads that keep pairs of their own turn with frequencies of their own.
+    const bool has_own_pairs = plan.qk == QkMethod::pairs && plan.qk_ranks[layer][at] > 0;
+    const bool follows_own_pairs = kv > 0 && plan.qk == QkMethod::pairs && plan.qk_ranks[layer][at - 1] > 0;
+    if (out.groups.empty() || has_own_pairs || follows_own_pairs || !are_alike(out.groups.back(), head)) {
+      out.groups.push_back(head);
+      out.members.push_back({kv});
+      continue;
+    }
+    HeadGroup& group = out.groups.back();
+    group.heads += head.heads, group.kv_heads += head.kv_heads;
+    out.members.back().push_back(kv);
+  }
+  return out;
+}
+
+void merge_equal_layers(TransformerConfig& config) {
+  const auto& layers = config.unequal_layers;
+  if (layers.empty() || !std::all_of(layers.begin(), layers.end(), [&](const auto& l) { return l == layers[0]; }))
+    return;
+  const LayerConfig layer = layers[0];
+  config.groups = layer.groups, config.ffn_width = layer.ffn_width, config.o_rank = layer.o_rank;
+  config.unequal_layers.clear();
+}
+
+TransformerConfig compressed_config(const TransformerConfig& base, const CompressionPlan& plan) {
+  validate(plan, base);
+  TransformerConfig config = base;
+  config.unequal_layers = models::layers_of(base);
+  config.groups.clear();
+  config.ffn_width = config.o_rank = 0;
+  const std::set<int64_t> changed = changed_layers(plan);
+  for (const int64_t layer : changed) {
+    const auto at = static_cast<size_t>(layer);
+    config.unequal_layers[at].groups = compressed_layer(base, plan, at).groups;
+  }
+  merge_equal_layers(config);
+  if (is_narrower(plan.qk) && !changed.empty())
+    config.logit_scale =
+        base.logit_scale.value_or(1 / std::sqrt(static_cast<double>(models::first_layer(base).groups.at(0).qk_dim)));
+  return config;
+}
+
+}  // namespace headroom::tasks

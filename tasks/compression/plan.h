@@ -1,0 +1,105 @@
+#pragma once
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/config.h"
+#include "tasks/compression/calibration.h"
+
+namespace headroom::tasks {
+
+/// How the queries and keys of a head are made smaller. With W_Q, W_K (d, D) of a query head and the key head that
+/// serves it, C_q, C_k their second moments on a calibration text. Products are written back at full width d in two
+/// factors, so that the rotary turn stays what it was, unless a line says otherwise. "Own keys": each query head gets
+/// key and value projections of its own, which a model with grouped queries has not.
+enum class QkMethod {
+  none,
+  plain,    ///< W_Q and W_K each by its truncated SVD: what the paper's Figs. 4 and 5 do
+  product,  ///< U, V of W_Qᵀ W_K = U S Vᵀ: W_Q U_r U_rᵀ, W_K V_r V_rᵀ, whose product is the best one. Own keys
+  product_grouped,  ///< V of the group's products one below the other: W_K V_r V_rᵀ, queries within its column space
+  product_literal,  ///< the paper's Algorithm 1 as it stands: heads of width r, √S U_rᵀ and √S V_rᵀ, which turn as such
+  pca,              ///< q and k each within the first r eigenvectors of their C_q and C_k before the turn
+  pairs,            ///< the r/2 rotary pairs of largest (Σ over the group E|q_p|²) E|k_p|²: heads of width r
+  pairs_even,        ///< every (d/r)th pair of all heads: those of a plain head of width r
+  whitened,          ///< C_q^½ C_k^½ = U S Vᵀ, B = C_q^-½ U_r U_rᵀ C_q^½: Bᵀ W_Q, B W_K. Own keys
+  whitened_grouped,  ///< the same with C_q summed over the query heads that share a key head
+  whitened_rotated,  ///< C_q, and C_k centred, after the turn: U_rᵀ C_q^-½ q and U_rᵀ C_q^½ k of width r then. Own keys
+  whitened_rotated_grouped,  ///< the same with C_q summed over the group
+};
+
+/// How the values of a head and its part of W_O are made smaller: v' = E W_V x of width r, W_O F. With W_O (G·D, d) of
+/// the G query heads that share a value head one below the other, C the sum of their outputs' second moments.
+enum class VoMethod {
+  none,
+  plain,     ///< W_V = U S Vᵀ: E = U_rᵀ, F = U_r
+  product,   ///< W_O W_V = U S Vᵀ: E W_V = V_rᵀ, W_O F = U_r S_r
+  pca,       ///< the first r eigenvectors of C
+  whitened,  ///< W_O C^½ = U S Vᵀ: F = C^½ V_r, E = V_rᵀ C^-½
+};
+
+/// "plain", "product-grouped", …
+const char* name_of(QkMethod method);
+const char* name_of(VoMethod method);
+/// All names but "none".
+std::vector<std::string> qk_method_names();
+std::vector<std::string> vo_method_names();
+/// Throw Error that lists the names.
+QkMethod qk_method_named(std::string_view name);
+VoMethod vo_method_named(std::string_view name);
+
+/// What of a calibration they read.
+CalibrationNeeds needs_of(QkMethod method);
+CalibrationNeeds needs_of(VoMethod method);
+
+/// Whether every query head gets key and value projections of its own.
+bool has_own_keys(QkMethod method);
+/// Whether the head's width itself changes: its queries and keys are `rank` wide before they turn.
+bool is_narrower(QkMethod method);
+/// Whether queries and keys are mapped after they turn, which weights of the original's shape cannot say.
+bool maps_after_turn(QkMethod method);
+
+/// A rank for the queries and keys, and one for the values, of every key-value head of the original with the query
+/// heads that it serves: [layer][key-value head]; 0 leaves it as it is.
+struct CompressionPlan {
+  QkMethod qk = QkMethod::none;
+  VoMethod vo = VoMethod::none;
+  std::vector<std::vector<int64_t>> qk_ranks{}, vo_ranks{};
+};
+
+/// A plan that leaves all as it is, in the shape of the model.
+CompressionPlan empty_plan(const models::TransformerConfig& base, QkMethod qk, VoMethod vo);
+/// The same rank for all heads of some layers.
+CompressionPlan uniform_plan(const models::TransformerConfig& base, QkMethod qk, VoMethod vo, int64_t qk_rank,
+                             int64_t vo_rank, const std::set<int64_t>& layers);
+/// The layers that a plan changes.
+std::set<int64_t> changed_layers(const CompressionPlan& plan);
+
+/// The ranks that a method takes for a head of that width, rising.
+std::vector<int64_t> possible_ranks(QkMethod method, const models::TransformerConfig& base, int64_t dim);
+std::vector<int64_t> possible_ranks(VoMethod method, int64_t dim);
+
+/// Throws Error in words where a model cannot be compressed, or a method does not suit it: normed queries and keys
+/// (Qwen3) with methods that change them before their norm, rotary pairs without rotary positions, layers whose heads
+/// differ or are factored already.
+void require_suited(QkMethod qk, const models::TransformerConfig& base);
+/// require_suited(), and ranks that the methods take, in the model's shape. Throws Error naming layer and head.
+void validate(const CompressionPlan& plan, const models::TransformerConfig& base);
+
+/// The groups of heads that a layer has after a plan; neighbours of one shape are one group. `members`: the original
+/// key-value heads of each.
+struct CompressedLayer {
+  std::vector<models::HeadGroup> groups;
+  std::vector<std::vector<int64_t>> members;
+};
+CompressedLayer compressed_layer(const models::TransformerConfig& base, const CompressionPlan& plan, size_t layer);
+
+/// Writes unequal_layers that are all the same as groups of every layer.
+void merge_equal_layers(models::TransformerConfig& config);
+
+/// The config after a plan, but for the frequencies of chosen pairs, which depend on the weights: for counting what it
+/// costs. Throws Error as validate().
+models::TransformerConfig compressed_config(const models::TransformerConfig& base, const CompressionPlan& plan);
+
+}  // namespace headroom::tasks

@@ -1,0 +1,340 @@
+// The methods of compression on small models in every layout: nothing is lost at full rank, what is lost below is what
+// the methods say, and the compressed model costs what its plan says.
+#include "tasks/compression/methods.h"
+
+#include <cmath>
+
+#include "engine/linalg/spd.h"
+#include "engine/ops/matmul/matmul.h"
+#include "models/costs.h"
+#include "models/rope_cache.h"
+#include "models/weights/sources.h"
+#include "tests/models/pretrained/checkpoints.h"
+
+namespace headroom::tasks {
+namespace {
+
+using engine::DType;
+using engine::matmul;
+using testing::contains;
+
+TokenBatch some_texts() {
+  TokenBatch texts;
+  for (int64_t t = 0; t < 12; ++t) {
+    texts.emplace_back();
+    for (int64_t i = 0; i < 30; ++i) texts.back().push_back((i * i * (t + 2) + 5 * i + 11 * t) % 37);
+  }
+  return texts;
+}
+
+Calibration calibrated(const models::Transformer& model) {
+  return calibrate(model, some_texts(), {.needs = {.before_turn = true, .after_turn = true, .outputs = true}});
+}
+
+double largest_difference(const Tensor& a, const Tensor& b) {
+  REQUIRE(a.shape() == b.shape());
+  const std::vector<double> x = a.to(DType::f64).to_vector<double>(), y = b.to(DType::f64).to_vector<double>();
+  double most = 0;
+  for (size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(x[i] - y[i]));
+  return most;
+}
+
+Tensor logits_of(const models::Transformer& model) {
+  const autograd::NoGrad no_grad;
+  return model.forward(Tensor::from({1, 30}, some_texts()[3])).value();
+}
+
+std::set<int64_t> all_layers(const models::TransformerConfig& config) {
+  std::set<int64_t> layers;
+  for (int64_t layer = 0; layer < config.layers; ++layer) layers.insert(layer);
+  return layers;
+}
+
+double square_of(const Tensor& a) {
+  double sum = 0;
+  for (const double x : a.to(DType::f64).to_vector<double>()) sum += x * x;
+  return sum;
+}
+
+Tensor minus(const Tensor& a, const Tensor& b) {
+  const Tensor out = a.to(DType::f64).contiguous().clone();
+  const std::vector<double> other = b.to(DType::f64).to_vector<double>();
+  for (size_t i = 0; i < other.size(); ++i) out.mutable_data<double>()[i] -= other[i];
+  return out;
+}
+
+/// A small model that is in memory in f32, and its files.
+struct Checkpoint {
+  std::unique_ptr<models::ModelFiles> files;
+  std::unique_ptr<models::Transformer> model;
+  const models::TransformerConfig& config;
+  explicit Checkpoint(const std::string& name)
+      : files(models::ModelFiles::open(testing::checkpoints() / name)),
+        model(files->load({.keep = models::Keep::computed})),
+        config(files->description().config) {}
+};
+
+/// Rows of one head of a projection.
+Tensor head_rows(const models::Projection& projection, int64_t head, int64_t dim) {
+  return projection.weight().values(DType::f64).slice(0, head * dim, (head + 1) * dim).contiguous();
+}
+
+}  // namespace
+
+TEST_CASE("at full rank every method is the original model", "[compression]") {
+  for (const char* name :
+       {"smollm2", "llama3.1", "llama3.1.gguf", "qwen2", "qwen2.gguf", "qwen3", "gpt2", "llama-biases"}) {
+    const Checkpoint base(name);
+    const auto& [files, model, config] = base;
+    const models::HeadGroup head = models::first_layer(config).groups[0];
+    const Calibration calibration = calibrated(*model);
+    const Tensor before = logits_of(*model);
+    const double size = std::sqrt(square_of(before) / static_cast<double>(before.numel()));
+    for (const std::string& method : qk_method_names()) {
+      const QkMethod qk = qk_method_named(method);
+      INFO(name << " qk " << method);
+      const bool turns = config.positions == models::Positions::rope;
+      if (qk == QkMethod::product_literal && turns) continue;  // it turns other pairs
+      const bool about_turns = qk == QkMethod::pairs || qk == QkMethod::pairs_even || maps_after_turn(qk);
+      if ((config.qk_norm && qk != QkMethod::plain && !maps_after_turn(qk)) || (about_turns && !turns)) {
+        CHECK_THROWS_AS(HeadDecompositions(*files, qk, VoMethod::none, calibration), Error);
+        continue;
+      }
+      const HeadDecompositions heads(*files, qk, VoMethod::none, calibration);
+      const auto plan = uniform_plan(config, qk, VoMethod::none, head.qk_dim, 0, all_layers(config));
+      const models::ModelEdit edit = heads.edit(plan);
+      const auto compressed = edited_model(*model, edit);
+      CHECK(largest_difference(logits_of(*compressed), before) < 2e-4 * size);
+      CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
+    }
+    for (const std::string& method : vo_method_names()) {
+      INFO(name << " vo " << method);
+      const VoMethod vo = vo_method_named(method);
+      const HeadDecompositions heads(*files, QkMethod::none, vo, calibration);
+      const auto plan = uniform_plan(config, QkMethod::none, vo, 0, head.v_dim, all_layers(config));
+      CHECK(largest_difference(logits_of(*edited_model(*model, heads.edit(plan))), before) < 2e-4 * size);
+    }
+  }
+}
+
+TEST_CASE("below full rank something is lost, less with a higher rank, in any mixture of heads", "[compression]") {
+  const Checkpoint base("llama3.1");
+  const auto& [files, model, config] = base;
+  const Calibration calibration = calibrated(*model);
+  const Tensor before = logits_of(*model);
+  for (const std::string& method : qk_method_names()) {
+    INFO(method);
+    const QkMethod qk = qk_method_named(method);
+    const HeadDecompositions heads(*files, qk, VoMethod::whitened, calibration);
+    CompressionPlan plan = empty_plan(config, qk, VoMethod::whitened);
+    CHECK(largest_difference(logits_of(*edited_model(*model, heads.edit(plan))), before) == 0);
+    // Key-value heads of a layer of unequal ranks, one as it is, values of another.
+    plan.qk_ranks = {{4, 0}, {2, 4}};
+    plan.vo_ranks = {{0, 3}, {0, 0}};
+    const models::ModelEdit edit = heads.edit(plan);
+    CHECK(edit.config.unequal_layers.at(0).groups.size() == 2);
+    const auto compressed = edited_model(*model, edit);
+    CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
+    CHECK(models::parameter_count(edit.config) == models::parameter_count(compressed_config(config, plan)));
+    CHECK(largest_difference(logits_of(*compressed), before) > 0);
+    CHECK(largest_difference(logits_of(*models::load(*files, edit, {.keep = models::Keep::computed})),
+                             logits_of(*compressed)) == 0);
+
+    if (qk == QkMethod::pairs_even) continue;
+    for (int64_t kv = 0; kv < 2; ++kv)
+      for (int64_t rank = 1; rank <= 8; ++rank) CHECK(heads.qk_tail(0, kv, rank) <= heads.qk_tail(0, kv, rank - 1));
+    CHECK(heads.qk_tail(0, 0, 2) > heads.qk_tail(0, 0, 6));
+    CHECK(heads.qk_tail(0, 0, 8) < 1e-12 * heads.qk_tail(0, 0, 0));
+  }
+}
+
+TEST_CASE("what plain and product leave out is the error of the best approximation", "[compression]") {
+  const Checkpoint base("llama3.1");  // 4 query heads, 2 key-value heads of 8
+  const auto& [files, model, config] = base;
+  const auto at_rank = [&](const HeadDecompositions& heads, QkMethod qk, int64_t rank) {
+    return edited_model(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, rank, 0, {1})));
+  };
+  const models::HeadGroupLayer& own = model->attention(1).group(0);
+  const HeadDecompositions plain(*files, QkMethod::plain, VoMethod::none);
+  const auto low = at_rank(plain, QkMethod::plain, 3);
+  const models::HeadGroupLayer& group = low->attention(1).group(0);
+  double error = 0;
+  for (int64_t h = 2; h < 4; ++h)
+    error += square_of(minus(head_rows(own.q_proj(), h, 8), head_rows(group.q_proj(), h, 8)));
+  error += square_of(minus(head_rows(own.k_proj(), 1, 8), head_rows(group.k_proj(), 1, 8)));
+  CHECK(plain.qk_tail(1, 1, 3) == Approx(error).epsilon(1e-5));
+
+  const auto product = [](const models::HeadGroupLayer& layer, int64_t query, int64_t key) {
+    return matmul(head_rows(layer.q_proj(), query, 8), head_rows(layer.k_proj(), key, 8), true);  // (D, D)
+  };
+  const HeadDecompositions products(*files, QkMethod::product, VoMethod::none);
+  const auto best = at_rank(products, QkMethod::product, 3);
+  error = 0;
+  for (int64_t h = 2; h < 4; ++h)
+    error += square_of(minus(product(own, h, 1), product(best->attention(1).group(0), h, h)));
+  CHECK(products.qk_tail(1, 1, 3) == Approx(error).epsilon(1e-4));
+  double plain_error = 0;
+  for (int64_t h = 2; h < 4; ++h) plain_error += square_of(minus(product(own, h, 1), product(group, h, 1)));
+  CHECK(error < plain_error);
+
+  const HeadDecompositions grouped(*files, QkMethod::product_grouped, VoMethod::none);
+  const auto shared = at_rank(grouped, QkMethod::product_grouped, 3);
+  error = 0;
+  for (int64_t h = 2; h < 4; ++h)
+    error += square_of(minus(product(own, h, 1), product(shared->attention(1).group(0), h, 1)));
+  CHECK(grouped.qk_tail(1, 1, 3) == Approx(error).epsilon(1e-4));
+  CHECK(grouped.qk_tail(1, 1, 3) > products.qk_tail(1, 1, 3));
+}
+
+TEST_CASE("what activation-aware methods leave out is the mean square of the scores' error", "[compression]") {
+  const Checkpoint base("smollm2");  // 3 query heads and a key head of 8
+  const auto& [files, model, config] = base;
+  const Calibration calibration = calibrated(*model);
+  const models::HeadGroupLayer& own = model->attention(0).group(0);
+  const auto second_moment = [&](const SecondMoments& m) { return calibration.shrunk(m, false); };
+  const LayerMoments& moments = calibration.layers[0];
+  for (const QkMethod qk : {QkMethod::whitened, QkMethod::whitened_grouped, QkMethod::pca}) {
+    INFO(name_of(qk));
+    const HeadDecompositions heads(*files, qk, VoMethod::none, calibration);
+    const auto compressed = edited_model(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 3, 0, {0})));
+    const models::HeadGroupLayer& group = compressed->attention(0).group(0);
+    double error = 0;
+    for (int64_t h = 0; h < 3; ++h) {
+      // W' = P W, and with C = P's own moments E(s - s')² = |C_q^½ (I - P_qᵀ P_k) C_k^½|².
+      const auto map = [&](const models::Projection& to, int64_t head, const models::Projection& from, int64_t source) {
+        const Tensor w = head_rows(from, source, 8), changed = head_rows(to, head, 8);  // (8, D)
+        const Tensor inverse = engine::linalg::inverse_sqrt_spd(matmul(w, w, false, true));
+        return matmul(matmul(changed, w, false, true), matmul(inverse, inverse));  // W' Wᵀ (W Wᵀ)⁻¹: (8, 8)
+      };
+      const Tensor pq = map(group.q_proj(), h, own.q_proj(), h);
+      const Tensor pk = map(group.k_proj(), has_own_keys(qk) ? h : 0, own.k_proj(), 0);
+      const Tensor eye = matmul(head_rows(own.q_proj(), h, 8), head_rows(own.q_proj(), h, 8), false, true);
+      const Tensor one = matmul(engine::linalg::inverse_sqrt_spd(eye), engine::linalg::sqrt_spd(eye));  // I
+      const Tensor left_out = minus(one, matmul(pq, pk, true));                                         // (8, 8)
+      const Tensor root_q = engine::linalg::sqrt_spd(second_moment(moments.before.queries()[static_cast<size_t>(h)]));
+      const Tensor root_k = engine::linalg::sqrt_spd(second_moment(moments.before.keys()[0]));
+      error += square_of(matmul(matmul(root_q, left_out), root_k));
+    }
+    CHECK(heads.qk_tail(0, 0, 3) == Approx(error).epsilon(1e-3));
+  }
+  // At equal rank the whitened method, which has each query head's own keys, leaves out least.
+  const HeadDecompositions best(*files, QkMethod::whitened, VoMethod::none, calibration);
+  const HeadDecompositions grouped(*files, QkMethod::whitened_grouped, VoMethod::none, calibration);
+  const HeadDecompositions pca(*files, QkMethod::pca, VoMethod::none, calibration);
+  CHECK(best.qk_tail(0, 0, 3) < grouped.qk_tail(0, 0, 3));
+  CHECK(grouped.qk_tail(0, 0, 3) < pca.qk_tail(0, 0, 3));
+}
+
+TEST_CASE("biases of queries and keys are mapped where activations are, else left whole", "[compression]") {
+  const Checkpoint base("qwen2");
+  const auto& [files, model, config] = base;
+  const Calibration calibration = calibrated(*model);
+  const Tensor bias = model->attention(0).group(0).q_proj().bias().value();
+  REQUIRE(square_of(bias) > 0);
+  for (const QkMethod qk : {QkMethod::plain, QkMethod::product, QkMethod::product_grouped, QkMethod::pca,
+                            QkMethod::whitened, QkMethod::whitened_rotated}) {
+    INFO(name_of(qk));
+    const HeadDecompositions heads(*files, qk, VoMethod::none, calibration);
+    const auto compressed = edited_model(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 2, 0, {0})));
+    const Tensor own = compressed->attention(0).group(0).q_proj().bias().value();
+    CHECK((largest_difference(own, bias) == 0) == !needs_of(qk).before_turn);
+  }
+}
+
+TEST_CASE("a bias of values loses nothing where W_O has a bias to take it", "[compression]") {
+  // With one token attention's output is the value itself; with a zero W_V only its bias is left.
+  const auto files = models::ModelFiles::open(testing::checkpoints() / "llama-biases");
+  models::ModelEdit blank{.config = files->description().config, .weights = {}};
+  for (const char* layer : {"0", "1"}) {
+    const std::string name = "blocks." + std::string(layer) + ".attention.0.v_proj.weight";
+    blank.weights.emplace_back(name, Tensor::zeros({24, 24}, DType::f32));
+  }
+  const auto model = models::load(*files, blank, {.keep = models::Keep::computed});
+  models::NamedWeights weights(model->weights());
+  const HeadDecompositions heads(model->config(), weights, QkMethod::none, VoMethod::product);
+  const auto plan = uniform_plan(model->config(), QkMethod::none, VoMethod::product, 0, 1, {0, 1});
+  CHECK(largest_difference(logits_of(*edited_model(*model, heads.edit(plan))), logits_of(*model)) < 1e-5);
+}
+
+TEST_CASE("whole pairs turn as they did", "[compression]") {
+  for (const char* name : {"llama3.1", "llama3.1.gguf"}) {  // pairs (p, p + 4), and (2p, 2p + 1)
+    const Checkpoint base(name);
+    const auto& [files, model, config] = base;
+    const Calibration calibration = calibrated(*model);
+    const HeadDecompositions heads(*files, QkMethod::pairs, VoMethod::none, calibration);
+    const auto edit = heads.edit(uniform_plan(config, QkMethod::pairs, VoMethod::none, 4, 0, {0}));
+    const auto compressed = edited_model(*model, edit);
+    CHECK(*edit.config.logit_scale == 1 / std::sqrt(8.0));
+    const models::LayerConfig layer = edit.config.unequal_layers.at(0);
+    REQUIRE(layer.groups.size() == 2);
+    const std::vector<double> all = models::rope_frequencies(config, models::first_layer(config).groups[0]);
+    for (size_t kv = 0; kv < 2; ++kv) {
+      std::vector<double> energies(4, 0.0);
+      const auto keys = pair_energies(calibration.layers[0].before.keys()[kv].moment(false), config.rope_interleaved);
+      for (size_t h = 2 * kv; h < 2 * kv + 2; ++h) {
+        const Tensor moment = calibration.layers[0].before.queries()[h].moment(false);
+        const auto queries = pair_energies(moment, config.rope_interleaved);
+        for (size_t p = 0; p < 4; ++p) energies[p] += queries[p] * keys[p];
+      }
+      std::vector<double> sorted = energies;
+      std::sort(sorted.rbegin(), sorted.rend());
+      const Tensor rows = head_rows(model->attention(0).group(0).k_proj(), static_cast<int64_t>(kv), 8);
+      const Tensor kept = compressed->attention(0).group(kv).k_proj().weight().values(DType::f64);  // (4, D)
+      int64_t next = 0;
+      for (size_t p = 0; p < 4; ++p) {
+        if (energies[p] < sorted[1]) continue;
+        CHECK(layer.groups[kv].rope_frequencies.at(static_cast<size_t>(next)) == all[p]);
+        const auto place = static_cast<int64_t>(p);
+        const int64_t from = config.rope_interleaved ? 2 * place : place,
+                      to = config.rope_interleaved ? 2 * next : next;
+        CHECK(largest_difference(rows.slice(0, from, from + 1), kept.slice(0, to, to + 1)) < 1e-7);
+        ++next;
+      }
+      CHECK(next == 2);
+    }
+    // Evenly spaced ones are a plain head of half the width.
+    const HeadDecompositions even(*files, QkMethod::pairs_even, VoMethod::none);
+    const auto plan = uniform_plan(config, QkMethod::pairs_even, VoMethod::none, 4, 0, {0, 1});
+    const models::TransformerConfig narrow = even.edit(plan).config;
+    CHECK(narrow.unequal_layers.empty());
+    CHECK(narrow.groups.at(0).qk_dim == 4);
+    const std::vector<double> frequencies = models::rope_frequencies(narrow, narrow.groups[0]);
+    CHECK(frequencies.at(0) == Approx(all[0]));
+    CHECK(frequencies.at(1) == Approx(all[2]));
+  }
+}
+
+TEST_CASE("plans that do not fit are refused in words", "[compression]") {
+  const Checkpoint base("llama3.1");
+  const auto& [files, model, config] = base;
+  const auto refused = [&](const CompressionPlan& plan) { validate(plan, config); };
+  const auto uniform = [&](QkMethod qk, int64_t rank) {
+    return uniform_plan(config, qk, VoMethod::plain, rank, 0, {1});
+  };
+  CHECK_THROWS_WITH(refused(uniform(QkMethod::plain, 9)),
+                    contains("qk: rank 9 of layer 1, key-value head 0: wants 1 to 8"));
+  CHECK_THROWS_WITH(refused(uniform(QkMethod::pairs, 3)), contains("wants one of 2, 4, 6, 8"));
+  CHECK_THROWS_WITH(refused(uniform(QkMethod::pairs_even, 6)), contains("wants one of 2, 4, 8"));
+  CompressionPlan plan = uniform(QkMethod::plain, 2);
+  plan.vo_ranks.pop_back();
+  CHECK_THROWS_WITH(refused(plan), contains("vo: ranks for 1 layers; the model has 2"));
+  plan = uniform(QkMethod::plain, 2);
+  plan.qk_ranks[0].push_back(1);
+  CHECK_THROWS_WITH(refused(plan), contains("layer 0 has 2 key-value heads, ranks are given for 3"));
+  CHECK_THROWS_WITH(HeadDecompositions(*files, QkMethod::pca, VoMethod::none),
+                    contains("activations that the calibration"));
+  const HeadDecompositions heads(*files, QkMethod::plain, VoMethod::none, {}, {0});
+  CHECK_THROWS_WITH(heads.edit(uniform(QkMethod::plain, 2)), contains("layer 1 was not taken apart"));
+  CHECK_THROWS_WITH(heads.edit(uniform(QkMethod::product, 2)), contains("a plan of qk product, taken apart by plain"));
+  CHECK_THROWS_WITH(HeadDecompositions(*Checkpoint("gpt2").files, QkMethod::pairs_even, VoMethod::none),
+                    contains("pairs-even is about rotary positions; the model has learned ones"));
+  CHECK_THROWS_WITH(HeadDecompositions(*Checkpoint("qwen3").files, QkMethod::product, VoMethod::none),
+                    contains("before the norm"));
+  const HeadDecompositions even(*files, QkMethod::pairs_even, VoMethod::none);
+  const models::TransformerConfig narrow =
+      compressed_config(config, uniform_plan(config, QkMethod::plain, VoMethod::none, 2, 0, {0}));
+  CHECK_THROWS_WITH(require_suited(QkMethod::plain, narrow), contains("factored already"));
+  CHECK_THROWS_WITH(qk_method_named("svd"), contains("there is no method 'svd'; known: plain, product"));
+}
+
+}  // namespace headroom::tasks
