@@ -43,6 +43,9 @@ struct Maker {
   Problem operator()(const SpectraStudyConfig& config) const {
     return std::make_shared<const SpectraStudy>(config, roots);
   }
+  Problem operator()(const HeadDistillationConfig& config) const {
+    return std::make_shared<const HeadDistillation>(config, roots);
+  }
 };
 
 }  // namespace

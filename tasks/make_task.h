@@ -6,6 +6,7 @@
 
 #include "tasks/classification.h"
 #include "tasks/data/roots.h"
+#include "tasks/distillation/head_distillation.h"
 #include "tasks/induction_head.h"
 #include "tasks/language/instructions.h"
 #include "tasks/language/masked.h"
@@ -27,7 +28,7 @@ namespace headroom::tasks {
 using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
                                 AllocationBoundConfig, ConstructiveConfig, ExponentialSumConfig, RandomProjectionConfig,
                                 SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig, MaskedConfig,
-                                InstructionsConfig, AttentionHeadsConfig, SpectraStudyConfig>;
+                                InstructionsConfig, AttentionHeadsConfig, SpectraStudyConfig, HeadDistillationConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);

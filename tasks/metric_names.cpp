@@ -79,6 +79,10 @@ struct MetricNames {
     const std::vector<std::string> names = spectra_metrics();
     return {names.begin(), names.end()};
   }
+  Names operator()(const HeadDistillationConfig&) const {
+    const std::vector<std::string> names = head_distillation_metrics();
+    return {names.begin(), names.end()};
+  }
 };
 
 }  // namespace

@@ -25,9 +25,9 @@ tasks::StudiedModelConfig bind_studied_model(Reader& in) {
   return model;
 }
 
-tasks::StudiedTextConfig bind_studied_text(Reader& in) {
+tasks::StudiedTextConfig bind_studied_text(Reader& in, const std::string& usual) {
   tasks::StudiedTextConfig text;
-  text.text = in.text("text", text.text,
+  text.text = in.text("text", usual,
                       "what it reads: a path, or a name below a data folder; \"random\": tokens drawn uniformly");
   text.text = beside_study(in, "text", text.text);
   text.spans = in.text("spans", text.spans,

@@ -11,6 +11,7 @@ std::string beside_study(Reader& in, const std::string& key, const std::string& 
 
 /// Keys that every study of a trained model has.
 tasks::StudiedModelConfig bind_studied_model(Reader& in);
-tasks::StudiedTextConfig bind_studied_text(Reader& in);
+/// `text`: where the study does not say which.
+tasks::StudiedTextConfig bind_studied_text(Reader& in, const std::string& text = tasks::StudiedTextConfig{}.text);
 
 }  // namespace headroom::experiments

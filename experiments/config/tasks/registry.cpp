@@ -22,6 +22,7 @@ const std::vector<TaskKind>& task_kinds() {
       {"instructions", bind_instructions},
       {"attention-heads", bind_attention_heads},
       {"head-spectra", bind_head_spectra},
+      {"head-distillation", bind_head_distillation},
   };
   return kinds;
 }

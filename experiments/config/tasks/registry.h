@@ -34,5 +34,6 @@ tasks::TaskConfig bind_masked(Reader& in);
 tasks::TaskConfig bind_instructions(Reader& in);
 tasks::TaskConfig bind_attention_heads(Reader& in);
 tasks::TaskConfig bind_head_spectra(Reader& in);
+tasks::TaskConfig bind_head_distillation(Reader& in);
 
 }  // namespace headroom::experiments

@@ -1,0 +1,83 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tasks/distillation/student_head.h"
+#include "tasks/pretrained/studied_model.h"
+#include "tasks/theory/formula.h"
+
+namespace headroom::tasks {
+
+/// A head of a trained model, and a smaller one that is trained to give its attention weights (the paper's Algorithm 1
+/// and Figure 3).
+struct HeadDistillationConfig {
+  static constexpr bool is_formula = true;
+  StudiedModelConfig model{};
+  StudiedTextConfig text{.text = "wikitext-2/wiki.valid.tokens"};
+  std::string held_out = "wikitext-2/wiki.test.tokens";  ///< the text of sequences that nothing is trained on
+  int64_t layer = 5, head = 0;
+  StudentForm form = StudentForm::factored;
+  int64_t rank = 16;      ///< d_h
+  int64_t length = 1024;  ///< L
+  int64_t sequences = 8;  ///< to train on, and as many held out: half are spans of a text, half random tokens
+  int64_t steps = 1500;   ///< one sequence each, in turn
+  double rate = 1e-3;     ///< of Adam
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const HeadDistillationConfig& config);
+
+/// The queries l < early_queries · L are the early ones.
+inline constexpr double early_queries = 0.1;
+
+/// How far attention weights are from a teacher's, over sequences. e_l is the difference at query l = 1 … L.
+struct WeightErrors {
+  double mse = 0;             ///< over all pairs of a query and a key it sees, the paper's
+  double late_rms = 0;        ///< √ of the mean of ‖e_l‖² over late queries
+  double late_frobenius = 0;  ///< √ of the mean over sequences of Σ ‖e_l‖² over late queries
+  double early_share = 0;     ///< of Σ ‖e_l‖² that early queries have
+};
+/// Each (L, L), zero above the diagonal.
+WeightErrors weight_errors(const std::vector<engine::Tensor>& weights, const std::vector<engine::Tensor>& wanted);
+
+/// A teacher head and what it does on sequences.
+struct HeadLesson {
+  HeadMaps teacher;
+  std::vector<engine::Tensor> inputs, weights;    ///< f32 (L, D) and (L, L): what it reads, and its attention weights
+  std::vector<engine::Tensor> held_out, answers;  ///< the same of sequences that are not trained on
+  double norm = 0;                                ///< mean of ‖X‖₂ over the inputs
+};
+
+/// Trains the student's maps by Adam on Σ_l ‖e_l‖² / L of one sequence a step: the squared error over the causal
+/// weights but for a factor, without which Adam's ε would be of the gradient's size.
+void train_student(const StudentHead& student, const HeadLesson& lesson, int64_t steps, double rate);
+
+/// Metrics: mse, late_rms, late_frobenius, early_share (see WeightErrors) of the trained student; the same with
+/// `_before`, of step 1 of the algorithm alone; `held_out_` before both for other sequences; `norm`, the mean of ‖X‖₂.
+/// What a layer reads of its sequences is made once for all trials of a process that share it.
+class HeadDistillation : public Formula {
+ public:
+  HeadDistillation(const HeadDistillationConfig& config, const DataRoots& roots);
+  void check() const override;
+  Metrics compute(uint64_t seed) const override;
+  std::map<std::string, std::string> data_hashes() const override;
+  std::string describe() const override;
+
+ private:
+  std::shared_ptr<const HeadLesson> lesson(uint64_t seed) const;
+  HeadLesson make_lesson(uint64_t seed) const;
+
+  HeadDistillationConfig config_;
+  DataRoots roots_;
+  mutable HeldModel model_;
+  mutable std::mutex keeping_;
+  mutable std::vector<std::shared_ptr<const HeadLesson>> kept_;  ///< while this lives, for others who share them
+};
+
+/// The names of its metrics.
+std::vector<std::string> head_distillation_metrics();
+
+}  // namespace headroom::tasks
