@@ -56,6 +56,13 @@ struct Measure {
   Scale scale = Scale::linear;
 };
 
+/// A series' metric that stands beside a column or a number of the paper's tables; at x where that is one number.
+struct BesidePaper {
+  std::string series, metric;
+  std::vector<std::string> path;
+  std::optional<double> at;
+};
+
 /// [report]
 struct ReportConfig {
   std::string x_key, x_label;
@@ -68,6 +75,7 @@ struct ReportConfig {
   bool heat_map = false;         ///< x against the first best_of key
   bool learning_curves = false;  ///< history over steps, a line per x
   bool predictions = false;      ///< output against target, of the best x
+  std::vector<BesidePaper> beside;    ///< numbers for the paper's tables that no claim speaks of
 };
 
 }  // namespace headroom::experiments

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
 #include "models/files/regular_file.h"
 
@@ -64,7 +65,13 @@ StoredVerdict read_verdict(const Json& node) {
   v.sentence = node.value("sentence", "");
   for (const Json& pair : node.value("beside", Json::array()))
     v.beside.emplace_back(pair.at("path").get<PaperPath>(), number(pair, "value"));
+  v.model = node.value("model", "");
   return v;
+}
+
+/// The series that a claim speaks of.
+std::string series_of(const ClaimConfig& claim, const StudyResults& results) {
+  return claim.series.empty() ? series_names(results).front() : claim.series;
 }
 
 /// Folders inside a folder, by name; none when it does not exist.
@@ -79,16 +86,55 @@ std::vector<fs::path> folders(const fs::path& folder) {
 
 }  // namespace
 
+std::map<std::string, std::string> models_of(const StudyResults& results) {
+  std::map<std::string, std::string> models;
+  for (const TrialRecord& trial : results.trials) {
+    if (models.contains(trial.series)) continue;
+    const Json config = Json::parse(trial.config, nullptr, false);
+    if (!config.is_object() || !config.contains("task") || !config["task"].is_object()) continue;
+    const auto model = config["task"].find("model");
+    if (model == config["task"].end() || !model->is_string()) continue;
+    const fs::path path(model->get<std::string>());
+    models[trial.series] = (path.extension() == ".gguf" ? path.stem() : path.filename()).string();
+  }
+  return models;
+}
+
+std::vector<StoredBeside> numbers_beside(const StudyResults& results) {
+  const std::map<std::string, std::string> models = models_of(results);
+  std::vector<StoredBeside> numbers;
+  for (const BesidePaper& b : results.report.beside) {
+    const std::string series = b.series.empty() ? series_names(results).front() : b.series;
+    const auto model = models.find(series);
+    const auto column = paper_points(b.path);
+    for (const Point& point : curve(results, series, b.metric).points) {
+      if (!std::isfinite(point.mean) || (b.at && point.x != *b.at)) continue;
+      PaperPath path = b.path;
+      if (!column.empty()) {
+        if (std::none_of(column.begin(), column.end(), [&](const auto& paper) { return paper.first == point.x; }))
+          continue;
+        path.push_back(exact(point.x));
+      }
+      numbers.push_back({path, point.mean, model == models.end() ? "" : model->second});
+    }
+  }
+  return numbers;
+}
+
 StoredVerdicts stored(const StudyResults& results, const std::vector<Verdict>& verdicts) {
-  StoredVerdicts out{results.id, results.profile, {}};
+  StoredVerdicts out{results.id, results.profile, {}, numbers_beside(results)};
+  std::map<std::string, std::string> models = models_of(results);
   for (const Verdict& v : verdicts)
     out.verdicts.push_back({claim_name(v.claim), v.claim.paper, v.claim.ours, name(v.status), v.measured, v.p, v.paper,
-                            v.summary, v.sentence, v.beside});
+                            v.summary, v.sentence, v.beside, models[series_of(v.claim, results)]});
   return out;
 }
 
 std::string verdicts_json(const StudyResults& results, const std::vector<Verdict>& verdicts) {
-  Json list = Json::array();
+  Json list = Json::array(), besides = Json::array();
+  std::map<std::string, std::string> models = models_of(results);
+  for (const StoredBeside& b : numbers_beside(results))
+    besides.push_back({{"path", b.path}, {"value", b.value}, {"model", b.model}});
   for (const Verdict& v : verdicts) {
     Json numbers = Json::object(), beside = Json::array();
     for (const auto& [key, value] : v.numbers) numbers[key] = value;  // null where not finite
@@ -100,9 +146,11 @@ std::string verdicts_json(const StudyResults& results, const std::vector<Verdict
                   {"summary", v.summary},
                   {"sentence", v.sentence},
                   {"notes", v.notes}});
+    if (const std::string model = models[series_of(v.claim, results)]; !model.empty()) entry["model"] = model;
     list.push_back(entry);
   }
-  const Json all = {{"study", results.id}, {"profile", results.profile}, {"verdicts", list}};
+  Json all = {{"study", results.id}, {"profile", results.profile}, {"verdicts", list}};
+  if (!besides.empty()) all["beside"] = besides;
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -117,6 +165,9 @@ std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
         const Json node = Json::parse(text);
         StoredVerdicts one{node.at("study").get<std::string>(), node.at("profile").get<std::string>(), {}};
         for (const Json& verdict : node.at("verdicts")) one.verdicts.push_back(read_verdict(verdict));
+        for (const Json& beside : node.value("beside", Json::array()))
+          one.beside.push_back(
+              {beside.at("path").get<PaperPath>(), number(beside, "value"), beside.at("model").get<std::string>()});
         all.push_back(std::move(one));
       } catch (const nlohmann::json::exception&) {
         fail("{}: not a file of verdicts as this version writes them; headroom report STUDY writes it again",

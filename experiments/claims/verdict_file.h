@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,13 +21,29 @@ struct StoredVerdict {
   std::optional<double> paper;  ///< the paper's number
   std::string summary, sentence;
   std::vector<std::pair<PaperPath, double>> beside;  ///< our numbers for those in the paper's tables
+  std::string model{};                               ///< that its series ran on, as models_of() has it
+};
+
+/// One of our numbers for the paper's tables that no claim speaks of.
+struct StoredBeside {
+  PaperPath path;
+  double value = 0;
+  std::string model;
 };
 
 /// All verdicts of one study under one profile.
 struct StoredVerdicts {
   std::string study, profile;
   std::vector<StoredVerdict> verdicts;
+  std::vector<StoredBeside> beside{};
 };
+
+/// The trained model that each series ran on, "SmolLM2-135M-Instruct.Q4_1" of a file; no entry for series that train
+/// their own.
+std::map<std::string, std::string> models_of(const StudyResults& results);
+
+/// The numbers of [[report.beside]]: means over the seeds at each x that the paper's column has.
+std::vector<StoredBeside> numbers_beside(const StudyResults& results);
 
 /// What is kept of a study's verdicts.
 StoredVerdicts stored(const StudyResults& results, const std::vector<Verdict>& verdicts);

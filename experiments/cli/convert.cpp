@@ -8,15 +8,24 @@
 #include "engine/parallel.h"
 #include "experiments/cli/commands.h"
 #include "models/convert/convert.h"
+#include "models/export/export.h"
 
 namespace headroom::experiments {
 namespace {
 
 struct ConvertArguments {
-  std::string model, out, dtype;
+  std::string model, out, format, dtype;
   bool force = false;
   int threads = 0;
 };
+
+models::Conversion converted(const ConvertArguments& arguments, const models::ConvertOptions& options) {
+  if (arguments.format.empty()) return models::convert_model(arguments.model, arguments.out, options);
+  const auto source = models::ModelFiles::open(arguments.model);
+  return models::export_model(*source, {source->description().config, {}},
+                              models::export_format_named(arguments.format), arguments.out,
+                              {.type = options.type, .force = options.force, .progress = options.progress});
+}
 
 void convert(const ConvertArguments& arguments) {
   const engine::ThreadScope threads(arguments.threads > 0 ? arguments.threads : engine::num_threads());
@@ -27,7 +36,7 @@ void convert(const ConvertArguments& arguments) {
     options.progress = [](size_t done, size_t all) {
       fmt::print(stderr, "\r{} of {} tensors{}", done, all, done == all ? "\n" : "");
     };
-  const models::Conversion c = models::convert_model(arguments.model, arguments.out, options);
+  const models::Conversion c = converted(arguments, options);
   for (const std::string& note : c.notes) fmt::print("note     {}\n", note);
   fmt::print(
       "compared logits of the new files with the source's: they differ by at most {:.2g}, the largest is {:.3g}\n",
@@ -42,6 +51,11 @@ void add_convert_command(Command app) {
   const auto arguments = std::make_shared<ConvertArguments>();
   command.option("MODEL", arguments->model, "a GGUF file, or a folder with config.json and safetensors").required();
   command.option("-o,--out", arguments->out, "FILE.gguf, or the folder to be made").value_name("OUT").required();
+  command
+      .option("--format", arguments->format,
+              "compat: as other software has it (default); compact: a folder for headroom; plain: a compact model's "
+              "narrower heads for other software")
+      .one_of({"compat", "compact", "plain"});
   command
       .option("--dtype", arguments->dtype,
               "of its matrices (default: as the source has them; a folder of quantised ones: f32)")

@@ -33,6 +33,9 @@ struct ReportScope {
 /// models::validate() of a model that was read from root's [model]; its problem is told of the file's own key.
 void check_model(const Value& root, const models::TransformerConfig& model, Problems& problems);
 
+/// One [[report.beside]].
+BesidePaper bind_beside(Reader& in, const StudyScope& study);
+
 /// [study], [report] and the [[claim]]s.
 struct StudyHead {
   std::string id, title, paper;

@@ -22,13 +22,15 @@ void bind_study(Reader& in, StudyHead& head) {
 void bind_head(Reader& in, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
                StudyHead& head) {
   in.optional_table("study", "what the study is called", [&](Reader& study) { bind_study(study, head); });
+  StudyScope study = scope;
   in.optional_table("report", "what is drawn", [&](Reader& report) {
     head.report = bind_report(report, metrics);
     bind_overlay(report, folder);
+    study.x_name = split_path(head.report.x_key).back();
+    study.y_metric = head.report.y_metric;
+    report.tables("beside", "numbers for the paper's tables, where no claim names them",
+                  [&](Reader& beside) { head.report.beside.push_back(bind_beside(beside, study)); });
   });
-  StudyScope study = scope;
-  study.x_name = split_path(head.report.x_key).back();
-  study.y_metric = head.report.y_metric;
   in.tables("claim", "what is judged", [&](Reader& claim) { head.claims.push_back(bind_claim(claim, study)); });
 }
 

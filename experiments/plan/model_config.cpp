@@ -6,6 +6,8 @@
 #include "experiments/config/bind.h"
 #include "experiments/toml/document.h"
 #include "experiments/toml/reader.h"
+#include "models/compact/compact_model.h"
+#include "models/files/json.h"
 #include "models/files/regular_file.h"
 #include "models/gguf/gguf.h"
 #include "models/hugging_face/config.h"
@@ -37,7 +39,20 @@ PlanModel parse_plan_toml(const std::string& text, const std::string& source) {
   return model;
 }
 
+/// The JSON, or null where it is none: who reads it says why.
+nlohmann::json parsed_or_null(std::string_view json) {
+  try {
+    return models::parse_json(json);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 PlanModel parse_plan_json(std::string_view json, const std::string& source) {
+  if (const auto parsed = parsed_or_null(json); models::is_compact_config(parsed)) {
+    models::CompactConfig model = models::read_compact_config(parsed, source);
+    return {std::move(model.config), fmt::format("{} ({}, compact)", source, model.family)};
+  }
   models::HuggingFaceModel model = models::parse_hugging_face(json, source);
   return {std::move(model.config), fmt::format("{} ({})", source, model.model_type)};
 }

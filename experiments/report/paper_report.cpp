@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "experiments/claims/number.h"
 #include "experiments/report/file.h"
 #include "experiments/report/page_sections.h"
@@ -10,12 +13,30 @@
 namespace headroom::experiments {
 namespace {
 
-/// A cell: each number, the study and profile that it comes from, and the verdict.
-std::string ours_text(const std::vector<OurNumber>& ours) {
-  std::string text;
-  for (const OurNumber& o : ours)
-    text += fmt::format("{}{} ({} · {}, {})", text.empty() ? "" : "; ", rounded(o.value), o.study, o.profile, o.status);
-  return text.empty() ? "not run" : text;
+/// One table with ours beside it.
+struct FilledTable {
+  std::vector<std::string> columns;                      ///< of ours; "ours" where there are none
+  std::vector<std::map<std::string, std::string>> rows;  ///< of each number: column → cell
+};
+
+FilledTable filled(const PaperTable& table, const std::vector<StoredVerdicts>& all) {
+  FilledTable out;
+  for (const PaperNumber& number : table.numbers) {
+    auto& row = out.rows.emplace_back();
+    for (const OurNumber& o : ours_beside(number.path, all)) {
+      const std::string column = o.column();
+      if (std::find(out.columns.begin(), out.columns.end(), column) == out.columns.end()) out.columns.push_back(column);
+      std::string& cell = row[column];
+      cell += (cell.empty() ? "" : "; ") + rounded(o.value) + (o.status.empty() ? "" : " " + o.status);
+    }
+  }
+  if (out.columns.empty()) out.columns.emplace_back("ours");
+  return out;
+}
+
+std::string cell_of(const std::map<std::string, std::string>& row, const std::string& column) {
+  const auto found = row.find(column);
+  return found == row.end() ? "not run" : found->second;
 }
 
 size_t count_run(const PaperTable& table, const std::vector<StoredVerdicts>& all) {
@@ -25,17 +46,23 @@ size_t count_run(const PaperTable& table, const std::vector<StoredVerdicts>& all
 }
 
 std::string table_section(const PaperTable& table, const std::vector<StoredVerdicts>& all) {
+  const FilledTable ours = filled(table, all);
   std::string rows;
-  for (const PaperNumber& number : table.numbers) {
-    const auto ours = ours_beside(number.path, all);
-    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td{}>{}</td></tr>\n", escape(number.label),
-                        exact(number.value), ours.empty() ? " class=\"muted\"" : "", escape(ours_text(ours)));
+  for (size_t i = 0; i < table.numbers.size(); ++i) {
+    const PaperNumber& number = table.numbers[i];
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", escape(number.label), exact(number.value));
+    for (const std::string& column : ours.columns)
+      rows += fmt::format("<td{}>{}</td>", ours.rows[i].contains(column) ? "" : " class=\"muted\"",
+                          escape(cell_of(ours.rows[i], column)));
+    rows += "</tr>\n";
   }
+  std::vector<std::string> head{"number", "paper"};
+  for (const std::string& column : ours.columns) head.push_back(column);
   return fmt::format(
       "<section>\n<h2>{}</h2>\n<p class=\"muted\">{}{}{} of {} numbers have one of ours beside "
       "them.</p>\n{}</section>\n",
       escape(table.study), escape(table.setting), table.setting.empty() ? "" : ". ", count_run(table, all),
-      table.numbers.size(), sortable_table("Numbers of " + table.study, {"number", "paper", "ours"}, rows));
+      table.numbers.size(), sortable_table("Numbers of " + table.study, head, rows));
 }
 
 std::string claim_item(const StoredVerdicts& one, const StoredVerdict& v) {
@@ -59,7 +86,10 @@ std::vector<OurNumber> ours_beside(const PaperPath& path, const std::vector<Stor
   for (const StoredVerdicts& one : all)
     for (const StoredVerdict& v : one.verdicts)
       for (const auto& [at, value] : v.beside)
-        if (at == path) found.push_back({one.study, one.profile, v.claim, v.status, value});
+        if (at == path) found.push_back({one.study, one.profile, v.claim, v.status, value, v.model});
+  for (const StoredVerdicts& one : all)
+    for (const StoredBeside& b : one.beside)
+      if (b.path == path) found.push_back({one.study, one.profile, "", "", b.value, b.model});
   return found;
 }
 
@@ -67,9 +97,13 @@ std::string paper_text(const std::vector<StoredVerdicts>& all) {
   std::string out;
   for (const PaperTable& table : paper_tables()) {
     out += fmt::format("{}{}{}\n", table.study, table.setting.empty() ? "" : " · ", table.setting);
-    std::vector<std::vector<std::string>> rows = {{"  ", "paper", "ours"}};
-    for (const PaperNumber& number : table.numbers)
-      rows.push_back({"  " + number.label, exact(number.value), ours_text(ours_beside(number.path, all))});
+    const FilledTable ours = filled(table, all);
+    std::vector<std::vector<std::string>> rows = {{"  ", "paper"}};
+    rows[0].insert(rows[0].end(), ours.columns.begin(), ours.columns.end());
+    for (size_t i = 0; i < table.numbers.size(); ++i) {
+      rows.push_back({"  " + table.numbers[i].label, exact(table.numbers[i].value)});
+      for (const std::string& column : ours.columns) rows.back().push_back(cell_of(ours.rows[i], column));
+    }
     out += aligned(rows) + "\n";
   }
   return out;
@@ -77,9 +111,9 @@ std::string paper_text(const std::vector<StoredVerdicts>& all) {
 
 std::string paper_page(const std::vector<StoredVerdicts>& all) {
   std::string out =
-      "<header>\n<h1>The paper's numbers beside ours</h1>\n<p class=\"muted\">A number of ours is what a claim "
-      "measured "
-      "that names the paper's as its reference. Models and data differ where a study's page says so.</p>\n</header>\n"
+      "<header>\n<h1>The paper's numbers beside ours</h1>\n<p class=\"muted\">A number of ours is what a study "
+      "measured; its column names the model that it ran on and the profile, and the verdict of a claim stands behind "
+      "the number.</p>\n</header>\n"
       "<main>\n";
   for (const PaperTable& table : paper_tables()) out += table_section(table, all);
   out += "<section>\n<h2>Claims</h2>\n";

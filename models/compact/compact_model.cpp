@@ -1,5 +1,6 @@
 #include "models/compact/compact_model.h"
 
+#include <algorithm>
 #include <array>
 
 #include "engine/error.h"
@@ -32,41 +33,22 @@ void require_decoder(const TransformerConfig& c, const std::string& source) {
           "{}: config.positions is {}; rope, learned or none is wanted", source, name_of(c.positions));
 }
 
-struct CompactDescription {
+ModelDescription describe_compact(const fs::path& folder, const Json& json, const CompactConfig& read) {
   ModelDescription model;
-  TransformerConfig full;
-};
-
-CompactDescription describe_compact(const fs::path& folder) {
-  const fs::path path = folder / "config.json";
-  const std::string source = path.string();
-  const Json json = read_json(path);
-  const Json& version = needed(json, "version", source);
-  require(version == schema_version, "{}: version is {}; {} is wanted", source, shown(version), schema_version);
-  CompactDescription read;
-  ModelDescription& model = read.model;
   model.name = fs::weakly_canonical(folder).filename().string();
-  const Json& family = needed(json, "family", source);
-  require(std::find(compact_families.begin(), compact_families.end(), family) != compact_families.end(),
-          "{}: family is {}; one of {} is wanted", source, shown(family), fmt::join(compact_families, ", "));
-  model.family = family.get<std::string>();
-  model.config = read_config(needed(json, "config", source), source, "config");
-  read.full = read_config(needed(json, "full_config", source), source, "full_config");
-  require_decoder(model.config, source);
-  require(read.full.unequal_layers.empty() && read.full.layers == model.config.layers &&
-              read.full.width == model.config.width,
-          "{}: full_config: the same number and width of layers as config's is wanted, all of one shape", source);
+  model.family = read.family;
+  model.config = read.config;
   model.context = model.config.max_length;
   if (model.config.window > 0) model.sliding_window = model.config.window;
   read_folder_specials(folder, json, model);
-  return read;
+  return model;
 }
 
 class CompactModel : public ModelFiles {
  public:
-  CompactModel(const fs::path& folder, CompactDescription read)
-      : ModelFiles(folder, std::move(read.model)),
-        full_(std::move(read.full)),
+  CompactModel(const fs::path& folder, ModelDescription description, TransformerConfig full)
+      : ModelFiles(folder, std::move(description)),
+        full_(std::move(full)),
         store_(std::make_shared<const CompactStore>(folder / "model.safetensors")) {}
   const TensorStore& tensors() const override { return *store_; }
   FileLayout layout() const override { return {NameScheme::headroom, ""}; }
@@ -95,18 +77,42 @@ std::string compact_config_json(const ModelDescription& model, const Transformer
   return json.dump(1) + "\n";
 }
 
+CompactConfig read_compact_config(const Json& json, const std::string& source) {
+  const Json& version = needed(json, "version", source);
+  require(version == schema_version, "{}: version is {}; {} is wanted", source, shown(version), schema_version);
+  const Json& family = needed(json, "family", source);
+  require(std::find(compact_families.begin(), compact_families.end(), family) != compact_families.end(),
+          "{}: family is {}; one of {} is wanted", source, shown(family), fmt::join(compact_families, ", "));
+  CompactConfig read{family.get<std::string>(), read_config(needed(json, "config", source), source, "config"),
+                     read_config(needed(json, "full_config", source), source, "full_config")};
+  require_decoder(read.config, source);
+  require(
+      read.full.unequal_layers.empty() && read.full.layers == read.config.layers &&
+          read.full.width == read.config.width && read.full.vocab == read.config.vocab,
+      "{}: full_config: as many layers of the same width, and the same vocabulary, as config's are wanted, all layers "
+      "of one shape",
+      source);
+  return read;
+}
+
+bool is_compact_config(const Json& json) {
+  const auto type = json.is_object() ? json.find("model_type") : json.end();
+  return json.is_object() && type != json.end() && *type == compact_model_type;
+}
+
 bool is_compact_folder(const fs::path& folder) {
   try {
-    const Json json = read_optional_object(folder / "config.json");
-    const auto type = json.find("model_type");
-    return type != json.end() && *type == compact_model_type;
+    return is_compact_config(read_json(folder / "config.json"));
   } catch (const Error&) {
     return false;  // who reads it says what is wrong
   }
 }
 
 std::unique_ptr<ModelFiles> open_compact(const fs::path& folder) {
-  return std::make_unique<CompactModel>(folder, describe_compact(folder));
+  const fs::path path = folder / "config.json";
+  const Json json = read_json(path);
+  CompactConfig read = read_compact_config(json, path.string());
+  return std::make_unique<CompactModel>(folder, describe_compact(folder, json, read), std::move(read.full));
 }
 
 }  // namespace headroom::models

@@ -81,7 +81,8 @@ Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFor
   if (format == ExportFormat::compact) return write_compact(base, edit, to, convert);
   const EditedFiles files(base, rebuilt(base, edit, shape_in(format, base, edit.config)));
   convert.reference = [&] { return load(base, edit); };
-  convert.is_retyped = [&](const std::string& name) { return files.is_changed(name); };
+  // Without an edit the type is that of the whole file.
+  if (!edit.weights.empty()) convert.is_retyped = [&](const std::string& name) { return files.is_changed(name); };
   return write_model(files, to, convert);
 }
 

@@ -48,7 +48,12 @@ class NotedWeights : public WeightSource {
   std::vector<Noted> noted_;
 };
 
-/// A matrix of the edit in the type asked for.
+Tensor numbers_of(const StoredTensor& stored) {
+  if (const auto* blocks = std::get_if<QuantizedMatrix>(&stored)) return blocks->dequantize();
+  return std::get<Tensor>(stored).to(DType::f32).contiguous();
+}
+
+/// A matrix in the type asked for.
 StoredTensor in_type(const Tensor& values, WeightType type) {
   if (type == WeightType::f32) return values;
   if (type == WeightType::bf16) return values.to(DType::bf16);
@@ -77,8 +82,9 @@ std::vector<NotedWeights::Noted> weights_to_write(const ModelFiles& base, const 
   std::vector<NotedWeights::Noted> all = notes.noted();
   for (NotedWeights::Noted& weight : all) {
     weight.stored = as_numbers(weight.stored);
-    if (type && weight.is_matrix && edited.contains(weight.name))
-      weight.stored = in_type(std::get<Tensor>(weight.stored), *type);
+    // Without an edit the type is that of the whole model.
+    if (type && weight.is_matrix && (edited.empty() || edited.contains(weight.name)))
+      weight.stored = in_type(numbers_of(weight.stored), *type);
   }
   return all;
 }

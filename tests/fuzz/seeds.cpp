@@ -8,7 +8,9 @@
 
 #include "engine/quantized/block_format.h"
 #include "engine/tensor.h"
+#include "models/compact/compact_model.h"
 #include "models/gguf/gguf.h"
+#include "models/pretrained/model_files.h"
 #include "models/safetensors/safetensors.h"
 #include "models/tokenizers/byte_alphabet.h"
 #include "models/tokenizers/sentencepiece_model.h"
@@ -150,6 +152,23 @@ void write_config_seeds(const fs::path& folder) {
       fs::copy_file(config, folder / entry.path().filename(), fs::copy_options::overwrite_existing);
 }
 
+/// Compact models of the small ones: heads with factors of their own, groups that differ from layer to layer.
+void write_compact_seeds(const fs::path& folder) {
+  const fs::path checkpoints = fs::path(HEADROOM_SOURCE_ROOT) / "tests/models/pretrained/checkpoints";
+  for (const char* name : {"smollm2", "llama3.1.gguf", "qwen3", "gpt2"}) {
+    models::ModelDescription model = models::ModelFiles::open(checkpoints / name)->description();
+    const models::TransformerConfig full = model.config;
+    write(folder / name, models::compact_config_json(model, full));
+    models::TransformerConfig& c = model.config;
+    c.unequal_layers = models::layers_of(full);
+    c.groups.clear(), c.ffn_width = 0;
+    models::HeadGroup& group = c.unequal_layers[0].groups[0];
+    group.q_head_rank = 2, group.k_rank = 1, group.score_dim = 2;
+    c.logit_scale = 0.25;
+    write(folder / (std::string(name) + "-edited"), models::compact_config_json(model, full));
+  }
+}
+
 }  // namespace
 }  // namespace headroom::fuzz
 
@@ -163,6 +182,7 @@ int main(int argc, char** argv) {
   headroom::fuzz::write_index_seeds(folder / "shard_index");
   headroom::fuzz::write_gguf_seeds(folder / "gguf");
   headroom::fuzz::write_config_seeds(folder / "config_json");
+  headroom::fuzz::write_compact_seeds(folder / "compact_config");
   headroom::fuzz::write_tokenizer_seeds(folder / "tokenizer_json");
   headroom::fuzz::write_sentencepiece_seeds(folder / "sentencepiece_model");
   return 0;

@@ -69,6 +69,8 @@ class Runner {
       for (const auto& command : fixture.commands) {
         Case one;
         one.arguments = command;
+        for (std::string& word : one.arguments)
+          word = filled(word, {{"dir", folder.string()}, {"source", HEADROOM_SOURCE_ROOT}});
         one.seconds = 120;
         const Outcome outcome = run_program(options_.program, one, folder, logs);
         require(outcome.status == 0, "fixture {}: {} exits with {}: {}", name, command[0], outcome.status, outcome.err);

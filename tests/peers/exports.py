@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Perplexity of a compat or plain export in headroom, transformers and llama.cpp, which must agree to 0.05 %.
+
+    python exports.py PROGRAM MODEL --text FILE [--tokens 4096] [--window 512] [--work FOLDER]
+        [--torch-python PYTHON] [--llama-python PYTHON]
+
+MODEL is what `headroom compress -o` wrote at full shape, or any other model: a Hugging Face folder or a GGUF file. It is
+converted to the other of the two with `headroom convert`, so that both peers load it. The text's first --tokens tokens
+are scored in disjoint windows, every token of a window but its first, by headroom (--exact), by transformers on the
+folder and by llama.cpp on the file, in f32. The token ids are those of transformers' own tokenizer and of llama.cpp's,
+which must be the same. The peers may be in environments of their own. Comparison only: no test runs it.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def torch_worker(folder, text_file, tokens, window):
+    import torch
+    import torch.nn.functional as F
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    text = open(text_file, encoding="utf-8", newline="").read()
+    ids = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt", add_special_tokens=False).input_ids[0, :tokens]
+    total = 0.0
+    with torch.no_grad():
+        for chunk in ids[: len(ids) // window * window].view(-1, window):
+            logits = model(chunk[None]).logits[0, :-1].double()
+            total += F.cross_entropy(logits, chunk[1:], reduction="sum").item()
+    return {"nll": total, "scored": len(ids) // window * (window - 1), "ids": ids.tolist()}
+
+
+def llama_worker(file, text_file, tokens, window):
+    import numpy
+    import llama_cpp
+
+    llm = llama_cpp.Llama(file, n_ctx=window, n_batch=window, logits_all=True, verbose=False)
+    text = open(text_file, "rb").read()
+    ids = llm.tokenize(text, add_bos=False, special=False)[:tokens]
+    total, scored = 0.0, 0
+    for begin in range(0, len(ids) // window * window, window):
+        chunk = ids[begin : begin + window]
+        llm.reset()
+        llm.eval(chunk)
+        logits = numpy.asarray(llm.scores[: window - 1], dtype=numpy.float64)
+        top = logits.max(axis=1)
+        log_sum = top + numpy.log(numpy.exp(logits - top[:, None]).sum(axis=1))
+        total += float((log_sum - logits[numpy.arange(window - 1), chunk[1:]]).sum())
+        scored += window - 1
+    return {"nll": total, "scored": scored, "ids": list(ids)}
+
+
+def by_peer(python, worker, *arguments):
+    command = [python, os.path.abspath(__file__), "--worker", worker, *map(str, arguments)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+
+
+def by_headroom(program, model, text, tokens, window):
+    command = [program, "eval", model, "--text", text, "--max-tokens", str(tokens), "--context", str(window), "--exact",
+               "--json"]
+    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return {"nll": answer["nll_sum"], "scored": answer["tokens_scored"]}
+
+
+def main():
+    if sys.argv[1:2] == ["--worker"]:
+        worker, model, text, tokens, window = sys.argv[2:]
+        print(json.dumps({"torch": torch_worker, "llama": llama_worker}[worker](model, text, int(tokens), int(window))))
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("model")
+    parser.add_argument("--text", required=True)
+    parser.add_argument("--tokens", type=int, default=4096)
+    parser.add_argument("--window", type=int, default=512)
+    parser.add_argument("--work")
+    parser.add_argument("--torch-python", default=sys.executable)
+    parser.add_argument("--llama-python", default=sys.executable)
+    a = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        work = a.work or temporary
+        file, folder = a.model, a.model
+        if a.model.endswith(".gguf"):
+            folder = os.path.join(work, "folder")
+            subprocess.run([a.program, "convert", a.model, "-o", folder, "--dtype", "f32"], check=True, stdout=sys.stderr)
+        else:
+            file = os.path.join(work, "file.gguf")
+            subprocess.run([a.program, "convert", a.model, "-o", file], check=True, stdout=sys.stderr)
+        ours = by_headroom(a.program, a.model, a.text, a.tokens, a.window)
+        peers = {"transformers": by_peer(a.torch_python, "torch", folder, a.text, a.tokens, a.window),
+                 "llama.cpp": by_peer(a.llama_python, "llama", file, a.text, a.tokens, a.window)}
+    ppl = math.exp(ours["nll"] / ours["scored"])
+    print(f"headroom      {ppl:.6f}  ({ours['scored']} tokens)")
+    same = peers["transformers"]["ids"] == peers["llama.cpp"]["ids"]
+    print(f"token ids     {'the same' if same else 'DIFFER'}")
+    worst = 0.0
+    for name, peer in peers.items():
+        theirs = math.exp(peer["nll"] / peer["scored"])
+        off = theirs / ppl - 1
+        worst = max(worst, abs(off)) if peer["scored"] == ours["scored"] else math.inf
+        print(f"{name:<13} {theirs:.6f}  ({peer['scored']} tokens)  {100 * off:+.4f} %")
+    return 0 if same and worst <= 5e-4 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
