@@ -56,6 +56,7 @@ int run(int argc, char** argv) {
   add_convert_command(line.root());
   add_verify_model_command(line.root());
   add_probe_command(line.root());
+  add_finetune_command(line.root());
   add_spectrum_command(line.root());
   add_new_op_command(line.root());
   return line.run(argc, argv);

@@ -38,6 +38,8 @@ void add_logits_command(Command app);
 void add_convert_command(Command app);
 /// `probe MODEL --text FILE [-o PAGE]`: what every head of a trained model does, and how much of its width it needs.
 void add_probe_command(Command app);
+/// `finetune MODEL -o OUT --text FILE|--table FILE`: trains a trained model further, and writes it.
+void add_finetune_command(Command app);
 /// `verify-model MODEL --against FILE`: whether a copy of a model computes what it should; exits 1 when it does not.
 void add_verify_model_command(Command app);
 /// `spectrum FILE.safetensors --tensor A [--times B] [--rank r] [--json]`: the singular values of A or of AᵀB.

@@ -63,7 +63,7 @@ void fields_of(V& v, auto& value) {
 template <class E>
 std::vector<std::pair<std::string, E>> words_of() {
   std::vector<E> all;
-  if constexpr (std::is_same_v<E, Pooling>) all = {Pooling::none, Pooling::mean};
+  if constexpr (std::is_same_v<E, Pooling>) all = {Pooling::none, Pooling::mean, Pooling::last};
   if constexpr (std::is_same_v<E, Positions>)
     all = {Positions::none, Positions::sinusoidal, Positions::learned, Positions::rope, Positions::alibi};
   if constexpr (std::is_same_v<E, Norm>) all = {Norm::none, Norm::layer_norm, Norm::rms_norm};

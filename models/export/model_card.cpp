@@ -26,7 +26,7 @@ std::string number(const std::optional<double>& value) { return value ? fmt::for
 
 std::string markdown_of(const ModelCard& card, const std::string& format, const std::string& loaded_by,
                         const Conversion& conversion) {
-  std::string text = fmt::format("# {}, compressed\n\n", in_line(card.base));
+  std::string text = fmt::format("# {}, {}\n\n", in_line(card.base), card.change);
   text += fmt::format("- made of: `{}`{}\n", in_line(card.base),
                       card.base_sha256.empty() ? "" : ", SHA-256 " + card.base_sha256);
   if (!card.made_by.empty()) text += fmt::format("- made by: `{}`\n", in_line(card.made_by));

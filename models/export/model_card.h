@@ -32,6 +32,7 @@ struct ModelCard {
 
   std::string base{}, base_sha256{};  ///< the model that it was made of
   std::string made_by{};              ///< the command line, or what else made it
+  std::string change = "compressed";  ///< what was done to it, for the title
   std::vector<Part> parts{};
   std::string refinement{};  ///< "logits, 200 steps"
   std::optional<Text> calibration{}, evaluation{};

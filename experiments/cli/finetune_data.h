@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/pretrained/model_files.h"
+#include "tasks/finetune/finetune.h"
+
+namespace headroom::experiments {
+
+/// What a model is fine-tuned on, as the user names it.
+struct FinetuneDataArguments {
+  std::string text, table, validate;
+  std::string text_column, label_column = "label", validate_column;
+  std::optional<int64_t> context;  ///< none: 256, or the model's where that is shorter
+  int64_t max_examples = 0, validate_tokens = 32768;
+};
+
+/// The examples to train on, and how a model is judged before and after.
+class FinetuneData {
+ public:
+  virtual ~FinetuneData() = default;
+  virtual const tasks::Objective& objective() const = 0;
+  /// Of a labelled table; none of a text.
+  virtual std::optional<int64_t> classes() const { return std::nullopt; }
+  /// Tokens of the longest sequence.
+  virtual int64_t longest() const = 0;
+  virtual int64_t steps_per_epoch(int64_t batch) const = 0;
+  /// Which sentences, or where in the text each window of a step begins.
+  virtual std::vector<int64_t> examples(int64_t step, int64_t batch, uint64_t seed) const = 0;
+  /// Tokens that a step trains on, padding not counted.
+  virtual int64_t tokens(int64_t step, int64_t batch, uint64_t seed) const = 0;
+  virtual tasks::Metrics measure(const models::Transformer& model,
+                                 const std::function<void(double share)>& progress) const = 0;
+  /// The first metric that measure() gives, in words: "perplexity 29.45 (32704 tokens)".
+  virtual std::string words(const tasks::Metrics& metrics) const = 0;
+  /// What a training on it depends on.
+  virtual tasks::FinetuneSettings settings() const = 0;
+};
+
+/// Reads and tokenises what the arguments name. Throws Error naming the file, and UsageError where they name no data or
+/// two.
+std::unique_ptr<FinetuneData> read_finetune_data(const FinetuneDataArguments& arguments,
+                                                 const models::ModelFiles& files,
+                                                 std::shared_ptr<const models::Tokenizer> tokenizer);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,11 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+namespace headroom::tasks {
+
+/// SHA-256 of what a trained model computes with: of a GGUF file its bytes; of a folder the hashes of config.json and
+/// the safetensors files, in the order of their names. Throws Error naming the file that cannot be read.
+std::string sha256_of_model(const std::filesystem::path& model);
+
+}  // namespace headroom::tasks

@@ -1,0 +1,163 @@
+// The finetune command: killed at any moment it ends in the bytes of a run that was not, and what it writes is read
+// back by the other commands.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tests/experiments/program.h"
+#include "tests/models/pretrained/checkpoints.h"
+#include "tests/support/catch.h"
+#include "tests/support/folder.h"
+
+using namespace headroom::testing;
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string text() { return "'" + (checkpoints().parent_path() / "text.txt").string() + "'"; }
+std::string model() { return "'" + (checkpoints() / "smollm2").string() + "'"; }
+
+/// Sentences whose class is that of their last word.
+std::string table() {
+  std::string rows = "label\tsentence\n";
+  for (int i = 0; i < 12; ++i) rows += i % 2 == 0 ? "0\tthe text of a head\n" : "1\tof a head the width\n";
+  return rows;
+}
+
+json run(const TemporaryFolder& folder, const std::string& arguments) {
+  Program program(folder.path(), arguments + " --json");
+  const int status = program.wait();
+  INFO(program.err());
+  REQUIRE(status == 0);
+  return json::parse(program.out());
+}
+
+}  // namespace
+
+TEST_CASE("fine-tuning on a text lowers its perplexity, and eval agrees", "[finetune]") {
+  const TemporaryFolder folder;
+  const json result = run(folder, fmt::format("finetune {} -o out --text {} --validate {} --context 32 --steps 30 --lr "
+                                              "3e-3 --log log.jsonl",
+                                              model(), text(), text()));
+  CHECK(result["trained"] == result["parameters"]);
+  CHECK(result["losses"].size() == 30);
+  const double before = result["before"]["perplexity"], after = result["after"]["perplexity"];
+  CHECK(after < before / 2);
+  const json judged = run(folder, fmt::format("eval out --exact --text {} --context 32", text()));
+  CHECK(judged["ppl"].get<double>() == Approx(after).epsilon(1e-6));
+  const std::string log = read(folder / "log.jsonl");
+  CHECK(std::count(log.begin(), log.end(), '\n') == 30);
+  const json first = json::parse(log.substr(0, log.find('\n')));
+  CHECK(first["loss"] == result["losses"][0]);
+  CHECK(first["examples"].size() == 4);
+  CHECK_THAT(read(folder / "out" / "README.md"), contains("finetune, 30 steps"));
+}
+
+TEST_CASE("only the chosen part moves", "[finetune]") {
+  const TemporaryFolder folder;
+  const json result = run(folder, fmt::format("finetune {} -o out --text {} --context 32 --steps 3 --lr 1e-2 --train "
+                                              "heads --format compact",
+                                              model(), text()));
+  CHECK(result["trained"].get<int64_t>() < result["parameters"].get<int64_t>() / 2);
+  const auto files = headroom::models::ModelFiles::open(folder / "out");
+  const auto tuned = files->load({.keep = headroom::models::Keep::computed}),
+             base = headroom::models::ModelFiles::open(checkpoints() / "smollm2")
+                        ->load({.keep = headroom::models::Keep::computed});
+  const auto ours = tuned->weights(), theirs = base->weights();
+  REQUIRE(ours.size() == theirs.size());
+  int moved = 0;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    INFO(ours[i].first);
+    const bool is_head =
+        ours[i].first.find("q_proj") != std::string::npos || ours[i].first.find("k_proj") != std::string::npos;
+    const bool is_same = ours[i].second.to_vector<float>() == theirs[i].second.to_vector<float>();
+    CHECK(is_same == !is_head);
+    moved += is_head ? 1 : 0;
+  }
+  CHECK(moved == 4);
+}
+
+TEST_CASE("a classifier of a table is written and read back", "[finetune]") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "t.tsv", table());
+  const json result =
+      run(folder, "finetune " + model() + " -o out --table t.tsv --validate t.tsv --epochs 20 --lr 1e-2");
+  CHECK(result["steps"] == 60);
+  CHECK(result["after"]["accuracy"] == 1.0);
+  CHECK(result["after"]["cross_entropy"].get<double>() < result["before"]["cross_entropy"].get<double>() / 2);
+  const auto files = headroom::models::ModelFiles::open(folder / "out");
+  const headroom::models::TransformerConfig& config = files->description().config;
+  CHECK(config.pooling == headroom::models::Pooling::last);
+  CHECK(config.output_dim == 2);
+  Program generate(folder.path(), "generate out --prompt 'the'");
+  CHECK(generate.wait() == 1);
+  CHECK_THAT(generate.err(), contains("only a causal model without pooling decodes"));
+}
+
+TEST_CASE("recomputed layers give the same bytes", "[finetune]") {
+  const TemporaryFolder folder;
+  for (const char* option : {"", "--recompute"})
+    run(folder,
+        fmt::format("finetune {} -o out{} --text {} --context 32 --steps 6 {}", model(), option, text(), option));
+  CHECK(read(folder / "out" / "model.safetensors") == read(folder / "out--recompute" / "model.safetensors"));
+}
+
+TEST_CASE("killed again and again, a fine-tuning ends in the same bytes", "[finetune]") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "t.tsv", table());
+  for (const auto& data : {"--text " + text() + " --context 32 --batch 32", std::string("--table t.tsv")}) {
+    fs::remove_all(folder / "whole");
+    fs::remove_all(folder / "resumed");
+    fs::remove_all(folder / "saved");
+    const std::string settings = " --steps 1500 --lr 1e-3 --warmup 5 --save-every 7 " + data;
+    const json whole = run(folder, "finetune " + model() + " -o whole" + settings + " --log whole.jsonl");
+    const std::string command =
+        "finetune " + model() + " -o resumed" + settings + " --checkpoint saved --log resumed.jsonl --json";
+    int kills = 0, status = -1;
+    for (useconds_t wait = 30'000; status != 0; wait += 40'000) {
+      Program program(folder.path(), command);
+      for (useconds_t slept = 0; slept < wait && program.is_running(); slept += 5'000) usleep(5'000);
+      if (program.is_running()) {
+        program.signal(SIGKILL);
+        ++kills;
+      }
+      status = program.wait();
+      if (status != 0 && fs::exists(folder / "resumed")) break;  // it was done when the signal came
+      INFO(program.err());
+      REQUIRE((status == 0 || status == -SIGKILL));
+      if (status != 0) continue;
+      const json resumed = json::parse(program.out());
+      CHECK(resumed["losses"] == whole["losses"]);
+      CHECK(resumed["before"] == whole["before"]);
+      CHECK(resumed["after"] == whole["after"]);
+    }
+    CHECK(kills > 0);
+    CHECK(read(folder / "whole" / "model.safetensors") == read(folder / "resumed" / "model.safetensors"));
+    CHECK(std::count_if(fs::directory_iterator(folder / "saved"), fs::directory_iterator(),
+                        [](const auto&) { return true; }) == 1);
+    const std::string log = read(folder / "resumed.jsonl");
+    CHECK(std::count(log.begin(), log.end(), '\n') == 1500);
+  }
+}
+
+TEST_CASE("a checkpoint of another training is refused by the setting that differs", "[finetune]") {
+  const TemporaryFolder folder;
+  const std::string rest = " --context 32 --checkpoint saved --text " + text();
+  run(folder, "finetune " + model() + " -o out --steps 4" + rest);
+  const auto refusal = [&](const std::string& arguments) {
+    Program program(folder.path(), "finetune " + arguments + " -o other" + rest);
+    CHECK(program.wait() == 1);
+    return program.err();
+  };
+  CHECK_THAT(refusal(model() + " --steps 5"),
+             contains("saved/finetune.safetensors: is of a training with --steps 4, this one has 5"));
+  CHECK_THAT(refusal(model() + " --steps 4 --lr 1"), contains("is of a training with --lr 2e-05, this one has 1"));
+  CHECK_THAT(refusal("out --steps 4"), contains("is of a training with MODEL "));
+  CHECK_FALSE(fs::exists(folder / "other"));
+  write_bytes(folder / "saved" / "finetune.safetensors", "not safetensors");
+  CHECK_THAT(refusal(model() + " --steps 4"), contains("saved/finetune.safetensors: "));
+}
