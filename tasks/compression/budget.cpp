@@ -10,15 +10,13 @@ namespace headroom::tasks {
 namespace {
 
 void check(const BudgetItem& item) {
-  require(!item.ranks.empty() && item.loss.size() == item.ranks.size() && item.cost.size() == item.ranks.size(),
-          "budget: {} has {} ranks, {} losses and {} costs", item.name, item.ranks.size(), item.loss.size(),
-          item.cost.size());
-  for (size_t i = 0; i < item.ranks.size(); ++i) {
-    require(std::isfinite(item.loss[i]) && std::isfinite(item.cost[i]), "budget: {} at rank {}: loss {}, cost {}",
-            item.name, item.ranks[i], item.loss[i], item.cost[i]);
-    require(i == 0 || (item.ranks[i] > item.ranks[i - 1] && item.cost[i] > item.cost[i - 1]),
-            "budget: {}: ranks and costs must rise, {} costs {} after {} with {}", item.name, item.ranks[i],
-            item.cost[i], i == 0 ? 0 : item.ranks[i - 1], i == 0 ? 0.0 : item.cost[i - 1]);
+  require(!item.loss.empty() && item.cost.size() == item.loss.size(), "budget: {} has {} losses and {} costs",
+          item.name, item.loss.size(), item.cost.size());
+  for (size_t i = 0; i < item.loss.size(); ++i) {
+    require(std::isfinite(item.loss[i]) && std::isfinite(item.cost[i]), "budget: {}, choice {}: loss {}, cost {}",
+            item.name, i, item.loss[i], item.cost[i]);
+    require(i == 0 || item.cost[i] > item.cost[i - 1], "budget: {}: costs must rise, {} is followed by {}", item.name,
+            item.cost[i == 0 ? 0 : i - 1], item.cost[i]);
   }
 }
 
@@ -30,7 +28,7 @@ double slope(const BudgetItem& item, size_t from, size_t to) {
 /// The choices on the lower convex hull of (cost, loss), from the cheapest to the one of least loss.
 std::vector<size_t> hull_of(const BudgetItem& item) {
   std::vector<size_t> hull{0};
-  for (size_t next = 1; next < item.ranks.size(); ++next) {
+  for (size_t next = 1; next < item.loss.size(); ++next) {
     if (item.loss[next] >= item.loss[hull.back()]) continue;
     while (hull.size() > 1 && slope(item, hull[hull.size() - 2], hull.back()) <= slope(item, hull.back(), next))
       hull.pop_back();
@@ -64,7 +62,7 @@ std::optional<size_t> steepest(const std::vector<Climb>& climbs, double left) {
 
 }  // namespace
 
-std::vector<int64_t> spend_budget(const std::vector<BudgetItem>& items, double budget) {
+std::vector<size_t> spend_budget(const std::vector<BudgetItem>& items, double budget) {
   require(std::isfinite(budget), "budget: {}", budget);
   std::vector<Climb> climbs;
   double left = budget, least = 0;
@@ -83,18 +81,18 @@ std::vector<int64_t> spend_budget(const std::vector<BudgetItem>& items, double b
     ++climb.at;
     left -= climb.item->cost[climb.choice()] - climb.item->cost[from];
   }
-  std::vector<int64_t> ranks;
+  std::vector<size_t> choices;
   for (const Climb& climb : climbs) {
     // Choices between two corners of the hull, for what is left over.
     size_t choice = climb.choice();
-    for (size_t i = choice + 1; i < climb.item->ranks.size(); ++i) {
+    for (size_t i = choice + 1; i < climb.item->loss.size(); ++i) {
       const double more = climb.item->cost[i] - climb.item->cost[choice];
       if (more > left || climb.item->loss[i] >= climb.item->loss[choice]) continue;
       left -= more, choice = i;
     }
-    ranks.push_back(climb.item->ranks[choice]);
+    choices.push_back(choice);
   }
-  return ranks;
+  return choices;
 }
 
 }  // namespace headroom::tasks

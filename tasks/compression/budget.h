@@ -5,19 +5,18 @@
 
 namespace headroom::tasks {
 
-/// What one place of a model may become, and what each choice loses and takes: a rank of one key-value head, say.
+/// What one place of a model may become: the choices from the cheapest to the dearest, such as ranks of a head.
 struct BudgetItem {
-  std::string name;            ///< for messages: "layer 3, key-value head 1"
-  std::vector<int64_t> ranks;  ///< to choose from, rising
-  std::vector<double> loss;    ///< of each: what is to be small in sum
-  std::vector<double> cost;    ///< of each: parameters or bytes; rising with the rank
+  std::string name;          ///< for messages: "layer 3, key-value head 1"
+  std::vector<double> loss;  ///< of each choice: what is to be small in sum
+  std::vector<double> cost;  ///< of each: parameters or bytes, rising
 };
 
-/// The rank of every item that makes Σ loss small with Σ cost ≤ budget: water-filling. Each item climbs the lower
-/// convex hull of its (cost, loss), the steepest step of all first, which is the optimum over the hulls at every budget
-/// that a step ends at; what the last step leaves over goes to the best single steps that still fit. Ties go to the
-/// first item. Throws Error when an item's lists do not fit each other, naming it, and with the least possible cost
+/// The choice of every item, from 0, that makes Σ loss small with Σ cost ≤ budget: water-filling. Each item climbs the
+/// lower convex hull of its (cost, loss), the steepest step of all first, which is the optimum over the hulls at every
+/// budget that a step ends at; what the last step leaves over goes to the best single steps that still fit. Ties go to
+/// the first item. Throws Error when an item's lists do not fit each other, naming it, and with the least possible cost
 /// when the budget is below it.
-std::vector<int64_t> spend_budget(const std::vector<BudgetItem>& items, double budget);
+std::vector<size_t> spend_budget(const std::vector<BudgetItem>& items, double budget);
 
 }  // namespace headroom::tasks

@@ -1,6 +1,7 @@
 #include "tasks/compression/calibration.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "engine/error.h"
 #include "engine/ops/attention/attention.h"
@@ -73,7 +74,8 @@ Calibration calibrate(const models::Transformer& model, const TokenBatch& texts,
   std::vector<Tensor> states;  // (1, T, D) of each text
   for (const std::vector<int64_t>& text : texts) {
     require(!text.empty(), "calibration: a text is empty");
-    out.tokens += static_cast<int64_t>(text.size());
+    out.tokens += std::ssize(text);
+    out.longest = std::max<int64_t>(out.longest, std::ssize(text));
     states.push_back(model.embed(Tensor::from({1, static_cast<int64_t>(text.size())}, text)).value());  // (1, T, D)
   }
   for (int64_t layer = 0; layer < end; ++layer) {
@@ -91,6 +93,44 @@ std::vector<double> pair_energies(const Tensor& moment, bool interleaved) {
   for (int64_t p = 0; p < pairs; ++p)
     energies.push_back(interleaved ? square(2 * p) + square(2 * p + 1) : square(p) + square(p + pairs));
   return energies;
+}
+
+Tensor turned_moment(const Tensor& moment, const std::vector<double>& frequencies, bool interleaved, int64_t length,
+                     bool back) {
+  const int64_t width = moment.dim(0), pairs = width / 2;
+  require(std::ssize(frequencies) == pairs, "a moment of {} turns with {} frequencies", moment.str(),
+          frequencies.size());
+  const Tensor out = Tensor::zeros({width, width}, engine::DType::f64);  // (d, d)
+  std::vector<int64_t> distances{0};
+  for (double d = 1; d < static_cast<double>(length); d *= std::numbers::sqrt2)
+    if (static_cast<int64_t>(d) != distances.back()) distances.push_back(static_cast<int64_t>(d));
+  const auto first = [&](int64_t p) { return interleaved ? 2 * p : p; };
+  const auto second = [&](int64_t p) { return interleaved ? 2 * p + 1 : p + pairs; };
+  const double share = 1 / static_cast<double>(distances.size());
+  const auto* in = moment.data<double>();
+  auto* sum = out.mutable_data<double>();
+  for (const int64_t distance : distances) {
+    std::vector<double> cosine, sine;
+    for (const double f : frequencies) {
+      const double angle = static_cast<double>(back ? -distance : distance) * f;
+      cosine.push_back(std::cos(angle)), sine.push_back(std::sin(angle));
+    }
+    for (int64_t p = 0; p < pairs; ++p)
+      for (int64_t q = 0; q < pairs; ++q) {
+        const auto at = [&](int64_t i, int64_t j) { return i * width + j; };
+        const auto pc = cosine[static_cast<size_t>(p)], ps = sine[static_cast<size_t>(p)];
+        const auto qc = cosine[static_cast<size_t>(q)], qs = sine[static_cast<size_t>(q)];
+        const double aa = in[at(first(p), first(q))], ab = in[at(first(p), second(q))];
+        const double ba = in[at(second(p), first(q))], bb = in[at(second(p), second(q))];
+        // The block's rows turn by p's angle, its columns by q's.
+        const double ra = pc * aa - ps * ba, rb = pc * ab - ps * bb, sa = ps * aa + pc * ba, sb = ps * ab + pc * bb;
+        sum[at(first(p), first(q))] += share * (qc * ra - qs * rb);
+        sum[at(first(p), second(q))] += share * (qs * ra + qc * rb);
+        sum[at(second(p), first(q))] += share * (qc * sa - qs * sb);
+        sum[at(second(p), second(q))] += share * (qs * sa + qc * sb);
+      }
+  }
+  return out;
 }
 
 TokenBatch pieces_of(const std::vector<int32_t>& tokens, int64_t begin, int64_t end, int64_t context,

@@ -30,6 +30,7 @@ struct Calibration {
   std::vector<LayerMoments> layers;  ///< of every layer; empty for those that were not asked for
   CalibrationNeeds has;
   int64_t tokens = 0;
+  int64_t longest = 0;  ///< tokens of the longest text
   /// Square roots are of C + shrinkage · mean(diag C) · I.
   double shrinkage = 1e-7;
 
@@ -58,6 +59,12 @@ Calibration calibrate(const models::Transformer& model, const TokenBatch& texts,
 /// E|x_p|² of each rotary pair p of a head with that second moment (d, d), before or after the turn, which does not
 /// change it: pairs (2p, 2p + 1) where interleaved, else (p, p + d/2).
 std::vector<double> pair_energies(const Tensor& moment, bool interleaved);
+
+/// E_Δ[R_Δ C R_Δᵀ], or with `back` E_Δ[R_Δᵀ C R_Δ], of a second moment C (d, d) before the rotary turn: that of a query
+/// as a key Δ tokens earlier sees it, and of a key as a query does. Δ goes over 0, 1, 2, 3, 4, 6, 8, … below `length`,
+/// nearly even in log Δ, as attention looks at near tokens more. `frequencies` (d/2): f of the turn.
+Tensor turned_moment(const Tensor& moment, const std::vector<double>& frequencies, bool interleaved, int64_t length,
+                     bool back);
 
 /// A text's tokens [begin, end) in pieces of `context`, the last one as long as what is left (dropped when it is a
 /// single token). `bos`, if any, stands before each piece. Throws Error when the range is not in the text.

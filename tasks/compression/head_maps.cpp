@@ -174,6 +174,21 @@ ScoreMaps pair_maps(const ScoreCovariances& c, bool interleaved) {
   return maps;
 }
 
+/// x' = B x, B = M^-½ U_r U_rᵀ M^½ of rank r: the least E(yᵀ(x − Bx))² for y of the second moment `met`, x of `own`.
+HeadMap whitened_map(const Tensor& met, const Tensor& own, std::vector<double>& tails) {
+  const Tensor root = engine::linalg::sqrt_spd(met);                                                 // (d, d)
+  const engine::linalg::SVD svd = engine::linalg::svd(matmul(root, engine::linalg::sqrt_spd(own)));  // of (d, d)
+  add_to(tails, sums_from(squared(svd.s), met.dim(0)));
+  return {matmul(engine::linalg::inverse_sqrt_spd(met), svd.u), matmul(svd.u, root, true)};
+}
+
+ScoreMaps relative_maps(const ScoreCovariances& c) {
+  ScoreMaps maps;
+  maps.keys.push_back(whitened_map(c.seen_queries, c.key, maps.tails));
+  for (const Tensor& query : c.queries) maps.queries.push_back(whitened_map(c.seen_key, query, maps.tails));
+  return maps;
+}
+
 /// Scores qᵀ B k, B = C_q^-½ U_r U_rᵀ C_q^½.
 void add_whitened(ScoreMaps& maps, const Tensor& cq, const Tensor& ck, bool after_turn) {
   const Tensor root = engine::linalg::sqrt_spd(cq), inverse = engine::linalg::inverse_sqrt_spd(cq);  // (d, d)
@@ -222,6 +237,7 @@ ScoreMaps score_maps(QkMethod method, const ScoreWeights& weights) {
 ScoreMaps score_maps(QkMethod method, const ScoreCovariances& covariances, bool interleaved) {
   if (method == QkMethod::pca) return pca_maps(covariances);
   if (method == QkMethod::pairs) return pair_maps(covariances, interleaved);
+  if (method == QkMethod::whitened_relative) return relative_maps(covariances);
   return whitened_maps(method, covariances);
 }
 

@@ -30,6 +30,9 @@ struct ScoreWeights {
 struct ScoreCovariances {
   std::vector<Tensor> queries{};  ///< (d, d), raw
   Tensor key;                     ///< (d, d), raw or centred as the method wants it
+  /// Of whitened-relative: the sum of the queries' as a key sees them, and the key's as a query does. See
+  /// turned_moment().
+  Tensor seen_queries{}, seen_key{};
 };
 
 /// Of methods that read the weights: plain, product, product-grouped, product-literal.

@@ -4,7 +4,9 @@
 
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/parallel.h"
+#include "models/rope_cache.h"
 #include "models/weights/sources.h"
 #include "tasks/compression/layer_writer.h"
 
@@ -105,7 +107,20 @@ ScoreMaps HeadDecompositions::scores_of(int64_t layer, int64_t kv_head, const Ca
   ScoreCovariances covariances{.key = calibration.shrunk(scores.keys()[static_cast<size_t>(kv_head)], is_centred)};
   for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h)
     covariances.queries.push_back(calibration.shrunk(scores.queries()[static_cast<size_t>(h)], false));
+  if (qk_ == QkMethod::whitened_relative) see_turned(covariances, group, calibration.longest);
   return score_maps(qk_, covariances, base_.rope_interleaved);
+}
+
+void HeadDecompositions::see_turned(ScoreCovariances& covariances, const HeadGroup& group, int64_t length) const {
+  std::vector<double> frequencies(static_cast<size_t>(group.qk_dim / 2), 0.0);
+  if (base_.positions == models::Positions::rope) frequencies = models::rope_frequencies(base_, group);
+  const auto seen = [&](const Tensor& moment, bool back) {
+    return turned_moment(moment, frequencies, base_.rope_interleaved, length, back);  // (d, d)
+  };
+  covariances.seen_key = seen(covariances.key, true);
+  covariances.seen_queries = seen(covariances.queries[0], false);
+  for (size_t h = 1; h < covariances.queries.size(); ++h)
+    covariances.seen_queries = engine::add(covariances.seen_queries, seen(covariances.queries[h], false));
 }
 
 ValueMaps HeadDecompositions::values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const {

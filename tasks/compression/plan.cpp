@@ -16,7 +16,7 @@ using models::HeadGroup;
 using models::LayerConfig;
 using models::TransformerConfig;
 
-constexpr std::array<std::pair<QkMethod, const char*>, 12> qk_names{{
+constexpr std::array<std::pair<QkMethod, const char*>, 13> qk_names{{
     {QkMethod::none, "none"},
     {QkMethod::plain, "plain"},
     {QkMethod::product, "product"},
@@ -27,6 +27,7 @@ constexpr std::array<std::pair<QkMethod, const char*>, 12> qk_names{{
     {QkMethod::pairs_even, "pairs-even"},
     {QkMethod::whitened, "whitened"},
     {QkMethod::whitened_grouped, "whitened-grouped"},
+    {QkMethod::whitened_relative, "whitened-relative"},
     {QkMethod::whitened_rotated, "whitened-rotated"},
     {QkMethod::whitened_rotated_grouped, "whitened-rotated-grouped"},
 }};
@@ -113,6 +114,7 @@ CalibrationNeeds needs_of(QkMethod method) {
     case QkMethod::pairs:
     case QkMethod::whitened:
     case QkMethod::whitened_grouped:
+    case QkMethod::whitened_relative:
       return {.before_turn = true};
     case QkMethod::whitened_rotated:
     case QkMethod::whitened_rotated_grouped:

@@ -25,6 +25,9 @@ enum class QkMethod {
   pairs_even,        ///< every (d/r)th pair of all heads: those of a plain head of width r
   whitened,          ///< C_q^½ C_k^½ = U S Vᵀ, B = C_q^-½ U_r U_rᵀ C_q^½: Bᵀ W_Q, B W_K. Own keys
   whitened_grouped,  ///< the same with C_q summed over the query heads that share a key head
+  /// Keys by B as above, queries by a B of their own, each against what it meets after the turn: C_q the sum over the
+  /// group of E_Δ[R_Δ C_q R_Δᵀ], the queries as a key Δ tokens before them sees them; for each query E_Δ[R_Δᵀ C_k R_Δ].
+  whitened_relative,
   whitened_rotated,  ///< C_q, and C_k centred, after the turn: U_rᵀ C_q^-½ q and U_rᵀ C_q^½ k of width r then. Own keys
   whitened_rotated_grouped,  ///< the same with C_q summed over the group
 };

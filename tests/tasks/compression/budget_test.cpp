@@ -12,12 +12,10 @@ namespace {
 
 using testing::error_of;
 
-double total(const std::vector<BudgetItem>& items, const std::vector<int64_t>& ranks,
+double total(const std::vector<BudgetItem>& items, const std::vector<size_t>& choices,
              const std::vector<double> BudgetItem::*field) {
   double sum = 0;
-  for (size_t i = 0; i < items.size(); ++i)
-    for (size_t j = 0; j < items[i].ranks.size(); ++j)
-      if (items[i].ranks[j] == ranks[i]) sum += (items[i].*field)[j];
+  for (size_t i = 0; i < items.size(); ++i) sum += (items[i].*field)[choices[i]];
   return sum;
 }
 
@@ -25,7 +23,7 @@ double total(const std::vector<BudgetItem>& items, const std::vector<int64_t>& r
 double least_loss(const std::vector<BudgetItem>& items, double budget, size_t from = 0) {
   if (from == items.size()) return budget >= 0 ? 0 : std::numeric_limits<double>::infinity();
   double best = std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < items[from].ranks.size(); ++i)
+  for (size_t i = 0; i < items[from].loss.size(); ++i)
     best = std::min(best, items[from].loss[i] + least_loss(items, budget - items[from].cost[i], from + 1));
   return best;
 }
@@ -34,7 +32,6 @@ BudgetItem convex_item(double first, double ratio) {
   BudgetItem item;
   item.name = "item";
   for (int64_t r = 1; r <= 6; ++r) {
-    item.ranks.push_back(r);
     item.loss.push_back(first * std::pow(ratio, static_cast<double>(r)));
     item.cost.push_back(static_cast<double>(r));
   }
@@ -47,23 +44,22 @@ TEST_CASE("with convex losses no split is better", "[budget]") {
   const std::vector<BudgetItem> items{convex_item(1, 0.5), convex_item(8, 0.7), convex_item(0.1, 0.9),
                                       convex_item(3, 0.3)};
   for (double budget = 4; budget <= 25; ++budget) {
-    const std::vector<int64_t> ranks = spend_budget(items, budget);
+    const std::vector<size_t> choices = spend_budget(items, budget);
     INFO("budget " << budget);
-    CHECK(total(items, ranks, &BudgetItem::cost) <= budget);
-    CHECK(total(items, ranks, &BudgetItem::loss) == Approx(least_loss(items, budget)));
+    CHECK(total(items, choices, &BudgetItem::cost) <= budget);
+    CHECK(total(items, choices, &BudgetItem::loss) == Approx(least_loss(items, budget)));
   }
-  CHECK(spend_budget(items, 1000) == std::vector<int64_t>{6, 6, 6, 6});
+  CHECK(spend_budget(items, 1000) == std::vector<size_t>{5, 5, 5, 5});
   CHECK(spend_budget({}, 3).empty());
 }
 
 TEST_CASE("a step that pays only as a whole is taken as a whole", "[budget]") {
   // The first item gains nothing until rank 4; the second little by little.
-  const std::vector<BudgetItem> items{
-      {.name = "late", .ranks = {1, 2, 3, 4}, .loss = {9, 9, 9, 0}, .cost = {1, 2, 3, 4}},
-      {.name = "steady", .ranks = {1, 2, 3, 4}, .loss = {4, 3, 2, 1}, .cost = {1, 2, 3, 4}}};
-  CHECK(spend_budget(items, 5) == std::vector<int64_t>{4, 1});
-  CHECK(spend_budget(items, 6) == std::vector<int64_t>{4, 2});
-  CHECK(spend_budget(items, 4) == std::vector<int64_t>{1, 3});
+  const std::vector<BudgetItem> items{{.name = "late", .loss = {9, 9, 9, 0}, .cost = {1, 2, 3, 4}},
+                                      {.name = "steady", .loss = {4, 3, 2, 1}, .cost = {1, 2, 3, 4}}};
+  CHECK(spend_budget(items, 5) == std::vector<size_t>{3, 0});
+  CHECK(spend_budget(items, 6) == std::vector<size_t>{3, 1});
+  CHECK(spend_budget(items, 4) == std::vector<size_t>{0, 2});
 }
 
 TEST_CASE("random losses stay near the best split, and within the budget", "[budget]") {
@@ -77,16 +73,15 @@ TEST_CASE("random losses stay near the best split, and within the budget", "[bud
       double loss = 10, cost = 0;
       for (size_t j = 0; j < 5; ++j) {
         loss -= draws[j], cost += 0.2 + draws[5 + j];
-        item.ranks.push_back(static_cast<int64_t>(j));
         item.loss.push_back(loss), item.cost.push_back(cost);
       }
       items.push_back(item);
     }
     const double budget = 4 + 0.2 * trial;
-    const std::vector<int64_t> ranks = spend_budget(items, budget);
-    CHECK(total(items, ranks, &BudgetItem::cost) <= budget * (1 + 1e-9));
+    const std::vector<size_t> choices = spend_budget(items, budget);
+    CHECK(total(items, choices, &BudgetItem::cost) <= budget * (1 + 1e-9));
     // A greedy split loses at most one step of one item to the best.
-    CHECK(total(items, ranks, &BudgetItem::loss) <= least_loss(items, budget) + 1);
+    CHECK(total(items, choices, &BudgetItem::loss) <= least_loss(items, budget) + 1);
   }
 }
 
@@ -96,11 +91,11 @@ TEST_CASE("budgets and items that do not fit are refused", "[budget]") {
           spend_budget({item, item}, 1.5);
         }) == "budget: 1.5 is below the least that the choices can cost, 2");
   CHECK(error_of([] {
-          spend_budget({{.name = "layer 1", .ranks = {1, 2}, .loss = {1}, .cost = {1, 2}}}, 3);
-        }) == "budget: layer 1 has 2 ranks, 1 losses and 2 costs");
+          spend_budget({{.name = "layer 1", .loss = {1}, .cost = {1, 2}}}, 3);
+        }) == "budget: layer 1 has 1 losses and 2 costs");
   CHECK(error_of([] {
-          spend_budget({{.name = "layer 1", .ranks = {1, 2}, .loss = {1, 0}, .cost = {2, 2}}}, 3);
-        }) == "budget: layer 1: ranks and costs must rise, 2 costs 2 after 1 with 2");
+          spend_budget({{.name = "layer 1", .loss = {1, 0}, .cost = {2, 2}}}, 3);
+        }) == "budget: layer 1: costs must rise, 2 is followed by 2");
   CHECK(error_of([&] { spend_budget({item}, std::nan("")); }) == "budget: nan");
 }
 

@@ -124,4 +124,31 @@ TEST_CASE("a text is cut into pieces of the context", "[compression]") {
   CHECK_THROWS_WITH(pieces_of(tokens, 4, 4, 4), contains("tokens 4:4"));
 }
 
+TEST_CASE("a turned moment is that of turned vectors, at near and far distances alike", "[compression]") {
+  const std::vector<double> frequencies{1, 0.1};
+  const std::vector<double> x{0.3, -1, 2, 0.5};
+  std::vector<double> square;
+  for (const double a : x)
+    for (const double b : x) square.push_back(a * b);
+  const Tensor moment = Tensor::from({4, 4}, square);
+  for (const bool interleaved : {false, true})
+    for (const bool back : {false, true}) {
+      INFO(interleaved << " " << back);
+      std::vector<double> want(16, 0.0);
+      const std::vector<double> distances{0, 1, 2, 4, 5, 8};  // below 10; 2 sqrt(2) and 2 are one
+      for (const double distance : distances) {
+        std::vector<double> y = x;
+        for (size_t p = 0; p < 2; ++p) {
+          const double angle = (back ? -distance : distance) * frequencies[p];
+          const size_t i = interleaved ? 2 * p : p, j = interleaved ? 2 * p + 1 : p + 2;
+          y[i] = std::cos(angle) * x[i] - std::sin(angle) * x[j];
+          y[j] = std::sin(angle) * x[i] + std::cos(angle) * x[j];
+        }
+        for (size_t i = 0; i < 16; ++i) want[i] += y[i / 4] * y[i % 4] / static_cast<double>(distances.size());
+      }
+      const std::vector<double> have = turned_moment(moment, frequencies, interleaved, 10, back).to_vector<double>();
+      for (size_t i = 0; i < 16; ++i) CHECK(have[i] == Approx(want[i]).margin(1e-12));
+    }
+}
+
 }  // namespace headroom::tasks

@@ -225,6 +225,43 @@ TEST_CASE("what activation-aware methods leave out is the mean square of the sco
   CHECK(grouped.qk_tail(0, 0, 3) < pca.qk_tail(0, 0, 3));
 }
 
+TEST_CASE("maps made for turned scores leave out less of them than maps that ignore the turn", "[compression]") {
+  const Checkpoint base("smollm2");
+  const auto& [files, model, config] = base;
+  const Calibration calibration = calibrated(*model);
+  // E over the calibration's moments and the distances of (q_i·R k_j − q'_i·R k'_j)², with q and k independent.
+  const auto error_of_scores = [&](QkMethod qk) {
+    const HeadDecompositions heads(*files, qk, VoMethod::none, calibration);
+    const auto compressed = edited_model(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 4, 0, {0})));
+    const auto scores_of = [&](const models::Transformer& of) {
+      std::vector<double> scores;
+      models::ForwardContext context;
+      context.observer = [&](const models::AttentionInputs& in) {
+        if (in.layer > 0) return;
+        const int64_t length = in.q.dim(1), shared = in.q.dim(2) / in.k.dim(2), width = in.q.dim(3);
+        for (int64_t h = 0; h < in.q.dim(2); ++h)
+          for (int64_t i = 0; i < length; ++i)
+            for (int64_t j = 0; j <= i; ++j) {
+              const float* q = in.q.data<float>() + (i * in.q.dim(2) + h) * width;
+              const float* k = in.k.data<float>() + (j * in.k.dim(2) + h / shared) * width;
+              double sum = 0;
+              for (int64_t d = 0; d < width; ++d) sum += double{q[d]} * double{k[d]};
+              scores.push_back(sum);
+            }
+      };
+      hidden_states(of, some_texts(), context);
+      return scores;
+    };
+    const std::vector<double> before = scores_of(*model), after = scores_of(*compressed);
+    REQUIRE(before.size() == after.size());
+    double error = 0;
+    for (size_t i = 0; i < before.size(); ++i) error += std::pow(before[i] - after[i], 2);
+    return error;
+  };
+  CHECK(error_of_scores(QkMethod::whitened_relative) < error_of_scores(QkMethod::whitened_grouped));
+  CHECK(error_of_scores(QkMethod::whitened_grouped) < error_of_scores(QkMethod::plain));
+}
+
 TEST_CASE("biases of queries and keys are mapped where activations are, else left whole", "[compression]") {
   const Checkpoint base("qwen2");
   const auto& [files, model, config] = base;

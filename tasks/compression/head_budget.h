@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "tasks/compression/budget.h"
+#include "tasks/compression/layer_probe.h"
+#include "tasks/compression/methods.h"
+
+namespace headroom::tasks {
+
+/// What a budget counts.
+enum class BudgetOf {
+  parameters,  ///< of W_Q and W_K, or W_V and W_O, in the layers that may change
+  cache,       ///< numbers that the key-value cache of the whole model holds per token
+};
+
+/// The rank at which a head's loss is measured, as a share of its width.
+inline constexpr double measured_share = 0.25;
+
+/// Which rank each key-value head of some layers gets, for queries and keys, for values, or both: a budget is spent
+/// where it keeps the predictions best.
+///
+/// The loss of a head at rank r is KL(base ‖ model with that head alone compressed) on the probe's texts, measured at
+/// one rank and taken in proportion to the method's tail at others: what a rank leaves out of the head's scores or
+/// outputs. Losses of heads are added up, as if each were alone; what a plan really costs, LayerProbe::kl() tells.
+class HeadBudget {
+ public:
+  /// Measures all heads of `layers`: as many runs of the model's later part. `progress` is told the heads done, of how
+  /// many. All references must outlive it. Throws Error for methods that are both none, and as the decompositions do.
+  HeadBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
+             const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t)>& progress = {});
+
+  /// What the base takes of such a budget, and the least that a plan of rank 1 takes.
+  double full(BudgetOf of) const;
+  double least(BudgetOf of) const;
+  /// What a plan takes of it.
+  double cost(BudgetOf of, const CompressionPlan& plan) const;
+  /// The plan that a budget buys: each head has a rank, or stays as it is. Throws Error with the least possible where
+  /// no plan is as cheap, and where the methods do not make smaller what is counted.
+  CompressionPlan spend(BudgetOf of, double budget) const;
+  /// The cheapest plan found whose KL divergence on the probe's texts, all heads together, is at most `kl`: by
+  /// bisection over the budget, which is right where more budget loses less. Throws Error unless kl > 0.
+  CompressionPlan within(BudgetOf of, double kl) const;
+  /// KL of each head alone at the measured rank: queries and keys first, layer after layer, then values.
+  const std::vector<double>& measured() const { return measured_; }
+  /// KL(base ‖ compressed) of a whole plan on the probe's texts.
+  double measured_kl(const CompressionPlan& plan) const;
+
+ private:
+  /// One part of one key-value head.
+  struct Place {
+    bool is_vo = false;
+    int64_t layer = 0, kv_head = 0;
+  };
+  std::vector<int64_t> ranks_of(const Place& place) const;
+  double tail(const Place& place, int64_t rank) const;
+  CompressionPlan with(const Place& place, int64_t rank) const;
+  /// The choices of each place, the ranks of which go to `ranks`, 0 for a head that stays.
+  std::vector<BudgetItem> items(BudgetOf of, std::vector<std::vector<int64_t>>& ranks) const;
+
+  const HeadDecompositions& heads_;
+  const LayerProbe& probe_;
+  CompressionPlan nothing_;
+  std::vector<Place> places_;
+  std::vector<double> measured_, per_tail_;
+};
+
+}  // namespace headroom::tasks
