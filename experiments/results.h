@@ -70,12 +70,12 @@ struct ReportConfig {
   std::string y_metric, y_label;
   Scale y_scale = Scale::linear;
   std::vector<Overlay> overlays;
-  std::vector<Measure> also;     ///< further metrics, a figure each
-  std::optional<Measure> right;  ///< a second metric in the same figure, on an axis of its own at the right
-  bool heat_map = false;         ///< x against the first best_of key
-  bool learning_curves = false;  ///< history over steps, a line per x
-  bool predictions = false;      ///< output against target, of the best x
-  std::vector<BesidePaper> beside;    ///< numbers for the paper's tables that no claim speaks of
+  std::vector<Measure> also;        ///< further metrics, a figure each
+  std::optional<Measure> right;     ///< a second metric in the same figure, on an axis of its own at the right
+  bool heat_map = false;            ///< x against the first best_of key
+  bool learning_curves = false;     ///< history over steps, a line per x
+  bool predictions = false;         ///< output against target, of the best x
+  std::vector<BesidePaper> beside;  ///< numbers for the paper's tables that no claim speaks of
 };
 
 }  // namespace headroom::experiments

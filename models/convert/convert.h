@@ -47,7 +47,7 @@ struct ConvertOptions {
 /// Writes the model at `from` (a GGUF file or a folder of Hugging Face's) to `to`: a GGUF file where its name ends in
 /// ".gguf", else a folder. Tensors are made and written one by one. Then the new files are read and compared with the
 /// old: every string of a list must have the same token ids, and the logits of a few tokens must be equal but for the
-/// order of sums (1e-5 of the largest) where nothing was rounded. Only then they take the name `to`; whatever happens
+/// order of sums (1e-4 of their norm) where nothing was rounded. Only then they take the name `to`; whatever happens
 /// before, `to` stays what it was. Throws Error for what the other format cannot say, naming it, for a `to` that exists
 /// without `force` or is neither a file nor a folder of model files, and for what the file system refuses.
 Conversion convert_model(const std::filesystem::path& from, const std::filesystem::path& to,

@@ -82,8 +82,9 @@ std::vector<NotedWeights::Noted> weights_to_write(const ModelFiles& base, const 
   std::vector<NotedWeights::Noted> all = notes.noted();
   for (NotedWeights::Noted& weight : all) {
     weight.stored = as_numbers(weight.stored);
-    // Without an edit the type is that of the whole model.
-    if (type && weight.is_matrix && (edited.empty() || edited.contains(weight.name)))
+    // Without an edit the type is that of the whole model; blocks of other formats are not rounded once more to Q8_0.
+    const bool is_kept = type == WeightType::q8_0 && std::holds_alternative<QuantizedMatrix>(weight.stored);
+    if (type && weight.is_matrix && (edited.empty() ? !is_kept : edited.contains(weight.name)))
       weight.stored = in_type(numbers_of(weight.stored), *type);
   }
   return all;

@@ -4,8 +4,8 @@
     python exports.py PROGRAM MODEL --text FILE [--tokens 4096] [--window 512] [--work FOLDER]
         [--torch-python PYTHON] [--llama-python PYTHON]
 
-MODEL is what `headroom compress -o` wrote at full shape, or any other model: a Hugging Face folder or a GGUF file. It is
-converted to the other of the two with `headroom convert`, so that both peers load it. The text's first --tokens tokens
+MODEL is what `headroom compress -o` wrote at full shape, or any other model: a Hugging Face folder or a GGUF file.
+`headroom convert` makes what the peers load of it: a GGUF file in f32, and a folder where there is none. The text's first --tokens tokens
 are scored in disjoint windows, every token of a window but its first, by headroom (--exact), by transformers on the
 folder and by llama.cpp on the file, in f32. The token ids are those of transformers' own tokenizer and of llama.cpp's,
 which must be the same. The peers may be in environments of their own. Comparison only: no test runs it.
@@ -85,13 +85,12 @@ def main():
     a = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = a.work or temporary
-        file, folder = a.model, a.model
+        # llama.cpp rounds activations where matrices are in blocks: it gets the same numbers in f32.
+        file, folder = os.path.join(work, "file.gguf"), a.model
+        subprocess.run([a.program, "convert", a.model, "-o", file, "--dtype", "f32"], check=True, stdout=sys.stderr)
         if a.model.endswith(".gguf"):
             folder = os.path.join(work, "folder")
             subprocess.run([a.program, "convert", a.model, "-o", folder, "--dtype", "f32"], check=True, stdout=sys.stderr)
-        else:
-            file = os.path.join(work, "file.gguf")
-            subprocess.run([a.program, "convert", a.model, "-o", file], check=True, stdout=sys.stderr)
         ours = by_headroom(a.program, a.model, a.text, a.tokens, a.window)
         peers = {"transformers": by_peer(a.torch_python, "torch", folder, a.text, a.tokens, a.window),
                  "llama.cpp": by_peer(a.llama_python, "llama", file, a.text, a.tokens, a.window)}

@@ -126,8 +126,9 @@ TEST_CASE("compact holds what other files cannot", "[export]") {
   CHECK_THAT(error_of([&] { convert_model(folder / "scores", folder / "x.gguf"); }), contains("after the rotary turn"));
   CHECK_FALSE(fs::exists(folder / "x.gguf"));
   TransformerConfig classifier = base->description().config;
-  classifier.tied = false, classifier.output_dim = 2;
+  classifier.tied = false, classifier.output_dim = 2, classifier.pooling = Pooling::last;
   CHECK(written_and_read(*base, edit_of(*base, classifier), ExportFormat::compact, folder / "classifier") < 1e-5);
+  CHECK(ModelFiles::open(folder / "classifier")->description().config.pooling == Pooling::last);
 }
 
 TEST_CASE("what an edit leaves alone keeps its bits", "[export]") {
