@@ -98,8 +98,10 @@ void read_attention(PlanArguments& arguments) {
   const std::vector<int32_t> tokens = tokens_of_file(arguments.attention_text, *files->tokenizer());
   const auto model = files->load();
   arguments.allocation.decay = decay_of_model(*files, *model, tokens, arguments.terms);
-  const models::HeadGroup& group = model->config().groups[0];
-  if (!arguments.width) arguments.width = group.heads * group.v_dim;
+  if (arguments.width) return;
+  arguments.width = 0;
+  for (const models::HeadGroup& group : models::first_layer(model->config()).groups)
+    *arguments.width += group.heads * group.v_dim;
 }
 
 /// Fills the decay, from the one source that is given, and what else the source knows. False without a source.

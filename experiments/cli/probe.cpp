@@ -149,11 +149,16 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
     spans = tasks::draw_spans(lengths, arguments.spans, results.tokens, static_cast<uint64_t>(arguments.seed));
   }
   if (!arguments.page.empty()) check_probe_page(arguments.page);
-  const models::HeadGroup group = models::first_layer(description.config).groups.at(0);
   results.name = description.name;
   results.family = description.family;
-  results.kv_heads = group.key_value_heads();
-  results.head_dim = group.qk_dim;
+  for (const models::HeadGroup& group : models::first_layer(description.config).groups)
+    results.kv_heads += group.key_value_heads();
+  models::for_each_layer(description.config, [&](const models::LayerConfig& layer, int64_t) {
+    for (const models::HeadGroup& group : layer.groups) {
+      results.head_dim = std::max(results.head_dim, group.qk_dim);
+      results.least_head_dim = std::min(results.least_head_dim, group.qk_dim);
+    }
+  });
   if (description.add_bos) results.bos = description.bos;
   results.rotary = description.config.positions == models::Positions::rope;
   const auto model = files->load(arguments.model.options());

@@ -51,6 +51,7 @@ nlohmann::json parsed_or_null(std::string_view json) {
 PlanModel parse_plan_json(std::string_view json, const std::string& source) {
   if (const auto parsed = parsed_or_null(json); models::is_compact_config(parsed)) {
     models::CompactConfig model = models::read_compact_config(parsed, source);
+    for (models::HeadGroup& group : model.config.groups) group.rope_frequencies.clear();  // as of a GGUF file
     return {std::move(model.config), fmt::format("{} ({}, compact)", source, model.family)};
   }
   models::HuggingFaceModel model = models::parse_hugging_face(json, source);

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,13 +12,14 @@ namespace headroom::experiments {
 
 /// A probe of a trained model, and what it was taken from.
 struct ProbeResults {
-  std::string model, name, family;  ///< its path, its own name, its family
-  std::string text;                 ///< path
-  int64_t tokens = 0;               ///< of the text
-  std::optional<int64_t> bos;       ///< the token that stands before each piece
-  int64_t kv_heads = 0, head_dim = 0;
-  bool rotary = false;           ///< queries and keys are turned by their positions
-  std::vector<double> energies;  ///< of the effective ranks, rising
+  std::string model, name, family;                               ///< its path, its own name, its family
+  std::string text;                                              ///< path
+  int64_t tokens = 0;                                            ///< of the text
+  std::optional<int64_t> bos;                                    ///< the token that stands before each piece
+  int64_t kv_heads = 0, head_dim = 0;                            ///< of the first layer; of the widest head
+  int64_t least_head_dim = std::numeric_limits<int64_t>::max();  ///< of the narrowest
+  bool rotary = false;                                           ///< queries and keys are turned by their positions
+  std::vector<double> energies;                                  ///< of the effective ranks, rising
   tasks::ModelProbe probe;
   double seconds = 0;
 

@@ -84,8 +84,10 @@ Cells probe_head_cells(const ProbeResults& r) {
 }
 
 std::string probe_subject(const ProbeResults& r) {
+  const std::string width = r.least_head_dim < r.head_dim ? fmt::format("{} to {}", r.least_head_dim, r.head_dim)
+                                                          : std::to_string(r.head_dim);
   return fmt::format("{} ({}): {} of {} of width {}, {}", r.name, r.family, some(r.probe.layers, "layer"),
-                     some(r.probe.heads, "head"), r.head_dim, some(r.kv_heads, "key-value head"));
+                     some(r.probe.heads, "head"), width, some(r.kv_heads, "key-value head"));
 }
 
 std::string probe_source(const ProbeResults& r) {

@@ -1,6 +1,8 @@
 #include "models/export/write_compact.h"
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "engine/error.h"
 #include "engine/quantized/quantize.h"
@@ -62,6 +64,43 @@ StoredTensor in_type(const Tensor& values, WeightType type) {
   return engine::quantize_q8_0(values);
 }
 
+/// What the base's files hold for our `name` of a layer's attention, of whichever group of heads, where that is a
+/// matrix in blocks.
+std::optional<QuantizedMatrix> blocks_of_base(const ModelFiles& base, const std::string& name) {
+  const FileLayout files = base.layout();
+  const std::string attention = ".attention.";
+  const size_t at = name.find(attention), end = at + attention.size();
+  if (at == std::string::npos || base.description().family == "gpt2") return std::nullopt;  // GPT-2's are fused
+  std::string whole = name;
+  if (const size_t dot = name.find('.', end); name.find_first_not_of("0123456789", end) == dot)
+    whole.replace(end, dot - end, "0");
+  const std::string theirs = files.prefix + place_of(files.scheme, whole, false).name;
+  if (!base.tensors().contains(theirs)) return std::nullopt;
+  const StoredTensor stored = base.tensors().read(theirs);
+  const auto* blocks = std::get_if<QuantizedMatrix>(&stored);
+  return blocks ? std::optional(*blocks) : std::nullopt;
+}
+
+/// The blocks of the rows of `base` that `values` is made of (kept rotary pairs, repeated values), which are its bits
+/// in less memory; nothing where a row is another.
+std::optional<QuantizedMatrix> in_rows_of(const QuantizedMatrix& base, const Tensor& values) {
+  if (values.dim(1) != base.cols()) return std::nullopt;
+  const Tensor known = base.dequantize();  // (R, C)
+  const auto row_of = [](const Tensor& matrix, int64_t row) {
+    return std::string_view(reinterpret_cast<const char*>(matrix.data<float>() + row * matrix.dim(1)),
+                            static_cast<size_t>(matrix.dim(1)) * sizeof(float));
+  };
+  std::map<std::string_view, int64_t> places;
+  for (int64_t i = 0; i < known.dim(0); ++i) places.emplace(row_of(known, i), i);
+  Tensor bytes = Tensor::empty({values.dim(0) * base.row_bytes()}, DType::u8);
+  for (int64_t i = 0; i < values.dim(0); ++i) {
+    const auto found = places.find(row_of(values, i));
+    if (found == places.end()) return std::nullopt;
+    std::copy_n(base.row(found->second), base.row_bytes(), bytes.mutable_data<uint8_t>() + i * base.row_bytes());
+  }
+  return QuantizedMatrix(base.format(), values.dim(0), values.dim(1), bytes);
+}
+
 /// Blocks that are 16-bit numbers as a tensor of these.
 StoredTensor as_numbers(const StoredTensor& stored) {
   const auto* matrix = std::get_if<QuantizedMatrix>(&stored);
@@ -82,6 +121,12 @@ std::vector<NotedWeights::Noted> weights_to_write(const ModelFiles& base, const 
   std::vector<NotedWeights::Noted> all = notes.noted();
   for (NotedWeights::Noted& weight : all) {
     weight.stored = as_numbers(weight.stored);
+    if (weight.is_matrix && edited.contains(weight.name))
+      if (const auto blocks = blocks_of_base(base, weight.name))
+        if (const auto rows = in_rows_of(*blocks, numbers_of(weight.stored))) {
+          weight.stored = *rows;
+          continue;
+        }
     // Without an edit the type is that of the whole model; blocks of other formats are not rounded once more to Q8_0.
     const bool is_kept = type == WeightType::q8_0 && std::holds_alternative<QuantizedMatrix>(weight.stored);
     if (type && weight.is_matrix && (edited.empty() ? !is_kept : edited.contains(weight.name)))

@@ -5,7 +5,8 @@
 namespace headroom::models {
 
 /// Writes the edited model as a compact folder (see models/compact): the matrices of the base as they are stored, in
-/// their blocks; those of the edit in f32, or in the options' type. Throws Error as write_model().
+/// their blocks, and so what an edit only picks rows of; other matrices of the edit in f32, or in the options' type.
+/// Throws Error as write_model().
 Conversion write_compact(const ModelFiles& base, const ModelEdit& edit, const std::filesystem::path& to,
                          const ConvertOptions& options);
 

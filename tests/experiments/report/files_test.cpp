@@ -1,6 +1,3 @@
-#include <signal.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -16,9 +13,11 @@
 #include "tests/experiments/report/xml.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
+#include "tests/support/full_disk.h"
 
 namespace headroom::experiments {
 
+using headroom::testing::FullDisk;
 using testing::contains;
 using testing::Environment;
 using testing::error_of;
@@ -30,27 +29,6 @@ namespace {
 std::ptrdiff_t files_in(const std::filesystem::path& folder) {
   return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
 }
-
-/// No file may grow beyond `bytes` while this lives: a full disk, as write() sees it.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) : handler_(signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit limit = before_;
-    limit.rlim_cur = bytes;
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FullDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    signal(SIGXFSZ, handler_);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
 
 }  // namespace
 

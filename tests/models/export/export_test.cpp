@@ -1,13 +1,19 @@
 // Edits of every family, written in every format and read back.
 #include "models/export/export.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
+#include "engine/ops/concat/concat.h"
+#include "models/compact/compact_model.h"
 #include "models/convert/convert.h"
+#include "models/files/atomic_file.h"
 #include "models/gguf/gguf.h"
 #include "tests/models/export/edits.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
+#include "tests/support/full_disk.h"
 
 namespace headroom::models {
 namespace {
@@ -174,6 +180,64 @@ TEST_CASE("a model card says what is known, beside the weights", "[export]") {
   CHECK_THAT(error_of([&] { export_model(*base, edit, ExportFormat::compat, folder / "m.gguf", options); }),
              contains("m.md: exists, and is where the model card of"));
   CHECK_FALSE(fs::exists(folder / "m.gguf"));
+}
+
+TEST_CASE("a disk that fills up leaves nothing behind", "[export]") {
+  const auto base = ModelFiles::open(checkpoints() / "smollm2");
+  const ModelEdit edit = edit_of(*base, testing::with_narrow_values(base->description().config));
+  const TemporaryFolder folder;
+  for (const ExportFormat format : {ExportFormat::compat, ExportFormat::compact}) {
+    INFO(name_of(format));
+    const testing::FullDisk disk(4096);
+    CHECK_THAT(error_of([&] { export_model(*base, edit, format, folder / "out"); }), contains("File too large"));
+    CHECK(fs::is_empty(folder.path()));
+  }
+}
+
+TEST_CASE("matrices in blocks: kept, and picked rows of them stay in blocks", "[export]") {
+  // Rows of 32, which the checkpoints lack.
+  ModelDescription model = ModelFiles::open(checkpoints() / "smollm2")->description();
+  TransformerConfig& c = model.config;
+  c.width = 32, c.groups = {{.heads = 4, .qk_dim = 8, .v_dim = 8, .kv_heads = 2}}, c.ffn_width = 64;
+  engine::Rng rng(3);
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "f32");
+  write_file(folder / "f32/config.json", compact_config_json(model, c));
+  write_safetensors(folder / "f32/model.safetensors", Transformer(c, rng).weights());
+  export_model(*ModelFiles::open(folder / "f32"), {c, {}}, ExportFormat::compact, folder / "q8",
+               {.type = WeightType::q8_0});
+  const auto base = ModelFiles::open(folder / "q8");
+  CHECK(base->tensors().type("blocks.0.ffn.up.weight") == "q8_0");
+
+  // Two pairs of each head's four in the first layer, in two groups; new values in the second.
+  ModelEdit edit{testing::with_own_layers(c), {}};
+  edit.config.logit_scale = 1 / std::sqrt(8.0);
+  LayerConfig& first = edit.config.unequal_layers[0];
+  const std::vector<double> all = rope_frequencies(c, c.groups[0]);
+  first.groups.assign(2, {.heads = 2, .qk_dim = 4, .v_dim = 8, .kv_heads = 1, .rope_frequencies = {all[0], all[2]}});
+  const auto whole = base->load();
+  const auto picked = [&](const Weight& from, int64_t begin, int64_t end, const std::vector<int64_t>& keep) {
+    std::vector<Tensor> rows;
+    for (int64_t head = begin; head < end; ++head)
+      for (const int64_t row : keep)
+        rows.push_back(from.values(engine::DType::f32).slice(0, 8 * head + row, 8 * head + row + 1));
+    return engine::concat(rows, 0);
+  };
+  const HeadGroupLayer& heads = whole->attention(0).group(0);
+  const std::vector<int64_t> pairs{0, 2, 4, 6}, values{0, 1, 2, 3, 4, 5, 6, 7};
+  for (int64_t g = 0; g < 2; ++g) {
+    const std::string at = fmt::format("blocks.0.attention.{}.", g);
+    edit.weights.emplace_back(at + "q_proj.weight", picked(heads.q_proj().weight(), 2 * g, 2 * g + 2, pairs));
+    edit.weights.emplace_back(at + "k_proj.weight", picked(heads.k_proj().weight(), g, g + 1, pairs));
+    edit.weights.emplace_back(at + "v_proj.weight", picked(heads.v_proj().weight(), g, g + 1, values));
+  }
+  edit.weights.emplace_back("blocks.1.attention.0.v_proj.weight", Tensor::full({16, 32}, 0.125));
+  CHECK(written_and_read(*base, edit, ExportFormat::compact, folder / "edited") < 1e-5);
+  const auto written = ModelFiles::open(folder / "edited");
+  for (const char* name : {"0.attention.0.q_proj", "0.attention.1.k_proj", "0.attention.1.v_proj", "1.ffn.down"})
+    CHECK(written->tensors().type(fmt::format("blocks.{}.weight", name)) == "q8_0");
+  CHECK(written->tensors().type("blocks.1.attention.0.v_proj.weight") == "F32");
+  CHECK(written_and_read(*base, edit, ExportFormat::compat, folder / "edited.gguf") < 1e-5);
 }
 
 }  // namespace headroom::models
