@@ -56,6 +56,12 @@ struct Measure {
   Scale scale = Scale::linear;
 };
 
+/// A figure of all series beside the study's own: a metric over the study's x, or over another metric.
+struct FurtherFigure {
+  Measure y;
+  std::optional<Measure> over;  ///< what stands on the x axis, the mean of the trials at each x
+};
+
 /// A series' metric that stands beside a column or a number of the paper's tables; at x where that is one number.
 struct BesidePaper {
   std::string series, metric;
@@ -70,7 +76,7 @@ struct ReportConfig {
   std::string y_metric, y_label;
   Scale y_scale = Scale::linear;
   std::vector<Overlay> overlays;
-  std::vector<Measure> also;        ///< further metrics, a figure each
+  std::vector<FurtherFigure> also;  ///< further metrics, a figure each
   std::optional<Measure> right;     ///< a second metric in the same figure, on an axis of its own at the right
   bool heat_map = false;            ///< x against the first best_of key
   bool learning_curves = false;     ///< history over steps, a line per x

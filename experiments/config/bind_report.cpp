@@ -115,8 +115,12 @@ ReportConfig bind_report(Reader& in, const ReportScope& scope) {
     report.y_label = measure.label;
     report.y_scale = measure.scale;
   });
-  in.tables("also", "further metrics, a figure each",
-            [&](Reader& also) { report.also.push_back(bind_measure(also, std::nullopt, scope.anywhere)); });
+  in.tables("also", "further metrics, a figure each", [&](Reader& also) {
+    FurtherFigure figure{.y = bind_measure(also, std::nullopt, scope.anywhere), .over = {}};
+    also.optional_table("over", "a metric on the x axis, in place of the study's x",
+                        [&](Reader& over) { figure.over = bind_measure(over, std::nullopt, scope.anywhere); });
+    report.also.push_back(std::move(figure));
+  });
   in.optional_table("right", "a second metric in the same figure, on an axis of its own",
                     [&](Reader& right) { report.right = bind_measure(right, std::nullopt, scope.anywhere); });
   report.heat_map = in.flag("heat_map", report.heat_map, "a map of the metric over x and the first best_of key");

@@ -47,8 +47,8 @@ Axis fit_y(const std::vector<Layer>& layers, bool right, Scale scale) {
   return fit_axis(scale, values.empty() ? std::vector<double>{1} : values);
 }
 
-Axis fit_x(const ReportConfig& report, const std::vector<double>& xs) {
-  Axis axis = fit_axis(report.x_scale, xs);
+Axis fit_x(Scale scale, const std::vector<double>& xs) {
+  Axis axis = fit_axis(scale, xs);
   std::vector<double> distinct = xs;
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
@@ -104,6 +104,19 @@ void add_right(Plot& plot, const Measure& measure, const Curve& c, const std::st
   plot.description += fmt::format(" Dashed, on an axis of its own: {}. {}", measure.label, in_words(c, axis));
 }
 
+/// Puts every point of a curve at what another metric measured at its x. Points where that has no mean are left out.
+void put_over(Curve& c, const Curve& over) {
+  std::vector<Point> points;
+  for (Point& p : c.points) {
+    const Point* at = over.at(p.x);
+    if (!at || !std::isfinite(at->mean)) continue;
+    p.x = at->mean;
+    points.push_back(std::move(p));
+  }
+  std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.x < b.x; });
+  c.points = std::move(points);
+}
+
 /// Formulas have no test data.
 const char* on_data(const StudyResults& r) {
   const bool trains = std::any_of(r.trials.begin(), r.trials.end(), [](const auto& t) { return t.parameters > 0; });
@@ -142,7 +155,7 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
           {p.x, p.best, 0, 0, fmt::format("{} = {}: best of seeds {}", axis, exact(p.x), rounded(p.best))});
   }
   plot.layers = {std::move(means), std::move(best)};
-  plot.x = fit_x(report, xs);
+  plot.x = fit_x(report.x_scale, xs);
   plot.y = fit_y(plot.layers, false, report.y_scale);
   failed.kind = Layer::Kind::crosses;
   failed.legend = "failed seeds";
@@ -160,19 +173,22 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
   return figure;
 }
 
-std::optional<Figure> comparison_figure(const StudyResults& r, const Measure& measure) {
-  const std::string axis = last_part(r.report.x_key);
+std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigure& which) {
+  const Measure& measure = which.y;
+  const std::string axis = which.over ? which.over->metric : last_part(r.report.x_key);
+  const std::string& x_label = which.over ? which.over->label : r.report.x_label;
   Figure figure;
   Plot& plot = figure.plot;
-  plot.id = "figure-" + measure.metric;
+  plot.id = "figure-" + measure.metric + (which.over ? "-over-" + which.over->metric : "");
   plot.title = fmt::format("{}: {}", r.title, measure.label);
-  plot.x_label = r.report.x_label;
+  plot.x_label = x_label;
   plot.y_label = measure.label;
-  plot.description = fmt::format("{} against {}.", measure.label, r.report.x_label);
+  plot.description = fmt::format("{} against {}.", measure.label, x_label);
   std::vector<double> xs;
   const auto names = drawn_series(r);
   for (size_t i = 0; i < names.size(); ++i) {
-    const Curve c = metric_curve(r, names[i], measure.metric);
+    Curve c = metric_curve(r, names[i], measure.metric);
+    if (which.over) put_over(c, metric_curve(r, names[i], which.over->metric));
     Layer layer = mean_layer(c, axis, svg::category(i));
     if (layer.marks.empty()) continue;
     layer.legend = names.size() > 1 ? names[i] : "mean ± standard error";
@@ -185,10 +201,10 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const Measure& me
     plot.description += fmt::format(" {}{}", names[i].empty() ? "" : names[i] + ": ", in_words(c, axis));
   }
   if (plot.layers.empty()) return std::nullopt;
-  plot.x = fit_x(r.report, xs);
+  plot.x = fit_x(which.over ? which.over->scale : r.report.x_scale, xs);
   plot.y = fit_y(plot.layers, false, measure.scale);
   figure.caption = fmt::format("{}{} against {}{}: mean ± standard error over seeds.", measure.label, on_data(r),
-                               r.report.x_label, names.size() > 1 ? ", the series together" : "");
+                               x_label, names.size() > 1 ? ", the series together" : "");
   return figure;
 }
 

@@ -41,9 +41,9 @@ std::vector<std::string> drawn_series(const StudyResults& results) {
 std::vector<Figure> study_figures(const StudyResults& r) {
   Collection all;
   const auto names = drawn_series(r);
-  if (names.size() > 1) all.add(comparison_figure(r, {r.report.y_metric, r.report.y_label, r.report.y_scale}));
+  if (names.size() > 1) all.add(comparison_figure(r, {{r.report.y_metric, r.report.y_label, r.report.y_scale}, {}}));
   else all.add(curve_figure(r, names[0]));
-  for (const Measure& measure : r.report.also) all.add(comparison_figure(r, measure));
+  for (const FurtherFigure& which : r.report.also) all.add(comparison_figure(r, which));
   for (const std::string& series : names) {
     if (names.size() > 1) all.add(curve_figure(r, series));
     if (r.report.heat_map) all.add(heat_map(r, series));

@@ -31,7 +31,7 @@ std::optional<Figure> curve_figure(const StudyResults& results, const std::strin
 std::vector<std::string> drawn_series(const StudyResults& results);
 
 /// One metric of every series that is drawn: means with their standard errors.
-std::optional<Figure> comparison_figure(const StudyResults& results, const Measure& measure);
+std::optional<Figure> comparison_figure(const StudyResults& results, const FurtherFigure& which);
 
 /// The validation metric over x and the values of the first best_of key, the chosen ones framed.
 std::optional<Figure> heat_map(const StudyResults& results, const std::string& series);

@@ -35,7 +35,15 @@ Curve metric_curve(const StudyResults& results, const std::string& series, const
 std::vector<Measure> shown_measures(const ReportConfig& report) {
   std::vector<Measure> measures{{report.y_metric, report.y_label, report.y_scale}};
   if (report.right) measures.push_back(*report.right);
-  for (const Measure& m : report.also) measures.push_back(m);
+  const auto add = [&](const Measure& measure) {
+    for (const Measure& known : measures)
+      if (known.metric == measure.metric) return;
+    measures.push_back(measure);
+  };
+  for (const FurtherFigure& figure : report.also) {
+    add(figure.y);
+    if (figure.over) add(*figure.over);
+  }
   return measures;
 }
 

@@ -68,7 +68,7 @@ StudyResults crowded() {
   r.claims[1].paper = "";
   r.provenance["a long hash"] = word;
   r.resolved_config = word + word + "\n";
-  r.report.also.push_back({"no such metric", "nothing"});
+  r.report.also.push_back({{"no such metric", "nothing"}, {}});
   for (int i = 0; i < 9; ++i) {
     r.series.push_back(fmt::format("series {} {}", i, i == 3 ? word : ""));
     for (double x : {1, 2}) {

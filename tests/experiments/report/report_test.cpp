@@ -132,6 +132,22 @@ TEST_CASE("figures are drawn, labelled and painted") {
   CHECK(times(page, " id=\"figure-d-64-title\"") == 1);
 }
 
+TEST_CASE("a metric over another stands at what the trials of each x measured") {
+  StudyResults r = rich();
+  r.report.also = {{{"accuracy", "accuracy"}, Measure{"forward_ms", "milliseconds"}}};
+  const std::optional<Figure> figure = comparison_figure(r, r.report.also[0]);
+  REQUIRE(figure);
+  CHECK(figure->plot.id == "figure-accuracy-over-forward_ms");
+  CHECK(figure->plot.x_label == "milliseconds");
+  const auto& marks = figure->plot.layers.at(0).marks;
+  REQUIRE(marks.size() == 5);
+  for (size_t i = 0; i < marks.size(); ++i) {
+    CHECK(marks[i].x == Approx(3 + std::pow(2.0, static_cast<double>(i)) / 4));  // what rich() makes of x = 1, 2, 4, …
+    if (i > 0) CHECK(marks[i].x > marks[i - 1].x);
+  }
+  CHECK(figure->plot.layers.size() == 2);
+}
+
 TEST_CASE("without gnuplot the page has the tables and says so") {
   const Environment path("PATH", "");
   const TemporaryFolder folder;

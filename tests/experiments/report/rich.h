@@ -25,7 +25,7 @@ inline void add_tracks(StudyResults& r) {
     t.flops = 4.2e11;
     t.parameters = 12345;
   }
-  r.report.also = {{"accuracy", "share of right answers", Scale::linear}};
+  r.report.also = {{{"accuracy", "share of right answers", Scale::linear}, {}}};
   r.report.heat_map = r.report.learning_curves = r.report.predictions = true;
 }
 
