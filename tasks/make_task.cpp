@@ -46,6 +46,7 @@ struct Maker {
   Problem operator()(const HeadDistillationConfig& config) const {
     return std::make_shared<const HeadDistillation>(config, roots);
   }
+  Problem operator()(const TwoStageConfig& config) const { return std::make_shared<const TwoStage>(config, roots); }
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "tasks/classification.h"
 #include "tasks/data/roots.h"
 #include "tasks/distillation/head_distillation.h"
+#include "tasks/distillation/two_stage.h"
 #include "tasks/induction_head.h"
 #include "tasks/language/instructions.h"
 #include "tasks/language/masked.h"
@@ -25,10 +26,11 @@
 namespace headroom::tasks {
 
 /// Settings of any one task.
-using TaskConfig = std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
-                                AllocationBoundConfig, ConstructiveConfig, ExponentialSumConfig, RandomProjectionConfig,
-                                SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig, MaskedConfig,
-                                InstructionsConfig, AttentionHeadsConfig, SpectraStudyConfig, HeadDistillationConfig>;
+using TaskConfig =
+    std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
+                 AllocationBoundConfig, ConstructiveConfig, ExponentialSumConfig, RandomProjectionConfig,
+                 SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig, MaskedConfig, InstructionsConfig,
+                 AttentionHeadsConfig, SpectraStudyConfig, HeadDistillationConfig, TwoStageConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);

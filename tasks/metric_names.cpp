@@ -83,6 +83,7 @@ struct MetricNames {
     const std::vector<std::string> names = head_distillation_metrics();
     return {names.begin(), names.end()};
   }
+  Names operator()(const TwoStageConfig& config) const { return metric_names_of(config); }
 };
 
 }  // namespace

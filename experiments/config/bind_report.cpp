@@ -73,7 +73,8 @@ const std::vector<std::string> named_metrics{"relative_mse",
 /// Those that a figure may show, of trials that may have the `possible` ones: all, where nothing is known of them.
 std::vector<std::string> metrics(const std::set<std::string>& possible) {
   std::vector<std::string> names = named_metrics;
-  for (const auto& more : {tasks::attention_metrics(), tasks::spectra_metrics(), tasks::head_distillation_metrics()})
+  for (const auto& more : {tasks::attention_metrics(), tasks::spectra_metrics(), tasks::head_distillation_metrics(),
+                           tasks::two_stage_metrics()})
     for (const std::string& name : more)
       if ((possible.empty() || possible.contains(name)) && std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);

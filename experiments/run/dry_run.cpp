@@ -126,7 +126,12 @@ Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOp
   timing.setup = calls.empty() ? 0 : calls[0];
   if (calls.size() > 2) timing.step = (calls.back() - calls[1]) / static_cast<double>(calls.size() - 2);
   else timing.step = seconds_since(begin) - timing.setup;
-  if (calls.empty() || is_stopped(options)) return timing;  // a formula: nothing to train
+  if (const auto* const formula = std::get_if<std::shared_ptr<const tasks::Formula>>(&problem)) {
+    // All of it was timed, or the steps of one that trains: the first stage stands for all.
+    if (!calls.empty()) timing.step = timing.setup + static_cast<double>((*formula)->steps()) * timing.step;
+    return timing;
+  }
+  if (calls.empty() || is_stopped(options)) return timing;
   config.train.steps = 1;
   double last = 0;
   const SteadyClock::time_point again = SteadyClock::now();

@@ -172,14 +172,17 @@ class Sweeper {
     const std::filesystem::path checkpoint = checkpoints() / (trial.id + ".safetensors");
     prepare(checkpoint);
     const tasks::Problem problem = pool_.get(trial.config);
-    const int64_t steps = trial.config.train.steps;
+    const auto* const formula = std::get_if<std::shared_ptr<const tasks::Formula>>(&problem);
+    const int64_t steps = formula ? (*formula)->steps() : trial.config.train.steps;
     const auto on_step = [&](int64_t step, double loss) {
       progress_.update(worker, {trial.id, trial.label, step, steps, loss, pending.cost});
       leases_.update(trial.id, step, steps, loss);
       return !is_stopped();
     };
     TrialOutcome outcome = run_trial(trial.config, problem, on_step,
-                                     {checkpoint, [this](const std::string& line) { progress_.say(line); }});
+                                     {.checkpoint = checkpoint,
+                                      .warn = [this](const std::string& line) { progress_.say(line); },
+                                      .stages = folder_ / "stages"});
     if (outcome.stopped) return;
     TrialRecord record = record_of(trial, problem, outcome);
     if (pending.known.is_finished && record.status == TrialStatus::failed) {

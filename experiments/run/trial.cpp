@@ -311,7 +311,9 @@ TrialOutcome run_trial(const TrialConfig& config, const tasks::Problem& problem,
     const auto begin = std::chrono::steady_clock::now();
     const auto& formula = *std::get<std::shared_ptr<const tasks::Formula>>(problem);
     TrialOutcome outcome;
-    outcome.progress.validation = outcome.progress.test = formula.compute(static_cast<uint64_t>(config.seed));
+    const auto metrics = formula.run(static_cast<uint64_t>(config.seed), {.folder = files.stages, .on_step = on_step});
+    outcome.stopped = !metrics;
+    if (metrics) outcome.progress.validation = outcome.progress.test = *metrics;
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return outcome;
   });

@@ -33,6 +33,7 @@ struct TrialFiles {
   std::filesystem::path checkpoint;  ///< empty: nowhere
   /// Called with one line when a checkpoint could not be read or written; the training goes on all the same.
   std::function<void(const std::string&)> warn;
+  std::filesystem::path stages{};  ///< of formulas: a folder that all trials of a study share; empty: none
 };
 
 /// Throws Error where the config asks for bf16 that this CPU would emulate, unless it allows that.
@@ -48,7 +49,7 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
 /// train.save_every seconds and at a stop; where one is damaged there is a warning, and the trial starts over.
 TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step = {},
                        const TrialFiles& files = {});
-/// The same for either kind: a formula is computed, without hook and files.
+/// The same for either kind: a formula is run, and keeps its stages.
 TrialOutcome run_trial(const TrialConfig& config, const tasks::Problem& problem, const StepHook& on_step = {},
                        const TrialFiles& files = {});
 

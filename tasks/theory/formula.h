@@ -1,11 +1,22 @@
 #pragma once
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "tasks/task.h"
 
 namespace headroom::tasks {
+
+/// How a formula that trains for minutes is run.
+struct FormulaRun {
+  std::filesystem::path folder{};  ///< keeps what was done, for later runs and other formulas of a study; empty: none
+  /// Called before each step with its number and the latest loss (NaN before the first); false stops the formula.
+  std::function<bool(int64_t step, double loss)> on_step{};
+  double save_every = 300;  ///< seconds between two saves of a training that is under way
+};
 
 /// What a study computes instead of training a model for it. Its config struct has `static constexpr bool is_formula =
 /// true`.
@@ -16,6 +27,11 @@ class Formula {
   virtual void check() const {}
   /// All there is to say. `seed`: of what it samples, such as random heads.
   virtual Metrics compute(uint64_t seed) const = 0;
+  /// The same, of a formula that can stop and go on: none when it was stopped. Killed at any moment and run again with
+  /// the same folder, it comes to the same numbers.
+  virtual std::optional<Metrics> run(uint64_t seed, const FormulaRun& /*how*/) const { return compute(seed); }
+  /// How many steps a run reports; 0: none.
+  virtual int64_t steps() const { return 0; }
   /// File → SHA-256 of everything that was read from disk.
   virtual std::map<std::string, std::string> data_hashes() const { return {}; }
   virtual std::string describe() const = 0;

@@ -23,6 +23,7 @@ const std::vector<TaskKind>& task_kinds() {
       {"attention-heads", bind_attention_heads},
       {"head-spectra", bind_head_spectra},
       {"head-distillation", bind_head_distillation},
+      {"two-stage", bind_two_stage},
   };
   return kinds;
 }

@@ -35,5 +35,6 @@ tasks::TaskConfig bind_instructions(Reader& in);
 tasks::TaskConfig bind_attention_heads(Reader& in);
 tasks::TaskConfig bind_head_spectra(Reader& in);
 tasks::TaskConfig bind_head_distillation(Reader& in);
+tasks::TaskConfig bind_two_stage(Reader& in);
 
 }  // namespace headroom::experiments

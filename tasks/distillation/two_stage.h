@@ -1,0 +1,80 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tasks/data/roots.h"
+#include "tasks/distillation/factored_heads.h"
+#include "tasks/distillation/stages.h"
+#include "tasks/distillation/two_stage_data.h"
+#include "tasks/theory/formula.h"
+
+namespace headroom::tasks {
+
+/// Which classifier is measured.
+enum class TwoStageRow {
+  compressed,  ///< the model whose heads became factors
+  teacher,     ///< the whole model, fine-tuned
+  head_only,   ///< the whole model as it was, of which only the classifier's readout is trained
+};
+
+/// How one stage trains, by AdamW.
+struct StageSettings {
+  int64_t steps = 0;   ///< of stage I
+  int64_t epochs = 0;  ///< of the others
+  int64_t batch = 16;
+  double rate = 1e-4;
+};
+
+/// The paper's two stages (Fig. 5): heads become factors; I. they are refined against the whole language model on a
+/// text; II. with a classifier's readout they are distilled from the whole model, fine-tuned on the task.
+struct TwoStageConfig {
+  static constexpr bool is_formula = true;
+  TwoStageSource source;
+  TwoStageRow row = TwoStageRow::compressed;
+  std::string layers = "all";  ///< layers_named()
+  int64_t rank = 16;
+  FactorInit init = FactorInit::svd;
+  bool has_stage_one = true, has_stage_two = true;
+  StageSettings teacher{.epochs = 3, .batch = 16, .rate = 2e-5};
+  StageSettings one{.steps = 400, .batch = 4, .rate = 1e-3};
+  StageSettings two{.epochs = 3, .batch = 16, .rate = 1e-3};
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const TwoStageConfig& config);
+
+/// Metrics: `accuracy`, `percent_accuracy` and `dev_cross_entropy` of the classifier on the dev sentences. Of a
+/// compressed model also, on the validation text, the language model's cross-entropy `init_loss` and `stage1_loss`,
+/// before and after stage I, and what stage I makes small, `init_distillation` and `stage1_distillation`: KL of the
+/// logits plus the relative squared error of the final hidden states; `base_loss` is the whole model's cross-entropy.
+/// Without stage I what is after is what was before. Of all but the compressed model with SVD and both stages,
+/// McNemar's exact test against that one on the same sentences: `mcnemar_p`, two-sided, `reference_accuracy`, and how
+/// many sentences only one of the two has right, `only_reference` and `only_this`.
+class TwoStage : public Formula {
+ public:
+  TwoStage(const TwoStageConfig& config, const DataRoots& roots);
+  void check() const override;
+  Metrics compute(uint64_t seed) const override;
+  std::optional<Metrics> run(uint64_t seed, const FormulaRun& how) const override;
+  int64_t steps() const override;
+  std::map<std::string, std::string> data_hashes() const override;
+  std::string describe() const override;
+
+ private:
+  std::shared_ptr<const TwoStageData> data() const;
+
+  TwoStageConfig config_;
+  DataRoots roots_;
+  mutable HeldModel model_;  ///< for its description and the files' hashes
+  mutable std::mutex loading_;
+  mutable std::shared_ptr<const TwoStageData> data_;
+};
+
+/// The names of its metrics for a config, and all there are.
+std::set<std::string> metric_names_of(const TwoStageConfig& config);
+std::vector<std::string> two_stage_metrics();
+
+}  // namespace headroom::tasks
