@@ -102,9 +102,11 @@ FinetunePlan plan_of(const FinetuneArguments& a) {
   plan.steps = steps_of(a, *plan.data);
   plan.edit.config = plan.base->description().config;
   const std::optional<int64_t> classes = plan.data->classes();
-  if (classes) plan.edit = models::classifier_of(std::move(plan.edit), *classes, plan.rng);
-  const char* usual = classes ? "compact" : "compat";
-  plan.format = models::export_format_named(a.format.empty() ? usual : a.format);
+  // A classifier of as many classes goes on with the readout that it has.
+  const bool is_classifier = plan.edit.config.pooling == models::Pooling::last;
+  if (classes && !(is_classifier && plan.edit.config.output_dim == *classes))
+    plan.edit = models::classifier_of(std::move(plan.edit), *classes, plan.rng);
+  plan.format = models::export_format_named(a.format);
   const std::string refusal = models::refusal_of(plan.format, *plan.base, plan.edit.config, a.out);
   require(refusal.empty(), "{}", refusal);
   plan.edit.config.checkpoint_blocks = a.recompute;

@@ -147,10 +147,9 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
       .value_name("DIR");
   command.option("--save-every", a.save_every, "steps between two saves").value_name("N").show_default();
   command.option("--log", a.log, "each step as a JSON object on a line").value_name("FILE");
-  command
-      .option("--format", a.format,
-              "compat loads in other software, compact here only (default: compat, of a classifier compact)")
-      .one_of({"compat", "compact", "plain"});
+  command.option("--format", a.format, "compat loads in other software, compact here only")
+      .one_of({"compat", "compact", "plain"})
+      .show_default();
   command.flag("--force", a.force, "replace what has OUT's name");
   command.flag("--json", a.json, "the result as one JSON object");
   command.option("--threads", a.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);

@@ -10,6 +10,7 @@
 #include "tasks/data/sha256.h"
 #include "tasks/finetune/sentence_classification.h"
 #include "tasks/finetune/text_windows.h"
+#include "tasks/pretrained/language_model.h"
 #include "tasks/pretrained/perplexity.h"
 
 namespace headroom::experiments {
@@ -36,6 +37,7 @@ class TextData final : public FinetuneData {
   TextData(const FinetuneDataArguments& arguments, const ModelFiles& files,
            std::shared_ptr<const models::Tokenizer> tokenizer)
       : arguments_(arguments), tokenizer_(std::move(tokenizer)), bos_(bos_of(files)) {
+    tasks::require_language_model(files.description().config);
     const int64_t longest = longest_of(files), context = arguments.context.value_or(std::min<int64_t>(256, longest));
     context_ = context;
     require(context >= 1 && context <= longest, "--context {} is not between 1 and the model's, which is {}", context,

@@ -23,6 +23,11 @@ constexpr std::pair<WeightType, const char*> weight_types[] = {
     {WeightType::f32, "f32"}, {WeightType::f16, "f16"}, {WeightType::bf16, "bf16"}, {WeightType::q8_0, "q8_0"}};
 
 ConvertTarget target_of(const ModelDescription& model, bool is_gguf) {
+  const bool is_classifier = model.config.pooling == Pooling::last;
+  require(!is_classifier || (!is_gguf && model.family != "gpt2"),
+          "the model is a classifier of {} classes: {} hold none", model.config.output_dim,
+          is_gguf ? "GGUF files" : "the folders of this family that are written here");
+  if (is_classifier) return {{NameScheme::hugging_face_classifier, ""}, false};
   if (is_gguf) return {{NameScheme::gguf, ""}, gguf_architecture(model) == "llama"};
   if (model.family == "gpt2") return {{NameScheme::hugging_face_gpt2, ""}, false};
   return {{NameScheme::hugging_face_llama, ""}, false};

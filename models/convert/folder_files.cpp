@@ -105,8 +105,29 @@ Ordered llama_like_config(const ModelDescription& model) {
   return json;
 }
 
-/// A folder's own config.json with another dtype, and with the heads of the model where they are others.
-std::string changed_config(const fs::path& path, const TransformerConfig& wanted, GgufForm form) {
+/// What makes a classifier of a config.json: its architecture, its classes, and a token that pads, for transformers
+/// takes the last one that is not it.
+template <class J>
+void make_classifier(const ModelDescription& model, J& json) {
+  std::string architecture = json.at("architectures").at(0).template get<std::string>();
+  if (const size_t at = architecture.find("ForCausalLM"); at != std::string::npos)
+    architecture = architecture.substr(0, at) + "ForSequenceClassification";
+  json["architectures"] = {architecture};
+  json["tie_word_embeddings"] = false;
+  json["num_labels"] = model.config.output_dim;
+  json["id2label"] = json["label2id"] = J::object();
+  for (int64_t label = 0; label < model.config.output_dim; ++label) {
+    json["id2label"][std::to_string(label)] = fmt::format("LABEL_{}", label);
+    json["label2id"][fmt::format("LABEL_{}", label)] = label;
+  }
+  if (!model.eos.empty() && !(json.contains("pad_token_id") && json["pad_token_id"].is_number()))
+    json["pad_token_id"] = model.eos[0];
+}
+
+/// A folder's own config.json with another dtype, and with the heads and the readout of the model where they are
+/// others.
+std::string changed_config(const fs::path& path, const ModelDescription& model, GgufForm form) {
+  const TransformerConfig& wanted = model.config;
   nlohmann::json config = read_json(path);
   const TransformerConfig said = read_hugging_face(config, path.string()).config;
   const HeadGroup &heads = wanted.groups[0], &own = said.groups[0];
@@ -115,6 +136,7 @@ std::string changed_config(const fs::path& path, const TransformerConfig& wanted
   config["torch_dtype"] = dtype_word(form);
   config.erase("dtype");
   config.erase("quantization_config");
+  if (wanted.pooling == Pooling::last) make_classifier(model, config);
   return config.dump(2) + "\n";
 }
 
@@ -133,6 +155,7 @@ std::string config_json(const ModelDescription& model, GgufForm form) {
   json["tie_word_embeddings"] = c.tied;
   add_ids(model, json);
   json["torch_dtype"] = dtype_word(form);
+  if (c.pooling == Pooling::last) make_classifier(model, json);
   return json.dump(2) + "\n";
 }
 
@@ -154,9 +177,9 @@ void write_folder_files(const fs::path& folder, const ModelFiles& source, GgufFo
                         std::vector<std::string>& notes) {
   const ModelDescription& model = source.description();
   const NameScheme scheme = source.layout().scheme;
-  const bool is_hugging_face = scheme == NameScheme::hugging_face_llama || scheme == NameScheme::hugging_face_gpt2;
-  write_file(folder / "config.json", is_hugging_face ? changed_config(source.path() / "config.json", model.config, form)
-                                                     : config_json(model, form));
+  const bool is_hugging_face = scheme != NameScheme::gguf && scheme != NameScheme::headroom;
+  write_file(folder / "config.json",
+             is_hugging_face ? changed_config(source.path() / "config.json", model, form) : config_json(model, form));
   write_tokenizer_and_generation(folder, source, notes);
 }
 

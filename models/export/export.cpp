@@ -61,6 +61,9 @@ std::string refusal_of(ExportFormat format, const ModelFiles& base, const Transf
       model.config = edited;
       (void)compact_config_json(model, base.full_config());
     } else {
+      const bool is_held = to.extension() != ".gguf" && base.description().family != "gpt2";
+      require(edited.pooling == Pooling::none || is_held,
+              "only folders of the Llama family and compact ones hold classifiers");
       (void)shape_in(format, base, edited);
     }
   } catch (const Error& error) {

@@ -94,12 +94,14 @@ TransformerConfig full_shape(const TransformerConfig& base, const TransformerCon
   require(edited.layers == base.layers && edited.width == base.width,
           "{} layers of width {}; the model that it was made of has {} of {}", edited.layers, edited.width, base.layers,
           base.width);
-  require(edited.pooling == Pooling::none && edited.readout_width == 0 &&
-              (edited.tied || edited.output_dim == edited.vocab),
-          "its readout has {} outputs, not one for each of {} tokens: only compact holds a classifier",
-          edited.output_dim, edited.vocab);
+  const bool is_classifier = edited.pooling == Pooling::last && !edited.tied && !edited.readout_bias;
+  require(edited.readout_width == 0 && (is_classifier || (edited.pooling == Pooling::none &&
+                                                          (edited.tied || edited.output_dim == edited.vocab))),
+          "its readout has {} outputs, neither one for each of {} tokens nor a classifier's", edited.output_dim,
+          edited.vocab);
   TransformerConfig full = base;
   full.tied = edited.tied, full.output_dim = edited.output_dim, full.readout_bias = edited.readout_bias;
+  full.pooling = edited.pooling;
   HeadGroup& whole = full.groups[0];
   if (head_dim > 0) whole.qk_dim = whole.v_dim = head_dim, whole.rope_frequencies.clear();
   size_t index = 0;

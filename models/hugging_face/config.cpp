@@ -58,6 +58,15 @@ class Fields {
     if (has(one) && has(other) && fields_[one] != fields_[other])
       complain(one, fmt::format("{} contradicts {} = {}", shown(fields_[one]), other, shown(fields_[other])));
   }
+  /// The names of a list that are texts.
+  std::vector<std::string> texts(const char* name) const {
+    std::vector<std::string> all;
+    if (has(name) && fields_[name].is_array())
+      for (const json& each : fields_[name])
+        if (each.is_string()) all.push_back(each.get<std::string>());
+    return all;
+  }
+  int64_t entries(const char* name) const { return has(name) ? static_cast<int64_t>(fields_[name].size()) : 0; }
   std::string text(const char* name) const {
     if (!has(name)) complain(name, "missing");
     if (!fields_[name].is_string()) complain(name, "wants a string, got " + shown(fields_[name]));
@@ -175,6 +184,19 @@ HuggingFaceModel gpt2(const Fields& in) {
   return model;
 }
 
+/// A classifier's readout, where the architectures name one: LlamaForSequenceClassification and the like.
+void read_classifier(const Fields& in, HuggingFaceModel& model) {
+  constexpr const char* key = "architectures";
+  for (const std::string& name : in.texts(key)) {
+    if (!name.ends_with("ForSequenceClassification")) continue;
+    if (model.model_type == "gpt2") in.complain(key, quoted_name(name) + ": classifiers of this family are not read");
+    TransformerConfig& c = model.config;
+    c.tied = false;
+    c.pooling = Pooling::last;
+    c.output_dim = in.count("num_labels", std::max<int64_t>(2, in.entries("id2label")));
+  }
+}
+
 }  // namespace
 
 HuggingFaceModel parse_hugging_face(std::string_view text, const std::string& source) {
@@ -201,6 +223,7 @@ HuggingFaceModel read_hugging_face(const json& config, const std::string& source
   in.agree("n_ctx", "n_positions");
   HuggingFaceModel model = known ? llama_like(in, type) : gpt2(in);
   model.model_type = type;
+  read_classifier(in, model);
   try {
     validate(model.config);
   } catch (const Error& error) {

@@ -84,6 +84,7 @@ class HuggingFaceFolder : public ModelFiles {
       : ModelFiles(folder, describe_folder(folder)), store_(std::make_shared<const SafetensorsFolder>(folder)) {}
   const TensorStore& tensors() const override { return *store_; }
   FileLayout layout() const override {
+    if (description().config.pooling == Pooling::last) return {NameScheme::hugging_face_classifier, ""};
     if (!is_gpt2()) return {NameScheme::hugging_face_llama, ""};
     return {NameScheme::hugging_face_gpt2, store_->contains("transformer.wte.weight") ? "transformer." : ""};
   }

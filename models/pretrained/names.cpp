@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <string_view>
 
 #include "engine/error.h"
 
@@ -63,6 +64,7 @@ constexpr const char* gguf_fused = "blk.{}.attn_qkv";
 const char* column(const NameRow& row, NameScheme scheme) {
   if (scheme == NameScheme::headroom) return row.ours;
   if (scheme == NameScheme::gguf) return row.gguf;
+  if (scheme == NameScheme::hugging_face_classifier && row.ours == std::string_view("readout")) return "score";
   return scheme == NameScheme::hugging_face_gpt2 ? row.gpt2 : row.llama;
 }
 

@@ -7,7 +7,8 @@ namespace headroom::models {
 
 /// Whose names a model's files use for its tensors.
 /// `headroom`: our own, of compact folders.
-enum class NameScheme { hugging_face_llama, hugging_face_gpt2, gguf, headroom };
+/// `hugging_face_classifier`: hugging_face_llama's, but for the readout, which is "score" there and not "lm_head".
+enum class NameScheme { hugging_face_llama, hugging_face_classifier, hugging_face_gpt2, gguf, headroom };
 
 /// Where one of our weights lies in the files.
 struct WeightPlace {

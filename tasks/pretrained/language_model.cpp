@@ -14,6 +14,11 @@ constexpr int64_t rows_at_once = 128;
 
 }  // namespace
 
+void require_language_model(const models::TransformerConfig& config) {
+  require(config.pooling == models::Pooling::none,
+          "the model is a classifier: its readout has {} classes, and predicts no tokens", config.output_dim);
+}
+
 std::vector<Tensor> hidden_states(const models::Transformer& model, const TokenBatch& texts,
                                   const models::ForwardContext& context) {
   const autograd::NoGrad no_grad;
@@ -33,6 +38,7 @@ void run_layers(const models::Transformer& model, std::vector<Tensor>& states, i
 
 void for_each_logits(const models::Transformer& model, const Tensor& hidden, int64_t begin, int64_t end,
                      const std::function<void(int64_t row, const float* logits)>& f) {
+  require_language_model(model.config());
   const autograd::NoGrad no_grad;
   for (int64_t from = begin; from < end; from += rows_at_once) {
     const int64_t to = std::min(end, from + rows_at_once);

@@ -12,6 +12,9 @@ using engine::Tensor;
 /// Texts of equal length that go through a model together.
 using TokenBatch = std::vector<std::vector<int64_t>>;
 
+/// Throws Error for a model that predicts no tokens: a classifier.
+void require_language_model(const models::TransformerConfig& config);
+
 /// The hidden states before the final norm, one (1, T, D) per text. The model is run layer by layer over all texts, so
 /// that its weights, which may lie in a file larger than memory, are read once. Without gradients.
 std::vector<Tensor> hidden_states(const models::Transformer& model, const TokenBatch& texts,

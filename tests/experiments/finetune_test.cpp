@@ -93,6 +93,9 @@ TEST_CASE("a classifier of a table is written and read back", "[finetune]") {
   const headroom::models::TransformerConfig& config = files->description().config;
   CHECK(config.pooling == headroom::models::Pooling::last);
   CHECK(config.output_dim == 2);
+  const json goes_on = run(folder, "finetune out -o more --table t.tsv --validate t.tsv --steps 1 --format compact");
+  CHECK(goes_on["before"] == result["after"]);  // its readout is kept
+  CHECK_THAT(read(folder / "out" / "config.json"), contains("LlamaForSequenceClassification"));
   Program generate(folder.path(), "generate out --prompt 'the'");
   CHECK(generate.wait() == 1);
   CHECK_THAT(generate.err(), contains("only a causal model without pooling decodes"));
