@@ -295,7 +295,7 @@ void validate(const TwoStageConfig& config) {
   require(config.rank >= 1, "rank: wants >= 1, got {}", config.rank);
   for (const auto& [name, stage] :
        {std::pair{"teacher", &config.teacher}, {"one", &config.one}, {"two", &config.two}}) {
-    require(stage->batch >= 1, "{}.batch: wants >= 1, got {}", name, stage->batch);
+    require(stage->batch >= 1, "{}.batch_size: wants >= 1, got {}", name, stage->batch);
     require(stage->rate > 0, "{}.rate: wants > 0, got {}", name, stage->rate);
     require(stage->steps >= 0 && stage->epochs >= 0, "{}: wants steps or epochs >= 0", name);
   }

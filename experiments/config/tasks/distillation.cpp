@@ -8,7 +8,7 @@ namespace {
 void bind_epochs(Reader& in, const char* name, const char* doc, tasks::StageSettings& stage) {
   in.table(name, doc, [&](Reader& of) {
     stage.epochs = of.integer("epochs", stage.epochs, {.low = 0, .high = most}, "times that it sees all sentences");
-    stage.batch = of.integer("batch", stage.batch, count, "sentences in a step");
+    stage.batch = of.integer("batch_size", stage.batch, count, "sentences in a step");
     stage.rate = of.real("rate", stage.rate, above(0), "AdamW's learning rate");
   });
 }
@@ -81,7 +81,7 @@ tasks::TaskConfig bind_two_stage(Reader& in) {
   bind_epochs(in, "teacher", "fine-tuning of the whole model", task.teacher);
   in.table("one", "stage I", [&](Reader& of) {
     task.one.steps = of.integer("steps", task.one.steps, {.low = 0, .high = most}, "of AdamW");
-    task.one.batch = of.integer("batch", task.one.batch, count, "windows in a step");
+    task.one.batch = of.integer("batch_size", task.one.batch, count, "windows in a step");
     task.one.rate = of.real("rate", task.one.rate, above(0), "AdamW's learning rate");
   });
   bind_epochs(in, "two", "stage II", task.two);
