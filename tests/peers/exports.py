@@ -40,7 +40,8 @@ def llama_worker(file, text_file, tokens, window):
     import numpy
     import llama_cpp
 
-    llm = llama_cpp.Llama(file, n_ctx=window, n_batch=window, logits_all=True, verbose=False)
+    f32 = 0  # GGML_TYPE_F32: keys and values are cached in f16 else
+    llm = llama_cpp.Llama(file, n_ctx=window, n_batch=window, logits_all=True, type_k=f32, type_v=f32, verbose=False)
     text = open(text_file, "rb").read()
     ids = llm.tokenize(text, add_bos=False, special=False)[:tokens]
     total, scored = 0.0, 0
