@@ -53,6 +53,7 @@ int run(int argc, char** argv) {
   add_chat_command(line.root());
   add_eval_command(line.root());
   add_logits_command(line.root());
+  add_compress_command(line.root());
   add_convert_command(line.root());
   add_verify_model_command(line.root());
   add_probe_command(line.root());

@@ -47,6 +47,7 @@ struct Maker {
     return std::make_shared<const HeadDistillation>(config, roots);
   }
   Problem operator()(const TwoStageConfig& config) const { return std::make_shared<const TwoStage>(config, roots); }
+  Problem operator()(const LowRankConfig& config) const { return std::make_shared<const LowRankStudy>(config, roots); }
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "tasks/classification.h"
+#include "tasks/compression/lowrank_study.h"
 #include "tasks/data/roots.h"
 #include "tasks/distillation/head_distillation.h"
 #include "tasks/distillation/two_stage.h"
@@ -30,7 +31,7 @@ using TaskConfig =
     std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
                  AllocationBoundConfig, ConstructiveConfig, ExponentialSumConfig, RandomProjectionConfig,
                  SoftmaxBoundConfig, SvdBoundConfig, RopeBoundConfig, NextTokenConfig, MaskedConfig, InstructionsConfig,
-                 AttentionHeadsConfig, SpectraStudyConfig, HeadDistillationConfig, TwoStageConfig>;
+                 AttentionHeadsConfig, SpectraStudyConfig, HeadDistillationConfig, TwoStageConfig, LowRankConfig>;
 
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);

@@ -75,6 +75,7 @@ struct MetricNames {
     return names;
   }
   Names operator()(const AttentionHeadsConfig& config) const { return metric_names_of(config); }
+  Names operator()(const LowRankConfig& config) const { return metric_names_of(config); }
   Names operator()(const SpectraStudyConfig&) const {
     const std::vector<std::string> names = spectra_metrics();
     return {names.begin(), names.end()};

@@ -5,6 +5,7 @@
 #include "experiments/config/bind.h"
 #include "experiments/toml/reader.h"
 #include "tasks/pretrained/attention_heads.h"
+#include "tasks/compression/lowrank_study.h"
 #include "tasks/pretrained/spectra_study.h"
 
 namespace headroom::experiments {
@@ -13,7 +14,7 @@ namespace {
 const std::vector<std::pair<const char*, Scale>> scales{
     {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
 
-/// What tasks and trials measure, but for the many numbers of attention-heads and head-spectra.
+/// What tasks and trials measure, but for the many numbers of the studies of trained models.
 const std::vector<std::string> named_metrics{"relative_mse",
                                              "mse",
                                              "error_l2",
@@ -74,7 +75,7 @@ const std::vector<std::string> named_metrics{"relative_mse",
 std::vector<std::string> metrics(const std::set<std::string>& possible) {
   std::vector<std::string> names = named_metrics;
   for (const auto& more : {tasks::attention_metrics(), tasks::spectra_metrics(), tasks::head_distillation_metrics(),
-                           tasks::two_stage_metrics()})
+                           tasks::two_stage_metrics(), tasks::lowrank_metrics()})
     for (const std::string& name : more)
       if ((possible.empty() || possible.contains(name)) && std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);

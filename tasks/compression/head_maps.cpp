@@ -97,8 +97,11 @@ ScoreMaps grouped_product_maps(const ScoreWeights& weights) {
   ScoreMaps maps;
   maps.tails = sums_from(squared(svd.s), rk.dim(0));
   maps.keys.push_back(within(rk, transposed(svd.vt)));
-  const HeadMap queries = projection_on(engine::linalg::qr(maps.keys[0].left).q);
-  maps.queries.assign(weights.queries.size(), queries);
+  // Each head's own product with the first r keys' directions has the range W_Qᵀ A_r, A the keys' left map.
+  for (const Tensor& query : weights.queries) {
+    const Tensor rq = r_of(query);  // (d, d)
+    maps.queries.push_back(within(rq, engine::linalg::qr(matmul(rq, maps.keys[0].left)).q));
+  }
   return maps;
 }
 
@@ -148,29 +151,37 @@ ScoreMaps pca_maps(const ScoreCovariances& c) {
   return maps;
 }
 
-/// Half of E|q_p|² E|k_p|², summed over the query heads: the mean square of a pair's part of the scores where its angle
-/// is uniform.
-std::vector<double> pair_scores(const ScoreCovariances& c, bool interleaved) {
-  const std::vector<double> key = pair_energies(c.key, interleaved);
-  std::vector<double> scores(key.size(), 0.0);
-  for (const Tensor& query : c.queries) {
+/// Half of E|q_p|² E|k_p|², summed over the queries: the mean square of a pair's part of the scores where its angle is
+/// uniform.
+std::vector<double> pair_scores(const std::vector<Tensor>& queries, const Tensor& key, bool interleaved) {
+  const std::vector<double> keys = pair_energies(key, interleaved);
+  std::vector<double> scores(keys.size(), 0.0);
+  for (const Tensor& query : queries) {
     const std::vector<double> own = pair_energies(query, interleaved);
-    for (size_t p = 0; p < key.size(); ++p) scores[p] += own[p] * key[p] / 2;
+    for (size_t p = 0; p < keys.size(); ++p) scores[p] += own[p] * keys[p] / 2;
   }
   return scores;
 }
 
-ScoreMaps pair_maps(const ScoreCovariances& c, bool interleaved) {
-  const std::vector<double> scores = pair_scores(c, interleaved);
-  ScoreMaps maps;
-  maps.pairs.resize(scores.size());
-  std::iota(maps.pairs.begin(), maps.pairs.end(), 0);
-  std::stable_sort(maps.pairs.begin(), maps.pairs.end(), [&](int64_t i, int64_t j) {
+void add_pairs(ScoreMaps& maps, const std::vector<double>& scores) {
+  std::vector<int64_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
     return scores[static_cast<size_t>(i)] > scores[static_cast<size_t>(j)];
   });
   std::vector<double> rows(2 * scores.size(), 0.0);  // of ranks: a pair leaves when the rank falls below its second row
-  for (size_t i = 0; i < scores.size(); ++i) rows[2 * i + 1] = scores[static_cast<size_t>(maps.pairs[i])];
-  maps.tails = sums_from(rows, std::ssize(rows));
+  for (size_t i = 0; i < scores.size(); ++i) rows[2 * i + 1] = scores[static_cast<size_t>(order[i])];
+  add_to(maps.tails, sums_from(rows, std::ssize(rows)));
+  maps.pairs.push_back(std::move(order));
+}
+
+ScoreMaps pair_maps(QkMethod method, const ScoreCovariances& c, bool interleaved) {
+  ScoreMaps maps;
+  if (!has_own_keys(method)) {
+    add_pairs(maps, pair_scores(c.queries, c.key, interleaved));
+    return maps;
+  }
+  for (const Tensor& query : c.queries) add_pairs(maps, pair_scores({query}, c.key, interleaved));
   return maps;
 }
 
@@ -236,7 +247,7 @@ ScoreMaps score_maps(QkMethod method, const ScoreWeights& weights) {
 
 ScoreMaps score_maps(QkMethod method, const ScoreCovariances& covariances, bool interleaved) {
   if (method == QkMethod::pca) return pca_maps(covariances);
-  if (method == QkMethod::pairs) return pair_maps(covariances, interleaved);
+  if (keeps_pairs(method)) return pair_maps(method, covariances, interleaved);
   if (method == QkMethod::whitened_relative) return relative_maps(covariances);
   return whitened_maps(method, covariances);
 }

@@ -16,8 +16,9 @@ struct HeadMap {
 struct ScoreMaps {
   std::vector<HeadMap> queries;  ///< per query head that it serves
   std::vector<HeadMap> keys;     ///< one, or with keys of their own one per query head
-  std::vector<int64_t> pairs;    ///< methods of whole pairs, which have no maps: the pairs, those to be kept first
-  std::vector<double> tails;     ///< what rank 0, 1, … d leave out: see HeadDecompositions::qk_tail()
+  /// Methods of whole pairs, which have no maps: the pairs, those to be kept first; one list, or one per query head.
+  std::vector<std::vector<int64_t>> pairs;
+  std::vector<double> tails;  ///< what rank 0, 1, … d leave out: see HeadDecompositions::qk_tail()
 };
 
 /// One key-value head with the query heads that it serves: weights (d, D), f64.

@@ -66,9 +66,10 @@ Tensor LayerWriter::rows_of_base(const std::string& name, int64_t head, int64_t 
   return at->second.slice(0, head * dim, (head + 1) * dim).to(DType::f64).contiguous();  // (d, D) or (d)
 }
 
-std::vector<int64_t> LayerWriter::kept_pairs(const ScoreMaps& maps, int64_t rank) const {
+std::vector<int64_t> LayerWriter::kept_pairs(const ScoreMaps& maps, int64_t query, int64_t rank) const {
   if (plan_.qk == QkMethod::pairs_even) return even_pairs(head_.qk_dim, rank);
-  std::vector<int64_t> pairs(maps.pairs.begin(), maps.pairs.begin() + rank / 2);
+  const std::vector<int64_t>& order = maps.pairs.at(maps.pairs.size() == 1 ? 0 : static_cast<size_t>(query));
+  std::vector<int64_t> pairs(order.begin(), order.begin() + rank / 2);
   std::sort(pairs.begin(), pairs.end());
   return pairs;
 }
@@ -83,39 +84,38 @@ std::vector<int64_t> LayerWriter::rows_of(const std::vector<int64_t>& pairs) con
   return first;
 }
 
+int64_t LayerWriter::qk_rank(const HeadSpan& span) const {
+  return plan_.qk_ranks[static_cast<size_t>(layer_)][static_cast<size_t>(span.kv)];
+}
+
+LayerWriter::OwnHead LayerWriter::score_head(const HeadSpan& span, int64_t source, const ScoreMaps* maps,
+                                             const std::vector<HeadMap> ScoreMaps::*part, int64_t index) const {
+  OwnHead head{.source = source, .rank = qk_rank(span)};
+  if (head.rank == 0) return head;
+  if (keeps_pairs(plan_.qk)) head.rows = rows_of(kept_pairs(*maps, index, head.rank));
+  else head.map = &(maps->*part)[(maps->*part).size() == 1 ? 0 : static_cast<size_t>(index)];
+  return head;
+}
+
 std::vector<LayerWriter::OwnHead> LayerWriter::queries_of(size_t group, const std::vector<ScoreMaps>& scores) const {
   const int64_t shared = head_.heads / head_.key_value_heads();
   std::vector<OwnHead> heads;
-  for (const int64_t kv : own_.members[group]) {
-    const int64_t rank = plan_.qk_ranks[static_cast<size_t>(layer_)][static_cast<size_t>(kv)];
-    for (int64_t i = 0; i < shared; ++i) {
-      OwnHead head{.source = kv * shared + i, .rank = rank};
-      if (rank > 0) {
-        const ScoreMaps& maps = scores[static_cast<size_t>(kv)];
-        if (maps.queries.empty()) head.rows = rows_of(kept_pairs(maps, rank));
-        else head.map = &maps.queries[static_cast<size_t>(i)];
-      }
-      heads.push_back(std::move(head));
-    }
+  for (const HeadSpan& span : own_.members[group]) {
+    const ScoreMaps* maps = scores.empty() ? nullptr : &scores[static_cast<size_t>(span.kv)];
+    for (int64_t h = span.first; h < span.first + span.count; ++h)
+      heads.push_back(score_head(span, h, maps, &ScoreMaps::queries, h - span.kv * shared));
   }
   return heads;
 }
 
 std::vector<LayerWriter::OwnHead> LayerWriter::keys_of(size_t group, const std::vector<ScoreMaps>& scores) const {
-  const models::HeadGroup& own = own_.groups[group];
-  const int64_t copies = own.key_value_heads() / std::ssize(own_.members[group]);
+  const int64_t shared = head_.heads / head_.key_value_heads();
+  const int64_t copies = own_.groups[group].key_value_heads() / std::ssize(own_.members[group]);
   std::vector<OwnHead> heads;
-  for (const int64_t kv : own_.members[group]) {
-    const int64_t rank = plan_.qk_ranks[static_cast<size_t>(layer_)][static_cast<size_t>(kv)];
-    for (int64_t i = 0; i < copies; ++i) {
-      OwnHead head{.source = kv, .rank = rank};
-      if (rank > 0) {
-        const ScoreMaps& maps = scores[static_cast<size_t>(kv)];
-        if (maps.keys.empty()) head.rows = rows_of(kept_pairs(maps, rank));
-        else head.map = &maps.keys[static_cast<size_t>(i)];
-      }
-      heads.push_back(std::move(head));
-    }
+  for (const HeadSpan& span : own_.members[group]) {
+    const ScoreMaps* maps = scores.empty() ? nullptr : &scores[static_cast<size_t>(span.kv)];
+    for (int64_t i = 0; i < copies; ++i)
+      heads.push_back(score_head(span, span.kv, maps, &ScoreMaps::keys, span.first + i - span.kv * shared));
   }
   return heads;
 }
@@ -124,10 +124,11 @@ std::vector<LayerWriter::OwnHead> LayerWriter::values_of(size_t group, const std
   const models::HeadGroup& own = own_.groups[group];
   const int64_t copies = own.key_value_heads() / std::ssize(own_.members[group]);
   std::vector<OwnHead> heads;
-  for (const int64_t kv : own_.members[group]) {
-    const int64_t rank = plan_.vo_ranks[static_cast<size_t>(layer_)][static_cast<size_t>(kv)];
-    const HeadMap* map = rank > 0 ? &values[static_cast<size_t>(kv)].map : nullptr;
-    heads.insert(heads.end(), static_cast<size_t>(copies), {.source = kv, .rank = rank, .map = map});
+  for (const HeadSpan& span : own_.members[group]) {
+    const auto kv = static_cast<size_t>(span.kv);
+    const int64_t rank = plan_.vo_ranks[static_cast<size_t>(layer_)][kv];
+    const HeadMap* map = rank > 0 ? &values[kv].map : nullptr;
+    heads.insert(heads.end(), static_cast<size_t>(copies), {.source = span.kv, .rank = rank, .map = map});
   }
   return heads;
 }
@@ -151,6 +152,13 @@ void LayerWriter::add_score_head(Pieces& pieces, const std::string& name, const 
       weight = {};
     } else {
       weight = mapped;
+      // Its rows are of falling weight: row p turns with row p + r/2, as in the paper's models.
+      if (base_.rope_interleaved && base_.positions == models::Positions::rope) {
+        std::vector<int64_t> order;
+        for (int64_t p = 0; p < head.rank / 2; ++p) order.insert(order.end(), {p, p + head.rank / 2});
+        weight = selected_rows(weight, order);
+        if (bias.defined()) mapped_bias = selected_rows(mapped_bias, order);
+      }
     }
     if (bias.defined() && maps_biases) bias = mapped_bias.reshape({mapped_bias.dim(0)});
   }
@@ -239,12 +247,12 @@ std::vector<models::HeadGroup> LayerWriter::write(const std::vector<ScoreMaps>& 
     write_scores("q_proj", group, queries_of(group, scores), out);
     write_scores("k_proj", group, keys_of(group, scores), out);
     write_values(group, values_of(group, values), out);
-    const auto kv = static_cast<size_t>(own_.members[group][0]);
-    const int64_t rank = plan_.qk_ranks[static_cast<size_t>(layer_)][kv];
+    const HeadSpan& first = own_.members[group][0];
     // Evenly spaced pairs turn with the frequencies that a head of their width has anyway.
-    const bool has_own = plan_.qk == QkMethod::pairs || !head_.rope_frequencies.empty();
-    if (rank == 0 || !is_narrower(plan_.qk) || plan_.qk == QkMethod::product_literal || !has_own) continue;
-    for (const int64_t pair : kept_pairs(scores[kv], rank))
+    const bool has_own = plan_.qk != QkMethod::pairs_even || !head_.rope_frequencies.empty();
+    if (qk_rank(first) == 0 || !keeps_pairs(plan_.qk) || !has_own) continue;
+    const int64_t query = first.first - first.kv * (head_.heads / head_.key_value_heads());
+    for (const int64_t pair : kept_pairs(scores[static_cast<size_t>(first.kv)], query, qk_rank(first)))
       own_.groups[group].rope_frequencies.push_back(frequencies[static_cast<size_t>(pair)]);
   }
   write_output(values, out);

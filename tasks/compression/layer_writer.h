@@ -40,7 +40,11 @@ class LayerWriter {
                     models::NamedTensors& out) const;
   void write_values(size_t group, const std::vector<OwnHead>& heads, models::NamedTensors& out) const;
   void write_output(const std::vector<ValueMaps>& values, models::NamedTensors& out) const;
-  std::vector<int64_t> kept_pairs(const ScoreMaps& maps, int64_t rank) const;
+  int64_t qk_rank(const HeadSpan& span) const;
+  /// Query or key head `source` of the base, with what replaces query head `index` of the span's group.
+  OwnHead score_head(const HeadSpan& span, int64_t source, const ScoreMaps* maps,
+                     const std::vector<HeadMap> ScoreMaps::*part, int64_t index) const;
+  std::vector<int64_t> kept_pairs(const ScoreMaps& maps, int64_t query, int64_t rank) const;
   std::vector<int64_t> rows_of(const std::vector<int64_t>& pairs) const;
   /// Rows of one head of a projection of the base, or of its bias, in f64; undefined where it has none.
   Tensor rows_of_base(const std::string& name, int64_t head, int64_t dim) const;

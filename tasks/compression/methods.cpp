@@ -184,13 +184,4 @@ models::ModelEdit HeadDecompositions::edit(const CompressionPlan& plan) const {
   return out;
 }
 
-std::unique_ptr<models::Transformer> edited_model(const models::Transformer& base, const models::ModelEdit& edit) {
-  const models::NamedTensors weights = base.weights();
-  models::WeightOptions frozen{.is_trained = models::none_trained};
-  if (weights.at(0).second.dtype() == DType::f64) frozen.dtype = DType::f64;
-  auto own = std::make_unique<models::NamedWeights>(weights, frozen);
-  models::EditedWeights source(std::move(own), edit.weights, frozen);
-  return std::make_unique<models::Transformer>(edit.config, source);
-}
-
 }  // namespace headroom::tasks

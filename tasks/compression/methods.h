@@ -65,7 +65,4 @@ class HeadDecompositions {
   std::map<int64_t, LayerMaps> layers_;
 };
 
-/// The model of an edit with the weights of a base in memory, which it shares but for those that the edit has. Frozen.
-std::unique_ptr<models::Transformer> edited_model(const models::Transformer& base, const models::ModelEdit& edit);
-
 }  // namespace headroom::tasks

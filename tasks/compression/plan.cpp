@@ -16,7 +16,7 @@ using models::HeadGroup;
 using models::LayerConfig;
 using models::TransformerConfig;
 
-constexpr std::array<std::pair<QkMethod, const char*>, 13> qk_names{{
+constexpr std::array<std::pair<QkMethod, const char*>, 14> qk_names{{
     {QkMethod::none, "none"},
     {QkMethod::plain, "plain"},
     {QkMethod::product, "product"},
@@ -24,6 +24,7 @@ constexpr std::array<std::pair<QkMethod, const char*>, 13> qk_names{{
     {QkMethod::product_literal, "product-literal"},
     {QkMethod::pca, "pca"},
     {QkMethod::pairs, "pairs"},
+    {QkMethod::pairs_grouped, "pairs-grouped"},
     {QkMethod::pairs_even, "pairs-even"},
     {QkMethod::whitened, "whitened"},
     {QkMethod::whitened_grouped, "whitened-grouped"},
@@ -99,6 +100,13 @@ void require_ranks(const char* part, const std::vector<std::vector<int64_t>>& ra
   }
 }
 
+/// Gives heads that have become narrower the first of the frequencies that they had.
+void take_first_pairs(std::vector<HeadGroup>& groups, const std::vector<double>& frequencies) {
+  for (HeadGroup& group : groups)
+    if (group.rope_frequencies.empty() && group.qk_dim < 2 * std::ssize(frequencies))
+      group.rope_frequencies.assign(frequencies.begin(), frequencies.begin() + group.qk_dim / 2);
+}
+
 }  // namespace
 
 const char* name_of(QkMethod method) { return qk_names.at(static_cast<size_t>(method)).second; }
@@ -112,6 +120,7 @@ CalibrationNeeds needs_of(QkMethod method) {
   switch (method) {
     case QkMethod::pca:
     case QkMethod::pairs:
+    case QkMethod::pairs_grouped:
     case QkMethod::whitened:
     case QkMethod::whitened_grouped:
     case QkMethod::whitened_relative:
@@ -129,12 +138,13 @@ CalibrationNeeds needs_of(VoMethod method) {
 }
 
 bool has_own_keys(QkMethod method) {
-  return method == QkMethod::product || method == QkMethod::product_literal || method == QkMethod::whitened ||
-         method == QkMethod::whitened_rotated;
+  return method == QkMethod::product || method == QkMethod::product_literal || method == QkMethod::pairs ||
+         method == QkMethod::whitened || method == QkMethod::whitened_rotated;
 }
-bool is_narrower(QkMethod method) {
-  return method == QkMethod::product_literal || method == QkMethod::pairs || method == QkMethod::pairs_even;
+bool keeps_pairs(QkMethod method) {
+  return method == QkMethod::pairs || method == QkMethod::pairs_grouped || method == QkMethod::pairs_even;
 }
+bool is_narrower(QkMethod method) { return method == QkMethod::product_literal || keeps_pairs(method); }
 bool maps_after_turn(QkMethod method) {
   return method == QkMethod::whitened_rotated || method == QkMethod::whitened_rotated_grouped;
 }
@@ -165,8 +175,8 @@ std::set<int64_t> changed_layers(const CompressionPlan& plan) {
 }
 
 std::vector<int64_t> possible_ranks(QkMethod method, const TransformerConfig& base, int64_t dim) {
-  const bool pairs_only = method == QkMethod::pairs || method == QkMethod::pairs_even ||
-                          (method == QkMethod::product_literal && base.positions == models::Positions::rope);
+  const bool pairs_only =
+      keeps_pairs(method) || (method == QkMethod::product_literal && base.positions == models::Positions::rope);
   std::vector<int64_t> ranks;
   for (int64_t rank = 1; rank <= dim && method != QkMethod::none; ++rank)
     if ((!pairs_only || rank % 2 == 0) && (method != QkMethod::pairs_even || dim % rank == 0)) ranks.push_back(rank);
@@ -193,7 +203,7 @@ void require_suited(QkMethod qk, const TransformerConfig& base) {
   require(base.positions != models::Positions::alibi, "its scores are biased by distance (ALiBi)");
   require(first.qk_dim <= base.width && first.v_dim <= base.width,
           "its heads are wider than the model, {} and {} of {}", first.qk_dim, first.v_dim, base.width);
-  const bool needs_turn = qk == QkMethod::pairs || qk == QkMethod::pairs_even || maps_after_turn(qk);
+  const bool needs_turn = keeps_pairs(qk) || maps_after_turn(qk);
   require(!needs_turn || base.positions == models::Positions::rope,
           "qk method {} is about rotary positions; the model has {} ones", name_of(qk), name_of(base.positions));
   require(!base.qk_norm || qk == QkMethod::none || qk == QkMethod::plain || maps_after_turn(qk),
@@ -211,21 +221,27 @@ void validate(const CompressionPlan& plan, const TransformerConfig& base) {
 
 CompressedLayer compressed_layer(const TransformerConfig& base, const CompressionPlan& plan, size_t layer) {
   const HeadGroup own = models::layers_of(base)[layer].groups[0];
+  const int64_t shared = own.heads / own.key_value_heads();
   CompressedLayer out;
+  bool joins = false;  // heads that keep pairs of their own turn with frequencies of their own: each is a group
   for (int64_t kv = 0; kv < own.key_value_heads(); ++kv) {
     const auto at = static_cast<size_t>(kv);
-    const HeadGroup head = compressed_head(own, plan, plan.qk_ranks[layer][at], plan.vo_ranks[layer][at]);
-    // Heads that keep pairs of their own turn with frequencies of their own.
-    const bool has_own_pairs = plan.qk == QkMethod::pairs && plan.qk_ranks[layer][at] > 0;
-    const bool follows_own_pairs = kv > 0 && plan.qk == QkMethod::pairs && plan.qk_ranks[layer][at - 1] > 0;
-    if (out.groups.empty() || has_own_pairs || follows_own_pairs || !are_alike(out.groups.back(), head)) {
-      out.groups.push_back(head);
-      out.members.push_back({kv});
-      continue;
+    const int64_t rank = plan.qk_ranks[layer][at];
+    HeadGroup head = compressed_head(own, plan, rank, plan.vo_ranks[layer][at]);
+    const bool has_own_pairs = rank > 0 && (plan.qk == QkMethod::pairs || plan.qk == QkMethod::pairs_grouped);
+    const int64_t spans = has_own_pairs && plan.qk == QkMethod::pairs ? shared : 1;
+    head.heads /= spans, head.kv_heads /= spans;
+    for (int64_t i = 0; i < spans; ++i) {
+      const HeadSpan span{.kv = kv, .first = kv * shared + i, .count = shared / spans};
+      if (joins && !has_own_pairs && are_alike(out.groups.back(), head)) {
+        out.groups.back().heads += head.heads, out.groups.back().kv_heads += head.kv_heads;
+        out.members.back().push_back(span);
+      } else {
+        out.groups.push_back(head);
+        out.members.push_back({span});
+      }
+      joins = !has_own_pairs;
     }
-    HeadGroup& group = out.groups.back();
-    group.heads += head.heads, group.kv_heads += head.kv_heads;
-    out.members.back().push_back(kv);
   }
   return out;
 }
@@ -249,6 +265,9 @@ TransformerConfig compressed_config(const TransformerConfig& base, const Compres
   for (const int64_t layer : changed) {
     const auto at = static_cast<size_t>(layer);
     config.unequal_layers[at].groups = compressed_layer(base, plan, at).groups;
+    if (plan.qk == QkMethod::pairs || plan.qk == QkMethod::pairs_grouped)
+      take_first_pairs(config.unequal_layers[at].groups,
+                       models::rope_frequencies(base, models::layers_of(base)[at].groups[0]));
   }
   merge_equal_layers(config);
   if (is_narrower(plan.qk) && !changed.empty())

@@ -18,12 +18,14 @@ enum class QkMethod {
   none,
   plain,    ///< W_Q and W_K each by its truncated SVD: what the paper's Figs. 4 and 5 do
   product,  ///< U, V of W_Qᵀ W_K = U S Vᵀ: W_Q U_r U_rᵀ, W_K V_r V_rᵀ, whose product is the best one. Own keys
-  product_grouped,  ///< V of the group's products one below the other: W_K V_r V_rᵀ, queries within its column space
+  product_grouped,  ///< V of the group's products one below the other: W_K V_r V_rᵀ; each W_Q U_r U_rᵀ, U of its own
+                    ///< rest
   product_literal,  ///< the paper's Algorithm 1 as it stands: heads of width r, √S U_rᵀ and √S V_rᵀ, which turn as such
   pca,              ///< q and k each within the first r eigenvectors of their C_q and C_k before the turn
-  pairs,            ///< the r/2 rotary pairs of largest (Σ over the group E|q_p|²) E|k_p|²: heads of width r
-  pairs_even,        ///< every (d/r)th pair of all heads: those of a plain head of width r
-  whitened,          ///< C_q^½ C_k^½ = U S Vᵀ, B = C_q^-½ U_r U_rᵀ C_q^½: Bᵀ W_Q, B W_K. Own keys
+  pairs,          ///< the r/2 rotary pairs of each query head of largest E|q_p|² E|k_p|²: heads of width r. Own keys
+  pairs_grouped,  ///< the same pairs in a group: those of largest (Σ over its query heads E|q_p|²) E|k_p|²
+  pairs_even,     ///< every (d/r)th pair of all heads: those of a plain head of width r
+  whitened,       ///< C_q^½ C_k^½ = U S Vᵀ, B = C_q^-½ U_r U_rᵀ C_q^½: Bᵀ W_Q, B W_K. Own keys
   whitened_grouped,  ///< the same with C_q summed over the query heads that share a key head
   /// Keys by B as above, queries by a B of their own, each against what it meets after the turn: C_q the sum over the
   /// group of E_Δ[R_Δ C_q R_Δᵀ], the queries as a key Δ tokens before them sees them; for each query E_Δ[R_Δᵀ C_k R_Δ].
@@ -58,6 +60,8 @@ CalibrationNeeds needs_of(VoMethod method);
 
 /// Whether every query head gets key and value projections of its own.
 bool has_own_keys(QkMethod method);
+/// Whether whole rotary pairs are kept and others dropped.
+bool keeps_pairs(QkMethod method);
 /// Whether the head's width itself changes: its queries and keys are `rank` wide before they turn.
 bool is_narrower(QkMethod method);
 /// Whether queries and keys are mapped after they turn, which weights of the original's shape cannot say.
@@ -90,19 +94,23 @@ void require_suited(QkMethod qk, const models::TransformerConfig& base);
 /// require_suited(), and ranks that the methods take, in the model's shape. Throws Error naming layer and head.
 void validate(const CompressionPlan& plan, const models::TransformerConfig& base);
 
-/// The groups of heads that a layer has after a plan; neighbours of one shape are one group. `members`: the original
-/// key-value heads of each.
+/// Query heads [first, first + count) of the original, which its key-value head `kv` serves.
+struct HeadSpan {
+  int64_t kv = 0, first = 0, count = 1;
+};
+/// The groups of heads that a layer has after a plan, and which of the original's heads are in each; neighbours of one
+/// shape are one group.
 struct CompressedLayer {
   std::vector<models::HeadGroup> groups;
-  std::vector<std::vector<int64_t>> members;
+  std::vector<std::vector<HeadSpan>> members;
 };
 CompressedLayer compressed_layer(const models::TransformerConfig& base, const CompressionPlan& plan, size_t layer);
 
 /// Writes unequal_layers that are all the same as groups of every layer.
 void merge_equal_layers(models::TransformerConfig& config);
 
-/// The config after a plan, but for the frequencies of chosen pairs, which depend on the weights: for counting what it
-/// costs. Throws Error as validate().
+/// The config after a plan. Which pairs a head keeps depends on the weights: here they are its first. Throws Error as
+/// validate().
 models::TransformerConfig compressed_config(const models::TransformerConfig& base, const CompressionPlan& plan);
 
 }  // namespace headroom::tasks

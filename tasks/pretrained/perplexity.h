@@ -10,13 +10,19 @@
 
 namespace headroom::tasks {
 
+/// The hidden states (1, T, D) before the final norm of some windows that follow each other in the text, from window
+/// `first` on, as the model gets their tokens.
+using HiddenSource =
+    std::function<std::vector<engine::Tensor>(const std::vector<std::vector<int64_t>>& windows, int64_t first)>;
+
 /// What is measured, and how.
 struct PerplexityOptions {
   PerplexityProtocol protocol = PerplexityProtocol::disjoint;
   int64_t context = 512;
-  int64_t stride = 512;          ///< of hf_strided
-  std::optional<int64_t> bos{};  ///< llamacpp puts it in place of each chunk's first token
-  int64_t windows_at_once = 8;   ///< through one layer before the next: more where weights are read from a file
+  int64_t stride = 512;                  ///< of hf_strided
+  std::optional<int64_t> bos{};          ///< llamacpp puts it in place of each chunk's first token
+  int64_t windows_at_once = 8;           ///< through one layer before the next: more where weights are read from a file
+  HiddenSource hidden{}, base_hidden{};  ///< where the hidden states are known; empty: hidden_states() runs the models
 };
 
 /// How far a model is from the one that it was made from, over the scored tokens.

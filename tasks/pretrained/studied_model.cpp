@@ -109,12 +109,41 @@ const std::vector<int32_t>& StudiedModel::tokens(const fs::path& text) {
     const std::string bytes = read_text_file(text);
     require(models::valid_utf8(bytes) == bytes.size(), "{}: is not UTF-8 from byte {} on", text.string(),
             models::valid_utf8(bytes));
-    at->second = files_->tokenizer()->encode(bytes, models::Specials::plain);
+    if (!tokenizer_) tokenizer_ = files_->tokenizer();
+    at->second = tokenizer_->encode(bytes, models::Specials::plain);
   } catch (...) {
     tokens_.erase(at);
     throw;
   }
   return at->second;
+}
+
+const std::vector<int32_t>& StudiedModel::tokens_of(const StudiedTextConfig& text) {
+  return tokens(find_file(text.text, roots_));
+}
+
+std::shared_ptr<const models::Tokenizer> StudiedModel::tokenizer() {
+  const std::lock_guard lock(tokenising_);
+  if (!tokenizer_) tokenizer_ = files_->tokenizer();
+  return tokenizer_;
+}
+
+std::unique_ptr<models::WeightSource> StudiedModel::weights() {
+  if (!config_.is_random) return files_->weights({.keep = models::Keep::computed});
+  return std::make_unique<models::NamedWeights>(transformer().weights(),
+                                                models::WeightOptions{.is_trained = models::none_trained});
+}
+
+std::unique_ptr<models::Transformer> StudiedModel::edited(const models::ModelEdit& edit) {
+  if (!config_.is_random && fs::is_directory(files_->path())) return models::load(*files_, edit);
+  return models::load(transformer(), edit);
+}
+
+std::shared_ptr<StudiedModel::SharedValue> StudiedModel::shared_value(const std::string& key) {
+  const std::lock_guard lock(sharing_);
+  auto& place = shared_[key];
+  if (!place) place = std::make_shared<SharedValue>();
+  return place;
 }
 
 int64_t StudiedModel::start_of(const StudiedTextConfig& text, int64_t tokens, int64_t length, int64_t index) const {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/pretrained/model_files.h"
+#include "models/pretrained/model_edit.h"
 #include "tasks/data/roots.h"
 #include "tasks/pretrained/attention_probe.h"
 #include "tasks/pretrained/head_spectra.h"
@@ -54,6 +54,22 @@ class StudiedModel {
   /// The spectra of every head, with the activations of spans [first, first + count): once for all who ask.
   std::shared_ptr<const std::vector<HeadSpectra>> spectra(const StudiedTextConfig& text, int64_t length, int64_t first,
                                                           int64_t count);
+  /// The ids of a whole text, without a beginning-of-text token. Throws Error as span().
+  const std::vector<int32_t>& tokens_of(const StudiedTextConfig& text);
+  const models::ModelFiles& files() const { return *files_; }
+  std::shared_ptr<const models::Tokenizer> tokenizer();
+  /// Its weights by our names, in f32.
+  std::unique_ptr<models::WeightSource> weights();
+  /// This model but for an edit. It shares this one's memory, or lies in the mapped files as this one does.
+  std::unique_ptr<models::Transformer> edited(const models::ModelEdit& edit);
+  /// What `make` gives, made once for all who ask by that key while the model is held. A key stands for one type.
+  template <class T, class Make>
+  std::shared_ptr<const T> once(const std::string& key, const Make& make) {
+    const std::shared_ptr<SharedValue> place = shared_value(key);
+    const std::lock_guard lock(place->making);
+    if (!place->value) place->value = std::make_shared<const T>(make());
+    return std::static_pointer_cast<const T>(place->value);
+  }
   /// File → SHA-256 of the model's files, and of text and spans.
   std::map<std::string, std::string> hashes(const StudiedTextConfig& text);
 
@@ -66,6 +82,12 @@ class StudiedModel {
     std::vector<AttentionProbe> probes;  ///< one, or none before the first run
   };
 
+  struct SharedValue {
+    std::mutex making;
+    std::shared_ptr<const void> value;
+  };
+
+  std::shared_ptr<SharedValue> shared_value(const std::string& key);
   const std::vector<int32_t>& tokens(const std::filesystem::path& text);
   int64_t start_of(const StudiedTextConfig& text, int64_t tokens, int64_t length, int64_t index) const;
   std::string hash_of(const std::filesystem::path& file);
@@ -73,12 +95,14 @@ class StudiedModel {
   StudiedModelConfig config_;
   DataRoots roots_;
   std::unique_ptr<models::ModelFiles> files_;
-  std::mutex loading_, tokenising_, hashing_, probing_, decomposing_;
+  std::mutex loading_, tokenising_, hashing_, probing_, decomposing_, sharing_;
   std::unique_ptr<models::Transformer> transformer_;
+  std::shared_ptr<const models::Tokenizer> tokenizer_;
   std::map<std::string, std::vector<int32_t>> tokens_;                              ///< by path of the text
   std::map<std::string, std::string> hashes_;                                       ///< by file
   std::map<std::string, std::shared_ptr<ProbedSpan>> probed_;                       ///< by text, length and index
   std::map<std::string, std::shared_ptr<const std::vector<HeadSpectra>>> spectra_;  ///< by text, length and spans
+  std::map<std::string, std::shared_ptr<SharedValue>> shared_;
 };
 
 /// The StudiedModel of a config, opened at its first use and held from then on. Safe to call from several threads.

@@ -24,6 +24,7 @@ const std::vector<TaskKind>& task_kinds() {
       {"head-spectra", bind_head_spectra},
       {"head-distillation", bind_head_distillation},
       {"two-stage", bind_two_stage},
+      {"lowrank-perplexity", bind_lowrank_perplexity},
   };
   return kinds;
 }

@@ -36,5 +36,6 @@ tasks::TaskConfig bind_attention_heads(Reader& in);
 tasks::TaskConfig bind_head_spectra(Reader& in);
 tasks::TaskConfig bind_head_distillation(Reader& in);
 tasks::TaskConfig bind_two_stage(Reader& in);
+tasks::TaskConfig bind_lowrank_perplexity(Reader& in);
 
 }  // namespace headroom::experiments

@@ -95,7 +95,7 @@ TEST_CASE("at full rank every method is the original model", "[compression]") {
       INFO(name << " qk " << method);
       const bool turns = config.positions == models::Positions::rope;
       if (qk == QkMethod::product_literal && turns) continue;  // it turns other pairs
-      const bool about_turns = qk == QkMethod::pairs || qk == QkMethod::pairs_even || maps_after_turn(qk);
+      const bool about_turns = keeps_pairs(qk) || maps_after_turn(qk);
       if ((config.qk_norm && qk != QkMethod::plain && !maps_after_turn(qk)) || (about_turns && !turns)) {
         CHECK_THROWS_AS(HeadDecompositions(*files, qk, VoMethod::none, calibration), Error);
         continue;
@@ -103,7 +103,7 @@ TEST_CASE("at full rank every method is the original model", "[compression]") {
       const HeadDecompositions heads(*files, qk, VoMethod::none, calibration);
       const auto plan = uniform_plan(config, qk, VoMethod::none, head.qk_dim, 0, all_layers(config));
       const models::ModelEdit edit = heads.edit(plan);
-      const auto compressed = edited_model(*model, edit);
+      const auto compressed = models::load(*model, edit);
       CHECK(largest_difference(logits_of(*compressed), before) < 2e-4 * size);
       CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
     }
@@ -112,7 +112,7 @@ TEST_CASE("at full rank every method is the original model", "[compression]") {
       const VoMethod vo = vo_method_named(method);
       const HeadDecompositions heads(*files, QkMethod::none, vo, calibration);
       const auto plan = uniform_plan(config, QkMethod::none, vo, 0, head.v_dim, all_layers(config));
-      CHECK(largest_difference(logits_of(*edited_model(*model, heads.edit(plan))), before) < 2e-4 * size);
+      CHECK(largest_difference(logits_of(*models::load(*model, heads.edit(plan))), before) < 2e-4 * size);
     }
   }
 }
@@ -127,13 +127,13 @@ TEST_CASE("below full rank something is lost, less with a higher rank, in any mi
     const QkMethod qk = qk_method_named(method);
     const HeadDecompositions heads(*files, qk, VoMethod::whitened, calibration);
     CompressionPlan plan = empty_plan(config, qk, VoMethod::whitened);
-    CHECK(largest_difference(logits_of(*edited_model(*model, heads.edit(plan))), before) == 0);
+    CHECK(largest_difference(logits_of(*models::load(*model, heads.edit(plan))), before) == 0);
     // Key-value heads of a layer of unequal ranks, one as it is, values of another.
     plan.qk_ranks = {{4, 0}, {2, 4}};
     plan.vo_ranks = {{0, 3}, {0, 0}};
     const models::ModelEdit edit = heads.edit(plan);
-    CHECK(edit.config.unequal_layers.at(0).groups.size() == 2);
-    const auto compressed = edited_model(*model, edit);
+    CHECK(edit.config.unequal_layers.at(0).groups.size() == (qk == QkMethod::pairs ? 3 : 2));
+    const auto compressed = models::load(*model, edit);
     CHECK(compressed->parameter_count() == models::parameter_count(compressed_config(config, plan)));
     CHECK(models::parameter_count(edit.config) == models::parameter_count(compressed_config(config, plan)));
     CHECK(largest_difference(logits_of(*compressed), before) > 0);
@@ -152,7 +152,7 @@ TEST_CASE("what plain and product leave out is the error of the best approximati
   const Checkpoint base("llama3.1");  // 4 query heads, 2 key-value heads of 8
   const auto& [files, model, config] = base;
   const auto at_rank = [&](const HeadDecompositions& heads, QkMethod qk, int64_t rank) {
-    return edited_model(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, rank, 0, {1})));
+    return models::load(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, rank, 0, {1})));
   };
   const models::HeadGroupLayer& own = model->attention(1).group(0);
   const HeadDecompositions plain(*files, QkMethod::plain, VoMethod::none);
@@ -196,7 +196,7 @@ TEST_CASE("what activation-aware methods leave out is the mean square of the sco
   for (const QkMethod qk : {QkMethod::whitened, QkMethod::whitened_grouped, QkMethod::pca}) {
     INFO(name_of(qk));
     const HeadDecompositions heads(*files, qk, VoMethod::none, calibration);
-    const auto compressed = edited_model(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 3, 0, {0})));
+    const auto compressed = models::load(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 3, 0, {0})));
     const models::HeadGroupLayer& group = compressed->attention(0).group(0);
     double error = 0;
     for (int64_t h = 0; h < 3; ++h) {
@@ -232,7 +232,7 @@ TEST_CASE("maps made for turned scores leave out less of them than maps that ign
   // E over the calibration's moments and the distances of (q_i·R k_j − q'_i·R k'_j)², with q and k independent.
   const auto error_of_scores = [&](QkMethod qk) {
     const HeadDecompositions heads(*files, qk, VoMethod::none, calibration);
-    const auto compressed = edited_model(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 4, 0, {0})));
+    const auto compressed = models::load(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 4, 0, {0})));
     const auto scores_of = [&](const models::Transformer& of) {
       std::vector<double> scores;
       models::ForwardContext context;
@@ -272,7 +272,7 @@ TEST_CASE("biases of queries and keys are mapped where activations are, else lef
                             QkMethod::whitened, QkMethod::whitened_rotated}) {
     INFO(name_of(qk));
     const HeadDecompositions heads(*files, qk, VoMethod::none, calibration);
-    const auto compressed = edited_model(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 2, 0, {0})));
+    const auto compressed = models::load(*model, heads.edit(uniform_plan(config, qk, VoMethod::none, 2, 0, {0})));
     const Tensor own = compressed->attention(0).group(0).q_proj().bias().value();
     CHECK((largest_difference(own, bias) == 0) == !needs_of(qk).before_turn);
   }
@@ -290,7 +290,7 @@ TEST_CASE("a bias of values loses nothing where W_O has a bias to take it", "[co
   models::NamedWeights weights(model->weights());
   const HeadDecompositions heads(model->config(), weights, QkMethod::none, VoMethod::product);
   const auto plan = uniform_plan(model->config(), QkMethod::none, VoMethod::product, 0, 1, {0, 1});
-  CHECK(largest_difference(logits_of(*edited_model(*model, heads.edit(plan))), logits_of(*model)) < 1e-5);
+  CHECK(largest_difference(logits_of(*models::load(*model, heads.edit(plan))), logits_of(*model)) < 1e-5);
 }
 
 TEST_CASE("whole pairs turn as they did", "[compression]") {
@@ -298,9 +298,9 @@ TEST_CASE("whole pairs turn as they did", "[compression]") {
     const Checkpoint base(name);
     const auto& [files, model, config] = base;
     const Calibration calibration = calibrated(*model);
-    const HeadDecompositions heads(*files, QkMethod::pairs, VoMethod::none, calibration);
-    const auto edit = heads.edit(uniform_plan(config, QkMethod::pairs, VoMethod::none, 4, 0, {0}));
-    const auto compressed = edited_model(*model, edit);
+    const HeadDecompositions heads(*files, QkMethod::pairs_grouped, VoMethod::none, calibration);
+    const auto edit = heads.edit(uniform_plan(config, QkMethod::pairs_grouped, VoMethod::none, 4, 0, {0}));
+    const auto compressed = models::load(*model, edit);
     CHECK(*edit.config.logit_scale == 1 / std::sqrt(8.0));
     const models::LayerConfig layer = edit.config.unequal_layers.at(0);
     REQUIRE(layer.groups.size() == 2);
@@ -329,6 +329,12 @@ TEST_CASE("whole pairs turn as they did", "[compression]") {
       }
       CHECK(next == 2);
     }
+    // Of a method that chooses for each query head, every one is a group.
+    const HeadDecompositions each(*files, QkMethod::pairs, VoMethod::none, calibration);
+    const auto own = each.edit(uniform_plan(config, QkMethod::pairs, VoMethod::none, 4, 0, {0})).config;
+    CHECK(own.unequal_layers.at(0).groups.size() == 4);
+    CHECK(own.unequal_layers.at(0).groups[3].rope_frequencies.size() == 2);
+    CHECK(each.qk_tail(0, 0, 4) <= heads.qk_tail(0, 0, 4));
     // Evenly spaced ones are a plain head of half the width.
     const HeadDecompositions even(*files, QkMethod::pairs_even, VoMethod::none);
     const auto plan = uniform_plan(config, QkMethod::pairs_even, VoMethod::none, 4, 0, {0, 1});

@@ -1,0 +1,102 @@
+#include "experiments/compress/accounting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "models/decode_state.h"
+#include "tasks/theory/model_costs.h"
+
+namespace headroom::experiments {
+namespace {
+
+double seconds_of(const auto& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Any tokens: speed does not depend on which.
+engine::Tensor some_tokens(int64_t count, int64_t vocab) {
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back((7 * i + 3) % vocab);
+  return engine::Tensor::from({1, count}, ids);
+}
+
+std::string compared_row(const std::string& name, double before, double after, int digits) {
+  return fmt::format("{:<28}{:>16.{}f}{:>16.{}f}   {:.3f}\n", name, before, digits, after, digits,
+                     before > 0 ? after / before : 1);
+}
+
+}  // namespace
+
+MeasuredSpeed measure_speed(const models::Transformer& model, int64_t prompt_tokens, int64_t decoded_tokens) {
+  constexpr int runs = 3;
+  std::array<double, runs> prompts{}, decodes{};
+  const engine::Tensor prompt = some_tokens(prompt_tokens, model.config().vocab),
+                       next = some_tokens(1, model.config().vocab);
+  for (int i = 0; i < runs; ++i) {
+    models::DecodeState state(model.config());
+    prompts[i] = seconds_of([&] { model.decode(prompt, state, {}, 1); });
+    decodes[i] = seconds_of([&] {
+      for (int64_t t = 0; t < decoded_tokens; ++t) model.decode(next, state, {}, 1);
+    });
+  }
+  std::sort(prompts.begin(), prompts.end());
+  std::sort(decodes.begin(), decodes.end());
+  return {prompt_tokens, decoded_tokens, static_cast<double>(prompt_tokens) / prompts[runs / 2],
+          static_cast<double>(decoded_tokens) / decodes[runs / 2]};
+}
+
+ModelAccount counted(const models::TransformerConfig& config, int64_t context) {
+  const tasks::ModelCosts costs = tasks::model_costs(config, 1, context, tasks::widths_of(4));
+  return {.parameters = costs.parameters, .flops = costs.forward_flops, .cache_bytes = costs.kv_bytes};
+}
+
+std::string table_of(const ModelAccount& before, const ModelAccount& after, int64_t context) {
+  std::string text = fmt::format("{:<28}{:>16}{:>16}   ratio\n", "", "before", "after");
+  text += compared_row("parameters", static_cast<double>(before.parameters), static_cast<double>(after.parameters), 0);
+  text += compared_row(fmt::format("MFLOPs/token, {} keys", context), before.flops / 1e6, after.flops / 1e6, 3);
+  text += compared_row("cache bytes/token (f32)", before.cache_bytes, after.cache_bytes, 0);
+  const MeasuredSpeed& speed = before.speed;
+  if (speed.prompt > 0) {
+    text +=
+        compared_row(fmt::format("prompt of {}, tokens/s", speed.prompt_tokens), speed.prompt, after.speed.prompt, 1);
+    text +=
+        compared_row(fmt::format("decode of {}, tokens/s", speed.decoded_tokens), speed.decode, after.speed.decode, 1);
+  }
+  if (!after.perplexity) return text;
+  text += compared_row("perplexity", before.perplexity->ppl, after.perplexity->ppl, 4);
+  text += fmt::format(
+      "KL from the original {:.5f} nats in the mean, {:.4f} at the 99th percentile; the likeliest token "
+      "is the same at {:.2f} %\n",
+      after.perplexity->against->kl_mean, after.perplexity->against->kl_p99,
+      100 * after.perplexity->against->top1_agreement);
+  return text;
+}
+
+nlohmann::ordered_json json_of(const ModelAccount& account) {
+  nlohmann::ordered_json out{{"parameters", account.parameters},
+                             {"flops_per_token", account.flops},
+                             {"kv_cache_bytes_per_token", account.cache_bytes}};
+  if (account.speed.prompt > 0) {
+    out["prompt_tokens_per_second"] = account.speed.prompt;
+    out["decode_tokens_per_second"] = account.speed.decode;
+  }
+  if (account.perplexity) {
+    out["perplexity"] = account.perplexity->ppl;
+    out["nll"] = account.perplexity->nll;
+    out["nll_stderr"] = account.perplexity->stderr_windows;
+    if (account.perplexity->against) {
+      out["kl_mean"] = account.perplexity->against->kl_mean;
+      out["kl_p99"] = account.perplexity->against->kl_p99;
+      out["top1_agreement"] = account.perplexity->against->top1_agreement;
+    }
+  }
+  return out;
+}
+
+}  // namespace headroom::experiments

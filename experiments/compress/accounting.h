@@ -1,0 +1,34 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "models/transformer.h"
+#include "tasks/pretrained/perplexity.h"
+
+namespace headroom::experiments {
+
+/// Tokens per second of one model, measured: a prompt, and tokens one by one behind it.
+struct MeasuredSpeed {
+  int64_t prompt_tokens = 0, decoded_tokens = 0;
+  double prompt = 0, decode = 0;
+};
+/// The median of three runs.
+MeasuredSpeed measure_speed(const models::Transformer& model, int64_t prompt_tokens, int64_t decoded_tokens);
+
+/// What a model costs and does.
+struct ModelAccount {
+  int64_t parameters = 0;
+  double flops = 0;        ///< per token at the context
+  double cache_bytes = 0;  ///< of keys and values per token, f32
+  MeasuredSpeed speed{};
+  std::optional<tasks::Perplexity> perplexity{};
+};
+/// What can be counted; `context`: keys that a token sees.
+ModelAccount counted(const models::TransformerConfig& config, int64_t context);
+
+/// A table of both, and as JSON.
+std::string table_of(const ModelAccount& before, const ModelAccount& after, int64_t context);
+nlohmann::ordered_json json_of(const ModelAccount& account);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,70 @@
+#include "experiments/compress/text_range.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <unordered_set>
+
+#include "engine/error.h"
+#include "tasks/data/sha256.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr size_t run_length = 64;  ///< tokens in a row that two texts do not share by chance
+
+int64_t position(std::string_view digits, int64_t fallback, const std::string& option, const std::string& range) {
+  if (digits.empty()) return fallback;
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  require(error == std::errc() && end == digits.data() + digits.size() && value >= 0,
+          "{} {}: wants A:B, the first token and the one behind the last", option, range);
+  return value;
+}
+
+std::string described(const TextRange& text) {
+  return fmt::format("{} tokens {}:{} (SHA-256 {})", text.file, text.begin, text.end, text.sha256);
+}
+
+std::string_view run_at(const std::vector<int32_t>& tokens, size_t i) {
+  return {reinterpret_cast<const char*>(tokens.data() + i), run_length * sizeof(int32_t)};
+}
+
+bool share_a_run(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  if (a.size() < run_length || b.size() < run_length) return false;
+  std::unordered_set<std::string_view> runs;
+  for (size_t i = 0; i + run_length <= a.size(); ++i) runs.insert(run_at(a, i));
+  for (size_t i = 0; i + run_length <= b.size(); ++i)
+    if (runs.contains(run_at(b, i))) return true;
+  return false;
+}
+
+}  // namespace
+
+TextRange text_range(const std::string& file, const std::vector<int32_t>& all, const std::string& range, int64_t usual,
+                     const std::string& option) {
+  const int64_t length = std::ssize(all);
+  TextRange text{.file = file, .sha256 = tasks::sha256_of_file(file)};
+  text.end = std::min(usual, length);
+  if (!range.empty()) {
+    const size_t colon = range.find(':');
+    require(colon != std::string::npos, "{} {}: wants A:B, the first token and the one behind the last", option, range);
+    text.begin = position(std::string_view(range).substr(0, colon), 0, option, range);
+    text.end = position(std::string_view(range).substr(colon + 1), length, option, range);
+    require(text.begin < text.end && text.end <= length, "{} {}: {} has {} tokens", option, range, file, length);
+  }
+  text.tokens.assign(all.begin() + text.begin, all.begin() + text.end);
+  return text;
+}
+
+void require_disjoint(const TextRange& calibration, const TextRange& evaluation) {
+  const bool is_one_text = calibration.sha256 == evaluation.sha256;
+  const bool overlap = calibration.begin < evaluation.end && evaluation.begin < calibration.end;
+  require(!is_one_text || !overlap, "calibration and evaluation overlap: {} and {}; they must have no token in common",
+          described(calibration), described(evaluation));
+  require(!share_a_run(calibration.tokens, evaluation.tokens),
+          "calibration and evaluation share {} tokens in a row: {} and {}; they must have no text in common",
+          run_length, described(calibration), described(evaluation));
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,204 @@
+#include "tasks/compression/lowrank_study.h"
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "tasks/compression/layer_set.h"
+#include "tasks/theory/model_costs.h"
+
+namespace headroom::tasks {
+namespace {
+
+constexpr const char* every_layer = "each";
+
+bool reads_activations(const LowRankConfig& config) { return (needs_of(config.qk) | needs_of(config.vo)).any(); }
+
+void add_costs(Metrics& metrics, const models::TransformerConfig& base, const models::TransformerConfig& compressed,
+               int64_t context) {
+  const ModelCosts before = model_costs(base, 1, context, widths_of(4));
+  const ModelCosts after = model_costs(compressed, 1, context, widths_of(4));
+  metrics["model_parameters"] = static_cast<double>(after.parameters);
+  metrics["cache_bytes"] = after.kv_bytes;
+  metrics["model_flops"] = after.forward_flops;
+  metrics["parameter_share"] = static_cast<double>(after.parameters) / static_cast<double>(before.parameters);
+  metrics["cache_share"] = after.kv_bytes / before.kv_bytes;
+  metrics["flops_share"] = after.forward_flops / before.forward_flops;
+}
+
+const std::vector<std::string> usual_names{
+    "perplexity",  "ratio",       "base_perplexity", "kl",          "top1_agreement", "model_parameters",
+    "cache_bytes", "model_flops", "parameter_share", "cache_share", "flops_share"};
+const std::vector<std::string> refinement_names{"gradient_share", "update_norm", "update_norm_without_decay",
+                                                "error_ratio"};
+const std::vector<std::string> each_names{"most_layer", "least_ratio", "least_layer", "early_ratio", "late_ratio"};
+
+}  // namespace
+
+void validate(const LowRankConfig& config) {
+  validate(config.model);
+  validate(config.text);
+  require(config.text.spans.empty() && config.calibration_text.spans.empty(), "spans: are not used here");
+  require(config.text.text != "random" && config.calibration_text.text != "random",
+          "text: wants a path, got \"random\"");
+  require(config.context >= 2, "context: wants >= 2, got {}", config.context);
+  require(config.tokens >= config.context, "tokens: wants at least the context of {}, got {}", config.context,
+          config.tokens);
+  require(config.rank >= 1, "rank: wants >= 1, got {}", config.rank);
+  require(config.qk != QkMethod::none || config.vo != VoMethod::none, "qk: wants a method, or vo one");
+  const TokenRange& own = config.calibration;
+  require(own.begin >= 0 && own.begin < own.end, "calibration: tokens {}:{}", own.begin, own.end);
+  require(config.calibration_text.text != config.text.text || own.begin >= config.tokens,
+          "calibration: tokens {}:{} overlap those that are predicted, 0:{}", own.begin, own.end, config.tokens);
+  require(config.refinement == Refinement::none || config.qk == QkMethod::plain,
+          "refinement: by weights it is of qk plain, got {}", name_of(config.qk));
+  if (config.layers != every_layer) validate_layer_set(config.layers);
+}
+
+LowRankStudy::LowRankStudy(const LowRankConfig& config, const DataRoots& roots)
+    : config_(config), model_(config.model, roots) {
+  validate(config);
+}
+
+void LowRankStudy::check() const {
+  const models::TransformerConfig& config = model().description().config;
+  const models::HeadGroup head = models::first_layer(config).groups.at(0);
+  require_suited(config_.qk, config);
+  const auto possible = [&](const char* part, const std::vector<int64_t>& ranks) {
+    require(ranks.empty() || std::binary_search(ranks.begin(), ranks.end(), config_.rank),
+            "{}: {} of rank {}: its heads are of width {}", config_.model.model, part, config_.rank, ranks.back());
+  };
+  possible("qk", possible_ranks(config_.qk, config, head.qk_dim));
+  possible("vo", possible_ranks(config_.vo, head.v_dim));
+  if (config_.layers != every_layer) layers_named(config_.layers, config.layers, 0);
+  const int64_t longest = model().description().sliding_window.value_or(model().description().context);
+  require(config_.context <= longest, "context: {} is longer than that of {}, which is {}", config_.context,
+          config_.model.model, longest);
+  const auto length = std::ssize(model().tokens_of(config_.text));
+  require(config_.tokens <= length, "{}: has {} tokens, {} are wanted", config_.text.text, length, config_.tokens);
+  if (!reads_activations(config_)) return;
+  const auto own = std::ssize(model().tokens_of(config_.calibration_text));
+  require(config_.calibration.end <= own, "{}: has {} tokens, calibration wants {}:{}", config_.calibration_text.text,
+          own, config_.calibration.begin, config_.calibration.end);
+}
+
+std::shared_ptr<const PerplexityBase> LowRankStudy::base() const {
+  StudiedModel& own = model();
+  const std::string key = fmt::format("perplexity {} {} {}", config_.text.text, config_.tokens, config_.context);
+  return own.once<PerplexityBase>(key, [&] {
+    const models::ModelDescription& description = own.description();
+    std::vector<int32_t> tokens = own.tokens_of(config_.text);
+    if (description.add_bos && description.bos) tokens.insert(tokens.begin(), static_cast<int32_t>(*description.bos));
+    tokens.resize(static_cast<size_t>(config_.tokens));
+    return PerplexityBase(own.transformer(), *own.tokenizer(), std::move(tokens), {.context = config_.context});
+  });
+}
+
+std::shared_ptr<const HeadDecompositions> LowRankStudy::decompositions() const {
+  StudiedModel& own = model();
+  const std::string text = fmt::format("{} {} {} {}", config_.calibration_text.text, config_.calibration.begin,
+                                       config_.calibration.end, config_.context);
+  const bool reads = reads_activations(config_);
+  return own.once<HeadDecompositions>(
+      fmt::format("decompositions {} {} {}", name_of(config_.qk), name_of(config_.vo), reads ? text : ""), [&] {
+        std::shared_ptr<const Calibration> calibration = std::make_shared<Calibration>();
+        if (reads)
+          calibration = own.once<Calibration>("calibration " + text, [&] {
+            const models::ModelDescription& description = own.description();
+            const TokenBatch pieces =
+                pieces_of(own.tokens_of(config_.calibration_text), config_.calibration.begin, config_.calibration.end,
+                          config_.context, description.add_bos ? description.bos : std::nullopt);
+            return calibrate(own.transformer(), pieces,
+                             {.needs = {.before_turn = true, .after_turn = true, .outputs = true}});
+          });
+        const auto weights = own.weights();
+        return HeadDecompositions(own.description().config, *weights, config_.qk, config_.vo, *calibration);
+      });
+}
+
+Perplexity LowRankStudy::measured(const std::set<int64_t>& layers, Metrics& metrics) const {
+  const models::TransformerConfig& config = model().description().config;
+  const CompressionPlan plan = uniform_plan(config, config_.qk, config_.vo, config_.rank, config_.rank, layers);
+  models::ModelEdit edit = decompositions()->edit(plan);
+  if (config_.refinement == Refinement::weights) {
+    const auto refined = [&](double decay) {
+      const auto weights = model().weights();
+      return refine_weights(config, *weights, edit, {.weight_decay = decay});
+    };
+    const double without_decay = refined(0).update;
+    WeightRefinement refinement = refined(0.01);
+    edit = std::move(refinement.edit);
+    metrics["gradient_share"] = refinement.gradient_scale > 0 ? refinement.gradient / refinement.gradient_scale : 0;
+    metrics["update_norm"] = refinement.update;
+    metrics["update_norm_without_decay"] = without_decay;
+    metrics["error_ratio"] = refinement.error_before > 0 ? refinement.error_after / refinement.error_before : 1;
+  }
+  add_costs(metrics, config, edit.config, config_.context);
+  return base()->measure(*model().edited(edit), *layers.begin());
+}
+
+Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers) const {
+  Metrics metrics;
+  const Perplexity own = measured(layers, metrics);
+  metrics["perplexity"] = own.ppl;
+  metrics["base_perplexity"] = base()->uncompressed().ppl;
+  metrics["ratio"] = own.ppl / base()->uncompressed().ppl;
+  metrics["kl"] = own.against->kl_mean;
+  metrics["top1_agreement"] = own.against->top1_agreement;
+  return metrics;
+}
+
+Metrics LowRankStudy::each_layer() const {
+  const int64_t layers = model().description().config.layers, third = std::max<int64_t>(layers / 3, 1);
+  Metrics most;
+  double least = 0, least_layer = 0, most_layer = 0, early = 0, late = 0;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    const Metrics own = metrics_of({layer});
+    const double ratio = own.at("ratio");
+    if (layer == 0 || ratio < least) least = ratio, least_layer = static_cast<double>(layer);
+    if (layer == 0 || ratio > most.at("ratio")) most = own, most_layer = static_cast<double>(layer);
+    if (layer < third) early = std::max(early, ratio);
+    if (layer >= layers - third) late = std::max(late, ratio);
+  }
+  most.insert({{"most_layer", most_layer},
+               {"least_ratio", least},
+               {"least_layer", least_layer},
+               {"early_ratio", early},
+               {"late_ratio", late}});
+  return most;
+}
+
+Metrics LowRankStudy::compute(uint64_t seed) const {
+  check();
+  if (config_.layers == every_layer) return each_layer();
+  return metrics_of(layers_named(config_.layers, model().description().config.layers, seed));
+}
+
+std::map<std::string, std::string> LowRankStudy::data_hashes() const {
+  std::map<std::string, std::string> hashes = model().hashes(config_.text);
+  if (reads_activations(config_)) hashes.merge(model().hashes(config_.calibration_text));
+  return hashes;
+}
+
+std::string LowRankStudy::describe() const {
+  const std::string layers = config_.layers == every_layer ? "each layer alone" : "layers " + config_.layers;
+  return fmt::format("{}{} with heads of rank {} in {}: qk {}, vo {}", config_.model.model,
+                     config_.model.is_random ? " with random weights" : "", config_.rank, layers, name_of(config_.qk),
+                     name_of(config_.vo));
+}
+
+std::set<std::string> metric_names_of(const LowRankConfig& config) {
+  std::set<std::string> names(usual_names.begin(), usual_names.end());
+  if (config.layers == every_layer) names.insert(each_names.begin(), each_names.end());
+  if (config.refinement == Refinement::weights) names.insert(refinement_names.begin(), refinement_names.end());
+  return names;
+}
+
+std::vector<std::string> lowrank_metrics() {
+  std::vector<std::string> names = usual_names;
+  for (const auto* more : {&refinement_names, &each_names})
+    for (const std::string& name : *more)
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,74 @@
+#pragma once
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tasks/compression/methods.h"
+#include "tasks/compression/perplexity_base.h"
+#include "tasks/compression/weight_refinement.h"
+#include "tasks/pretrained/studied_model.h"
+#include "tasks/theory/formula.h"
+
+namespace headroom::tasks {
+
+/// Tokens [begin, end) of a text.
+struct TokenRange {
+  int64_t begin = 0, end = 0;
+};
+
+/// What is done to factors after they were made.
+enum class Refinement { none, weights };
+
+/// What a trained model loses when its heads are made smaller.
+struct LowRankConfig {
+  static constexpr bool is_formula = true;
+  StudiedModelConfig model{};
+  StudiedTextConfig text{};  ///< whose first `tokens` are predicted
+  int64_t tokens = 4096;
+  int64_t context = 512;  ///< of the protocol "disjoint", and of the calibration's pieces
+  StudiedTextConfig calibration_text{};
+  TokenRange calibration{200000, 208192};
+  QkMethod qk = QkMethod::plain;
+  VoMethod vo = VoMethod::none;
+  int64_t rank = 16;           ///< of every key-value head of the layers
+  std::string layers = "all";  ///< layers_named(), "random" ones drawn by the seed; "each": every layer alone, in turn
+  Refinement refinement = Refinement::none;
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const LowRankConfig& config);
+
+/// Metrics: `perplexity`, `ratio` to the uncompressed model's, `base_perplexity`; `kl` from the uncompressed model in
+/// nats, `top1_agreement` with it; `model_parameters`, `cache_bytes` of keys and values per token in f32, `model_flops`
+/// per token at this context, and `parameter_share`, `cache_share`, `flops_share` of the uncompressed model's. With
+/// layers "each" all these are those of the most sensitive layer alone, `most_layer`, and there are `least_ratio`,
+/// `least_layer`, and `early_ratio` and `late_ratio`, the largest of the first and of the last third. With refinement
+/// by weights also `gradient_share`, the gradient at the truncated SVD as a share of one of as large an error at
+/// random, `update_norm` and `update_norm_without_decay`, how far 150 steps move the factors with weight decay 0.01 and
+/// 0, of their norm, and `error_ratio`, the squared error of the weights after over before.
+class LowRankStudy : public Formula {
+ public:
+  LowRankStudy(const LowRankConfig& config, const DataRoots& roots);
+  void check() const override;
+  Metrics compute(uint64_t seed) const override;
+  std::map<std::string, std::string> data_hashes() const override;
+  std::string describe() const override;
+
+ private:
+  StudiedModel& model() const { return model_.get(); }
+  std::shared_ptr<const PerplexityBase> base() const;
+  std::shared_ptr<const HeadDecompositions> decompositions() const;
+  Perplexity measured(const std::set<int64_t>& layers, Metrics& metrics) const;
+  Metrics metrics_of(const std::set<int64_t>& layers) const;
+  Metrics each_layer() const;
+
+  LowRankConfig config_;
+  mutable HeldModel model_;
+};
+
+/// The names of its metrics for a config, and all there are.
+std::set<std::string> metric_names_of(const LowRankConfig& config);
+std::vector<std::string> lowrank_metrics();
+
+}  // namespace headroom::tasks
