@@ -127,6 +127,10 @@ double HeadBudget::least(BudgetOf of) const {
   return sum;
 }
 
+BudgetOf HeadBudget::saved() const {
+  return least(BudgetOf::parameters) < full(BudgetOf::parameters) ? BudgetOf::parameters : BudgetOf::cache;
+}
+
 CompressionPlan HeadBudget::spend(BudgetOf of, double budget) const {
   std::vector<std::vector<int64_t>> ranks;
   const std::vector<BudgetItem> choices = items(of, ranks);

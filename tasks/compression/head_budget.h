@@ -35,6 +35,8 @@ class HeadBudget {
   /// What the base takes of such a budget, and the least that a plan of rank 1 takes.
   double full(BudgetOf of) const;
   double least(BudgetOf of) const;
+  /// What the methods make smaller: parameters, or where a rank of 1 saves none, the cache.
+  BudgetOf saved() const;
   /// What a plan takes of it.
   double cost(BudgetOf of, const CompressionPlan& plan) const;
   /// The plan that a budget buys: each head has a rank, or stays as it is. Throws Error with the least possible where

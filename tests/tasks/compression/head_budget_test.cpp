@@ -46,6 +46,7 @@ TEST_CASE("a budget of parameters is kept, and what a plan costs is what its mod
   const HeadBudget& budget = *search.budget;
   const models::HeadGroup& group = config.groups[0];
   const int64_t heads = group.heads + group.key_value_heads();
+  CHECK(budget.saved() == BudgetOf::parameters);
   CHECK(budget.full(BudgetOf::parameters) ==
         static_cast<double>(config.layers * 2 * heads * group.qk_dim * config.width));
   CHECK(budget.measured().size() == static_cast<size_t>(2 * config.layers * group.key_value_heads()));
@@ -76,6 +77,7 @@ TEST_CASE("a budget of the cache is spent on values, and on keys where a method 
         static_cast<double>(both.model->config().layers * group.key_value_heads() * (group.qk_dim + group.v_dim)));
   const CompressionPlan plan = both.budget->spend(BudgetOf::cache, 0.5 * full);
   CHECK(both.budget->cost(BudgetOf::cache, plan) <= 0.5 * full);
+  CHECK(Search(QkMethod::whitened_rotated_grouped, VoMethod::none).budget->saved() == BudgetOf::cache);
   CHECK(both.budget->cost(BudgetOf::cache, plan) > 0.4 * full);
 
   // Factors at full width do not make the cache smaller: with values alone half of it is the least.
