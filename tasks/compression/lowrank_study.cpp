@@ -1,6 +1,9 @@
 #include "tasks/compression/lowrank_study.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "engine/error.h"
 #include "tasks/compression/layer_set.h"
@@ -10,6 +13,30 @@ namespace headroom::tasks {
 namespace {
 
 constexpr const char* every_layer = "each";
+
+/// Tokens on which heads are measured for RankSpread::measured.
+constexpr int64_t probed_tokens = 1024;
+
+/// The heads of some layers, taken apart and measured one by one.
+struct MeasuredHeads {
+  std::shared_ptr<const HeadDecompositions> decompositions;
+  std::shared_ptr<const LayerProbe> probe;
+  std::shared_ptr<const HeadBudget> budget;
+};
+
+/// What a refinement trains towards; none of those that train nothing, or weights.
+std::optional<RefineTarget> target_of(Refinement refinement) {
+  switch (refinement) {
+    case Refinement::attention:
+      return RefineTarget::attention;
+    case Refinement::hidden:
+      return RefineTarget::hidden;
+    case Refinement::logits:
+      return RefineTarget::logits;
+    default:
+      return std::nullopt;
+  }
+}
 
 bool reads_activations(const LowRankConfig& config) { return (needs_of(config.qk) | needs_of(config.vo)).any(); }
 
@@ -30,6 +57,7 @@ const std::vector<std::string> usual_names{
     "cache_bytes", "model_flops", "parameter_share", "cache_share", "flops_share"};
 const std::vector<std::string> refinement_names{"gradient_share", "update_norm", "update_norm_without_decay",
                                                 "error_ratio"};
+const std::vector<std::string> training_names{"first_loss", "last_loss"};
 const std::vector<std::string> each_names{"most_layer", "least_ratio", "least_layer", "early_ratio", "late_ratio"};
 
 }  // namespace
@@ -49,8 +77,16 @@ void validate(const LowRankConfig& config) {
   require(own.begin >= 0 && own.begin < own.end, "calibration: tokens {}:{}", own.begin, own.end);
   require(config.calibration_text.text != config.text.text || own.begin >= config.tokens,
           "calibration: tokens {}:{} overlap those that are predicted, 0:{}", own.begin, own.end, config.tokens);
-  require(config.refinement == Refinement::none || config.qk == QkMethod::plain,
+  require(config.refinement != Refinement::weights || config.qk == QkMethod::plain,
           "refinement: by weights it is of qk plain, got {}", name_of(config.qk));
+  validate(config.training);
+  const TokenRange& refining = config.refinement_tokens;
+  require(refining.begin >= 0 && refining.begin < refining.end, "refinement: tokens {}:{}", refining.begin,
+          refining.end);
+  require(!target_of(config.refinement) || config.refinement_text.text != config.text.text ||
+              refining.begin >= config.tokens,
+          "refinement: tokens {}:{} overlap those that are predicted, 0:{}", refining.begin, refining.end,
+          config.tokens);
   if (config.layers != every_layer) validate_layer_set(config.layers);
 }
 
@@ -75,7 +111,13 @@ void LowRankStudy::check() const {
           config_.model.model, longest);
   const auto length = std::ssize(model().tokens_of(config_.text));
   require(config_.tokens <= length, "{}: has {} tokens, {} are wanted", config_.text.text, length, config_.tokens);
-  if (!reads_activations(config_)) return;
+  if (target_of(config_.refinement)) {
+    const auto refining = std::ssize(model().tokens_of(config_.refinement_text));
+    require(config_.refinement_tokens.begin + config_.training.context < refining,
+            "{}: has {} tokens, refinement wants more than {} from {} on", config_.refinement_text.text, refining,
+            config_.training.context, config_.refinement_tokens.begin);
+  }
+  if (!reads_activations(config_) && config_.spread == RankSpread::equal) return;
   const auto own = std::ssize(model().tokens_of(config_.calibration_text));
   require(config_.calibration.end <= own, "{}: has {} tokens, calibration wants {}:{}", config_.calibration_text.text,
           own, config_.calibration.begin, config_.calibration.end);
@@ -103,11 +145,7 @@ std::shared_ptr<const HeadDecompositions> LowRankStudy::decompositions() const {
         std::shared_ptr<const Calibration> calibration = std::make_shared<Calibration>();
         if (reads)
           calibration = own.once<Calibration>("calibration " + text, [&] {
-            const models::ModelDescription& description = own.description();
-            const TokenBatch pieces =
-                pieces_of(own.tokens_of(config_.calibration_text), config_.calibration.begin, config_.calibration.end,
-                          config_.context, description.add_bos ? description.bos : std::nullopt);
-            return calibrate(own.transformer(), pieces,
+            return calibrate(own.transformer(), calibration_pieces(),
                              {.needs = {.before_turn = true, .after_turn = true, .outputs = true}});
           });
         const auto weights = own.weights();
@@ -115,30 +153,67 @@ std::shared_ptr<const HeadDecompositions> LowRankStudy::decompositions() const {
       });
 }
 
-Perplexity LowRankStudy::measured(const std::set<int64_t>& layers, Metrics& metrics) const {
+TokenBatch LowRankStudy::calibration_pieces() const {
+  const models::ModelDescription& description = model().description();
+  return pieces_of(model().tokens_of(config_.calibration_text), config_.calibration.begin, config_.calibration.end,
+                   config_.context, description.add_bos ? description.bos : std::nullopt);
+}
+
+CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers) const {
   const models::TransformerConfig& config = model().description().config;
-  const CompressionPlan plan = uniform_plan(config, config_.qk, config_.vo, config_.rank, config_.rank, layers);
-  models::ModelEdit edit = decompositions()->edit(plan);
+  const CompressionPlan equal = uniform_plan(config, config_.qk, config_.vo, config_.rank, config_.rank, layers);
+  if (config_.spread == RankSpread::equal) return equal;
+  StudiedModel& own = model();
+  const std::string key = fmt::format("measured heads {} {} of {} by {} {}:{}", name_of(config_.qk),
+                                      name_of(config_.vo), fmt::join(layers, ","), config_.calibration_text.text,
+                                      config_.calibration.begin, config_.calibration.end);
+  const auto heads = own.once<MeasuredHeads>(key, [&] {
+    TokenBatch texts = calibration_pieces();
+    const int64_t few = std::max<int64_t>(1, probed_tokens / config_.context);
+    texts.resize(std::min(texts.size(), static_cast<size_t>(few)));
+    MeasuredHeads out{.decompositions = decompositions(),
+                      .probe = std::make_shared<const LayerProbe>(own.transformer(), texts),
+                      .budget = nullptr};
+    out.budget = std::make_shared<const HeadBudget>(*out.decompositions, *out.probe, config_.qk, config_.vo, layers);
+    return out;
+  });
+  const HeadBudget& budget = *heads->budget;
+  return budget.spend(budget.saved(), budget.cost(budget.saved(), equal));
+}
+
+models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, Metrics& metrics) const {
+  const models::TransformerConfig& config = model().description().config;
+  if (config_.refinement == Refinement::none) return edit;
   if (config_.refinement == Refinement::weights) {
-    const auto refined = [&](double decay) {
+    const auto with_decay = [&](double decay) {
       const auto weights = model().weights();
       return refine_weights(config, *weights, edit, {.weight_decay = decay});
     };
-    const double without_decay = refined(0).update;
-    WeightRefinement refinement = refined(0.01);
-    edit = std::move(refinement.edit);
+    const double without_decay = with_decay(0).update;
+    WeightRefinement refinement = with_decay(0.01);
     metrics["gradient_share"] = refinement.gradient_scale > 0 ? refinement.gradient / refinement.gradient_scale : 0;
     metrics["update_norm"] = refinement.update;
     metrics["update_norm_without_decay"] = without_decay;
     metrics["error_ratio"] = refinement.error_before > 0 ? refinement.error_after / refinement.error_before : 1;
+    return std::move(refinement.edit);
   }
-  add_costs(metrics, config, edit.config, config_.context);
-  return base()->measure(*model().edited(edit), *layers.begin());
+  const std::vector<int32_t>& text = model().tokens_of(config_.refinement_text);
+  const int64_t begin = std::min(config_.refinement_tokens.begin, std::ssize(text)),
+                end = std::min(config_.refinement_tokens.end, std::ssize(text));
+  RefineConfig training = config_.training;
+  training.target = *target_of(config_.refinement);
+  training.seed = seed;
+  Refined out = refine(model().transformer(), edit, {text.begin() + begin, text.begin() + end}, training);
+  metrics["first_loss"] = out.first_loss;
+  metrics["last_loss"] = out.last_loss;
+  return std::move(out.edit);
 }
 
-Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers) const {
+Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed) const {
   Metrics metrics;
-  const Perplexity own = measured(layers, metrics);
+  const models::ModelEdit edit = refined(decompositions()->edit(plan_of(layers)), seed, metrics);
+  add_costs(metrics, model().description().config, edit.config, config_.context);
+  const Perplexity own = base()->measure(*model().edited(edit), *layers.begin());
   metrics["perplexity"] = own.ppl;
   metrics["base_perplexity"] = base()->uncompressed().ppl;
   metrics["ratio"] = own.ppl / base()->uncompressed().ppl;
@@ -147,12 +222,12 @@ Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers) const {
   return metrics;
 }
 
-Metrics LowRankStudy::each_layer() const {
+Metrics LowRankStudy::each_layer(uint64_t seed) const {
   const int64_t layers = model().description().config.layers, third = std::max<int64_t>(layers / 3, 1);
   Metrics most;
   double least = 0, least_layer = 0, most_layer = 0, early = 0, late = 0;
   for (int64_t layer = 0; layer < layers; ++layer) {
-    const Metrics own = metrics_of({layer});
+    const Metrics own = metrics_of({layer}, seed);
     const double ratio = own.at("ratio");
     if (layer == 0 || ratio < least) least = ratio, least_layer = static_cast<double>(layer);
     if (layer == 0 || ratio > most.at("ratio")) most = own, most_layer = static_cast<double>(layer);
@@ -169,20 +244,23 @@ Metrics LowRankStudy::each_layer() const {
 
 Metrics LowRankStudy::compute(uint64_t seed) const {
   check();
-  if (config_.layers == every_layer) return each_layer();
-  return metrics_of(layers_named(config_.layers, model().description().config.layers, seed));
+  if (config_.layers == every_layer) return each_layer(seed);
+  return metrics_of(layers_named(config_.layers, model().description().config.layers, seed), seed);
 }
 
 std::map<std::string, std::string> LowRankStudy::data_hashes() const {
   std::map<std::string, std::string> hashes = model().hashes(config_.text);
-  if (reads_activations(config_)) hashes.merge(model().hashes(config_.calibration_text));
+  if (reads_activations(config_) || config_.spread == RankSpread::measured)
+    hashes.merge(model().hashes(config_.calibration_text));
+  if (target_of(config_.refinement)) hashes.merge(model().hashes(config_.refinement_text));
   return hashes;
 }
 
 std::string LowRankStudy::describe() const {
   const std::string layers = config_.layers == every_layer ? "each layer alone" : "layers " + config_.layers;
-  return fmt::format("{}{} with heads of rank {} in {}: qk {}, vo {}", config_.model.model,
-                     config_.model.is_random ? " with random weights" : "", config_.rank, layers, name_of(config_.qk),
+  return fmt::format("{}{} with heads of rank {}{} in {}: qk {}, vo {}", config_.model.model,
+                     config_.model.is_random ? " with random weights" : "", config_.rank,
+                     config_.spread == RankSpread::measured ? " in the mean" : "", layers, name_of(config_.qk),
                      name_of(config_.vo));
 }
 
@@ -190,12 +268,13 @@ std::set<std::string> metric_names_of(const LowRankConfig& config) {
   std::set<std::string> names(usual_names.begin(), usual_names.end());
   if (config.layers == every_layer) names.insert(each_names.begin(), each_names.end());
   if (config.refinement == Refinement::weights) names.insert(refinement_names.begin(), refinement_names.end());
+  if (target_of(config.refinement)) names.insert(training_names.begin(), training_names.end());
   return names;
 }
 
 std::vector<std::string> lowrank_metrics() {
   std::vector<std::string> names = usual_names;
-  for (const auto* more : {&refinement_names, &each_names})
+  for (const auto* more : {&refinement_names, &training_names, &each_names})
     for (const std::string& name : *more)
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   return names;

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "tasks/compression/methods.h"
+#include "tasks/compression/head_budget.h"
 #include "tasks/compression/perplexity_base.h"
+#include "tasks/compression/refine.h"
 #include "tasks/compression/weight_refinement.h"
 #include "tasks/pretrained/studied_model.h"
 #include "tasks/theory/formula.h"
@@ -17,8 +18,15 @@ struct TokenRange {
   int64_t begin = 0, end = 0;
 };
 
-/// What is done to factors after they were made.
-enum class Refinement { none, weights };
+/// What is done to factors after they were made: nothing, training them towards the weights that they came from, or
+/// towards what the model does (see RefineTarget).
+enum class Refinement { none, weights, attention, hidden, logits };
+
+/// Which rank each head gets.
+enum class RankSpread {
+  equal,     ///< all the same
+  measured,  ///< ranks that cost as much in sum, spent where they lose least (see HeadBudget)
+};
 
 /// What a trained model loses when its heads are made smaller.
 struct LowRankConfig {
@@ -31,9 +39,13 @@ struct LowRankConfig {
   TokenRange calibration{200000, 208192};
   QkMethod qk = QkMethod::plain;
   VoMethod vo = VoMethod::none;
-  int64_t rank = 16;           ///< of every key-value head of the layers
+  int64_t rank = 16;  ///< of every key-value head of the layers, or in the mean of what it costs
+  RankSpread spread = RankSpread::equal;
   std::string layers = "all";  ///< layers_named(), "random" ones drawn by the seed; "each": every layer alone, in turn
   Refinement refinement = Refinement::none;
+  RefineConfig training{};  ///< of a refinement by attention, hidden states or logits; its seed is the trial's
+  StudiedTextConfig refinement_text{.text = "wikitext-2/wiki.train.tokens"};
+  TokenRange refinement_tokens{0, 400000};
 };
 
 /// Throws Error naming the field and what is allowed.
@@ -46,7 +58,8 @@ void validate(const LowRankConfig& config);
 /// `least_layer`, and `early_ratio` and `late_ratio`, the largest of the first and of the last third. With refinement
 /// by weights also `gradient_share`, the gradient at the truncated SVD as a share of one of as large an error at
 /// random, `update_norm` and `update_norm_without_decay`, how far 150 steps move the factors with weight decay 0.01 and
-/// 0, of their norm, and `error_ratio`, the squared error of the weights after over before.
+/// 0, of their norm, and `error_ratio`, the squared error of the weights after over before; with any other `first_loss`
+/// and `last_loss`, means of its loss over ten steps.
 class LowRankStudy : public Formula {
  public:
   LowRankStudy(const LowRankConfig& config, const DataRoots& roots);
@@ -59,9 +72,12 @@ class LowRankStudy : public Formula {
   StudiedModel& model() const { return model_.get(); }
   std::shared_ptr<const PerplexityBase> base() const;
   std::shared_ptr<const HeadDecompositions> decompositions() const;
-  Perplexity measured(const std::set<int64_t>& layers, Metrics& metrics) const;
-  Metrics metrics_of(const std::set<int64_t>& layers) const;
-  Metrics each_layer() const;
+  /// The calibration's text in pieces of the context.
+  TokenBatch calibration_pieces() const;
+  CompressionPlan plan_of(const std::set<int64_t>& layers) const;
+  models::ModelEdit refined(models::ModelEdit edit, uint64_t seed, Metrics& metrics) const;
+  Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed) const;
+  Metrics each_layer(uint64_t seed) const;
 
   LowRankConfig config_;
   mutable HeldModel model_;
