@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,113 +10,18 @@
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "experiments/cli/commands.h"
-#include "experiments/cli/model_arguments.h"
 #include "experiments/cli/progress_line.h"
 #include "experiments/compress/accounting.h"
-#include "experiments/compress/text_range.h"
-#include "models/export/export.h"
-#include "tasks/compression/layer_set.h"
-#include "tasks/compression/methods.h"
+#include "experiments/compress/make.h"
 #include "tasks/compression/perplexity_base.h"
 #include "tasks/data/sha256.h"
 
 namespace headroom::experiments {
 namespace {
 
-constexpr int64_t usual_tokens = 8192;  ///< of a text whose range is not given
-
-struct CompressArguments {
-  std::string model, out, part = "qk", method, vo_method, layers = "all", format, dtype;
-  std::string calibrate, calibrate_tokens, eval, eval_tokens;
-  int64_t rank = 0, vo_rank = 0, context = 0, seed = 0;
-  int threads = 0;
-  bool force = false, json = false, without_speed = false;
-};
-
-/// What is to be done, all of it checked before a weight is read.
-struct Job {
-  std::unique_ptr<models::ModelFiles> base;
-  tasks::CompressionPlan plan{};
-  models::ExportFormat format{};
-  std::optional<TextRange> calibration{}, evaluation{};
-};
-
-bool has_part(const CompressArguments& arguments, const char* part) {
-  return arguments.part == part || arguments.part == "qk,vo";
-}
-
-tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models::TransformerConfig& config) {
-  using tasks::QkMethod, tasks::VoMethod;
-  require(arguments.rank >= 1, "--rank {}: wants 1 or more", arguments.rank);
-  const bool has_qk = has_part(arguments, "qk"), has_vo = has_part(arguments, "vo");
-  const QkMethod qk = has_qk ? tasks::qk_method_named(arguments.method) : QkMethod::none;
-  VoMethod vo = VoMethod::none;
-  if (has_vo) vo = tasks::vo_method_named(arguments.vo_method.empty() ? arguments.method : arguments.vo_method);
-  require(has_vo || (arguments.vo_method.empty() && arguments.vo_rank == 0),
-          "--vo-method and --vo-rank are of --part vo");
-  const int64_t vo_rank = arguments.vo_rank == 0 ? arguments.rank : arguments.vo_rank;
-  tasks::require_suited(qk, config);
-  const auto layers = tasks::layers_named(arguments.layers, config.layers, static_cast<uint64_t>(arguments.seed));
-  const tasks::CompressionPlan plan = tasks::uniform_plan(config, qk, vo, arguments.rank, vo_rank, layers);
-  tasks::validate(plan, config);
-  return plan;
-}
-
-Job job_of(CompressArguments& arguments) {
-  Job job{.base = models::ModelFiles::open(arguments.model)};
-  const models::ModelDescription& description = job.base->description();
-  require(description.not_run.empty(), "{}: is not run here: {}", arguments.model,
-          fmt::join(description.not_run, "; "));
-  job.plan = plan_of(arguments, description.config);
-  job.format = models::export_format_named(arguments.format);
-  const std::string refusal =
-      models::refusal_of(job.format, *job.base, tasks::compressed_config(description.config, job.plan), arguments.out);
-  require(refusal.empty(), "{}: {}", arguments.out, refusal);
-  models::check_target(arguments.model, arguments.out, arguments.force);
-  models::check_card(arguments.out, arguments.force);
-  const int64_t longest = description.sliding_window.value_or(description.context);
-  if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
-  require(arguments.context >= 4 && arguments.context <= longest, "--context {}: wants 4 to {}, the model's",
-          arguments.context, longest);
-  const bool reads_activations = (tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo)).any();
-  require(!reads_activations || !arguments.calibrate.empty(),
-          "method {} is made from what the heads do on a text: wants --calibrate FILE", arguments.method);
-  const auto tokenizer = job.base->tokenizer();
-  if (reads_activations)
-    job.calibration = text_range(arguments.calibrate, tokens_of_file(arguments.calibrate, *tokenizer),
-                                 arguments.calibrate_tokens, usual_tokens, "--calibrate-tokens");
-  if (!arguments.eval.empty()) {
-    job.evaluation = text_range(arguments.eval, tokens_of_file(arguments.eval, *tokenizer), arguments.eval_tokens,
-                                usual_tokens, "--eval-tokens");
-    require(job.evaluation->count() >= arguments.context, "{}: {} tokens are fewer than the context of {}",
-            arguments.eval, job.evaluation->count(), arguments.context);
-  }
-  if (job.calibration && job.evaluation) require_disjoint(*job.calibration, *job.evaluation);
-  return job;
-}
-
-std::optional<int64_t> bos_of(const models::ModelDescription& description) {
-  return description.add_bos ? description.bos : std::nullopt;
-}
-
-tasks::Calibration calibration_of(const CompressArguments& arguments, const Job& job,
-                                  const models::Transformer& model) {
-  if (!job.calibration) return {};
-  const std::vector<int32_t>& tokens = job.calibration->tokens;
-  ProgressLine line;
-  return tasks::calibrate(
-      model, tasks::pieces_of(tokens, 0, std::ssize(tokens), arguments.context, bos_of(job.base->description())),
-      {.needs = tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo),
-       .layers = tasks::changed_layers(job.plan),
-       .progress = [&](int64_t done, int64_t all) {
-         line.show(fmt::format("calibration: layer {} of {}", done, all),
-                   static_cast<double>(done) / static_cast<double>(all));
-       }});
-}
-
-void measure(const CompressArguments& arguments, const Job& job, const models::Transformer& base,
-             const models::ModelEdit& edit, ModelAccount& before, ModelAccount& after) {
-  const auto compressed = models::load(base, edit);
+void measure(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,
+             const CompressedModel& made, ModelAccount& before, ModelAccount& after) {
+  const auto compressed = models::load(base, made.edit);
   if (!arguments.without_speed) {
     const int64_t prompt = std::min<int64_t>(arguments.context, job.base->description().context - 32);
     before.speed = measure_speed(base, prompt, 32);
@@ -129,29 +33,34 @@ void measure(const CompressArguments& arguments, const Job& job, const models::T
   const auto tokenizer = job.base->tokenizer();
   const tasks::PerplexityBase measured(base, *tokenizer, std::move(tokens), {.context = arguments.context});
   before.perplexity = measured.uncompressed();
-  after.perplexity = measured.measure(*compressed, *tasks::changed_layers(job.plan).begin());
+  after.perplexity = measured.measure(*compressed, *job.layers.begin());
 }
 
-models::ModelCard card_of(const CompressArguments& arguments, const Job& job, const ModelAccount& before,
-                          const ModelAccount& after) {
+models::ModelCard card_of(const CompressArguments& arguments, const CompressJob& job, const CompressedModel& made,
+                          const ModelAccount& before, const ModelAccount& after) {
   models::ModelCard card{.base = arguments.model};
   if (!std::filesystem::is_directory(arguments.model)) card.base_sha256 = tasks::sha256_of_file(arguments.model);
-  card.made_by = fmt::format("headroom compress --part {} --method {} --rank {} --layers {}", arguments.part,
-                             arguments.method, arguments.rank, arguments.layers);
+  card.made_by = fmt::format("headroom compress --part {} --method {} {} --layers {}", arguments.part, arguments.method,
+                             rank_option(arguments), arguments.layers);
   const auto part = [&](const char* name, const char* method, const std::vector<std::vector<int64_t>>& ranks) {
     models::ModelCard::Part own{.name = name, .method = method, .ranks = {}};
-    for (const int64_t layer : tasks::changed_layers(job.plan))
+    for (const int64_t layer : tasks::changed_layers(made.plan))
       own.ranks.emplace_back(fmt::format("layer {}", layer),
                              fmt::format("{}", fmt::join(ranks[static_cast<size_t>(layer)], ", ")));
     card.parts.push_back(std::move(own));
   };
-  if (job.plan.qk != tasks::QkMethod::none) part("queries and keys", name_of(job.plan.qk), job.plan.qk_ranks);
-  if (job.plan.vo != tasks::VoMethod::none) part("values and output", name_of(job.plan.vo), job.plan.vo_ranks);
+  if (job.plan.qk != tasks::QkMethod::none) part("queries and keys", name_of(job.plan.qk), made.plan.qk_ranks);
+  if (job.plan.vo != tasks::VoMethod::none) part("values and output", name_of(job.plan.vo), made.plan.vo_ranks);
   const auto text = [](const TextRange& range) {
     return models::ModelCard::Text{range.file, range.sha256, range.begin, range.end};
   };
   if (job.calibration) card.calibration = text(*job.calibration);
   if (job.evaluation) card.evaluation = text(*job.evaluation);
+  if (job.refinement)
+    card.refinement =
+        fmt::format("{}, {} steps of {} x {} tokens of {} [{}, {}), SHA-256 {}", arguments.refine,
+                    arguments.training.steps, arguments.training.batch, arguments.training.context,
+                    job.refinement->file, job.refinement->begin, job.refinement->end, job.refinement->sha256);
   const auto measure_of = [&](const std::string& name, double old, double now) {
     card.measures.push_back({.name = name, .before = old, .after = now});
   };
@@ -165,55 +74,72 @@ models::ModelCard card_of(const CompressArguments& arguments, const Job& job, co
   return card;
 }
 
+nlohmann::ordered_json json_of(const std::optional<TextRange>& range) {
+  if (!range) return {};
+  return {{"file", range->file}, {"sha256", range->sha256}, {"tokens", {range->begin, range->end}}};
+}
+
+nlohmann::ordered_json json_of(const CompressArguments& arguments, const CompressJob& job,
+                               const CompressedModel& made) {
+  nlohmann::ordered_json out{{"out", arguments.out},
+                             {"format", arguments.format},
+                             {"loads_in", models::loaded_by(job.format, arguments.out)},
+                             {"qk_method", name_of(job.plan.qk)},
+                             {"vo_method", name_of(job.plan.vo)},
+                             {"ranks", rank_option(arguments)},
+                             {"qk_ranks", made.plan.qk_ranks},
+                             {"vo_ranks", made.plan.vo_ranks},
+                             {"calibration", json_of(job.calibration)},
+                             {"shortage", made.shortage},
+                             {"evaluation", json_of(job.evaluation)},
+                             {"context", arguments.context}};
+  if (made.refinement)
+    out["refinement"] = {{"target", arguments.refine},
+                         {"steps", arguments.training.steps},
+                         {"text", json_of(job.refinement)},
+                         {"trained", made.refinement->trained},
+                         {"first_loss", made.refinement->first_loss},
+                         {"last_loss", made.refinement->last_loss}};
+  return out;
+}
+
 void compress(CompressArguments& arguments) {
   const engine::ThreadScope threads(arguments.threads > 0 ? arguments.threads : engine::num_threads());
-  const Job job = job_of(arguments);
-  const std::string loads = models::loaded_by(job.format, arguments.out);
-  if (!arguments.json) fmt::print("{} as {}: will load in {}\n", arguments.out, arguments.format, loads);
+  const CompressJob job = job_of(arguments);
+  if (!arguments.json)
+    fmt::print("{} as {}: will load in {}\n", arguments.out, arguments.format,
+               models::loaded_by(job.format, arguments.out));
   const auto base = job.base->load({.keep = models::Keep::computed});
-  const tasks::Calibration calibration = calibration_of(arguments, job, *base);
-  const models::HeadGroup head = models::first_layer(job.base->description().config).groups.at(0);
-  const std::string shortage = job.calibration ? calibration.shortage(std::max(head.qk_dim, head.v_dim)) : "";
-  if (!shortage.empty() && !arguments.json) fmt::print("note     {}\n", shortage);
-  const models::ModelEdit edit =
-      tasks::HeadDecompositions(*job.base, job.plan.qk, job.plan.vo, calibration, tasks::changed_layers(job.plan))
-          .edit(job.plan);
+  CompressedModel made;
+  {
+    ProgressLine line;
+    made =
+        make_compressed(arguments, job, *base, [&](const std::string& what, double share) { line.show(what, share); });
+  }
   ModelAccount before = counted(job.base->description().config, arguments.context),
-               after = counted(edit.config, arguments.context);
-  measure(arguments, job, *base, edit, before, after);
+               after = counted(made.edit.config, arguments.context);
+  measure(arguments, job, *base, made, before, after);
   models::ExportOptions options{.force = arguments.force};
   if (!arguments.dtype.empty()) options.type = models::weight_type_named(arguments.dtype);
-  options.card = card_of(arguments, job, before, after);
-  if (!shortage.empty()) options.card->notes.push_back(shortage);
-  const models::Conversion written = models::export_model(*job.base, edit, job.format, arguments.out, options);
-  if (!arguments.json) {
-    fmt::print("{}", table_of(before, after, arguments.context));
-    for (const std::string& note : written.notes) fmt::print("note     {}\n", note);
-    fmt::print("written  {}: {}, read back: logits differ by at most {:.2g} of {:.3g}\n", arguments.out,
-               written.written, written.logit_error, written.largest_logit);
+  options.card = card_of(arguments, job, made, before, after);
+  if (!made.shortage.empty()) options.card->notes.push_back(made.shortage);
+  const models::Conversion written = models::export_model(*job.base, made.edit, job.format, arguments.out, options);
+  if (arguments.json) {
+    nlohmann::ordered_json out = json_of(arguments, job, made);
+    out["before"] = json_of(before);
+    out["after"] = json_of(after);
+    out["logit_error"] = written.logit_error;
+    fmt::print("{}\n", out.dump());
     return;
   }
-  const auto text = [](const std::optional<TextRange>& range) {
-    return range ? nlohmann::ordered_json{{"file", range->file},
-                                          {"sha256", range->sha256},
-                                          {"tokens", {range->begin, range->end}}}
-                 : nlohmann::ordered_json();
-  };
-  const nlohmann::ordered_json out{{"out", arguments.out},
-                                   {"format", arguments.format},
-                                   {"loads_in", loads},
-                                   {"qk_method", name_of(job.plan.qk)},
-                                   {"vo_method", name_of(job.plan.vo)},
-                                   {"qk_ranks", job.plan.qk_ranks},
-                                   {"vo_ranks", job.plan.vo_ranks},
-                                   {"calibration", text(job.calibration)},
-                                   {"shortage", shortage},
-                                   {"evaluation", text(job.evaluation)},
-                                   {"context", arguments.context},
-                                   {"before", json_of(before)},
-                                   {"after", json_of(after)},
-                                   {"logit_error", written.logit_error}};
-  fmt::print("{}\n", out.dump());
+  if (!made.shortage.empty()) fmt::print("note     {}\n", made.shortage);
+  if (made.refinement)
+    fmt::print("refined  {} numbers in {} steps: loss {:.4g}, then {:.4g}\n", made.refinement->trained,
+               arguments.training.steps, made.refinement->first_loss, made.refinement->last_loss);
+  fmt::print("{}", table_of(before, after, arguments.context));
+  for (const std::string& note : written.notes) fmt::print("note     {}\n", note);
+  fmt::print("written  {}: {}, read back: logits differ by at most {:.2g} of {:.3g}\n", arguments.out, written.written,
+             written.logit_error, written.largest_logit);
 }
 
 }  // namespace
@@ -234,7 +160,15 @@ void add_compress_command(Command app) {
       .value_name("M")
       .required();
   command.option("--vo-method", a->vo_method, "of --part qk,vo, for the values (default: --method)").value_name("M");
-  command.option("--rank", a->rank, "of every key-value head of the layers").value_name("R").required();
+  command.option("--rank", a->rank, "of every key-value head of the layers").value_name("R");
+  command
+      .option("--mean-rank", a->mean_rank,
+              "in place of --rank: what that rank would take, spent over the heads by what each loses on --calibrate")
+      .value_name("R");
+  command.option("--keep", a->keep, "likewise: a share of the parameters of the part in those layers").value_name("S");
+  command.option("--cache", a->cache, "likewise: a share of the whole key-value cache").value_name("S");
+  command.option("--kl", a->kl, "likewise: the least that keeps the KL divergence from MODEL within so many nats")
+      .value_name("X");
   command.option("--vo-rank", a->vo_rank, "of --part qk,vo, for the values (default: --rank)").value_name("R");
   command.option("--layers", a->layers, "all, odd, deepest:4, random:4, or numbers and ranges from 0: 0-5,7")
       .show_default();
@@ -251,6 +185,19 @@ void add_compress_command(Command app) {
       .option("--context", a->context,
               "tokens that the model sees at once, in both texts (default: 512, or all that it takes)")
       .value_name("N");
+  command.option("--refine", a->refine, "train the smaller heads towards this of MODEL")
+      .one_of(tasks::refine_target_names());
+  command.option("--refine-text", a->refine_text, "on this text (default: that of --calibrate)").value_name("FILE");
+  command.option("--refine-tokens", a->refine_tokens, "tokens [A, B) of it (default: the first 400000)")
+      .value_name("A:B");
+  command.option("--refine-steps", a->training.steps, "of Adam").value_name("N").show_default();
+  command.option("--refine-batch", a->training.batch, "windows of a step").value_name("B").show_default();
+  command.option("--refine-context", a->training.context, "tokens of a window").value_name("N").show_default();
+  command.option("--refine-lr", a->training.lr, "the largest learning rate").value_name("LR").show_default();
+  command
+      .option("--checkpoint", a->checkpoint,
+              "where refinement is saved now and then: the same command goes on from there, to the same bits")
+      .value_name("FILE");
   command
       .option("--format", a->format,
               "compat: full shapes, loads elsewhere; compact: smaller, loads here; plain: narrower heads that load "

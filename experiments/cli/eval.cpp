@@ -14,6 +14,7 @@
 #include "experiments/cli/progress_line.h"
 #include "experiments/run/memory_limit.h"
 #include "tasks/pretrained/perplexity.h"
+#include "tasks/pretrained/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {
@@ -29,7 +30,7 @@ struct EvalArguments {
 /// The ids of a text file, its first `most` (0: all). A beginning-of-text token as the model's tokenizer puts it.
 std::vector<int32_t> tokens_of(const EvalArguments& arguments, const models::ModelFiles& files,
                                const models::Tokenizer& tokenizer) {
-  std::vector<int32_t> tokens = tokens_of_file(arguments.text, tokenizer);
+  std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.text, tokenizer);
   const models::ModelDescription& description = files.description();
   if (description.add_bos && description.bos && arguments.protocol != "llamacpp")
     tokens.insert(tokens.begin(), static_cast<int32_t>(*description.bos));

@@ -12,6 +12,7 @@
 #include "tasks/finetune/text_windows.h"
 #include "tasks/pretrained/language_model.h"
 #include "tasks/pretrained/perplexity.h"
+#include "tasks/pretrained/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {
@@ -43,13 +44,13 @@ class TextData final : public FinetuneData {
     require(context >= 1 && context <= longest, "--context {} is not between 1 and the model's, which is {}", context,
             longest);
     require(arguments.validate_tokens >= 2, "--validate-tokens: {} is below 2", arguments.validate_tokens);
-    std::vector<int32_t> tokens = tokens_of_file(arguments.text, *tokenizer_);
+    std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.text, *tokenizer_);
     if (arguments.validate.empty()) {
       const auto count = static_cast<int64_t>(tokens.size());
       validation_.assign(tokens.end() - kept_back(count), tokens.end());
       tokens.resize(tokens.size() - validation_.size());
     } else {
-      validation_ = tokens_of_file(arguments.validate, *tokenizer_);
+      validation_ = tasks::tokens_of_file(arguments.validate, *tokenizer_);
     }
     if (bos_) validation_.insert(validation_.begin(), *bos_);
     validation_.resize(std::min(validation_.size(), static_cast<size_t>(arguments.validate_tokens)));

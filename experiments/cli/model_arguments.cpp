@@ -2,8 +2,6 @@
 
 #include "engine/error.h"
 #include "engine/parallel.h"
-#include "models/files/mapped_file.h"
-#include "models/files/utf8.h"
 
 namespace headroom::experiments {
 
@@ -17,14 +15,6 @@ models::LoadOptions ModelArguments::options() const {
 }
 
 int ModelArguments::threads() const { return thread_count > 0 ? thread_count : engine::num_threads(); }
-
-std::vector<int32_t> tokens_of_file(const std::string& path, const models::Tokenizer& tokenizer) {
-  const models::MappedFile file(path);
-  const std::string_view text = file.text();
-  require(!text.empty(), "{}: is empty", path);
-  require(models::valid_utf8(text) == text.size(), "{}: is not UTF-8 from byte {} on", path, models::valid_utf8(text));
-  return tokenizer.encode(text, models::Specials::plain);
-}
 
 void add_model_options(Command command, ModelArguments& arguments) {
   command.option("MODEL", arguments.path, "a GGUF file, or a folder with config.json and safetensors").required();

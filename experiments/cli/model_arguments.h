@@ -22,10 +22,6 @@ struct ModelArguments {
   int threads() const;
 };
 
-/// The ids of a text file, which is taken as it is. No token is added. Throws Error naming the file when it cannot be
-/// read, is empty or is not UTF-8.
-std::vector<int32_t> tokens_of_file(const std::string& path, const models::Tokenizer& tokenizer);
-
 /// In force while a command runs its model: threads, and 8-bit activations unless they are to be exact.
 class ModelScope {
  public:

@@ -14,6 +14,7 @@
 #include "experiments/plan/cost_plan.h"
 #include "experiments/plan/plan_page.h"
 #include "experiments/plan/study_run.h"
+#include "tasks/pretrained/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {
@@ -95,7 +96,7 @@ void read_study(PlanArguments& arguments) {
 void read_attention(PlanArguments& arguments) {
   require(!arguments.attention_text.empty(), "--from-attention: wants --text FILE");
   const auto files = models::ModelFiles::open(arguments.attention);
-  const std::vector<int32_t> tokens = tokens_of_file(arguments.attention_text, *files->tokenizer());
+  const std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.attention_text, *files->tokenizer());
   const auto model = files->load();
   arguments.allocation.decay = decay_of_model(*files, *model, tokens, arguments.terms);
   if (arguments.width) return;

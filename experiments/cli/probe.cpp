@@ -18,6 +18,7 @@
 #include "experiments/probe/probe_output.h"
 #include "experiments/probe/probe_page.h"
 #include "models/files/mapped_file.h"
+#include "tasks/pretrained/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {
@@ -139,7 +140,7 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
   const int64_t context = description.sliding_window.value_or(description.context);
   std::vector<tasks::ProbeSpans> spans = spans_of(arguments, has_lengths, context);
   const auto tokenizer = files->tokenizer();
-  std::vector<int32_t> tokens = tokens_of_file(arguments.text, *tokenizer);
+  std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.text, *tokenizer);
   if (arguments.max_tokens > 0 && static_cast<int64_t>(tokens.size()) > arguments.max_tokens)
     tokens.resize(static_cast<size_t>(arguments.max_tokens));
   results.tokens = static_cast<int64_t>(tokens.size());

@@ -5,10 +5,10 @@
 
 #include "engine/error.h"
 #include "engine/rng.h"
-#include "models/files/utf8.h"
 #include "tasks/data/locate.h"
 #include "tasks/data/sha256.h"
 #include "tasks/language/text_files.h"
+#include "tasks/pretrained/text_tokens.h"
 
 namespace headroom::tasks {
 namespace {
@@ -106,11 +106,8 @@ const std::vector<int32_t>& StudiedModel::tokens(const fs::path& text) {
   const auto [at, is_new] = tokens_.try_emplace(text.string());
   if (!is_new) return at->second;
   try {
-    const std::string bytes = read_text_file(text);
-    require(models::valid_utf8(bytes) == bytes.size(), "{}: is not UTF-8 from byte {} on", text.string(),
-            models::valid_utf8(bytes));
     if (!tokenizer_) tokenizer_ = files_->tokenizer();
-    at->second = tokenizer_->encode(bytes, models::Specials::plain);
+    at->second = tokens_of_file(text, *tokenizer_);
   } catch (...) {
     tokens_.erase(at);
     throw;

@@ -1,0 +1,136 @@
+#include "experiments/compress/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "tasks/compression/layer_set.h"
+#include "tasks/pretrained/text_tokens.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr int64_t usual_tokens = 8192;  ///< of a text whose range is not given
+
+bool has_part(const CompressArguments& arguments, const char* part) {
+  return arguments.part == part || arguments.part == "qk,vo";
+}
+
+/// Throws Error unless exactly one way to choose ranks was given, and its value makes sense.
+void check_ranks(const CompressArguments& a) {
+  const int given = (a.rank != 0) + (a.mean_rank != 0) + (a.keep != 0) + (a.cache != 0) + (a.kl != 0);
+  require(given == 1, "give one of --rank, --mean-rank, --keep, --cache and --kl");
+  require(a.rank >= 0, "--rank {}: wants 1 or more", a.rank);
+  require(a.mean_rank >= 0, "--mean-rank {}: wants 1 or more", a.mean_rank);
+  require(a.keep >= 0 && a.keep <= 1, "--keep {}: wants a share above 0, at most 1", a.keep);
+  require(a.cache >= 0 && a.cache <= 1, "--cache {}: wants a share above 0, at most 1", a.cache);
+  require(a.kl >= 0, "--kl {}: wants nats above 0", a.kl);
+  require(a.vo_rank == 0 || a.rank > 0, "--vo-rank is of --rank");
+}
+
+/// The middle one of the ranks that a method takes.
+int64_t middle_of(const std::vector<int64_t>& ranks) { return ranks.empty() ? 1 : ranks[(ranks.size() - 1) / 2]; }
+
+tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models::TransformerConfig& config,
+                               std::set<int64_t>& layers) {
+  using tasks::QkMethod, tasks::VoMethod;
+  check_ranks(arguments);
+  const bool has_qk = has_part(arguments, "qk"), has_vo = has_part(arguments, "vo");
+  const QkMethod qk = has_qk ? tasks::qk_method_named(arguments.method) : QkMethod::none;
+  VoMethod vo = VoMethod::none;
+  if (has_vo) vo = tasks::vo_method_named(arguments.vo_method.empty() ? arguments.method : arguments.vo_method);
+  require(has_vo || (arguments.vo_method.empty() && arguments.vo_rank == 0),
+          "--vo-method and --vo-rank are of --part vo");
+  tasks::require_suited(qk, config);
+  layers = tasks::layers_named(arguments.layers, config.layers, static_cast<uint64_t>(arguments.seed));
+  const models::HeadGroup head = models::first_layer(config).groups.at(0);
+  const int64_t rank = arguments.rank + arguments.mean_rank;
+  const int64_t qk_rank = rank > 0 ? rank : middle_of(tasks::possible_ranks(qk, config, head.qk_dim));
+  const int64_t vo_rank = arguments.vo_rank > 0 ? arguments.vo_rank
+                          : rank > 0            ? rank
+                                                : middle_of(tasks::possible_ranks(vo, head.v_dim));
+  const tasks::CompressionPlan plan = tasks::uniform_plan(config, qk, vo, qk_rank, vo_rank, layers);
+  tasks::validate(plan, config);
+  return plan;
+}
+
+TextRange text_of(const std::string& file, const std::string& range, const char* option,
+                  const models::Tokenizer& tokenizer, int64_t usual = usual_tokens) {
+  return text_range(file, tasks::tokens_of_file(file, tokenizer), range, usual, option);
+}
+
+void read_texts(const CompressArguments& a, CompressJob& job) {
+  const bool reads_activations = (tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo)).any();
+  require(!reads_activations || !a.calibrate.empty(),
+          "method {} is made from what the heads do on a text: wants --calibrate FILE", a.method);
+  require(!job.has_budget || !a.calibrate.empty(), "{} is spent by what heads lose on a text: wants --calibrate FILE",
+          rank_option(a));
+  require(a.refine.empty() || !a.calibrate.empty() || !a.refine_text.empty(),
+          "--refine {} trains on a text: wants --refine-text FILE", a.refine);
+  const auto tokenizer = job.base->tokenizer();
+  if (reads_activations || job.has_budget)
+    job.calibration = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
+  if (!a.refine.empty()) {
+    if (a.refine_text.empty())
+      job.refinement = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
+    else job.refinement = text_of(a.refine_text, a.refine_tokens, "--refine-tokens", *tokenizer, 400000);
+    require(job.refinement->count() > a.training.context, "{}: {} tokens are too few for windows of {}",
+            job.refinement->file, job.refinement->count(), a.training.context);
+  }
+  if (a.eval.empty()) return;
+  job.evaluation = text_of(a.eval, a.eval_tokens, "--eval-tokens", *tokenizer);
+  require(job.evaluation->count() >= a.context, "{}: {} tokens are fewer than the context of {}", a.eval,
+          job.evaluation->count(), a.context);
+  if (job.calibration) require_disjoint(*job.calibration, *job.evaluation);
+  if (job.refinement) require_disjoint(*job.refinement, *job.evaluation);
+}
+
+}  // namespace
+
+std::string rank_option(const CompressArguments& a) {
+  if (a.mean_rank > 0) return fmt::format("--mean-rank {}", a.mean_rank);
+  if (a.keep > 0) return fmt::format("--keep {}", a.keep);
+  if (a.cache > 0) return fmt::format("--cache {}", a.cache);
+  if (a.kl > 0) return fmt::format("--kl {}", a.kl);
+  return fmt::format("--rank {}{}", a.rank, a.vo_rank > 0 ? fmt::format(" --vo-rank {}", a.vo_rank) : "");
+}
+
+std::optional<int64_t> bos_of(const models::ModelDescription& description) {
+  return description.add_bos ? description.bos : std::nullopt;
+}
+
+CompressJob job_of(CompressArguments& arguments) {
+  CompressJob job;
+  job.base = models::ModelFiles::open(arguments.model);
+  const models::ModelDescription& description = job.base->description();
+  require(description.not_run.empty(), "{}: is not run here: {}", arguments.model,
+          fmt::join(description.not_run, "; "));
+  job.plan = plan_of(arguments, description.config, job.layers);
+  job.has_budget = arguments.rank == 0;
+  require(!job.has_budget || job.plan.qk != tasks::QkMethod::pairs_even,
+          "{}: pairs-even has one width for all heads: wants --rank", rank_option(arguments));
+  job.format = models::export_format_named(arguments.format);
+  require(!job.has_budget || job.format != models::ExportFormat::plain,
+          "--format plain has one width for all heads: wants --rank, not {}", rank_option(arguments));
+  const std::string refusal =
+      models::refusal_of(job.format, *job.base, tasks::compressed_config(description.config, job.plan), arguments.out);
+  require(refusal.empty(), "{}: {}", arguments.out, refusal);
+  models::check_target(arguments.model, arguments.out, arguments.force);
+  models::check_card(arguments.out, arguments.force);
+  const int64_t longest = description.sliding_window.value_or(description.context);
+  if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
+  require(arguments.context >= 4 && arguments.context <= longest, "--context {}: wants 4 to {}, the model's",
+          arguments.context, longest);
+  if (!arguments.refine.empty()) {
+    arguments.training.target = tasks::refine_target_named(arguments.refine);
+    arguments.training.context = std::min(arguments.training.context, longest);
+    arguments.training.seed = static_cast<uint64_t>(arguments.seed);
+    arguments.training.checkpoint = arguments.checkpoint;
+    tasks::validate(arguments.training);
+  }
+  read_texts(arguments, job);
+  return job;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,71 @@
+#include "experiments/compress/make.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tasks/compression/head_budget.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr int64_t probed_tokens = 1024;  ///< of the calibration, on which heads are measured for a budget
+
+double share(int64_t done, int64_t all) { return static_cast<double>(done) / static_cast<double>(all); }
+
+tasks::TokenBatch calibration_pieces(const CompressArguments& arguments, const CompressJob& job) {
+  const std::vector<int32_t>& tokens = job.calibration->tokens;
+  return tasks::pieces_of(tokens, 0, std::ssize(tokens), arguments.context, bos_of(job.base->description()));
+}
+
+tasks::Calibration calibration_of(const CompressArguments& arguments, const CompressJob& job,
+                                  const models::Transformer& base, const CompressProgress& progress) {
+  const tasks::CalibrationNeeds needs = tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo);
+  if (!needs.any()) return {};
+  return tasks::calibrate(base, calibration_pieces(arguments, job),
+                          {.needs = needs, .layers = job.layers, .progress = [&](int64_t done, int64_t all) {
+                             progress(fmt::format("calibration: layer {} of {}", done, all), share(done, all));
+                           }});
+}
+
+/// The plan that the budget buys.
+tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJob& job,
+                             const models::Transformer& base, const tasks::HeadDecompositions& heads,
+                             const CompressProgress& progress) {
+  using tasks::BudgetOf;
+  tasks::TokenBatch texts = calibration_pieces(arguments, job);
+  const int64_t few = std::max<int64_t>(1, probed_tokens / arguments.context);
+  texts.resize(std::min(texts.size(), static_cast<size_t>(few)));
+  const tasks::LayerProbe probe(base, texts);
+  const tasks::HeadBudget budget(heads, probe, job.plan.qk, job.plan.vo, job.layers, [&](int64_t done, int64_t all) {
+    progress(fmt::format("budget: head {} of {} measured", done, all), share(done, all));
+  });
+  if (arguments.keep > 0) return budget.spend(BudgetOf::parameters, arguments.keep * budget.full(BudgetOf::parameters));
+  if (arguments.cache > 0) return budget.spend(BudgetOf::cache, arguments.cache * budget.full(BudgetOf::cache));
+  if (arguments.kl > 0) return budget.within(budget.saved(), arguments.kl);
+  return budget.spend(budget.saved(), budget.cost(budget.saved(), job.plan));
+}
+
+}  // namespace
+
+CompressedModel make_compressed(const CompressArguments& arguments, const CompressJob& job,
+                                const models::Transformer& base, const CompressProgress& progress) {
+  CompressedModel made{.plan = job.plan};
+  const tasks::Calibration calibration = calibration_of(arguments, job, base, progress);
+  const models::HeadGroup head = models::first_layer(base.config()).groups.at(0);
+  if (calibration.has.any()) made.shortage = calibration.shortage(std::max(head.qk_dim, head.v_dim));
+  const tasks::HeadDecompositions heads(*job.base, job.plan.qk, job.plan.vo, calibration, job.layers);
+  if (job.has_budget) made.plan = spent(arguments, job, base, heads, progress);
+  made.edit = heads.edit(made.plan);
+  if (!job.refinement) return made;
+  tasks::Refined refined =
+      tasks::refine(base, made.edit, job.refinement->tokens, arguments.training, [&](int64_t step, double loss) {
+        progress(fmt::format("refinement: step {} of {}, loss {:.4g}", step, arguments.training.steps, loss),
+                 share(step, arguments.training.steps));
+      });
+  made.edit = std::move(refined.edit);
+  made.refinement = {refined.first_loss, refined.last_loss, refined.trained};
+  return made;
+}
+
+}  // namespace headroom::experiments
