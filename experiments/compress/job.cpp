@@ -19,14 +19,19 @@ bool has_part(const CompressArguments& arguments, const char* part) {
 
 /// Throws Error unless exactly one way to choose ranks was given, and its value makes sense.
 void check_ranks(const CompressArguments& a) {
-  const int given = (a.rank != 0) + (a.mean_rank != 0) + (a.keep != 0) + (a.cache != 0) + (a.kl != 0);
-  require(given == 1, "give one of --rank, --mean-rank, --keep, --cache and --kl");
-  require(a.rank >= 0, "--rank {}: wants 1 or more", a.rank);
-  require(a.mean_rank >= 0, "--mean-rank {}: wants 1 or more", a.mean_rank);
-  require(a.keep >= 0 && a.keep <= 1, "--keep {}: wants a share above 0, at most 1", a.keep);
-  require(a.cache >= 0 && a.cache <= 1, "--cache {}: wants a share above 0, at most 1", a.cache);
-  require(a.kl >= 0, "--kl {}: wants nats above 0", a.kl);
-  require(a.vo_rank == 0 || a.rank > 0, "--vo-rank is of --rank");
+  const bool has_keep = !std::isnan(a.keep), has_cache = !std::isnan(a.cache), has_kl = !std::isnan(a.kl);
+  require(a.rank.has_value() + a.mean_rank.has_value() + has_keep + has_cache + has_kl == 1,
+          "wants one of --rank, --mean-rank, --keep, --cache and --kl");
+  const auto check_rank = [](const char* option, std::optional<int64_t> rank) {
+    require(!rank || *rank >= 1, "{} {}: wants 1 or more", option, rank.value_or(0));
+  };
+  const auto check_share = [](const char* option, double share) {
+    require(std::isnan(share) || (share > 0 && share <= 1), "{} {}: wants a share above 0, at most 1", option, share);
+  };
+  check_rank("--rank", a.rank), check_rank("--mean-rank", a.mean_rank), check_rank("--vo-rank", a.vo_rank);
+  check_share("--keep", a.keep), check_share("--cache", a.cache);
+  require(!has_kl || (std::isfinite(a.kl) && a.kl > 0), "--kl {}: wants nats above 0", a.kl);
+  require(!a.vo_rank || a.rank, "--vo-rank is of --rank");
 }
 
 /// The middle one of the ranks that a method takes.
@@ -40,16 +45,15 @@ tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models:
   const QkMethod qk = has_qk ? tasks::qk_method_named(arguments.method) : QkMethod::none;
   VoMethod vo = VoMethod::none;
   if (has_vo) vo = tasks::vo_method_named(arguments.vo_method.empty() ? arguments.method : arguments.vo_method);
-  require(has_vo || (arguments.vo_method.empty() && arguments.vo_rank == 0),
-          "--vo-method and --vo-rank are of --part vo");
+  require(has_vo || (arguments.vo_method.empty() && !arguments.vo_rank), "--vo-method and --vo-rank are of --part vo");
   tasks::require_suited(qk, config);
   layers = tasks::layers_named(arguments.layers, config.layers, static_cast<uint64_t>(arguments.seed));
   const models::HeadGroup head = models::first_layer(config).groups.at(0);
-  const int64_t rank = arguments.rank + arguments.mean_rank;
-  const int64_t qk_rank = rank > 0 ? rank : middle_of(tasks::possible_ranks(qk, config, head.qk_dim));
-  const int64_t vo_rank = arguments.vo_rank > 0 ? arguments.vo_rank
-                          : rank > 0            ? rank
-                                                : middle_of(tasks::possible_ranks(vo, head.v_dim));
+  const std::optional<int64_t> rank = arguments.rank ? arguments.rank : arguments.mean_rank;
+  const int64_t qk_rank = rank ? *rank : middle_of(tasks::possible_ranks(qk, config, head.qk_dim));
+  const int64_t vo_rank = arguments.vo_rank ? *arguments.vo_rank
+                          : rank            ? *rank
+                                            : middle_of(tasks::possible_ranks(vo, head.v_dim));
   const tasks::CompressionPlan plan = tasks::uniform_plan(config, qk, vo, qk_rank, vo_rank, layers);
   tasks::validate(plan, config);
   return plan;
@@ -89,11 +93,11 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
 }  // namespace
 
 std::string rank_option(const CompressArguments& a) {
-  if (a.mean_rank > 0) return fmt::format("--mean-rank {}", a.mean_rank);
-  if (a.keep > 0) return fmt::format("--keep {}", a.keep);
-  if (a.cache > 0) return fmt::format("--cache {}", a.cache);
-  if (a.kl > 0) return fmt::format("--kl {}", a.kl);
-  return fmt::format("--rank {}{}", a.rank, a.vo_rank > 0 ? fmt::format(" --vo-rank {}", a.vo_rank) : "");
+  if (a.mean_rank) return fmt::format("--mean-rank {}", *a.mean_rank);
+  if (!std::isnan(a.keep)) return fmt::format("--keep {}", a.keep);
+  if (!std::isnan(a.cache)) return fmt::format("--cache {}", a.cache);
+  if (!std::isnan(a.kl)) return fmt::format("--kl {}", a.kl);
+  return fmt::format("--rank {}{}", a.rank.value_or(0), a.vo_rank ? fmt::format(" --vo-rank {}", *a.vo_rank) : "");
 }
 
 std::optional<int64_t> bos_of(const models::ModelDescription& description) {
@@ -107,7 +111,7 @@ CompressJob job_of(CompressArguments& arguments) {
   require(description.not_run.empty(), "{}: is not run here: {}", arguments.model,
           fmt::join(description.not_run, "; "));
   job.plan = plan_of(arguments, description.config, job.layers);
-  job.has_budget = arguments.rank == 0;
+  job.has_budget = !arguments.rank;
   require(!job.has_budget || job.plan.qk != tasks::QkMethod::pairs_even,
           "{}: pairs-even has one width for all heads: wants --rank", rank_option(arguments));
   job.format = models::export_format_named(arguments.format);

@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,9 +17,10 @@ namespace headroom::experiments {
 struct CompressArguments {
   std::string model, out, part = "qk", method, vo_method, layers = "all", format, dtype;
   std::string calibrate, calibrate_tokens, eval, eval_tokens;
-  int64_t rank = 0, vo_rank = 0, context = 0, seed = 0;
-  int64_t mean_rank = 0;  ///< in place of rank, as keep, cache and kl: exactly one of them is given
-  double keep = 0, cache = 0, kl = 0;
+  std::optional<int64_t> rank{}, vo_rank{}, mean_rank{};
+  /// In place of rank, as mean_rank: exactly one of them is given, the others are no numbers.
+  double keep = std::nan(""), cache = std::nan(""), kl = std::nan("");
+  int64_t context = 0, seed = 0;
   std::string refine, refine_text, refine_tokens, checkpoint;
   tasks::RefineConfig training{};
   int threads = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tasks/compression/head_budget.h"
 
@@ -40,9 +41,11 @@ tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJ
   const tasks::HeadBudget budget(heads, probe, job.plan.qk, job.plan.vo, job.layers, [&](int64_t done, int64_t all) {
     progress(fmt::format("budget: head {} of {} measured", done, all), share(done, all));
   });
-  if (arguments.keep > 0) return budget.spend(BudgetOf::parameters, arguments.keep * budget.full(BudgetOf::parameters));
-  if (arguments.cache > 0) return budget.spend(BudgetOf::cache, arguments.cache * budget.full(BudgetOf::cache));
-  if (arguments.kl > 0) return budget.within(budget.saved(), arguments.kl);
+  if (!std::isnan(arguments.keep))
+    return budget.spend(BudgetOf::parameters, arguments.keep * budget.full(BudgetOf::parameters));
+  if (!std::isnan(arguments.cache))
+    return budget.spend(BudgetOf::cache, arguments.cache * budget.full(BudgetOf::cache));
+  if (!std::isnan(arguments.kl)) return budget.within(budget.saved(), arguments.kl);
   return budget.spend(budget.saved(), budget.cost(budget.saved(), job.plan));
 }
 

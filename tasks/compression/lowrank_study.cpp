@@ -172,7 +172,7 @@ CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers) const {
     const int64_t few = std::max<int64_t>(1, probed_tokens / config_.context);
     texts.resize(std::min(texts.size(), static_cast<size_t>(few)));
     MeasuredHeads out{.decompositions = decompositions(),
-                      .probe = std::make_shared<const LayerProbe>(own.transformer(), texts),
+                      .probe = std::make_shared<const LayerProbe>(own.unpacked(), texts),
                       .budget = nullptr};
     out.budget = std::make_shared<const HeadBudget>(*out.decompositions, *out.probe, config_.qk, config_.vo, layers);
     return out;
@@ -203,7 +203,7 @@ models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, M
   RefineConfig training = config_.training;
   training.target = *target_of(config_.refinement);
   training.seed = seed;
-  Refined out = refine(model().transformer(), edit, {text.begin() + begin, text.begin() + end}, training);
+  Refined out = refine(model().unpacked(), edit, {text.begin() + begin, text.begin() + end}, training);
   metrics["first_loss"] = out.first_loss;
   metrics["last_loss"] = out.last_loss;
   return std::move(out.edit);

@@ -101,6 +101,13 @@ const models::Transformer& StudiedModel::transformer() {
   return *transformer_;
 }
 
+const models::Transformer& StudiedModel::unpacked() {
+  if (config_.is_random || !fs::is_directory(files_->path())) return transformer();
+  const std::lock_guard lock(loading_);
+  if (!unpacked_) unpacked_ = files_->load({.keep = models::Keep::computed});
+  return *unpacked_;
+}
+
 const std::vector<int32_t>& StudiedModel::tokens(const fs::path& text) {
   const std::lock_guard lock(tokenising_);
   const auto [at, is_new] = tokens_.try_emplace(text.string());

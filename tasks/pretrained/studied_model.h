@@ -44,6 +44,8 @@ class StudiedModel {
 
   const models::ModelDescription& description() const { return files_->description(); }
   const models::Transformer& transformer();
+  /// The same with every matrix unpacked in f32, to be changed in parts or trained.
+  const models::Transformer& unpacked();
   /// Span `index` of a text, `length` tokens, after the model's beginning-of-text token (one of the `length`) where it
   /// has one. A text is taken as it is, tokenised whole. Throws Error when the text or the file of spans is missing,
   /// too short, or has no such span, and for a length beyond the model's context.
@@ -96,7 +98,7 @@ class StudiedModel {
   DataRoots roots_;
   std::unique_ptr<models::ModelFiles> files_;
   std::mutex loading_, tokenising_, hashing_, probing_, decomposing_, sharing_;
-  std::unique_ptr<models::Transformer> transformer_;
+  std::unique_ptr<models::Transformer> transformer_, unpacked_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
   std::map<std::string, std::vector<int32_t>> tokens_;                              ///< by path of the text
   std::map<std::string, std::string> hashes_;                                       ///< by file

@@ -6,10 +6,8 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "tests/experiments/program.h"
-#include "tests/models/pretrained/checkpoints.h"
+#include "tests/experiments/program_json.h"
 #include "tests/support/catch.h"
-#include "tests/support/folder.h"
 
 using namespace headroom::testing;
 
@@ -18,9 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string text() { return "'" + (checkpoints().parent_path() / "text.txt").string() + "'"; }
-std::string model() { return "'" + (checkpoints() / "smollm2").string() + "'"; }
-
 /// Sentences whose class is that of their last word.
 std::string table() {
   std::string rows = "label\tsentence\n";
@@ -28,26 +23,19 @@ std::string table() {
   return rows;
 }
 
-json run(const TemporaryFolder& folder, const std::string& arguments) {
-  Program program(folder.path(), arguments + " --json");
-  const int status = program.wait();
-  INFO(program.err());
-  REQUIRE(status == 0);
-  return json::parse(program.out());
-}
-
 }  // namespace
 
 TEST_CASE("fine-tuning on a text lowers its perplexity, and eval agrees", "[finetune]") {
   const TemporaryFolder folder;
-  const json result = run(folder, fmt::format("finetune {} -o out --text {} --validate {} --context 32 --steps 30 --lr "
-                                              "3e-3 --log log.jsonl",
-                                              model(), text(), text()));
+  const json result =
+      run_json(folder, fmt::format("finetune {} -o out --text {} --validate {} --context 32 --steps 30 --lr "
+                                   "3e-3 --log log.jsonl",
+                                   small_model(), small_text(), small_text()));
   CHECK(result["trained"] == result["parameters"]);
   CHECK(result["losses"].size() == 30);
   const double before = result["before"]["perplexity"], after = result["after"]["perplexity"];
   CHECK(after < before / 2);
-  const json judged = run(folder, fmt::format("eval out --exact --text {} --context 32", text()));
+  const json judged = run_json(folder, fmt::format("eval out --exact --text {} --context 32", small_text()));
   CHECK(judged["ppl"].get<double>() == Approx(after).epsilon(1e-6));
   const std::string log = read(folder / "log.jsonl");
   CHECK(std::count(log.begin(), log.end(), '\n') == 30);
@@ -59,9 +47,10 @@ TEST_CASE("fine-tuning on a text lowers its perplexity, and eval agrees", "[fine
 
 TEST_CASE("only the chosen part moves", "[finetune]") {
   const TemporaryFolder folder;
-  const json result = run(folder, fmt::format("finetune {} -o out --text {} --context 32 --steps 3 --lr 1e-2 --train "
-                                              "heads --format compact",
-                                              model(), text()));
+  const json result =
+      run_json(folder, fmt::format("finetune {} -o out --text {} --context 32 --steps 3 --lr 1e-2 --train "
+                                   "heads --format compact",
+                                   small_model(), small_text()));
   CHECK(result["trained"].get<int64_t>() < result["parameters"].get<int64_t>() / 2);
   const auto files = headroom::models::ModelFiles::open(folder / "out");
   const auto tuned = files->load({.keep = headroom::models::Keep::computed}),
@@ -85,7 +74,7 @@ TEST_CASE("a classifier of a table is written and read back", "[finetune]") {
   const TemporaryFolder folder;
   write_bytes(folder / "t.tsv", table());
   const json result =
-      run(folder, "finetune " + model() + " -o out --table t.tsv --validate t.tsv --epochs 20 --lr 1e-2");
+      run_json(folder, "finetune " + small_model() + " -o out --table t.tsv --validate t.tsv --epochs 20 --lr 1e-2");
   CHECK(result["steps"] == 60);
   CHECK(result["after"]["accuracy"] == 1.0);
   CHECK(result["after"]["cross_entropy"].get<double>() < result["before"]["cross_entropy"].get<double>() / 2);
@@ -93,7 +82,8 @@ TEST_CASE("a classifier of a table is written and read back", "[finetune]") {
   const headroom::models::TransformerConfig& config = files->description().config;
   CHECK(config.pooling == headroom::models::Pooling::last);
   CHECK(config.output_dim == 2);
-  const json goes_on = run(folder, "finetune out -o more --table t.tsv --validate t.tsv --steps 1 --format compact");
+  const json goes_on =
+      run_json(folder, "finetune out -o more --table t.tsv --validate t.tsv --steps 1 --format compact");
   CHECK(goes_on["before"] == result["after"]);  // its readout is kept
   CHECK_THAT(read(folder / "out" / "config.json"), contains("LlamaForSequenceClassification"));
   Program generate(folder.path(), "generate out --prompt 'the'");
@@ -104,22 +94,22 @@ TEST_CASE("a classifier of a table is written and read back", "[finetune]") {
 TEST_CASE("recomputed layers give the same bytes", "[finetune]") {
   const TemporaryFolder folder;
   for (const char* option : {"", "--recompute"})
-    run(folder,
-        fmt::format("finetune {} -o out{} --text {} --context 32 --steps 6 {}", model(), option, text(), option));
+    run_json(folder, fmt::format("finetune {} -o out{} --text {} --context 32 --steps 6 {}", small_model(), option,
+                                 small_text(), option));
   CHECK(read(folder / "out" / "model.safetensors") == read(folder / "out--recompute" / "model.safetensors"));
 }
 
 TEST_CASE("killed again and again, a fine-tuning ends in the same bytes", "[finetune]") {
   const TemporaryFolder folder;
   write_bytes(folder / "t.tsv", table());
-  for (const auto& data : {"--text " + text() + " --context 32 --batch 32", std::string("--table t.tsv")}) {
+  for (const auto& data : {"--text " + small_text() + " --context 32 --batch 32", std::string("--table t.tsv")}) {
     fs::remove_all(folder / "whole");
     fs::remove_all(folder / "resumed");
     fs::remove_all(folder / "saved");
     const std::string settings = " --steps 1500 --lr 1e-3 --warmup 5 --save-every 7 " + data;
-    const json whole = run(folder, "finetune " + model() + " -o whole" + settings + " --log whole.jsonl");
+    const json whole = run_json(folder, "finetune " + small_model() + " -o whole" + settings + " --log whole.jsonl");
     const std::string command =
-        "finetune " + model() + " -o resumed" + settings + " --checkpoint saved --log resumed.jsonl --json";
+        "finetune " + small_model() + " -o resumed" + settings + " --checkpoint saved --log resumed.jsonl --json";
     int kills = 0, status = -1;
     for (useconds_t wait = 30'000; status != 0; wait += 40'000) {
       Program program(folder.path(), command);
@@ -149,18 +139,19 @@ TEST_CASE("killed again and again, a fine-tuning ends in the same bytes", "[fine
 
 TEST_CASE("a checkpoint of another training is refused by the setting that differs", "[finetune]") {
   const TemporaryFolder folder;
-  const std::string rest = " --context 32 --checkpoint saved --text " + text();
-  run(folder, "finetune " + model() + " -o out --steps 4" + rest);
+  const std::string rest = " --context 32 --checkpoint saved --text " + small_text();
+  run_json(folder, "finetune " + small_model() + " -o out --steps 4" + rest);
   const auto refusal = [&](const std::string& arguments) {
     Program program(folder.path(), "finetune " + arguments + " -o other" + rest);
     CHECK(program.wait() == 1);
     return program.err();
   };
-  CHECK_THAT(refusal(model() + " --steps 5"),
+  CHECK_THAT(refusal(small_model() + " --steps 5"),
              contains("saved/finetune.safetensors: is of a training with --steps 4, this one has 5"));
-  CHECK_THAT(refusal(model() + " --steps 4 --lr 1"), contains("is of a training with --lr 2e-05, this one has 1"));
+  CHECK_THAT(refusal(small_model() + " --steps 4 --lr 1"),
+             contains("is of a training with --lr 2e-05, this one has 1"));
   CHECK_THAT(refusal("out --steps 4"), contains("is of a training with MODEL "));
   CHECK_FALSE(fs::exists(folder / "other"));
   write_bytes(folder / "saved" / "finetune.safetensors", "not safetensors");
-  CHECK_THAT(refusal(model() + " --steps 4"), contains("saved/finetune.safetensors: "));
+  CHECK_THAT(refusal(small_model() + " --steps 4"), contains("saved/finetune.safetensors: "));
 }

@@ -1,0 +1,24 @@
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/experiments/program.h"
+#include "tests/models/pretrained/checkpoints.h"
+#include "tests/support/folder.h"
+
+namespace headroom::testing {
+
+/// What the program says with --json, which must succeed.
+inline nlohmann::json run_json(const TemporaryFolder& folder, const std::string& arguments) {
+  Program program(folder.path(), arguments + " --json");
+  const int status = program.wait();
+  INFO(program.err());
+  REQUIRE(status == 0);
+  return nlohmann::json::parse(program.out());
+}
+
+/// The small model with a tokenizer, and a text, as the shell takes them.
+inline std::string small_model() { return "'" + (checkpoints() / "smollm2").string() + "'"; }
+inline std::string small_text() { return "'" + (checkpoints().parent_path() / "text.txt").string() + "'"; }
+
+}  // namespace headroom::testing
