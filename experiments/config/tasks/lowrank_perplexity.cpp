@@ -9,9 +9,9 @@ using tasks::Refinement;
 void bind_training(Reader& in, tasks::LowRankConfig& task) {
   tasks::RefineConfig& training = task.training;
   training.steps = in.integer("steps", training.steps, count, "of Adam");
-  training.batch = in.integer("batch", training.batch, count, "windows of a step");
+  training.batch = in.integer("batch_size", training.batch, count, "windows of a step");
   training.context = in.integer("context", training.context, {.low = 2, .high = most}, "tokens of a window");
-  training.lr = in.real("lr", training.lr, {.low = 0, .high = 1, .low_open = true},
+  training.lr = in.real("rate", training.lr, {.low = 0, .high = 1, .low_open = true},
                         "its largest learning rate, which falls along a cosine");
   training.warmup = in.integer("warmup", training.warmup, count, "steps until it is reached");
   task.refinement_text.text =
