@@ -4,8 +4,8 @@
 
 #include "experiments/config/bind.h"
 #include "experiments/toml/reader.h"
-#include "tasks/pretrained/attention_heads.h"
 #include "tasks/compression/lowrank_study.h"
+#include "tasks/pretrained/attention_heads.h"
 #include "tasks/pretrained/spectra_study.h"
 
 namespace headroom::experiments {

@@ -39,8 +39,7 @@ void SecondMoments::add(const Tensor& x, int64_t head) {
     for (int64_t i = 0; i < width; ++i) {
       double* own = square + i * width;
       // Token after token, as one at a time would add them: the sum's bits depend on it.
-      for (int64_t j = i; j < width; ++j)
-        own[j] = (((own[j] + a[i] * a[j]) + b[i] * b[j]) + c[i] * c[j]) + d[i] * d[j];
+      for (int64_t j = i; j < width; ++j) own[j] = (((own[j] + a[i] * a[j]) + b[i] * b[j]) + c[i] * c[j]) + d[i] * d[j];
     }
   }
   for (; t < length; ++t)

@@ -118,7 +118,8 @@ TEST_CASE("what a format cannot hold is said before anything is computed", "[exp
   CHECK_THAT(refusal(ExportFormat::compat, odd), contains("a pair turns by 1.01 a position"));
   TransformerConfig classifier = config;
   classifier.tied = false, classifier.output_dim = 2;
-  CHECK_THAT(refusal(ExportFormat::compat, classifier), contains("neither one for each of 37 tokens nor a classifier's"));
+  CHECK_THAT(refusal(ExportFormat::compat, classifier),
+             contains("neither one for each of 37 tokens nor a classifier's"));
   CHECK_THAT(refusal_of(ExportFormat::compact, *base, config, "out.gguf"), contains("a compact model is a folder"));
   const auto gpt2 = ModelFiles::open(checkpoints() / "gpt2");
   CHECK_THAT(refusal_of(ExportFormat::plain, *gpt2, gpt2->description().config, "x"), contains("GPT-2's files"));
