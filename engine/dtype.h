@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/host_device.h"
+
 namespace headroom::engine {
 
 enum class DType : uint8_t { f32, bf16, f16, f64, i64, i32, i8, u8, boolean };
@@ -40,12 +42,12 @@ bool is_floating(DType dtype);
 struct bf16 {
   uint16_t bits = 0;
   bf16() = default;
-  explicit bf16(float x) {
+  HEADROOM_HD explicit bf16(float x) {
     const auto u = std::bit_cast<uint32_t>(x);
     const bool nan = (u & 0x7fffffffu) > 0x7f800000u;
     bits = static_cast<uint16_t>(nan ? (u >> 16) | 0x40u : (u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
   }
-  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  HEADROOM_HD explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
 
 /// IEEE 754 binary16, rounded to nearest even.

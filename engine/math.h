@@ -1,11 +1,7 @@
 #pragma once
 #include <cmath>
 
-#ifdef __CUDACC__
-#define HEADROOM_HD __host__ __device__
-#else
-#define HEADROOM_HD
-#endif
+#include "engine/host_device.h"
 
 /// Scalar twins of what simd.h offers for vectors, so that one functor serves reference loops, SIMD kernels and CUDA.
 namespace headroom::engine {

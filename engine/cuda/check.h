@@ -6,6 +6,14 @@ namespace headroom::engine {
 /// Throws Error with a vendor call that failed, its place and the reason. (A function, because nvcc cannot read fmt.)
 [[noreturn]] void device_failure(const char* call, const char* file, int line, const char* reason);
 
+namespace cuda {
+
+/// Throws Error naming the kernel unless its launch was accepted.
+inline void check_launch(const char* kernel, cudaError_t code) {
+  if (code != cudaSuccess) device_failure(kernel, __FILE__, __LINE__, cudaGetErrorString(code));
+}
+
+}  // namespace cuda
 }  // namespace headroom::engine
 
 /// Runs a call of the CUDA runtime and throws Error unless it returns success.

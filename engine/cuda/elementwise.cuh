@@ -44,26 +44,28 @@ struct BinaryGradElement {
 
 template <class F, class T>
 void run_unary(UnaryCall& c) {
-  launch(c.x.numel(), UnaryElement<F, T>{c.x.data<T>(), c.y.mutable_data<T>()});
+  launch("unary", c.x.numel(), UnaryElement<F, T>{c.x.data<T>(), c.y.mutable_data<T>()});
 }
 
 template <class F, class T>
 void run_unary_grad(UnaryGradCall& c) {
-  launch(c.dy.numel(), UnaryGradElement<F, T>{c.dy.data<T>(), c.x.defined() ? c.x.data<T>() : nullptr,
-                                              c.y.defined() ? c.y.data<T>() : nullptr, c.dx.mutable_data<T>()});
+  launch("unary_grad", c.dy.numel(),
+         UnaryGradElement<F, T>{c.dy.data<T>(), c.x.defined() ? c.x.data<T>() : nullptr,
+                                c.y.defined() ? c.y.data<T>() : nullptr, c.dx.mutable_data<T>()});
 }
 
 template <class F, class T>
 void run_binary(BinaryCall& c) {
   const Shape& shape = c.y.shape();
-  launch(c.y.numel(), BinaryElement<F, T>{c.a.data<T>(), c.b.data<T>(), c.y.mutable_data<T>(), Dims(shape),
-                                          Dims(c.a.expand(shape).strides()), Dims(c.b.expand(shape).strides())});
+  launch("binary", c.y.numel(),
+         BinaryElement<F, T>{c.a.data<T>(), c.b.data<T>(), c.y.mutable_data<T>(), Dims(shape),
+                             Dims(c.a.expand(shape).strides()), Dims(c.b.expand(shape).strides())});
 }
 
 template <class F, class T>
 void run_binary_grad(BinaryGradCall& c) {
   const Shape& shape = c.d.shape();
-  launch(c.d.numel(),
+  launch("binary_grad", c.d.numel(),
          BinaryGradElement<F, T>{c.dy.data<T>(), c.a.data<T>(), c.b.data<T>(), c.d.mutable_data<T>(), c.by_b,
                                  Dims(shape), Dims(c.a.expand(shape).strides()), Dims(c.b.expand(shape).strides())});
 }

@@ -1,11 +1,63 @@
 #pragma once
+#include <cuda_runtime.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <tuple>
 
 #include "engine/context.h"
 #include "engine/cuda/check.h"
 #include "engine/shape.h"
+#ifdef HEADROOM_CUDA_EMULATED
+#include "engine/cuda/emulator/launch.h"
+#endif
 
+// The one way to start a kernel, on a GPU and on the emulator alike: `.cu` files hold no <<<>>> and no conditionals.
 namespace headroom::engine::cuda {
+
+/// The queue that the context names.
+inline cudaStream_t stream() { return static_cast<cudaStream_t>(context().stream); }
+
+/// Blocks and threads of a launch, and the bytes that dynamic_shared() gives to each block.
+struct LaunchShape {
+  dim3 blocks, threads;
+  size_t shared_bytes = 0;
+};
+
+/// Queues kernel(arguments...) on the context's stream. `name` stands in error messages, profiles and traces. No
+/// blocks: nothing is launched. More than 48 KiB of shared memory is asked for by itself. Throws Error when the launch
+/// is refused.
+template <class... P, class... A>
+void launch_kernel(const char* name, void (*kernel)(P...), const LaunchShape& shape, const A&... arguments) {
+  if (shape.blocks.x == 0 || shape.blocks.y == 0 || shape.blocks.z == 0) return;
+#ifdef HEADROOM_CUDA_EMULATED
+  emulator::launch(name, kernel, shape.blocks, shape.threads, shape.shared_bytes, stream(),
+                   static_cast<P>(arguments)...);
+#else
+  if (shape.shared_bytes > (size_t{48} << 10))
+    HEADROOM_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(shape.shared_bytes)));
+  std::tuple<P...> values(static_cast<P>(arguments)...);
+  const cudaError_t code = std::apply(
+      [&](P&... value) {
+        void* addresses[] = {static_cast<void*>(&value)..., nullptr};
+        return cudaLaunchKernel(kernel, shape.blocks, shape.threads, addresses, shape.shared_bytes, stream());
+      },
+      values);
+  check_launch(name, code);
+#endif
+}
+
+/// The block's dynamic shared memory, 16-byte aligned; T's destructor is not run.
+template <class T>
+__device__ inline T* dynamic_shared() {
+#ifdef HEADROOM_CUDA_EMULATED
+  return static_cast<T*>(emulator::dynamic_shared_memory());
+#else
+  extern __shared__ __align__(16) unsigned char headroom_dynamic_shared[];
+  return reinterpret_cast<T*>(headroom_dynamic_shared);
+#endif
+}
 
 /// A Shape (or strides) that travels to the GPU as a kernel's argument.
 struct Dims {
@@ -33,17 +85,14 @@ __global__ void each_element(int64_t n, F f) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) f(i);
 }
 
-/// The queue that the context names.
-inline cudaStream_t stream() { return static_cast<cudaStream_t>(context().stream); }
-
 /// Calls f(i) on the GPU for every i in [0, n), on the context's stream. F is a function object that is copied there.
 template <class F>
-void launch(int64_t n, const F& f) {
-  if (n == 0) return;
+void launch(const char* name, int64_t n, const F& f) {
   constexpr int64_t threads = 256, most_blocks = 65536;
   const int64_t blocks = (n + threads - 1) / threads;
-  each_element<<<static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks), threads, 0, stream()>>>(n, f);
-  HEADROOM_CUDA(cudaGetLastError());
+  launch_kernel(name, each_element<F>,
+                {static_cast<unsigned>(blocks < most_blocks ? blocks : most_blocks), static_cast<unsigned>(threads)}, n,
+                f);
 }
 
 }  // namespace headroom::engine::cuda

@@ -18,7 +18,7 @@ struct CopyElement {
 
 template <class Word>
 void copy_as(const Tensor& destination, const Tensor& source) {
-  launch(source.numel(),
+  launch("strided_copy", source.numel(),
          CopyElement<Word>{static_cast<Word*>(destination.mutable_raw()), static_cast<const Word*>(source.raw()),
                            Dims(source.shape()), Dims(destination.strides()), Dims(source.strides())});
 }

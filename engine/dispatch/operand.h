@@ -9,9 +9,10 @@ namespace headroom::engine {
 /// contiguous copy.
 struct Operand {
   enum class Kind : uint8_t {
-    real,   ///< floating; all real operands of a call have one dtype, which chooses the implementation
-    index,  ///< i64
-    mask,   ///< bool
+    real,       ///< floating; all real operands of a call have one dtype, which chooses the implementation
+    statistic,  ///< floating, saved by the forward pass: in statistic_dtype() of the real ones
+    index,      ///< i64
+    mask,       ///< bool
   };
   const char* name;
   Tensor* tensor;
@@ -19,8 +20,13 @@ struct Operand {
   bool is_optional = false;  ///< may be undefined
 };
 
+/// The dtype of what a forward pass saves beside its result (1/rms, a log-sum-exp): f32 for the halves, which would
+/// lose it, else the operands' own.
+inline DType statistic_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+
 inline Operand real(const char* name, Tensor& tensor) { return {name, &tensor}; }
 inline Operand optional_real(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::real, true}; }
+inline Operand statistic(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::statistic}; }
 inline Operand index(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::index}; }
 inline Operand mask(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::mask}; }
 inline Operand optional_mask(const char* name, Tensor& tensor) { return {name, &tensor, Operand::Kind::mask, true}; }

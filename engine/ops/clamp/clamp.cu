@@ -24,12 +24,13 @@ struct ClampGradElement {
 
 template <class T>
 void run(ClampCall& c) {
-  launch(c.x.numel(), ClampElement<T>{c.x.data<T>(), T(c.low), T(c.high), c.y.mutable_data<T>()});
+  launch("clamp", c.x.numel(), ClampElement<T>{c.x.data<T>(), T(c.low), T(c.high), c.y.mutable_data<T>()});
 }
 
 template <class T>
 void run_grad(ClampGradCall& c) {
-  launch(c.x.numel(), ClampGradElement<T>{c.dy.data<T>(), c.x.data<T>(), T(c.low), T(c.high), c.dx.mutable_data<T>()});
+  launch("clamp_grad", c.x.numel(),
+         ClampGradElement<T>{c.dy.data<T>(), c.x.data<T>(), T(c.low), T(c.high), c.dx.mutable_data<T>()});
 }
 
 }  // namespace

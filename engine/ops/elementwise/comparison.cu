@@ -19,8 +19,9 @@ struct ComparisonElement {
 template <class F, class T>
 void run(BinaryCall& c) {
   const Shape& shape = c.y.shape();
-  launch(c.y.numel(), ComparisonElement<F, T>{c.a.data<T>(), c.b.data<T>(), c.y.mutable_data<bool>(), Dims(shape),
-                                              Dims(c.a.expand(shape).strides()), Dims(c.b.expand(shape).strides())});
+  launch("comparison", c.y.numel(),
+         ComparisonElement<F, T>{c.a.data<T>(), c.b.data<T>(), c.y.mutable_data<bool>(), Dims(shape),
+                                 Dims(c.a.expand(shape).strides()), Dims(c.b.expand(shape).strides())});
 }
 
 template <class F, class T>

@@ -20,7 +20,7 @@ struct SumElement {
 
 template <class T>
 void run(SumCall& c) {
-  launch(c.x.dim(0) * c.x.dim(2), SumElement<T>{c.x.data<T>(), c.y.mutable_data<T>(), c.x.dim(1), c.x.dim(2)});
+  launch("sum", c.x.dim(0) * c.x.dim(2), SumElement<T>{c.x.data<T>(), c.y.mutable_data<T>(), c.x.dim(1), c.x.dim(2)});
 }
 
 }  // namespace
