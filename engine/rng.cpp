@@ -19,11 +19,6 @@ uint32_t hash_name(const std::string& name) {
   return hash;
 }
 
-std::array<uint32_t, 4> block(const RngKey& key, uint64_t index) {
-  return philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), 0u, key.stream},
-                {static_cast<uint32_t>(key.seed), static_cast<uint32_t>(key.seed >> 32)});
-}
-
 /// (0, 1): the midpoint of one of 2^32 cells, so that a logarithm is finite.
 double open_unit(uint32_t bits) { return (static_cast<double>(bits) + 0.5) * 0x1p-32; }
 
@@ -41,7 +36,7 @@ void for_each_block(int64_t n, const RngKey& key, F&& f) {
   const uint64_t first = key.first();
   require(first % 4 == 0, "rng: offset {} is not a multiple of four", first);
   parallel_ranges((n + 3) / 4, 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(4 * i, block(key, first / 4 + static_cast<uint64_t>(i)));
+    for (int64_t i = begin; i < end; ++i) f(4 * i, random_words(key, first / 4 + static_cast<uint64_t>(i)));
   });
 }
 
@@ -63,17 +58,6 @@ Tensor filled(const char* op, const Shape& shape, DType dtype, const RngKey& key
 
 }  // namespace
 
-std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = uint64_t{0xD2511F53u} * c[0], p1 = uint64_t{0xCD9E8D57u} * c[2];
-    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
-         static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
-    k[0] += 0x9E3779B9u;
-    k[1] += 0xBB67AE85u;
-  }
-  return c;
-}
-
 RngKey Rng::take(const std::string& stream, int64_t count) {
   require(count >= 0, "rng: {} values of stream '{}'", count, stream);
   uint64_t& next = offsets_[stream];
@@ -87,11 +71,6 @@ RngKey Rng::take(const std::string& stream, int64_t count) {
 uint64_t Rng::next(const std::string& stream) const {
   const auto found = offsets_.find(stream);
   return found == offsets_.end() ? 0 : found->second;
-}
-
-uint32_t random_bits(const RngKey& key, uint64_t i) {
-  const uint64_t index = key.first() + i;
-  return block(key, index / 4)[index % 4];
 }
 
 Tensor random_uniform(const Shape& shape, double low, double high, const RngKey& key, DType dtype) {

@@ -1,30 +1,12 @@
 #pragma once
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 
+#include "engine/philox.h"
 #include "engine/tensor.h"
 
 namespace headroom::engine {
-
-/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four random words from a
-/// counter and a key. The same bits on every machine, thread and device.
-std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
-
-/// Random values are addressed, not drawn in sequence: element i of a fill is a pure function of (seed, stream, offset
-/// + i).
-struct RngKey {
-  uint64_t seed = 0;    ///< Philox key
-  uint32_t stream = 0;  ///< hash of the stream's name: the fourth counter word
-  uint64_t offset = 0;  ///< with what `base` points to, the first element: counter words 0 and 1 hold (first + i) / 4
-  /// Null, or where the step's start stands (StepState::random_offset): a key relative to it gives the next step's
-  /// values when the step is replayed. Read on the device of the base, whenever values are made.
-  const uint64_t* base = nullptr;
-
-  /// The first element. All who make values from a key ask here.
-  uint64_t first() const { return offset + (base ? *base : 0); }
-};
 
 /// Named streams of one seed ("init", "data", "mask", "dropout"): drawing from one never moves another. Its state (the
 /// next offset of each stream) is part of a checkpoint. Threads: one at a time, as it changes with every take(); a key
@@ -57,9 +39,6 @@ class Rng {
   std::map<std::string, uint64_t> offsets_;
   std::map<std::string, Base> bases_;
 };
-
-/// The 32 random bits of element i of a key.
-uint32_t random_bits(const RngKey& key, uint64_t i);
 
 /// Uniform on [low, high), f32 or f64. Throws Error unless both are finite and low ≤ high. All three fills have the
 /// same bits on every device; the result is on the context's. Uses 24 bits per value in f32, 32 in f64.

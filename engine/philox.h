@@ -1,0 +1,50 @@
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "engine/host_device.h"
+
+// Random bits as a pure function of where they stand, for the host and for GPU kernels: see rng.h for what is made of
+// them.
+namespace headroom::engine {
+
+/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four random words from a
+/// counter and a key. The same bits on every machine, thread and device.
+HEADROOM_HD inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t{0xD2511F53u} * c[0], p1 = uint64_t{0xCD9E8D57u} * c[2];
+    c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0], static_cast<uint32_t>(p1),
+         static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1], static_cast<uint32_t>(p0)};
+    k[0] += 0x9E3779B9u;
+    k[1] += 0xBB67AE85u;
+  }
+  return c;
+}
+
+/// Random values are addressed, not drawn in sequence: element i of a fill is a pure function of (seed, stream, offset
+/// + i).
+struct RngKey {
+  uint64_t seed = 0;    ///< Philox key
+  uint32_t stream = 0;  ///< hash of the stream's name: the fourth counter word
+  uint64_t offset = 0;  ///< with what `base` points to, the first element: counter words 0 and 1 hold (first + i) / 4
+  /// Null, or where the step's start stands (StepState::random_offset): a key relative to it gives the next step's
+  /// values when the step is replayed. Read on the device of the base, whenever values are made.
+  const uint64_t* base = nullptr;
+
+  /// The first element. All who make values from a key ask here.
+  HEADROOM_HD uint64_t first() const { return offset + (base ? *base : 0); }
+};
+
+/// The random words of elements 4 · block … 4 · block + 3 of the key's stream, counted from its element 0.
+HEADROOM_HD inline std::array<uint32_t, 4> random_words(const RngKey& key, uint64_t block) {
+  return philox({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0u, key.stream},
+                {static_cast<uint32_t>(key.seed), static_cast<uint32_t>(key.seed >> 32)});
+}
+
+/// The 32 random bits of element i of a key.
+HEADROOM_HD inline uint32_t random_bits(const RngKey& key, uint64_t i) {
+  const uint64_t index = key.first() + i;
+  return random_words(key, index / 4)[index % 4];
+}
+
+}  // namespace headroom::engine
