@@ -10,8 +10,6 @@
 namespace headroom::experiments {
 namespace {
 
-constexpr int64_t probed_tokens = 1024;  ///< of the calibration, on which heads are measured for a budget
-
 double share(int64_t done, int64_t all) { return static_cast<double>(done) / static_cast<double>(all); }
 
 tasks::TokenBatch calibration_pieces(const CompressArguments& arguments, const CompressJob& job) {
@@ -34,10 +32,7 @@ tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJ
                              const models::Transformer& base, const tasks::HeadDecompositions& heads,
                              const CompressProgress& progress) {
   using tasks::BudgetOf;
-  tasks::TokenBatch texts = calibration_pieces(arguments, job);
-  const int64_t few = std::max<int64_t>(1, probed_tokens / arguments.context);
-  texts.resize(std::min(texts.size(), static_cast<size_t>(few)));
-  const tasks::LayerProbe probe(base, texts);
+  const tasks::LayerProbe probe(base, tasks::probed_texts(calibration_pieces(arguments, job), arguments.context));
   const tasks::HeadBudget budget(heads, probe, job.plan.qk, job.plan.vo, job.layers, [&](int64_t done, int64_t all) {
     progress(fmt::format("budget: head {} of {} measured", done, all), share(done, all));
   });

@@ -56,11 +56,9 @@ Weight::Weight(engine::QuantizedMatrix matrix) : form_(std::move(matrix)) {
 
 Weight::Weight(LowRank factors) : form_(std::move(factors)) {
   const auto& [a, b, heads] = std::get<LowRank>(form_);
-  const auto fit = [&] {
-    return heads >= 1 && a.value().rank() == 2 && b.value().rank() == 2 && a.dim(0) % heads == 0 &&
-           a.dim(1) * heads == b.dim(0);
-  };
-  require(a.defined() && b.defined() && fit(), "weight: wants factors (out, rank) and ({}rank, in), got {} and {}",
+  require(a.defined() && b.defined() && heads >= 1 && a.value().rank() == 2 && b.value().rank() == 2 &&
+              a.dim(0) % heads == 0 && a.dim(1) * heads == b.dim(0),
+          "weight: wants factors (out, rank) and ({}rank, in), got {} and {}",
           heads == 1 ? "" : fmt::format("{} * ", heads), a.defined() ? a.value().str() : "nothing",
           b.defined() ? b.value().str() : "nothing");
 }

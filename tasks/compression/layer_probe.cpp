@@ -7,23 +7,21 @@
 
 namespace headroom::tasks {
 
-LayerProbe::LayerProbe(const models::Transformer& base, const TokenBatch& texts) : base_(base) {
+TokenBatch probed_texts(TokenBatch texts, int64_t context) {
+  constexpr int64_t probed_tokens = 1024;
+  const auto few = static_cast<size_t>(std::max<int64_t>(1, probed_tokens / context));
+  texts.resize(std::min(texts.size(), few));
+  return texts;
+}
+
+LayerProbe::LayerProbe(const models::Transformer& base, const TokenBatch& texts) : base_(base), states_(base) {
   require(!texts.empty(), "layer probe: no text");
+  states_.add(texts);
   const autograd::NoGrad no_grad;
-  std::vector<Tensor> states;
-  for (const std::vector<int64_t>& text : texts) {
-    require(!text.empty(), "layer probe: a text is empty");
-    const auto length = static_cast<int64_t>(text.size());
-    states.push_back(base.embed(Tensor::from({1, length}, text)).value());  // (1, T, D)
-    tokens_ += length;
-  }
-  for (size_t layer = 0; layer < static_cast<size_t>(base.config().layers); ++layer) {
-    entering_.push_back(states);
-    for (Tensor& h : states) h = base.layer(layer, autograd::Var(h)).value();
-  }
   const int64_t vocab = base.config().vocab;
-  for (const Tensor& hidden : states) {
+  for (const Tensor& hidden : states_.final()) {
     const int64_t length = hidden.dim(1);
+    tokens_ += length;
     const Tensor logits = Tensor::zeros({length, vocab});
     std::vector<double> norms(static_cast<size_t>(length));
     for_each_logits(base, hidden, 0, length, [&](int64_t row, const float* values) {
@@ -42,9 +40,7 @@ double LayerProbe::kl(const models::ModelEdit& edit, int64_t first) const {
   const int64_t vocab = base_.config().vocab;
   double sum = 0;
   for (size_t text = 0; text < logits_.size(); ++text) {
-    Tensor h = entering_[static_cast<size_t>(first)][text];  // (1, T, D)
-    for (auto layer = static_cast<size_t>(first); layer < entering_.size(); ++layer)
-      h = model->layer(layer, autograd::Var(h)).value();
+    const Tensor h = states_.run(*model, first, text, 1).front();  // (1, T, D)
     std::vector<double> rows(norms_[text].size());
     for_each_logits(*model, h, 0, h.dim(1), [&](int64_t row, const float* logits) {
       const float* p = logits_[text].data<float>() + row * vocab;

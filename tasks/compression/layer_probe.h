@@ -3,9 +3,13 @@
 #include <vector>
 
 #include "models/pretrained/model_edit.h"
-#include "tasks/pretrained/language_model.h"
+#include "tasks/compression/entering_states.h"
 
 namespace headroom::tasks {
+
+/// The first of the texts, about 1,024 tokens: on so few is each head of a model measured alone. `context`: tokens of a
+/// text.
+TokenBatch probed_texts(TokenBatch texts, int64_t context);
 
 /// What a change of some layers does to a model's predictions, measured on a few texts. The base runs once: its hidden
 /// states before each layer and its logits are kept, so that a changed model runs from its first changed layer on.
@@ -22,9 +26,9 @@ class LayerProbe {
 
  private:
   const models::Transformer& base_;
-  std::vector<std::vector<Tensor>> entering_;  ///< per layer and text: (1, T, D)
-  std::vector<Tensor> logits_;                 ///< per text: (T, V)
-  std::vector<std::vector<double>> norms_;     ///< per text: their log-sum-exps
+  EnteringStates states_;
+  std::vector<Tensor> logits_;              ///< per text: (T, V)
+  std::vector<std::vector<double>> norms_;  ///< per text: their log-sum-exps
   int64_t tokens_ = 0;
 };
 

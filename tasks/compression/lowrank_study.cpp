@@ -14,9 +14,6 @@ namespace {
 
 constexpr const char* every_layer = "each";
 
-/// Tokens on which heads are measured for RankSpread::measured.
-constexpr int64_t probed_tokens = 1024;
-
 /// The heads of some layers, taken apart and measured one by one.
 struct MeasuredHeads {
   std::shared_ptr<const HeadDecompositions> decompositions;
@@ -168,9 +165,7 @@ CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers) const {
                                       name_of(config_.vo), fmt::join(layers, ","), config_.calibration_text.text,
                                       config_.calibration.begin, config_.calibration.end);
   const auto heads = own.once<MeasuredHeads>(key, [&] {
-    TokenBatch texts = calibration_pieces();
-    const int64_t few = std::max<int64_t>(1, probed_tokens / config_.context);
-    texts.resize(std::min(texts.size(), static_cast<size_t>(few)));
+    const TokenBatch texts = probed_texts(calibration_pieces(), config_.context);
     MeasuredHeads out{.decompositions = decompositions(),
                       .probe = std::make_shared<const LayerProbe>(own.unpacked(), texts),
                       .budget = nullptr};

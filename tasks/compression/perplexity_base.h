@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tasks/compression/entering_states.h"
 #include "tasks/pretrained/perplexity.h"
 
 namespace headroom::tasks {
@@ -26,9 +27,7 @@ class PerplexityBase {
   const models::Tokenizer& tokenizer_;
   std::vector<int32_t> tokens_;
   PerplexityOptions options_;
-  int64_t stride_ = 1;                         ///< of the layers before which states are kept
-  std::vector<std::vector<Tensor>> entering_;  ///< before layer i · stride_: of each window (1, T, D)
-  std::vector<Tensor> final_;                  ///< after the last layer
+  EnteringStates states_;
   Perplexity uncompressed_;
 };
 

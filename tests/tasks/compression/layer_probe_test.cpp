@@ -52,7 +52,7 @@ TEST_CASE("a layer probe needs texts and a layer that is there", "[layer probe]"
   const auto base =
       models::ModelFiles::open(testing::checkpoints() / "llama2-gqa")->load({.keep = models::Keep::computed});
   CHECK(error_of([&] { LayerProbe(*base, {}); }) == "layer probe: no text");
-  CHECK(error_of([&] { LayerProbe(*base, {{}}); }) == "layer probe: a text is empty");
+  CHECK(error_of([&] { LayerProbe(*base, {{}}); }) == "entering states: a text is empty");
   const LayerProbe probe(*base, texts());
   CHECK(error_of([&] {
           (void)probe.kl({base->config(), {}}, base->config().layers);
