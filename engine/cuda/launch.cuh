@@ -31,8 +31,8 @@ template <class... P, class... A>
 void launch_kernel(const char* name, void (*kernel)(P...), const LaunchShape& shape, const A&... arguments) {
   if (shape.blocks.x == 0 || shape.blocks.y == 0 || shape.blocks.z == 0) return;
 #ifdef HEADROOM_CUDA_EMULATED
-  emulator::launch(name, kernel, shape.blocks, shape.threads, shape.shared_bytes, stream(),
-                   static_cast<P>(arguments)...);
+  check_launch(name, emulator::launch(name, kernel, shape.blocks, shape.threads, shape.shared_bytes, stream(),
+                                      static_cast<P>(arguments)...));
 #else
   if (shape.shared_bytes > (size_t{48} << 10))
     HEADROOM_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
