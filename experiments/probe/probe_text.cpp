@@ -58,10 +58,11 @@ Cells probe_layer_cells(const ProbeResults& r) {
   Cells cells = {{"layer"}};
   for (int64_t layer = 0; layer < r.probe.layers; ++layer) cells.push_back({std::to_string(layer)});
   cells.push_back({"all"});
-  for (const auto& [id, label] : short_columns(r)) {
+  for (const auto& column : short_columns(r)) {
+    const std::string& id = column.first;
     const auto measure = std::find_if(measures.begin(), measures.end(), [&](const auto& m) { return m.id == id; });
     const std::vector<double> values = values_of(r, *measure);
-    cells[0].push_back(label);
+    cells[0].push_back(column.second);
     for (size_t layer = 0; layer < static_cast<size_t>(r.probe.layers); ++layer) {
       const auto begin = values.begin() + static_cast<int64_t>(layer) * r.probe.heads;
       cells[layer + 1].push_back(measure_text(*measure, finite_quantile({begin, begin + r.probe.heads}, 0.5)));
