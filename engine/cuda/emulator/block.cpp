@@ -11,6 +11,7 @@
 #include "engine/cuda/emulator/device/threads.h"
 #include "engine/cuda/emulator/device/warp.h"
 #include "engine/cuda/emulator/fiber.h"
+#include "engine/cuda/emulator/matrix.h"
 #include "engine/error.h"
 
 uint3 threadIdx{}, blockIdx{};
@@ -123,6 +124,7 @@ void Block::run(const uint3& index) {
     threads_[i] = {.index = {static_cast<unsigned>(i % n.x), static_cast<unsigned>(i / n.x % n.y),
                              static_cast<unsigned>(i / n.x / n.y)}};
   returned_ = waiting_ = 0;
+  forget_copies();
   running_block = this;
   current_ = &host_;
   hand_over(draw());

@@ -1,6 +1,5 @@
 #include "engine/ops/attention/attention.h"
 
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/attention/attention_fast.h"
 #include "engine/ops/attention/attention_kernel.h"
@@ -37,7 +36,9 @@ void grad_loops(AttentionGradCall& c) {
   });
 }
 
-const Op<AttentionCall> forward_op{
+}  // namespace
+
+Op<AttentionCall> attention_op{
     "attention",
     {{.name = "few queries",
       .dtypes = DType::f32,
@@ -53,7 +54,7 @@ const Op<AttentionCall> forward_op{
      {.name = "loops", .dtypes = DType::f32, .run = forward_loops<float>, .is_reference = true},
      {.name = "loops", .dtypes = DType::f64, .run = forward_loops<double>, .is_reference = true}}};
 
-const Op<AttentionGradCall> grad_op{
+Op<AttentionGradCall> attention_grad_op{
     "attention_grad",
     {{.name = "tiles",
       .dtypes = DType::f32,
@@ -62,34 +63,34 @@ const Op<AttentionGradCall> grad_op{
      {.name = "loops", .dtypes = DType::f32, .run = grad_loops<float>, .is_reference = true},
      {.name = "loops", .dtypes = DType::f64, .run = grad_loops<double>, .is_reference = true}}};
 
-}  // namespace
-
 Attention attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                     const AttentionOptions& options) {
   AttentionCall call{q, k, v, slopes, options.key_mask};
-  forward_op.check(call);
+  attention_op.check(call);
   const AttentionProblem& p = call.problem = attention_problem(q, k, v, slopes, options);
   call.out.y = Tensor::empty({p.batch, p.queries, p.heads, p.v_dim}, q.dtype(), q.device());  // (B, Tq, H, d_v)
-  call.out.lse = Tensor::empty({p.batch, p.heads, p.queries}, q.dtype(), q.device());         // (B, H, Tq)
-  if (call.out.y.numel() > 0) forward_op.run(call);
+  const DType lse_dtype = statistic_dtype(q.dtype());
+  call.out.lse = Tensor::empty({p.batch, p.heads, p.queries}, lse_dtype, q.device());  // (B, H, Tq)
+  if (call.out.y.numel() > 0) attention_op.run(call);
   return call.out;
 }
 
 AttentionGrad attention_grad(const Tensor& dy, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                              const Attention& forward, const AttentionOptions& options) {
   AttentionGradCall call{dy, q, k, v, slopes, options.key_mask, forward};
-  grad_op.check(call);
+  attention_grad_op.check(call);
   const AttentionProblem& p = call.problem = attention_problem(q, k, v, slopes, options);
   const Shape y_shape{p.batch, p.queries, p.heads, p.v_dim}, lse_shape{p.batch, p.heads, p.queries};
   if (dy.shape() != y_shape || forward.y.shape() != y_shape || forward.lse.shape() != lse_shape)
     fail("attention_grad: dy {}, y {} and lse {} are not {}, {} and {}", dy.shape().str(), forward.y.shape().str(),
          forward.lse.shape().str(), y_shape.str(), y_shape.str(), lse_shape.str());
-  call.dq = Tensor::empty(q.shape(), q.dtype(), q.device());                                      // (B, Tq, H, d_qk)
-  call.dk = Tensor::empty(k.shape(), q.dtype(), q.device());                                      // (B, Tk, H_kv, d_qk)
-  call.dv = Tensor::empty(v.shape(), q.dtype(), q.device());                                      // (B, Tk, H_kv, d_v)
-  if (slopes.defined()) call.dslopes = Tensor::empty({p.batch, p.heads}, q.dtype(), q.device());  // (B, H)
-  grad_op.run(call);
-  return {call.dq, call.dk, call.dv, slopes.defined() ? sum(call.dslopes, {0}, false) : Tensor()};
+  call.dq = Tensor::empty(q.shape(), q.dtype(), q.device());  // (B, Tq, H, d_qk)
+  call.dk = Tensor::empty(k.shape(), q.dtype(), q.device());  // (B, Tk, H_kv, d_qk)
+  call.dv = Tensor::empty(v.shape(), q.dtype(), q.device());  // (B, Tk, H_kv, d_v)
+  if (slopes.defined())
+    call.dslopes = Tensor::empty({p.batch, p.heads}, statistic_dtype(q.dtype()), q.device());  // (B, H)
+  attention_grad_op.run(call);
+  return {call.dq, call.dk, call.dv, slopes.defined() ? sum(call.dslopes, {0}, false).to(q.dtype()) : Tensor()};
 }
 
 }  // namespace headroom::engine

@@ -17,7 +17,8 @@ struct AttentionOptions {
 
 struct Attention {
   Tensor y;    ///< (B, Tq, H, d_v)
-  Tensor lse;  ///< (B, H, Tq): log Σ_j exp s_ij, saved for the gradient; -inf where query i may attend nothing
+  Tensor lse;  ///< (B, H, Tq): log Σ_j exp s_ij, saved for the gradient; -inf where query i may attend nothing.
+               ///< f32 where y is a half
 };
 
 /// Scaled dot-product attention with grouped heads (Vaswani et al., 2017; Ainslie et al., "GQA", 2023), tile by tile

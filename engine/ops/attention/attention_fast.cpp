@@ -65,9 +65,6 @@ int64_t tasks_at_once(const AttentionProblem& p, int64_t rows, int64_t keys) {
   return std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, work));
 }
 
-/// x (B, T, H, d) itself when every row of d lies in one piece, else a row-major copy.
-Tensor with_whole_rows(const Tensor& x) { return x.dim(3) == 1 || x.strides()[3] == 1 ? x : x.contiguous(); }
-
 /// The kernels' operands: heads' rows in one piece, slopes contiguous.
 void lay_out(AttentionCall& c) {
   c.q = with_whole_rows(c.q), c.k = with_whole_rows(c.k), c.v = with_whole_rows(c.v);

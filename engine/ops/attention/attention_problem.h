@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "engine/dispatch/operand.h"
+#include "engine/dispatch/op.h"
 #include "engine/ops/attention/attention.h"
 
 namespace headroom::engine {
@@ -37,6 +37,9 @@ struct AttentionProblem {
 AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                                    const AttentionOptions& options);
 
+/// x (B, T, H, d) itself when every row of d lies in one piece, else a row-major copy.
+inline Tensor with_whole_rows(const Tensor& x) { return x.dim(3) == 1 || x.strides()[3] == 1 ? x : x.contiguous(); }
+
 /// One call of attention(), for its implementations.
 struct AttentionCall {
   Tensor q, k, v, slopes, key_mask;
@@ -48,7 +51,8 @@ struct AttentionCall {
   }
 };
 
-/// One call of attention_grad(). dslopes (B, H), where slopes are given: still to be summed over the sequences.
+/// One call of attention_grad(). dslopes (B, H), where slopes are given: still to be summed over the sequences, and of
+/// lse's dtype.
 struct AttentionGradCall {
   Tensor dy, q, k, v, slopes, key_mask;
   Attention forward;
@@ -60,10 +64,13 @@ struct AttentionGradCall {
                       real("k", k),
                       real("v", v),
                       real("y", forward.y),
-                      real("lse", forward.lse),
+                      statistic("lse", forward.lse),
                       optional_real("slopes", slopes),
                       optional_mask("key_mask", key_mask)};
   }
 };
+
+extern Op<AttentionCall> attention_op;
+extern Op<AttentionGradCall> attention_grad_op;
 
 }  // namespace headroom::engine

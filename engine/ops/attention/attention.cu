@@ -1,0 +1,48 @@
+#include <algorithm>
+
+#include "engine/ops/attention/attention_cuda.h"
+
+namespace headroom::engine::cuda {
+namespace {
+
+int64_t widest(const AttentionProblem& p) { return std::max(p.qk_dim, p.v_dim); }
+
+bool is_narrow(const AttentionCall& c) { return widest(c.problem) <= narrow_width; }
+bool is_narrow_grad(const AttentionGradCall& c) { return widest(c.problem) <= narrow_width; }
+
+/// Decoding: self-attention over a whole sequence never is, so that a model is trained by one kernel whatever its
+/// length. Queries must fit into a block's shared memory.
+bool is_split(const AttentionCall& c) {
+  const AttentionProblem& p = c.problem;
+  return p.queries <= most_few_queries && p.keys > p.queries && p.dropout == 0 && p.qk_dim <= 512;
+}
+
+}  // namespace
+
+void register_attention() {
+  constexpr Device::Kind cuda = Device::Kind::cuda;
+  const DTypeSet all = DType::f32 | DType::f64 | DType::bf16;
+  attention_op.add({.name = "split over keys",
+                    .dtypes = all,
+                    .run = attention_split,
+                    .takes_strided = true,
+                    .supports = is_split,
+                    .device = cuda});
+  attention_op.add({.name = "narrow",
+                    .dtypes = DType::f32,
+                    .run = attention_narrow,
+                    .takes_strided = true,
+                    .supports = is_narrow,
+                    .device = cuda});
+  attention_op.add({.name = "tiles", .dtypes = all, .run = attention_wide, .takes_strided = true, .device = cuda});
+  attention_grad_op.add({.name = "narrow",
+                         .dtypes = DType::f32,
+                         .run = attention_narrow_grad,
+                         .takes_strided = true,
+                         .supports = is_narrow_grad,
+                         .device = cuda});
+  attention_grad_op.add(
+      {.name = "tiles", .dtypes = all, .run = attention_wide_grad, .takes_strided = true, .device = cuda});
+}
+
+}  // namespace headroom::engine::cuda

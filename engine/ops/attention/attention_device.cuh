@@ -1,0 +1,288 @@
+#pragma once
+#include <algorithm>
+#include <limits>
+
+#include "engine/cuda/launch.cuh"
+#include "engine/cuda/number.cuh"
+#include "engine/cuda/warp.cuh"
+#include "engine/ops/attention/attention_problem.h"
+
+// What all of attention's GPU kernels share: where the rows of a head lie, which keys a query sees, ALiBi, dropout.
+// Scores are carried in units of log2 e, so that a probability is one power of two.
+namespace headroom::engine::cuda {
+
+template <class C>
+inline constexpr C log2_e = static_cast<C>(1.4426950408889634);
+template <class C>
+inline constexpr C ln_2 = static_cast<C>(0.6931471805599453);
+/// The largest score of no keys: finite, so that the hidden ones, -inf, get probability 0 where there are no others.
+template <class C>
+inline constexpr C least_top = static_cast<C>(-1e30);
+template <class C>
+inline constexpr C infinity = std::numeric_limits<C>::infinity();
+
+// By value: a reference to a constant of the host is nothing that GPU code may hold.
+__device__ inline int smaller(int a, int b) { return a < b ? a : b; }
+__device__ inline int larger(int a, int b) { return a > b ? a : b; }
+
+/// Some rows of one head: row r starts at first + r · step. What lies beyond `count` rows or `width` columns is 0.
+template <class T>
+struct Rows {
+  const T* first;
+  int64_t step;
+  int count, width;
+  __device__ Compute<T> at(int r, int c) const {
+    return r < count && c < width ? load(first[r * step + c]) : Compute<T>(0);
+  }
+};
+
+/// x (B, tokens, H, width), each row of `width` in one piece.
+template <class T>
+struct Heads {
+  T* data;
+  int64_t batch_step, token_step, head_step;
+  int tokens, width;
+
+  __device__ T* row(int b, int t, int h) const { return data + b * batch_step + t * token_step + h * head_step; }
+  /// Tokens [t, t + count) of a head, as far as they are there.
+  template <class U = T>
+  __device__ Rows<std::remove_const_t<U>> rows(int b, int t, int h, int count) const {
+    return {row(b, t, h), token_step, smaller(count, tokens - t), width};
+  }
+};
+
+template <class T>
+Heads<const T> heads_of(const Tensor& x) {
+  return {x.data<T>(),
+          x.strides()[0],
+          x.strides()[1],
+          x.strides()[2],
+          static_cast<int>(x.dim(1)),
+          static_cast<int>(x.dim(3))};
+}
+template <class T>
+Heads<T> mutable_heads_of(const Tensor& x) {
+  return {x.mutable_data<T>(),       x.strides()[0], x.strides()[1], x.strides()[2], static_cast<int>(x.dim(1)),
+          static_cast<int>(x.dim(3))};
+}
+
+/// What every kernel is given.
+template <class T>
+struct AttentionArguments {
+  using C = Compute<T>;
+  Heads<const T> q, k, v;
+  const T* slopes;       ///< (H) or null
+  const bool* key_mask;  ///< (B, Tk) or null
+  int heads, group;      ///< query heads, and how many of them share a key-value head
+  bool causal, dropout;
+  C scale, kept;  ///< on q·k; 1 / (1 - dropout)
+  uint32_t dropped_below;
+  RngKey dropout_key;
+
+  AttentionArguments(const AttentionProblem& p, const Tensor& q_in, const Tensor& k_in, const Tensor& v_in,
+                     const Tensor& slopes_in)
+      : q(heads_of<T>(q_in)),
+        k(heads_of<T>(k_in)),
+        v(heads_of<T>(v_in)),
+        slopes(slopes_in.defined() ? slopes_in.data<T>() : nullptr),
+        key_mask(p.key_mask.defined() ? p.key_mask.data<bool>() : nullptr),
+        heads(static_cast<int>(p.heads)),
+        group(static_cast<int>(p.group())),
+        causal(p.causal),
+        dropout(p.dropout > 0),
+        scale(static_cast<C>(p.scale)),
+        kept(static_cast<C>(1 / (1 - p.dropout))),
+        dropped_below(p.dropped_below()),
+        dropout_key(p.dropout_key) {}
+
+  /// No rule but causality: most training, for which kernels are compiled a second time.
+  bool is_plain() const { return !slopes && !key_mask && !dropout; }
+  /// What q is multiplied by before its products with keys are scores.
+  __device__ C score_scale() const { return scale * log2_e<C>; }
+};
+
+/// What the gradient's kernels are given beside.
+template <class T>
+struct AttentionGradArguments {
+  using C = Compute<T>;
+  Heads<const T> dy;
+  const C *lse, *delta;  ///< (B, H, Tq)
+  Heads<T> dq, dk, dv;
+  C* dslope_parts;  ///< (B, H, query tiles) or null
+
+  /// lse of a row in units of log2 e; +inf, which makes every probability 0, where the query may attend nothing.
+  __device__ C top(int64_t row) const {
+    const C value = lse[row];
+    return value == -infinity<C> ? infinity<C> : value * log2_e<C>;
+  }
+};
+
+/// One block's share: a tile of tokens of one head of one sequence. Tiles of a head follow one another, so that its
+/// keys stay in the L2 cache; the last one, which sees the most keys when attention is causal, comes first.
+struct HeadTile {
+  int tile, head, sequence;
+  __device__ HeadTile(int block, int tiles, int heads)
+      : tile(tiles - 1 - block % tiles), head(block / tiles % heads), sequence(block / tiles / heads) {}
+};
+
+/// The rules of one query head of one sequence.
+template <class T>
+struct HeadRules {
+  using C = Compute<T>;
+  int queries, keys, offset;
+  bool causal;
+  C slope;           ///< 0 without ALiBi
+  const bool* mask;  ///< of this sequence's keys, or null
+  int64_t row;       ///< of query 0 in (B, H, Tq)
+
+  __device__ HeadRules(const AttentionArguments<T>& a, int b, int h)
+      : queries(a.q.tokens),
+        keys(a.k.tokens),
+        offset(a.k.tokens - a.q.tokens),
+        causal(a.causal),
+        slope(a.slopes ? load(a.slopes[h]) * log2_e<C> : C(0)),
+        mask(a.key_mask ? a.key_mask + int64_t{b} * a.k.tokens : nullptr),
+        row((int64_t{b} * a.heads + h) * a.q.tokens) {}
+
+  /// Query i sees keys [0, visible(i)) at most.
+  __device__ int visible(int i) const { return causal ? smaller(larger(i + offset + 1, 0), keys) : keys; }
+  /// Queries from here on may see key j.
+  __device__ int first_query(int j) const { return causal ? larger(j - offset, 0) : 0; }
+  __device__ C distance(int i, int j) const { return static_cast<C>(abs(i + offset - j)); }
+  /// s_ij from the product of the scaled q_i and k_j.
+  __device__ C score(C product, int i, int j) const {
+    if (j >= visible(i) || (mask && !mask[j])) return -infinity<C>;
+    return slope == 0 ? product : product - slope * distance(i, j);
+  }
+};
+
+/// Dropout along one query's row. Four neighbouring elements share one call of Philox.
+class DropoutRow {
+ public:
+  template <class T>
+  __device__ DropoutRow(const AttentionArguments<T>& a, int64_t row)
+      : key_(a.dropout_key),
+        below_(a.dropped_below),
+        first_(a.dropout ? a.dropout_key.first() + static_cast<uint64_t>(row) * static_cast<uint64_t>(a.k.tokens) : 0) {
+  }
+  /// Bit n: whether element (i, j + n) is kept, n < count ≤ 32. A loop, not unrolled, so that Philox's registers are
+  /// there once.
+  __device__ uint32_t kept(int j, int count) {
+    uint32_t bits = 0;
+#pragma unroll 1
+    for (int n = 0; n < count; ++n) bits |= static_cast<uint32_t>(!dropped(j + n)) << n;
+    return bits;
+  }
+  __device__ bool dropped(int j) {
+    const uint64_t index = first_ + static_cast<uint64_t>(j);
+    if (index / 4 != block_) {
+      block_ = index / 4;
+      words_ = random_words(key_, block_);
+    }
+    const uint32_t low = index & 1 ? words_[1] : words_[0], high = index & 1 ? words_[3] : words_[2];
+    return (index & 2 ? high : low) < below_;
+  }
+
+ private:
+  const RngKey& key_;
+  uint32_t below_;
+  uint64_t first_, block_ = ~uint64_t{0};
+  std::array<uint32_t, 4> words_{};
+};
+
+/// The same along one key's column: bit n of element (i + n, j). `row` is that of query i.
+template <class T>
+__device__ inline uint32_t kept_column(const AttentionArguments<T>& a, int64_t row, int j, int count) {
+  uint32_t bits = 0;
+#pragma unroll 1
+  for (int n = 0; n < count; ++n) bits |= static_cast<uint32_t>(!DropoutRow(a, row + n).dropped(j)) << n;
+  return bits;
+}
+
+/// delta_i = dy_i·y_i, one thread per row of y (B, Tq, H, d_v).
+template <class T>
+struct AttentionDelta {
+  Heads<const T> dy;
+  const T* y;
+  Compute<T>* delta;  ///< (B, H, Tq)
+  int heads;
+  __device__ void operator()(int64_t n) const {
+    const int h = static_cast<int>(n % heads), i = static_cast<int>(n / heads % dy.tokens);
+    const int b = static_cast<int>(n / heads / dy.tokens);
+    const T *a = dy.row(b, i, h), *x = y + n * dy.width;
+    Compute<T> total = 0;
+    for (int c = 0; c < dy.width; ++c) total += load(a[c]) * load(x[c]);
+    delta[(int64_t{b} * heads + h) * dy.tokens + i] = total;
+  }
+};
+
+/// The sum of a head's parts, in order.
+template <class C>
+struct AddParts {
+  const C* parts;
+  C* total;
+  int count;
+  __device__ void operator()(int64_t n) const {
+    C sum = 0;
+    for (int i = 0; i < count; ++i) sum += parts[n * count + i];
+    total[n] = sum;
+  }
+};
+
+/// Calls f(zero of the dtype's type): f32, f64 or bf16.
+template <class F>
+void with_real(DType dtype, F&& f) {
+  if (dtype == DType::f64) f(double{});
+  else if (dtype == DType::bf16) f(bf16{});
+  else f(float{});
+}
+
+/// Lays out a call's operands as the kernels want them.
+template <class Call>
+void lay_out(Call& c) {
+  c.q = with_whole_rows(c.q), c.k = with_whole_rows(c.k), c.v = with_whole_rows(c.v);
+  if (c.slopes.defined()) c.slopes = c.slopes.contiguous();
+}
+
+/// The arguments of a gradient's kernels, and what must be done before and after them.
+template <class T>
+class AttentionGradRun {
+ public:
+  using C = Compute<T>;
+  explicit AttentionGradRun(AttentionGradCall& c) : call_(c) {
+    lay_out(c);
+    c.dy = with_whole_rows(c.dy);
+    c.forward.y = c.forward.y.contiguous();
+    c.forward.lse = c.forward.lse.contiguous();
+    delta_ = Tensor::empty(c.forward.lse.shape(), c.forward.lse.dtype(), c.q.device());  // (B, H, Tq)
+    launch("attention_delta", delta_.numel(),
+           AttentionDelta<T>{heads_of<T>(c.dy), c.forward.y.template data<T>(), delta_.template mutable_data<C>(),
+                             static_cast<int>(c.problem.heads)});
+  }
+  AttentionArguments<T> arguments() const { return {call_.problem, call_.q, call_.k, call_.v, call_.slopes}; }
+  /// For kernels that cut a head's queries into so many tiles, each of which writes its part of dslopes.
+  AttentionGradArguments<T> grad(int64_t tiles) {
+    const AttentionProblem& p = call_.problem;
+    if (call_.slopes.defined() && !parts_.defined())
+      parts_ = Tensor::empty({p.batch, p.heads, tiles}, delta_.dtype(), delta_.device());
+    return {heads_of<T>(call_.dy),
+            call_.forward.lse.template data<C>(),
+            delta_.template data<C>(),
+            mutable_heads_of<T>(call_.dq),
+            mutable_heads_of<T>(call_.dk),
+            mutable_heads_of<T>(call_.dv),
+            parts_.defined() ? parts_.template mutable_data<C>() : nullptr};
+  }
+  void add_slope_parts() const {
+    if (parts_.defined())
+      launch("attention_dslopes", call_.dslopes.numel(),
+             AddParts<C>{parts_.template data<C>(), call_.dslopes.template mutable_data<C>(),
+                         static_cast<int>(parts_.dim(2))});
+  }
+
+ private:
+  AttentionGradCall& call_;
+  Tensor delta_, parts_;
+};
+
+}  // namespace headroom::engine::cuda

@@ -1,0 +1,183 @@
+#include "engine/ops/attention/attention_cuda.h"
+#include "engine/ops/attention/attention_device.cuh"
+
+// Few queries against a long cache of keys, as decoding asks for: what counts is that keys and values are read once, by
+// as many blocks as there can be. A block takes one chunk of the keys of one key-value head, and up to R rows, each a
+// query of one of the heads that share it: a thread has a key, then a warp has a row, then a thread has a column of
+// the values. A second kernel joins the chunks' parts, in order.
+namespace headroom::engine::cuda {
+namespace {
+
+constexpr int split_threads = 128, split_chunk = 128;  // one key per thread
+
+/// A part's numbers: sums (R, d_v), then each row's largest score, then its sum of exponentials.
+template <int R>
+__host__ __device__ constexpr int64_t part_size(int64_t v_dim) {
+  return R * (v_dim + 2);
+}
+
+/// 16 bytes of a row.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int size = 16 / sizeof(T);
+  T value[size];
+};
+
+/// out[r] = q_r·k, q (R, width) in shared memory.
+template <int R, class T, class C>
+__device__ inline void row_products(const C* q, const T* k, int width, bool packed, C (&out)[R]) {
+#pragma unroll
+  for (int r = 0; r < R; ++r) out[r] = 0;
+  const auto add = [&](int d, const T& element) {
+    const C x = load(element);
+#pragma unroll
+    for (int r = 0; r < R; ++r) out[r] += q[r * width + d] * x;
+  };
+  if (packed) {
+    for (int d = 0; d < width; d += Pack<T>::size) {
+      const Pack<T> pack = *reinterpret_cast<const Pack<T>*>(k + d);
+#pragma unroll
+      for (int e = 0; e < Pack<T>::size; ++e) add(d + e, pack.value[e]);
+    }
+  } else {
+    for (int d = 0; d < width; ++d) add(d, k[d]);
+  }
+}
+
+template <class T, int R>
+__global__ void split_part(AttentionArguments<T> a, bool packed, Compute<T>* parts, int chunks, int row_blocks) {
+  using C = Compute<T>;
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % warp_size, warp = thread / warp_size;
+  const int block = static_cast<int>(blockIdx.x), chunk = block % chunks, kv_heads = a.heads / a.group;
+  const int kv_head = block / chunks / row_blocks % kv_heads, b = block / chunks / row_blocks / kv_heads;
+  const int first_row = block / chunks % row_blocks * R, rows = a.group * a.q.tokens;
+  const int first_key = chunk * split_chunk, count = smaller(split_chunk, a.k.tokens - first_key);
+  const int qk_dim = a.q.width, v_dim = a.v.width;
+  C* const q = dynamic_shared<C>();     // (R, d_qk)
+  C* const p = q + R * qk_dim;          // (R, chunk)
+  C* const sums = p + R * split_chunk;  // (shares, R, columns)
+  const auto query = [&](int r) { return (first_row + r) % a.q.tokens; };
+  const auto head = [&](int r) { return kv_head * a.group + (first_row + r) / a.q.tokens; };
+  for (int e = thread; e < R * qk_dim; e += split_threads) {
+    const int r = e / qk_dim;
+    q[e] = first_row + r < rows ? a.score_scale() * load(a.q.row(b, query(r), head(r))[e % qk_dim]) : C(0);
+  }
+  __syncthreads();
+  C s[R];
+  if (thread < count) row_products(q, a.k.row(b, first_key + thread, kv_head), qk_dim, packed, s);
+#pragma unroll
+  for (int r = 0; r < R; ++r) {
+    const bool is_there = thread < count && first_row + r < rows;
+    p[r * split_chunk + thread] =
+        is_there ? HeadRules<T>(a, b, head(r)).score(s[r], query(r), first_key + thread) : -infinity<C>;
+  }
+  __syncthreads();
+  C* const part = parts + block * part_size<R>(v_dim);
+  for (int r = warp; r < R; r += split_threads / warp_size) {
+    C top = least_top<C>, total = 0;
+    for (int n = lane; n < split_chunk; n += warp_size) top = Larger{}(p[r * split_chunk + n], top);
+    top = warp_reduce(top, Larger{});
+    for (int n = lane; n < split_chunk; n += warp_size) {
+      const C e = std::exp2(p[r * split_chunk + n] - top);
+      p[r * split_chunk + n] = e;
+      total += e;
+    }
+    total = warp_reduce(total, Add{});
+    if (lane == 0) part[R * v_dim + r] = top, part[R * v_dim + R + r] = total;
+  }
+  __syncthreads();
+  // Narrow values: several threads share a column, each takes every shares-th key.
+  const int columns = smaller(v_dim, split_threads), shares = split_threads / columns, share = thread / columns;
+  for (int c = thread % columns; c < v_dim && share < shares; c += columns) {
+    C sum[R];
+#pragma unroll
+    for (int r = 0; r < R; ++r) sum[r] = 0;
+    for (int n = share; n < count; n += shares) {
+      const C x = load(a.v.row(b, first_key + n, kv_head)[c]);
+#pragma unroll
+      for (int r = 0; r < R; ++r) sum[r] += p[r * split_chunk + n] * x;
+    }
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+      if (shares == 1) part[r * v_dim + c] = sum[r];
+      else sums[(share * R + r) * columns + c] = sum[r];
+    }
+  }
+  if (shares == 1) return;
+  __syncthreads();
+  for (int e = thread; e < R * v_dim; e += split_threads) {
+    C sum = 0;
+    for (int n = 0; n < shares; ++n) sum += sums[n * R * v_dim + e];
+    part[e] = sum;
+  }
+}
+
+/// One element of y (B, Tq, H, d_v), and of lse for the first of a row.
+template <class T, int R>
+struct JoinParts {
+  using C = Compute<T>;
+  const C* parts;
+  T* y;
+  C* lse;
+  int queries, heads, group, v_dim, chunks, row_blocks;
+
+  __device__ void operator()(int64_t n) const {
+    const int c = static_cast<int>(n % v_dim), h = static_cast<int>(n / v_dim % heads);
+    const int i = static_cast<int>(n / v_dim / heads % queries);
+    const int64_t b = n / v_dim / heads / queries;
+    const int row = h % group * queries + i, r = row % R;
+    const int64_t size = part_size<R>(v_dim);
+    const C* const first = parts + ((b * (heads / group) + h / group) * row_blocks + row / R) * chunks * size;
+    const C* const tops = first + R * v_dim + r;
+    C top = least_top<C>, total = 0, sum = 0;
+    for (int k = 0; k < chunks; ++k) top = Larger{}(tops[k * size], top);
+    for (int k = 0; k < chunks; ++k) {
+      const C factor = std::exp2(tops[k * size] - top);
+      total += factor * tops[k * size + R];
+      sum += factor * first[k * size + r * v_dim + c];
+    }
+    store(y[n], total == 0 ? C(0) : sum / total);
+    if (c == 0) lse[(b * heads + h) * queries + i] = top * ln_2<C> + std::log(total);
+  }
+};
+
+/// Whether every row starts at a multiple of 16 bytes and is so long.
+template <class T>
+bool is_packed(const Tensor& x) {
+  const auto whole = [](int64_t elements) { return elements * static_cast<int64_t>(sizeof(T)) % 16 == 0; };
+  return reinterpret_cast<uintptr_t>(x.data<T>()) % 16 == 0 && whole(x.dim(3)) && whole(x.strides()[0]) &&
+         whole(x.strides()[1]) && whole(x.strides()[2]);
+}
+
+template <class T, int R>
+void run(AttentionCall& c) {
+  using C = Compute<T>;
+  const AttentionProblem& p = c.problem;
+  const int64_t chunks = (p.keys + split_chunk - 1) / split_chunk, row_blocks = (p.group() * p.queries + R - 1) / R;
+  const int64_t blocks = p.batch * p.kv_heads * row_blocks * chunks;
+  const Tensor parts = Tensor::empty({blocks, part_size<R>(p.v_dim)}, dtype_of<C>(), c.q.device());
+  launch_kernel("attention_split", split_part<T, R>,
+                {static_cast<unsigned>(blocks), split_threads,
+                 sizeof(C) * static_cast<size_t>(R * (p.qk_dim + split_chunk + split_threads))},
+                AttentionArguments<T>(p, c.q, c.k, c.v, c.slopes), is_packed<T>(c.k), parts.mutable_data<C>(),
+                static_cast<int>(chunks), static_cast<int>(row_blocks));
+  launch("attention_join", c.out.y.numel(),
+         JoinParts<T, R>{parts.data<C>(), c.out.y.mutable_data<T>(), c.out.lse.mutable_data<C>(),
+                         static_cast<int>(p.queries), static_cast<int>(p.heads), static_cast<int>(p.group()),
+                         static_cast<int>(p.v_dim), static_cast<int>(chunks), static_cast<int>(row_blocks)});
+}
+
+}  // namespace
+
+void attention_split(AttentionCall& c) {
+  lay_out(c);
+  const int64_t rows = c.problem.group() * c.problem.queries;
+  with_real(c.q.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (rows == 1) run<T, 1>(c);
+    else if (rows <= 4) run<T, 4>(c);
+    else run<T, 8>(c);
+  });
+}
+
+}  // namespace headroom::engine::cuda
