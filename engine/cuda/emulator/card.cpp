@@ -7,8 +7,15 @@
 namespace headroom::engine::cuda::emulator {
 namespace {
 
+const std::string& fault() {
+  static const std::string kind = std::getenv("HEADROOM_CUDA_FAULT") ? std::getenv("HEADROOM_CUDA_FAULT") : "";
+  return kind;
+}
+
 Card read_card() {
   Card card;
+  if (fault() == "no-driver") card.driver = 0;
+  if (fault() == "old-driver") card.driver = 12010;
   if (const char* text = std::getenv("HEADROOM_CUDA_CAPABILITY")) std::sscanf(text, "%d.%d", &card.major, &card.minor);
   if (const char* text = std::getenv("HEADROOM_CUDA_MEMORY")) card.memory = std::strtoull(text, nullptr, 10);
   if (const char* text = std::getenv("HEADROOM_CUDA_SEED")) card.seed = std::strtoull(text, nullptr, 10);
@@ -56,13 +63,17 @@ cudaDeviceProp Card::properties() const {
 }
 
 cudaError_t injected_fault(const char* function) {
-  static const std::string fault = std::getenv("HEADROOM_CUDA_FAULT") ? std::getenv("HEADROOM_CUDA_FAULT") : "";
-  if (fault.empty()) return cudaSuccess;
-  if (fault == "no-driver" || fault == "old-driver") return cudaErrorInsufficientDriver;
-  if (fault == "no-device") return cudaErrorNoDevice;
+  const std::string& kind = fault();
+  if (kind.empty() || std::strstr(function, "GetVersion")) return cudaSuccess;
+  if (kind == "no-driver" || kind == "old-driver") return cudaErrorInsufficientDriver;
+  if (kind == "no-device") return cudaErrorNoDevice;
   static long calls = 0;
-  const bool looks = std::strncmp(function, "cudaGetDevice", 13) == 0 || std::strstr(function, "GetVersion");
-  if (fault.rfind("lost:", 0) == 0 && !looks && ++calls >= std::atol(fault.c_str() + 5)) return cudaErrorUnknown;
+  const size_t colon = kind.rfind(':');
+  const long wanted = std::atol(kind.c_str() + colon + 1);
+  if (kind.rfind("lost:", 0) == 0 && std::strncmp(function, "cudaGetDevice", 13) != 0)
+    return ++calls >= wanted ? cudaErrorUnknown : cudaSuccess;
+  if (kind.rfind("fail:", 0) == 0 && kind.compare(5, colon - 5, function) == 0)
+    return ++calls == wanted ? cudaErrorMemoryAllocation : cudaSuccess;
   return cudaSuccess;
 }
 

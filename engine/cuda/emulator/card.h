@@ -11,15 +11,16 @@ struct Card {
   int major = 9, minor = 0;             ///< HEADROOM_CUDA_CAPABILITY, "8.6"
   size_t memory = size_t{8} << 30;      ///< HEADROOM_CUDA_MEMORY, bytes
   uint64_t seed = 0;                    ///< HEADROOM_CUDA_SEED: the order of threads, blocks and streams
-  int driver = 13000, runtime = 13000;  ///< as cudaDriverGetVersion gives them
+  int driver = 13000, runtime = 13000;  ///< as cudaDriverGetVersion gives them; the fault decides the first
   size_t shared_bytes() const;          ///< most of a block
   cudaDeviceProp properties() const;
 };
 const Card& card();
 
-/// HEADROOM_CUDA_FAULT makes calls fail: "no-driver" and "old-driver" (both at the first), "no-device", or "lost:N":
-/// the card falls off the bus at the N-th call after it was found, and stays away. Called by each function of the
-/// runtime.
+/// What HEADROOM_CUDA_FAULT breaks; called by each function of the runtime with its name.
+/// "no-driver": the driver's version is 0, and everything else says that it is insufficient. "old-driver": the same
+/// with version 12.1. "no-device": a driver without a card. "lost:N": the card falls off the bus at the N-th call that
+/// uses it, and stays away. "fail:NAME:N": the N-th call of that function has no memory.
 cudaError_t injected_fault(const char* function);
 
 }  // namespace headroom::engine::cuda::emulator

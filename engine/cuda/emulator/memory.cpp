@@ -57,6 +57,16 @@ const std::pair<const char* const, size_t>* block_at(const std::map<const char*,
   return next == blocks.begin() ? nullptr : &*std::prev(next);
 }
 
+void set_guards(char* block, size_t bytes) {
+  if constexpr (address_sanitizer) {
+    poison(block - watched, watched);
+    poison(block + bytes, guard);
+  } else {
+    std::memset(block - watched, guard_byte, watched);
+    std::memset(block + bytes, guard_byte, watched);
+  }
+}
+
 bool intact(const char* from) {
   return std::all_of(from, from + watched, [](char c) { return static_cast<unsigned char>(c) == guard_byte; });
 }
@@ -81,13 +91,7 @@ void* allocate_device(size_t bytes) {
   char* block = h.base + start;
   unpoison(block, bytes);
   std::memset(block, 0xff, bytes);
-  if constexpr (address_sanitizer) {
-    poison(block - watched, watched);
-    poison(block + bytes, guard);
-  } else {
-    std::memset(block - watched, guard_byte, watched);
-    std::memset(block + bytes, guard_byte, watched);
-  }
+  set_guards(block, bytes);
   if (h.access == 0) protect(h.mapped, PROT_NONE);
   h.in_use += bytes;
   h.blocks.emplace(block, bytes);
@@ -127,8 +131,10 @@ std::string explain_range(const void* address, size_t bytes) {
 std::string damaged_guard() {
   if constexpr (address_sanitizer) return {};
   for (const auto& [start, bytes] : heap().blocks) {
-    if (!intact(start - watched)) return fmt::format("wrote before the start of a block of {} bytes", bytes);
-    if (!intact(start + bytes)) return fmt::format("wrote past the end of a block of {} bytes", bytes);
+    const bool before = intact(start - watched), after = intact(start + bytes);
+    if (before && after) continue;
+    set_guards(const_cast<char*>(start), bytes);
+    return fmt::format("wrote {} of a block of {} bytes", before ? "past the end" : "before the start", bytes);
   }
   return {};
 }

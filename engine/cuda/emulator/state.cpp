@@ -3,6 +3,7 @@
 #include <set>
 
 #include "engine/cuda/emulator/card.h"
+#include "engine/cuda/emulator/control.h"
 
 namespace headroom::engine::cuda::emulator {
 namespace {
@@ -83,6 +84,11 @@ cudaError_t report(cudaError_t error, const std::string& explanation) {
 cudaError_t lose_card(cudaError_t error, const std::string& explanation) {
   state().sticky = error;
   return report(error, explanation);
+}
+
+void set_seed(uint64_t seed) {
+  const std::lock_guard lock(state().mutex);
+  state().random.seed(seed);
 }
 
 void find_card_again() {

@@ -36,8 +36,6 @@ class Entry {
 cudaError_t report(cudaError_t error, const std::string& explanation = {});
 /// The same, and all later calls fail with it: the context is lost, as after a kernel's error on a GPU.
 cudaError_t lose_card(cudaError_t error, const std::string& explanation);
-/// Forgets a lost card, for tests that lose one on purpose. What was allocated stays.
-void find_card_again();
 
 }  // namespace headroom::engine::cuda::emulator
 
