@@ -27,6 +27,7 @@ struct Context {
   ProductPath product_path = ProductPath::best;
   Precision precision = Precision::f32;
   Activations activations = Activations::exact;
+  bool tf32 = false;           ///< f32 products on a GPU by tensor cores, which read 10 bits of mantissa
   Device device = cpu;         ///< where random fills put their result
   void* stream = nullptr;      ///< queue of the device's work (a cudaStream_t); null: the device's default one
   MemoryPool* pool = nullptr;  ///< where storages of the pool's device come from; null: the device's own pool
@@ -86,6 +87,12 @@ class PrecisionScope : ContextScope {
 class ActivationsScope : ContextScope {
  public:
   explicit ActivationsScope(Activations activations) : ContextScope(with(&Context::activations, activations)) {}
+};
+
+/// f32 products on a GPU in TF32: several times faster, and with an error a thousand times larger. The CPU's stay f32.
+class Tf32Scope : ContextScope {
+ public:
+  Tf32Scope() : ContextScope(with(&Context::tf32, true)) {}
 };
 
 /// Random fills, and so the first weights of a model, go to this device.

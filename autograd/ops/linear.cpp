@@ -10,11 +10,13 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
   const Tensor x_in = product_operand(x.value()), w_in = product_operand(weight.value());
   return record(
       "linear", engine::linear(x_in, w_in, bias.value()), {x, weight, bias},
-      [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w) -> std::vector<Tensor> {
-        const auto grad = engine::linear_grad(product_operand(dy), kept_x, kept_w, needs[0], needs[1], needs[2]);
+      [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w,
+         bool has_bias) -> std::vector<Tensor> {
+        const auto grad =
+            engine::linear_grad(product_operand(dy), kept_x, kept_w, needs[0], needs[1], needs[2], has_bias);
         return {grad.dx, grad.dweight, grad.dbias};
       },
-      saved("x", x_in), saved("weight", w_in));
+      saved("x", x_in), saved("weight", w_in), bias.defined());
 }
 
 OpSamples linear_samples() {

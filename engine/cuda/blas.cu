@@ -2,11 +2,14 @@
 
 #include <cublasLt.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 
+#include "engine/allocator.h"
 #include "engine/context.h"
 #include "engine/cuda/check.h"
 
@@ -33,33 +36,26 @@ using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
-/// Scratch memory that a product may use; all run on one stream, so they share it.
-class Workspace {
- public:
-  static constexpr size_t bytes = size_t{32} << 20;
-  Workspace() { HEADROOM_CUDA(cudaMalloc(&block_, bytes)); }
-  ~Workspace() { cudaFree(block_); }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  void* block() const { return block_; }
-
- private:
-  void* block_ = nullptr;
-};
+/// The most scratch memory that a plan may ask for: what NVIDIA advises for the largest of these GPUs.
+constexpr size_t most_workspace = size_t{32} << 20;
+/// Plans that are kept; a training run needs some dozens. When there are more, all are made anew.
+constexpr size_t most_plans = 1024;
 
 struct Types {
-  cudaDataType_t element;
+  cudaDataType_t element, scale;
   cublasComputeType_t compute;
 };
-Types types_of(DType dtype) {
-  return dtype == DType::f32 ? Types{CUDA_R_32F, CUBLAS_COMPUTE_32F} : Types{CUDA_R_64F, CUBLAS_COMPUTE_64F};
+Types types_of(DType dtype, bool tf32) {
+  if (dtype == DType::f64) return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
+  if (dtype == DType::bf16) return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+  return {CUDA_R_32F, CUDA_R_32F, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F};
 }
 
 /// A row-major (rows, columns) is to cuBLASLt a column-major (columns, rows).
-Layout layout_of(const BlasProduct& p, int64_t rows, int64_t columns, int64_t step) {
+Layout layout_of(const BlasProduct& p, int64_t rows, int64_t columns, int64_t row, int64_t step) {
   cublasLtMatrixLayout_t made = nullptr;
-  HEADROOM_CUBLAS(cublasLtMatrixLayoutCreate(&made, types_of(p.dtype).element, static_cast<uint64_t>(columns),
-                                             static_cast<uint64_t>(rows), columns));
+  HEADROOM_CUBLAS(cublasLtMatrixLayoutCreate(&made, types_of(p.dtype, false).element, static_cast<uint64_t>(columns),
+                                             static_cast<uint64_t>(rows), row));
   Layout layout(made);
   const auto batch = static_cast<int32_t>(p.batch);
   HEADROOM_CUBLAS(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch));
@@ -68,64 +64,139 @@ Layout layout_of(const BlasProduct& p, int64_t rows, int64_t columns, int64_t st
   return layout;
 }
 
-/// yᵀ = op(b)ᵀ · op(a)ᵀ: in column-major terms b comes first.
+template <class T>
+void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, T value) {
+  HEADROOM_CUBLAS(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value));
+}
+
+/// What a plan is made for: alignment is that of the least aligned operand, in bytes, at most 256.
+struct Kind {
+  BlasProduct product;
+  uint32_t alignment;
+  bool tf32;
+  auto operator<=>(const Kind&) const = default;
+};
+
+/// yᵀ = op(b)ᵀ · op(a)ᵀ: in column-major terms b comes first. y's columns there are our rows, so a bias of the
+/// library's rows is one of our columns, and the sum over k of the library's second matrix is that of our a.
 struct Plan {
   Operation operation;
   Layout a, b, y;
-  cublasLtMatmulHeuristicResult_t choice{};
+  std::optional<cublasLtMatmulHeuristicResult_t> choice;  ///< nothing: the library does not have it
 
-  Plan(cublasLtHandle_t library, const BlasProduct& p)
-      : a(p.transpose_a ? layout_of(p, p.k, p.m, p.step_a) : layout_of(p, p.m, p.k, p.step_a)),
-        b(p.transpose_b ? layout_of(p, p.n, p.k, p.step_b) : layout_of(p, p.k, p.n, p.step_b)),
-        y(layout_of(p, p.m, p.n, p.m * p.n)) {
+  Plan(cublasLtHandle_t library, const Kind& kind, const BlasOperands& o) {
+    const BlasProduct& p = kind.product;
+    a = p.transpose_a ? layout_of(p, p.k, p.m, p.row_a, p.step_a) : layout_of(p, p.m, p.k, p.row_a, p.step_a);
+    b = p.transpose_b ? layout_of(p, p.n, p.k, p.row_b, p.step_b) : layout_of(p, p.k, p.n, p.row_b, p.step_b);
+    y = layout_of(p, p.m, p.n, p.row_y, p.step_y);
+    const Types types = types_of(p.dtype, kind.tf32);
     cublasLtMatmulDesc_t made = nullptr;
-    HEADROOM_CUBLAS(cublasLtMatmulDescCreate(&made, types_of(p.dtype).compute, types_of(p.dtype).element));
+    HEADROOM_CUBLAS(cublasLtMatmulDescCreate(&made, types.compute, types.scale));
     operation.reset(made);
-    const cublasOperation_t first = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const cublasOperation_t second = p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-    HEADROOM_CUBLAS(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first));
-    HEADROOM_CUBLAS(cublasLtMatmulDescSetAttribute(made, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second));
-    cublasLtMatmulPreference_t preferred = nullptr;
-    HEADROOM_CUBLAS(cublasLtMatmulPreferenceCreate(&preferred));
-    const Preference preference(preferred);
-    HEADROOM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(preferred, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                         &Workspace::bytes, sizeof Workspace::bytes));
+    set(made, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(made, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+    if (p.epilogue != BlasEpilogue::none)
+      set(made, CUBLASLT_MATMUL_DESC_EPILOGUE,
+          p.epilogue == BlasEpilogue::bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_BGRADB);
+    take_bias(p, o);
+    choose(library, kind);
+  }
+
+  void take_bias(const BlasProduct& p, const BlasOperands& o) {
+    if (p.epilogue == BlasEpilogue::bias) set(operation.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, o.bias);
+    if (p.epilogue == BlasEpilogue::bias_grad) set(operation.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, o.bias_grad);
+  }
+
+ private:
+  void choose(cublasLtHandle_t library, const Kind& kind) {
+    cublasLtMatmulPreference_t made = nullptr;
+    HEADROOM_CUBLAS(cublasLtMatmulPreferenceCreate(&made));
+    const Preference preference(made);
+    HEADROOM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                         &most_workspace, sizeof most_workspace));
+    for (const auto attribute :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      HEADROOM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(made, attribute, &kind.alignment, sizeof kind.alignment));
+    const bool has_epilogue = kind.product.epilogue != BlasEpilogue::none;
+    cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
-    HEADROOM_CUBLAS(cublasLtMatmulAlgoGetHeuristic(library, made, b.get(), a.get(), y.get(), y.get(), preferred, 1,
-                                                   &choice, &found));
-    if (found == 0)
-      device_failure("cublasLtMatmulAlgoGetHeuristic", __FILE__, __LINE__, "no algorithm for this product");
+    const cublasStatus_t answer = cublasLtMatmulAlgoGetHeuristic(library, operation.get(), b.get(), a.get(), y.get(),
+                                                                 y.get(), made, 1, &best, &found);
+    if (answer == CUBLAS_STATUS_NOT_SUPPORTED || (answer != CUBLAS_STATUS_SUCCESS && has_epilogue)) return;
+    HEADROOM_CUBLAS(answer);
+    if (found > 0 && best.state == CUBLAS_STATUS_SUCCESS) choice = best;
   }
 };
 
+uint32_t alignment_of(const BlasOperands& o) {
+  uintptr_t bits = 256;
+  for (const void* address : {o.a, o.b, static_cast<const void*>(o.y), o.bias, static_cast<const void*>(o.bias_grad)})
+    bits |= reinterpret_cast<uintptr_t>(address);
+  return static_cast<uint32_t>(bits & (~bits + 1));
+}
+
+/// The library and its plans on one GPU. A call holds the lock, as the addresses of biases are part of a plan.
 struct Blas {
   std::mutex mutex;
   Library library;
-  Workspace workspace;
-  std::map<BlasProduct, Plan> plans;
+  std::map<Kind, Plan> plans;
 
   Blas() {
     cublasLtHandle_t made = nullptr;
     HEADROOM_CUBLAS(cublasLtCreate(&made));
     library.reset(made);
   }
+
+  Plan& plan(const BlasProduct& product, const BlasOperands& o) {
+    const Kind kind{product, alignment_of(o), product.dtype == DType::f32 && context().tf32};
+    const auto found = plans.find(kind);
+    if (found != plans.end()) return found->second;
+    if (plans.size() >= most_plans) plans.clear();
+    return plans.try_emplace(kind, library.get(), kind, o).first->second;
+  }
 };
+
+int present_device() {
+  int index = 0;
+  HEADROOM_CUDA(cudaGetDevice(&index));
+  return index;
+}
+
+/// Never destroyed: the driver may be gone when static objects are.
+Blas& blas_of(int device) {
+  static std::mutex mutex;
+  static auto* const all = new std::map<int, Blas>;
+  const std::lock_guard lock(mutex);
+  return (*all)[device];
+}
 
 }  // namespace
 
-void blas_matmul(const BlasProduct& product, const void* a, const void* b, void* y) {
-  static Blas blas;
+bool blas_supports(const BlasProduct& product, const BlasOperands& operands) {
+  Blas& blas = blas_of(present_device());
   const std::lock_guard lock(blas.mutex);
-  auto plan = blas.plans.find(product);
-  if (plan == blas.plans.end()) plan = blas.plans.try_emplace(product, blas.library.get(), product).first;
-  const Plan& p = plan->second;
-  const double one = 1, zero = 0;
-  const float one_f32 = 1, zero_f32 = 0;
-  const bool f32 = product.dtype == DType::f32;
-  const void *alpha = f32 ? static_cast<const void*>(&one_f32) : &one,
-             *beta = f32 ? static_cast<const void*>(&zero_f32) : &zero;
-  HEADROOM_CUBLAS(cublasLtMatmul(blas.library.get(), p.operation.get(), alpha, b, p.b.get(), a, p.a.get(), beta, y,
-                                 p.y.get(), y, p.y.get(), &p.choice.algo, blas.workspace.block(), Workspace::bytes,
+  return blas.plan(product, operands).choice.has_value();
+}
+
+void blas_matmul(const BlasProduct& product, const BlasOperands& o) {
+  const int device = present_device();
+  Blas& blas = blas_of(device);
+  const std::lock_guard lock(blas.mutex);
+  Plan& p = blas.plan(product, o);
+  if (!p.choice) device_failure("cublasLtMatmulAlgoGetHeuristic", __FILE__, __LINE__, "no algorithm for this product");
+  p.take_bias(product, o);
+  const double scales[] = {1, 0};
+  const float scales_f32[] = {1, 0};
+  const bool f64 = product.dtype == DType::f64;
+  const void *alpha = f64 ? static_cast<const void*>(&scales[0]) : &scales_f32[0],
+             *beta = f64 ? static_cast<const void*>(&scales[1]) : &scales_f32[1];
+  const size_t bytes = p.choice->workspaceSize;
+  std::optional<Block> workspace;
+  if (bytes > 0) workspace.emplace(Device{Device::Kind::cuda, device}, bytes);
+  HEADROOM_CUBLAS(cublasLtMatmul(blas.library.get(), p.operation.get(), alpha, o.b, p.b.get(), o.a, p.a.get(), beta,
+                                 o.y, p.y.get(), o.y, p.y.get(), &p.choice->algo,
+                                 workspace ? workspace->address() : nullptr, bytes,
                                  static_cast<cudaStream_t>(context().stream)));
 }
 

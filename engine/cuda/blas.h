@@ -4,19 +4,62 @@
 
 #include "engine/dtype.h"
 
+// Products of matrices on the GPU: by cuBLASLt (blas.cu), and by the CPU's own under the emulator (emulator/blas.cpp).
 namespace headroom::engine::cuda {
 
-/// A stack of products y_i = op(a_i) · op(b_i) of row-major matrices, y (M, N), K the inner size. A transposed a is
-/// stored as (K, M), a transposed b as (N, K). Steps are in elements; step 0: the same matrix for every i.
+/// What is done to a product while it is still in registers.
+enum class BlasEpilogue : uint8_t {
+  none,
+  bias,       ///< a bias (N) is added to each row of y
+  bias_grad,  ///< beside y, Σ_k op(a)_mk (M): with a = dy transposed, a bias's gradient beside that of its weight
+};
+
+/// A stack of products y_i = op(a_i) · op(b_i) of row-major matrices, y (M, N), K ≥ 1 the inner size. A transposed a is
+/// stored as (K, M), a transposed b as (N, K). Rows and steps are in elements: from one row of a matrix to the next,
+/// and from one matrix of the stack to the next (step 0: the same matrix for every i).
 struct BlasProduct {
-  DType dtype;  ///< f32 or f64
-  int64_t m, n, k, batch;
-  bool transpose_a, transpose_b;
-  int64_t step_a, step_b;
+  DType dtype;  ///< f32, f64, or bf16, which is added up in f32
+  int64_t m, n, k, batch = 1;
+  bool transpose_a = false, transpose_b = false;
+  int64_t row_a, row_b, row_y;
+  int64_t step_a = 0, step_b = 0, step_y = 0;
+  BlasEpilogue epilogue = BlasEpilogue::none;
   auto operator<=>(const BlasProduct&) const = default;
 };
 
-/// Runs it by cuBLASLt, in full f32 (no TF32) or f64. The plan of each kind of product is made once and kept.
-void blas_matmul(const BlasProduct& product, const void* a, const void* b, void* y);
+/// A product of contiguous matrices, one after the other.
+inline BlasProduct blas_product(DType dtype, int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b,
+                                BlasEpilogue epilogue = BlasEpilogue::none) {
+  return {.dtype = dtype,
+          .m = m,
+          .n = n,
+          .k = k,
+          .transpose_a = transpose_a,
+          .transpose_b = transpose_b,
+          .row_a = transpose_a ? m : k,
+          .row_b = transpose_b ? k : n,
+          .row_y = n,
+          .step_a = m * k,
+          .step_b = k * n,
+          .step_y = m * n,
+          .epilogue = epilogue};
+}
+
+/// Addresses on the device.
+struct BlasOperands {
+  const void *a, *b;
+  void* y;
+  const void* bias = nullptr;  ///< (N), read by BlasEpilogue::bias
+  void* bias_grad = nullptr;   ///< (M), written by BlasEpilogue::bias_grad
+};
+
+/// Whether the library has this product with its epilogue (f64 has none). It has every product without one.
+bool blas_supports(const BlasProduct& product, const BlasOperands& operands);
+
+/// Queues it on the context's stream. f32 is multiplied in f32, or in TF32 (10 bits of mantissa) where the context says
+/// so. The plan of each kind of product is made once and kept. Scratch memory is a block of the context's pool, so work
+/// on other streams and replayed graphs never share it. The same operands give the same bits at every call. Throws
+/// Error when the library refuses the product.
+void blas_matmul(const BlasProduct& product, const BlasOperands& operands);
 
 }  // namespace headroom::engine::cuda

@@ -29,8 +29,8 @@ TEST_CASE("gradients: dy of another shape") {
   CHECK_THROWS_AS(softmax_grad(of({}), of({})), Error);
   CHECK_THROWS_WITH(swiglu_grad(dy, x, x, true, true), contains("swiglu_grad: shapes differ"));
   CHECK_THROWS_WITH(swiglu_grad(x, x, dy, true, true), contains("swiglu_grad: shapes differ"));
-  CHECK_THROWS_AS(linear_grad(dy, of({2, 7}), of({4, 7}), true, false, false), Error);
-  CHECK_THROWS_AS(linear_grad(dy, of({5, 7}), of({3, 7}), false, true, false), Error);
+  CHECK_THROWS_AS(linear_grad(dy, of({2, 7}), of({4, 7}), true, false, false, true), Error);
+  CHECK_THROWS_AS(linear_grad(dy, of({5, 7}), of({3, 7}), false, true, false, true), Error);
 }
 
 TEST_CASE("gradients: a norm's statistics of another shape") {

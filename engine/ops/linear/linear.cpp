@@ -2,7 +2,6 @@
 
 #include "engine/cpu/gemm.h"
 #include "engine/cpu/gemm_kernel.h"
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/matmul/matmul.h"
 #include "engine/ops/sum/sum.h"
@@ -13,14 +12,8 @@ namespace {
 /// (…, C) as (rows, C).
 Tensor as_rows(const Tensor& x) { return x.reshape({x.shape().numel(0, x.rank() - 1), x.dim(-1)}).contiguous(); }
 
-struct Call {
-  Tensor x, weight, bias;  ///< x as (rows, in)
-  Tensor y{};
-  auto operands() { return std::array{real("x", x), real("weight", weight), optional_real("bias", bias)}; }
-};
-
 template <class T>
-void run(Call& c, void (*product)(const MatrixProduct<T>&, int64_t, const int64_t*, const int64_t*, int64_t)) {
+void run(LinearCall& c, void (*product)(const MatrixProduct<T>&, int64_t, const int64_t*, const int64_t*, int64_t)) {
   const int64_t in = c.weight.dim(1), out = c.weight.dim(0);
   product({c.x.dim(0),
            out,
@@ -33,29 +26,39 @@ void run(Call& c, void (*product)(const MatrixProduct<T>&, int64_t, const int64_
           1, nullptr, nullptr, 0);
 }
 
-const Op<Call> op{"linear",
-                  {{.name = "tiles",
-                    .dtypes = DType::f32,
-                    .run = [](Call& c) { run<float>(c, gemm<float>); },
-                    .levels = kernel::gemm_tile_f32.levels()},
-                   {.name = "tiles",
-                    .dtypes = DType::f64,
-                    .run = [](Call& c) { run<double>(c, gemm<double>); },
-                    .levels = kernel::gemm_tile_f64.levels()},
-                   {.name = "loops",
-                    .dtypes = DType::f32,
-                    .run = [](Call& c) { run<float>(c, gemm_loops<float>); },
-                    .is_reference = true},
-                   {.name = "loops",
-                    .dtypes = DType::f64,
-                    .run = [](Call& c) { run<double>(c, gemm_loops<double>); },
-                    .is_reference = true}}};
+/// By the products and sums of the operands' device.
+void run_sums(LinearSumsCall& c) {
+  if (c.need_weight) c.dweight = matmul(c.dy, c.x, true);  // (out, in)
+  if (c.need_bias) c.dbias = sum(c.dy, {0}, false);        // (out)
+}
 
 }  // namespace
 
+Op<LinearCall> linear_op{"linear",
+                         {{.name = "tiles",
+                           .dtypes = DType::f32,
+                           .run = [](LinearCall& c) { run<float>(c, gemm<float>); },
+                           .levels = kernel::gemm_tile_f32.levels()},
+                          {.name = "tiles",
+                           .dtypes = DType::f64,
+                           .run = [](LinearCall& c) { run<double>(c, gemm<double>); },
+                           .levels = kernel::gemm_tile_f64.levels()},
+                          {.name = "loops",
+                           .dtypes = DType::f32,
+                           .run = [](LinearCall& c) { run<float>(c, gemm_loops<float>); },
+                           .is_reference = true},
+                          {.name = "loops",
+                           .dtypes = DType::f64,
+                           .run = [](LinearCall& c) { run<double>(c, gemm_loops<double>); },
+                           .is_reference = true}}};
+
+Op<LinearSumsCall> linear_sums_op{
+    "linear_grad",
+    {{.name = "matmul and sum", .dtypes = DType::f32 | DType::f64, .run = run_sums, .is_reference = true}}};
+
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  Call call{x, weight, bias};
-  op.check(call);
+  LinearCall call{x, weight, bias};
+  linear_op.check(call);
   require(x.rank() >= 1 && weight.rank() == 2 && x.dim(-1) == weight.dim(1),
           "linear: x (…, in) does not fit weight (out, in): x {}, weight {}", x.shape().str(), weight.shape().str());
   const int64_t out = weight.dim(0);
@@ -63,17 +66,22 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
           bias.shape().str(), weight.shape().str());
   call.x = as_rows(x);                                                     // (rows, in)
   call.y = Tensor::empty(x.shape().with(-1, out), x.dtype(), x.device());  // (…, out)
-  if (call.y.numel() > 0) op.run(call);
+  if (call.y.numel() > 0) linear_op.run(call);
   return call.y;
 }
 
 LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, bool need_x, bool need_weight,
-                       bool need_bias) {
+                       bool need_bias, bool has_bias) {
   LinearGrad grad;
   const Tensor dy_rows = as_rows(dy);  // (rows, out)
   if (need_x) grad.dx = matmul(dy_rows, weight).reshape(x.shape());
-  if (need_weight) grad.dweight = matmul(dy_rows, as_rows(x), true);  // (out, in)
-  if (need_bias) grad.dbias = sum(dy_rows, {0}, false);               // (out)
+  if (!need_weight && !need_bias) return grad;
+  LinearSumsCall call{dy_rows, as_rows(x), need_weight, need_bias, has_bias};
+  linear_sums_op.check(call);
+  require(call.dy.dim(0) == call.x.dim(0), "linear_grad: dy {} does not fit x {}", dy.shape().str(), x.shape().str());
+  linear_sums_op.run(call);
+  if (need_weight) grad.dweight = call.dweight;
+  if (need_bias) grad.dbias = call.dbias;
   return grad;
 }
 

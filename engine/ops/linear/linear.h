@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/dispatch/op.h"
 
 namespace headroom::engine {
 
@@ -7,12 +7,32 @@ namespace headroom::engine {
 /// added to each tile of the product while it is in the cache. Throws Error when the shapes do not fit.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 
+/// A checked call, as its implementations get it: x (rows, in), y all that lies behind (rows, out).
+struct LinearCall {
+  Tensor x, weight, bias;
+  Tensor y{};
+  auto operands() { return std::array{real("x", x), real("weight", weight), optional_real("bias", bias)}; }
+};
+extern Op<LinearCall> linear_op;
+
 struct LinearGrad {
   Tensor dx, dweight, dbias;  ///< undefined where not asked for
 };
 
-/// dx = dy · W,   dW = dyᵀ · x,   dbias = Σ_rows dy; the sums over rows are in an order fixed by the shape.
+/// dx = dy · W,   dW = dyᵀ · x,   dbias = Σ_rows dy; the sums over rows are in an order fixed by the shape. has_bias:
+/// whether the layer has a bias, whoever asks for its gradient. On a GPU dW and dbias are then one product, so that
+/// each has the same bits with and without the other.
 LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, bool need_x, bool need_weight,
-                       bool need_bias);
+                       bool need_bias, bool has_bias);
+
+/// What depends on the sums over rows, as its implementations get it: dy (rows, out), x (rows, in). They make dweight
+/// (out, in) and dbias (out), one of which may be left undefined where it is not needed.
+struct LinearSumsCall {
+  Tensor dy, x;
+  bool need_weight, need_bias, has_bias;
+  Tensor dweight{}, dbias{};
+  auto operands() { return std::array{real("dy", dy), real("x", x)}; }
+};
+extern Op<LinearSumsCall> linear_sums_op;
 
 }  // namespace headroom::engine

@@ -1,0 +1,50 @@
+#include "engine/ops/linear/linear.h"
+
+#include "engine/cuda/bias.cuh"
+#include "engine/cuda/blas.h"
+#include "engine/ops/sum/sum.h"
+
+namespace headroom::engine::cuda {
+namespace {
+
+/// y = x · Wᵀ with the bias in the product, or after it where the library has no such product.
+void run(LinearCall& c) {
+  const int64_t rows = c.x.dim(0), in = c.weight.dim(1), out = c.weight.dim(0);
+  const BlasOperands operands{c.x.raw(), c.weight.raw(), c.y.mutable_raw(), c.bias.defined() ? c.bias.raw() : nullptr};
+  BlasProduct product = blas_product(c.y.dtype(), rows, out, in, false, true, BlasEpilogue::bias);
+  if (in > 0 && c.bias.defined() && blas_supports(product, operands)) return blas_matmul(product, operands);
+  product.epilogue = BlasEpilogue::none;
+  if (in > 0) {
+    blas_matmul(product, operands);
+  } else {
+    fill_zero(c.y);
+  }
+  if (c.bias.defined()) add_bias(c.y, c.bias);
+}
+
+/// dW = dyᵀ · x, with Σ_rows dy in the product, or by itself where the library has no such product.
+void run_sums(LinearSumsCall& c) {
+  const int64_t rows = c.dy.dim(0), out = c.dy.dim(1), in = c.x.dim(1);
+  const DType dtype = c.dy.dtype();
+  const Device device = c.dy.device();
+  const bool is_product = rows > 0 && out > 0 && in > 0;
+  c.dweight = Tensor::empty({out, in}, dtype, device);  // (out, in)
+  c.dbias = Tensor::empty({out}, dtype, device);        // (out)
+  const BlasOperands operands{c.dy.raw(), c.x.raw(), c.dweight.mutable_raw(), nullptr, c.dbias.mutable_raw()};
+  BlasProduct product = blas_product(dtype, out, in, rows, true, false, BlasEpilogue::bias_grad);
+  if (is_product && c.has_bias && blas_supports(product, operands)) return blas_matmul(product, operands);
+  if (c.need_bias) c.dbias = sum(c.dy, {0}, false);
+  if (!c.need_weight) return;
+  product.epilogue = BlasEpilogue::none;
+  is_product ? blas_matmul(product, operands) : fill_zero(c.dweight);
+}
+
+}  // namespace
+
+void register_linear() {
+  const DTypeSet dtypes = DType::f32 | DType::f64 | DType::bf16;
+  linear_op.add({.name = "cublasLt", .dtypes = dtypes, .run = run, .device = Device::Kind::cuda});
+  linear_sums_op.add({.name = "cublasLt", .dtypes = dtypes, .run = run_sums, .device = Device::Kind::cuda});
+}
+
+}  // namespace headroom::engine::cuda
