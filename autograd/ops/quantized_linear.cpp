@@ -41,11 +41,14 @@ OpSamples quantized_linear_samples() {
     std::vector<Input> inputs{normal("x", x)};
     if (has_bias) inputs.push_back(normal("bias", {rows}));
     const auto bias_of = [](const std::vector<Var>& in) { return in.size() > 1 ? in[1] : Var(); };
-    out.samples.push_back({label, inputs,
-                           [=](const std::vector<Var>& in) { return quantized_linear(in[0], weight, bias_of(in)); },
-                           [=](const std::vector<Var>& in) {
-                             return linear(in[0], Var(weight.dequantize(in[0].value().dtype())), bias_of(in));
-                           }});
+    out.samples.push_back(
+        {label, inputs,
+         [=](const std::vector<Var>& in) {
+           return quantized_linear(in[0], weight.to(in[0].value().device()), bias_of(in));
+         },
+         [=](const std::vector<Var>& in) {
+           return linear(in[0], Var(weight.to(in[0].value().device()).dequantize(in[0].value().dtype())), bias_of(in));
+         }});
   };
   for (const BlockFormat format :
        {BlockFormat::q8_0, BlockFormat::q4_0, BlockFormat::q4_1, BlockFormat::q5_0, BlockFormat::q5_1,
@@ -62,7 +65,9 @@ OpSamples quantized_linear_samples() {
   add("no features in: the bias", BlockFormat::q8_0, {3, 0}, 2, true);
   const auto into = [](BlockFormat format, int64_t rows, int64_t cols) {
     const engine::QuantizedMatrix weight = op_suite::random_blocks("refused", format, rows, cols);
-    return [=](const std::vector<Var>& in) { return quantized_linear(in[0], weight, in.size() > 1 ? in[1] : Var()); };
+    return [=](const std::vector<Var>& in) {
+      return quantized_linear(in[0], weight.to(in[0].value().device()), in.size() > 1 ? in[1] : Var());
+    };
   };
   out.refusals = {
       {"features",

@@ -14,9 +14,8 @@ QuantizedMatrix::QuantizedMatrix(BlockFormat format, int64_t rows, int64_t cols,
   const BlockLayout& layout = layout_of(format);
   require(rows >= 0 && cols >= 0 && cols % layout.elements == 0,
           "quantized matrix: {} ({}, {}): rows are not whole blocks of {}", layout.name, rows, cols, layout.elements);
-  require(blocks_.defined() && blocks_.dtype() == DType::u8 && blocks_.device().is_cpu() && blocks_.is_contiguous(),
-          "quantized matrix: {} ({}, {}): blocks are {}, want contiguous u8 on the CPU", layout.name, rows, cols,
-          blocks_.str());
+  require(blocks_.defined() && blocks_.dtype() == DType::u8 && blocks_.is_contiguous(),
+          "quantized matrix: {} ({}, {}): blocks are {}, want contiguous u8", layout.name, rows, cols, blocks_.str());
   // Divisions, as the product of sizes read from a file may overflow.
   const int64_t row_blocks = cols / layout.elements, have = blocks_.numel();
   row_bytes_ = have / layout.bytes >= row_blocks ? row_blocks * layout.bytes : have + 1;
@@ -33,6 +32,7 @@ void QuantizedMatrix::dequantize_row(int64_t index, int64_t begin, int64_t end, 
 Tensor QuantizedMatrix::dequantize(int64_t begin, int64_t end, DType dtype) const {
   require(begin >= 0 && begin <= end && end <= rows_, "quantized matrix: rows [{}, {}) of {}", begin, end, str());
   require(is_floating(dtype), "quantized matrix: {} in {}; real numbers are wanted", str(), name_of(dtype));
+  if (!device().is_cpu()) return rows_between(begin, end).to(cpu).dequantize(dtype).to(device());
   const Tensor values = Tensor::empty({end - begin, cols_}, dtype);  // (rows, cols)
   visit_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -57,24 +57,44 @@ QuantizedMatrix QuantizedMatrix::rows_between(int64_t begin, int64_t end) const 
   return {format_, end - begin, cols_, blocks_.slice(0, begin * row_bytes_, end * row_bytes_)};
 }
 
+QuantizedMatrix QuantizedMatrix::to(Device device) const {
+  return device == blocks_.device() ? *this : QuantizedMatrix(format_, rows_, cols_, blocks_.to(device));
+}
+
 std::string QuantizedMatrix::str() const { return fmt::format("{} ({}, {})", layout_of(format_).name, rows_, cols_); }
 
-Tensor quantized_rows(const QuantizedMatrix& matrix, const Tensor& indices_in, DType dtype) {
-  require(indices_in.defined() && indices_in.dtype() == DType::i64 && indices_in.device().is_cpu(),
-          "quantized rows: indices {}, want i64 on the CPU: {}", indices_in.str(), matrix.str());
-  const Tensor indices = indices_in.contiguous();
-  const auto* index = indices.data<int64_t>();
-  for (int64_t i = 0; i < indices.numel(); ++i)
+namespace {
+
+void copy_quantized_rows(QuantizedRowsCall& c) {
+  const QuantizedMatrix& matrix = c.matrix;
+  const auto* index = c.indices.data<int64_t>();
+  for (int64_t i = 0; i < c.indices.numel(); ++i)
     require(index[i] >= 0 && index[i] < matrix.rows(), "quantized rows: index {} is no row of {}", index[i],
             matrix.str());
+  const Tensor values = c.y.dtype() == DType::f32 ? c.y : Tensor::empty(c.y.shape());  // (…, cols)
+  auto* const to = values.mutable_data<float>();
+  parallel_ranges(c.indices.numel(), 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) matrix.dequantize_row(index[i], 0, matrix.cols(), to + i * matrix.cols());
+  });
+  if (c.y.dtype() != DType::f32) copy_inplace(c.y, values.to(c.y.dtype()));
+}
+
+}  // namespace
+
+Op<QuantizedRowsCall> quantized_rows_op{
+    "quantized_rows", {{.name = "blocks", .dtypes = DType::i64, .run = copy_quantized_rows, .is_reference = true}}};
+
+Tensor quantized_rows(const QuantizedMatrix& matrix, const Tensor& indices, DType dtype) {
+  QuantizedRowsCall call{indices, matrix};
+  quantized_rows_op.check(call);
+  require(indices.device() == matrix.device(), "quantized rows: indices on {}, {} on {}", indices.device().str(),
+          matrix.str(), matrix.device().str());
+  require(is_floating(dtype), "quantized rows: {} in {}; real numbers are wanted", matrix.str(), name_of(dtype));
   Shape shape = indices.shape();
   shape.push_back(matrix.cols());
-  const Tensor values = Tensor::empty(shape);  // (…, cols)
-  parallel_ranges(indices.numel(), 16, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      matrix.dequantize_row(index[i], 0, matrix.cols(), values.mutable_data<float>() + i * matrix.cols());
-  });
-  return values.to(dtype);
+  call.y = Tensor::empty(shape, dtype, matrix.device());  // (…, cols)
+  if (call.y.numel() > 0) quantized_rows_op.run(call);
+  return call.y;
 }
 
 }  // namespace headroom::engine

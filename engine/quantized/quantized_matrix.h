@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
+#include "engine/dispatch/op.h"
 #include "engine/quantized/block_format.h"
-#include "engine/tensor.h"
 
 namespace headroom::engine {
 
@@ -12,8 +12,8 @@ namespace headroom::engine {
 class QuantizedMatrix {
  public:
   QuantizedMatrix() = default;  ///< undefined
-  /// `blocks` u8, contiguous, on the CPU, holding exactly rows · cols numbers. Throws Error when cols is no multiple of
-  /// the block's elements, or the number of bytes is another.
+  /// `blocks` u8, contiguous, on any device, holding exactly rows · cols numbers. Throws Error when cols is no multiple
+  /// of the block's elements, or the number of bytes is another.
   QuantizedMatrix(BlockFormat format, int64_t rows, int64_t cols, Tensor blocks);
 
   bool defined() const { return blocks_.defined(); }
@@ -25,11 +25,16 @@ class QuantizedMatrix {
   int64_t bytes() const { return rows_ * row_bytes_; }
   /// The bytes themselves: u8 (rows · row_bytes).
   const Tensor& blocks() const { return blocks_; }
+  Device device() const { return blocks_.device(); }
+  /// The same matrix there: itself, or a copy of the bytes.
+  QuantizedMatrix to(Device device) const;
+  /// Where a row begins, on the matrix's device.
   const uint8_t* row(int64_t index) const { return blocks_.data<uint8_t>() + index * row_bytes_; }
 
-  /// Columns [begin, end) of one row, in f32; both are multiples of the block's elements.
+  /// Columns [begin, end) of one row, in f32; both are multiples of the block's elements. The matrix lies on the CPU.
   void dequantize_row(int64_t row, int64_t begin, int64_t end, float* values) const;
-  /// Rows [begin, end) in a dtype (end - begin, cols), in parallel; f32 rounded, where it is narrower.
+  /// Rows [begin, end) in a dtype (end - begin, cols), in parallel; f32 rounded, where it is narrower. On the matrix's
+  /// device, though the numbers are unpacked on the CPU: not for every step.
   Tensor dequantize(int64_t begin, int64_t end, DType dtype = DType::f32) const;
   Tensor dequantize(DType dtype = DType::f32) const { return dequantize(0, rows_, dtype); }
   /// Rows [begin, end), over the same bytes. Throws Error when they are not there.
@@ -43,7 +48,17 @@ class QuantizedMatrix {
   Tensor blocks_;  ///< u8 (rows · row_bytes)
 };
 
-/// The rows of the given indices: i64 (…) → f32 or f64 (…, cols). Throws Error naming an index that is no row.
+/// The rows of the given indices: i64 (…) → f32 or f64, on a GPU also bf16 (…, cols). Throws Error naming an index that
+/// is no row; on a GPU, where no kernel can throw, such a row is NaN.
 Tensor quantized_rows(const QuantizedMatrix& matrix, const Tensor& indices, DType dtype);
+
+/// A checked call, as its implementations get it.
+struct QuantizedRowsCall {
+  Tensor indices;
+  const QuantizedMatrix& matrix;
+  Tensor y{};
+  auto operands() { return std::array{index("indices", indices)}; }
+};
+extern Op<QuantizedRowsCall> quantized_rows_op;
 
 }  // namespace headroom::engine

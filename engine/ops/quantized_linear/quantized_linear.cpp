@@ -5,7 +5,6 @@
 
 #include "engine/cpu/gemm.h"
 #include "engine/cpu/gemm_kernel.h"
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/quantized_linear/quantized_linear_kernel.h"
 #include "engine/parallel.h"
@@ -23,32 +22,12 @@ constexpr int64_t columns_at_once = 256;
 /// (…, C) as (rows, C).
 Tensor as_rows(const Tensor& x) { return x.reshape({x.shape().numel(0, x.rank() - 1), x.dim(-1)}).contiguous(); }
 
-struct Call {
-  Tensor x, bias;  ///< x as (rows, in)
-  const QuantizedMatrix& weight;
-  Tensor y{};
-  auto operands() { return std::array{real("x", x), optional_real("bias", bias)}; }
-};
-
-struct GradCall {
-  Tensor dy;  ///< (rows, out)
-  const QuantizedMatrix& weight;
-  Tensor dx{};
-  auto operands() { return std::array{real("dy", dy)}; }
-};
-
-/// Whether x is to be rounded to 8 bits: numbers of 16 bits are multiplied as they are.
-bool takes_int8(const Call& c) {
-  return context().activations == Activations::int8 && c.x.dtype() == DType::f32 &&
-         layout_of(c.weight.format()).elements > 1;
-}
-
 /// x as the product is to take it.
-Tensor rounded(const Call& c) { return takes_int8(c) ? dequantize(quantize_activations(c.x)) : c.x; }
+Tensor rounded(const QuantizedLinearCall& c) { return takes_int8(c) ? dequantize(quantize_activations(c.x)) : c.x; }
 
 /// The formula. W's rows one after the other, as each is unpacked once.
 template <class T>
-void run_loops(Call& c) {
+void run_loops(QuantizedLinearCall& c) {
   const int64_t rows = c.x.dim(0), in = c.weight.cols(), out = c.weight.rows();
   const Tensor used = rounded(c);
   const T *x = used.data<T>(), *bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
@@ -65,7 +44,7 @@ void run_loops(Call& c) {
 }
 
 template <class T>
-void run_grad_loops(GradCall& c) {
+void run_grad_loops(QuantizedLinearGradCall& c) {
   const int64_t rows = c.dy.dim(0), in = c.weight.cols(), out = c.weight.rows();
   const T* dy = c.dy.data<T>();
   T* dx = c.dx.mutable_data<T>();
@@ -89,7 +68,7 @@ Tensor unpacked(const QuantizedMatrix& w, int64_t begin, int64_t end, int64_t le
 
 /// Our own kernel, not oneDNN's: on tiles as narrow as these it is the faster one at every level.
 template <class T>
-void run_tiles(Call& c, const Kernel<void(const GemmTile<T>&, T*)>& multiply) {
+void run_tiles(QuantizedLinearCall& c, const Kernel<void(const GemmTile<T>&, T*)>& multiply) {
   const int64_t rows = c.x.dim(0), in = c.weight.cols(), out = c.weight.rows();
   if (in == 0) return run_loops<T>(c);  // a tile has a k
   const Tensor used = rounded(c);
@@ -104,7 +83,7 @@ void run_tiles(Call& c, const Kernel<void(const GemmTile<T>&, T*)>& multiply) {
 }
 
 template <class T>
-void run_grad_tiles(GradCall& c) {
+void run_grad_tiles(QuantizedLinearGradCall& c) {
   const int64_t rows = c.dy.dim(0), in = c.weight.cols(), out = c.weight.rows();
   const T* dy = c.dy.data<T>();
   T* dx = c.dx.mutable_data<T>();
@@ -116,8 +95,8 @@ void run_grad_tiles(GradCall& c) {
 
 /// Rows of x up to which W is better read as it lies than unpacked for a product of tiles.
 constexpr int64_t few_rows = 8;
-bool has_few_rows(const Call& c) { return c.x.dim(0) <= few_rows; }
-bool has_few_int8_rows(const Call& c) { return has_few_rows(c) && takes_int8(c); }
+bool has_few_rows(const QuantizedLinearCall& c) { return c.x.dim(0) <= few_rows; }
+bool has_few_int8_rows(const QuantizedLinearCall& c) { return has_few_rows(c) && takes_int8(c); }
 
 /// Rows of W to a task: halves of a small matrix, at most 256 KiB. Tasks of 16 KiB had two cores read lines of memory
 /// in turns, which took half as long again as one core alone.
@@ -127,7 +106,7 @@ int64_t rows_of_task(const QuantizedMatrix& w) {
 }
 
 template <class X>
-void run_few(Call& c, const X& x, const Kernel<void(const FewRows<X>&)>& multiply) {
+void run_few(QuantizedLinearCall& c, const X& x, const Kernel<void(const FewRows<X>&)>& multiply) {
   const int64_t out = c.weight.rows();
   const BlockLayout& layout = layout_of(c.weight.format());
   const float* bias = c.bias.defined() ? c.bias.data<float>() : nullptr;
@@ -150,67 +129,82 @@ void run_few(Call& c, const X& x, const Kernel<void(const FewRows<X>&)>& multipl
   });
 }
 
-void run_few_int8(Call& c) {
+void run_few_int8(QuantizedLinearCall& c) {
   const QuantizedActivations a = quantize_activations(c.x);
   run_few<ByteRows>(c, {a.values.data<int8_t>(), a.scales.data<float>(), a.sums.data<float>(), a.blocks},
                     kernel::few_rows_int8);
 }
 
-void run_few_f32(Call& c) { run_few<FloatRows>(c, {c.x.data<float>(), c.weight.cols()}, kernel::few_rows_f32); }
+void run_few_f32(QuantizedLinearCall& c) {
+  run_few<FloatRows>(c, {c.x.data<float>(), c.weight.cols()}, kernel::few_rows_f32);
+}
 
-const Op<Call> forward_op{"quantized_linear",
-                          {{.name = "8-bit dots",
-                            .dtypes = DType::f32,
-                            .run = run_few_int8,
-                            .levels = kernel::few_rows_int8.levels(),
-                            .supports = has_few_int8_rows},
-                           {.name = "dots",
-                            .dtypes = DType::f32,
-                            .run = run_few_f32,
-                            .levels = kernel::few_rows_f32.levels(),
-                            .supports = has_few_rows},
-                           {.name = "tiles",
-                            .dtypes = DType::f32,
-                            .run = [](Call& c) { run_tiles<float>(c, kernel::gemm_tile_f32); },
-                            .levels = kernel::gemm_tile_f32.levels()},
-                           {.name = "tiles",
-                            .dtypes = DType::f64,
-                            .run = [](Call& c) { run_tiles<double>(c, kernel::gemm_tile_f64); },
-                            .levels = kernel::gemm_tile_f64.levels()},
-                           {.name = "loops", .dtypes = DType::f32, .run = run_loops<float>, .is_reference = true},
-                           {.name = "loops", .dtypes = DType::f64, .run = run_loops<double>, .is_reference = true}}};
+void check_device(const char* op, const Tensor& x, const QuantizedMatrix& weight) {
+  require(x.device() == weight.device(), "{}: operands lie on different devices: {} on {}, {} on {}", op, x.str(),
+          x.device().str(), weight.str(), weight.device().str());
+}
 
-const Op<GradCall> grad_op{
+}  // namespace
+
+Op<QuantizedLinearCall> quantized_linear_op{
+    "quantized_linear",
+    {{.name = "8-bit dots",
+      .dtypes = DType::f32,
+      .run = run_few_int8,
+      .levels = kernel::few_rows_int8.levels(),
+      .supports = has_few_int8_rows},
+     {.name = "dots",
+      .dtypes = DType::f32,
+      .run = run_few_f32,
+      .levels = kernel::few_rows_f32.levels(),
+      .supports = has_few_rows},
+     {.name = "tiles",
+      .dtypes = DType::f32,
+      .run = [](QuantizedLinearCall& c) { run_tiles<float>(c, kernel::gemm_tile_f32); },
+      .levels = kernel::gemm_tile_f32.levels()},
+     {.name = "tiles",
+      .dtypes = DType::f64,
+      .run = [](QuantizedLinearCall& c) { run_tiles<double>(c, kernel::gemm_tile_f64); },
+      .levels = kernel::gemm_tile_f64.levels()},
+     {.name = "loops", .dtypes = DType::f32, .run = run_loops<float>, .is_reference = true},
+     {.name = "loops", .dtypes = DType::f64, .run = run_loops<double>, .is_reference = true}}};
+
+Op<QuantizedLinearGradCall> quantized_linear_grad_op{
     "quantized_linear_grad",
     {{.name = "tiles", .dtypes = DType::f32, .run = run_grad_tiles<float>, .levels = kernel::gemm_tile_f32.levels()},
      {.name = "tiles", .dtypes = DType::f64, .run = run_grad_tiles<double>, .levels = kernel::gemm_tile_f64.levels()},
      {.name = "loops", .dtypes = DType::f32, .run = run_grad_loops<float>, .is_reference = true},
      {.name = "loops", .dtypes = DType::f64, .run = run_grad_loops<double>, .is_reference = true}}};
 
-}  // namespace
+bool takes_int8(const QuantizedLinearCall& c) {
+  return context().activations == Activations::int8 && c.x.dtype() == DType::f32 &&
+         layout_of(c.weight.format()).elements > 1;
+}
 
 Tensor quantized_linear(const Tensor& x, const QuantizedMatrix& weight, const Tensor& bias) {
-  Call call{x, bias, weight};
-  forward_op.check(call);
+  QuantizedLinearCall call{x, bias, weight};
+  quantized_linear_op.check(call);
   require(weight.defined(), "quantized_linear: the weight is undefined");
   require(x.rank() >= 1 && x.dim(-1) == weight.cols(),
           "quantized_linear: x (…, in) does not fit weight (out, in): x {}, weight {}", x.shape().str(), weight.str());
   require(!bias.defined() || bias.shape() == Shape{weight.rows()},
           "quantized_linear: bias {} does not fit weight (out, in) {}", bias.shape().str(), weight.str());
+  check_device("quantized_linear", x, weight);
   call.x = as_rows(x);                                                               // (rows, in)
   call.y = Tensor::empty(x.shape().with(-1, weight.rows()), x.dtype(), x.device());  // (…, out)
-  if (call.y.numel() > 0) forward_op.run(call);
+  if (call.y.numel() > 0) quantized_linear_op.run(call);
   return call.y;
 }
 
 Tensor quantized_linear_grad(const Tensor& dy, const QuantizedMatrix& weight) {
-  GradCall call{dy, weight};
-  grad_op.check(call);
+  QuantizedLinearGradCall call{dy, weight};
+  quantized_linear_grad_op.check(call);
   if (dy.rank() == 0 || dy.dim(-1) != weight.rows())
     fail("quantized_linear_grad: dy {} does not fit weight {}", dy.shape().str(), weight.str());
+  check_device("quantized_linear_grad", dy, weight);
   call.dy = as_rows(dy);                                                                 // (rows, out)
   call.dx = Tensor::empty(dy.shape().with(-1, weight.cols()), dy.dtype(), dy.device());  // (…, in)
-  if (call.dx.numel() > 0) grad_op.run(call);
+  if (call.dx.numel() > 0) quantized_linear_grad_op.run(call);
   return call.dx;
 }
 

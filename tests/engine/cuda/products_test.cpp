@@ -1,0 +1,137 @@
+// Products on the GPU that the op suite does not reach: f64, TF32, quantised matrices against the CPU's bits.
+#include <cmath>
+#include <cstring>
+
+#include "autograd/op_suite/quantized_data.h"
+#include "engine/context.h"
+#include "engine/ops/linear/linear.h"
+#include "engine/ops/matmul/matmul.h"
+#include "engine/ops/quantized_linear/quantized_linear.h"
+#include "engine/rng.h"
+#include "engine/transfer.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_of.h"
+
+namespace {
+
+using namespace headroom;
+using engine::BlockFormat;
+using engine::Device;
+using engine::DType;
+using engine::QuantizedMatrix;
+using engine::Tensor;
+using testing::error_of;
+
+constexpr Device cuda{Device::Kind::cuda, 0};
+
+Tensor random(const engine::Shape& shape, uint64_t seed, DType dtype = DType::f32) {
+  return engine::random_uniform(shape, -1, 1, engine::RngKey{seed, 0}).to(dtype);
+}
+
+/// The largest difference, in units of the largest number.
+double distance(const Tensor& got, const Tensor& want) {
+  REQUIRE(got.shape() == want.shape());
+  const auto a = got.to_vector<double>(), b = want.to_vector<double>();
+  double worst = 0, scale = 1e-30;
+  for (size_t i = 0; i < a.size(); ++i) {
+    worst = std::max(worst, std::isnan(a[i]) ? INFINITY : std::abs(a[i] - b[i]));
+    scale = std::max(scale, std::abs(b[i]));
+  }
+  return worst / scale;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.to(engine::cpu).contiguous(), y = b.to(engine::cpu).contiguous();
+  return x.shape() == y.shape() &&
+         std::memcmp(x.raw(), y.raw(), static_cast<size_t>(x.numel() * engine::size_of(x.dtype()))) == 0;
+}
+
+constexpr BlockFormat formats[] = {BlockFormat::q8_0, BlockFormat::q4_0, BlockFormat::q4_1,
+                                   BlockFormat::q5_0, BlockFormat::q5_1, BlockFormat::q4_k,
+                                   BlockFormat::q6_k, BlockFormat::f16,  BlockFormat::bf16};
+
+}  // namespace
+
+TEST_CASE("a layer in f64, whose bias the library cannot add", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const Tensor x = random({7, 13}, 1, DType::f64), w = random({5, 13}, 2, DType::f64),
+               bias = random({5}, 3, DType::f64);
+  const Tensor dy = random({7, 5}, 4, DType::f64);
+  CHECK(distance(engine::linear(x.to(cuda), w.to(cuda), bias.to(cuda)), engine::linear(x, w, bias)) < 1e-14);
+  const auto got = engine::linear_grad(dy.to(cuda), x.to(cuda), w.to(cuda), true, true, true, true);
+  const auto want = engine::linear_grad(dy, x, w, true, true, true, true);
+  CHECK(distance(got.dx, want.dx) < 1e-14);
+  CHECK(distance(got.dweight, want.dweight) < 1e-14);
+  CHECK(distance(got.dbias, want.dbias) < 1e-14);
+}
+
+TEST_CASE("a layer's gradients are the same bits whichever are asked for", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const Tensor x = random({33, 20}, 1).to(cuda), w = random({9, 20}, 2).to(cuda), dy = random({33, 9}, 3).to(cuda);
+  const auto all = engine::linear_grad(dy, x, w, true, true, true, true);
+  CHECK(same_bits(engine::linear_grad(dy, x, w, false, true, false, true).dweight, all.dweight));
+  CHECK(same_bits(engine::linear_grad(dy, x, w, false, false, true, true).dbias, all.dbias));
+}
+
+TEST_CASE("stacks of matrices are read where they lie", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const Tensor x = random({3, 4, 5, 6}, 1);  // as (B, T, H, d), heads to be the stack
+  const auto product = [](const Tensor& of) {
+    const Tensor heads = of.permute({0, 2, 1, 3});     // (B, H, T, d)
+    return engine::matmul(heads, heads, false, true);  // (B, H, T, T)
+  };
+  CHECK(distance(product(x.to(cuda)), product(x)) < 1e-6);
+  const Tensor columns = random({6, 8}, 2).slice(1, 2, 7);  // rows with a gap
+  CHECK(distance(engine::matmul(x.to(cuda), columns.to(cuda)), engine::matmul(x, columns)) < 1e-6);
+}
+
+TEST_CASE("TF32 is off unless it is asked for", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const Tensor a = random({16, 64}, 1), b = random({64, 16}, 2), want = engine::matmul(a, b);
+  CHECK(distance(engine::matmul(a.to(cuda), b.to(cuda)), want) < 1e-6);
+  const engine::Tf32Scope scope;
+  const double error = distance(engine::matmul(a.to(cuda), b.to(cuda)), want);
+  CHECK(error > 1e-5);
+  CHECK(error < 2e-3);
+  CHECK(distance(engine::matmul(a, b), want) == 0);
+}
+
+TEST_CASE("quantised rows have the CPU's bits on the GPU", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const Tensor indices = Tensor::from<int64_t>({4}, {2, 0, 2, 1});
+  for (const BlockFormat format : formats) {
+    INFO(engine::layout_of(format).name);
+    const QuantizedMatrix w = autograd::op_suite::random_blocks("rows on CUDA", format, 3, 512);
+    const Tensor got = engine::quantized_rows(w.to(cuda), indices.to(cuda), DType::f32);
+    CHECK(same_bits(got, engine::quantized_rows(w, indices, DType::f32)));
+    CHECK(same_bits(w.to(cuda).dequantize(), w.dequantize()));
+  }
+}
+
+TEST_CASE("quantised products of few and of many rows agree with the CPU's", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::q4_k})
+    for (const int64_t rows : {1, 3, 8, 9})
+      for (const bool is_int8 : {false, true}) {
+        INFO(engine::layout_of(format).name << ", " << rows << " rows, int8 " << is_int8);
+        const engine::ActivationsScope scope(is_int8 ? engine::Activations::int8 : engine::Activations::exact);
+        const QuantizedMatrix w = autograd::op_suite::random_blocks("products on CUDA", format, 70, 512);
+        const Tensor x = random({rows, 512}, 1), bias = random({70}, 2);
+        const Tensor got = engine::quantized_linear(x.to(cuda), w.to(cuda), bias.to(cuda));
+        CHECK(distance(got, engine::quantized_linear(x, w, bias)) < 2e-6);
+      }
+}
+
+TEST_CASE("a row that is not there is NaN on the GPU, and a matrix elsewhere is refused", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const QuantizedMatrix w = autograd::op_suite::random_blocks("bad rows", BlockFormat::q4_1, 2, 32);
+  const Tensor indices = Tensor::from<int64_t>({3}, {1, 2, -1}).to(cuda);
+  const auto rows = engine::quantized_rows(w.to(cuda), indices, DType::f32).to_vector<float>();
+  CHECK(std::isfinite(rows[0]));
+  CHECK(std::isnan(rows[32]));
+  CHECK(std::isnan(rows[64]));
+  const std::string error = error_of([&] { engine::quantized_linear(random({1, 32}, 1).to(cuda), w, {}); });
+  CHECK(error.find("different devices") != std::string::npos);
+  CHECK(error.find("q4_1 (2, 32) on cpu") != std::string::npos);
+  CHECK_FALSE(error_of([&] { engine::quantized_rows(w, indices, DType::f32); }).empty());
+}
