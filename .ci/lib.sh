@@ -1,11 +1,25 @@
-# Shared by .ci/run and .ci/full: steps, each ending in `N passed, N failed, N skipped`, added up into one last line.
+# Shared by .ci/run and .ci/full: steps, each ending in `N passed, N failed, N skipped`, added up into one last line. Just
+# before it, a line for each step that failed: `failed: STEP: TESTS`.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CI=true
 if [ -z "${HEADROOM_DATA:-}" ] && [ -d ../shared ]; then HEADROOM_DATA=$(cd ../shared && pwd) && export HEADROOM_DATA; fi
 passed=0 failed=0 skipped=0
+failures=()
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+
+# failed_tests LOG: what failed in it: the tests that Meson names, the programs that count failures of their own, the steps
+# of a script like this one; else its last lines.
+failed_tests() {
+  local found
+  found=$({
+    sed -nE 's/^failed: //p; s/^([A-Za-z0-9_-]+): [0-9]+ passed, [1-9][0-9]* failed, [0-9]+ skipped$/\1/p' "$1"
+    sed -nE 's/^ *[0-9]+\/[0-9]+ (.* \/ )?([^ ]+) +(FAIL|TIMEOUT|ERROR|INTERRUPT) .*/\2/p' "$1"
+  } | sort -u | paste -sd ',' | sed 's/, */, /g')
+  [ -n "$found" ] || found=$(grep -v '^$' "$1" | tail -n 3 | cut -c 1-200 | paste -sd '|' | sed 's/|/ | /g')
+  echo "$found"
+}
 
 # step NAME COMMAND...: runs it. Its last line counts when it is a tally; otherwise it passes, fails, or (exit 77) skips.
 step() {
@@ -19,12 +33,21 @@ step() {
   else
     case $status in 0) p=1 ;; 77) s=1 ;; *) f=1 ;; esac
   fi
+  if ((f > 0)); then failures+=("failed: $name: $(failed_tests "$log")"); fi
   ((passed += p, failed += f, skipped += s))
   echo "--- $name: $p passed, $f failed, $s skipped ($((SECONDS - began)) s)"
   return $((f > 0))
 }
 
+# What -Dcuda=emulated wants beside the launcher's packages.
+boost_context() {
+  echo 'int main() {}' | c++ -x c++ - -lboost_context -o /dev/null 2>/dev/null || [ "$(id -u)" != 0 ] ||
+    (apt-get install -y --no-install-recommends libboost-context-dev ||
+      { apt-get update && apt-get install -y --no-install-recommends libboost-context-dev; }) >/dev/null 2>&1
+}
+
 finish() {
+  if ((failed > 0)); then printf '%s\n' "${failures[@]}"; fi
   echo "$passed passed, $failed failed, $skipped skipped"
   exit $((failed > 0))
 }
