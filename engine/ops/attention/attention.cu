@@ -10,6 +10,9 @@ int64_t widest(const AttentionProblem& p) { return std::max(p.qk_dim, p.v_dim); 
 bool is_narrow(const AttentionCall& c) { return widest(c.problem) <= narrow_width; }
 bool is_narrow_grad(const AttentionGradCall& c) { return widest(c.problem) <= narrow_width; }
 
+bool fits_tensor_cores(const AttentionCall& c) { return widest(c.problem) <= tensor_core_width; }
+bool fits_tensor_cores_grad(const AttentionGradCall& c) { return widest(c.problem) <= tensor_core_width; }
+
 /// Decoding: self-attention over a whole sequence never is, so that a model is trained by one kernel whatever its
 /// length. Queries must fit into a block's shared memory.
 bool is_split(const AttentionCall& c) {
@@ -28,6 +31,12 @@ void register_attention() {
                     .takes_strided = true,
                     .supports = is_split,
                     .device = cuda});
+  attention_op.add({.name = "tensor cores",
+                    .dtypes = DType::bf16,
+                    .run = attention_tensor_core,
+                    .takes_strided = true,
+                    .supports = fits_tensor_cores,
+                    .device = cuda});
   attention_op.add({.name = "narrow",
                     .dtypes = DType::f32,
                     .run = attention_narrow,
@@ -35,6 +44,12 @@ void register_attention() {
                     .supports = is_narrow,
                     .device = cuda});
   attention_op.add({.name = "tiles", .dtypes = all, .run = attention_wide, .takes_strided = true, .device = cuda});
+  attention_grad_op.add({.name = "tensor cores",
+                         .dtypes = DType::bf16,
+                         .run = attention_tensor_core_grad,
+                         .takes_strided = true,
+                         .supports = fits_tensor_cores_grad,
+                         .device = cuda});
   attention_grad_op.add({.name = "narrow",
                          .dtypes = DType::f32,
                          .run = attention_narrow_grad,

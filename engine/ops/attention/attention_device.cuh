@@ -31,9 +31,9 @@ struct Rows {
   const T* first;
   int64_t step;
   int count, width;
-  __device__ Compute<T> at(int r, int c) const {
-    return r < count && c < width ? load(first[r * step + c]) : Compute<T>(0);
-  }
+  bool packed;  ///< every row starts at a multiple of 16 bytes and is so long
+  __device__ bool has(int r, int c) const { return r < count && c < width; }
+  __device__ Compute<T> at(int r, int c) const { return has(r, c) ? load(first[r * step + c]) : Compute<T>(0); }
 };
 
 /// x (B, tokens, H, width), each row of `width` in one piece.
@@ -42,28 +42,31 @@ struct Heads {
   T* data;
   int64_t batch_step, token_step, head_step;
   int tokens, width;
+  bool packed;  ///< as Rows::packed
 
   __device__ T* row(int b, int t, int h) const { return data + b * batch_step + t * token_step + h * head_step; }
   /// Tokens [t, t + count) of a head, as far as they are there.
   template <class U = T>
   __device__ Rows<std::remove_const_t<U>> rows(int b, int t, int h, int count) const {
-    return {row(b, t, h), token_step, smaller(count, tokens - t), width};
+    return {row(b, t, h), token_step, smaller(count, tokens - t), width, packed};
   }
 };
 
 template <class T>
+Heads<T> heads_at(T* data, const Tensor& x) {
+  const auto whole = [](int64_t elements) { return elements * static_cast<int64_t>(sizeof(T)) % 16 == 0; };
+  const bool packed = reinterpret_cast<uintptr_t>(data) % 16 == 0 && whole(x.dim(3)) && whole(x.strides()[0]) &&
+                      whole(x.strides()[1]) && whole(x.strides()[2]);
+  return {data,  x.strides()[0], x.strides()[1], x.strides()[2], static_cast<int>(x.dim(1)), static_cast<int>(x.dim(3)),
+          packed};
+}
+template <class T>
 Heads<const T> heads_of(const Tensor& x) {
-  return {x.data<T>(),
-          x.strides()[0],
-          x.strides()[1],
-          x.strides()[2],
-          static_cast<int>(x.dim(1)),
-          static_cast<int>(x.dim(3))};
+  return heads_at(x.data<T>(), x);
 }
 template <class T>
 Heads<T> mutable_heads_of(const Tensor& x) {
-  return {x.mutable_data<T>(),       x.strides()[0], x.strides()[1], x.strides()[2], static_cast<int>(x.dim(1)),
-          static_cast<int>(x.dim(3))};
+  return heads_at(x.mutable_data<T>(), x);
 }
 
 /// What every kernel is given.

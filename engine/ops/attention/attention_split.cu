@@ -45,7 +45,7 @@ __device__ inline void row_products(const C* q, const T* k, int width, bool pack
 }
 
 template <class T, int R>
-__global__ void split_part(AttentionArguments<T> a, bool packed, Compute<T>* parts, int chunks, int row_blocks) {
+__global__ void split_part(AttentionArguments<T> a, Compute<T>* parts, int chunks, int row_blocks) {
   using C = Compute<T>;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % warp_size, warp = thread / warp_size;
   const int block = static_cast<int>(blockIdx.x), chunk = block % chunks, kv_heads = a.heads / a.group;
@@ -64,7 +64,7 @@ __global__ void split_part(AttentionArguments<T> a, bool packed, Compute<T>* par
   }
   __syncthreads();
   C s[R];
-  if (thread < count) row_products(q, a.k.row(b, first_key + thread, kv_head), qk_dim, packed, s);
+  if (thread < count) row_products(q, a.k.row(b, first_key + thread, kv_head), qk_dim, a.k.packed, s);
 #pragma unroll
   for (int r = 0; r < R; ++r) {
     const bool is_there = thread < count && first_row + r < rows;
@@ -141,14 +141,6 @@ struct JoinParts {
   }
 };
 
-/// Whether every row starts at a multiple of 16 bytes and is so long.
-template <class T>
-bool is_packed(const Tensor& x) {
-  const auto whole = [](int64_t elements) { return elements * static_cast<int64_t>(sizeof(T)) % 16 == 0; };
-  return reinterpret_cast<uintptr_t>(x.data<T>()) % 16 == 0 && whole(x.dim(3)) && whole(x.strides()[0]) &&
-         whole(x.strides()[1]) && whole(x.strides()[2]);
-}
-
 template <class T, int R>
 void run(AttentionCall& c) {
   using C = Compute<T>;
@@ -159,8 +151,8 @@ void run(AttentionCall& c) {
   launch_kernel("attention_split", split_part<T, R>,
                 {static_cast<unsigned>(blocks), split_threads,
                  sizeof(C) * static_cast<size_t>(R * (p.qk_dim + split_chunk + split_threads))},
-                AttentionArguments<T>(p, c.q, c.k, c.v, c.slopes), is_packed<T>(c.k), parts.mutable_data<C>(),
-                static_cast<int>(chunks), static_cast<int>(row_blocks));
+                AttentionArguments<T>(p, c.q, c.k, c.v, c.slopes), parts.mutable_data<C>(), static_cast<int>(chunks),
+                static_cast<int>(row_blocks));
   launch("attention_join", c.out.y.numel(),
          JoinParts<T, R>{parts.data<C>(), c.out.y.mutable_data<T>(), c.out.lse.mutable_data<C>(),
                          static_cast<int>(p.queries), static_cast<int>(p.heads), static_cast<int>(p.group()),
