@@ -1,0 +1,177 @@
+// Attention's GPU kernels where the op suite's samples do not reach: sizes around the edges of their tiles, several
+// blocks, widths beside the padded ones, and the same bits whenever they run (on the emulator each launch draws another
+// order of threads).
+#include "engine/ops/attention/attention.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "engine/context.h"
+#include "engine/transfer.h"
+#include "tests/support/catch.h"
+
+namespace {
+
+using namespace headroom::engine;
+namespace testing = headroom::testing;
+
+constexpr Device cuda{Device::Kind::cuda, 0};
+
+struct Problem {
+  int64_t batch, queries, keys, heads, kv_heads, qk_dim, v_dim;
+  bool causal = true, alibi = false;
+  double dropout = 0, key_mask = 1;  ///< key_mask: probability that a key may be attended
+  bool gradient = true;
+  std::string str() const {
+    return fmt::format("B {} Tq {} Tk {} H {}/{} d {} {}, causal {} alibi {} dropout {} mask {}", batch, queries, keys,
+                       heads, kv_heads, qk_dim, v_dim, causal, alibi, dropout, key_mask);
+  }
+};
+
+struct Operands {
+  Tensor q, k, v, slopes, dy, mask;
+  Operands(const Problem& p, DType dtype) {
+    const auto values = [&](const Shape& shape, uint32_t stream) {
+      return random_normal(shape, 0, 1, {17, stream, 0}).to(dtype);
+    };
+    q = values({p.batch, p.queries, p.heads, p.qk_dim}, 1);
+    k = values({p.batch, p.keys, p.kv_heads, p.qk_dim}, 2);
+    v = values({p.batch, p.keys, p.kv_heads, p.v_dim}, 3);
+    dy = values({p.batch, p.queries, p.heads, p.v_dim}, 4);
+    if (p.alibi) slopes = random_uniform({p.heads}, 0.05, 0.5, {17, 5, 0}).to(dtype);
+    if (p.key_mask == 1) return;
+    std::vector<float> pass = random_uniform({p.batch, p.keys}, 0, 1, {17, 6, 0}).to_vector<float>();
+    for (float& x : pass) x = static_cast<double>(x) < p.key_mask ? 1.0f : 0.0f;
+    mask = Tensor::from({p.batch, p.keys}, pass).to(DType::boolean);
+  }
+  template <class F>
+  Operands& each(const F& f) {
+    for (Tensor* x : {&q, &k, &v, &slopes, &dy, &mask})
+      if (x->defined()) *x = f(*x);
+    return *this;
+  }
+};
+
+struct Named {
+  const char* name;
+  Tensor value;
+};
+
+std::vector<Named> run(const Problem& p, const Operands& in) {
+  const AttentionOptions options{.causal = p.causal,
+                                 .dropout = p.dropout,
+                                 .dropout_key = {.seed = 3, .stream = 9, .offset = 8},
+                                 .key_mask = in.mask};
+  const Attention forward = attention(in.q, in.k, in.v, in.slopes, options);
+  std::vector<Named> out{{"y", forward.y}, {"lse", forward.lse}};
+  if (!p.gradient) return out;
+  const AttentionGrad grad = attention_grad(in.dy, in.q, in.k, in.v, in.slopes, forward, options);
+  out.insert(out.end(), {{"dq", grad.dq}, {"dk", grad.dk}, {"dv", grad.dv}});
+  if (p.alibi) out.push_back({"dslopes", grad.dslopes});
+  return out;
+}
+
+/// The largest difference, in units of the largest number; infinities must be the same.
+double difference(const Tensor& got, const Tensor& want) {
+  const std::vector<double> a = got.to_vector<double>(), b = want.to_vector<double>();
+  double largest = 0, size = 1e-30;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return INFINITY;
+    largest = std::max(largest, std::fabs(a[i] - b[i]));
+  }
+  for (const double x : b)
+    if (std::isfinite(x)) size = std::max(size, std::fabs(x));
+  return largest / size;
+}
+
+/// Twice on the GPU, once by the reference loops in f64 on what the dtype holds.
+void check(const Problem& p, DType dtype, double tolerance) {
+  const Operands rounded(p, dtype);
+  Operands exact = rounded, given = rounded;
+  exact.each([](const Tensor& x) { return x.dtype() == DType::boolean ? x : x.to(DType::f64); });
+  given.each([](const Tensor& x) { return x.to(cuda); });
+  const std::vector<Named> got = run(p, given), again = run(p, given);
+  const ReferenceScope scope;
+  const std::vector<Named> want = run(p, exact);
+  for (size_t i = 0; i < want.size(); ++i) {
+    INFO(name_of(dtype) << " " << p.str() << ": " << want[i].name);
+    REQUIRE(got[i].value.shape() == want[i].value.shape());
+    CHECK(difference(got[i].value, want[i].value) <= tolerance);
+    CHECK(difference(again[i].value, got[i].value) == 0);
+  }
+}
+
+// f32: sums of some hundred terms, 2 ulp per exponential. bf16: probabilities and results are rounded to 8 bits.
+constexpr double f32_tolerance = 1e-5, f64_tolerance = 1e-13, bf16_tolerance = 0.015;
+
+}  // namespace
+
+TEST_CASE("narrow heads on CUDA: tiles of 128 and their edges") {
+  if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
+  for (const int64_t width : {1, 2, 3, 4, 8, 9, 16})
+    check({1, 130, 129 + width, 2, 1, width, width}, DType::f32, f32_tolerance);
+  for (const int64_t length : {127, 128, 129, 257}) check({1, length, length, 1, 1, 4, 4}, DType::f32, f32_tolerance);
+  check({1, 129, 257, 3, 1, 3, 7, true, true, 0.2, 0.8}, DType::f32, f32_tolerance);
+  check({2, 257, 120, 2, 2, 5, 2, true, true}, DType::f32, f32_tolerance);  // the first 137 queries see nothing
+  check({3, 140, 130, 2, 1, 2, 2, false, false, 0, 0.01}, DType::f32, f32_tolerance);
+}
+
+TEST_CASE("narrow heads on CUDA: two rows per thread where there are many") {
+  if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
+  const int64_t many = (int64_t{1} << 18) + 131;
+  for (const int64_t width : {1, 2, 4}) check({1, many, 5, 1, 1, width, width, false}, DType::f32, 1e-4);
+  check({1, 5, many, 1, 1, 3, 2, false}, DType::f32, 1e-4);
+}
+
+TEST_CASE("tiles of 64 on CUDA: edges, and results wider than a block's columns") {
+  if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
+  for (const int64_t length : {63, 64, 65, 129}) check({1, length, length, 1, 1, 20, 24}, DType::f32, f32_tolerance);
+  for (const int64_t width : {17, 32, 33, 64, 65, 129, 200})
+    check({1, 70, 66, 2, 1, width, width + width % 3}, DType::f32, f32_tolerance);
+  check({2, 66, 130, 6, 2, 40, 130, true, true, 0.3, 0.7}, DType::f32, f32_tolerance);
+  check({1, 130, 60, 2, 2, 150, 18, true, true}, DType::f32, f32_tolerance);  // the first 70 queries see nothing
+  check({1, 65, 67, 2, 1, 3, 35, true, true, 0.3, 0.7}, DType::f64, f64_tolerance);
+  check({1, 66, 65, 2, 1, 136, 140, true, false, 0.1}, DType::bf16, bf16_tolerance);
+}
+
+TEST_CASE("tensor cores on CUDA: edges of tiles and padded widths") {
+  if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
+  for (const int64_t length : {63, 64, 65, 129}) check({1, length, length, 1, 1, 16, 16}, DType::bf16, bf16_tolerance);
+  for (const int64_t width : {1, 2, 4, 7, 8, 17, 32, 40, 64, 72, 128})
+    check({1, 70, 67, 2, 1, width, width + width % 3}, DType::bf16, bf16_tolerance);
+  check({2, 66, 130, 6, 2, 8, 24, true, true, 0.3, 0.7}, DType::bf16, bf16_tolerance);
+  check({1, 130, 60, 2, 2, 16, 5, true, true}, DType::bf16, bf16_tolerance);  // the first 70 queries see nothing
+  check({1, 40, 100, 2, 1, 96, 128, false, true, 0.1, 0.9}, DType::bf16, bf16_tolerance);
+}
+
+TEST_CASE("few queries on CUDA: chunks of 128 keys and their edges") {
+  if (!has_device(cuda.kind)) return testing::skip("no CUDA device");
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+    const double tolerance = dtype == DType::bf16 ? bf16_tolerance : f32_tolerance;
+    for (const int64_t keys : {127, 128, 129, 385})
+      for (const int64_t group : {1, 3, 9})
+        check({.batch = 2,
+               .queries = 1,
+               .keys = keys,
+               .heads = 2 * group,
+               .kv_heads = 2,
+               .qk_dim = 8,
+               .v_dim = 8,
+               .gradient = false},
+              dtype, tolerance);
+    for (const int64_t width : {1, 5, 64, 100, 128, 300})
+      check({.batch = 1,
+             .queries = 3,
+             .keys = 140,
+             .heads = 4,
+             .kv_heads = 2,
+             .qk_dim = width,
+             .v_dim = width + 1,
+             .alibi = true,
+             .key_mask = 0.5,
+             .gradient = false},
+            dtype, tolerance);
+  }
+}
