@@ -1,6 +1,7 @@
 // Transformers against PyTorch: loss, every gradient, and the weights after three AdamW steps. make_golden.py wrote the
 // fixtures.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "autograd/ops.h"
 #include "autograd/optim/optimizer.h"
 #include "engine/error.h"
+#include "engine/transfer.h"
 #include "models/transformer.h"
 #include "tests/support/catch.h"
 
@@ -63,7 +65,7 @@ double distance(const Tensor& got, const std::vector<double>& want, double floor
   return worst / scale;
 }
 
-void check_against(const std::string& name, DType dtype, double tolerance) {
+void check_against(const std::string& name, DType dtype, double tolerance, engine::Device device = engine::cpu) {
   std::ifstream file(testing::source_root() + "/tests/golden/" + name + ".json");
   REQUIRE(file);
   const Json golden = Json::parse(file);
@@ -85,7 +87,7 @@ void check_against(const std::string& name, DType dtype, double tolerance) {
     ++row;
   }
 
-  autograd::ParameterArena arena(parameters);
+  autograd::ParameterArena arena(parameters, {.device = device});
   const Json& o = golden["optimizer"];
   const auto optimizer = autograd::make_optimizer({.kind = "adamw",
                                                    .lr = o["lr"],
@@ -95,10 +97,10 @@ void check_against(const std::string& name, DType dtype, double tolerance) {
                                                    .weight_decay = o["weight_decay"]},
                                                   arena);
   const bool tokens = model.config().vocab > 0, mse = golden["objective"] == "mse";
-  const Tensor input = tensor_of(golden["input"], tokens ? DType::i64 : dtype);
-  const Tensor target = tensor_of(golden["target"], mse ? dtype : DType::i64);
+  const Tensor input = tensor_of(golden["input"], tokens ? DType::i64 : dtype).to(device);
+  const Tensor target = tensor_of(golden["target"], mse ? dtype : DType::i64).to(device);
   ForwardContext context;
-  if (golden.contains("key_mask")) context.key_mask = tensor_of(golden["key_mask"], DType::boolean);
+  if (golden.contains("key_mask")) context.key_mask = tensor_of(golden["key_mask"], DType::boolean).to(device);
   bool first = true;
   for (const double want : golden["losses"]) {
     arena.zero_grad();
@@ -121,13 +123,24 @@ void check_against(const std::string& name, DType dtype, double tolerance) {
   }
 }
 
+constexpr std::array names{"encoder_pre_gelu", "encoder_post_relu", "decoder_swiglu_tied", "groups_alibi",
+                           "rope_shared_masked"};
+
 }  // namespace
 
 TEST_CASE("a Transformer's loss, gradients and AdamW steps are PyTorch's", "[golden]") {
-  for (const char* name :
-       {"encoder_pre_gelu", "encoder_post_relu", "decoder_swiglu_tied", "groups_alibi", "rope_shared_masked"}) {
+  for (const char* name : names) {
     SECTION(std::string(name) + " f64") { check_against(name, DType::f64, 1e-10); }
     SECTION(std::string(name) + " f32") { check_against(name, DType::f32, 1e-4); }
+  }
+}
+
+TEST_CASE("and so they are on a GPU", "[golden]") {
+  const engine::Device cuda{engine::Device::Kind::cuda, 0};
+  if (!engine::has_device(cuda.kind)) return testing::skip("no CUDA device");
+  for (const char* name : names) {
+    SECTION(std::string(name) + " f64") { check_against(name, DType::f64, 1e-10, cuda); }
+    SECTION(std::string(name) + " f32") { check_against(name, DType::f32, 1e-4, cuda); }
   }
 }
 
