@@ -86,6 +86,7 @@ def main():
     a = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         work = a.work or temporary
+        os.makedirs(work, exist_ok=True)
         # llama.cpp rounds activations where matrices are in blocks: it gets the same numbers in f32.
         file, folder = os.path.join(work, "file.gguf"), a.model
         subprocess.run([a.program, "convert", a.model, "-o", file, "--dtype", "f32"], check=True, stdout=sys.stderr)
