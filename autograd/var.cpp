@@ -295,7 +295,8 @@ Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::
                           std::vector<Tensor> gradients;
                           for (size_t i = 0; i < leaves.size(); ++i) {
                             Tensor g = needs[i] ? leaves[i].grad() : Tensor();
-                            if (needs[i] && !g.defined()) g = Tensor::zeros(leaves[i].shape(), leaves[i].grad_dtype());
+                            if (needs[i] && !g.defined())
+                              g = Tensor::zeros(leaves[i].shape(), leaves[i].grad_dtype(), leaves[i].value().device());
                             gradients.push_back(g);
                           }
                           gradients.push_back(Tensor::zeros({}));

@@ -1,7 +1,6 @@
 #include "engine/dtype.h"
 
 #include <array>
-#include <cmath>
 
 #include "engine/error.h"
 
@@ -45,28 +44,5 @@ DType dtype_named(std::string_view name) {
 }
 
 bool is_floating(DType dtype) { return dtype <= DType::f64; }
-
-f16::f16(float x) {
-  const auto u = std::bit_cast<uint32_t>(x);
-  const auto sign = static_cast<uint16_t>((u >> 16) & 0x8000u);
-  const uint32_t magnitude = u & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) {  // NaN stays NaN, quiet
-    bits = static_cast<uint16_t>(sign | 0x7e00u);
-  } else if (magnitude >= 0x477ff000u) {  // rounds to 65520 or more: infinity
-    bits = static_cast<uint16_t>(sign | 0x7c00u);
-  } else if (magnitude < 0x38800000u) {  // below 2^-14: a subnormal, a multiple of 2^-24
-    bits = static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(std::fabs(x), 24))));
-  } else {
-    const uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
-    bits = static_cast<uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
-  }
-}
-
-f16::operator float() const {
-  const uint32_t sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 0x1fu, fraction = bits & 0x3ffu;
-  if (exponent == 0) return std::copysign(std::ldexp(static_cast<float>(fraction), -24), sign ? -1.0f : 1.0f);
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
-  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
-}
 
 }  // namespace headroom::engine

@@ -1,5 +1,6 @@
 #pragma once
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ class DTypeSet {
   uint16_t bits_;
 };
 constexpr DTypeSet operator|(DType a, DType b) { return DTypeSet(a) | DTypeSet(b); }
+inline constexpr DTypeSet every_dtype = DTypeSet(DType::f32) | DType::bf16 | DType::f16 | DType::f64 | DType::i64 |
+                                        DType::i32 | DType::i8 | DType::u8 | DType::boolean;
 /// "f32, f64".
 std::string str(DTypeSet dtypes);
 
@@ -54,8 +57,31 @@ struct bf16 {
 struct f16 {
   uint16_t bits = 0;
   f16() = default;
-  explicit f16(float x);
-  explicit operator float() const;
+  HEADROOM_HD explicit f16(float x) {
+    const auto u = std::bit_cast<uint32_t>(x);
+    const auto sign = static_cast<uint16_t>((u >> 16) & 0x8000u);
+    const uint32_t magnitude = u & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) {  // NaN stays NaN, quiet
+      bits = static_cast<uint16_t>(sign | 0x7e00u);
+    } else if (magnitude >= 0x477ff000u) {  // rounds to 65520 or more: infinity
+      bits = static_cast<uint16_t>(sign | 0x7c00u);
+    } else if (magnitude < 0x38800000u) {  // below 2^-14: a subnormal, a multiple of 2^-24
+      const float multiple = std::nearbyint(std::bit_cast<float>(magnitude) * 16777216.0f);
+      bits = static_cast<uint16_t>(sign | static_cast<uint16_t>(multiple));
+    } else {
+      const uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
+      bits = static_cast<uint16_t>(sign | ((rounded - 0x38000000u) >> 13));
+    }
+  }
+  HEADROOM_HD explicit operator float() const {
+    const uint32_t sign = (bits & 0x8000u) << 16, exponent = (bits >> 10) & 0x1fu, fraction = bits & 0x3ffu;
+    if (exponent == 0) {
+      const float magnitude = static_cast<float>(fraction) * 5.9604644775390625e-8f;  // 2^-24
+      return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
+    }
+    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+  }
 };
 
 /// The DType of a C++ scalar type.

@@ -44,7 +44,10 @@ HEADROOM_HD inline std::array<uint32_t, 4> random_words(const RngKey& key, uint6
 /// The 32 random bits of element i of a key.
 HEADROOM_HD inline uint32_t random_bits(const RngKey& key, uint64_t i) {
   const uint64_t index = key.first() + i;
-  return random_words(key, index / 4)[index % 4];
+  const std::array<uint32_t, 4> words = random_words(key, index / 4);
+  // Choices and no index: an array that a variable indexes lies in a GPU thread's local memory.
+  const uint32_t low = index % 2 == 0 ? words[0] : words[1], high = index % 2 == 0 ? words[2] : words[3];
+  return index % 4 < 2 ? low : high;
 }
 
 }  // namespace headroom::engine

@@ -8,9 +8,12 @@
 #include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "engine/random_fills.h"
 
 namespace headroom::engine {
 namespace {
+
+using FourWords = std::array<uint32_t, 4>;
 
 /// FNV-1a: a name's stream number must be the same on every machine and in every version.
 uint32_t hash_name(const std::string& name) {
@@ -30,33 +33,81 @@ double last_below(double high, DType dtype) {
   return static_cast<double>(std::nextafter(rounded, -std::numeric_limits<float>::infinity()));
 }
 
-/// Calls f(i, four words) for every group of four elements; parallel, order-free.
-template <class F>
-void for_each_block(int64_t n, const RngKey& key, F&& f) {
+/// y = the four values that `values` makes of each four words; parallel, order-free.
+template <class T, class F>
+void fill_by_words(const Tensor& y, const RngKey& key, F&& values) {
   const uint64_t first = key.first();
-  require(first % 4 == 0, "rng: offset {} is not a multiple of four", first);
+  const int64_t n = y.numel();
+  T* data = y.mutable_data<T>();
   parallel_ranges((n + 3) / 4, 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(4 * i, random_words(key, first / 4 + static_cast<uint64_t>(i)));
+    for (int64_t i = begin; i < end; ++i) {
+      const auto four = values(random_words(key, first / 4 + static_cast<uint64_t>(i)));
+      for (int64_t j = 0; j < 4 && 4 * i + j < n; ++j) data[4 * i + j] = static_cast<T>(four[static_cast<size_t>(j)]);
+    }
   });
 }
 
-template <class F>
-Tensor filled(const char* op, const Shape& shape, DType dtype, const RngKey& key, F&& values) {
-  require(dtype == DType::f32 || dtype == DType::f64, "{}: dtype {} is not f32 or f64", op, name_of(dtype));
-  Tensor out = Tensor::empty(shape, dtype);
-  const int64_t n = out.numel();
-  void* data = out.mutable_raw();
-  for_each_block(n, key, [&](int64_t i, const std::array<uint32_t, 4>& words) {
-    const std::array<double, 4> four = values(words);
-    for (int64_t j = 0; j < 4 && i + j < n; ++j) {
-      if (dtype == DType::f32) static_cast<float*>(data)[i + j] = static_cast<float>(four[static_cast<size_t>(j)]);
-      else static_cast<double*>(data)[i + j] = four[static_cast<size_t>(j)];
+template <class T>
+void run_uniform(RandomCall& c) {
+  fill_by_words<T>(c.y, c.key, [&](const FourWords& words) {
+    std::array<double, 4> values{};
+    for (size_t j = 0; j < 4; ++j) {
+      const double unit = std::is_same_v<T, float> ? (words[j] >> 8) * 0x1p-24 : words[j] * 0x1p-32;
+      values[j] = std::max(c.a, std::min(c.a + (c.b - c.a) * unit, c.last));
     }
+    return values;
   });
-  return out.to(context().device);
+}
+
+template <class T>
+void run_normal(RandomCall& c) {
+  fill_by_words<T>(c.y, c.key, [&](const FourWords& words) {
+    std::array<double, 4> values{};
+    for (size_t j = 0; j < 4; j += 2) {
+      const double radius = c.b * std::sqrt(-2 * std::log(open_unit(words[j])));
+      const double angle = 2 * std::numbers::pi * open_unit(words[j + 1]);
+      values[j] = c.a + radius * std::cos(angle);
+      values[j + 1] = c.a + radius * std::sin(angle);
+    }
+    return values;
+  });
+}
+
+void run_integers(RandomIntegersCall& c) {
+  fill_by_words<int64_t>(c.y, c.key, [&](const FourWords& words) {
+    std::array<int64_t, 4> values{};
+    for (size_t j = 0; j < 4; ++j) values[j] = c.low + static_cast<int64_t>((words[j] * c.range) >> 32);
+    return values;
+  });
+}
+
+/// A base on a device holds a multiple of four: StepState's own rule, which the host cannot look at.
+void check_offset(const RngKey& key, Device device) {
+  const uint64_t first = device.is_cpu() ? key.first() : key.offset;
+  require(first % 4 == 0, "rng: offset {} is not a multiple of four", first);
+}
+
+Tensor filled(const Op<RandomCall>& op, const Shape& shape, RandomCall call, DType dtype, Device device) {
+  require(dtype == DType::f32 || dtype == DType::f64, "{}: dtype {} is not f32 or f64", op.name(), name_of(dtype));
+  check_offset(call.key, device);
+  call.y = Tensor::empty(shape, dtype, device);
+  op.check(call);
+  if (call.y.numel() > 0) op.run(call);
+  return call.y;
 }
 
 }  // namespace
+
+Op<RandomCall> random_uniform_op{
+    "random_uniform",
+    {{.name = "loops", .dtypes = DType::f32, .run = run_uniform<float>, .is_reference = true},
+     {.name = "loops", .dtypes = DType::f64, .run = run_uniform<double>, .is_reference = true}}};
+Op<RandomCall> random_normal_op{
+    "random_normal",
+    {{.name = "loops", .dtypes = DType::f32, .run = run_normal<float>, .is_reference = true},
+     {.name = "loops", .dtypes = DType::f64, .run = run_normal<double>, .is_reference = true}}};
+Op<RandomIntegersCall> random_integers_op{
+    "random_integers", {{.name = "loops", .dtypes = DType::i64, .run = run_integers, .is_reference = true}}};
 
 RngKey Rng::take(const std::string& stream, int64_t count) {
   require(count >= 0, "rng: {} values of stream '{}'", count, stream);
@@ -75,43 +126,24 @@ uint64_t Rng::next(const std::string& stream) const {
 
 Tensor random_uniform(const Shape& shape, double low, double high, const RngKey& key, DType dtype) {
   require(low <= high && std::isfinite(high - low), "random_uniform: [{}, {}) is no range", low, high);
-  const double last = last_below(high, dtype);
-  return filled("random_uniform", shape, dtype, key, [&](const std::array<uint32_t, 4>& words) {
-    std::array<double, 4> values{};
-    for (size_t j = 0; j < 4; ++j) {
-      const double unit = dtype == DType::f32 ? (words[j] >> 8) * 0x1p-24 : words[j] * 0x1p-32;
-      values[j] = std::max(low, std::min(low + (high - low) * unit, last));
-    }
-    return values;
-  });
+  return filled(random_uniform_op, shape, {{}, low, high, last_below(high, dtype), key}, dtype, context().device);
 }
 
 Tensor random_normal(const Shape& shape, double mean, double std, const RngKey& key, DType dtype) {
   require(std::isfinite(mean) && std::isfinite(std) && std >= 0,
           "random_normal: mean {} and std {} are not finite with std at least 0", mean, std);
-  return filled("random_normal", shape, dtype, key, [&](const std::array<uint32_t, 4>& words) {
-    std::array<double, 4> values{};
-    for (size_t j = 0; j < 4; j += 2) {
-      const double radius = std * std::sqrt(-2 * std::log(open_unit(words[j])));
-      const double angle = 2 * std::numbers::pi * open_unit(words[j + 1]);
-      values[j] = mean + radius * std::cos(angle);
-      values[j + 1] = mean + radius * std::sin(angle);
-    }
-    return values;
-  });
+  const Device device = key.base ? context().device : cpu;
+  return filled(random_normal_op, shape, {{}, mean, std, 0, key}, dtype, device).to(context().device);
 }
 
 Tensor random_integers(const Shape& shape, int64_t low, int64_t high, const RngKey& key) {
   const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   require(low < high && range <= (uint64_t{1} << 32), "random_integers: [{}, {}) is empty or too wide", low, high);
-  Tensor out = Tensor::empty(shape, DType::i64);
-  const int64_t n = out.numel();
-  auto* data = out.mutable_data<int64_t>();
-  for_each_block(n, key, [&](int64_t i, const std::array<uint32_t, 4>& words) {
-    for (int64_t j = 0; j < 4 && i + j < n; ++j)
-      data[i + j] = low + static_cast<int64_t>((words[static_cast<size_t>(j)] * range) >> 32);
-  });
-  return out.to(context().device);
+  check_offset(key, context().device);
+  RandomIntegersCall call{Tensor::empty(shape, DType::i64, context().device), low, range, key};
+  random_integers_op.check(call);
+  if (call.y.numel() > 0) random_integers_op.run(call);
+  return call.y;
 }
 
 }  // namespace headroom::engine

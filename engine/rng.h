@@ -41,10 +41,12 @@ class Rng {
 };
 
 /// Uniform on [low, high), f32 or f64. Throws Error unless both are finite and low ≤ high. All three fills have the
-/// same bits on every device; the result is on the context's. Uses 24 bits per value in f32, 32 in f64.
+/// same bits on every device, and the result is on the context's. Uses 24 bits per value in f32, 32 in f64.
 Tensor random_uniform(const Shape& shape, double low, double high, const RngKey& key, DType dtype = DType::f32);
 /// Normal by Box–Muller on pairs of elements, computed in f64 and rounded. `key` must cover numel rounded up to even.
-/// Throws Error unless both are finite and std ≥ 0.
+/// Made on the CPU and moved, so that first weights are the same everywhere; but a key with a base is read where the
+/// base is, and there the vendor's log, sin and cos may differ from the CPU's in the last bit of f64, which in f32 is
+/// almost always rounded away. Throws Error unless both are finite and std ≥ 0.
 Tensor random_normal(const Shape& shape, double mean, double std, const RngKey& key, DType dtype = DType::f32);
 /// Integers uniform on [low, high), i64.
 Tensor random_integers(const Shape& shape, int64_t low, int64_t high, const RngKey& key);

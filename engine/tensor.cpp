@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <limits>
-#include <type_traits>
 #include <utility>
 
+#include "engine/convert.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "engine/transfer.h"
@@ -34,31 +33,6 @@ void for_each_run(const Shape& shape, const Shape& to, const Shape& from, F&& f)
       f(a, b, n, to[last], from[last]);
     }
   });
-}
-
-template <class T>
-constexpr bool is_half = std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
-
-/// Floating to integer drops the fraction, ends at the type's limits and makes NaN 0: C++ leaves those cases undefined.
-template <class To, class From>
-To convert(From x) {
-  using Limits = std::numeric_limits<To>;
-  if constexpr (std::is_same_v<To, From>) {
-    return x;
-  } else if constexpr (is_half<From>) {
-    return convert<To>(static_cast<float>(x));
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return x != From(0);
-  } else if constexpr (is_half<To>) {
-    return To(static_cast<float>(x));
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if (x != x) return To(0);
-    if (x <= static_cast<From>(Limits::min())) return Limits::min();
-    if (x >= static_cast<From>(Limits::max())) return Limits::max();
-    return static_cast<To>(x);
-  } else {
-    return static_cast<To>(x);
-  }
 }
 
 /// Bytes of a contiguous tensor. Throws Error for a negative size, and for more elements or bytes than int64_t counts.
@@ -99,12 +73,14 @@ Tensor Tensor::zeros(const Shape& shape, DType dtype, Device device) {
 }
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype, Device device) {
-  Tensor tensor = empty(shape, dtype);
+  Tensor tensor = empty(shape, dtype, device);
   visit_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
-    std::fill_n(tensor.mutable_data<T>(), tensor.numel(), convert<T>(value));
+    const T element = convert<T>(value);
+    if (device.is_cpu()) std::fill_n(tensor.mutable_data<T>(), tensor.numel(), element);
+    else fill_elements(tensor, &element);
   });
-  return tensor.to(device);
+  return tensor;
 }
 
 Tensor Tensor::over(const void* address, std::shared_ptr<const void> owner, const Shape& shape, DType dtype) {
@@ -246,8 +222,11 @@ Tensor Tensor::clone() const {
 
 Tensor Tensor::to(DType dtype) const {
   if (dtype == dtype_) return *this;
-  if (!device().is_cpu()) return to(cpu).to(dtype).to(device());
-  Tensor out = empty(shape_, dtype);
+  Tensor out = empty(shape_, dtype, device());
+  if (!device().is_cpu()) {
+    convert_elements(out, *this);
+    return out;
+  }
   visit_dtype(dtype, [&](auto to_zero) {
     visit_dtype(dtype_, [&](auto from_zero) {
       using To = decltype(to_zero);

@@ -75,4 +75,12 @@ void strided_copy(const Tensor& destination, const Tensor& source) {
   copy_inplace(destination, moved);
 }
 
+void convert_elements(const Tensor& destination, const Tensor& source) {
+  if (source.numel() > 0) backend_of(source.device()).convert(destination, source);
+}
+
+void fill_elements(const Tensor& y, const void* element) {
+  if (y.numel() > 0) backend_of(y.device()).fill_elements(y, element);
+}
+
 }  // namespace headroom::engine

@@ -16,6 +16,10 @@ struct DeviceBackend {
   void (*fill)(void* destination, int byte, size_t bytes) = nullptr;
   /// Both tensors on the device, same shape and dtype, any strides.
   void (*strided_copy)(const Tensor& destination, const Tensor& source) = nullptr;
+  /// The source in the destination's dtype: both on the device, of one shape; the destination is contiguous.
+  void (*convert)(const Tensor& destination, const Tensor& source) = nullptr;
+  /// Every element of a contiguous tensor becomes the one at `element`, which is on the host and read at once.
+  void (*fill_elements)(const Tensor& y, const void* element) = nullptr;
 };
 void register_device(Device::Kind kind, const DeviceBackend& backend);
 bool has_device(Device::Kind kind);
@@ -29,6 +33,9 @@ void copy_bytes(Device to, void* destination, Device from, const void* source, s
 void fill_bytes(Device device, void* destination, int byte, size_t bytes);
 /// destination[...] = source[...] where one side is strided and not on the CPU.
 void strided_copy(const Tensor& destination, const Tensor& source);
+/// The two of DeviceBackend, for tensors on its device; they may be empty.
+void convert_elements(const Tensor& destination, const Tensor& source);
+void fill_elements(const Tensor& y, const void* element);
 
 }  // namespace headroom::engine
 

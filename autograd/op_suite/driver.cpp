@@ -349,11 +349,36 @@ std::string Check::str() const {
                      message.empty() ? words[static_cast<size_t>(status)] : message.c_str());
 }
 
+/// For an op that is made of others: whether those have kernels.
+static bool samples_find_kernels(const std::string& op, const OpSamples& samples, engine::Device device) {
+  const std::string refusal = fmt::format("kernel on {}", device.is_cpu() ? "cpu" : "cuda");
+  return std::all_of(samples.samples.begin(), samples.samples.end(), [&](const Sample& sample) {
+    try {
+      std::vector<Tensor> inputs = op_suite::make_data(op, sample.inputs, DType::f32);
+      std::vector<bool> wanted;
+      for (const Input& input : sample.inputs) wanted.push_back(input.differentiable());
+      for (Tensor& x : inputs) x = x.to(device);
+      op_suite::run(op, sample.run, inputs, wanted);
+      return true;
+    } catch (const Error& error) {
+      return std::string(error.what()).find(refusal) == std::string::npos;
+    }
+  });
+}
+
+/// A row for f32, or for bool where the op has no other.
+static bool has_rows(const engine::OpBase& table, engine::Device::Kind device) {
+  return table.has(device, DType::f32) ||
+         (!table.has(engine::Device::Kind::cpu, DType::f32) && table.has(device, DType::boolean));
+}
+
 bool runs_on(const OpEntry& op, engine::Device::Kind device) {
   if (device != engine::Device::Kind::cpu) engine::cuda_status();  // adds the device's rows to the tables
   const std::vector<const engine::OpBase*> tables = tables_of(op.name);
-  return !tables.empty() && std::all_of(tables.begin(), tables.end(),
-                                        [&](const engine::OpBase* table) { return table->has(device, DType::f32); });
+  if (!tables.empty())
+    return std::all_of(tables.begin(), tables.end(),
+                       [&](const engine::OpBase* table) { return has_rows(*table, device); });
+  return samples_find_kernels(op.name, op.samples(), {device, 0});
 }
 
 std::vector<Check> check_op(const OpEntry& op, engine::Device device) {
@@ -380,8 +405,10 @@ std::vector<Check> check_op(const OpEntry& op, engine::Device device) {
     add("overwritten", &SampleChecker::overwritten);
     if (sample.twin) add("twin", &SampleChecker::twin);
   }
-  for (const Refusal& refusal : samples.refusals)
+  for (const Refusal& refusal : samples.refusals) {
+    if (refusal.by_value && !device.is_cpu()) continue;
     add_check(out, op.name, refusal.label, "refusal", [&] { return check_refusal(op.name, refusal, device); });
+  }
   if (!samples.samples.empty())
     add_check(out, op.name, "all", "no kernel", [&] { return check_no_kernel(op, samples.samples[0], device); });
   if (!samples.samples.empty())

@@ -39,7 +39,8 @@ struct Check {
 /// it as it is.
 std::vector<Check> check_op(const OpEntry& op, engine::Device device = engine::cpu);
 
-/// Whether the op's forward pass has an f32 kernel there: an op that is made of others, where those have.
+/// Whether the op has f32 kernels there, forward and backward (of a logical op: kernels for bool); an op that is made
+/// of others, whether its samples find theirs.
 bool runs_on(const OpEntry& op, engine::Device::Kind device);
 
 }  // namespace headroom::autograd

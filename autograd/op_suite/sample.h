@@ -64,6 +64,8 @@ struct Refusal {
   std::vector<Input> inputs;
   std::function<Var(const std::vector<Var>&)> run;
   std::vector<std::string> mentions;
+  bool by_value =
+      false;  ///< for what is in an operand: on the CPU, for kernels throw nothing and nobody reads for them
 };
 
 /// What the driver knows of an op. Every op of engine/ops.txt defines `OpSamples NAME_samples()`; one that is forgotten

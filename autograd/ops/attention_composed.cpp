@@ -6,23 +6,23 @@ namespace headroom::autograd {
 namespace {
 
 /// bool (B, 1, 1, Tq, Tk): true where query i may not attend key j.
-Tensor forbidden(int64_t batch, int64_t queries, int64_t keys, const AttentionOptions& options) {
-  const Tensor mask = options.key_mask.defined() ? options.key_mask.contiguous() : Tensor();
+Tensor forbidden(int64_t batch, int64_t queries, int64_t keys, const AttentionOptions& options, engine::Device device) {
+  const Tensor mask = options.key_mask.defined() ? options.key_mask.to(engine::cpu).contiguous() : Tensor();
   Tensor out = Tensor::empty({batch, 1, 1, queries, keys}, engine::DType::boolean);
   bool* hidden = out.mutable_data<bool>();
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t i = 0; i < queries; ++i)
       for (int64_t j = 0; j < keys; ++j)
         *hidden++ = (mask.defined() && !mask.data<bool>()[b * keys + j]) || (options.causal && j > i + keys - queries);
-  return out;
+  return out.to(device);
 }
 
 /// (Tq, Tk): ALiBi's |i + (Tk - Tq) - j|.
-Tensor distances(int64_t queries, int64_t keys, engine::DType dtype) {
+Tensor distances(int64_t queries, int64_t keys, const Tensor& like) {
   std::vector<double> out;
   for (int64_t i = 0; i < queries; ++i)
     for (int64_t j = 0; j < keys; ++j) out.push_back(static_cast<double>(std::abs(i + keys - queries - j)));
-  return Tensor::from({queries, keys}, out).to(dtype);
+  return Tensor::from({queries, keys}, out).to(like.dtype()).to(like.device());
 }
 
 }  // namespace
@@ -38,9 +38,9 @@ Var attention_weights(const Var& q, const Var& k, const Var& slopes, const Atten
   const Var grouped_q = split(q, queries, group), shared_k = split(k, keys, 1);  // (B, H_kv, G or 1, T, d_qk)
   Var scores = factor * matmul(grouped_q, shared_k, false, true);                // (B, H_kv, G, Tq, Tk)
   if (slopes.defined())
-    scores = scores - reshape(slopes, {kv_heads, group, 1, 1}) * Var(distances(queries, keys, q.value().dtype()));
+    scores = scores - reshape(slopes, {kv_heads, group, 1, 1}) * Var(distances(queries, keys, q.value()));
   // A finite fill, so that a row where all is forbidden stays finite until the second fill makes it zero.
-  const Tensor hidden = forbidden(batch, queries, keys, options);
+  const Tensor hidden = forbidden(batch, queries, keys, options, q.value().device());
   const Var weights = masked_fill(softmax(masked_fill(scores, hidden, -1e30)), hidden, 0);
   return reshape(weights, {batch, heads, queries, keys});
 }

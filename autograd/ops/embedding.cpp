@@ -37,8 +37,13 @@ OpSamples embedding_samples() {
       {"index",
        {normal("table", {9, 5}), indices},
        run,
-       {"embedding", "index 9", "position 0", "[0, 9)", "(9, 5)", "(2, 3)"}},
-      {"negative index", {normal("table", {9, 5}), integers("indices", {1}, -1, 0)}, run, {"embedding", "index -1"}},
+       {"embedding", "index 9", "position 0", "[0, 9)", "(9, 5)", "(2, 3)"},
+       true},
+      {"negative index",
+       {normal("table", {9, 5}), integers("indices", {1}, -1, 0)},
+       run,
+       {"embedding", "index -1"},
+       true},
       {"table", {normal("table", {9}), indices}, run, {"embedding", "(9)", "(V, C)"}},
       {"floating indices", {normal("table", {9, 5}), normal("indices", {3})}, run, {"embedding", "(3)", "i64"}}};
   return out;

@@ -44,17 +44,20 @@ OpSamples rope_samples() {
   // Frequencies of one's own: those of one pair are far apart, and one pair does not turn.
   const auto own = [](const std::vector<Var>& in) {
     const Tensor frequencies = Tensor::from<double>({3}, {1.0, 0.3, 0.0});
-    return rope(in[0], engine::rope_table(in[1].value(), frequencies, false, in[0].value().dtype()));
+    return rope(in[0],
+                engine::rope_table(in[1].value(), frequencies, false, engine::statistic_dtype(in[0].value().dtype())));
   };
   out.samples.push_back({"own frequencies", {normal("x", {2, 4, 3, 6}), integers("positions", {4}, 0, 900)}, own});
   // A table of many positions, of which a view is taken: the tokens from position 5 on.
   const auto later = [](const std::vector<Var>& in) {
     const Tensor& x = in[0].value();
-    const Tensor positions = Tensor::from<int64_t>({9}, {0, 1, 2, 3, 4, 5, 6, 7, 8});
-    return rope(in[0], engine::rope_table(positions, engine::rope_frequencies(8, 1e4), false, x.dtype()).rows(5, 8));
+    const Tensor positions = Tensor::from<int64_t>({9}, {0, 1, 2, 3, 4, 5, 6, 7, 8}).to(x.device());
+    const Tensor frequencies = engine::rope_frequencies(8, 1e4);
+    return rope(in[0],
+                engine::rope_table(positions, frequencies, false, engine::statistic_dtype(x.dtype())).rows(5, 8));
   };
   out.samples.push_back({"rows of a table", {normal("x", {2, 3, 1, 8})}, later, [](const std::vector<Var>& in) {
-                           return rope(in[0], Tensor::from<int64_t>({3}, {5, 6, 7}));
+                           return rope(in[0], Tensor::from<int64_t>({3}, {5, 6, 7}).to(in[0].value().device()));
                          }});
   const std::vector<Input> fitting{normal("x", {2, 5, 3, 8}), integers("positions", {5}, 0, 9)};
   out.refusals = {

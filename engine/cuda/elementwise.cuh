@@ -1,104 +1,199 @@
 #pragma once
-#include "engine/cuda/launch.cuh"
+#include "engine/cuda/pack.cuh"
 #include "engine/elementwise/binary.h"
 #include "engine/elementwise/unary.h"
 
-// GPU kernels of an elementwise op from the functor that also makes its reference loops and its SIMD kernels.
+// GPU kernels of an elementwise op from the functor that also makes its reference loops and its SIMD kernels. Operands
+// may be strided and broadcast; results are row-major.
 namespace headroom::engine::cuda {
 
-template <class F, class T>
-struct UnaryElement {
-  const T* x;
-  T* y;
-  __device__ void operator()(int64_t i) const { y[i] = F::f(x[i]); }
-};
-
-template <class F, class T>
-struct UnaryGradElement {
-  const T *dy, *x, *y;
-  T* dx;
-  __device__ void operator()(int64_t i) const { dx[i] = dy[i] * F::df(x ? x[i] : T(0), y ? y[i] : T(0)); }
-};
-
-template <class F, class T>
-struct BinaryElement {
-  const T *a, *b;
-  T* y;
-  Dims shape, a_strides, b_strides;
-  __device__ void operator()(int64_t i) const {
-    y[i] = F::f(a[offset_of(i, shape, a_strides)], b[offset_of(i, shape, b_strides)]);
+/// y[i] = f(a[i]).
+template <class F, class Y, class A>
+struct Map1 {
+  F f;
+  Walk<1> walk;
+  Y* y;
+  const A* a;
+  template <int N>
+  __device__ void run(int64_t i) const {
+    int64_t at[1];
+    walk.find(i, at);
+    Compute<A> from[N];
+    Compute<Y> to[N];
+    load_pack<N>(a + at[0], walk.inner_stride(0), from);
+    for (int k = 0; k < N; ++k) to[k] = f(from[k]);
+    store_pack<N>(y + i, to);
   }
 };
 
-template <class F, class T>
-struct BinaryGradElement {
-  const T *dy, *a, *b;
-  T* d;
-  bool by_b;
-  Dims shape, a_strides, b_strides;
-  __device__ void operator()(int64_t i) const {
-    const T x = a[offset_of(i, shape, a_strides)], y = b[offset_of(i, shape, b_strides)];
-    d[i] = dy[i] * (by_b ? F::slope_b(x, y) : F::slope_a(x, y));
+/// y[i] = f(a[i], b[i]).
+template <class F, class Y, class A, class B>
+struct Map2 {
+  F f;
+  Walk<2> walk;
+  Y* y;
+  const A* a;
+  const B* b;
+  template <int N>
+  __device__ void run(int64_t i) const {
+    int64_t at[2];
+    walk.find(i, at);
+    Compute<A> from_a[N];
+    Compute<B> from_b[N];
+    Compute<Y> to[N];
+    load_pack<N>(a + at[0], walk.inner_stride(0), from_a);
+    load_pack<N>(b + at[1], walk.inner_stride(1), from_b);
+    for (int k = 0; k < N; ++k) to[k] = f(from_a[k], from_b[k]);
+    store_pack<N>(y + i, to);
+  }
+};
+
+/// y[i] = f(a[i], b[i], c[i]).
+template <class F, class Y, class A, class B, class C>
+struct Map3 {
+  F f;
+  Walk<3> walk;
+  Y* y;
+  const A* a;
+  const B* b;
+  const C* c;
+  template <int N>
+  __device__ void run(int64_t i) const {
+    int64_t at[3];
+    walk.find(i, at);
+    Compute<A> from_a[N];
+    Compute<B> from_b[N];
+    Compute<C> from_c[N];
+    Compute<Y> to[N];
+    load_pack<N>(a + at[0], walk.inner_stride(0), from_a);
+    load_pack<N>(b + at[1], walk.inner_stride(1), from_b);
+    load_pack<N>(c + at[2], walk.inner_stride(2), from_c);
+    for (int k = 0; k < N; ++k) to[k] = f(from_a[k], from_b[k], from_c[k]);
+    store_pack<N>(y + i, to);
+  }
+};
+
+/// Whether y, row-major and written at i, and the operands of a walk take packs of N.
+template <int N, class Y, int K, class... X>
+bool takes_packs(const Walk<K>& walk, const Y* y, const X*... x) {
+  int k = 0;
+  bool all = is_aligned<N>(y);
+  ((all = all && walk.takes_packs(N, k++, x, sizeof(X))), ...);
+  return all;
+}
+
+/// y = f(a) element by element, and the same of two and three operands, which broadcast to y; y is contiguous and not
+/// empty, and may be an operand.
+template <class Y, class A, class F>
+void map(const char* name, const F& f, const Tensor& y, const Tensor& a) {
+  constexpr int n = pack_size<Y, A>();
+  const Map1<F, Y, A> g{f, Walk<1>(y.shape(), {a.expand(y.shape()).strides()}), y.mutable_data<Y>(), a.data<A>()};
+  launch_packs<n>(name, y.numel(), takes_packs<n>(g.walk, g.y, g.a), g);
+}
+template <class Y, class A, class B, class F>
+void map(const char* name, const F& f, const Tensor& y, const Tensor& a, const Tensor& b) {
+  constexpr int n = pack_size<Y, A, B>();
+  const Shape& shape = y.shape();
+  const Map2<F, Y, A, B> g{f, Walk<2>(shape, {a.expand(shape).strides(), b.expand(shape).strides()}),
+                           y.mutable_data<Y>(), a.data<A>(), b.data<B>()};
+  launch_packs<n>(name, y.numel(), takes_packs<n>(g.walk, g.y, g.a, g.b), g);
+}
+template <class Y, class A, class B, class C, class F>
+void map(const char* name, const F& f, const Tensor& y, const Tensor& a, const Tensor& b, const Tensor& c) {
+  constexpr int n = pack_size<Y, A, B, C>();
+  const Shape& shape = y.shape();
+  const Map3<F, Y, A, B, C> g{
+      f,
+      Walk<3>(shape, {a.expand(shape).strides(), b.expand(shape).strides(), c.expand(shape).strides()}),
+      y.mutable_data<Y>(),
+      a.data<A>(),
+      b.data<B>(),
+      c.data<C>()};
+  launch_packs<n>(name, y.numel(), takes_packs<n>(g.walk, g.y, g.a, g.b, g.c), g);
+}
+
+/// A functor's formulas as function objects.
+template <class F>
+struct Forward {
+  template <class... C>
+  __device__ auto operator()(C... x) const {
+    return F::f(x...);
+  }
+};
+/// dy · f'(x), from x or y, as the functor says, or from neither.
+template <class F>
+struct Backward {
+  template <class C>
+  __device__ C operator()(C dy) const {
+    return dy * F::df(C(0), C(0));
+  }
+  template <class C>
+  __device__ C operator()(C dy, C known) const {
+    if constexpr (F::reads_x) return dy * F::df(known, C(0));
+    else return dy * F::df(C(0), known);
+  }
+  template <class C>
+  __device__ C operator()(C dy, C x, C y) const {
+    return dy * F::df(x, y);
+  }
+};
+/// dy · F::f(a, b), F a slope.
+template <class F>
+struct TimesSlope {
+  template <class C>
+  __device__ C operator()(C dy, C a, C b) const {
+    return dy * F::f(a, b);
   }
 };
 
 template <class F, class T>
 void run_unary(UnaryCall& c) {
-  launch("unary", c.x.numel(), UnaryElement<F, T>{c.x.data<T>(), c.y.mutable_data<T>()});
+  map<T, T>("unary", Forward<F>(), c.y, c.x);
 }
-
 template <class F, class T>
 void run_unary_grad(UnaryGradCall& c) {
-  launch("unary_grad", c.dy.numel(),
-         UnaryGradElement<F, T>{c.dy.data<T>(), c.x.defined() ? c.x.data<T>() : nullptr,
-                                c.y.defined() ? c.y.data<T>() : nullptr, c.dx.mutable_data<T>()});
+  if constexpr (F::reads_x && F::reads_y) map<T, T, T, T>("unary_grad", Backward<F>(), c.dx, c.dy, c.x, c.y);
+  else if constexpr (F::reads_x || F::reads_y)
+    map<T, T, T>("unary_grad", Backward<F>(), c.dx, c.dy, F::reads_x ? c.x : c.y);
+  else map<T, T>("unary_grad", Backward<F>(), c.dx, c.dy);
 }
-
 template <class F, class T>
 void run_binary(BinaryCall& c) {
-  const Shape& shape = c.y.shape();
-  launch("binary", c.y.numel(),
-         BinaryElement<F, T>{c.a.data<T>(), c.b.data<T>(), c.y.mutable_data<T>(), Dims(shape),
-                             Dims(c.a.expand(shape).strides()), Dims(c.b.expand(shape).strides())});
+  map<T, T, T>("binary", Forward<F>(), c.y, c.a, c.b);
 }
-
 template <class F, class T>
 void run_binary_grad(BinaryGradCall& c) {
-  const Shape& shape = c.d.shape();
-  launch("binary_grad", c.d.numel(),
-         BinaryGradElement<F, T>{c.dy.data<T>(), c.a.data<T>(), c.b.data<T>(), c.d.mutable_data<T>(), c.by_b,
-                                 Dims(shape), Dims(c.a.expand(shape).strides()), Dims(c.b.expand(shape).strides())});
+  if (c.by_b) map<T, T, T, T>("binary_grad", TimesSlope<SlopeB<F>>(), c.d, c.dy, c.a, c.b);
+  else map<T, T, T, T>("binary_grad", TimesSlope<SlopeA<F>>(), c.d, c.dy, c.a, c.b);
 }
 
-/// Adds the rows of a functor to an op's table, f32 and f64.
+/// A row of a table for operands of dtype T, strided ones too.
+template <class T, class Call>
+Implementation<Call> packs_row(void (*run)(Call&)) {
+  return {.name = "packs", .dtypes = dtype_of<T>(), .run = run, .takes_strided = true, .device = Device::Kind::cuda};
+}
+
+/// Adds the rows of a functor to an op's table: f32, f64 and bf16.
 template <class F>
 void add_unary(UnaryOp& op) {
-  const Device::Kind cuda = Device::Kind::cuda;
-  op.forward.add({.name = "element by element", .dtypes = DType::f32, .run = run_unary<F, float>, .device = cuda});
-  op.forward.add({.name = "element by element", .dtypes = DType::f64, .run = run_unary<F, double>, .device = cuda});
-  op.grad.add({.name = "element by element", .dtypes = DType::f32, .run = run_unary_grad<F, float>, .device = cuda});
-  op.grad.add({.name = "element by element", .dtypes = DType::f64, .run = run_unary_grad<F, double>, .device = cuda});
+  op.forward.add(packs_row<float>(run_unary<F, float>));
+  op.forward.add(packs_row<double>(run_unary<F, double>));
+  op.forward.add(packs_row<bf16>(run_unary<F, bf16>));
+  op.grad.add(packs_row<float>(run_unary_grad<F, float>));
+  op.grad.add(packs_row<double>(run_unary_grad<F, double>));
+  op.grad.add(packs_row<bf16>(run_unary_grad<F, bf16>));
 }
-
 template <class F>
 void add_binary(BinaryOp& op) {
-  op.add({.name = "element by element",
-          .dtypes = DType::f32,
-          .run = run_binary<F, float>,
-          .takes_strided = true,
-          .device = Device::Kind::cuda});
-  op.add({.name = "element by element",
-          .dtypes = DType::f64,
-          .run = run_binary<F, double>,
-          .takes_strided = true,
-          .device = Device::Kind::cuda});
+  op.add(packs_row<float>(run_binary<F, float>));
+  op.add(packs_row<double>(run_binary<F, double>));
+  op.add(packs_row<bf16>(run_binary<F, bf16>));
 }
-
 template <class F>
 void add_binary_grad(BinaryGradOp& op) {
-  const Device::Kind cuda = Device::Kind::cuda;
-  op.add({.name = "element by element", .dtypes = DType::f32, .run = run_binary_grad<F, float>, .device = cuda});
-  op.add({.name = "element by element", .dtypes = DType::f64, .run = run_binary_grad<F, double>, .device = cuda});
+  op.add(packs_row<float>(run_binary_grad<F, float>));
+  op.add(packs_row<double>(run_binary_grad<F, double>));
+  op.add(packs_row<bf16>(run_binary_grad<F, bf16>));
 }
 
 }  // namespace headroom::engine::cuda

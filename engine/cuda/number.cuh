@@ -12,6 +12,10 @@ template <>
 struct ComputeType<bf16> {
   using type = float;
 };
+template <>
+struct ComputeType<f16> {
+  using type = float;
+};
 template <class T>
 using Compute = typename ComputeType<T>::type;
 

@@ -44,7 +44,7 @@ std::string start() {
     cudaGetLastError();
     return std::string("no GPU: ") + cudaGetErrorString(code);
   }
-  register_device(Device::Kind::cuda, {{acquire, release}, copy, fill, strided_copy});
+  register_device(Device::Kind::cuda, {{acquire, release}, copy, fill, strided_copy, convert, fill_elements});
   return std::string(gpu.name) + ", compute capability " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
          ", " + std::to_string(gpu.totalGlobalMem >> 30) + " GiB";
 }

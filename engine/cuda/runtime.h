@@ -11,5 +11,9 @@ std::string start();
 
 /// destination[...] = source[...], both on the GPU, same shape and dtype, any strides.
 void strided_copy(const Tensor& destination, const Tensor& source);
+/// The source in the destination's dtype, which is contiguous.
+void convert(const Tensor& destination, const Tensor& source);
+/// Every element of a contiguous tensor becomes the one at `element`, on the host.
+void fill_elements(const Tensor& y, const void* element);
 
 }  // namespace headroom::engine::cuda

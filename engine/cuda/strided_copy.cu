@@ -1,4 +1,4 @@
-#include "engine/cuda/launch.cuh"
+#include "engine/cuda/pack.cuh"
 #include "engine/cuda/runtime.h"
 
 namespace headroom::engine::cuda {
@@ -6,21 +6,33 @@ namespace {
 
 /// Copies elements of the size of Word, whatever their dtype.
 template <class Word>
-struct CopyElement {
+struct CopyElements {
+  Walk<2> walk;
   Word* to;
   const Word* from;
-  Dims shape, to_strides, from_strides;
 
-  __device__ void operator()(int64_t i) const {
-    to[offset_of(i, shape, to_strides)] = from[offset_of(i, shape, from_strides)];
+  template <int N>
+  __device__ void run(int64_t i) const {
+    int64_t at[2];
+    walk.find(i, at);
+    Pack<Word, N> pack;
+    if (N > 1 && walk.inner_stride(1) == 1) {
+      pack = *reinterpret_cast<const Pack<Word, N>*>(from + at[1]);
+    } else {
+      const Word word = from[at[1]];
+      for (int k = 0; k < N; ++k) pack.value[k] = word;
+    }
+    *reinterpret_cast<Pack<Word, N>*>(to + at[0]) = pack;
   }
 };
 
 template <class Word>
 void copy_as(const Tensor& destination, const Tensor& source) {
-  launch("strided_copy", source.numel(),
-         CopyElement<Word>{static_cast<Word*>(destination.mutable_raw()), static_cast<const Word*>(source.raw()),
-                           Dims(source.shape()), Dims(destination.strides()), Dims(source.strides())});
+  constexpr int n = pack_size<Word>();
+  const CopyElements<Word> g{Walk<2>(source.shape(), {destination.strides(), source.strides()}),
+                             static_cast<Word*>(destination.mutable_raw()), static_cast<const Word*>(source.raw())};
+  const bool whole = g.walk.takes_packs(n, 0, g.to, sizeof(Word)) && g.walk.takes_packs(n, 1, g.from, sizeof(Word));
+  launch_packs<n>("strided_copy", source.numel(), whole, g);
 }
 
 }  // namespace

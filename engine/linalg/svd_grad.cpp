@@ -47,10 +47,10 @@ Side side_of(const View& q, const View& dq, const double* s) {
 Tensor svd_grad(const SVD& svd, const Tensor& du, const Tensor& ds, const Tensor& dvt) {
   const Stack u = stack_of("svd_grad", "u", svd.u), vt = stack_of("svd_grad", "vt", svd.vt);
   const int64_t m = u.rows, n = vt.columns, k = u.columns;
-  const Tensor s = svd.s.to(DType::f64).contiguous();
+  const Tensor s = svd.s.to(cpu).to(DType::f64).contiguous();
   const Stack left = du.defined() ? stack_of("svd_grad", "du", du) : Stack{};
   const Stack right = dvt.defined() ? stack_of("svd_grad", "dvt", dvt) : Stack{};
-  const Tensor values = ds.defined() ? ds.to(DType::f64).contiguous() : Tensor();
+  const Tensor values = ds.defined() ? ds.to(cpu).to(DType::f64).contiguous() : Tensor();
   const double rounding = u.dtype == DType::f32 ? 0x1p-23 : 0x1p-52;
   const Output da(u, m, n);
   parallel_for(k == 0 ? 0 : u.count, [&](int64_t i) {

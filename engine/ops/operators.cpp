@@ -9,10 +9,9 @@ namespace headroom::engine {
 
 Tensor scalar_like(const char* op, double value, const Tensor& x) {
   require(x.defined(), "{}: the operand beside {} is undefined", op, value);
-  const Tensor scalar = Tensor::full({}, value, x.dtype(), x.device());  // ()
-  if (!is_floating(x.dtype()) && scalar.item() != value)
+  if (!is_floating(x.dtype()) && Tensor::full({}, value, x.dtype()).item() != value)
     fail("{}: {} is no value of {}: x {}", op, value, name_of(x.dtype()), x.str());
-  return scalar;
+  return Tensor::full({}, value, x.dtype(), x.device());  // ()
 }
 
 Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

@@ -106,13 +106,13 @@ TEST_CASE("dispatch: on another device an op without a kernel is refused before 
   CHECK_THROWS_WITH(rms_norm(x.to(other), w.to(other), 1e-6), "rms_norm: no f32 kernel on cuda: f32 (2, 3)");
   CHECK_THROWS_WITH(rms_norm(x, w.to(other), 1e-6),
                     "rms_norm: operands lie on different devices: x f32 (2, 3) on cpu, weight f32 (3) on cuda:0");
-  const Tensor far_ids = Tensor::full({2}, 1e9, DType::i64, other);  // outside the table, and never looked at
+  const Tensor far_ids = Tensor::full({2}, 1e9, DType::i64).to(other);  // outside the table, and never looked at
   CHECK_THROWS_WITH(embedding(x, far_ids),
                     "embedding: operands lie on different devices: table f32 (2, 3) on cpu, indices i64 (2) on cuda:0");
   CHECK_THROWS_WITH(embedding(x.to(other), far_ids), "embedding: no f32 kernel on cuda: f32 (2, 3)");
 }
 
-TEST_CASE("context: random fills go to its device, with the same bits") {
+TEST_CASE("context: random fills go to its device, with the same bits, or are refused") {
   start_other();
   const RngKey key{7, 1, 0};
   const Tensor here = random_normal({5}, 0, 1, key);  // (5)
@@ -120,7 +120,7 @@ TEST_CASE("context: random fills go to its device, with the same bits") {
   const Tensor there = random_normal({5}, 0, 1, key);  // (5)
   CHECK(there.device() == other);
   CHECK(there.to_vector<float>() == here.to_vector<float>());
-  CHECK(random_integers({3}, 0, 9, key).device() == other);
+  CHECK_THROWS_WITH(random_integers({3}, 0, 9, key), "random_integers: no i64 kernel on cuda: i64 (3)");
 }
 
 TEST_CASE("dispatch: a device's backend adds rows, and the op then runs there") {

@@ -1,46 +1,43 @@
 #include "engine/ops/clamp/clamp.h"
 
-#include "engine/cuda/launch.cuh"
+#include "engine/cuda/elementwise.cuh"
 #include "engine/ops/clamp/clamp_functor.h"
 
 namespace headroom::engine::cuda {
 namespace {
 
-template <class T>
-struct ClampElement {
-  const T* x;
-  T low, high;
-  T* y;
-  __device__ void operator()(int64_t i) const { y[i] = Clamp::f(x[i], low, high); }
+template <class C>
+struct Clamped {
+  C low, high;
+  __device__ C operator()(C x) const { return Clamp::f(x, low, high); }
+  __device__ C operator()(C dy, C x) const { return Clamp::df(dy, x, low, high); }
 };
 
+/// The bounds as T holds them.
 template <class T>
-struct ClampGradElement {
-  const T *dy, *x;
-  T low, high;
-  T* dx;
-  __device__ void operator()(int64_t i) const { dx[i] = Clamp::df(dy[i], x[i], low, high); }
-};
-
-template <class T>
-void run(ClampCall& c) {
-  launch("clamp", c.x.numel(), ClampElement<T>{c.x.data<T>(), T(c.low), T(c.high), c.y.mutable_data<T>()});
+Clamped<Compute<T>> clamped(double low, double high) {
+  using C = Compute<T>;
+  return {static_cast<C>(T(static_cast<C>(low))), static_cast<C>(T(static_cast<C>(high)))};
 }
 
 template <class T>
+void run(ClampCall& c) {
+  map<T, T>("clamp", clamped<T>(c.low, c.high), c.y, c.x);
+}
+template <class T>
 void run_grad(ClampGradCall& c) {
-  launch("clamp_grad", c.x.numel(),
-         ClampGradElement<T>{c.dy.data<T>(), c.x.data<T>(), T(c.low), T(c.high), c.dx.mutable_data<T>()});
+  map<T, T, T>("clamp_grad", clamped<T>(c.low, c.high), c.dx, c.dy, c.x);
 }
 
 }  // namespace
 
 void register_clamp() {
-  const Device::Kind cuda = Device::Kind::cuda;
-  clamp_op.add({.name = "element by element", .dtypes = DType::f32, .run = run<float>, .device = cuda});
-  clamp_op.add({.name = "element by element", .dtypes = DType::f64, .run = run<double>, .device = cuda});
-  clamp_grad_op.add({.name = "element by element", .dtypes = DType::f32, .run = run_grad<float>, .device = cuda});
-  clamp_grad_op.add({.name = "element by element", .dtypes = DType::f64, .run = run_grad<double>, .device = cuda});
+  clamp_op.add(packs_row<float>(run<float>));
+  clamp_op.add(packs_row<double>(run<double>));
+  clamp_op.add(packs_row<bf16>(run<bf16>));
+  clamp_grad_op.add(packs_row<float>(run_grad<float>));
+  clamp_grad_op.add(packs_row<double>(run_grad<double>));
+  clamp_grad_op.add(packs_row<bf16>(run_grad<bf16>));
 }
 
 }  // namespace headroom::engine::cuda

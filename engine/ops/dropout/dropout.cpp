@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/dropout/dropout_kernel.h"
 #include "engine/parallel.h"
@@ -17,23 +16,14 @@ void dropout_loop(const T* x, T* y, int64_t begin, int64_t end, const RngKey& ke
     y[i] = random_bits(key, static_cast<uint64_t>(i)) >= threshold ? x[i] * factor : 0;
 }
 
-struct Call {
-  Tensor x;
-  RngKey key;
-  uint32_t threshold;  ///< an element with random bits below it is dropped
-  double factor;       ///< on the others
-  Tensor y{};
-  auto operands() { return std::array{real("x", x)}; }
-};
-
 template <class T>
-void run_loops(Call& c) {
+void run_loops(DropoutCall& c) {
   parallel_ranges(c.x.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
     dropout_loop(c.x.data<T>(), c.y.mutable_data<T>(), begin, end, c.key, c.threshold, static_cast<T>(c.factor));
   });
 }
 
-void run_simd(Call& c) {
+void run_simd(DropoutCall& c) {
   const uint64_t first = c.key.first();
   parallel_ranges(c.x.numel(), elementwise_grain, [&](int64_t begin, int64_t end) {
     kernel::dropout_run(c.x.data<float>() + begin, c.y.mutable_data<float>() + begin, end - begin, c.key.seed,
@@ -42,19 +32,20 @@ void run_simd(Call& c) {
   });
 }
 
-const Op<Call> op{"dropout",
-                  kernel_and_loops<Call>(kernel::dropout_run.levels(), run_simd, run_loops<float>, run_loops<double>)};
-
 }  // namespace
 
+Op<DropoutCall> dropout_op{"dropout", kernel_and_loops<DropoutCall>(kernel::dropout_run.levels(), run_simd,
+                                                                    run_loops<float>, run_loops<double>)};
+
 Tensor dropout(const Tensor& x, double p, const RngKey& key) {
-  Call call{x, key, 0, 1 / (1 - p)};
-  op.check(call);
+  DropoutCall call{x, key, 0, 1 / (1 - p)};
+  dropout_op.check(call);
   require(p >= 0 && p < 1, "dropout: p = {} is not in [0, 1)", p);
   call.threshold = static_cast<uint32_t>(std::min(std::floor(p * 0x1p32 + 0.5), 0x1p32 - 1));
-  require(key.first() % 4 == 0, "dropout: the key's offset {} is not a multiple of four", key.first());
+  const uint64_t first = x.device().is_cpu() ? key.first() : key.offset;
+  require(first % 4 == 0, "dropout: the key's offset {} is not a multiple of four", first);
   call.y = Tensor::empty(x.shape(), x.dtype(), x.device());
-  if (x.numel() > 0) op.run(call);
+  if (x.numel() > 0) dropout_op.run(call);
   return call.y;
 }
 

@@ -1,12 +1,22 @@
 #pragma once
+#include "engine/dispatch/op.h"
 #include "engine/rng.h"
-#include "engine/tensor.h"
 
 namespace headroom::engine {
 
 /// y_i = x_i / (1 - p) where random_bits(key, i) ≥ p · 2³², else 0 (Srivastava et al., 2014). A pure function of x, p
 /// and key, linear in x: dx = dropout(dy, p, key), so that no mask is kept. Throws Error unless 0 ≤ p < 1 and the key's
-/// offset is a multiple of four.
+/// offset is a multiple of four; with a base on a device, which only kernels read, both must be one.
 Tensor dropout(const Tensor& x, double p, const RngKey& key);
+
+struct DropoutCall {
+  Tensor x;
+  RngKey key;
+  uint32_t threshold;  ///< an element with random bits below it is dropped
+  double factor;       ///< on the others
+  Tensor y{};
+  auto operands() { return std::array{real("x", x)}; }
+};
+extern Op<DropoutCall> dropout_op;
 
 }  // namespace headroom::engine

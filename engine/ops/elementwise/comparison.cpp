@@ -8,9 +8,6 @@
 namespace headroom::engine {
 namespace {
 
-constexpr DTypeSet floating = DType::f32 | DType::f64 | DTypeSet(DType::bf16 | DType::f16);
-constexpr DTypeSet every_dtype = floating | DType::i64 | DType::i32 | DType::i8 | DType::u8 | DType::boolean;
-
 template <class T>
 using Loop = void (*)(const T* a, int64_t stride_a, const T* b, int64_t stride_b, bool* y, int64_t n);
 

@@ -31,12 +31,6 @@ BinaryOp::Rows logical_rows() {
   return {{.name = "loops", .dtypes = DType::boolean, .run = run_logical<F>, .is_reference = true}};
 }
 
-const BinaryOp and_op{"logical_and", logical_rows<std::bit_and<bool>>()},
-    or_op{"logical_or", logical_rows<std::bit_or<bool>>()},
-    xor_op{"logical_xor", logical_rows<std::not_equal_to<bool>>()};
-const Op<UnaryCall> not_op{"logical_not",
-                           {{.name = "loops", .dtypes = DType::boolean, .run = run_not, .is_reference = true}}};
-
 /// x's elements, contiguous, on the CPU.
 Tensor truths(const char* op, const Tensor& x) {
   if (!x.defined() || x.dtype() != DType::boolean) fail("{}: x {} is not bool", op, x.str());
@@ -45,15 +39,21 @@ Tensor truths(const char* op, const Tensor& x) {
 
 }  // namespace
 
-Tensor logical_and(const Tensor& a, const Tensor& b) { return binary(and_op, a, b); }
-Tensor logical_or(const Tensor& a, const Tensor& b) { return binary(or_op, a, b); }
-Tensor logical_xor(const Tensor& a, const Tensor& b) { return binary(xor_op, a, b); }
+BinaryOp logical_and_op{"logical_and", logical_rows<std::bit_and<bool>>()},
+    logical_or_op{"logical_or", logical_rows<std::bit_or<bool>>()},
+    logical_xor_op{"logical_xor", logical_rows<std::not_equal_to<bool>>()};
+Op<UnaryCall> logical_not_op{"logical_not",
+                             {{.name = "loops", .dtypes = DType::boolean, .run = run_not, .is_reference = true}}};
+
+Tensor logical_and(const Tensor& a, const Tensor& b) { return binary(logical_and_op, a, b); }
+Tensor logical_or(const Tensor& a, const Tensor& b) { return binary(logical_or_op, a, b); }
+Tensor logical_xor(const Tensor& a, const Tensor& b) { return binary(logical_xor_op, a, b); }
 
 Tensor logical_not(const Tensor& x) {
   UnaryCall call{x};
-  not_op.check(call);
+  logical_not_op.check(call);
   call.y = Tensor::empty(x.shape(), DType::boolean, x.device());
-  if (call.y.numel() > 0) not_op.run(call);
+  if (call.y.numel() > 0) logical_not_op.run(call);
   return call.y;
 }
 

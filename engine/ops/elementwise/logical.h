@@ -10,6 +10,8 @@ Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);
 Tensor logical_not(const Tensor& x);
+extern BinaryOp logical_and_op, logical_or_op, logical_xor_op;
+extern Op<UnaryCall> logical_not_op;
 
 /// `&&` and `||` are not overloaded: they would evaluate both sides and look as if they did not.
 inline Tensor operator&(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
@@ -17,7 +19,8 @@ inline Tensor operator|(const Tensor& a, const Tensor& b) { return logical_or(a,
 inline Tensor operator^(const Tensor& a, const Tensor& b) { return logical_xor(a, b); }
 inline Tensor operator!(const Tensor& x) { return logical_not(x); }
 
-/// Whether any element of a bool tensor is true (none of an empty one is), and whether all are.
+/// Whether any element of a bool tensor is true (none of an empty one is), and whether all are. The host looks: of a
+/// tensor on a device these wait for it.
 bool any(const Tensor& x);
 bool all(const Tensor& x);
 

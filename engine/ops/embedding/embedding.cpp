@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/embedding/embedding_kernel.h"
 #include "engine/parallel.h"
@@ -18,18 +17,6 @@ void add_listed_rows_loop(const T* x, int64_t stride, const int64_t* rows, int64
   for (int64_t k = 0; k < count; ++k)
     for (int64_t j = 0; j < n; ++j) out[j] += x[rows[k] * stride + j];
 }
-
-struct Call {
-  Tensor table, indices;
-  Tensor y{};
-  auto operands() { return std::array{real("table", table), index("indices", indices)}; }
-};
-
-struct GradCall {
-  Tensor dy, indices;
-  Tensor dtable{};
-  auto operands() { return std::array{real("dy", dy), index("indices", indices)}; }
-};
 
 Tensor as_i64(const Tensor& indices) { return indices.dtype() == DType::i32 ? indices.to(DType::i64) : indices; }
 
@@ -58,7 +45,7 @@ void check_indices(const char* op, const Tensor& indices, const Shape& table) {
            table.str(), indices.shape().str());
 }
 
-void run(Call& c) {
+void run(EmbeddingCall& c) {
   check_indices("embedding", c.indices, c.table.shape());
   const auto* index = c.indices.data<int64_t>();
   const int64_t bytes = c.table.dim(1) * size_of(c.table.dtype());
@@ -72,7 +59,7 @@ void run(Call& c) {
 }
 
 template <class T>
-void run_grad(GradCall& c,
+void run_grad(EmbeddingGradCall& c,
               void (*add_rows)(const T* x, int64_t stride, const int64_t* rows, int64_t count, T* out, int64_t n)) {
   check_indices("embedding_grad", c.indices, c.dtable.shape());
   const int64_t vocabulary = c.dtable.dim(0), width = c.dtable.dim(1);
@@ -94,40 +81,40 @@ void run_grad(GradCall& c,
   });
 }
 
-const Op<Call> forward_op{"embedding",
-                          {{.name = "rows copied",
-                            .dtypes = DType::f32 | DType::f64 | DType::bf16 | DType::f16,
-                            .run = run,
-                            .is_reference = true}}};
-
-const Op<GradCall> grad_op{
-    "embedding_grad",
-    kernel_and_loops<GradCall>(
-        kernel::add_listed_rows.levels(), [](GradCall& c) { run_grad<float>(c, kernel::add_listed_rows.best()); },
-        [](GradCall& c) { run_grad<float>(c, add_listed_rows_loop); },
-        [](GradCall& c) { run_grad<double>(c, add_listed_rows_loop); })};
-
 }  // namespace
 
+Op<EmbeddingCall> embedding_op{"embedding",
+                               {{.name = "rows copied",
+                                 .dtypes = DType::f32 | DType::f64 | DType::bf16 | DType::f16,
+                                 .run = run,
+                                 .is_reference = true}}};
+
+Op<EmbeddingGradCall> embedding_grad_op{
+    "embedding_grad", kernel_and_loops<EmbeddingGradCall>(
+                          kernel::add_listed_rows.levels(),
+                          [](EmbeddingGradCall& c) { run_grad<float>(c, kernel::add_listed_rows.best()); },
+                          [](EmbeddingGradCall& c) { run_grad<float>(c, add_listed_rows_loop); },
+                          [](EmbeddingGradCall& c) { run_grad<double>(c, add_listed_rows_loop); })};
+
 Tensor embedding(const Tensor& table, const Tensor& indices) {
-  Call call{table, as_i64(indices)};
-  forward_op.check(call);
+  EmbeddingCall call{table, as_i64(indices)};
+  embedding_op.check(call);
   require(table.rank() == 2, "embedding: table {} is not (V, C)", table.shape().str());
   Shape shape = indices.shape();
   shape.push_back(table.dim(1));
   call.y = Tensor::empty(shape, table.dtype(), table.device());  // (…, C)
-  if (indices.numel() > 0) forward_op.run(call);
+  if (indices.numel() > 0) embedding_op.run(call);
   return call.y;
 }
 
 Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary) {
-  GradCall call{dy, as_i64(indices)};
-  grad_op.check(call);
+  EmbeddingGradCall call{dy, as_i64(indices)};
+  embedding_grad_op.check(call);
   require(dy.rank() > 0 && dy.shape().without(-1) == indices.shape() && vocabulary >= 0,
           "embedding_grad: dy {} does not fit indices {} and {} rows", dy.shape().str(), indices.shape().str(),
           vocabulary);
   call.dtable = Tensor::empty({vocabulary, dy.dim(-1)}, dy.dtype(), dy.device());  // (V, C)
-  if (call.dtable.numel() > 0) grad_op.run(call);
+  if (call.dtable.numel() > 0) embedding_grad_op.run(call);
   return call.dtable;
 }
 

@@ -1,14 +1,28 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/dispatch/op.h"
 
 namespace headroom::engine {
 
 /// y[…, :] = table[indices[…], :]: table (V, C), indices (…) i64 or i32 → (…, C). Throws Error naming an index outside
-/// [0, V) and its position.
+/// [0, V) and its position; on a GPU, where nobody waits to look at them, such a row is NaN.
 Tensor embedding(const Tensor& table, const Tensor& indices);
 
 /// dtable[v] = Σ of dy's rows whose index is v, added in the order of their positions; V = `vocabulary`. Each row of
-/// the table has one owner, so that the bits do not depend on the number of threads. Throws Error as embedding().
+/// the table has one owner, so that the bits do not depend on the number of threads. Throws Error as embedding(). On a
+/// GPU the indices are sorted, the sum of many rows is one of sums of 64, and an index outside [0, V) adds nothing.
 Tensor embedding_grad(const Tensor& dy, const Tensor& indices, int64_t vocabulary);
+
+struct EmbeddingCall {
+  Tensor table, indices;
+  Tensor y{};
+  auto operands() { return std::array{real("table", table), index("indices", indices)}; }
+};
+struct EmbeddingGradCall {
+  Tensor dy, indices;
+  Tensor dtable{};
+  auto operands() { return std::array{real("dy", dy), index("indices", indices)}; }
+};
+extern Op<EmbeddingCall> embedding_op;
+extern Op<EmbeddingGradCall> embedding_grad_op;
 
 }  // namespace headroom::engine

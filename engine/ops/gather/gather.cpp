@@ -3,33 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 
 namespace headroom::engine {
 namespace {
-
-/// x as (outer, n, inner) and the result as (outer, m, inner); the index of element (o, k, j) is
-/// index[o · stride_o + k · stride_k + j · stride_j].
-struct Layout {
-  int64_t outer, n, inner, m;
-  int64_t stride_o, stride_k, stride_j;
-};
-
-struct Call {
-  Tensor x, indices;
-  Layout at{};
-  Tensor y{};
-  auto operands() { return std::array{real("x", x), index("index", indices)}; }
-};
-
-struct GradCall {
-  Tensor dy, indices;
-  Layout at{};
-  Tensor dx{};
-  auto operands() { return std::array{real("dy", dy), index("index", indices)}; }
-};
 
 Tensor as_i64(const Tensor& indices) { return indices.dtype() == DType::i32 ? indices.to(DType::i64) : indices; }
 
@@ -44,26 +22,29 @@ Shape checked(const char* op, const Shape& x, int axis, const Tensor& indices) {
 
 /// Where an index varies along the axes before or behind the gathered one, it is spread over them; else it is kept
 /// small.
-Layout layout_of(const char* op, const Shape& x, int axis, Tensor& indices) {
+GatherLayout layout_of(const Shape& x, int axis, Tensor& indices) {
   Shape wide = indices.shape();
   const int64_t outer = x.numel(0, axis), inner = x.numel(axis + 1, x.rank()), m = wide[axis];
   const bool varies_o = wide.numel(0, axis) > 1, varies_j = wide.numel(axis + 1, x.rank()) > 1;
   for (int i = 0; i < x.rank(); ++i)
     if ((i < axis && varies_o) || (i > axis && varies_j)) wide[i] = x[i];
   const int64_t stride_k = varies_j ? inner : 1;
-  indices = indices.contiguous();
-  const auto* values = indices.data<int64_t>();
-  for (int64_t i = 0; i < indices.numel(); ++i)
-    if (values[i] < 0 || values[i] >= x[axis])
-      fail("{}: index {} at position {} is outside [0, {}): x {}, index {}", op, values[i], i, x[axis], x.str(),
-           indices.shape().str());
   indices = indices.expand(wide).contiguous();
   return {outer, x[axis], inner, m, varies_o ? m * stride_k : 0, stride_k, varies_j ? 1 : 0};
 }
 
+void check_range(const char* op, const Tensor& x, int64_t n, const Tensor& given) {
+  const Tensor indices = given.contiguous();
+  const auto* values = indices.data<int64_t>();
+  for (int64_t i = 0; i < indices.numel(); ++i)
+    if (values[i] < 0 || values[i] >= n)
+      fail("{}: index {} at position {} is outside [0, {}): x {}, index {}", op, values[i], i, n, x.shape().str(),
+           indices.shape().str());
+}
+
 template <class T>
-void run_as(Call& c) {
-  const Layout& at = c.at;
+void run_as(GatherCall& c) {
+  const GatherLayout& at = c.at;
   const auto* index = c.indices.data<int64_t>();
   const auto* x = static_cast<const T*>(c.x.raw());
   auto* y = static_cast<T*>(c.y.mutable_raw());
@@ -80,7 +61,8 @@ void run_as(Call& c) {
   });
 }
 
-void run(Call& c) {
+void run(GatherCall& c) {
+  check_range("gather", c.x, c.at.n, c.given);
   switch (size_of(c.x.dtype())) {
     case 1:
       return run_as<uint8_t>(c);
@@ -94,8 +76,9 @@ void run(Call& c) {
 }
 
 template <class T>
-void run_grad(GradCall& c) {
-  const Layout& at = c.at;
+void run_grad(GatherGradCall& c) {
+  check_range("gather_grad", c.dx, c.at.n, c.given);
+  const GatherLayout& at = c.at;
   const auto* index = c.indices.data<int64_t>();
   const T* dy = c.dy.data<T>();
   T* dx = c.dx.mutable_data<T>();
@@ -116,38 +99,38 @@ void run_grad(GradCall& c) {
   });
 }
 
-constexpr DTypeSet every_dtype = DTypeSet(DType::f32) | DType::f64 | DType::bf16 | DType::f16 | DType::i64 |
-                                 DType::i32 | DType::i8 | DType::u8 | DType::boolean;
-
-const Op<Call> forward_op{"gather", {{.name = "copies", .dtypes = every_dtype, .run = run, .is_reference = true}}};
-const Op<GradCall> grad_op{"gather_grad",
-                           {{.name = "loops", .dtypes = DType::f32, .run = run_grad<float>, .is_reference = true},
-                            {.name = "loops", .dtypes = DType::f64, .run = run_grad<double>, .is_reference = true}}};
-
 }  // namespace
 
+Op<GatherCall> gather_op{"gather", {{.name = "copies", .dtypes = every_dtype, .run = run, .is_reference = true}}};
+Op<GatherGradCall> gather_grad_op{
+    "gather_grad",
+    {{.name = "loops", .dtypes = DType::f32, .run = run_grad<float>, .is_reference = true},
+     {.name = "loops", .dtypes = DType::f64, .run = run_grad<double>, .is_reference = true}}};
+
 Tensor gather(const Tensor& x, int axis, const Tensor& index) {
-  Call call{x, as_i64(index)};
-  forward_op.check(call);
+  GatherCall call{x, as_i64(index)};
+  gather_op.check(call);
   const int along = x.shape().index(axis, "gather");
   const Shape shape = checked("gather", x.shape(), along, index);
   call.y = Tensor::empty(shape, x.dtype(), x.device());
   if (call.y.numel() == 0) return call.y;
-  call.at = layout_of("gather", x.shape(), along, call.indices);
-  forward_op.run(call);
+  call.given = call.indices;
+  call.at = layout_of(x.shape(), along, call.indices);
+  gather_op.run(call);
   return call.y;
 }
 
 Tensor gather_grad(const Tensor& dy, const Shape& shape, int axis, const Tensor& index) {
-  GradCall call{dy, as_i64(index)};
-  grad_op.check(call);
+  GatherGradCall call{dy, as_i64(index)};
+  gather_grad_op.check(call);
   const int along = shape.index(axis, "gather_grad");
   if (dy.shape() != checked("gather_grad", shape, along, index))
     fail("gather_grad: dy {} does not fit x {} and index {}", dy.shape().str(), shape.str(), index.shape().str());
   if (dy.numel() == 0) return Tensor::zeros(shape, dy.dtype(), dy.device());
   call.dx = Tensor::empty(shape, dy.dtype(), dy.device());
-  call.at = layout_of("gather_grad", shape, along, call.indices);
-  grad_op.run(call);
+  call.given = call.indices;
+  call.at = layout_of(shape, along, call.indices);
+  gather_grad_op.run(call);
   return call.dx;
 }
 

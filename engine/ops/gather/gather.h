@@ -1,15 +1,40 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/dispatch/op.h"
 
 namespace headroom::engine {
 
 /// y[i, k, j] = x[i, index[i, k, j], j], the index standing on `axis`: x (…, n, …), index (…, m, …) i64 or i32 of x's
 /// rank → (…, m, …). Along the other axes the index has x's size or 1, which broadcasts: an index of shape (1, m, 1)
-/// picks whole slices. Any dtype. Throws Error naming an index outside [0, n) and its position.
+/// picks whole slices. Any dtype. Throws Error naming an index outside [0, n) and its position; on a GPU, where nobody
+/// waits to look at them, such an element is NaN, of an integer dtype 0.
 Tensor gather(const Tensor& x, int axis, const Tensor& index);
 
 /// dx: dy's elements added where they were taken from, in the order of their positions along the axis, so that the bits
-/// do not depend on the number of threads; `shape` is x's. f32 and f64.
+/// do not depend on the number of threads; `shape` is x's. f32 and f64, on a GPU also bf16, summed in f32; there the
+/// sum of many is one of sums of 64, and an index outside [0, n) adds nothing.
 Tensor gather_grad(const Tensor& dy, const Shape& shape, int axis, const Tensor& index);
+
+/// x as (outer, n, inner) and the result as (outer, m, inner); the index of element (o, k, j) is
+/// index[o · stride_o + k · stride_k + j · stride_j].
+struct GatherLayout {
+  int64_t outer, n, inner, m;
+  int64_t stride_o, stride_k, stride_j;  ///< stride_j: 0 or 1
+};
+struct GatherCall {
+  Tensor x, indices;
+  Tensor given{};  ///< the indices before they were spread over axes: messages count positions in them
+  GatherLayout at{};
+  Tensor y{};
+  auto operands() { return std::array{real("x", x), index("index", indices)}; }
+};
+struct GatherGradCall {
+  Tensor dy, indices;
+  Tensor given{};
+  GatherLayout at{};
+  Tensor dx{};
+  auto operands() { return std::array{real("dy", dy), index("index", indices)}; }
+};
+extern Op<GatherCall> gather_op;
+extern Op<GatherGradCall> gather_grad_op;
 
 }  // namespace headroom::engine

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/rope/rope_kernel.h"
 #include "engine/parallel.h"
@@ -36,19 +35,11 @@ void rotate_loop(const T* x, T* y, const T* cosine, const T* sine, int64_t rows,
     }
 }
 
-struct Call {
-  Tensor x, angles;  ///< (B, T, H, D), (T, 3, D) or (B, T, 3, D)
-  bool interleaved;
-  int64_t sine;  ///< its row in the table: 1, or 2 for the turn back
-  Tensor y{};
-  auto operands() { return std::array{real("x", x), real("table", angles)}; }
-};
-
 template <class T>
 using Loop = void (*)(const T* x, T* y, const T* cosine, const T* sine, int64_t rows, int64_t dim, bool interleaved);
 
 template <class T>
-void run(Call& c, Loop<T> loop) {
+void run(RopeCall& c, Loop<T> loop) {
   const int64_t heads = c.x.dim(2), dim = c.x.dim(3), span = heads * dim, rows = c.angles.numel() / (3 * dim);
   const T *x = c.x.data<T>(), *angles = c.angles.data<T>();
   T* y = c.y.mutable_data<T>();
@@ -60,18 +51,21 @@ void run(Call& c, Loop<T> loop) {
   });
 }
 
-const std::initializer_list<Implementation<Call>> implementations{
+const std::initializer_list<Implementation<RopeCall>> implementations{
     {.name = "simd",
      .dtypes = DType::f32,
-     .run = [](Call& c) { run<float>(c, kernel::rope_rows.best()); },
+     .run = [](RopeCall& c) { run<float>(c, kernel::rope_rows.best()); },
      .levels = kernel::rope_rows.levels()},
-    {.name = "loops", .dtypes = DType::f32, .run = [](Call& c) { run<float>(c, rotate_loop); }, .is_reference = true},
-    {.name = "loops", .dtypes = DType::f64, .run = [](Call& c) { run<double>(c, rotate_loop); }, .is_reference = true}};
-const Op<Call> forward_op{"rope", implementations};
-const Op<Call> grad_op{"rope_grad", implementations};
-
-Tensor rotate(const Op<Call>& op, const Tensor& x, const RopeTable& table, int64_t sine) {
-  Call call{x, table.angles, table.interleaved, sine};
+    {.name = "loops",
+     .dtypes = DType::f32,
+     .run = [](RopeCall& c) { run<float>(c, rotate_loop); },
+     .is_reference = true},
+    {.name = "loops",
+     .dtypes = DType::f64,
+     .run = [](RopeCall& c) { run<double>(c, rotate_loop); },
+     .is_reference = true}};
+Tensor rotate(const Op<RopeCall>& op, const Tensor& x, const RopeTable& table, int64_t sine) {
+  RopeCall call{x, table.angles, table.interleaved, sine};
   op.check(call);
   check_heads(x);
   const int64_t batch = x.dim(0), length = x.dim(1), dim = x.dim(3);
@@ -86,61 +80,81 @@ Tensor rotate(const Op<Call>& op, const Tensor& x, const RopeTable& table, int64
 
 /// The angles of positions, in T.
 template <class T>
-void fill_table(const Tensor& positions, const Tensor& frequencies, bool interleaved, const Tensor& table) {
-  const int64_t dim = 2 * frequencies.numel();
-  parallel_ranges(positions.numel(), 16, [&](int64_t begin, int64_t end) {
+void fill_table(const RopeTableCall& c, const Tensor& frequencies) {
+  const int64_t dim = c.table.dim(-1);
+  const auto* positions = c.positions.data<int64_t>();
+  T* table = c.table.mutable_data<T>();
+  parallel_ranges(c.positions.numel(), 16, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      T* cosine = table.mutable_data<T>() + row * 3 * dim;
-      angles(static_cast<double>(positions.data<int64_t>()[row]), frequencies.data<double>(), dim, interleaved, cosine,
-             cosine + dim, cosine + 2 * dim);
+      T* cosine = table + row * 3 * dim;
+      angles(static_cast<double>(positions[row]), frequencies.data<double>(), dim, c.interleaved, cosine, cosine + dim,
+             cosine + 2 * dim);
     }
   });
 }
 
-}  // namespace
+void run_table(RopeTableCall& c) {
+  const Tensor frequencies = c.frequencies.defined() ? c.frequencies : rope_frequencies(c.table.dim(-1), c.base);
+  if (c.table.dtype() == DType::f32) fill_table<float>(c, frequencies);
+  else fill_table<double>(c, frequencies);
+}
 
-Tensor rope_frequencies(int64_t dim, double base) {
+/// Fills the call's table (…, 3, dim) of a dtype.
+RopeTable made(RopeTableCall call, int64_t dim, DType dtype) {
+  Shape shape = call.positions.shape();
+  shape.push_back(3);
+  shape.push_back(dim);
+  call.table = Tensor::empty(shape, dtype, call.positions.device());  // (T, 3, D) or (B, T, 3, D)
+  rope_table_op.check(call);
+  if (call.table.numel() > 0) rope_table_op.run(call);
+  return {call.table, call.interleaved};
+}
+
+void check_base(int64_t dim, double base) {
   require(dim >= 0 && dim % 2 == 0, "rope: {} elements are no pairs", dim);
   require(base > 0 && std::isfinite(base), "rope: base {} is not a positive number", base);
+}
+
+}  // namespace
+
+Op<RopeCall> rope_op{"rope", implementations}, rope_grad_op{"rope_grad", implementations};
+Op<RopeTableCall> rope_table_op{"rope_table",
+                                {{.name = "loops", .dtypes = DType::i64, .run = run_table, .is_reference = true}}};
+
+Tensor rope_frequencies(int64_t dim, double base) {
+  check_base(dim, base);
   const Tensor frequencies = Tensor::empty({dim / 2}, DType::f64);
   for (int64_t i = 0; i < dim / 2; ++i)
     frequencies.mutable_data<double>()[i] = std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(dim));
   return frequencies;
 }
 
-RopeTable rope_table(const Tensor& positions_in, const Tensor& frequencies_in, bool interleaved, DType dtype) {
-  require(positions_in.defined() && positions_in.dtype() == DType::i64 &&
-              (positions_in.rank() == 1 || positions_in.rank() == 2),
-          "rope: positions {}, wants i64 (T) or (B, T)", positions_in.str());
+RopeTable rope_table(const Tensor& positions, const Tensor& frequencies_in, bool interleaved, DType dtype) {
+  require(positions.defined() && positions.dtype() == DType::i64 && (positions.rank() == 1 || positions.rank() == 2),
+          "rope: positions {}, wants i64 (T) or (B, T)", positions.str());
   require(frequencies_in.defined() && frequencies_in.dtype() == DType::f64 && frequencies_in.rank() == 1,
           "rope: frequencies {}, wants f64 (D/2)", frequencies_in.str());
   require(dtype == DType::f32 || dtype == DType::f64, "rope: a table in {}, wants f32 or f64", name_of(dtype));
-  const Tensor positions = positions_in.contiguous(), frequencies = frequencies_in.contiguous();
-  const int64_t dim = 2 * frequencies.numel();
-  Shape shape = positions.shape();
-  shape.push_back(3);
-  shape.push_back(dim);
-  const Tensor table = Tensor::empty(shape, dtype);  // (T, 3, D) or (B, T, 3, D)
-  if (table.numel() == 0) return {table, interleaved};
-  if (dtype == DType::f32) fill_table<float>(positions, frequencies, interleaved, table);
-  else fill_table<double>(positions, frequencies, interleaved, table);
-  return {table, interleaved};
+  const Tensor frequencies = frequencies_in.to(positions.device()).contiguous();
+  return made({positions, frequencies, 0, interleaved}, 2 * frequencies.numel(), dtype);
 }
 
-Tensor rope(const Tensor& x, const RopeTable& table) { return rotate(forward_op, x, table, 1); }
+Tensor rope(const Tensor& x, const RopeTable& table) { return rotate(rope_op, x, table, 1); }
 
-Tensor rope_grad(const Tensor& dy, const RopeTable& table) { return rotate(grad_op, dy, table, 2); }
+Tensor rope_grad(const Tensor& dy, const RopeTable& table) { return rotate(rope_grad_op, dy, table, 2); }
 
 RopeTable rope_table(const Tensor& x, const Tensor& positions, double base, bool interleaved) {
-  Call call{x, x, interleaved, 1};  // a dtype without an implementation is refused by name, before a table is made
-  forward_op.check(call);
+  // A dtype without an implementation is refused by name, before a table is made.
+  RopeCall call{x, Tensor::empty({0}, statistic_dtype(x.dtype()), x.device()), interleaved, 1};
+  rope_op.check(call);
   check_heads(x);
   const bool shared = positions.defined() && positions.shape() == Shape{x.dim(1)};
   const bool own = positions.defined() && positions.shape() == Shape{x.dim(0), x.dim(1)};
   if (!(shared || own) || positions.dtype() != DType::i64)
     fail("rope: positions {}, wants i64 ({}) or ({}, {}): x {}", positions.str(), x.dim(1), x.dim(0), x.dim(1),
          x.shape().str());
-  return rope_table(positions, rope_frequencies(x.dim(3), base), interleaved, x.dtype());
+  check_base(x.dim(3), base);
+  return made({positions, Tensor(), base, interleaved}, x.dim(3), statistic_dtype(x.dtype()));
 }
 
 Tensor rope(const Tensor& x, const Tensor& positions, double base, bool interleaved) {

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/dispatch/op.h"
 
 namespace headroom::engine {
 
@@ -18,8 +18,8 @@ struct RopeTable {
 Tensor rope_frequencies(int64_t dim, double base);
 
 /// The table of positions i64 (T) or (B, T), where pair i turns by position · frequencies[i]: frequencies f64 (D/2).
-/// Angles are computed in f64 and rounded to `dtype` (f32 or f64) last. Throws Error when a dtype or shape does not
-/// fit.
+/// Angles are computed in f64 and rounded to `dtype` (f32 or f64) last, where the positions are: a GPU's f64 sines may
+/// differ from the CPU's in the last bit. Throws Error when a dtype or shape does not fit.
 RopeTable rope_table(const Tensor& positions, const Tensor& frequencies, bool interleaved, DType dtype);
 
 /// Rotary position embedding (Su et al., "RoFormer", 2021). Each pair (a, c) of the last axis is turned by an angle
@@ -27,7 +27,8 @@ RopeTable rope_table(const Tensor& positions, const Tensor& frequencies, bool in
 ///
 ///   θ_i = t · f_i,   a' = a cos θ_i - c sin θ_i,   c' = c cos θ_i + a sin θ_i,   i = 0 … D/2 - 1
 ///
-/// x (B, T, H, D); the table's D and T are x's. Throws Error when D is odd or the table does not fit.
+/// x (B, T, H, D); the table's D and T are x's, its dtype statistic_dtype(x's). Throws Error when D is odd or the table
+/// does not fit.
 Tensor rope(const Tensor& x, const RopeTable& table);
 
 /// dx: dy rotated by -θ.
@@ -36,5 +37,23 @@ Tensor rope_grad(const Tensor& dy, const RopeTable& table);
 /// The table for x (B, T, H, D) with f_i = base^(-2i/D), and x turned by it; positions i64 (T) or (B, T).
 RopeTable rope_table(const Tensor& x, const Tensor& positions, double base, bool interleaved);
 Tensor rope(const Tensor& x, const Tensor& positions, double base, bool interleaved);
+
+struct RopeCall {
+  Tensor x, angles;  ///< (B, T, H, D), (T, 3, D) or (B, T, 3, D)
+  bool interleaved;
+  int64_t sine;  ///< its row in the table: 1, or 2 for the turn back
+  Tensor y{};
+  auto operands() { return std::array{real("x", x), statistic("table", angles)}; }
+};
+struct RopeTableCall {
+  Tensor positions;    ///< i64, any shape
+  Tensor frequencies;  ///< f64 (D/2), contiguous; undefined: those of the base
+  double base;
+  bool interleaved;
+  Tensor table{};  ///< (…, 3, D), f32 or f64
+  auto operands() { return std::array{index("positions", positions)}; }
+};
+extern Op<RopeCall> rope_op, rope_grad_op;
+extern Op<RopeTableCall> rope_table_op;
 
 }  // namespace headroom::engine

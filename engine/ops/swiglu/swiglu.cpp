@@ -1,6 +1,5 @@
 #include "engine/ops/swiglu/swiglu.h"
 
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/activations.h"
 #include "engine/ops/swiglu/swiglu_kernel.h"
@@ -22,20 +21,8 @@ void grad_loop(const T* dy, const T* gate, const T* up, T* dgate, T* dup, int64_
   }
 }
 
-struct Call {
-  Tensor gate, up;
-  Tensor y{};
-  auto operands() { return std::array{real("gate", gate), real("up", up)}; }
-};
-
-struct GradCall {
-  Tensor dy, gate, up;
-  Tensor dgate{}, dup{};  ///< undefined where not wanted
-  auto operands() { return std::array{real("dy", dy), real("gate", gate), real("up", up)}; }
-};
-
 template <class T>
-void run(Call& c, void (*loop)(const T* gate, const T* up, T* y, int64_t n)) {
+void run(SwigluCall& c, void (*loop)(const T* gate, const T* up, T* y, int64_t n)) {
   const T *gate = c.gate.data<T>(), *up = c.up.data<T>();
   T* y = c.y.mutable_data<T>();
   parallel_ranges(c.y.numel(), elementwise_grain,
@@ -43,7 +30,7 @@ void run(Call& c, void (*loop)(const T* gate, const T* up, T* y, int64_t n)) {
 }
 
 template <class T>
-void run_grad(GradCall& c, void (*loop)(const T* dy, const T* gate, const T* up, T* dgate, T* dup, int64_t n)) {
+void run_grad(SwigluGradCall& c, void (*loop)(const T* dy, const T* gate, const T* up, T* dgate, T* dup, int64_t n)) {
   const T *dy = c.dy.data<T>(), *gate = c.gate.data<T>(), *up = c.up.data<T>();
   T* dgate = c.dgate.defined() ? c.dgate.mutable_data<T>() : nullptr;
   T* dup = c.dup.defined() ? c.dup.mutable_data<T>() : nullptr;
@@ -53,36 +40,38 @@ void run_grad(GradCall& c, void (*loop)(const T* dy, const T* gate, const T* up,
   });
 }
 
-const Op<Call> forward_op{
-    "swiglu", kernel_and_loops<Call>(
-                  kernel::swiglu_forward.levels(), [](Call& c) { run<float>(c, kernel::swiglu_forward.best()); },
-                  [](Call& c) { run<float>(c, forward_loop); }, [](Call& c) { run<double>(c, forward_loop); })};
-
-const Op<GradCall> grad_op{
-    "swiglu_grad",
-    kernel_and_loops<GradCall>(
-        kernel::swiglu_backward.levels(), [](GradCall& c) { run_grad<float>(c, kernel::swiglu_backward.best()); },
-        [](GradCall& c) { run_grad<float>(c, grad_loop); }, [](GradCall& c) { run_grad<double>(c, grad_loop); })};
-
 }  // namespace
 
+Op<SwigluCall> swiglu_op{
+    "swiglu",
+    kernel_and_loops<SwigluCall>(
+        kernel::swiglu_forward.levels(), [](SwigluCall& c) { run<float>(c, kernel::swiglu_forward.best()); },
+        [](SwigluCall& c) { run<float>(c, forward_loop); }, [](SwigluCall& c) { run<double>(c, forward_loop); })};
+
+Op<SwigluGradCall> swiglu_grad_op{
+    "swiglu_grad",
+    kernel_and_loops<SwigluGradCall>(
+        kernel::swiglu_backward.levels(), [](SwigluGradCall& c) { run_grad<float>(c, kernel::swiglu_backward.best()); },
+        [](SwigluGradCall& c) { run_grad<float>(c, grad_loop); },
+        [](SwigluGradCall& c) { run_grad<double>(c, grad_loop); })};
+
 Tensor swiglu(const Tensor& gate, const Tensor& up) {
-  Call call{gate, up};
-  forward_op.check(call);
+  SwigluCall call{gate, up};
+  swiglu_op.check(call);
   if (!(gate.shape() == up.shape()))
     fail("swiglu: shapes differ: gate {}, up {}", gate.shape().str(), up.shape().str());
   call.y = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
-  if (call.y.numel() > 0) forward_op.run(call);
+  if (call.y.numel() > 0) swiglu_op.run(call);
   return call.y;
 }
 
 SwigluGrad swiglu_grad(const Tensor& dy, const Tensor& gate, const Tensor& up, bool want_gate, bool want_up) {
-  GradCall call{dy, gate, up};
-  grad_op.check(call);
-  grad_op.check_same_shape(call);
+  SwigluGradCall call{dy, gate, up};
+  swiglu_grad_op.check(call);
+  swiglu_grad_op.check_same_shape(call);
   if (want_gate) call.dgate = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
   if (want_up) call.dup = Tensor::empty(gate.shape(), gate.dtype(), gate.device());
-  if (gate.numel() > 0) grad_op.run(call);
+  if (gate.numel() > 0) swiglu_grad_op.run(call);
   return {call.dgate, call.dup};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/dispatch/op.h"
 
 namespace headroom::engine {
 
@@ -11,5 +11,18 @@ struct SwigluGrad {
 };
 /// dgate = dy · up · silu'(gate),   dup = dy · silu(gate). What is not wanted stays undefined.
 SwigluGrad swiglu_grad(const Tensor& dy, const Tensor& gate, const Tensor& up, bool want_gate, bool want_up);
+
+struct SwigluCall {
+  Tensor gate, up;
+  Tensor y{};
+  auto operands() { return std::array{real("gate", gate), real("up", up)}; }
+};
+struct SwigluGradCall {
+  Tensor dy, gate, up;
+  Tensor dgate{}, dup{};  ///< undefined where not wanted
+  auto operands() { return std::array{real("dy", dy), real("gate", gate), real("up", up)}; }
+};
+extern Op<SwigluCall> swiglu_op;
+extern Op<SwigluGradCall> swiglu_grad_op;
 
 }  // namespace headroom::engine

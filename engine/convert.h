@@ -1,0 +1,35 @@
+#pragma once
+#include <limits>
+#include <type_traits>
+
+#include "engine/dtype.h"
+
+namespace headroom::engine {
+
+template <class T>
+inline constexpr bool is_half = std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
+
+/// An element of one dtype as one of another. Floating to integer drops the fraction, ends at the type's limits and
+/// makes NaN 0: C++ leaves those cases undefined.
+template <class To, class From>
+HEADROOM_HD inline To convert(From x) {
+  using Limits = std::numeric_limits<To>;
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (is_half<From>) {
+    return convert<To>(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (is_half<To>) {
+    return To(static_cast<float>(x));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (x != x) return To(0);
+    if (x <= static_cast<From>(Limits::min())) return Limits::min();
+    if (x >= static_cast<From>(Limits::max())) return Limits::max();
+    return static_cast<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+}  // namespace headroom::engine
