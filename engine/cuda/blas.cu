@@ -149,7 +149,9 @@ struct Blas {
   }
 
   Plan& plan(const BlasProduct& product, const BlasOperands& o) {
-    const Kind kind{product, alignment_of(o), product.dtype == DType::f32 && context().tf32};
+    // Operands that were rounded to bf16 lose nothing in TF32.
+    const bool tf32 = context().tf32 || context().precision == Precision::bf16;
+    const Kind kind{product, alignment_of(o), product.dtype == DType::f32 && tf32};
     const auto found = plans.find(kind);
     if (found != plans.end()) return found->second;
     if (plans.size() >= most_plans) plans.clear();

@@ -57,9 +57,10 @@ struct BlasOperands {
 bool blas_supports(const BlasProduct& product, const BlasOperands& operands);
 
 /// Queues it on the context's stream. f32 is multiplied in f32, or in TF32 (10 bits of mantissa) where the context says
-/// so. The plan of each kind of product is made once and kept. Scratch memory is a block of the context's pool, so work
-/// on other streams and replayed graphs never share it. The same operands give the same bits at every call. Throws
-/// Error when the library refuses the product.
+/// so, or has the operands of products rounded to bf16 (which TF32 holds exactly). The plan of each kind of product is
+/// made once and kept. Scratch memory is a block of the context's pool, so work on other streams and replayed graphs
+/// never share it. The same operands give the same bits at every call. Throws Error when the library refuses the
+/// product.
 void blas_matmul(const BlasProduct& product, const BlasOperands& operands);
 
 }  // namespace headroom::engine::cuda

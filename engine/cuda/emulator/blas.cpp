@@ -36,7 +36,7 @@ std::vector<C> packed(const void* data, int64_t batch, int64_t rows, int64_t col
 /// T in memory, C in arithmetic.
 template <class T, class C>
 void multiply(const BlasProduct& p, const BlasOperands& o) {
-  const bool tf32 = context().tf32 && p.dtype == DType::f32;
+  const bool tf32 = (context().tf32 || context().precision == Precision::bf16) && p.dtype == DType::f32;
   const int64_t a_rows = p.transpose_a ? p.k : p.m, a_columns = p.transpose_a ? p.m : p.k;
   const int64_t b_rows = p.transpose_b ? p.n : p.k, b_columns = p.transpose_b ? p.k : p.n;
   const std::vector<C> a = packed<C, T>(o.a, p.batch, a_rows, a_columns, p.row_a, p.step_a, tf32);

@@ -1,0 +1,52 @@
+#pragma once
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "engine/dtype.h"
+
+// Attention on the GPU by cuDNN (sdpa.cpp), and by the CPU's loops under the emulator (emulator/sdpa.cpp). It takes
+// part of what engine/ops/attention asks for; our own kernels take the rest.
+namespace headroom::engine::cuda {
+
+/// Sizes, options and places of one call. Tensors are (B, T, H, d) with d side by side; strides are in elements.
+struct SdpaProblem {
+  using Strides = std::array<int64_t, 3>;  ///< from one sequence, position and head to the next
+  DType dtype = DType::bf16;               ///< bf16 or f16
+  int64_t batch = 0, queries = 0, keys = 0, heads = 0, kv_heads = 0, qk_dim = 0, v_dim = 0;
+  bool causal = false;  ///< query i sees keys j ≤ i + (keys - queries)
+  double scale = 1;
+  bool has_slopes = false, has_key_mask = false, has_dropout = false;
+  Strides q{}, k{}, v{};
+  auto operator<=>(const SdpaProblem&) const = default;
+};
+
+/// Why cuDNN of that version (91900 is 9.19.0) on a GPU of that compute capability (90 is 9.0) is not to be asked;
+/// empty where it is.
+std::string sdpa_rule_against(const SdpaProblem& problem, int64_t version, int capability);
+
+/// What was found when the library was looked for, at the first call: "cuDNN 9.19.0", or why there is none.
+const std::string& sdpa_status();
+
+/// Why the library does not take this problem; empty where it does. It does only where the gradient is to be had as
+/// well, summed in a fixed order. The first call for a problem plans it, which takes some milliseconds.
+std::string sdpa_refusal(const SdpaProblem& problem);
+
+/// Addresses on the device.
+struct SdpaOperands {
+  const void *q, *k, *v;
+  void* y;     ///< (B, Tq, H, d_v), contiguous
+  float* lse;  ///< (B, H, Tq): log Σ_j exp s_ij
+};
+/// Queues attention() of engine/ops/attention/attention.h on the context's stream. Throws Error when the library fails.
+void sdpa_forward(const SdpaProblem& problem, const SdpaOperands& operands);
+
+struct SdpaGradOperands {
+  const void *dy, *q, *k, *v, *y;  ///< dy and y contiguous
+  const float* lse;
+  void *dq, *dk, *dv;  ///< contiguous
+};
+void sdpa_backward(const SdpaProblem& problem, const SdpaGradOperands& operands);
+
+}  // namespace headroom::engine::cuda

@@ -1,0 +1,28 @@
+#include "engine/cuda/sdpa.h"
+
+namespace headroom::engine::cuda {
+
+std::string sdpa_rule_against(const SdpaProblem& p, int64_t version, int capability) {
+  // NVIDIA's release notes: 9.10.0 and 9.10.1 give wrong results; before 9.0 grouped heads have no gradient.
+  if (version < 90000) return "cuDNN below 9.0";
+  if (version == 91000 || version == 91001) return "cuDNN 9.10.0 and 9.10.1 give wrong results";
+  if (capability < 80) return "compute capability below 8.0";
+  if (p.dtype != DType::bf16 && p.dtype != DType::f16) return "neither bf16 nor f16";
+  if (p.has_slopes) return "ALiBi slopes";
+  if (p.has_dropout) return "dropout bits that equal the CPU's";
+  if (p.has_key_mask) return "a key mask";
+  if (p.qk_dim % 8 != 0 || p.v_dim % 8 != 0) return "a head_dim that is no multiple of 8";
+  // Wider heads have a forward pass on some GPUs, and a gradient in a fixed order on none of 8.x.
+  const int64_t widest = capability >= 90 ? 256 : 128;
+  if (p.qk_dim > widest || p.v_dim > widest) return "a head_dim above " + std::to_string(widest);
+  if (p.kv_heads < 1 || p.heads % p.kv_heads != 0) return "heads that cannot share keys and values";
+  // A plan for each length of a growing cache would cost more than it saves.
+  if (p.queries <= 16) return "16 queries or fewer";
+  if (p.keys < 1 || (p.causal && p.queries > p.keys)) return "queries that see no key";
+  for (const SdpaProblem::Strides& strides : {p.q, p.k, p.v})
+    for (const int64_t stride : strides)
+      if (stride % 8 != 0) return "rows that are not aligned to 16 bytes";
+  return "";
+}
+
+}  // namespace headroom::engine::cuda

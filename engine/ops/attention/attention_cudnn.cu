@@ -1,0 +1,90 @@
+#include <cstdint>
+
+#include "engine/cuda/sdpa.h"
+#include "engine/ops/attention/attention_problem.h"
+
+namespace headroom::engine::cuda {
+namespace {
+
+/// Whether the library reads (B, T, H, d) where it lies: rows side by side, 16 bytes aligned.
+bool lies_well(const Tensor& x) {
+  if (x.strides()[3] != 1 || reinterpret_cast<uintptr_t>(x.raw()) % 16 != 0) return false;
+  for (const int axis : {0, 1, 2})
+    if (x.strides()[axis] % 8 != 0 || (x.strides()[axis] <= 0 && x.dim(axis) > 1)) return false;
+  return true;
+}
+
+SdpaProblem::Strides strides_of(const Tensor& x) { return {x.strides()[0], x.strides()[1], x.strides()[2]}; }
+SdpaProblem::Strides contiguous_strides(const Tensor& x) {
+  return {x.dim(1) * x.dim(2) * x.dim(3), x.dim(2) * x.dim(3), x.dim(3)};
+}
+
+SdpaProblem problem_of(const AttentionProblem& p, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const Tensor& slopes, const Tensor& key_mask) {
+  const auto place = [](const Tensor& x) { return lies_well(x) ? strides_of(x) : contiguous_strides(x); };
+  return {.dtype = q.dtype(),
+          .batch = p.batch,
+          .queries = p.queries,
+          .keys = p.keys,
+          .heads = p.heads,
+          .kv_heads = p.kv_heads,
+          .qk_dim = p.qk_dim,
+          .v_dim = p.v_dim,
+          .causal = p.causal,
+          .scale = p.scale,
+          .has_slopes = slopes.defined(),
+          .has_key_mask = key_mask.defined(),
+          .has_dropout = p.dropout > 0,
+          .q = place(q),
+          .k = place(k),
+          .v = place(v)};
+}
+
+template <class Call>
+SdpaProblem problem_of(const Call& c) {
+  return problem_of(c.problem, c.q, c.k, c.v, c.slopes, c.key_mask);
+}
+
+template <class Call>
+bool supports(const Call& c) {
+  return sdpa_refusal(problem_of(c)).empty();
+}
+
+template <class Call>
+void make_readable(Call& c) {
+  for (Tensor* x : {&c.q, &c.k, &c.v})
+    if (!lies_well(*x)) *x = x->contiguous();
+}
+
+void forward(AttentionCall& c) {
+  make_readable(c);
+  sdpa_forward(problem_of(c),
+               {c.q.raw(), c.k.raw(), c.v.raw(), c.out.y.mutable_raw(), c.out.lse.mutable_data<float>()});
+}
+
+void backward(AttentionGradCall& c) {
+  make_readable(c);
+  const Tensor dy = c.dy.contiguous(), y = c.forward.y.contiguous(), lse = c.forward.lse.contiguous();
+  sdpa_backward(problem_of(c), {dy.raw(), c.q.raw(), c.k.raw(), c.v.raw(), y.raw(), lse.data<float>(),
+                                c.dq.mutable_raw(), c.dk.mutable_raw(), c.dv.mutable_raw()});
+}
+
+}  // namespace
+
+/// To be called before attention's own kernels join the table: what cuDNN takes, it takes first.
+void register_attention_cudnn() {
+  attention_op.add({.name = "cuDNN",
+                    .dtypes = DType::bf16 | DType::f16,
+                    .run = forward,
+                    .takes_strided = true,
+                    .supports = supports<AttentionCall>,
+                    .device = Device::Kind::cuda});
+  attention_grad_op.add({.name = "cuDNN",
+                         .dtypes = DType::bf16 | DType::f16,
+                         .run = backward,
+                         .takes_strided = true,
+                         .supports = supports<AttentionGradCall>,
+                         .device = Device::Kind::cuda});
+}
+
+}  // namespace headroom::engine::cuda

@@ -1,0 +1,80 @@
+// Attention by cuDNN (under the emulator: by its rules). f16 has no kernel of ours, so what is served there, it served.
+#include <cmath>
+
+#include "engine/ops/attention/attention.h"
+#include "engine/rng.h"
+#include "engine/transfer.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_of.h"
+
+namespace {
+
+using namespace headroom;
+using engine::AttentionOptions;
+using engine::Device;
+using engine::DType;
+using engine::Tensor;
+using testing::error_of;
+
+constexpr Device cuda{Device::Kind::cuda, 0};
+
+struct Case {
+  int64_t queries, keys, heads, kv_heads, dim;
+  bool causal;
+};
+
+/// Numbers that f16 holds.
+Tensor random(const engine::Shape& shape, uint64_t seed) {
+  return engine::random_uniform(shape, -1, 1, engine::RngKey{seed, 0}).to(DType::f16).to(DType::f64);
+}
+
+double distance(const Tensor& got, const Tensor& want) {
+  const auto a = got.to_vector<double>(), b = want.to_vector<double>();
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::isnan(a[i]) ? INFINITY : std::abs(a[i] - b[i]));
+  return worst;
+}
+
+Tensor there(const Tensor& x) { return x.to(DType::f16).to(cuda); }
+
+std::string refused(const Case& c, const Tensor& slopes, const AttentionOptions& options) {
+  const Tensor q = random({1, c.queries, c.heads, c.dim}, 1), k = random({1, c.keys, c.kv_heads, c.dim}, 2);
+  return error_of([&] { engine::attention(there(q), there(k), there(k), slopes, options); });
+}
+
+}  // namespace
+
+TEST_CASE("attention in f16: values and gradients", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  for (const Case& c : {Case{24, 24, 4, 4, 16, false}, Case{24, 24, 4, 4, 16, true}, Case{17, 33, 4, 2, 8, true}}) {
+    INFO(c.queries << " queries, " << c.keys << " keys, causal " << c.causal);
+    const Tensor q = random({2, c.queries, c.heads, c.dim}, 1), k = random({2, c.keys, c.kv_heads, c.dim}, 2);
+    const Tensor v = random({2, c.keys, c.kv_heads, c.dim}, 3), dy = random(q.shape(), 4);
+    const AttentionOptions options{.causal = c.causal};
+    const auto want = engine::attention(q, k, v, {}, options);
+    // Heads in front of positions: read where they lie.
+    const Tensor turned = there(q.permute({0, 2, 1, 3})).permute({0, 2, 1, 3});
+    const auto got = engine::attention(turned, there(k), there(v), {}, options);
+    CHECK(distance(got.y, want.y) < 2e-3);
+    CHECK(distance(got.lse, want.lse) < 2e-3);
+    const auto grad = engine::attention_grad(there(dy), turned, there(k), there(v), {}, got, options);
+    const auto want_grad = engine::attention_grad(dy, q, k, v, {}, want, options);
+    CHECK(distance(grad.dq, want_grad.dq) < 5e-3);
+    CHECK(distance(grad.dk, want_grad.dk) < 5e-3);
+    CHECK(distance(grad.dv, want_grad.dv) < 5e-3);
+  }
+}
+
+TEST_CASE("what cuDNN lacks is left to other kernels", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const Case fits{24, 24, 2, 2, 8, true};
+  const std::string none = "attention: no f16 kernel on cuda for this problem";
+  CHECK(refused(fits, {}, {}).empty());
+  CHECK(refused({24, 24, 2, 2, 6, true}, {}, {}).find(none) == 0);
+  CHECK(refused({4, 24, 2, 2, 8, true}, {}, {}).find(none) == 0);
+  CHECK(refused({24, 20, 2, 2, 8, true}, {}, {.causal = true}).find(none) == 0);
+  CHECK(refused(fits, there(random({2}, 5)), {}).find(none) == 0);
+  CHECK(refused(fits, {}, {.dropout = 0.1}).find(none) == 0);
+  CHECK(refused(fits, {}, {.key_mask = Tensor::full({1, 24}, 1, DType::boolean).to(cuda)}).find(none) == 0);
+}
