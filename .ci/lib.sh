@@ -21,6 +21,24 @@ failed_tests() {
   echo "$found"
 }
 
+# Puts nvcc on PATH and the folder of cuDNN's header-only front end into $cudnn_frontend: the toolkit of this machine, and
+# what it lacks from NVIDIA's PyPI packages in a virtual environment. Without them the CUDA backend is not checked, so that
+# is a failure.
+cuda_toolkit() {
+  local nvcc packages=nvidia-cudnn-frontend python=$PWD/build-ci-python
+  nvcc=$(command -v nvcc || true)
+  [ -n "$nvcc" ] || packages+=" nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl nvidia-nvvm nvidia-cublas"
+  [ -n "$nvcc" ] && [ -f "$(dirname "$(readlink -f "$nvcc")")/../include/cudnn.h" ] || packages+=" nvidia-cudnn-cu13"
+  # shellcheck disable=SC2086
+  if [ ! -f "$python/complete" ] && ! { python3 -m venv "$python" && "$python/bin/pip" install --quiet --no-deps $packages &&
+    touch "$python/complete"; }; then
+    echo "CUDA: these packages cannot be had: $packages"
+    return 1
+  fi
+  PATH=$PATH:$(echo "$python"/lib/python3*/site-packages/nvidia/cu13/bin)
+  cudnn_frontend=$(echo "$python"/lib/python3*/site-packages/include)
+}
+
 # step NAME COMMAND...: runs it. Its last line counts when it is a tally; otherwise it passes, fails, or (exit 77) skips.
 step() {
   local name=$1 began=$SECONDS status=0 p=0 f=0 s=0

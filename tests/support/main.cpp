@@ -66,7 +66,8 @@ void report(const char* program) {
 }  // namespace
 
 const std::string& source_root() {
-  static const std::string root = HEADROOM_SOURCE_ROOT;
+  const char* const moved = std::getenv("HEADROOM_SOURCE_ROOT");
+  static const std::string root = moved && *moved ? moved : HEADROOM_SOURCE_ROOT;
   return root;
 }
 

@@ -1,0 +1,46 @@
+#!/bin/sh
+# bundle.sh FOLDER [MESON OPTIONS...]: builds with nvcc and puts into FOLDER all that tests/gpu/run-all.sh needs on a machine
+# that has a driver, CUDA's libraries and PyTorch, and no network: the program, the op suite, the golden and CUDA tests, their
+# data, and every shared library but CUDA's; those of the C library lie apart (lib/system), for a machine whose own is too
+# old. FOLDER may be moved. Fails above 60 MiB.
+#
+# HEADROOM_BUILD: build folder (default: build-bundle). HEADROOM_DATA: where tinyshakespeare/ lies; left out without it.
+set -eu
+here=$(dirname -- "$(readlink -f -- "$0")")
+root=$here/../..
+folder=$1
+shift
+build=${HEADROOM_BUILD:-$root/build-bundle}
+programs="experiments/headroom tests/op-suite tests/golden-test tests/cuda-test"
+
+if [ ! -f "$build/build.ninja" ]; then
+  # Code for Hopper alone: compute_90 is there for later cards.
+  # Products on the CPU by our own kernels: oneDNN alone would take half of the 60 MiB.
+  LDFLAGS='-Wl,-rpath,$ORIGIN/../lib' meson setup "$build" "$root" --buildtype=release -Dcuda=enabled -Dcudnn=enabled \
+    -Dgpu_architectures=90 -Ddefault_library=static -Donednn=disabled "$@"
+fi
+# shellcheck disable=SC2086
+ninja -C "$build" $programs
+
+mkdir -p "$folder/bin" "$folder/lib/system" "$folder/tests/golden" "$folder/tests/gpu" "$folder/experiments/bench" "$folder/data"
+# shellcheck disable=SC2016
+for program in $programs; do
+  strip -o "$folder/bin/${program##*/}" "$build/$program"
+  ldd "$build/$program"
+done | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\/.*ld-linux/ { print $1 }' | sort -u | while read -r library; do
+  case ${library##*/} in
+    libcuda.so* | libcudart.so* | libcublas*.so* | libcudnn*.so* | libnv*.so*) ;;
+    libc.so* | libm.so* | libdl.so* | librt.so* | libpthread.so* | libresolv.so* | ld-linux*) cp -L "$library" "$folder/lib/system/" ;;
+    *) cp -L "$library" "$folder/lib/" ;;
+  esac
+done
+cp "$root"/tests/golden/*.json "$folder/tests/golden/"
+cp "$root"/experiments/ntp-shakespeare.toml "$folder/experiments/"
+cp "$root"/experiments/bench/workloads.toml "$folder/experiments/bench/"
+cp "$here"/run-all.sh "$here"/*.py "$here"/*.toml "$folder/tests/gpu/"
+ln -sf tests/gpu/run-all.sh "$folder/run-all.sh"
+if [ -d "${HEADROOM_DATA:-}/data/tinyshakespeare" ]; then cp -r "$HEADROOM_DATA/data/tinyshakespeare" "$folder/data/"; fi
+
+size=$(du -sk "$folder" | cut -f 1)
+echo "$folder: $((size / 1024)) MiB"
+[ "$size" -lt $((60 * 1024)) ] || { echo "$folder: more than 60 MiB" >&2; exit 1; }

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""peer.py WORKLOADS.toml [--seconds S] [--only A,B] [--dtypes f32,bf16] [--modes eager,graphs] [--device cuda]: training
+steps of the workloads in PyTorch, all in one process. One line of JSON for each workload, dtype and mode.
+
+The strongest plain PyTorch there is: scaled_dot_product_attention, one QKV product, fused AdamW, autocast to bf16; as
+mode "graphs" torch.compile(mode="reduce-overhead"), which replays CUDA graphs. TF32 stays off, as it is in ours. Times
+are of CUDA events around each step; steps are not waited for one by one."""
+import argparse
+import json
+import math
+import statistics
+import sys
+import time
+import tomllib
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Block(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.c, self.inner = c, c["heads"] * c["head_dim"]
+        width = c["width"]
+        norm = (lambda: nn.LayerNorm(width)) if c["norm"] == "layernorm" else (lambda: nn.RMSNorm(width, eps=1e-6))
+        self.first_norm, self.second_norm = norm(), norm()
+        self.qkv, self.out = nn.Linear(width, 3 * self.inner), nn.Linear(self.inner, width)
+        self.gated = c["activation"] == "swiglu"
+        self.up = nn.Linear(width, c["ffn"] * (2 if self.gated else 1))
+        self.down = nn.Linear(c["ffn"], width)
+        self.drop = nn.Dropout(c["dropout"])
+
+    def forward(self, x):
+        c, (batch, length, _) = self.c, x.shape
+        qkv = self.qkv(self.first_norm(x)).view(batch, length, 3, c["heads"], c["head_dim"])
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each (B, H, T, d)
+        dropout = c["dropout"] if self.training else 0.0
+        a = F.scaled_dot_product_attention(q, k, v, is_causal=c["causal"], dropout_p=dropout)
+        x = x + self.drop(self.out(a.transpose(1, 2).reshape(batch, length, self.inner)))
+        h = self.up(self.second_norm(x))
+        if self.gated:
+            gate, h = h.chunk(2, -1)
+            h = F.silu(gate) * h
+        else:
+            h = F.gelu(h)
+        return x + self.drop(self.down(h))
+
+
+class Model(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.c, width, length = c, c["width"], c["length"]
+        self.tokens = nn.Linear(c["io"], width) if "io" in c else nn.Embedding(c["vocab"], width)
+        if c["positions"] == "learned":
+            self.positions = nn.Parameter(torch.randn(length, width) * 0.02)
+        else:
+            angles = torch.arange(length)[:, None] * torch.exp(torch.arange(0, width, 2) * (-math.log(1e4) / width))
+            self.register_buffer("positions", torch.stack([angles.sin(), angles.cos()], -1).view(length, width))
+        self.blocks = nn.ModuleList(Block(c) for _ in range(c["layers"]))
+        self.norm = nn.LayerNorm(width) if c["norm"] == "layernorm" else nn.RMSNorm(width, eps=1e-6)
+        self.head = nn.Linear(width, c.get("io") or c.get("classes") or c["vocab"], bias=not c["tied"])
+        if c["tied"]:
+            self.head.weight = self.tokens.weight
+
+    def forward(self, x, y):
+        h = self.tokens(x) + self.positions
+        for block in self.blocks:
+            h = block(h)
+        h = self.norm(h)
+        if self.c["objective"] == "classify":
+            return F.cross_entropy(self.head(h.mean(1)).float(), y)
+        if self.c["objective"] == "mse":
+            return F.mse_loss(self.head(h).float(), y)
+        return F.cross_entropy(self.head(h).flatten(0, 1).float(), y.flatten(), ignore_index=-100)
+
+
+def data(c, device):
+    generator = torch.Generator().manual_seed(0)
+    shape = (c["batch"], c["length"])
+    if c["objective"] == "mse":
+        return tuple(torch.randn(*shape, c["io"], generator=generator).to(device) for _ in range(2))
+    x = torch.randint(c["vocab"], shape, generator=generator)
+    if c["objective"] == "classify":
+        return x.to(device), torch.randint(c["classes"], shape[:1], generator=generator).to(device)
+    y = torch.randint(c["vocab"], shape, generator=generator)
+    if c["objective"] == "mlm":
+        y[torch.rand(*shape, generator=generator) > 0.15] = -100
+    return x.to(device), y.to(device)
+
+
+def step_milliseconds(step, device, seconds):
+    """Of each step, after three that warm up."""
+    for _ in range(3):
+        step()
+    times, started = [], time.perf_counter()
+    while time.perf_counter() - started < seconds or len(times) < 5:
+        if device == "cpu":
+            begin = time.perf_counter()
+            step()
+            times.append((time.perf_counter() - begin) * 1e3)
+            continue
+        marks = [torch.cuda.Event(enable_timing=True) for _ in range(11)]
+        for i, mark in enumerate(marks):
+            mark.record()
+            if i + 1 < len(marks):
+                step()
+        torch.cuda.synchronize()
+        times += [a.elapsed_time(b) for a, b in zip(marks, marks[1:])]
+    return times
+
+
+def measure(name, c, dtype, mode, device, seconds):
+    torch.manual_seed(0)
+    torch.compiler.reset()
+    model = Model(c).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1, fused=True)
+    x, y = data(c, device)
+    run = torch.compile(model, mode="reduce-overhead") if mode == "graphs" else model
+
+    def step():
+        with torch.autocast(device, torch.bfloat16, enabled=dtype == "bf16"):
+            loss = run(x, y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    times = step_milliseconds(step, device, seconds)
+    return {"workload": name, "peer": f"torch {torch.__version__}", "mode": mode, "dtype": dtype, "device": device,
+            "steps": len(times), "ms_min": round(min(times), 4), "ms_median": round(statistics.median(times), 4),
+            "parameters": sum(p.numel() for p in model.parameters())}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("workloads")
+    arguments.add_argument("--seconds", type=float, default=1)
+    arguments.add_argument("--only", default="", help="names, separated by commas")
+    arguments.add_argument("--dtypes", default="f32,bf16")
+    arguments.add_argument("--modes", default="eager,graphs")
+    arguments.add_argument("--device", default="cuda")
+    given = arguments.parse_args()
+    with open(given.workloads, "rb") as file:
+        tables = tomllib.load(file)
+    defaults = tables.pop("defaults")
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    for name in given.only.split(",") if given.only else tables:
+        for dtype in given.dtypes.split(","):
+            for mode in given.modes.split(","):
+                try:
+                    row = measure(name, {**defaults, **tables[name]}, dtype, mode, given.device, given.seconds)
+                except Exception as error:  # one workload that the peer cannot run must not hide the others
+                    row = {"workload": name, "mode": mode, "dtype": dtype, "error": str(error).splitlines()[0][:300]}
+                print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

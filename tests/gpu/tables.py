@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""tables.py [--check] [--usage FOLDER]: writes the tables of docs/performance.md, predicted (predict.py) beside measured
+(measured.json beside this file, which run_all.py writes where a GPU is at hand). --check: exits with 1 when the page is
+not what would be written. --usage: also the table of registers and occupancy, from a build with CUDA (kernels.py).
+
+A table stands between the lines `<!-- table: NAME -->` and `<!-- end -->`."""
+import argparse
+import json
+import pathlib
+import re
+import sys
+
+import kernels
+import predict
+
+HERE = pathlib.Path(__file__).resolve().parent
+PAGE = HERE.parents[1] / "docs/performance.md"
+
+
+def predicted(rows):
+    cards = list(predict.CARDS)
+    out = ["| workload | GFLOP | MB (f32 / bf16) | kernels | " + " | ".join(f"{c}, *predicted*" for c in cards) + " |",
+           "|---|---|---|---|" + "---|" * len(cards)]
+    for name, row in rows.items():
+        times = [f"{row['milliseconds'][c]['f32']:.2f} / {row['milliseconds'][c]['bf16']:.2f}" for c in cards]
+        size = f"{row['megabytes']['f32']:.0f} / {row['megabytes']['bf16']:.0f}"
+        out.append(f"| {name} | {row['gflop']} | {size} | {row['kernels']['bf16']} | " + " | ".join(times) + " |")
+    return "\n".join(out)
+
+
+def measured(rows):
+    path = HERE / "measured.json"
+    if not path.exists():
+        return "*Never measured: no GPU was at hand. `tests/gpu/run-all.sh` fills this table.*"
+    run = json.loads(path.read_text())
+    gpu = run["machine"]["gpu"]
+    card = next((c for c in predict.CARDS if c.split()[0] in gpu), None)
+    found = {}
+    for row in run["workloads"]:
+        if "ms_median" in row:
+            found.setdefault((row["workload"], row["dtype"]), {})[row.get("mode", "headroom")] = row["ms_median"]
+    out = [f"On {gpu}, milliseconds per step (median):", "",
+           "| workload | dtype | predicted | headroom | PyTorch eager | PyTorch, CUDA graphs | better of PyTorch / headroom |",
+           "|---|---|---|---|---|---|---|"]
+    for (name, dtype), by in found.items():
+        peers = [by[mode] for mode in ("eager", "graphs") if mode in by]
+        ratio = f"{min(peers) / by['headroom']:.2f}" if peers and "headroom" in by else ""
+        guess = f"{rows[name]['milliseconds'][card][dtype]:.2f}" if card and name in rows else ""
+        cells = [f"{by[m]:.3f}" if m in by else "" for m in ("headroom", "eager", "graphs")]
+        out.append(f"| {name} | {dtype} | {guess} | " + " | ".join(cells) + f" | {ratio} |")
+    return "\n".join(out)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--check", action="store_true")
+    arguments.add_argument("--usage", help="a build folder")
+    given = arguments.parse_args()
+    rows = predict.predict()
+    tables = {"predicted": predicted(rows), "measured": measured(rows)}
+    if given.usage:
+        tables["kernels"] = kernels.summary(kernels.read(given.usage))
+    old = new = PAGE.read_text()
+    for name, text in tables.items():
+        pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end -->)"
+        if not re.search(pattern, new, re.S):
+            sys.exit(f"{PAGE}: no table '{name}'")
+        new = re.sub(pattern, lambda m: m[1] + text.strip() + "\n" + m[2], new, flags=re.S)
+    if given.check and new != old:
+        sys.exit(f"{PAGE} is not what tests/gpu/tables.py writes")
+    if new != old:
+        PAGE.write_text(new)
+
+
+if __name__ == "__main__":
+    main()
