@@ -47,7 +47,10 @@ cudaError_t run_until(const Done& done) {
     while (!done())
       if (!run_one()) break;
   } catch (const std::exception& e) {
-    for (CUstream_st* stream : streams()) stream->tasks.clear();
+    for (CUstream_st* stream : streams()) {
+      stream->tasks.clear();
+      stream->last = nullptr;  // never done: nothing may wait for it, should the card be found again
+    }
     return lose_card(cudaErrorLaunchFailure, e.what());
   }
   forget_destroyed_streams();

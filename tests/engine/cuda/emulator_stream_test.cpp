@@ -1,6 +1,7 @@
 // Streams and events on the emulator: work runs late and in any order that CUDA allows, so that code which relies on
 // luck fails.
 #include <set>
+#include <stdexcept>
 
 #include "engine/context.h"
 #include "tests/engine/cuda/emulated.h"
@@ -164,4 +165,18 @@ TEST_CASE("host functions, time between events, streams destroyed with work left
   CHECK(cudaEventElapsedTime(&milliseconds, start, end) == cudaSuccess);
   CHECK(milliseconds >= 0);
   cudaGetLastError();
+}
+
+TEST_CASE("after an error no stream runs its work; a card that is found again takes new work") {
+  const Stream blocking(cudaStreamDefault);
+  const DeviceArray<int> y(std::vector<int>{0});
+  CHECK(device_error([&] {
+          blocking.append(y.data(), 1);
+          HEADROOM_CUDA(cudaLaunchHostFunc(
+              nullptr, [](void*) { throw std::runtime_error("broken"); }, nullptr));
+          blocking.append(y.data(), 2);
+        }).find("unspecified launch failure: broken") != std::string::npos);
+  blocking.append(y.data(), 3);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(y.values()[0] == 13);
 }
