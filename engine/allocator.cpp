@@ -11,6 +11,7 @@
 
 #include "engine/context.h"
 #include "engine/error.h"
+#include "engine/lend_block.h"
 
 namespace headroom::engine {
 namespace {
@@ -135,6 +136,7 @@ AllocatorStats MemoryPool::stats() const { return allocator_->stats(); }
 Block::Block(Device device, size_t bytes) : device_(device), bytes_(bytes) {
   if (const MemoryPool* pool = context().pool; pool && pool->kind() == device.kind) pool_ = pool->allocator_;
   address_ = (pool_ ? *pool_ : allocator(device.kind)).allocate(device, bytes);
+  if (headroom_lend_block && !device.is_cpu()) headroom_lend_block(address_, bytes);
 }
 
 Block::~Block() { (pool_ ? *pool_ : allocator(device_.kind)).deallocate(device_, address_, bytes_); }

@@ -1,11 +1,13 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/context.h"
 #include "engine/cuda/emulator/card.h"
 #include "engine/cuda/emulator/memory.h"
 #include "engine/cuda/emulator/queue.h"
 #include "engine/cuda/emulator/state.h"
 #include "engine/error.h"
+#include "engine/lend_block.h"
 
 using namespace headroom::engine::cuda::emulator;
 
@@ -62,6 +64,13 @@ cudaError_t cudaFree(void* block) {
   if (const cudaError_t error = forbid_in_capture(__func__); error != cudaSuccess) return error;
   if (const cudaError_t error = drain_all(); error != cudaSuccess) return error;
   return free_device(block) ? cudaSuccess : report(cudaErrorInvalidValue, "cudaFree of what cudaMalloc did not give");
+}
+
+void headroom_lend_block(void* block, size_t bytes) {
+  const Entry entry(__func__);
+  if (!entry.failed())
+    put(static_cast<cudaStream_t>(headroom::engine::context().stream), "block lent",
+        [=] { lend_device(block, bytes); });
 }
 
 cudaError_t cudaHostAlloc(void** block, size_t bytes, unsigned) {

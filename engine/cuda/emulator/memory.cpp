@@ -24,13 +24,18 @@ namespace {
 constexpr size_t address_space = size_t{1} << 40, page = 4096, alignment = 256, guard = 1024, watched = 64;
 constexpr unsigned char guard_byte = 0xfb;
 
+/// `used`: what the engine's allocator has given out of it, all of it until then.
+struct DeviceBlock {
+  size_t bytes, used;
+};
+
 struct Heap {
   char* base = nullptr;
   size_t used = 0;    ///< of the addresses
   size_t mapped = 0;  ///< `used`, rounded up: what mprotect switches
   size_t in_use = 0;
   int access = 0;
-  std::map<const char*, size_t> blocks;
+  std::map<const char*, DeviceBlock> blocks;
   std::map<const char*, size_t> pinned;
 };
 
@@ -52,18 +57,19 @@ void protect(size_t bytes, int how) {
 }
 
 /// The block that holds the address, or the last before it; null: none.
-const std::pair<const char* const, size_t>* block_at(const std::map<const char*, size_t>& blocks, const void* address) {
+template <class Value>
+const std::pair<const char* const, Value>* block_at(const std::map<const char*, Value>& blocks, const void* address) {
   auto next = blocks.upper_bound(static_cast<const char*>(address));
   return next == blocks.begin() ? nullptr : &*std::prev(next);
 }
 
-void set_guards(char* block, size_t bytes) {
+void set_guards(char* start, const DeviceBlock& block) {
   if constexpr (address_sanitizer) {
-    poison(block - watched, watched);
-    poison(block + bytes, guard);
+    poison(start - watched, watched);
+    poison(start + block.used, block.bytes - block.used + guard);
   } else {
-    std::memset(block - watched, guard_byte, watched);
-    std::memset(block + bytes, guard_byte, watched);
+    std::memset(start - watched, guard_byte, watched);
+    std::memset(start + block.used, guard_byte, watched);
   }
 }
 
@@ -91,10 +97,10 @@ void* allocate_device(size_t bytes) {
   char* block = h.base + start;
   unpoison(block, bytes);
   std::memset(block, 0xff, bytes);
-  set_guards(block, bytes);
+  set_guards(block, {bytes, bytes});
   if (h.access == 0) protect(h.mapped, PROT_NONE);
   h.in_use += bytes;
-  h.blocks.emplace(block, bytes);
+  h.blocks.emplace(block, DeviceBlock{bytes, bytes});
   return block;
 }
 
@@ -102,7 +108,7 @@ bool free_device(void* block) {
   Heap& h = heap();
   const auto found = h.blocks.find(static_cast<const char*>(block));
   if (found == h.blocks.end()) return false;
-  const size_t bytes = found->second;
+  const size_t bytes = found->second.bytes;
   h.in_use -= bytes;
   h.blocks.erase(found);
   poison(block, bytes);
@@ -110,6 +116,15 @@ bool free_device(void* block) {
   const auto last = (reinterpret_cast<uintptr_t>(block) + bytes) / page * page;
   if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
   return true;
+}
+
+void lend_device(void* start, size_t bytes) {
+  const auto found = heap().blocks.find(static_cast<const char*>(start));
+  if (found == heap().blocks.end() || bytes > found->second.bytes) return;
+  found->second.used = bytes;
+  unpoison(start, bytes);
+  std::memset(start, 0xff, bytes);
+  set_guards(static_cast<char*>(start), found->second);
 }
 
 size_t device_bytes_in_use() { return heap().in_use; }
@@ -122,19 +137,20 @@ bool is_device(const void* address) {
 std::string explain_range(const void* address, size_t bytes) {
   const auto* block = block_at(heap().blocks, address);
   const char* start = static_cast<const char*>(address);
-  if (block && start + bytes <= block->first + block->second) return {};
-  if (block && start < block->first + block->second + guard)
-    return fmt::format("{} bytes from byte {} of a block of {}", bytes, start - block->first, block->second);
+  const char* end = block ? block->first + block->second.bytes : nullptr;
+  if (block && start + bytes <= end) return {};
+  if (block && start < end + guard)
+    return fmt::format("{} bytes from byte {} of a block of {}", bytes, start - block->first, block->second.bytes);
   return "device memory that is not allocated, or was freed";
 }
 
 std::string damaged_guard() {
   if constexpr (address_sanitizer) return {};
-  for (const auto& [start, bytes] : heap().blocks) {
-    const bool before = intact(start - watched), after = intact(start + bytes);
+  for (const auto& [start, block] : heap().blocks) {
+    const bool before = intact(start - watched), after = intact(start + block.used);
     if (before && after) continue;
-    set_guards(const_cast<char*>(start), bytes);
-    return fmt::format("wrote {} of a block of {} bytes", before ? "past the end" : "before the start", bytes);
+    set_guards(const_cast<char*>(start), block);
+    return fmt::format("wrote {} of a block of {} bytes", before ? "past the end" : "before the start", block.used);
   }
   return {};
 }

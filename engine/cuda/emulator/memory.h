@@ -12,6 +12,8 @@ namespace headroom::engine::cuda::emulator {
 void* allocate_device(size_t bytes);
 /// False: no such block.
 bool free_device(void* block);
+/// From now on the block is `bytes` long, and holds NaN: the engine's allocator has given so much of it to a tensor.
+void lend_device(void* block, size_t bytes);
 size_t device_bytes_in_use();
 bool is_device(const void* address);
 /// Empty if [address, address + bytes) lies in one block; else what is wrong with it.
