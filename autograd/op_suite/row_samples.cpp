@@ -16,7 +16,7 @@ OpSamples row_samples(const std::string& op, const std::function<Var(const std::
                  {"empty rows", {normal("x", {4, 0})}, run}};
   // One y is 1 and the others nearly 0: of dy all cancels.
   Tolerances& large = out.samples[4].tolerances;
-  large.gradient.least = large.reference.least = 1;
+  large.gradient.least = large.reference.least = large.reduced.least = 1;
   out.refusals = {{"scalar", {normal("x", {})}, run, {op, "()"}},
                   {"integers", {integers("x", {3}, 0, 5)}, run, {op, "i64"}}};
   return out;

@@ -56,6 +56,7 @@ struct Sample {
   std::function<Var(const std::vector<Var>&)> run;
   std::function<Var(const std::vector<Var>&)> twin{};  ///< the same value from simpler ops; optional
   Tolerances tolerances{};
+  bool is_loss = false;  ///< its value is in statistic_dtype() of the operands: f32 for the halves
 };
 
 /// A call that must throw Error, and the words (op, shapes) that its message must hold.

@@ -2,7 +2,6 @@
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
-#include "engine/ops/elementwise/binary.h"
 
 namespace headroom::autograd {
 
@@ -13,8 +12,7 @@ Var cross_entropy(const Var& logits, const Tensor& targets, Reduction reduction,
   return record(
       "cross_entropy", loss, {logits},
       [](const Tensor& dy, const Needs&, const Tensor& kept_dlogits) -> std::vector<Tensor> {
-        // The loss is usually what backward() starts from: dy = 1 costs no further sweep.
-        return {dy.item() == 1.0 ? kept_dlogits : engine::mul(kept_dlogits, dy)};
+        return {engine::cross_entropy_grad(dy, kept_dlogits)};
       },
       saved("dlogits", dlogits));
 }
@@ -28,7 +26,8 @@ Var composed(const Var& logits, const Tensor& targets, Reduction reduction) {
   std::vector<double> onehot(static_cast<size_t>(rows * classes), 0.0);
   for (size_t i = 0; i < target.size(); ++i)
     onehot[i * static_cast<size_t>(classes) + static_cast<size_t>(target[i])] = 1;
-  const Var picked(Tensor::from({rows, classes}, onehot).to(logits.value().dtype()));  // (rows, V)
+  const Var picked(  // (rows, V)
+      Tensor::from({rows, classes}, onehot).to(logits.value().dtype()).to(logits.value().device()));
   const Var total = sum(log_softmax(logits) * picked);
   return scale(total, reduction == Reduction::mean ? -1.0 / static_cast<double>(rows) : -1.0);
 }
@@ -69,10 +68,19 @@ OpSamples cross_entropy_samples() {
   // Losses near 1e4: the difference quotient keeps 1e-16 · 1e4 / 1e-6 of them.
   out.samples.push_back({"large logits", {uniform("logits", {4, 9}, -1e4, 1e4), integers("targets", {4}, 0, 9)}, mean});
   out.samples.back().tolerances.gradcheck = 1e-5;
+  for (Sample& sample : out.samples) sample.is_loss = true;
   const Input logits = normal("logits", {2, 3});
   out.refusals = {
-      {"target", {logits, integers("targets", {2}, 3, 4)}, mean, {"cross_entropy", "target 3", "position 0", "(2, 3)"}},
-      {"negative target", {logits, integers("targets", {2}, -1, 0)}, mean, {"cross_entropy", "target -1", "[0, 3)"}},
+      {"target",
+       {logits, integers("targets", {2}, 3, 4)},
+       mean,
+       {"cross_entropy", "target 3", "position 0", "(2, 3)"},
+       true},
+      {"negative target",
+       {logits, integers("targets", {2}, -1, 0)},
+       mean,
+       {"cross_entropy", "target -1", "[0, 3)"},
+       true},
       {"no classes", {normal("logits", {2, 0}), integers("targets", {2}, 0, 1)}, mean, {"cross_entropy", "(2, 0)"}},
       {"shapes", {logits, integers("targets", {3}, 0, 3)}, mean, {"cross_entropy", "(2, 3)", "(3)"}},
       {"floating targets", {logits, normal("targets", {2})}, mean, {"cross_entropy", "i64"}},

@@ -2,7 +2,6 @@
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
-#include "engine/ops/elementwise/binary.h"
 
 namespace headroom::autograd {
 
@@ -13,7 +12,7 @@ Var kl_divergence(const Var& logits, const Tensor& teacher, const Tensor& counte
   return record(
       "kl_divergence", loss, {logits},
       [](const Tensor& dy, const Needs&, const Tensor& kept_dlogits) -> std::vector<Tensor> {
-        return {engine::mul(kept_dlogits, dy)};
+        return {engine::kl_divergence_grad(dy, kept_dlogits)};
       },
       saved("dlogits", dlogits));
 }
@@ -55,6 +54,7 @@ OpSamples kl_divergence_samples() {
                  {"size-1", pair({1, 1}), mean},
                  {"empty", pair({0, 4}), mean},
                  {"empty, sum", pair({0, 4}), total}};
+  for (Sample& sample : out.samples) sample.is_loss = true;
   const Input logits = normal("logits", {2, 3});
   out.refusals = {{"shapes", {logits, fixed(normal("teacher", {2, 4}))}, mean, {"kl_divergence", "(2, 3)", "(2, 4)"}},
                   {"no classes", pair({2, 0}), mean, {"kl_divergence", "(2, 0)"}},

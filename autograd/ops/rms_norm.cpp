@@ -40,7 +40,8 @@ OpSamples rms_norm_samples() {
   // Of one element all of g/|x| cancels.
   for (Sample& sample : out.samples)
     if (sample.label == "size-1")
-      for (Tolerance* each : {&sample.tolerances.gradient, &sample.tolerances.reference, &sample.tolerances.twin})
+      for (Tolerance* each : {&sample.tolerances.gradient, &sample.tolerances.reference, &sample.tolerances.twin,
+                              &sample.tolerances.reduced})
         each->least = 4;
   out.refusals = {{"weight", inputs({2, 3, 8}, {7}), run, {"rms_norm", "weight has 7", "(2, 3, 8)", "(7)"}},
                   {"scalar", inputs({}, {1}), run, {"rms_norm", "()"}},

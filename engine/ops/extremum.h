@@ -32,7 +32,7 @@ Extremum extremum(const ExtremumOp& op, const Tensor& x, const std::vector<int>&
 /// Only the index, of the shape that y would have.
 Tensor extremum_index(const ExtremumOp& op, const Tensor& x, const std::vector<int>& axes, bool keep_axes);
 /// dx = dy where x was the extremum, 0 elsewhere; `shape` is x's. Throws Error when an index is outside the reduced
-/// axes.
+/// axes; on CUDA, where a kernel cannot, its dy goes nowhere.
 Tensor extremum_grad(const ExtremumGradOp& op, const Tensor& dy, const Tensor& index, const Shape& shape,
                      const std::vector<int>& axes);
 

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "engine/host_device.h"
+
 namespace headroom::engine {
 
 /// The mean, 0 unless `centred`, and 1/√(mean (x - mean)² + eps) of a row of n ≥ 1 elements, in `Wide`: for rows whose
@@ -28,7 +30,7 @@ using WiderThan = std::conditional_t<sizeof(T) == 4, double, long double>;
 
 /// Whether a mean square, eps added, was computed from squares that kept their digits.
 template <class T>
-static inline bool moments_are_safe(T mean_square) {
+HEADROOM_HD static inline bool moments_are_safe(T mean_square) {
   constexpr T least = sizeof(T) == 4 ? T(0x1p-100) : T(0x1p-900), most = sizeof(T) == 4 ? T(0x1p+120) : T(0x1p+1000);
   return mean_square > least && mean_square < most;  // false for NaN
 }

@@ -37,13 +37,17 @@ inline void check_copies(const char* op, const Tensor& values, const Tensor& cop
           "{}: masters {}, copies {}; want f32 and bf16 of one length", op, values.str(), copies.str());
 }
 
+/// Throws Error unless `decayed` of n elements can be.
+inline void check_decayed(int64_t n, int64_t decayed) {
+  require(decayed >= 0 && decayed <= n, "optimizer: {} of {} elements decay", decayed, n);
+}
+
 /// The copies' elements, null where there are none.
 inline bf16* data_of(const Tensor& copies) { return copies.defined() ? copies.mutable_data<bf16>() : nullptr; }
 
 /// Calls f(begin, end, in the decayed part) over ranges that never straddle `decayed`.
 template <class F>
 void for_each_range(int64_t n, int64_t decayed, const F& f) {
-  require(decayed >= 0 && decayed <= n, "optimizer: {} of {} elements decay", decayed, n);
   parallel_ranges(decayed, flat_grain, [&](int64_t begin, int64_t end) { f(begin, end, true); });
   parallel_ranges(n - decayed, flat_grain,
                   [&](int64_t begin, int64_t end) { f(decayed + begin, decayed + end, false); });

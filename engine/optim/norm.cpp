@@ -1,23 +1,17 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
-#include "engine/context.h"
-#include "engine/dispatch/op.h"
+#include "engine/optim/calls.h"
 #include "engine/optim/flat.h"
-#include "engine/optim/update.h"
 #include "engine/optim/update_kernel.h"
 
 namespace headroom::engine {
 namespace {
 
-struct SquareSumCall {
-  Tensor x;
-  double scale = 1;  ///< Σ (scale · x)²; the SIMD row takes 1 only
-  double total = 0;
-  auto operands() { return std::array{real("x", x)}; }
-};
+/// Σ (scale · x)² of n elements; the SIMD kernel takes a scale of 1 only.
+template <class T>
+using SquareSum = double (*)(const T* x, int64_t n, double scale);
 
 template <class T>
 double square_sum_loop(const T* x, int64_t n, double scale) {
@@ -33,31 +27,18 @@ double square_sum_fast(const float* x, int64_t n, double) { return kernel::squar
 
 /// Sums of chunks of one size, added in their order.
 template <class T>
-void run_square_sum(SquareSumCall& c, double (*loop)(const T*, int64_t, double)) {
-  const int64_t n = c.x.numel(), chunks = (n + flat_grain - 1) / flat_grain;
+double square_sum(const Tensor& x, SquareSum<T> loop, double scale) {
+  const int64_t n = x.numel(), chunks = (n + flat_grain - 1) / flat_grain;
   const Tensor partial = Tensor::empty({chunks}, DType::f64);  // (chunks)
   double* sums = partial.mutable_data<double>();
-  const T* data = c.x.data<T>();
+  const T* data = x.data<T>();
   parallel_for(chunks, [&](int64_t chunk) {
-    sums[chunk] = loop(data + chunk * flat_grain, std::min(flat_grain, n - chunk * flat_grain), c.scale);
+    sums[chunk] = loop(data + chunk * flat_grain, std::min(flat_grain, n - chunk * flat_grain), scale);
   });
-  c.total = 0;
-  for (int64_t i = 0; i < chunks; ++i) c.total += sums[i];
+  double total = 0;
+  for (int64_t i = 0; i < chunks; ++i) total += sums[i];
+  return total;
 }
-
-const Op<SquareSumCall> square_sum_op{"square_sum",
-                                      {{.name = "simd",
-                                        .dtypes = DType::f32,
-                                        .run = [](SquareSumCall& c) { run_square_sum<float>(c, square_sum_fast); },
-                                        .levels = kernel::square_sum_run.levels()},
-                                       {.name = "loops",
-                                        .dtypes = DType::f32,
-                                        .run = [](SquareSumCall& c) { run_square_sum<float>(c, square_sum_loop); },
-                                        .is_reference = true},
-                                       {.name = "loops",
-                                        .dtypes = DType::f64,
-                                        .run = [](SquareSumCall& c) { run_square_sum<double>(c, square_sum_loop); },
-                                        .is_reference = true}}};
 
 /// The largest |x|; NaN where one is.
 template <class T>
@@ -77,22 +58,47 @@ bool is_safe(double total, int64_t n, DType dtype) {
   return std::isfinite(total) && total >= static_cast<double>(n) * least;
 }
 
-}  // namespace
-
-double norm(const Tensor& x) {
-  SquareSumCall call{x};
-  square_sum_op.check(call);
-  if (x.numel() == 0) return 0;
-  call.x = x.contiguous();
-  square_sum_op.run(call);
-  if (is_safe(call.total, x.numel(), x.dtype())) return std::sqrt(call.total);
-  const double largest = x.dtype() == DType::f32 ? largest_of<float>(call.x) : largest_of<double>(call.x);
+template <class T>
+double norm_by(const Tensor& x, SquareSum<T> loop) {
+  const double total = square_sum(x, loop, 1);
+  if (is_safe(total, x.numel(), x.dtype())) return std::sqrt(total);
+  const double largest = largest_of<T>(x);
   if (largest == 0 || !std::isfinite(largest)) return largest;
   const int exponent = std::clamp(std::ilogb(largest), -1000, 1000);
-  call.scale = std::ldexp(1.0, -exponent);
-  const ReferenceScope scope;  // the loops, which scale and add in f64
-  square_sum_op.run(call);
-  return std::ldexp(std::sqrt(call.total), exponent);
+  // The loop, which scales and adds in f64.
+  return std::ldexp(std::sqrt(square_sum<T>(x, square_sum_loop, std::ldexp(1.0, -exponent))), exponent);
 }
+
+template <class T>
+void run_norm(NormCall& c, SquareSum<T> loop) {
+  *c.y.mutable_data<double>() = norm_by(c.x, loop);
+}
+
+}  // namespace
+
+Op<NormCall> norm_op{"norm",
+                     {{.name = "simd",
+                       .dtypes = DType::f32,
+                       .run = [](NormCall& c) { run_norm<float>(c, square_sum_fast); },
+                       .levels = kernel::square_sum_run.levels()},
+                      {.name = "loops",
+                       .dtypes = DType::f32,
+                       .run = [](NormCall& c) { run_norm<float>(c, square_sum_loop); },
+                       .is_reference = true},
+                      {.name = "loops",
+                       .dtypes = DType::f64,
+                       .run = [](NormCall& c) { run_norm<double>(c, square_sum_loop); },
+                       .is_reference = true}}};
+
+Tensor norm_of(const Tensor& x) {
+  NormCall call{x};
+  norm_op.check(call);
+  if (x.numel() == 0) return Tensor::zeros({}, DType::f64, x.device());
+  call.y = Tensor::empty({}, DType::f64, x.device());  // ()
+  norm_op.run(call);
+  return call.y;
+}
+
+double norm(const Tensor& x) { return norm_of(x).item(); }
 
 }  // namespace headroom::engine

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "engine/error.h"
-#include "engine/optim/update.h"
+#include "engine/optim/calls.h"
 #include "engine/transfer.h"
 
 namespace headroom::engine {
@@ -15,10 +15,8 @@ void check(const char* op, const Tensor& state) {
           "{}: the step's state is u8 ({}), got {}", op, sizeof(StepState), state.str());
 }
 
-/// The state itself, for ops that run on the CPU.
-StepState& on_cpu(const char* op, const Tensor& state) {
-  check(op, state);
-  require(state.device().is_cpu(), "{}: no kernel on {}", op, state.device().str());
+/// The state itself, for the rows of the CPU.
+StepState& on_cpu(const Tensor& state) {
   state.bump_version();
   return *static_cast<StepState*>(state.mutable_raw());
 }
@@ -50,30 +48,63 @@ const uint64_t* random_base(const Tensor& state) {
   return reinterpret_cast<const uint64_t*>(bytes + offsetof(StepState, random_offset));
 }
 
-void step_begin_inplace(const Tensor& state, const Tensor& rates) {
-  StepState& s = on_cpu("step_begin", state);
-  require(rates.rank() == 1 && rates.numel() > 0, "step_begin: want a list of learning rates, got {}", rates.str());
-  s.learning_rate = rates.contiguous().data<double>()[s.step % rates.numel()];
-  s.loss = s.gradient_norm = 0;
-  s.gradient_factor = 1;
-  s.is_finite = 1;
+void check_step_state(const char* op, const Tensor& state, Device device) {
+  check(op, state);
+  require(state.device() == device, "{}: the step's state is on {}, its operands on {}", op, state.device().str(),
+          device.str());
 }
 
-void step_loss_inplace(const Tensor& state, const Tensor& x) { on_cpu("step_loss", state).loss += x.item(); }
+Op<StepBeginCall> step_begin_op{
+    "step_begin",
+    {{.name = "host",
+      .dtypes = DType::f64,
+      .run = [](StepBeginCall& c) { begin_step(on_cpu(c.state), c.rates.data<double>(), c.rates.numel()); },
+      .is_reference = true}}};
+Op<StepLossCall> step_loss_op{"step_loss",
+                              {{.name = "host",
+                                .dtypes = DType::f32 | DType::f64 | DType::bf16 | DType::f16,
+                                .run = [](StepLossCall& c) { on_cpu(c.state).loss += c.x.item(); },
+                                .is_reference = true}}};
+Op<StepNormCall> step_norm_op{"step_norm",
+                              {{.name = "host",
+                                .dtypes = DType::f64,
+                                .run = [](StepNormCall& c) { set_norm(on_cpu(c.state), c.norm.item(), c.max_norm); },
+                                .is_reference = true}}};
+Op<StepEndCall> step_end_op{"step_end",
+                            {{.name = "host",
+                              .dtypes = DType::u8,
+                              .run = [](StepEndCall& c) { end_step(on_cpu(c.state)); },
+                              .is_reference = true}}};
+
+void step_begin_inplace(const Tensor& state, const Tensor& rates) {
+  StepBeginCall call{rates, state};
+  step_begin_op.check(call);
+  check_step_state("step_begin", state, rates.device());
+  require(rates.rank() == 1 && rates.numel() > 0, "step_begin: want a list of learning rates, got {}", rates.str());
+  step_begin_op.run(call);
+}
+
+void step_loss_inplace(const Tensor& state, const Tensor& x) {
+  StepLossCall call{x, state};
+  step_loss_op.check(call);
+  check_step_state("step_loss", state, x.device());
+  require(x.numel() == 1, "step_loss: {} has not exactly one element", x.str());
+  step_loss_op.run(call);
+}
 
 void step_norm_inplace(const Tensor& state, const Tensor& gradients, double max_norm) {
   require(max_norm >= 0, "step_norm: a largest norm of {}", max_norm);
-  StepState& s = on_cpu("step_norm", state);
-  s.gradient_norm = norm(gradients);
-  s.is_finite = std::isfinite(s.loss) && std::isfinite(s.gradient_norm);
-  if (max_norm > 0 && s.is_finite && s.gradient_norm > max_norm) s.gradient_factor = max_norm / s.gradient_norm;
+  StepNormCall call{norm_of(gradients), state, max_norm};
+  step_norm_op.check(call);
+  check_step_state("step_norm", state, gradients.device());
+  step_norm_op.run(call);
 }
 
 void step_end_inplace(const Tensor& state) {
-  StepState& s = on_cpu("step_end", state);
-  ++s.step;
-  s.updates += s.is_finite;
-  s.random_offset += s.random_count;
+  check("step_end", state);
+  StepEndCall call{state};
+  step_end_op.check(call);
+  step_end_op.run(call);
 }
 
 }  // namespace headroom::engine

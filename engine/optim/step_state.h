@@ -28,9 +28,12 @@ Tensor make_step_state(Device device = cpu);
 /// Copies it to the host, from the host.
 StepState read_step_state(const Tensor& state);
 void write_step_state(const Tensor& state, const StepState& values);
+/// Throws Error naming `op` unless `state` is a step's state on `device`.
+void check_step_state(const char* op, const Tensor& state, Device device);
 /// Where RngKey::base points to for keys that follow this state, which must outlive them.
 const uint64_t* random_base(const Tensor& state);
 
+/// These four never wait for the device.
 /// A step begins: its learning rate is rates[step mod n], loss and norm are 0, the factor is 1. rates f64 (n): the host
 /// fills it every n steps.
 void step_begin_inplace(const Tensor& state, const Tensor& rates);

@@ -5,7 +5,8 @@
 namespace headroom::engine {
 
 /// Adam (Kingma & Ba, 2015) over flat arrays of N elements, f32 or f64, in PyTorch's arithmetic. Of the step's state it
-/// reads lr = learning_rate, f = gradient_factor and t = updates + 1; where is_finite is 0 it writes nothing.
+/// reads, on its device, lr = learning_rate, f = gradient_factor and t = updates + 1; where is_finite is 0 it writes
+/// nothing.
 ///   g ← f·g
 ///   p ← p·(1 - lr·decay)                         (decoupled: AdamW, Loshchilov & Hutter, 2019)
 ///   g ← g + l2·p                                 (coupled: Adam)
@@ -17,7 +18,8 @@ struct AdamConfig {
   int64_t decayed = 0;
 };
 /// `copies`: undefined, or bf16 (N) beside f32 values, which are then its masters: gets p rounded to nearest even.
-/// Throws Error when arrays differ in length or overlap, for betas outside [0, 1) and a negative eps.
+/// Throws Error when arrays differ in length or overlap, for betas outside [0, 1) and a negative eps, and where the
+/// state is not on the values' device.
 void adam_inplace(const Tensor& values, const Tensor& gradients, const Tensor& mean, const Tensor& square,
                   const Tensor& copies, const AdamConfig& config, const Tensor& state);
 
@@ -37,5 +39,7 @@ void sgd_inplace(const Tensor& values, const Tensor& gradients, const Tensor& mo
 /// where the plain sum overflows or underflows, so it is right wherever it is a number of f64 at all. NaN if an element
 /// is NaN, else infinite if one is.
 double norm(const Tensor& x);
+/// The same as f64 () on x's device, without waiting for it.
+Tensor norm_of(const Tensor& x);
 
 }  // namespace headroom::engine

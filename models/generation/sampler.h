@@ -1,9 +1,9 @@
 #pragma once
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "engine/rng.h"
+#include "engine/tensor.h"
 
 namespace headroom::models {
 
@@ -25,15 +25,13 @@ class Sampler {
   /// Throws Error naming an option out of its range.
   explicit Sampler(const SamplingOptions& options);
 
-  /// A token for these logits (vocab). `history`: the tokens so far, prompt included. Throws Error when a logit is NaN
-  /// or +inf, or all are -inf.
+  /// A token for these logits, f32 (vocab). `history`: the tokens so far, prompt included. Logits on a GPU stay there,
+  /// and only the token is read back, unless a penalty changes them. Throws Error when a logit is NaN or +inf, or all
+  /// are -inf.
+  int64_t next(const engine::Tensor& logits, const std::vector<int32_t>& history);
   int64_t next(const float* logits, int64_t vocab, const std::vector<int32_t>& history);
 
  private:
-  /// The candidates with their logits, the likeliest first.
-  using Candidates = std::vector<std::pair<int64_t, double>>;
-  Candidates candidates(const float* logits, int64_t vocab, const std::vector<int32_t>& history) const;
-
   SamplingOptions options_;
   engine::Rng rng_;
 };

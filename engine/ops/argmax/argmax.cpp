@@ -10,12 +10,12 @@ bool is_before(T a, T b) {
   return a > b;
 }
 
-const ExtremumOp op{"argmax", extremum_rows<kernel::max_position, is_before<float>, is_before<double>>()};
-
 }  // namespace
 
+ExtremumOp argmax_op{"argmax", extremum_rows<kernel::max_position, is_before<float>, is_before<double>>()};
+
 Tensor argmax(const Tensor& x, const std::vector<int>& axes, bool keep_axes) {
-  return extremum_index(op, x, axes, keep_axes);
+  return extremum_index(argmax_op, x, axes, keep_axes);
 }
 
 }  // namespace headroom::engine

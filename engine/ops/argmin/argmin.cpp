@@ -10,12 +10,12 @@ bool is_before(T a, T b) {
   return a < b;
 }
 
-const ExtremumOp op{"argmin", extremum_rows<kernel::min_position, is_before<float>, is_before<double>>()};
-
 }  // namespace
 
+ExtremumOp argmin_op{"argmin", extremum_rows<kernel::min_position, is_before<float>, is_before<double>>()};
+
 Tensor argmin(const Tensor& x, const std::vector<int>& axes, bool keep_axes) {
-  return extremum_index(op, x, axes, keep_axes);
+  return extremum_index(argmin_op, x, axes, keep_axes);
 }
 
 }  // namespace headroom::engine

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/cross_entropy/cross_entropy_kernel.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/scale/scale.h"
 #include "engine/ops/sum/sum.h"
@@ -25,34 +25,6 @@ void row_loop(const T* x, const int64_t* targets, int64_t ignore, T factor, T* l
   }
 }
 
-struct Call {
-  Tensor logits, targets;
-  int64_t ignore_index;
-  double factor = 1;           ///< on the gradient
-  Tensor losses{}, dlogits{};  ///< (rows), and (…, V) or undefined
-  auto operands() { return std::array{real("logits", logits), index("targets", targets)}; }
-};
-
-template <class T>
-void run(Call& c, void (*loop)(const T* x, const int64_t* targets, int64_t ignore, T factor, T* loss, T* dx,
-                               int64_t rows, int64_t n)) {
-  const Rows rows = rows_of("cross_entropy", c.logits);
-  const T* x = c.logits.data<T>();
-  const auto* targets = c.targets.data<int64_t>();
-  T *losses = c.losses.mutable_data<T>(), *dx = c.dlogits.defined() ? c.dlogits.mutable_data<T>() : nullptr;
-  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
-    const int64_t first = begin * rows.width;
-    loop(x + first, targets + begin, c.ignore_index, static_cast<T>(c.factor), losses + begin,
-         dx ? dx + first : nullptr, end - begin, rows.width);
-  });
-}
-
-const Op<Call> op{
-    "cross_entropy",
-    kernel_and_loops<Call>(
-        kernel::cross_entropy_rows.levels(), [](Call& c) { run<float>(c, kernel::cross_entropy_rows.best()); },
-        [](Call& c) { run<float>(c, row_loop); }, [](Call& c) { run<double>(c, row_loop); })};
-
 /// Throws Error naming the first target outside [0, V). Returns how many are not ignored.
 int64_t count_targets(const Tensor& targets, int64_t ignore_index, const Tensor& logits) {
   const auto* target = targets.data<int64_t>();
@@ -67,23 +39,61 @@ int64_t count_targets(const Tensor& targets, int64_t ignore_index, const Tensor&
   return counted;
 }
 
+template <class T>
+void run(CrossEntropyCall& c, void (*loop)(const T* x, const int64_t* targets, int64_t ignore, T factor, T* loss, T* dx,
+                                           int64_t rows, int64_t n)) {
+  const Rows rows = rows_of("cross_entropy", c.logits);
+  const int64_t counted = count_targets(c.targets, c.ignore_index, c.logits);
+  const double factor = !c.mean ? 1.0 : counted > 0 ? 1.0 / static_cast<double>(counted) : 0.0;
+  const Tensor losses = Tensor::empty({c.logits.numel() > 0 ? rows.count : 0}, c.logits.dtype());  // (rows)
+  const T* x = c.logits.data<T>();
+  const auto* targets = c.targets.data<int64_t>();
+  T *loss = losses.mutable_data<T>(), *dx = c.dlogits.defined() ? c.dlogits.mutable_data<T>() : nullptr;
+  parallel_ranges(losses.numel(), rows.grain(), [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * rows.width;
+    loop(x + first, targets + begin, c.ignore_index, static_cast<T>(factor), loss + begin, dx ? dx + first : nullptr,
+         end - begin, rows.width);
+  });
+  c.loss = scale(sum(losses, {}, false), factor);  // ()
+}
+
+/// dy is 1 where the loss is what backward() starts from: no further sweep then.
+void run_grad(ScaledGradientCall& c) {
+  if (c.dy.item() != 1.0) c.gradient = mul(c.gradient, c.dy);
+}
+
 }  // namespace
+
+Op<CrossEntropyCall> cross_entropy_op{
+    "cross_entropy",
+    kernel_and_loops<CrossEntropyCall>(
+        kernel::cross_entropy_rows.levels(),
+        [](CrossEntropyCall& c) { run<float>(c, kernel::cross_entropy_rows.best()); },
+        [](CrossEntropyCall& c) { run<float>(c, row_loop); }, [](CrossEntropyCall& c) { run<double>(c, row_loop); })};
+Op<ScaledGradientCall> cross_entropy_grad_op{
+    "cross_entropy_grad",
+    {{.name = "loops", .dtypes = DType::f32 | DType::f64, .run = run_grad, .is_reference = true}}};
 
 CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets, bool mean, int64_t ignore_index,
                            bool want_gradient) {
-  Call call{logits, targets.dtype() == DType::i32 ? targets.to(DType::i64) : targets, ignore_index};
-  op.check(call);
+  CrossEntropyCall call{logits, targets.dtype() == DType::i32 ? targets.to(DType::i64) : targets, ignore_index, mean};
+  cross_entropy_op.check(call);
   const Rows rows = rows_of("cross_entropy", logits);
+  require(rows.count == 0 || rows.width > 0, "cross_entropy: no classes: logits {}", logits.shape().str());
   if (!(targets.shape() == logits.shape().without(-1)))
     fail("cross_entropy: logits {} need targets {}, not {}", logits.shape().str(), logits.shape().without(-1).str(),
          targets.shape().str());
-  call.targets = call.targets.contiguous();
-  const int64_t counted = count_targets(call.targets, ignore_index, logits);
-  call.factor = !mean ? 1.0 : counted > 0 ? 1.0 / static_cast<double>(counted) : 0.0;
-  if (want_gradient) call.dlogits = Tensor::empty(logits.shape(), logits.dtype(), logits.device());     // (…, V)
-  call.losses = Tensor::empty({logits.numel() > 0 ? rows.count : 0}, logits.dtype(), logits.device());  // (rows)
-  if (logits.numel() > 0) op.run(call);
-  return {scale(sum(call.losses, {}, false), call.factor), call.dlogits};  // (), (…, V)
+  if (want_gradient) call.dlogits = Tensor::empty(logits.shape(), logits.dtype(), logits.device());  // (…, V)
+  cross_entropy_op.run(call);
+  return {call.loss, call.dlogits};  // (), (…, V)
+}
+
+Tensor cross_entropy_grad(const Tensor& dy, const Tensor& dlogits) {
+  ScaledGradientCall call{dlogits, dy};
+  cross_entropy_grad_op.check(call);
+  require(dy.numel() == 1, "cross_entropy_grad: dy {} is no scalar", dy.shape().str());
+  if (dlogits.numel() > 0) cross_entropy_grad_op.run(call);
+  return call.gradient;  // (…, V)
 }
 
 }  // namespace headroom::engine

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/ops/scaled_gradient.h"
 
 namespace headroom::engine {
 
@@ -13,9 +13,24 @@ struct CrossEntropy {
 ///
 /// logits (…, V), targets i64 or i32 (…) → scalar. Rows whose target is `ignore_index` count in neither; N is the
 /// number of the others when `mean`, else 1; a mean over none is 0. `dlogits` (…, V) is dloss/dlogits, made in the same
-/// sweep over a row, and undefined unless wanted. Throws Error when the shapes do not fit or naming a target outside
-/// [0, V).
+/// sweep over a row, and undefined unless wanted. The loss is in statistic_dtype() of the logits. Throws Error when the
+/// shapes do not fit or naming a target outside [0, V); on CUDA, where a kernel cannot, such a row's loss and gradient
+/// are NaN.
 CrossEntropy cross_entropy(const Tensor& logits, const Tensor& targets, bool mean, int64_t ignore_index,
                            bool want_gradient);
+
+/// dlogits · dy, dy a scalar in the loss's dtype; without a sweep over dlogits where dy is 1. May write to dlogits.
+Tensor cross_entropy_grad(const Tensor& dy, const Tensor& dlogits);
+
+/// A checked call. An implementation makes the loss; dlogits is there when it is wanted, and may be empty.
+struct CrossEntropyCall {
+  Tensor logits, targets;
+  int64_t ignore_index;
+  bool mean;
+  Tensor loss{}, dlogits{};  ///< (), (…, V)
+  auto operands() { return std::array{real("logits", logits), index("targets", targets)}; }
+};
+extern Op<CrossEntropyCall> cross_entropy_op;
+extern Op<ScaledGradientCall> cross_entropy_grad_op;
 
 }  // namespace headroom::engine

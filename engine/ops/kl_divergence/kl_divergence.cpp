@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/kl_divergence/kl_divergence_kernel.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/scale/scale.h"
@@ -33,41 +33,43 @@ void divergence_loop(const T* x, const T* teacher, const bool* counted, T factor
   }
 }
 
-struct Call {
-  Tensor logits, teacher, counted;
-  double factor = 1;           ///< on the gradient
-  Tensor losses{}, dlogits{};  ///< (rows), and (…, V) or undefined
-  auto operands() {
-    return std::array{real("logits", logits), real("teacher", teacher), optional_mask("counted", counted)};
-  }
-};
-
 template <class T>
-void run(Call& c, void (*loop)(const T* x, const T* teacher, const bool* counted, T factor, T* loss, T* dx,
-                               int64_t rows, int64_t n)) {
+void run(KlDivergenceCall& c, void (*loop)(const T* x, const T* teacher, const bool* counted, T factor, T* loss, T* dx,
+                                           int64_t rows, int64_t n)) {
   const Rows rows = rows_of("kl_divergence", c.logits);
-  const T *x = c.logits.data<T>(), *teacher = c.teacher.data<T>();
   const bool* counted = c.counted.defined() ? c.counted.data<bool>() : nullptr;
-  T *losses = c.losses.mutable_data<T>(), *dx = c.dlogits.defined() ? c.dlogits.mutable_data<T>() : nullptr;
-  parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
+  int64_t count = c.logits.numel() > 0 ? rows.count : 0;
+  if (counted) count = std::count(counted, counted + c.counted.numel(), true);
+  const double factor = !c.mean ? 1.0 : count > 0 ? 1.0 / static_cast<double>(count) : 0.0;
+  const Tensor losses = Tensor::empty({c.logits.numel() > 0 ? rows.count : 0}, c.logits.dtype());  // (rows)
+  const T *x = c.logits.data<T>(), *teacher = c.teacher.data<T>();
+  T *loss = losses.mutable_data<T>(), *dx = c.dlogits.defined() ? c.dlogits.mutable_data<T>() : nullptr;
+  parallel_ranges(losses.numel(), rows.grain(), [&](int64_t begin, int64_t end) {
     const int64_t first = begin * rows.width;
-    loop(x + first, teacher + first, counted ? counted + begin : nullptr, static_cast<T>(c.factor), losses + begin,
+    loop(x + first, teacher + first, counted ? counted + begin : nullptr, static_cast<T>(factor), loss + begin,
          dx ? dx + first : nullptr, end - begin, rows.width);
   });
+  c.loss = scale(sum(losses, {}, false), factor);  // ()
 }
 
-const Op<Call> op{
-    "kl_divergence",
-    kernel_and_loops<Call>(
-        kernel::kl_divergence_rows.levels(), [](Call& c) { run<float>(c, kernel::kl_divergence_rows.best()); },
-        [](Call& c) { run<float>(c, divergence_loop); }, [](Call& c) { run<double>(c, divergence_loop); })};
+void run_grad(ScaledGradientCall& c) { c.gradient = mul(c.gradient, c.dy); }
 
 }  // namespace
 
+Op<KlDivergenceCall> kl_divergence_op{"kl_divergence",
+                                      kernel_and_loops<KlDivergenceCall>(
+                                          kernel::kl_divergence_rows.levels(),
+                                          [](KlDivergenceCall& c) { run<float>(c, kernel::kl_divergence_rows.best()); },
+                                          [](KlDivergenceCall& c) { run<float>(c, divergence_loop); },
+                                          [](KlDivergenceCall& c) { run<double>(c, divergence_loop); })};
+Op<ScaledGradientCall> kl_divergence_grad_op{
+    "kl_divergence_grad",
+    {{.name = "loops", .dtypes = DType::f32 | DType::f64, .run = run_grad, .is_reference = true}}};
+
 KlDivergence kl_divergence(const Tensor& logits, const Tensor& teacher, const Tensor& counted, bool mean,
                            bool want_gradient) {
-  Call call{logits, teacher, counted};
-  op.check(call);
+  KlDivergenceCall call{logits, teacher, counted, mean};
+  kl_divergence_op.check(call);
   const Rows rows = rows_of("kl_divergence", logits);
   require(logits.shape() == teacher.shape(), "kl_divergence: shapes differ: logits {}, teacher {}",
           logits.shape().str(), teacher.shape().str());
@@ -75,16 +77,17 @@ KlDivergence kl_divergence(const Tensor& logits, const Tensor& teacher, const Te
           "kl_divergence: logits {} need counted {}, not {}", logits.shape().str(), logits.shape().without(-1).str(),
           counted.shape().str());
   require(rows.count == 0 || rows.width > 0, "kl_divergence: no classes: logits {}", logits.shape().str());
-  int64_t count = logits.numel() > 0 ? rows.count : 0;
-  if (counted.defined()) {
-    const Tensor flags = call.counted = counted.contiguous();
-    count = std::count(flags.data<bool>(), flags.data<bool>() + flags.numel(), true);
-  }
-  call.factor = !mean ? 1.0 : count > 0 ? 1.0 / static_cast<double>(count) : 0.0;
-  if (want_gradient) call.dlogits = Tensor::empty(logits.shape(), logits.dtype(), logits.device());     // (…, V)
-  call.losses = Tensor::empty({logits.numel() > 0 ? rows.count : 0}, logits.dtype(), logits.device());  // (rows)
-  if (logits.numel() > 0) op.run(call);
-  return {scale(sum(call.losses, {}, false), call.factor), call.dlogits};  // (), (…, V)
+  if (want_gradient) call.dlogits = Tensor::empty(logits.shape(), logits.dtype(), logits.device());  // (…, V)
+  kl_divergence_op.run(call);
+  return {call.loss, call.dlogits};  // (), (…, V)
+}
+
+Tensor kl_divergence_grad(const Tensor& dy, const Tensor& dlogits) {
+  ScaledGradientCall call{dlogits, dy};
+  kl_divergence_grad_op.check(call);
+  require(dy.numel() == 1, "kl_divergence_grad: dy {} is no scalar", dy.shape().str());
+  if (dlogits.numel() > 0) kl_divergence_grad_op.run(call);
+  return call.gradient;  // (…, V)
 }
 
 }  // namespace headroom::engine

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/ops/scaled_gradient.h"
 
 namespace headroom::engine {
 
@@ -14,9 +14,24 @@ struct KlDivergence {
 ///
 /// logits and teacher (…, V), finite → scalar. Rows where `counted` (bool (…); undefined: all count) is false are in
 /// neither; N is the number of the others when `mean`, else 1; a mean over none is 0. Equal logits give exactly 0.
-/// `dlogits` (…, V) is dloss/dlogits, made in the same sweep over a row, and undefined unless wanted. Throws Error when
-/// the shapes do not fit.
+/// `dlogits` (…, V) is dloss/dlogits, made in the same sweep over a row, and undefined unless wanted. The loss is in
+/// statistic_dtype() of the logits. Throws Error when the shapes do not fit.
 KlDivergence kl_divergence(const Tensor& logits, const Tensor& teacher, const Tensor& counted, bool mean,
                            bool want_gradient);
+
+/// dlogits · dy, dy a scalar in the loss's dtype. May write to dlogits.
+Tensor kl_divergence_grad(const Tensor& dy, const Tensor& dlogits);
+
+/// A checked call. An implementation makes the loss; dlogits is there when it is wanted, and may be empty.
+struct KlDivergenceCall {
+  Tensor logits, teacher, counted;
+  bool mean;
+  Tensor loss{}, dlogits{};  ///< (), (…, V)
+  auto operands() {
+    return std::array{real("logits", logits), real("teacher", teacher), optional_mask("counted", counted)};
+  }
+};
+extern Op<KlDivergenceCall> kl_divergence_op;
+extern Op<ScaledGradientCall> kl_divergence_grad_op;
 
 }  // namespace headroom::engine

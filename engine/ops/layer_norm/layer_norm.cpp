@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/layer_norm/layer_norm_kernel.h"
 #include "engine/ops/row_sums.h"
@@ -47,23 +46,6 @@ void grad_loop(const T* dy, const T* x, const T* w, const T* mean, const T* inv_
   }
 }
 
-struct Call {
-  Tensor x, weight, bias;
-  double eps;
-  Tensor y{}, mean{}, inv_std{};
-  auto operands() { return std::array{real("x", x), real("weight", weight), optional_real("bias", bias)}; }
-};
-
-struct GradCall {
-  Tensor dy, x, weight, mean, inv_std;
-  bool want_dx, want_parameters;
-  Tensor dx{}, dweight{}, dbias{};
-  auto operands() {
-    return std::array{real("dy", dy), real("x", x), real("weight", weight), real("mean", mean),
-                      real("inv_std", inv_std)};
-  }
-};
-
 template <class T>
 using Loop = void (*)(const T* x, const T* w, const T* b, T* y, T* mean, T* inv_std, int64_t rows, int64_t n, T eps);
 template <class T>
@@ -71,7 +53,7 @@ using GradLoop = void (*)(const T* dy, const T* x, const T* w, const T* mean, co
                           int64_t rows, int64_t n);
 
 template <class T>
-void run(Call& c, Loop<T> loop) {
+void run(LayerNormCall& c, Loop<T> loop) {
   const Rows rows = rows_of("layer_norm", c.x);
   const T *x = c.x.data<T>(), *w = c.weight.data<T>(), *b = c.bias.defined() ? c.bias.data<T>() : nullptr;
   T *y = c.y.mutable_data<T>(), *mean = c.mean.mutable_data<T>(), *inv_std = c.inv_std.mutable_data<T>();
@@ -82,7 +64,7 @@ void run(Call& c, Loop<T> loop) {
 }
 
 template <class T>
-void run_grad(GradCall& c, GradLoop<T> loop) {
+void run_grad(LayerNormGradCall& c, GradLoop<T> loop) {
   const Rows rows = rows_of("layer_norm", c.x);
   const int64_t n = rows.width;
   const T *dy = c.dy.data<T>(), *x = c.x.data<T>(), *w = c.weight.data<T>();
@@ -99,38 +81,39 @@ void run_grad(GradCall& c, GradLoop<T> loop) {
   c.dbias = total.slice(0, 1, 2).reshape({n});
 }
 
-const Op<Call> forward_op{
-    "layer_norm", kernel_and_loops<Call>(
-                      kernel::layer_norm_rows.levels(), [](Call& c) { run<float>(c, kernel::layer_norm_rows.best()); },
-                      [](Call& c) { run<float>(c, forward_loop); }, [](Call& c) { run<double>(c, forward_loop); })};
-
-const Op<GradCall> grad_op{
-    "layer_norm_grad",
-    kernel_and_loops<GradCall>(
-        kernel::layer_norm_grad_rows.levels(),
-        [](GradCall& c) { run_grad<float>(c, kernel::layer_norm_grad_rows.best()); },
-        [](GradCall& c) { run_grad<float>(c, grad_loop); }, [](GradCall& c) { run_grad<double>(c, grad_loop); })};
-
 }  // namespace
 
+Op<LayerNormCall> layer_norm_op{
+    "layer_norm",
+    kernel_and_loops<LayerNormCall>(
+        kernel::layer_norm_rows.levels(), [](LayerNormCall& c) { run<float>(c, kernel::layer_norm_rows.best()); },
+        [](LayerNormCall& c) { run<float>(c, forward_loop); }, [](LayerNormCall& c) { run<double>(c, forward_loop); })};
+
+Op<LayerNormGradCall> layer_norm_grad_op{
+    "layer_norm_grad", kernel_and_loops<LayerNormGradCall>(
+                           kernel::layer_norm_grad_rows.levels(),
+                           [](LayerNormGradCall& c) { run_grad<float>(c, kernel::layer_norm_grad_rows.best()); },
+                           [](LayerNormGradCall& c) { run_grad<float>(c, grad_loop); },
+                           [](LayerNormGradCall& c) { run_grad<double>(c, grad_loop); })};
+
 LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
-  Call call{x, weight, bias, eps};
-  forward_op.check(call);
+  LayerNormCall call{x, weight, bias, eps};
+  layer_norm_op.check(call);
   rows_of("layer_norm", x);
   check_width("layer_norm", "weight", weight, x);
   require(std::isfinite(eps) && eps >= 0, "layer_norm: eps = {} is not finite and at least 0: x {}", eps, x.str());
   if (bias.defined()) check_width("layer_norm", "bias", bias, x);
-  call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                 // (…, C)
-  call.mean = Tensor::empty(x.shape().without(-1), x.dtype(), x.device());  // (…)
-  call.inv_std = Tensor::empty(call.mean.shape(), x.dtype(), x.device());   // (…)
-  if (x.numel() > 0) forward_op.run(call);
+  call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                                  // (…, C)
+  call.mean = Tensor::empty(x.shape().without(-1), statistic_dtype(x.dtype()), x.device());  // (…)
+  call.inv_std = Tensor::empty(call.mean.shape(), call.mean.dtype(), x.device());            // (…)
+  if (x.numel() > 0) layer_norm_op.run(call);
   return {call.y, call.mean, call.inv_std};
 }
 
 LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& mean,
                               const Tensor& inv_std, bool want_dx, bool want_parameters) {
-  GradCall call{dy, x, weight, mean, inv_std, want_dx, want_parameters};
-  grad_op.check(call);
+  LayerNormGradCall call{dy, x, weight, mean, inv_std, want_dx, want_parameters};
+  layer_norm_grad_op.check(call);
   rows_of("layer_norm_grad", x);
   check_width("layer_norm_grad", "weight", weight, x);
   const Shape rows = x.shape().without(-1);
@@ -138,7 +121,7 @@ LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& w
     fail("layer_norm_grad: dy {}, mean {} and inv_std {} do not fit x {}", dy.shape().str(), mean.shape().str(),
          inv_std.shape().str(), x.shape().str());
   if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
-  if (x.numel() > 0) grad_op.run(call);
+  if (x.numel() > 0) layer_norm_grad_op.run(call);
   else if (want_parameters) call.dweight = call.dbias = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)
   return {call.dx, call.dweight, call.dbias};
 }

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/dispatch/op.h"
 
 namespace headroom::engine {
 
@@ -10,8 +10,8 @@ struct LayerNorm {
 ///
 ///   y = x̂ · w + b,   x̂ = (x - mean(x)) · inv_std,   inv_std = 1/sqrt(var(x) + eps),   var the mean square deviation
 ///
-/// x (…, C), w (C), b (C) or undefined → y (…, C); mean (…), inv_std (…) saved for the gradient. Throws Error when C
-/// differs or x has no last axis. Reads x once, writes y once; rows whose squares leave the
+/// x (…, C), w (C), b (C) or undefined → y (…, C); mean (…), inv_std (…) saved for the gradient, in statistic_dtype()
+/// of x. Throws Error when C differs or x has no last axis. Reads x once, writes y once; rows whose squares leave the
 /// dtype's range once more, in a wider one: right for f32 up to |x| = 10^37.
 LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 
@@ -22,5 +22,26 @@ struct LayerNormGrad {
 /// chunks added in order. What is not wanted stays undefined. Reads dy and x once, writes dx once.
 LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& mean,
                               const Tensor& inv_std, bool want_dx, bool want_parameters);
+
+/// A checked call; the results are not empty.
+struct LayerNormCall {
+  Tensor x, weight, bias;
+  double eps;
+  Tensor y{}, mean{}, inv_std{};
+  auto operands() { return std::array{real("x", x), real("weight", weight), optional_real("bias", bias)}; }
+};
+
+/// dx is there when it is wanted; an implementation makes the rest.
+struct LayerNormGradCall {
+  Tensor dy, x, weight, mean, inv_std;
+  bool want_dx, want_parameters;
+  Tensor dx{}, dweight{}, dbias{};
+  auto operands() {
+    return std::array{real("dy", dy), real("x", x), real("weight", weight), statistic("mean", mean),
+                      statistic("inv_std", inv_std)};
+  }
+};
+extern Op<LayerNormCall> layer_norm_op;
+extern Op<LayerNormGradCall> layer_norm_grad_op;
 
 }  // namespace headroom::engine

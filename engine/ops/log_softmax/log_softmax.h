@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/ops/row_map.h"
 
 namespace headroom::engine {
 
@@ -8,6 +8,7 @@ Tensor log_softmax(const Tensor& x);
 
 /// dx = dy - e^y · Σ dy, the sum along the last axis.
 Tensor log_softmax_grad(const Tensor& dy, const Tensor& y);
+extern RowOp log_softmax_op;
 
 /// log Σ e^x of n ≥ 1 numbers, for a vocabulary's logits: e^(x - max x) in f32, within 3 ulp, few of them added in f32
 /// and these sums in f64. The reference loops are f64 throughout. NaN when a number is NaN or +inf.

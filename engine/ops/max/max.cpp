@@ -10,16 +10,16 @@ bool is_before(T a, T b) {
   return a > b;
 }
 
-const ExtremumOp forward_op{"max", extremum_rows<kernel::max_position, is_before<float>, is_before<double>>()};
-const ExtremumGradOp grad_op{"max_grad", extremum_grad_rows()};
-
 }  // namespace
 
+ExtremumOp max_op{"max", extremum_rows<kernel::max_position, is_before<float>, is_before<double>>()};
+ExtremumGradOp max_grad_op{"max_grad", extremum_grad_rows()};
+
 Extremum max(const Tensor& x, const std::vector<int>& axes, bool keep_axes) {
-  return extremum(forward_op, x, axes, keep_axes);
+  return extremum(max_op, x, axes, keep_axes);
 }
 Tensor max_grad(const Tensor& dy, const Tensor& index, const Shape& shape, const std::vector<int>& axes) {
-  return extremum_grad(grad_op, dy, index, shape, axes);
+  return extremum_grad(max_grad_op, dy, index, shape, axes);
 }
 
 }  // namespace headroom::engine

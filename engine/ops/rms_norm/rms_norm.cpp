@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/ops/rms_norm/rms_norm_kernel.h"
 #include "engine/ops/row_sums.h"
@@ -41,27 +40,13 @@ void grad_loop(const T* dy, const T* x, const T* w, const T* inv_rms, T* dx, T* 
   }
 }
 
-struct Call {
-  Tensor x, weight;
-  double eps;
-  Tensor y{}, inv_rms{};
-  auto operands() { return std::array{real("x", x), real("weight", weight)}; }
-};
-
-struct GradCall {
-  Tensor dy, x, weight, inv_rms;
-  bool want_dx, want_weight;
-  Tensor dx{}, dweight{};
-  auto operands() { return std::array{real("dy", dy), real("x", x), real("weight", weight), real("inv_rms", inv_rms)}; }
-};
-
 template <class T>
 using Loop = void (*)(const T* x, const T* w, T* y, T* inv_rms, int64_t rows, int64_t n, T eps);
 template <class T>
 using GradLoop = void (*)(const T* dy, const T* x, const T* w, const T* inv_rms, T* dx, T* dw, int64_t rows, int64_t n);
 
 template <class T>
-void run(Call& c, Loop<T> loop) {
+void run(RmsNormCall& c, Loop<T> loop) {
   const Rows rows = rows_of("rms_norm", c.x);
   const T *x = c.x.data<T>(), *w = c.weight.data<T>();
   T *y = c.y.mutable_data<T>(), *inv_rms = c.inv_rms.mutable_data<T>();
@@ -72,7 +57,7 @@ void run(Call& c, Loop<T> loop) {
 }
 
 template <class T>
-void run_grad(GradCall& c, GradLoop<T> loop) {
+void run_grad(RmsNormGradCall& c, GradLoop<T> loop) {
   const Rows rows = rows_of("rms_norm", c.x);
   const int64_t n = rows.width;
   const T *dy = c.dy.data<T>(), *x = c.x.data<T>(), *w = c.weight.data<T>(), *inv_rms = c.inv_rms.data<T>();
@@ -85,35 +70,37 @@ void run_grad(GradCall& c, GradLoop<T> loop) {
   if (c.want_weight) c.dweight = total.reshape({n});
 }
 
-const Op<Call> forward_op{
-    "rms_norm", kernel_and_loops<Call>(
-                    kernel::rms_norm_rows.levels(), [](Call& c) { run<float>(c, kernel::rms_norm_rows.best()); },
-                    [](Call& c) { run<float>(c, forward_loop); }, [](Call& c) { run<double>(c, forward_loop); })};
-
-const Op<GradCall> grad_op{
-    "rms_norm_grad",
-    kernel_and_loops<GradCall>(
-        kernel::rms_norm_grad_rows.levels(), [](GradCall& c) { run_grad<float>(c, kernel::rms_norm_grad_rows.best()); },
-        [](GradCall& c) { run_grad<float>(c, grad_loop); }, [](GradCall& c) { run_grad<double>(c, grad_loop); })};
-
 }  // namespace
 
+Op<RmsNormCall> rms_norm_op{
+    "rms_norm",
+    kernel_and_loops<RmsNormCall>(
+        kernel::rms_norm_rows.levels(), [](RmsNormCall& c) { run<float>(c, kernel::rms_norm_rows.best()); },
+        [](RmsNormCall& c) { run<float>(c, forward_loop); }, [](RmsNormCall& c) { run<double>(c, forward_loop); })};
+
+Op<RmsNormGradCall> rms_norm_grad_op{
+    "rms_norm_grad", kernel_and_loops<RmsNormGradCall>(
+                         kernel::rms_norm_grad_rows.levels(),
+                         [](RmsNormGradCall& c) { run_grad<float>(c, kernel::rms_norm_grad_rows.best()); },
+                         [](RmsNormGradCall& c) { run_grad<float>(c, grad_loop); },
+                         [](RmsNormGradCall& c) { run_grad<double>(c, grad_loop); })};
+
 RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps) {
-  Call call{x, weight, eps};
-  forward_op.check(call);
+  RmsNormCall call{x, weight, eps};
+  rms_norm_op.check(call);
   rows_of("rms_norm", x);
   check_width("rms_norm", "weight", weight, x);
   require(std::isfinite(eps) && eps >= 0, "rms_norm: eps = {} is not finite and at least 0: x {}", eps, x.str());
-  call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                    // (…, C)
-  call.inv_rms = Tensor::empty(x.shape().without(-1), x.dtype(), x.device());  // (…)
-  if (x.numel() > 0) forward_op.run(call);
+  call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                                     // (…, C)
+  call.inv_rms = Tensor::empty(x.shape().without(-1), statistic_dtype(x.dtype()), x.device());  // (…)
+  if (x.numel() > 0) rms_norm_op.run(call);
   return {call.y, call.inv_rms};
 }
 
 RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& inv_rms, bool want_dx,
                           bool want_weight) {
-  GradCall call{dy, x, weight, inv_rms, want_dx, want_weight};
-  grad_op.check(call);
+  RmsNormGradCall call{dy, x, weight, inv_rms, want_dx, want_weight};
+  rms_norm_grad_op.check(call);
   rows_of("rms_norm_grad", x);
   check_width("rms_norm_grad", "weight", weight, x);
   const Shape rows = x.shape().without(-1);
@@ -121,7 +108,7 @@ RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weigh
     fail("rms_norm_grad: dy {} and inv_rms {} do not fit x {}", dy.shape().str(), inv_rms.shape().str(),
          x.shape().str());
   if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
-  if (x.numel() > 0) grad_op.run(call);
+  if (x.numel() > 0) rms_norm_grad_op.run(call);
   else if (want_weight) call.dweight = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)
   return {call.dx, call.dweight};
 }

@@ -28,13 +28,13 @@ void softmax_grad_loop(const T* dy, const T* y, T* dx, int64_t rows, int64_t n) 
   }
 }
 
-const RowOp op{
+}  // namespace
+
+RowOp softmax_op{
     {"softmax", row_rows<kernel::softmax_rows, softmax_loop<float>, softmax_loop<double>>()},
     {"softmax_grad", row_grad_rows<kernel::softmax_grad_rows, softmax_grad_loop<float>, softmax_grad_loop<double>>()}};
 
-}  // namespace
-
-Tensor softmax(const Tensor& x) { return map_rows(op, x); }
-Tensor softmax_grad(const Tensor& dy, const Tensor& y) { return map_rows_grad(op, dy, y); }
+Tensor softmax(const Tensor& x) { return map_rows(softmax_op, x); }
+Tensor softmax_grad(const Tensor& dy, const Tensor& y) { return map_rows_grad(softmax_op, dy, y); }
 
 }  // namespace headroom::engine

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/tensor.h"
+#include "engine/ops/row_map.h"
 
 namespace headroom::engine {
 
@@ -9,5 +9,6 @@ Tensor softmax(const Tensor& x);
 
 /// dx = y · (dy - Σ dy · y), the sum along the last axis.
 Tensor softmax_grad(const Tensor& dy, const Tensor& y);
+extern RowOp softmax_op;
 
 }  // namespace headroom::engine

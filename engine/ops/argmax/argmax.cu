@@ -1,0 +1,9 @@
+#include "engine/ops/argmax/argmax.h"
+
+#include "engine/cuda/extremum.cuh"
+
+namespace headroom::engine::cuda {
+
+void register_argmax() { add_extremum<Above>(argmax_op); }
+
+}  // namespace headroom::engine::cuda

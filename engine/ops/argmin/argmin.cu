@@ -1,0 +1,9 @@
+#include "engine/ops/argmin/argmin.h"
+
+#include "engine/cuda/extremum.cuh"
+
+namespace headroom::engine::cuda {
+
+void register_argmin() { add_extremum<Below>(argmin_op); }
+
+}  // namespace headroom::engine::cuda

@@ -1,0 +1,35 @@
+#include "engine/ops/layer_norm/layer_norm.h"
+
+#include "engine/cuda/norm_rows.cuh"
+
+namespace headroom::engine::cuda {
+namespace {
+
+template <class T>
+void run(LayerNormCall& c) {
+  norm_rows<true>("layer_norm", c.x, c.weight.data<T>(), c.bias.defined() ? c.bias.data<T>() : nullptr,
+                  c.y.mutable_data<T>(), c.mean.mutable_data<Compute<T>>(), c.inv_std.mutable_data<Compute<T>>(),
+                  c.eps);
+}
+
+template <class T>
+void run_grad(LayerNormGradCall& c) {
+  const int64_t n = c.x.dim(-1);
+  Tensor sums;
+  if (c.want_parameters) sums = Tensor::empty({2, n}, c.x.dtype(), c.x.device());  // (2, C)
+  norm_grad_rows<true>("layer_norm_grad", c.x, c.dy.data<T>(), c.weight.data<T>(), c.mean.data<Compute<T>>(),
+                       c.inv_std.data<Compute<T>>(), c.want_dx ? c.dx.mutable_data<T>() : nullptr,
+                       c.want_parameters ? sums.mutable_data<T>() : nullptr);
+  if (!c.want_parameters) return;
+  c.dweight = sums.slice(0, 0, 1).reshape({n});
+  c.dbias = sums.slice(0, 1, 2).reshape({n});
+}
+
+}  // namespace
+
+void register_layer_norm() {
+  add_kernels(layer_norm_op, "a team per row", run<float>, run<double>, run<bf16>);
+  add_kernels(layer_norm_grad_op, "a team per row", run_grad<float>, run_grad<double>, run_grad<bf16>);
+}
+
+}  // namespace headroom::engine::cuda

@@ -1,0 +1,12 @@
+#include "engine/ops/max/max.h"
+
+#include "engine/cuda/extremum.cuh"
+
+namespace headroom::engine::cuda {
+
+void register_max() {
+  add_extremum<Above>(max_op);
+  add_extremum_grad(max_grad_op);
+}
+
+}  // namespace headroom::engine::cuda

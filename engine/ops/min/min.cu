@@ -1,0 +1,12 @@
+#include "engine/ops/min/min.h"
+
+#include "engine/cuda/extremum.cuh"
+
+namespace headroom::engine::cuda {
+
+void register_min() {
+  add_extremum<Below>(min_op);
+  add_extremum_grad(min_grad_op);
+}
+
+}  // namespace headroom::engine::cuda
