@@ -28,6 +28,10 @@ class Storage {
   void* address() const { return address_; }
   bool is_read_only() const { return !block_; }
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
+  /// Work that reads or writes it has been queued on this stream: see Block.
+  void used_on(void* stream) {
+    if (block_) block_->used_on(stream);
+  }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
  private:

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "engine/context.h"
 #include "engine/convert.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
@@ -121,6 +122,10 @@ void Tensor::require_defined(const char* op) const {
 void Tensor::bump_version() const {
   require_defined("bump_version");
   storage_->bump_version();
+}
+
+void Tensor::use_on_stream() const {
+  if (storage_ && !storage_->device().is_cpu()) storage_->used_on(context().stream);
 }
 
 bool Tensor::overlaps(const Tensor& other) const {
@@ -244,6 +249,7 @@ Tensor Tensor::to(DType dtype) const {
 Tensor Tensor::to(Device device) const {
   if (device == this->device()) return *this;
   const Tensor source = contiguous();
+  source.use_on_stream();
   Tensor out = empty(shape_, dtype_, device);
   copy_bytes(device, out.address(), source.device(), source.address(), static_cast<size_t>(numel() * size_of(dtype_)));
   return out;
@@ -282,6 +288,8 @@ void copy_inplace(const Tensor& destination, const Tensor& given) {
   const Tensor source = apart_from(destination, given);
   const DType dtype = source.dtype();
   destination.bump_version();
+  destination.use_on_stream();
+  source.use_on_stream();
   if (destination.is_contiguous() && source.is_contiguous()) {
     copy_bytes(destination.device(), destination.mutable_raw(), source.device(), source.raw(),
                static_cast<size_t>(source.numel() * size_of(dtype)));

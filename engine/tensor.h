@@ -66,6 +66,9 @@ class Tensor {
   void* mutable_raw() const { return writable(address()); }
   /// Says that the storage was written to by other means than mutable_data().
   void bump_version() const;
+  /// Says that work on it is queued on the context's stream: its memory then outlives that work. Ops, copies and views
+  /// do so by themselves.
+  void use_on_stream() const;
 
   /// One axis may be -1: inferred. A copy only where no view can do it.
   Tensor reshape(Shape shape) const;

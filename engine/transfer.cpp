@@ -1,9 +1,12 @@
 #include "engine/transfer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <exception>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 #include "engine/parallel.h"
 #include "engine/tensor.h"
 
@@ -11,13 +14,28 @@ namespace headroom::engine {
 namespace {
 
 DeviceBackend cuda_backend;
+std::atomic<bool> is_lost{false};
+Facts (*facts_of_cuda)() = nullptr;
+
+}  // namespace
 
 const DeviceBackend& backend_of(Device device) {
   check_device(device);
   return cuda_backend;
 }
 
-}  // namespace
+Device device_of(const std::string& name) {
+  if (name == "cpu") return cpu;
+  const std::string prefix = "cuda";
+  if (name == prefix) return {Device::Kind::cuda, 0};
+  const std::string index = name.starts_with(prefix + ":") ? name.substr(prefix.size() + 1) : "";
+  const bool is_number = !index.empty() && index.size() <= 4 && index.find_first_not_of("0123456789") == index.npos;
+  require(is_number, "device: unknown '{}'; known: cpu, cuda, cuda:0", excerpt(name));
+  return {Device::Kind::cuda, std::stoi(index)};
+}
+
+bool device_is_lost() { return is_lost; }
+void set_device_lost() { is_lost = true; }
 
 void register_device(Device::Kind kind, const DeviceBackend& backend) {
   cuda_backend = backend;
@@ -27,7 +45,11 @@ void register_device(Device::Kind kind, const DeviceBackend& backend) {
 const std::string& cuda_status() {
   static const std::string status = [] {
     std::string found = "this build has no CUDA backend (Meson option cuda, library headroom-cuda)";
-    if (headroom_start_cuda) headroom_start_cuda(found);
+    try {
+      if (headroom_start_cuda) headroom_start_cuda(found);
+    } catch (const std::exception& error) {
+      found = error.what();
+    }
     return found;
   }();
   return status;
@@ -41,8 +63,20 @@ bool has_device(Device::Kind kind) {
 
 void check_device(Device device) {
   if (!has_device(device.kind)) fail("device: {} cannot be used: {}", device.str(), cuda_status());
-  if (device.index != 0) fail("device: {} cannot be used: only the first of its kind is supported", device.str());
+  if (device.is_cpu() || device.index == 0) return;
+  const int count = cuda_backend.count;
+  if (device.index < 0 || device.index >= count)
+    fail("device: {} cannot be used: this machine has {}", device.str(),
+         count == 1 ? std::string("one GPU, cuda:0") : fmt::format("cuda:0 to cuda:{}", count - 1));
+  fail("device: {} cannot be used: only cuda:0 is; CUDA_VISIBLE_DEVICES={} makes that GPU the first", device.str(),
+       device.index);
 }
+
+Facts cuda_facts() {
+  cuda_status();
+  return facts_of_cuda ? facts_of_cuda() : Facts{};
+}
+void set_cuda_facts(Facts (*facts)()) { facts_of_cuda = facts; }
 
 void device_failure(const char* call, const char* file, int line, const char* reason) {
   fail("{} failed ({}:{}): {}", call, file, line, reason);

@@ -127,7 +127,8 @@ Tensor HeadGroupLayer::probabilities(const Var& q, const Var& k, const Var& slop
   // Values that are the unit vectors of the positions: their weighted sum is the weights.
   const Tensor eye = Tensor::zeros({1, length, 1, length});  // (1, T, 1, T)
   for (int64_t t = 0; t < length; ++t) eye.mutable_data<float>()[t * length + t] = 1;
-  const Var unit(eye.to(q.value().dtype()).expand({batch, length, kv_heads, length}).contiguous());  // (B, T, H_kv, T)
+  const Tensor there = eye.to(q.value().dtype()).to(q.value().device());
+  const Var unit(there.expand({batch, length, kv_heads, length}).contiguous());  // (B, T, H_kv, T)
   const autograd::NoGrad no_grad;
   return autograd::attention(q, k, unit, slopes, options).value().permute({0, 2, 1, 3}).contiguous();  // (B, H, T, T)
 }

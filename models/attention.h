@@ -17,6 +17,12 @@ struct AttentionInputs {
   Tensor q, k;          ///< as they are multiplied
   Tensor v;             ///< (B, T, H_kv, d_v)
   double scale = 1;     ///< of q·k
+
+  /// The same with all tensors on a device.
+  AttentionInputs to(engine::Device device) const {
+    return {layer,        group,        x.to(device), raw_q.to(device), raw_k.to(device), q.to(device),
+            k.to(device), v.to(device), scale};
+  }
 };
 using AttentionObserver = std::function<void(const AttentionInputs&)>;
 

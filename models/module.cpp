@@ -41,6 +41,19 @@ int64_t Module::weight_bytes() const {
   return bytes;
 }
 
+engine::Device Module::device() const {
+  const Tensor* const weight = first_weight();
+  return weight ? weight->device() : engine::cpu;
+}
+
+const Tensor* Module::first_weight() const {
+  for (const Entry& entry : own_)
+    if (entry.leaf.var.defined()) return &entry.leaf.var.value();
+  for (const auto& [name, child] : children_)
+    if (const Tensor* const weight = child->first_weight()) return weight;
+  return nullptr;
+}
+
 std::string Module::path() const {
   if (!parent_) return "";
   const std::string outer = parent_->path();

@@ -31,6 +31,8 @@ class Module {
   int64_t parameter_count() const;
   /// Bytes that these take: fewer than 4 a number where a matrix is quantised.
   int64_t weight_bytes() const;
+  /// Where the weights are; the CPU when there are none but quantised ones.
+  engine::Device device() const;
   /// Where it is below the outermost module: "blocks[2].attention"; "" for the outermost.
   std::string path() const;
   /// One line: "linear 256 -> 1024, bias".
@@ -59,6 +61,7 @@ class Module {
     int64_t numel, bytes;
   };
   void add_entry(Entry entry);
+  const Tensor* first_weight() const;  ///< null where all are quantised
 
   std::vector<Entry> own_;
   std::vector<std::pair<std::string, Module*>> children_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "models/positions.h"
 
@@ -32,16 +33,19 @@ std::vector<double> rope_frequencies(const TransformerConfig& config, const Head
 RopeTurns::RopeTurns(const std::vector<double>& frequencies, bool interleaved, engine::DType dtype)
     : frequencies_(engine::Tensor::from({static_cast<int64_t>(frequencies.size())}, frequencies)),
       interleaved_(interleaved),
-      dtype_(dtype) {}
+      dtype_(dtype),
+      device_(engine::context().device) {}
 
 engine::RopeTable RopeTurns::rows(int64_t begin, int64_t end) const {
   require(begin >= 0 && begin <= end, "rope: positions [{}, {})", begin, end);
   const std::lock_guard lock(growing_);
   const int64_t have = table_.angles.defined() ? table_.angles.dim(0) : -1;
   // Doubled, as decoding asks for one more position each time.
-  if (have < end)
-    table_ = engine::rope_table(position_indices(have < 0 ? end : std::max(end, 2 * have)), frequencies_, interleaved_,
-                                dtype_);
+  if (have < end) {
+    const Tensor positions = position_indices(have < 0 ? end : std::max(end, 2 * have));  // (T)
+    const engine::RopeTable grown = engine::rope_table(positions, frequencies_, interleaved_, dtype_);
+    table_ = {grown.angles.to(device_), grown.interleaved};
+  }
   return table_.rows(begin, end);
 }
 

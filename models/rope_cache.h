@@ -16,6 +16,7 @@ std::vector<double> rope_frequencies(const TransformerConfig& config, const Head
 /// come. May serve many threads.
 class RopeTurns {
  public:
+  /// The table will be where the context's device is now.
   RopeTurns(const std::vector<double>& frequencies, bool interleaved, engine::DType dtype);
   /// Those of the positions [begin, end).
   engine::RopeTable rows(int64_t begin, int64_t end) const;
@@ -24,6 +25,7 @@ class RopeTurns {
   engine::Tensor frequencies_;  ///< f64 (D/2)
   bool interleaved_;
   engine::DType dtype_;
+  engine::Device device_;
   mutable std::mutex growing_;
   mutable engine::RopeTable table_;
 };

@@ -1,7 +1,14 @@
 #include "models/transformer.h"
 
+#include <limits>
+
 #include "autograd/ops.h"
+#include "engine/context.h"
+#include "engine/dispatch/operand.h"
 #include "engine/error.h"
+#include "engine/ops/clamp/clamp.h"
+#include "engine/ops/elementwise/binary.h"
+#include "engine/ops/sum/sum.h"
 #include "models/block.h"
 #include "models/decode_state.h"
 #include "models/embedding.h"
@@ -33,17 +40,12 @@ Var last_position(const Var& h, const Tensor& key_mask) {
 /// none.
 Var pool(const Var& h, const Tensor& key_mask) {
   if (!key_mask.defined()) return autograd::mean(h, {1});
-  const int64_t batch = h.dim(0), length = h.dim(1);
-  const std::vector<uint8_t> kept = key_mask.to_vector<uint8_t>();
-  std::vector<double> shares(kept.size(), 0.0);
-  for (int64_t b = 0; b < batch; ++b) {
-    const auto row = static_cast<size_t>(b * length), end = static_cast<size_t>((b + 1) * length);
-    double count = 0;
-    for (size_t i = row; i < end; ++i) count += kept[i] ? 1 : 0;
-    for (size_t i = row; i < end; ++i) shares[i] = kept[i] ? 1 / count : 0;
-  }
-  const Var weights(Tensor::from({batch, length, 1}, shares).to(h.value().dtype()));  // (B, T, 1)
-  return autograd::sum(h * weights, {1});                                             // (B, D)
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const engine::DType dtype = h.value().dtype();
+  const Tensor kept = key_mask.to(engine::statistic_dtype(dtype));                                    // (B, T)
+  const Tensor shares = engine::div(kept, engine::clamp(engine::sum(kept, {1}, true), 1, infinity));  // (B, T)
+  const Var weights(shares.to(dtype).reshape({h.dim(0), h.dim(1), 1}));                               // (B, T, 1)
+  return autograd::sum(h * weights, {1});                                                             // (B, D)
 }
 
 /// Takes a block's dropout keys from the stream "dropout": before the block runs, so that it can run twice.
@@ -85,7 +87,8 @@ Transformer::Transformer(const TransformerConfig& config, WeightSource& source)
         "positions", scope.tensor("positions", shape, [=](const Initializer& i) { return i.normal(shape, std); }),
         false);
   }
-  if (config.positions == Positions::sinusoidal) positions_ = Var(sinusoids(config.max_length, config.width, dtype_));
+  if (config.positions == Positions::sinusoidal)
+    positions_ = Var(sinusoids(config.max_length, config.width, dtype_).to(engine::context().device));
   layers_ = layers_of(config);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const std::string name = fmt::format("blocks.{}", i);
@@ -109,7 +112,8 @@ Transformer::Transformer(const TransformerConfig& config, engine::Rng& rng, engi
 
 Transformer::~Transformer() = default;
 
-Var Transformer::embed(const Tensor& input, int64_t offset) const {
+Var Transformer::embed(const Tensor& given, int64_t offset) const {
+  const Tensor input = given.defined() ? given.to(device()) : given;
   if (tokens_) {
     require(input.rank() == 2 && input.dtype() == engine::DType::i64, "transformer: tokens must be i64 (B, T), got {}",
             input.str());
@@ -165,7 +169,9 @@ Tensor Transformer::decode(const Tensor& input, DecodeState& state, const Tensor
   }
 }
 
-Var Transformer::run(const Tensor& input, const ForwardContext& context, DecodeState* state, int64_t last) const {
+Var Transformer::run(const Tensor& input, const ForwardContext& given, DecodeState* state, int64_t last) const {
+  ForwardContext context = given;
+  if (context.key_mask.defined()) context.key_mask = context.key_mask.to(device());
   require(!context.training || config_.dropout == 0 || context.rng,
           "transformer: training with dropout {} needs ForwardContext::rng", config_.dropout);
   require(!context.training || !context.probabilities, "transformer: probabilities are not given while training");

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "autograd/ops.h"
 #include "engine/error.h"
+#include "engine/ops/clamp/clamp.h"
+#include "engine/ops/elementwise/binary.h"
+#include "engine/ops/elementwise/comparison.h"
+#include "engine/ops/sum/sum.h"
 #include "tasks/regression.h"
 
 namespace headroom::tasks {
@@ -149,19 +154,14 @@ Batch InductionHead::evaluation(Split split, int64_t sequences) const {
 }
 
 Var InductionHead::loss(const Var& output, const Batch& batch) const {
-  const Tensor y = batch.target.contiguous();  // (B, T, tokens)
-  const int64_t rows = y.dim(0) * y.dim(1), width = config_.tokens;
-  const Tensor mask = Tensor::zeros({y.dim(0), y.dim(1), 1});  // (B, T, 1)
-  int64_t scored = 0;
-  for (int64_t i = 0; i < rows; ++i) {
-    const float* row = y.data<float>() + i * width;
-    if (std::all_of(row, row + width, [](float value) { return value == 0; })) continue;
-    mask.mutable_data<float>()[i] = 1;
-    ++scored;
-  }
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Tensor& y = batch.target;  // (B, T, tokens)
+  const Tensor numbers = engine::not_equal(y, 0).to(y.dtype());
+  const Tensor mask = engine::clamp(engine::sum(numbers, {2}, true), 0, 1);        // (B, T, 1): 1 where one is not 0
+  const Tensor scored = engine::clamp(engine::sum(mask, {}, false), 1, infinity);  // ()
+  const Tensor rows = Tensor::full({}, static_cast<double>(mask.numel()), y.dtype(), y.device());
   // Where the mask is 0 the target is, too.
-  const Var error = autograd::mse(output * Var(mask), Var(y));
-  return error * (static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(scored, 1)));
+  return autograd::mse(output * Var(mask), Var(y)) * Var(engine::div(rows, scored));
 }
 
 std::unique_ptr<Meter> InductionHead::meter() const {

@@ -8,17 +8,26 @@ namespace headroom::engine {
 
 namespace cuda {
 
+/// Throws Error with a call of the CUDA runtime that failed, its place and the reason. After an error from which a GPU
+/// does not recover within a process, the first message says so, with the kernel that was launched last, and
+/// device_is_lost() is true from then on.
+[[noreturn]] void cuda_failure(cudaError_t code, const char* call, const char* file, int line);
+
+/// The kernel that this process launched last; null before the first.
+const char* last_kernel();
+void set_last_kernel(const char* name);
+
 /// Throws Error naming the kernel unless its launch was accepted.
 inline void check_launch(const char* kernel, cudaError_t code) {
-  if (code != cudaSuccess) device_failure(kernel, __FILE__, __LINE__, cudaGetErrorString(code));
+  if (code != cudaSuccess) cuda_failure(code, kernel, __FILE__, __LINE__);
 }
 
 }  // namespace cuda
 }  // namespace headroom::engine
 
 /// Runs a call of the CUDA runtime and throws Error unless it returns success.
-#define HEADROOM_CUDA(call)                                                                    \
-  do {                                                                                         \
-    if (const cudaError_t code = (call); code != cudaSuccess)                                  \
-      ::headroom::engine::device_failure(#call, __FILE__, __LINE__, cudaGetErrorString(code)); \
+#define HEADROOM_CUDA(call)                                                             \
+  do {                                                                                  \
+    if (const cudaError_t headroom_code = (call); headroom_code != cudaSuccess)         \
+      ::headroom::engine::cuda::cuda_failure(headroom_code, #call, __FILE__, __LINE__); \
   } while (false)

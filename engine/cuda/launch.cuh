@@ -30,6 +30,7 @@ struct LaunchShape {
 template <class... P, class... A>
 void launch_kernel(const char* name, void (*kernel)(P...), const LaunchShape& shape, const A&... arguments) {
   if (shape.blocks.x == 0 || shape.blocks.y == 0 || shape.blocks.z == 0) return;
+  set_last_kernel(name);
 #ifdef HEADROOM_CUDA_EMULATED
   check_launch(name, emulator::launch(name, kernel, shape.blocks, shape.threads, shape.shared_bytes, stream(),
                                       static_cast<P>(arguments)...));

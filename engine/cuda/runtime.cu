@@ -4,49 +4,84 @@
 
 #include "engine/context.h"
 #include "engine/cuda/check.h"
-#include "engine/transfer.h"
+#include "engine/cuda/graph.h"
+#include "engine/cuda/staging.h"
 
 namespace headroom::engine::cuda {
+
+/// See sdpa.h; null in a build without cuDNN.
+[[gnu::weak]] const std::string& sdpa_status();
+
 namespace {
 
-/// Null when there is no memory: the caching allocator then empties its cache and asks again.
-void* acquire(size_t bytes) {
-  void* block = nullptr;
-  if (cudaMalloc(&block, bytes) == cudaSuccess) return block;
-  cudaGetLastError();  // forget the failure, or the next launch would report it
-  return nullptr;
-}
+/// Kernels are compiled for 8.0 and later; the newest that this program was made for.
+constexpr int least_major = 8, newest_major = 12;
 
-void release(void* block, size_t) { cudaFree(block); }
+cudaStream_t current() { return static_cast<cudaStream_t>(context().stream); }
 
 void copy(Device to, void* destination, Device from, const void* source, size_t bytes) {
-  const cudaMemcpyKind kind = to.is_cpu()     ? cudaMemcpyDeviceToHost
-                              : from.is_cpu() ? cudaMemcpyHostToDevice
-                                              : cudaMemcpyDeviceToDevice;
-  const auto stream = static_cast<cudaStream_t>(context().stream);
-  HEADROOM_CUDA(cudaMemcpyAsync(destination, source, bytes, kind, stream));
-  if (kind != cudaMemcpyDeviceToDevice) HEADROOM_CUDA(cudaStreamSynchronize(stream));
+  if (to.is_cpu() || from.is_cpu()) refuse_in_capture("a copy between host and device");
+  if (to.is_cpu()) return download(destination, source, bytes, current());
+  if (from.is_cpu()) return upload(destination, source, bytes, current());
+  HEADROOM_CUDA(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, current()));
 }
 
 void fill(void* destination, int byte, size_t bytes) {
-  HEADROOM_CUDA(cudaMemsetAsync(destination, byte, bytes, static_cast<cudaStream_t>(context().stream)));
+  HEADROOM_CUDA(cudaMemsetAsync(destination, byte, bytes, current()));
+}
+
+/// 12020 as "12.2".
+std::string dotted(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+
+int driver_version() {
+  int version = 0;
+  if (cudaDriverGetVersion(&version) != cudaSuccess) cudaGetLastError();
+  return version;
+}
+
+int runtime_version() {
+  int version = 0;
+  if (cudaRuntimeGetVersion(&version) != cudaSuccess) cudaGetLastError();
+  return version;
+}
+
+/// Why there is no GPU to work with.
+std::string absence(cudaError_t code) {
+  cudaGetLastError();
+  const int driver = driver_version();
+  if (driver == 0) return "no GPU: there is no NVIDIA driver";
+  if (code == cudaErrorInsufficientDriver)
+    return "no GPU: the NVIDIA driver is for CUDA " + dotted(driver) + " and this program for CUDA " +
+           dotted(runtime_version()) + ": update the driver";
+  return std::string("no GPU: ") + cudaGetErrorString(code);
+}
+
+std::string capability(const cudaDeviceProp& gpu) {
+  return std::string(gpu.name) + ", compute capability " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor);
 }
 
 }  // namespace
 
 std::string start() {
+  set_cuda_facts(facts);
   int count = 0;
   cudaDeviceProp gpu{};
   cudaError_t code = cudaGetDeviceCount(&count);
   if (code == cudaSuccess && count == 0) code = cudaErrorNoDevice;
   if (code == cudaSuccess) code = cudaGetDeviceProperties(&gpu, 0);
-  if (code != cudaSuccess) {
-    cudaGetLastError();
-    return std::string("no GPU: ") + cudaGetErrorString(code);
-  }
-  register_device(Device::Kind::cuda, {{acquire, release}, copy, fill, strided_copy, convert, fill_elements});
-  return std::string(gpu.name) + ", compute capability " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
-         ", " + std::to_string(gpu.totalGlobalMem >> 30) + " GiB";
+  if (code != cudaSuccess) return absence(code);
+  if (gpu.major < least_major || gpu.major > newest_major)
+    return "no GPU that fits: " + capability(gpu) + "; kernels are for " + std::to_string(least_major) + ".0 to " +
+           std::to_string(newest_major) + ".x";
+  register_device(Device::Kind::cuda, {memory_source(), copy, fill, strided_copy, convert, fill_elements, queues(), times(), count});
+  return capability(gpu) + ", " + std::to_string(gpu.totalGlobalMem >> 30) + " GiB";
+}
+
+Facts facts() {
+  const int driver = driver_version();
+  return {{"CUDA driver", driver == 0 ? std::string("absent") : "for CUDA " + dotted(driver)},
+          {"CUDA toolkit", dotted(runtime_version()) + " (built with " + dotted(CUDART_VERSION) + ")"},
+          {"cuDNN", sdpa_status ? sdpa_status() : "not built in: attention runs on kernels of our own"}};
 }
 
 }  // namespace headroom::engine::cuda

@@ -58,6 +58,10 @@ void OpBase::make_contiguous(std::span<const Operand> operands) {
     if (operand.tensor->defined() && !operand.tensor->is_contiguous()) *operand.tensor = operand.tensor->contiguous();
 }
 
+void OpBase::use_on_stream(std::span<const Operand> operands) {
+  for (const Operand& operand : operands) operand.tensor->use_on_stream();
+}
+
 ImplementationInfo OpBase::info(const char* name, DTypeSet dtypes, IsaSet levels, bool is_reference, bool is_partial,
                                 Device::Kind device) {
   return {name, word(device), str(dtypes), str(levels), is_reference, is_partial};

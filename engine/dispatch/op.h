@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "engine/context.h"
+#include "engine/dispatch/at_work.h"
 #include "engine/dispatch/operand.h"
 #include "engine/isa.h"
+#include "engine/profile.h"
 
 /// The one place where it is decided which implementation of an op runs. An op's public function fills a *call* (its
 /// operands and options), lets the op check it, works out the shape of the result, allocates it, and runs the call:
@@ -32,6 +34,7 @@ struct Implementation {
   bool takes_strided = false;               ///< else every operand is made contiguous before
   bool (*supports)(const Call&) = nullptr;  ///< null: every problem; else a later row takes those that it refuses
   Device::Kind device = Device::Kind::cpu;
+  bool varies = false;  ///< the same operands may give other bits next time: never under a DeterministicScope
 };
 
 /// One row of an op's table, for people.
@@ -61,6 +64,7 @@ class OpBase {
   void check_shapes(std::span<const Operand> operands) const;
   [[noreturn]] void refuse(const Tensor& operand, bool has_partial) const;
   static void make_contiguous(std::span<const Operand> operands);
+  static void use_on_stream(std::span<const Operand> operands);
   static ImplementationInfo info(const char* name, DTypeSet dtypes, IsaSet levels, bool is_reference, bool is_partial,
                                  Device::Kind device);
 
@@ -90,6 +94,7 @@ class Op final : public OpBase {
   /// Throws Error naming the op unless every operand is defined, of a dtype of its kind, all on one device, the real
   /// ones of one dtype, and some row takes that dtype on that device. To be called before a shape is looked at.
   void check(Call& call) const {
+    op_at_work = name();
     const auto operands = call.operands();
     check_operands(operands);
     const Tensor& first = *operands[0].tensor;
@@ -101,13 +106,16 @@ class Op final : public OpBase {
 
   /// Runs the first row that takes the call: under a ReferenceScope, of those on the CPU only the reference loops.
   void run(Call& call) const {
+    const OpSpan span(name());
     const auto operands = call.operands();
     const Tensor& first = *operands[0].tensor;
     const Device::Kind device = first.device().kind;
+    if (device != Device::Kind::cpu) use_on_stream(operands);
     const bool reference = context().reference && device == Device::Kind::cpu;
     for (const Implementation<Call>& row : rows()) {
       if (row.device != device || !row.dtypes.contains(first.dtype()) || (reference && !row.is_reference)) continue;
       if (row.supports && !row.supports(call)) continue;
+      if (row.varies && context().deterministic) continue;
       if (!row.takes_strided) make_contiguous(operands);
       return row.run(call);
     }

@@ -9,8 +9,10 @@
 #include "autograd/ops.h"
 #include "engine/allocator.h"
 #include "engine/context.h"
+#include "engine/device_stream.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "engine/transfer.h"
 #include "experiments/claims/statistics.h"
 #include "models/transformer.h"
 #include "tasks/training/trainer.h"
@@ -62,31 +64,48 @@ class RandomData final : public tasks::Objective {
 };
 
 /// AdamW as it is used most; no gradient norm, which nothing asks for.
-tasks::TrainerConfig settings(const Workload& workload) {
+tasks::TrainerConfig settings(const Workload& workload, const BenchOptions& options) {
   tasks::TrainerConfig config;
   config.optimizer.lr = 1e-3;
   config.optimizer.weight_decay = 0.1;
   config.batch = workload.batch;
   config.measures_norm = false;
+  config.device = options.device;
+  config.records = !options.eager && !options.profiled;
+  if (!options.device.is_cpu()) config.read_every = 1024;  // nobody asks for the loss
   return config;
+}
+
+models::Transformer drawn(const Workload& workload, const BenchOptions& options, engine::Rng& rng) {
+  const engine::DeviceScope scope(options.device);
+  return {workload.model, rng, options.dtype};
 }
 
 }  // namespace
 
 BenchResult bench(const Workload& workload, const BenchOptions& options) {
   const engine::ThreadScope threads(options.threads > 0 ? options.threads : engine::num_threads());
+  const engine::Device device = options.device;
+  engine::check_device(device);
+  const engine::DeviceStream stream(device);
+  const engine::StreamScope on_stream(stream.handle());
   engine::Rng rng(0);
-  const models::Transformer model(workload.model, rng, options.dtype);
+  const models::Transformer model = drawn(workload, options, rng);
   const RandomData data(workload, options.dtype);
-  tasks::Trainer trainer(model, data, settings(workload), rng);
+  tasks::Trainer trainer(model, data, settings(workload, options), rng);
+  const tasks::Batch batch = data.batch().to(device);
   const auto step = [&] {
-    if (options.forward_only) trainer.loss(data.batch());
+    if (options.forward_only) trainer.loss(batch);
     else trainer.step();
+    engine::synchronize(device);
   };
   step();
   step();
-  engine::reset_peak();
-  const int64_t allocations = engine::allocator_stats().system_allocations;
+  engine::reset_peak(device);
+  const auto system_allocations = [&] {
+    return engine::allocator_stats(device).system_allocations + trainer.step_memory().system_allocations;
+  };
+  const int64_t allocations = system_allocations();
   step();
 
   using Clock = std::chrono::steady_clock;
@@ -101,8 +120,17 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
     times.push_back(ms_since(t));
   }
   const double ms_median = median(times);
+  std::vector<engine::ProfiledOp> ops;
+  if (options.profiled) {
+    constexpr int profiled_steps = 3;
+    const engine::Profile profile(device);
+    for (int i = 0; i < profiled_steps; ++i) step();
+    ops = profile.ops();
+  }
   return {.workload = workload.name,
           .dtype = options.dtype,
+          .device = device,
+          .is_recorded = trainer.is_recorded(),
           .threads = engine::num_threads(),
           .forward_only = options.forward_only,
           .steps = std::ssize(times),
@@ -110,17 +138,18 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
           .ms_median = ms_median,
           .tokens_per_second = static_cast<double>(workload.batch * workload.length) / ms_median * 1e3,
           .parameters = model.parameter_count(),
-          .peak_bytes = engine::allocator_stats().peak,
-          .system_allocations = engine::allocator_stats().system_allocations - allocations};
+          .peak_bytes = engine::allocator_stats(device).peak + trainer.step_memory().peak,
+          .system_allocations = system_allocations() - allocations,
+          .ops = std::move(ops)};
 }
 
 std::string to_json(const BenchResult& r) {
   const auto thousandths = [](double x) { return std::round(x * 1e3) / 1e3; };
   const nlohmann::ordered_json json{{"workload", r.workload},
                                     {"peer", "headroom-" HEADROOM_VERSION},
-                                    {"mode", "eager"},
+                                    {"mode", r.is_recorded ? "graph" : "eager"},
                                     {"dtype", engine::name_of(r.dtype)},
-                                    {"device", "cpu"},
+                                    {"device", r.device.str()},
                                     {"threads", r.threads},
                                     {"forward_only", r.forward_only},
                                     {"steps", r.steps},

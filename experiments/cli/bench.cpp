@@ -4,34 +4,47 @@
 #include <memory>
 
 #include "engine/error.h"
+#include "engine/transfer.h"
 #include "experiments/bench/bench.h"
 #include "experiments/cli/commands.h"
+#include "models/files/atomic_file.h"
 
 namespace headroom::experiments {
 namespace {
 
 struct BenchArguments {
-  std::string workload, dtype = "f32", file = "experiments/bench/workloads.toml";
+  std::string workload, dtype = "f32", device = "cpu", file = "experiments/bench/workloads.toml";
   BenchOptions options;
+  std::string trace;
   bool json = false;
 };
+
+/// "", or ", cuda:0, one graph".
+std::string place_of(const BenchResult& r) {
+  if (r.device.is_cpu()) return "";
+  return fmt::format(", {}, {}", r.device.str(), r.is_recorded ? "one graph" : "op by op");
+}
 
 void run(const BenchArguments& arguments) {
   BenchOptions options = arguments.options;
   require(arguments.dtype == "f32" || arguments.dtype == "f64", "bench: dtype '{}' cannot be trained; known: f32, f64",
           arguments.dtype);
   options.dtype = arguments.dtype == "f32" ? engine::DType::f32 : engine::DType::f64;
+  options.device = engine::device_of(arguments.device);
+  options.profiled = options.profiled || !arguments.trace.empty();
   const BenchResult r = bench(read_workload(arguments.file, arguments.workload), options);
+  if (!arguments.trace.empty()) models::write_file(arguments.trace, engine::profile_trace(r.ops, r.device));
   if (arguments.json) {
     std::puts(to_json(r).c_str());
     return;
   }
-  std::puts(fmt::format("{}: {:.1f} ms per step (least {:.1f}, {} steps), {:.0f} tokens/s, {} threads, {}\n"
+  std::puts(fmt::format("{}: {:.1f} ms per step (least {:.1f}, {} steps), {:.0f} tokens/s, {} threads, {}{}\n"
                         "{} parameters, {:.1f} MB of tensors at most, {} system allocations after the second step",
                         r.workload, r.ms_median, r.ms_min, r.steps, r.tokens_per_second, r.threads,
-                        engine::name_of(r.dtype), r.parameters, static_cast<double>(r.peak_bytes) * 1e-6,
+                        engine::name_of(r.dtype), place_of(r), r.parameters, static_cast<double>(r.peak_bytes) * 1e-6,
                         r.system_allocations)
                 .c_str());
+  if (options.profiled) std::fputs(("\n" + engine::profile_text(r.ops)).c_str(), stdout);
 }
 
 }  // namespace
@@ -41,6 +54,11 @@ void add_bench_command(Command app) {
   const auto arguments = std::make_shared<BenchArguments>();
   command.option("workload", arguments->workload, "a table of the file of workloads").required();
   command.option("--dtype", arguments->dtype, "f32 or f64").show_default();
+  command.option("--device", arguments->device, "cpu or cuda").show_default();
+  command.flag("--eager", arguments->options.eager, "on cuda: op by op, not as one graph");
+  command.flag("--profile", arguments->options.profiled, "a table of three more steps, op by op");
+  command.option("--trace", arguments->trace, "the same as a trace, which Perfetto (ui.perfetto.dev) opens")
+      .value_name("FILE");
   command.option("--threads", arguments->options.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
   command.option("--seconds", arguments->options.seconds, "how long to time").range(0.001, 86400.0).show_default();
   command.option("--workloads", arguments->file, "file of workloads").show_default();

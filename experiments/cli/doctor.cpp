@@ -43,8 +43,9 @@ void examine() {
                          : "large matrix products use it from AVX-512 on, products of a few rows always");
   finding("CUDA", engine::cuda_status(),
           engine::has_device(engine::Device::Kind::cuda)
-              ? "add, gelu and matmul have kernels there; training runs on the CPU"
+              ? "train.device = \"cuda\" or --device cuda trains there; docs/cuda.md says what runs"
               : "everything runs on the CPU");
+  for (const auto& [what, found] : engine::cuda_facts()) finding(what.c_str(), found);
   const auto gnuplot = find_gnuplot();
   finding("gnuplot", gnuplot ? gnuplot->string() : "absent",
           gnuplot ? "reports have figures" : "reports have tables but no figures; install gnuplot-nox");

@@ -112,9 +112,9 @@ void eval(EvalArguments& arguments) {
                                          .bos = description.add_bos ? description.bos : std::nullopt,
                                          .windows_at_once = windows_at_once(arguments, description)};
   const std::vector<int32_t> tokens = tokens_of(arguments, *files, *tokenizer);
-  const auto model = files->load(arguments.model.options());
+  const auto model = arguments.model.load(*files);
   std::unique_ptr<models::Transformer> base;
-  if (!arguments.against.empty()) base = models::ModelFiles::open(arguments.against)->load(arguments.model.options());
+  if (!arguments.against.empty()) base = arguments.model.load(*models::ModelFiles::open(arguments.against));
   const auto start = std::chrono::steady_clock::now();
   tasks::Perplexity result;
   {

@@ -93,7 +93,7 @@ void eval_choices(const ModelArguments& arguments, const ChoiceArguments& choice
   const auto files = models::ModelFiles::open(arguments.path);
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
-  const auto model = files->load(arguments.options());
+  const auto model = arguments.load(*files);
   const tasks::ChoiceOptions options{.context = description.sliding_window.value_or(description.context),
                                      .bos = description.add_bos ? description.bos : std::nullopt};
   tasks::ChoiceScores scores;

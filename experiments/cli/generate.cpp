@@ -32,7 +32,7 @@ struct LoadedModel {
   explicit LoadedModel(const ModelArguments& arguments)
       : files(models::ModelFiles::open(arguments.path)),
         tokenizer(files->tokenizer()),
-        transformer(files->load(arguments.options())),
+        transformer(arguments.load(*files)),
         generator(*transformer, *tokenizer, files->description()) {}
   std::unique_ptr<models::ModelFiles> files;
   std::unique_ptr<models::Tokenizer> tokenizer;

@@ -80,10 +80,10 @@ void logits(LogitsArguments& arguments) {
   const ModelScope scope(arguments.model);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const std::vector<int64_t> ids = ids_of(arguments.tokens, files->description().config.vocab);
-  const auto model = files->load(arguments.model.options());
+  const auto model = arguments.model.load(*files);
   models::DecodeState state(model->config());
-  const Tensor tokens = Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);  // (1, T)
-  const Tensor y = model->decode(tokens, state).to(engine::DType::f32);            // (1, T, V)
+  const Tensor tokens = Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);        // (1, T)
+  const Tensor y = model->decode(tokens, state).to(engine::DType::f32).to(engine::cpu);  // (1, T, V)
   const int64_t vocab = y.dim(-1);
   if (arguments.json) fmt::print("[");
   for (size_t t = 0; t < ids.size(); ++t) {

@@ -14,6 +14,11 @@ models::LoadOptions ModelArguments::options() const {
   return options;
 }
 
+std::unique_ptr<models::Transformer> ModelArguments::load(const models::ModelFiles& files) const {
+  const engine::DeviceScope scope(engine::device_of(device));
+  return files.load(options());
+}
+
 int ModelArguments::threads() const { return thread_count > 0 ? thread_count : engine::num_threads(); }
 
 void add_model_options(Command command, ModelArguments& arguments) {
@@ -24,6 +29,7 @@ void add_model_options(Command command, ModelArguments& arguments) {
       .one_of({"stored", "bf16", "computed"})
       .show_default();
   command.option("--dtype", arguments.dtype, "of the computation").one_of({"f32", "f64"}).show_default();
+  command.option("--device", arguments.device, "cpu or cuda").show_default();
   command.option("--threads", arguments.thread_count, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
   command.flag("--exact", arguments.exact, "activations in f32, not rounded to 8 bits for products with blocks");
 }

@@ -162,7 +162,7 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
   });
   if (description.add_bos) results.bos = description.bos;
   results.rotary = description.config.positions == models::Positions::rope;
-  const auto model = files->load(arguments.model.options());
+  const auto model = arguments.model.load(*files);
   const auto start = std::chrono::steady_clock::now();
   {
     ProgressLine line;

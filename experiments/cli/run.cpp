@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "engine/parallel.h"
+#include "engine/transfer.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
@@ -39,7 +40,7 @@ void stop_on_signals() {
 }
 
 struct RunArguments : StudyArguments {
-  std::string file, data;
+  std::string file, data, device;
   RunOptions options;
   bool is_quiet = false, is_json = false, is_dry = false;
 };
@@ -48,9 +49,21 @@ void print_event(const nlohmann::json& event) {
   fmt::print("{}\n", event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+/// " · NVIDIA H200, …" where a trial runs on it.
+std::string gpu_of(const Study& study) {
+  for (const PlannedTrial& trial : study.trials)
+    if (!trial.config.train.device.is_cpu()) return " · " + engine::cuda_status();
+  return "";
+}
+
 void run(RunArguments& arguments) {
   stop_on_signals();
-  const Study study = load_study(arguments.file, arguments.profile, arguments.settings);
+  Study study = load_study(arguments.file, arguments.profile, arguments.settings);
+  if (!arguments.device.empty()) {
+    const engine::Device device = engine::device_of(arguments.device);
+    for (PlannedTrial& trial : study.trials)
+      if (tasks::trains(trial.config.task)) trial.config.train.device = device;
+  }
   RunOptions& options = arguments.options;
   options.out = arguments.out;
   options.stop = &stop_requested;
@@ -64,8 +77,8 @@ void run(RunArguments& arguments) {
   }
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.output == ProgressOutput::text) {
-    fmt::print("{} · {} · {} trials · {} {} ({})\n", study.head.id, study.profile, study.trials.size(), threads,
-               threads == 1 ? "core" : "cores", engine::name_of(engine::active_isa()));
+    fmt::print("{} · {} · {} trials · {} {} ({}){}\n", study.head.id, study.profile, study.trials.size(), threads,
+               threads == 1 ? "core" : "cores", engine::name_of(engine::active_isa()), gpu_of(study));
     flush_output();  // a full disk shows before the training, not after it
   }
   if (!run_trials(study, options)) {
@@ -96,6 +109,7 @@ void add_run_command(Command app) {
   command.option("--jobs", arguments->options.jobs, "trials at once (default: as many as threads)").range(1, 4096);
   command.option("--threads", arguments->options.threads, "threads of all trials together (default: all cores)")
       .range(1, 4096);
+  command.option("--device", arguments->device, "cpu or cuda, in place of train.device; formulas run on the CPU");
   command.flag("--dry-run", arguments->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
   add_data_option(command, arguments->data);
   const Option quiet = command.flag("--quiet", arguments->is_quiet, "no progress");

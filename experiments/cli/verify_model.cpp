@@ -33,7 +33,7 @@ std::vector<int32_t> tokens_of(const models::ModelFiles& files, const std::strin
 
 void write_reference(const VerifyModelArguments& arguments) {
   const auto files = models::ModelFiles::open(arguments.model.path);
-  const auto model = files->load(arguments.model.options());
+  const auto model = arguments.model.load(*files);
   models::ReferenceLogits reference{files->description().name, fmt::format("headroom {}", version()), {}};
   std::vector<std::string> prompts = arguments.prompts;
   if (prompts.empty()) prompts = {"The capital of France is", "def fibonacci(n):\n    if n < 2:\n"};
@@ -68,7 +68,7 @@ void verify_model(const VerifyModelArguments& arguments) {
   if (!arguments.write.empty()) return write_reference(arguments);
   const models::ReferenceLogits reference = models::read_reference_logits(arguments.against);
   const auto files = models::ModelFiles::open(arguments.model.path);
-  const auto model = files->load(arguments.model.options());
+  const auto model = arguments.model.load(*files);
   bool agrees = true;
   for (const models::ReferenceText& text : reference.texts) {
     const std::string tokens = tokens_in_words(*files, text, agrees);

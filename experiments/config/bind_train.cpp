@@ -8,6 +8,7 @@
 namespace headroom::experiments {
 namespace {
 
+constexpr engine::Device cuda{engine::Device::Kind::cuda, 0};
 constexpr Bounds steps{.low = 0, .high = 1e12};
 
 autograd::OptimizerConfig bind_optimizer(Reader& in, TrainConfig& train) {
@@ -64,14 +65,20 @@ void bind_schedule(Reader& in, int64_t train_steps, std::vector<autograd::Schedu
   factors.push_back(factor);
 }
 
-/// Keys that change no number.
+/// Keys that change no number, and those of a device.
 void bind_keeping(Reader& in, TrainConfig& train) {
   train.allow_emulation = in.flag("allow_emulation", train.allow_emulation, "bf16 even where the CPU does not have it");
   train.save_every =
       in.real("save_every", train.save_every, at_least(0), "seconds between checkpoints; 0: one before each step");
   train.keep_weights = in.flag("keep_weights", train.keep_weights,
                                "keep the judged weights as OUT/STUDY/PROFILE/weights/ID.safetensors");
-  for (const char* key : {"allow_emulation", "save_every", "keep_weights"}) in.leave_out(key);
+  train.device = in.choice("device", train.device, {{"cpu", engine::cpu}, {"cuda", cuda}}, "where models are trained");
+  train.tf32 = in.flag("tf32", train.tf32, "cuda: f32 products on tensor cores, which read 10 bits of mantissa");
+  if (!train.tf32) in.leave_out("tf32");
+  train.deterministic = in.flag("deterministic", train.deterministic,
+                                "refuse kernels whose bits may differ from one run to the next on the same machine");
+  for (const char* key : {"allow_emulation", "save_every", "keep_weights", "device", "deterministic"})
+    in.leave_out(key);
 }
 
 }  // namespace

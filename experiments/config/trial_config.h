@@ -25,8 +25,11 @@ struct TrainConfig : tasks::TrainerConfig {
   int64_t patience = 0;   ///< validations in a row that are not the best before it ends; 0: no such end
   int64_t log_every = 0;  ///< steps between training losses of the history; 0: about 100 of them
   engine::Precision precision = engine::Precision::f32;
+  bool tf32 = false;   ///< f32 products of a GPU read 10 bits of mantissa; part of a trial's id where it is on
   bool timed = false;  ///< the phases of a step are timed and become metrics; the trial has the machine for itself
-  // What follows changes no number of a trial, and is not part of its id.
+  // What follows changes no number of a trial beyond what another processor does, and is not part of its id; nor is
+  // the device.
+  bool deterministic = false;    ///< refuse what does not give the same bits every time
   bool allow_emulation = false;  ///< of bf16 on a CPU without it
   double save_every = 20;        ///< seconds between checkpoints; 0: one before each step
   bool keep_weights = false;     ///< the judged weights stay as a file

@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "engine/isa.h"
+#include "engine/transfer.h"
 #include "experiments/run/trial.h"
 #include "experiments/run/units.h"
 #include "experiments/toml/problems.h"
@@ -40,7 +41,9 @@ void check_patterns(const TrialConfig& config, const Task& task) {
   engine::Rng rng(0);
   models::TransformerConfig model = model_for(config, task);
   const models::Transformer transformer(model, rng);
-  const tasks::Trainer trainer(transformer, task, config.train, rng);
+  tasks::TrainerConfig train = config.train;
+  train.device = engine::cpu;
+  const tasks::Trainer trainer(transformer, task, train, rng);
 }
 
 /// What decides all of a trial but its seed.
@@ -66,6 +69,7 @@ struct DataBytes {
 };
 
 void check_trial(const TrialConfig& config, ProblemPool& pool, const MemoryLimit& limit) {
+  engine::check_device(config.train.device);
   check_precision(config.train);
   const double data = std::visit(DataBytes{}, config.task);
   require(data <= limit.bytes, "the task's data need {} of memory, and {} is {}", bytes_text(data), limit.source,

@@ -36,7 +36,13 @@ int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions
   // What is timed has the machine for itself.
   const bool is_timed =
       std::any_of(trials.begin(), trials.end(), [](const PlannedTrial* trial) { return trial->config.train.timed; });
-  return is_timed ? 1 : options.jobs > 0 ? options.jobs : threads_of(options);
+  if (is_timed) return 1;
+  if (options.jobs > 0) return options.jobs;
+  // A small trial leaves most of a GPU idle: some share it, each on a stream of its own.
+  constexpr int on_one_device = 4;
+  const bool is_on_device = std::any_of(trials.begin(), trials.end(),
+                                        [](const PlannedTrial* trial) { return !trial->config.train.device.is_cpu(); });
+  return is_on_device ? std::min(threads_of(options), on_one_device) : threads_of(options);
 }
 
 /// Throws as check_before_training() does for a study that was never begun.

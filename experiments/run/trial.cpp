@@ -7,10 +7,13 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <optional>
 
 #include "engine/context.h"
+#include "engine/device_stream.h"
 #include "engine/error.h"
 #include "engine/isa.h"
+#include "engine/transfer.h"
 #include "experiments/run/phase_timer.h"
 #include "models/weights/sources.h"
 #include "tasks/theory/layer_flops.h"
@@ -37,10 +40,26 @@ std::string identity_of(const TrialConfig& config, const tasks::Task& task) {
   return identity;
 }
 
-/// A model with the weights of a checkpoint.
-models::Transformer restored(const models::TransformerConfig& config, const tasks::Checkpoint& checkpoint) {
+/// A model on the trial's device, with weights from the stream "init".
+models::Transformer drawn(const TrialConfig& config, const tasks::Task& task, engine::Rng& rng) {
+  const engine::DeviceScope scope(config.train.device);
+  return {model_for(config, task), rng};
+}
+
+/// The same with the weights of a checkpoint.
+models::Transformer restored(const TrialConfig& config, const tasks::Task& task, const tasks::Checkpoint& checkpoint) {
+  const engine::DeviceScope scope(config.train.device);
   models::NamedWeights weights(checkpoint.weights());
-  return {config, weights};
+  return {model_for(config, task), weights};
+}
+
+/// On a device, which runs ahead of the host, the host looks only now and then.
+tasks::TrainerConfig trainer_config(const TrainConfig& train, const std::function<void(const std::string&)>& note) {
+  constexpr int64_t steps_ahead = 16;
+  tasks::TrainerConfig config = train;
+  if (!train.device.is_cpu()) config.read_every = steps_ahead;
+  config.note = note;
+  return config;
 }
 
 /// A model with weights from the seed's stream "init" or from a checkpoint, and what trains it.
@@ -49,14 +68,15 @@ struct Training {
   const models::Transformer model;
   tasks::Trainer trainer;
 
-  Training(const TrialConfig& config, const tasks::Task& task)
+  using Note = std::function<void(const std::string&)>;
+  Training(const TrialConfig& config, const tasks::Task& task, const Note& note)
       : rng(static_cast<uint64_t>(config.seed)),
-        model(model_for(config, task), rng),
-        trainer(model, task, config.train, rng) {}
-  Training(const TrialConfig& config, const tasks::Task& task, const tasks::Checkpoint& checkpoint)
+        model(drawn(config, task, rng)),
+        trainer(model, task, trainer_config(config.train, note), rng) {}
+  Training(const TrialConfig& config, const tasks::Task& task, const Note& note, const tasks::Checkpoint& checkpoint)
       : rng(static_cast<uint64_t>(config.seed)),
-        model(restored(model_for(config, task), checkpoint)),
-        trainer(model, task, config.train, rng) {
+        model(restored(config, task, checkpoint)),
+        trainer(model, task, trainer_config(config.train, note), rng) {
     trainer.restore(checkpoint);
   }
 };
@@ -73,6 +93,7 @@ TrialOutcome outcome_of(const F& f) {
   try {
     return f();
   } catch (const Error& error) {
+    if (engine::device_is_lost()) throw;  // no trial of this process will get any further
     failed.message = "failed: " + one_line(error.what());
   } catch (const std::bad_alloc&) {
     failed.message = "failed: not enough memory";
@@ -90,12 +111,20 @@ class Trial {
         on_step_(on_step),
         files_(files),
         precision_(train_.precision),
+        deterministic_(train_.deterministic),
+        stream_(train_.device),
+        on_stream_(stream_.handle()),
         validation_(task.evaluation(tasks::Split::validation, train_.eval_sequences)),
         test_(task.evaluation(tasks::Split::test, train_.eval_sequences)) {
-    if (train_.timed) on_phase_ = [this](tasks::Phase phase) { timer_.end(phase); };
+    if (train_.timed)
+      on_phase_ = [this](tasks::Phase phase) {
+        engine::synchronize(train_.device);
+        timer_.end(phase);
+      };
+    if (train_.tf32) tf32_.emplace();
     start_over();
     resume();
-    if (!training_) training_ = std::make_unique<Training>(config, task);
+    if (!training_) training_ = std::make_unique<Training>(config, task, note());
   }
 
   TrialOutcome run() {
@@ -129,17 +158,22 @@ class Trial {
     if (files_.warn) files_.warn(one_line(line));
   }
 
+  Training::Note note() const {
+    return [this](const std::string& line) { warn(line); };
+  }
+
   void resume() {
     if (train_.timed || files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
     try {
       const tasks::Checkpoint checkpoint = tasks::load_checkpoint(files_.checkpoint, identity_of(config_, task_));
-      training_ = std::make_unique<Training>(config_, task_, checkpoint);
+      training_ = std::make_unique<Training>(config_, task_, note(), checkpoint);
       at_ = progress_from_json(checkpoint.more);
       for (const auto& [name, tensor] : checkpoint.tensors)
         if (name.rfind(best_prefix, 0) == 0) best_.emplace_back(name.substr(std::string(best_prefix).size()), tensor);
       const bool lacks_weights = train_.keep_weights && best_.empty() && !at_.validation.empty();
       require(!lacks_weights, "{}: was begun without train.keep_weights", files_.checkpoint.string());
     } catch (const Error& error) {
+      if (engine::device_is_lost()) throw;
       warn(fmt::format("{}; the trial starts over", error.what()));
       training_.reset();  // what was restored is gone
       start_over();
@@ -167,20 +201,31 @@ class Trial {
       if (train_.timed) measured_peak();  // and again at the end: it keeps the better one
       timer_.reset();
     }
-    const engine::StepState& update = training_->trainer.step(on_phase_);
-    const char* const problem = tasks::problem_of(update);
+    tasks::Trainer& trainer = training_->trainer;
+    trainer.step(on_phase_);
+    const int64_t step = at_.step + 1;
+    const bool is_last = step == train_.steps;
+    const int64_t log_every = train_.log_every > 0 ? train_.log_every : (train_.steps - 1) / losses_of_a_history + 1;
+    const bool is_logged = is_last || step % log_every == 0;
+    const bool is_due = is_last || (train_.eval_every > 0 && step % train_.eval_every == 0);
+    if ((is_logged || is_due) && trainer.state().step != step) trainer.read_state();
+    const engine::StepState& update = trainer.state();
+    if (update.step == step && !check(update)) return false;
+    at_.step = step;
+    if (is_logged) at_.history.push_back({step, "train", "loss", update.loss});
+    if (is_due && !judge(is_last)) return false;
+    return !is_last && !is_stale();
+  }
+
+  /// Notes how the latest step went. False, and the trial has failed, when it changed nothing; also when an earlier one
+  /// did that was not looked at.
+  bool check(const engine::StepState& update) {
     if (std::isfinite(update.loss)) {
       at_.last_loss = update.loss;
       at_.gradient_norm = update.gradient_norm;
     }
-    if (problem) return fail_with(problem);
-    const int64_t step = ++at_.step;
-    const bool is_last = step == train_.steps;
-    const int64_t log_every = train_.log_every > 0 ? train_.log_every : (train_.steps - 1) / losses_of_a_history + 1;
-    if (is_last || step % log_every == 0) at_.history.push_back({step, "train", "loss", update.loss});
-    const bool is_due = train_.eval_every > 0 && step % train_.eval_every == 0;
-    if ((is_last || is_due) && !judge(is_last)) return false;
-    return !is_last && !is_stale();
+    if (const char* const problem = tasks::problem_of(update)) return fail_with(problem);
+    return update.updates == update.step || fail_with("loss or gradient was not finite");
   }
 
   bool is_stale() const { return train_.patience > 0 && at_.stale >= train_.patience; }
@@ -213,7 +258,7 @@ class Trial {
     if (!train_.keep_weights) return true;
     best_.clear();
     for (const models::Parameter& parameter : training_->model.parameters())
-      best_.emplace_back(parameter.name, parameter.var.value().clone());
+      best_.emplace_back(parameter.name, parameter.var.value().clone().to(engine::cpu));
     return true;
   }
 
@@ -260,6 +305,10 @@ class Trial {
   const StepHook& on_step_;
   const TrialFiles& files_;
   const engine::PrecisionScope precision_;
+  const engine::DeterministicScope deterministic_;
+  const engine::DeviceStream stream_;
+  const engine::StreamScope on_stream_;
+  std::optional<engine::Tf32Scope> tf32_;
   std::unique_ptr<Training> training_;
   const tasks::Batch validation_, test_;
   TrialProgress at_;
@@ -273,7 +322,7 @@ class Trial {
 }  // namespace
 
 void check_precision(const TrainConfig& train) {
-  require(train.precision == engine::Precision::f32 || train.allow_emulation,
+  require(train.precision == engine::Precision::f32 || train.allow_emulation || !train.device.is_cpu(),
           "train.precision: bf16 would be emulated on this CPU ({}): f32 kernels on operands rounded to bf16, slower "
           "than f32; train.allow_emulation = true does that",
           engine::name_of(engine::active_isa()));

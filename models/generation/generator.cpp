@@ -63,7 +63,8 @@ const float* Generator::logits_after(const std::vector<int32_t>& tokens) {
   while (begin < end) {
     const int64_t next = std::min(end, begin + prompt_chunk);
     const std::vector<int64_t> ids(tokens.begin() + begin, tokens.begin() + next);
-    logits_ = model_.decode(Tensor::from({1, next - begin}, ids), state_, {}, 1).to(engine::DType::f32);  // (1, 1, V)
+    const Tensor logits = model_.decode(Tensor::from({1, next - begin}, ids), state_, {}, 1);
+    logits_ = logits.to(engine::DType::f32).to(engine::cpu);  // (1, 1, V)
     held_.insert(held_.end(), tokens.begin() + begin, tokens.begin() + next);
     begin = next;
   }

@@ -18,7 +18,8 @@ constexpr int64_t greedy_tokens = 20;
 Tensor logits_after(const Transformer& model, DecodeState& state, const std::vector<int32_t>& ids) {
   const std::vector<int64_t> wide(ids.begin(), ids.end());
   const auto count = static_cast<int64_t>(ids.size());
-  const Tensor y = model.decode(Tensor::from({1, count}, wide), state).to(engine::DType::f32);  // (1, T, V)
+  const Tensor y =
+      model.decode(Tensor::from({1, count}, wide), state).to(engine::DType::f32).to(engine::cpu);  // (1, T, V)
   const float* values = y.data<float>();
   require(std::all_of(values, values + y.numel(), [](float x) { return std::isfinite(x); }), "a logit is not finite");
   return y.reshape({count, -1});

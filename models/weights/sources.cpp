@@ -1,5 +1,6 @@
 #include "models/weights/sources.h"
 
+#include "engine/context.h"
 #include "engine/error.h"
 
 namespace headroom::models {
@@ -10,13 +11,14 @@ void require_real(engine::DType dtype) {
           "transformer: parameters must be f32 or f64, not {}", engine::name_of(dtype));
 }
 
-/// A leaf of the options' dtype; the memory is the tensor's own only where nobody will write to it.
+/// A leaf of the options' dtype on the context's device; the memory is the tensor's own only where nobody will write
+/// to it.
 Var leaf_of(const std::string& name, const Tensor& given, const Shape& shape, const WeightOptions& options) {
   require(given.shape() == shape, "weights: '{}' is {}, wants {} {}", name, given.str(), engine::name_of(options.dtype),
           shape.str());
   require(engine::is_floating(given.dtype()), "weights: '{}' is {}, wants real numbers", name, given.str());
   const bool is_trained = !options.is_trained || options.is_trained(name);
-  const Tensor value = given.to(options.dtype).contiguous();
+  const Tensor value = given.to(options.dtype).contiguous().to(engine::context().device);
   return Var(is_trained && value.shares_storage(given) ? value.clone() : value, is_trained);
 }
 
@@ -27,7 +29,9 @@ DrawnWeights::DrawnWeights(const TransformerConfig& config, engine::Rng& rng, en
   require_real(dtype);
 }
 
-Var DrawnWeights::tensor(const std::string&, const Shape&, const Draw& draw) { return Var(draw(initializer_), true); }
+Var DrawnWeights::tensor(const std::string&, const Shape&, const Draw& draw) {
+  return Var(draw(initializer_).to(engine::context().device), true);
+}
 
 NamedWeights::NamedWeights(const NamedTensors& tensors, WeightOptions options) : options_(std::move(options)) {
   require_real(options_.dtype);

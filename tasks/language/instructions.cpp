@@ -138,13 +138,18 @@ Batch Instructions::evaluation(Split split, int64_t sequences) const {
   return batch({items.begin(), items.begin() + std::min(sequences, static_cast<int64_t>(items.size()))});
 }
 
-Var Instructions::loss(const Var& output, const Batch& batch) const {
-  if (config_.loss == InstructionLoss::all)
-    return autograd::cross_entropy(output, batch.target, autograd::Reduction::mean, ignore_index);
-  const Tensor target = batch.target.clone();  // (B, T)
+Batch Instructions::staged(const Batch& batch) const {
+  if (config_.loss == InstructionLoss::all) return batch;
+  Batch out = batch;
+  out.target = batch.target.clone();  // (B, T)
   const std::vector<uint8_t> is_response = batch.response.to_vector<uint8_t>();
   for (size_t i = 0; i < is_response.size(); ++i)
-    if (!is_response[i]) target.mutable_data<int64_t>()[i] = ignore_index;
+    if (!is_response[i]) out.target.mutable_data<int64_t>()[i] = ignore_index;
+  return out;
+}
+
+Var Instructions::loss(const Var& output, const Batch& batch) const {
+  const Tensor target = batch.target.device().is_cpu() ? staged(batch).target : batch.target;  // (B, T)
   return autograd::cross_entropy(output, target, autograd::Reduction::mean, ignore_index);
 }
 

@@ -42,6 +42,8 @@ class Instructions : public Task {
   ModelInterface model_interface() const override;
   Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override;
   Batch evaluation(Split split, int64_t sequences) const override;
+  /// With ignore_index in place of targets that do not count.
+  Batch staged(const Batch& batch) const override;
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
   std::string criterion() const override { return "cross_entropy"; }

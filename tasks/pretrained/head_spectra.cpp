@@ -78,8 +78,8 @@ std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, cons
   const auto heads = static_cast<int64_t>(moments.queries().size()),
              kv_heads = static_cast<int64_t>(moments.keys().size());
   require(heads > 0, "head spectra: no text");
-  const Tensor wq = layer.q_proj().weight().values(DType::f64);  // (H·d, D)
-  const Tensor wk = layer.k_proj().weight().values(DType::f64);  // (H_kv·d, D)
+  const Tensor wq = layer.q_proj().weight().values(DType::f64).to(engine::cpu);  // (H·d, D)
+  const Tensor wk = layer.k_proj().weight().values(DType::f64).to(engine::cpu);  // (H_kv·d, D)
   const int64_t d = wq.dim(0) / heads, shared = heads / kv_heads;
   std::vector<std::vector<double>> keys(static_cast<size_t>(kv_heads));
   engine::parallel_ranges(kv_heads, 1, [&](int64_t begin, int64_t end) {

@@ -43,8 +43,8 @@ void for_each_logits(const models::Transformer& model, const Tensor& hidden, int
   for (int64_t from = begin; from < end; from += rows_at_once) {
     const int64_t to = std::min(end, from + rows_at_once);
     const Tensor rows = hidden.slice(1, from, to);  // (1, rows, D)
-    const Tensor logits =
-        model.readout(autograd::Var(rows.contiguous())).value().to(engine::DType::f32).contiguous();  // (1, rows, V)
+    const Tensor there = model.readout(autograd::Var(rows.contiguous())).value();
+    const Tensor logits = there.to(engine::DType::f32).to(engine::cpu).contiguous();  // (1, rows, V)
     const int64_t vocab = logits.dim(-1);
     const auto* values = logits.data<float>();
     engine::parallel_ranges(to - from, 1, [&](int64_t first, int64_t last) {

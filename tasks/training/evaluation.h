@@ -13,8 +13,7 @@ struct Evaluation {
 };
 
 /// A model on a fixed set, without dropout and without touching any random stream; in parts of `batch` sequences, so
-/// that no more memory is needed than in training. The set is moved to `device`, where the model is.
-Evaluation evaluate(const models::Transformer& model, const Task& task, const Batch& set, int64_t batch,
-                    engine::Device device = engine::cpu);
+/// that no more memory is needed than in training.
+Evaluation evaluate(const models::Transformer& model, const Task& task, const Batch& set, int64_t batch);
 
 }  // namespace headroom::tasks

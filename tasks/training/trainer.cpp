@@ -41,6 +41,10 @@ autograd::ParameterArena arena_of(const models::Transformer& model, const Traine
   return autograd::ParameterArena(std::move(parameters), {.device = config.device, .has_copies = config.bf16_weights});
 }
 
+int64_t part_size(int64_t sequences, const TrainerConfig& config) {
+  return (sequences + config.accumulate - 1) / config.accumulate;
+}
+
 /// Targets that count in a batch's loss: classes that are not ignored; else sequences.
 double scored(const Batch& batch) {
   if (batch.target.dtype() != engine::DType::i64) return static_cast<double>(batch.target.dim(0));
@@ -48,6 +52,17 @@ double scored(const Batch& batch) {
   const auto* classes = target.data<int64_t>();
   const int64_t ignored = std::count(classes, classes + target.numel(), ignore_index);
   return static_cast<double>(target.numel() - ignored);
+}
+
+/// What the parts of a batch count for in its loss: {1} of a whole one.
+std::vector<double> shares_of(const Batch& batch, const TrainerConfig& config) {
+  const int64_t sequences = batch.input.dim(0), size = part_size(sequences, config);
+  if (size >= sequences) return {1.0};
+  const double all = scored(batch);
+  std::vector<double> shares;
+  for (int64_t begin = 0; begin < sequences; begin += size)
+    shares.push_back(scored(batch.slice(begin, std::min(sequences, begin + size))) / all);
+  return shares;
 }
 
 /// The keys of a stream are relative to a step's state while this lives; those taken afterwards, for a loss outside of
@@ -78,7 +93,8 @@ Trainer::Trainer(const models::Transformer& model, const Objective& objective, c
       optimizer_(autograd::make_optimizer(config.optimizer, arena_)),
       schedule_(
           autograd::make_schedule(config.schedule.empty() ? std::vector{autograd::ScheduleConfig{}} : config.schedule)),
-      rates_(Tensor::empty({config.read_every}, engine::DType::f64, config.device)) {
+      rates_(Tensor::empty({config.read_every}, engine::DType::f64, config.device)),
+      recorded_(config.note) {
   state_.random_offset = rng_.next(dropout_stream);
   engine::write_step_state(optimizer_->step_state(), state_);
 }
@@ -87,50 +103,34 @@ Var Trainer::loss(const Batch& batch) {
   return objective_.loss_of(model_, batch, {.training = true, .rng = &rng_, .key_mask = batch.key_mask});
 }
 
-void Trainer::begin_step() {
-  if (steps_done_ >= rates_end_) {
-    std::vector<double> rates(static_cast<size_t>(config_.read_every));
-    rates_end_ = steps_done_ + config_.read_every;
-    for (int64_t step = steps_done_; step < rates_end_; ++step)
-      rates[static_cast<size_t>(step % config_.read_every)] = config_.optimizer.lr * schedule_->factor(step);
-    engine::copy_bytes(rates_.device(), rates_.mutable_raw(), engine::cpu, rates.data(), rates.size() * sizeof(double));
-  }
-  engine::step_begin_inplace(optimizer_->step_state(), rates_);
-  arena_.zero_grad();
+void Trainer::plan_rates() {
+  if (steps_done_ < rates_end_) return;
+  std::vector<double> rates(static_cast<size_t>(config_.read_every));
+  rates_end_ = steps_done_ + config_.read_every;
+  for (int64_t step = steps_done_; step < rates_end_; ++step)
+    rates[static_cast<size_t>(step % config_.read_every)] = config_.optimizer.lr * schedule_->factor(step);
+  engine::copy_bytes(rates_.device(), rates_.mutable_raw(), engine::cpu, rates.data(), rates.size() * sizeof(double));
 }
 
-void Trainer::end_step(uint64_t random_start) {
-  const Tensor& state = optimizer_->step_state();
-  const uint64_t drawn = rng_.next(dropout_stream) - random_start;
-  if (drawn != state_.random_count) {
-    engine::StepState values = engine::read_step_state(state);
-    values.random_count = state_.random_count = drawn;
-    engine::write_step_state(state, values);
-  }
-  engine::step_end_inplace(state);
-  ++steps_done_;
-  if (steps_done_ % config_.read_every == 0) state_ = engine::read_step_state(state);
-}
-
-const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phase) {
+void Trainer::run_step(const Batch& batch, const std::vector<double>& shares,
+                       const std::function<void(Phase)>& on_phase) {
   const auto done = [&](Phase phase) {
     if (on_phase) on_phase(phase);
   };
-  const Batch batch = objective_.train_batch(steps_done_, config_.batch, rng_).to(config_.device);
-  const int64_t sequences = batch.input.dim(0);
-  const int64_t part_size = (sequences + config_.accumulate - 1) / config_.accumulate;
-  const double all = config_.accumulate > 1 ? scored(batch) : 1;
   const Tensor& state = optimizer_->step_state();
   const uint64_t random_start = rng_.next(dropout_stream);
   const RelativeKeys keys(rng_, dropout_stream, state);
-  begin_step();
+  engine::step_begin_inplace(state, rates_);
+  arena_.zero_grad();
   done(Phase::batch);
-  for (int64_t begin = 0; begin < sequences; begin += part_size) {
-    const bool is_whole = part_size >= sequences;
-    const Batch part = is_whole ? batch : batch.slice(begin, std::min(sequences, begin + part_size));
-    const double share = is_whole ? 1 : scored(part) / all;
-    if (share == 0) continue;
-    const Var part_loss = is_whole ? loss(part) : loss(part) * share;
+  const int64_t sequences = batch.input.dim(0);
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] == 0) continue;
+    const int64_t begin = static_cast<int64_t>(i) * part_size(sequences, config_);
+    const bool is_whole = shares.size() == 1;
+    const Batch part =
+        is_whole ? batch : batch.slice(begin, std::min(sequences, begin + part_size(sequences, config_)));
+    const Var part_loss = is_whole ? loss(part) : loss(part) * shares[i];
     engine::step_loss_inplace(state, part_loss.value());
     done(Phase::forward);
     part_loss.backward();
@@ -139,9 +139,34 @@ const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phas
   if (config_.measures_norm || config_.clip > 0) engine::step_norm_inplace(state, arena_.gradients(), config_.clip);
   optimizer_->update();
   done(Phase::update);
-  end_step(random_start);
-  return state_;
+  const uint64_t drawn = rng_.next(dropout_stream) - random_start;
+  if (drawn != state_.random_count) {
+    engine::StepState values = engine::read_step_state(state);
+    values.random_count = state_.random_count = drawn;
+    engine::write_step_state(state, values);
+  }
+  engine::step_end_inplace(state);
 }
+
+const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phase) {
+  const Batch batch = objective_.staged(objective_.train_batch(steps_done_, config_.batch, rng_));
+  const std::vector<double> shares = shares_of(batch, config_);
+  plan_rates();
+  const auto run = [&](const Batch& there) { run_step(there, shares, on_phase); };
+  const bool records = config_.records && shares.size() == 1 && !on_phase;
+  if (!records || !engine::Recording::is_possible(config_.device)) {
+    run(batch.to(config_.device));
+  } else {
+    const auto offsets = rng_.offsets();
+    const auto again = [&] { rng_.set_offsets(offsets); };
+    const StepOutcome outcome = recorded_.run(batch, config_.device, run, again);
+    if (outcome == StepOutcome::replayed) rng_.take(dropout_stream, static_cast<int64_t>(state_.random_count));
+  }
+  ++steps_done_;
+  return steps_done_ % config_.read_every == 0 ? read_state() : state_;
+}
+
+const engine::StepState& Trainer::read_state() { return state_ = engine::read_step_state(optimizer_->step_state()); }
 
 void Trainer::observe(double error) {
   schedule_->observe(error);

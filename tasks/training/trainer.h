@@ -2,11 +2,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "engine/optim/step_state.h"
 #include "engine/rng.h"
 #include "models/transformer.h"
 #include "tasks/task.h"
+#include "tasks/training/recorded_step.h"
 #include "tasks/training/resume.h"
 #include "tasks/training/trainer_config.h"
 
@@ -18,6 +20,11 @@ enum class Phase { batch, forward, backward, update };
 /// Trains a model: batch → loss → backward → clip → optimizer → schedule. What changes from step to step is a StepState
 /// on the device, which the host reads every `read_every` steps. The same arguments give the same bits on any number of
 /// threads, and also when the training went through a checkpoint. Not for several threads at once.
+///
+/// On a device that can record (a GPU, in a StreamScope), two steps run op by op and the third is recorded as a whole,
+/// update and random offsets included; from then on a step is a copy of its batch and one replay, which gives the same
+/// bits. Steps that are cut into parts, are watched by `on_phase` or have a batch of another shape run op by op, and so
+/// does every step of an objective that reads numbers of the device: `note` says so once.
 class Trainer {
  public:
   /// Binds the model's parameters to an arena on the device; the model and the objective must outlive the trainer.
@@ -37,7 +44,13 @@ class Trainer {
   Var loss(const Batch& batch);
   /// The step's state when the host last read it: after the latest step with read_every = 1.
   const engine::StepState& state() const { return state_; }
+  /// The same, read now.
+  const engine::StepState& read_state();
+  /// Whether steps are replayed by now.
+  bool is_recorded() const { return recorded_.is_recorded(); }
   int64_t steps_done() const { return steps_done_; }
+  /// Of the pool that recorded steps have for themselves, beside the device's own; zeros where there is none.
+  engine::AllocatorStats step_memory() const { return recorded_.memory(); }
   /// A validation error, for schedules that listen.
   void observe(double error);
 
@@ -52,8 +65,8 @@ class Trainer {
   int64_t resume(const std::filesystem::path& path);
 
  private:
-  void begin_step();
-  void end_step(uint64_t random_start);
+  void plan_rates();
+  void run_step(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& on_phase);
 
   const models::Transformer& model_;
   const Objective& objective_;
@@ -66,6 +79,7 @@ class Trainer {
   int64_t rates_end_ = 0;  ///< the first step that has no rate yet
   int64_t steps_done_ = 0;
   engine::StepState state_;
+  RecordedStep recorded_;
 };
 
 /// "loss is not finite" or "gradient is not finite" after a step that changed nothing, else null.

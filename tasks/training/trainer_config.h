@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct TrainerConfig {
   bool bf16_weights = false;  ///< the model reads bf16 copies of f32 masters, which the optimizer updates
   engine::Device device = engine::cpu;
   int64_t read_every = 1;  ///< steps between two looks of the host at the step's state
+  bool records = true;     ///< whether a device that can replays its steps: see Trainer
+  /// Called once, with why, where the steps of a device cannot be recorded: each is then queued op by op.
+  std::function<void(const std::string&)> note{};
 };
 
 }  // namespace headroom::tasks

@@ -19,6 +19,9 @@ Card read_card() {
   if (const char* text = std::getenv("HEADROOM_CUDA_CAPABILITY")) std::sscanf(text, "%d.%d", &card.major, &card.minor);
   if (const char* text = std::getenv("HEADROOM_CUDA_MEMORY")) card.memory = std::strtoull(text, nullptr, 10);
   if (const char* text = std::getenv("HEADROOM_CUDA_SEED")) card.seed = std::strtoull(text, nullptr, 10);
+  const std::string fault = std::getenv("HEADROOM_CUDA_FAULT") ? std::getenv("HEADROOM_CUDA_FAULT") : "";
+  if (fault == "no-driver") card.driver = 0;
+  if (fault == "old-driver") card.driver = 11080;
   return card;
 }
 

@@ -7,7 +7,6 @@
 using namespace headroom::engine::cuda::emulator;
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  HEADROOM_CUDA_ENTER;
   *version = card().driver;
   return cudaSuccess;
 }

@@ -1,0 +1,44 @@
+#include <memory>
+
+#include "engine/cuda/graph.h"
+#include "engine/cuda/runtime.h"
+
+namespace headroom::engine::cuda {
+namespace {
+
+/// Of this thread; null while it captures nothing.
+thread_local std::unique_ptr<Capture> capture;
+
+cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
+
+void* make() {
+  cudaStream_t stream = nullptr;
+  HEADROOM_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return stream;
+}
+
+/// Called by destructors: an error of the stream's work shows at the next call that may throw.
+void end(void* stream) {
+  cudaStreamSynchronize(as_stream(stream));
+  cudaStreamDestroy(as_stream(stream));
+}
+
+void synchronize(void* stream) {
+  refuse_in_capture("waiting for the device");
+  HEADROOM_CUDA(cudaStreamSynchronize(as_stream(stream)));
+}
+
+void begin_recording(void* stream) { capture = std::make_unique<Capture>(as_stream(stream)); }
+
+std::shared_ptr<void> end_recording(void*, bool keeps) {
+  const std::unique_ptr<Capture> ended = std::move(capture);
+  return keeps ? std::shared_ptr<GraphExec>(ended->finish()) : nullptr;
+}
+
+void replay(void* recording, void* stream) { static_cast<GraphExec*>(recording)->launch(as_stream(stream)); }
+
+}  // namespace
+
+DeviceQueues queues() { return {make, end, synchronize, begin_recording, end_recording, replay}; }
+
+}  // namespace headroom::engine::cuda

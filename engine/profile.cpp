@@ -1,0 +1,130 @@
+#include "engine/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "engine/context.h"
+#include "engine/device_stream.h"
+#include "engine/transfer.h"
+
+namespace headroom::engine {
+namespace {
+
+/// Null on the CPU, and where the device does not time its work.
+const DeviceTimes* times_of(Device device) {
+  if (device.is_cpu()) return nullptr;
+  const DeviceTimes& times = backend_of(device).times;
+  return times.mark ? &times : nullptr;
+}
+
+}  // namespace
+
+Profile::Profile(Device device)
+    : device_(device), stream_(context().stream), start_(std::chrono::steady_clock::now()), outer_(active_profile) {
+  if (const DeviceTimes* times = times_of(device_)) {
+    synchronize(device_);
+    start_ = std::chrono::steady_clock::now();
+    zero_ = times->mark(stream_);
+  }
+  active_profile = this;
+}
+
+Profile::~Profile() {
+  active_profile = outer_;
+  const DeviceTimes* times = zero_ ? times_of(device_) : nullptr;
+  if (!times) return;
+  times->forget(zero_);
+  for (const Span& span : spans_) {
+    times->forget(span.first);
+    times->forget(span.last);
+  }
+}
+
+double Profile::now() const {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void Profile::begin(const char* name) {
+  const DeviceTimes* times = times_of(device_);
+  if (times && times->push_range) times->push_range(name);
+  open_.push_back(spans_.size());
+  spans_.push_back({name, now(), 0, times ? times->mark(stream_) : nullptr, nullptr});
+}
+
+void Profile::end() {
+  const DeviceTimes* times = times_of(device_);
+  Span& span = spans_[open_.back()];
+  open_.pop_back();
+  if (times) span.last = times->mark(stream_);
+  span.end = now();
+  if (times && times->pop_range) times->pop_range();
+}
+
+std::vector<ProfiledOp> Profile::ops() const {
+  const DeviceTimes* times = times_of(device_);
+  if (times) synchronize(device_);
+  std::vector<ProfiledOp> out;
+  for (const Span& span : spans_) {
+    if (span.end == 0) continue;  // still open
+    ProfiledOp op{span.name, span.begin, span.end - span.begin, span.begin, span.end - span.begin};
+    if (times && span.first && span.last) {
+      op.device_begin = times->microseconds(zero_, span.first);
+      op.device_time = times->microseconds(span.first, span.last);
+    }
+    out.push_back(op);
+  }
+  return out;
+}
+
+std::string profile_text(const std::vector<ProfiledOp>& ops) {
+  struct Sum {
+    int64_t calls = 0;
+    double device = 0, host = 0;
+  };
+  std::map<std::string, Sum> sums;
+  double all = 0;
+  for (const ProfiledOp& op : ops) {
+    Sum& sum = sums[op.name];
+    ++sum.calls;
+    sum.device += op.device_time;
+    sum.host += op.host_time;
+    all += op.device_time;
+  }
+  std::vector<std::pair<std::string, Sum>> rows(sums.begin(), sums.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.device > b.second.device; });
+  std::string text =
+      fmt::format("{:<28}{:>8}{:>12}{:>8}{:>12}{:>12}\n", "op", "calls", "total ms", "share", "mean us", "host ms");
+  for (const auto& [name, sum] : rows)
+    fmt::format_to(std::back_inserter(text), "{:<28}{:>8}{:>12.3f}{:>7.1f}%{:>12.1f}{:>12.3f}\n", name, sum.calls,
+                   sum.device * 1e-3, all > 0 ? 100 * sum.device / all : 0, sum.device / static_cast<double>(sum.calls),
+                   sum.host * 1e-3);
+  return text;
+}
+
+std::string profile_trace(const std::vector<ProfiledOp>& ops, Device device) {
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+  const auto track = [&](int tid, const std::string& name) {
+    fmt::format_to(std::back_inserter(text),
+                   R"({{"ph":"M","name":"thread_name","pid":1,"tid":{},"args":{{"name":"{}"}}}})", tid, name);
+  };
+  track(1, "host");
+  const bool has_device = !device.is_cpu();
+  if (has_device) text += ",", track(2, device.str());
+  const auto event = [&](int tid, const char* name, double begin, double time) {
+    fmt::format_to(std::back_inserter(text),
+                   ",\n"
+                   R"({{"ph":"X","name":"{}","cat":"op","pid":1,"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
+                   name, tid, begin, time);
+  };
+  for (const ProfiledOp& op : ops) {
+    event(1, op.name, op.host_begin, op.host_time);
+    if (has_device) event(2, op.name, op.device_begin, op.device_time);
+  }
+  return text + "]}\n";
+}
+
+}  // namespace headroom::engine
