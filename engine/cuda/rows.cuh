@@ -45,8 +45,11 @@ __global__ void each_short_row(int64_t rows, F f) {
   for (int64_t row = team.first_row(); row < rows; row += team.row_step()) f(team, row);
 }
 
+/// The most threads of a block, which its registers must allow.
+inline constexpr int long_row_threads = 1024;
+
 template <class F>
-__global__ void each_long_row(int64_t rows, F f) {
+__global__ void __launch_bounds__(long_row_threads, 1) each_long_row(int64_t rows, F f) {
   __shared__ double scratch[warp_size];
   const BlockTeam team{scratch};
   for (int64_t row = team.first_row(); row < rows; row += team.row_step()) f(team, row);
@@ -65,7 +68,7 @@ void launch_rows(const char* name, int64_t rows, int64_t width, const F& f, size
     launch_kernel(name, each_short_row<F>, {static_cast<unsigned>(blocks), static_cast<unsigned>(warps * warp_size)},
                   rows, f);
   } else {
-    const unsigned threads = width <= 4 * short_row ? 256 : width <= 16 * short_row ? 512 : 1024;
+    const unsigned threads = width <= 4 * short_row ? 256 : width <= 16 * short_row ? 512 : long_row_threads;
     launch_kernel(name, each_long_row<F>, {static_cast<unsigned>(std::min(most_blocks, rows)), threads, shared_bytes},
                   rows, f);
   }

@@ -137,8 +137,8 @@ __device__ Place find(const Candidates<T>& c, Shared& shared, Weight target) {
 }
 
 template <class T>
-__global__ void choose_kernel(const T* logits, int64_t vocab, TokenFilter filter, RngKey key, Weight* weights,
-                              int64_t* token) {
+__global__ void __launch_bounds__(threads)
+    choose_kernel(const T* logits, int64_t vocab, TokenFilter filter, RngKey key, Weight* weights, int64_t* token) {
   __shared__ Shared shared;
   double largest = -HUGE_VAL;
   for (int64_t id = threadIdx.x; id < vocab; id += threads)
