@@ -28,7 +28,7 @@ mutant() {
   link=$(grep -- ' -o tests/op-suite-cuda ' "$scratch/commands" |
     sed -E "s| -o tests/op-suite-cuda | -o $scratch/suite $scratch/mutant.o |")
   [ -n "$compile" ] || { echo "$1 is no kernel of $build"; return 1; }
-  (cd "$build" && eval "$compile" && eval "$link") >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log"; return 1; }
+  (cd "$build" && eval "$compile -w" && eval "$link") >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log"; return 1; }
 }
 
 passed=0 failed=0
