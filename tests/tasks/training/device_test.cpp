@@ -1,0 +1,178 @@
+// Training on a GPU, or on the emulator: op by op, recorded and replayed, beside the CPU, and through a checkpoint.
+#include <cmath>
+
+#include "autograd/ops.h"
+#include "engine/context.h"
+#include "engine/device_stream.h"
+#include "engine/error.h"
+#include "engine/transfer.h"
+#include "tasks/linear_functional.h"
+#include "tasks/training/evaluation.h"
+#include "tasks/training/trainer.h"
+#include "tests/support/catch.h"
+
+using namespace headroom;
+using namespace headroom::tasks;
+
+namespace {
+
+constexpr engine::Device cuda{engine::Device::Kind::cuda, 0};
+
+bool is_absent() {
+  if (engine::has_device(engine::Device::Kind::cuda)) return false;
+  testing::skip("no CUDA device");
+  return true;
+}
+
+models::TransformerConfig small_model(double dropout) {
+  models::TransformerConfig config;
+  config.layers = 1;
+  config.width = 16;
+  config.groups = {{.heads = 2, .qk_dim = 4, .v_dim = 4}};
+  config.max_length = 8;
+  config.input_dim = config.output_dim = 4;
+  config.dropout = dropout;
+  return config;
+}
+
+const LinearFunctional& task() {
+  static const LinearFunctional task({.kernel = {.kind = "n-gram", .n = 2}, .token_dim = 4, .length = 8});
+  return task;
+}
+
+models::Transformer drawn(engine::Device device, double dropout, engine::Rng& rng) {
+  const engine::DeviceScope scope(device);
+  return {small_model(dropout), rng};
+}
+
+/// A training on a device, on a stream of its own.
+struct Training {
+  engine::DeviceStream stream;
+  engine::StreamScope on_stream;
+  engine::Rng rng{3};
+  models::Transformer model;
+  std::vector<std::string> notes;
+  Trainer trainer;
+
+  explicit Training(engine::Device device, bool records = true, const Objective& objective = task(),
+                    double dropout = 0.1)
+      : stream(device),
+        on_stream(stream.handle()),
+        model(drawn(device, dropout, rng)),
+        trainer(model, objective, settings(device, records), rng) {}
+
+  TrainerConfig settings(engine::Device device, bool records) {
+    TrainerConfig config;
+    config.optimizer.lr = 1e-2;
+    config.schedule = {{.kind = "warmup", .warmup = 5}};
+    config.clip = 0.5;
+    config.batch = 4;
+    config.device = device;
+    config.records = records;
+    config.read_every = device.is_cpu() ? 1 : 4;
+    config.note = [this](const std::string& line) { notes.push_back(line); };
+    return config;
+  }
+  Training& run(int64_t steps) {
+    for (int64_t i = 0; i < steps; ++i) trainer.step();
+    return *this;
+  }
+  std::vector<float> weights() const {
+    std::vector<float> all;
+    for (const models::Parameter& parameter : model.parameters())
+      for (const float x : parameter.var.value().to_vector<float>()) all.push_back(x);
+    return all;
+  }
+};
+
+/// The task, but its loss reads a number of the device.
+class Reading : public Objective {
+ public:
+  Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override {
+    return task().train_batch(step, sequences, rng);
+  }
+  Var loss(const Var& output, const Batch& batch) const override {
+    const Var loss = task().loss(output, batch);
+    return loss * (loss.value().item() > 0 ? 1.0 : -1.0);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a model is drawn with the same bits on a device") {
+  if (is_absent()) return;
+  Training here(engine::cpu), there(cuda);
+  CHECK(there.model.device() == cuda);
+  CHECK((here.weights() == there.weights()));
+}
+
+TEST_CASE("a step that is replayed gives the bits of one that is queued op by op") {
+  if (is_absent()) return;
+  std::vector<float> queued, replayed;
+  double queued_loss = 0, replayed_loss = 0;
+  {
+    Training training(cuda, false);
+    queued = training.run(8).weights();
+    queued_loss = training.trainer.state().loss;
+    CHECK_FALSE(training.trainer.is_recorded());
+  }
+  {
+    Training training(cuda);
+    replayed = training.run(8).weights();
+    replayed_loss = training.trainer.state().loss;
+    CHECK(training.trainer.is_recorded());
+    CHECK(training.notes.empty());
+  }
+  CHECK((queued == replayed));
+  CHECK(queued_loss == replayed_loss);
+}
+
+TEST_CASE("training on a device goes as it does on the CPU, to rounding") {
+  if (is_absent()) return;
+  // Losses, not weights: where a gradient is 0 but for rounding, as those of the keys' biases are, AdamW's step is not.
+  struct Course {
+    std::vector<double> losses;
+    double error;
+  };
+  const auto course = [](engine::Device device) {
+    Training training(device);
+    Course course;
+    for (int step = 0; step < 8; ++step) {
+      training.trainer.step();
+      course.losses.push_back(training.trainer.read_state().loss);
+    }
+    course.error = evaluate(training.model, task(), task().evaluation(Split::test, 8), 4).metrics.at("relative_mse");
+    return course;
+  };
+  const Course here = course(engine::cpu), there = course(cuda);
+  for (size_t step = 0; step < here.losses.size(); ++step)
+    CHECK(there.losses[step] == Approx(here.losses[step]).epsilon(1e-5));
+  CHECK(there.error == Approx(here.error).epsilon(1e-4));
+}
+
+TEST_CASE("a training goes on from its checkpoint to the same bits, recorded or not") {
+  if (is_absent()) return;
+  std::vector<float> whole, resumed;
+  Checkpoint checkpoint;
+  {
+    Training training(cuda);
+    training.run(4);
+    checkpoint = training.trainer.checkpoint();
+    for (auto& [name, tensor] : checkpoint.tensors) tensor = tensor.to(engine::cpu).clone();
+    whole = training.run(4).weights();
+  }
+  Training training(cuda);
+  training.trainer.restore(checkpoint);
+  resumed = training.run(4).weights();
+  CHECK((whole == resumed));
+}
+
+TEST_CASE("a loss that reads numbers of the device runs op by op, and one line says so") {
+  if (is_absent()) return;
+  const Reading reading;
+  Training training(cuda, true, reading, 0);
+  training.run(6);
+  CHECK_FALSE(training.trainer.is_recorded());
+  CHECK(training.notes.size() == 1);
+  CHECK(training.notes.at(0).find("a copy between host and device") != std::string::npos);
+}
