@@ -55,7 +55,7 @@ int64_t Generator::held_of(const std::vector<int32_t>& tokens) const {
   return std::min<int64_t>(shared - held_.begin(), static_cast<int64_t>(tokens.size()) - 1);
 }
 
-const float* Generator::logits_after(const std::vector<int32_t>& tokens) {
+Tensor Generator::logits_after(const std::vector<int32_t>& tokens) {
   int64_t begin = held_of(tokens);
   state_.truncate(begin);
   held_.resize(static_cast<size_t>(begin));
@@ -64,11 +64,11 @@ const float* Generator::logits_after(const std::vector<int32_t>& tokens) {
     const int64_t next = std::min(end, begin + prompt_chunk);
     const std::vector<int64_t> ids(tokens.begin() + begin, tokens.begin() + next);
     const Tensor logits = model_.decode(Tensor::from({1, next - begin}, ids), state_, {}, 1);
-    logits_ = logits.to(engine::DType::f32).to(engine::cpu);  // (1, 1, V)
+    logits_ = logits.to(engine::DType::f32).reshape({logits.dim(-1)});  // (V)
     held_.insert(held_.end(), tokens.begin() + begin, tokens.begin() + next);
     begin = next;
   }
-  return logits_.data<float>();
+  return logits_;
 }
 
 Generation Generator::generate(const std::vector<int32_t>& prompt, const GenerationOptions& options,
@@ -93,12 +93,11 @@ Generation Generator::generate(const std::vector<int32_t>& prompt, const Generat
   bool goes_on = true;
   while (goes_on && static_cast<int64_t>(out.tokens.size()) < options.max_tokens) {
     const bool is_first = out.tokens.empty();
-    const float* logits = logits_after(tokens);
+    const int64_t id = sampler.next(logits_after(tokens), tokens);  // waits for the device
     if (is_first) {
       out.prompt_seconds = seconds_since(start);
       start = std::chrono::steady_clock::now();
     }
-    const int64_t id = sampler.next(logits, vocab, tokens);
     out.tokens.push_back(static_cast<int32_t>(id));
     tokens.push_back(static_cast<int32_t>(id));
     if (!options.ignore_eos && std::find(ends_.begin(), ends_.end(), id) != ends_.end()) {

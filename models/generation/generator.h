@@ -53,7 +53,7 @@ class Generator {
   /// How many of the tokens need not be computed again.
   int64_t held_of(const std::vector<int32_t>& tokens) const;
   /// Logits (vocab) after the last of the tokens, of which the cache holds some.
-  const float* logits_after(const std::vector<int32_t>& tokens);
+  Tensor logits_after(const std::vector<int32_t>& tokens);
 
   const Transformer& model_;
   const Tokenizer& tokenizer_;
@@ -61,7 +61,7 @@ class Generator {
   int64_t context_;
   DecodeState state_;
   std::vector<int32_t> held_;  ///< what state_ has seen
-  Tensor logits_;              ///< f32 (1, 1, V)
+  Tensor logits_;              ///< f32 (V), where the model is
 };
 
 }  // namespace headroom::models

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "engine/transfer.h"
 #include "models/files/utf8.h"
 #include "models/generation/chat_template.h"
 #include "models/generation/text_stream.h"
@@ -168,6 +169,30 @@ TEST_CASE("a conversation is encoded as its template has it", "[generation]") {
              contains("the model names no beginning token"));
   CHECK_THAT(error_of([&] { chatml.encode(messages, *make_byte_tokenizer(), {}, {}); }),
              contains("<|im_start|> is no token of byte"));
+}
+
+TEST_CASE("generation on a GPU chooses the tokens that it chooses on the CPU", "[generation]") {
+  const engine::Device gpu{engine::Device::Kind::cuda, 0};
+  if (!engine::has_device(gpu.kind)) return testing::skip("no CUDA device");
+  TransformerConfig config = decoder();
+  config.vocab = 256;
+  config.positions = Positions::rope;
+  const auto tokenizer = make_byte_tokenizer();
+  ModelDescription description;
+  description.config = config;
+  description.context = 24;
+  const auto tokens_on = [&](engine::Device device, const SamplingOptions& sampling) {
+    const engine::DeviceScope scope(device);
+    engine::Rng rng(7);
+    const Transformer model(config, rng);
+    return Generator(model, *tokenizer, description)
+        .generate({1, 2, 3}, {.sampling = sampling, .max_tokens = 5})
+        .tokens;
+  };
+  for (const SamplingOptions& sampling :
+       {SamplingOptions{}, SamplingOptions{.temperature = 0.8, .top_k = 50, .top_p = 0.9, .seed = 3},
+        SamplingOptions{.temperature = 1.2, .repetition_penalty = 1.3}})
+    CHECK(tokens_on(gpu, sampling) == tokens_on(engine::cpu, sampling));
 }
 
 TEST_CASE("generation continues a prompt, and again with what the cache holds", "[generation]") {
