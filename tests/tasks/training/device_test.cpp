@@ -136,13 +136,13 @@ TEST_CASE("training on a device goes as it does on the CPU, to rounding") {
   };
   const auto course = [](engine::Device device) {
     Training training(device);
-    Course course;
+    Course out;
     for (int step = 0; step < 8; ++step) {
       training.trainer.step();
-      course.losses.push_back(training.trainer.read_state().loss);
+      out.losses.push_back(training.trainer.read_state().loss);
     }
-    course.error = evaluate(training.model, task(), task().evaluation(Split::test, 8), 4).metrics.at("relative_mse");
-    return course;
+    out.error = evaluate(training.model, task(), task().evaluation(Split::test, 8), 4).metrics.at("relative_mse");
+    return out;
   };
   const Course here = course(engine::cpu), there = course(cuda);
   for (size_t step = 0; step < here.losses.size(); ++step)
