@@ -20,7 +20,8 @@ if [ ! -f "$build/build.ninja" ]; then
     -Dgpu_architectures=90 -Ddefault_library=static -Donednn=disabled "$@"
 fi
 # shellcheck disable=SC2086
-ninja -C "$build" $programs
+# The kernels would be in each program at 16 MB.
+NVCC_APPEND_FLAGS='--compress-mode=size' ninja -C "$build" $programs
 
 mkdir -p "$folder/bin" "$folder/lib/system" "$folder/tests/golden" "$folder/tests/gpu" "$folder/experiments/bench" "$folder/data"
 # shellcheck disable=SC2016

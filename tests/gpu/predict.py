@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """predict.py [--json FILE]: the time of a training step of each workload of experiments/bench/workloads.toml on GPUs that
-were not at hand, from the bytes and the floating-point operations of each kernel that the step launches.
+were not at hand, from the bytes and the floating-point operations of each kernel that the step launches. Three ways to train: f32 (TF32 off); "rounded", which is train.precision = "bf16"
+as it is now (operands of products are rounded to bf16 and multiplied by the tensor cores as TF32, attention runs in bf16; all else lies
+in memory as f32); and "bf16", everything but masters, moments and sums in bf16, as the kernels of
+single ops have it.
 
 A kernel takes the longest of: its products at the rate of the tiles that fit on the card at once, its bytes at the
 memory's rate, its exponentials at the rate of the special-function units; and at least `LAUNCH`, what one kernel after
@@ -16,14 +19,15 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # NVIDIA's data sheets: dense rates in FLOP/s, memory in bytes/s, multiprocessors, boost clock in Hz.
 CARDS = {
-    "A100 80GB": {"bf16": 312e12, "f32": 19.5e12, "memory": 2.04e12, "sms": 108, "clock": 1.41e9},
-    "H100 SXM": {"bf16": 989e12, "f32": 66.9e12, "memory": 3.35e12, "sms": 132, "clock": 1.98e9},
-    "H200": {"bf16": 989e12, "f32": 66.9e12, "memory": 4.8e12, "sms": 132, "clock": 1.98e9},
+    "A100 80GB": {"bf16": 312e12, "tf32": 156e12, "f32": 19.5e12, "memory": 2.04e12, "sms": 108, "clock": 1.41e9},
+    "H100 SXM": {"bf16": 989e12, "tf32": 494e12, "f32": 66.9e12, "memory": 3.35e12, "sms": 132, "clock": 1.98e9},
+    "H200": {"bf16": 989e12, "tf32": 494e12, "f32": 66.9e12, "memory": 4.8e12, "sms": 132, "clock": 1.98e9},
 }
 LAUNCH = 1.5e-6             # seconds from one small kernel to the next within a graph
-OF_PEAK = {"bf16": 0.65, "f32": 0.8}  # of a tile's products at best
+UNITS = {"f32": "f32", "rounded": "tf32", "bf16": "bf16"}  # that multiply
+OF_PEAK = {"bf16": 0.65, "tf32": 0.65, "f32": 0.8}  # of a tile's products at best
 OF_MEMORY = 0.85
-TILE = {"bf16": (128, 128), "f32": (128, 64)}
+TILE = {"bf16": (128, 128), "tf32": (128, 128), "f32": (128, 64)}
 EXPS_PER_CLOCK = 16         # of one multiprocessor
 
 
@@ -36,8 +40,9 @@ def read_workloads():
 class Step:
     """The kernels of one step: (name, products as (batch, m, n, k), other FLOPs, bytes, exponentials)."""
 
-    def __init__(self, dtype):
-        self.size = 2 if dtype == "bf16" else 4
+    def __init__(self, way):
+        self.size = 2 if way == "bf16" else 4
+        self.rounds = way == "rounded"
         self.kernels = []
 
     def pointwise(self, name, numbers, flops=0, exps=0, other_bytes=0):
@@ -47,7 +52,11 @@ class Step:
         self.kernels.append((name, (1, m, n, k), 0, (m * k + k * n + m * n) * self.size, 0))
 
     def linear(self, name, rows, in_width, out_width, needs_dx=True):
-        """Bias and its gradient are part of the products."""
+        """Bias and its gradient are part of the products. Rounded operands go to bf16 and back."""
+        if self.rounds:
+            for numbers in (rows * in_width, in_width * out_width, rows * out_width):
+                self.pointwise("round", 0, other_bytes=6 * numbers)
+                self.pointwise("widen", 0, other_bytes=6 * numbers)
         self.product(name, rows, out_width, in_width)
         if needs_dx:
             self.product(name + " dx", rows, in_width, out_width)
@@ -61,12 +70,16 @@ class Step:
         # Forward: scores and values. Backward: scores again, dP, dQ, dK, dV.
         for name, products, tensors in (("attention", 2, 4), ("attention dq dk dv", 5, 8)):
             # Tensor cores take heads in multiples of 16 numbers.
-            taken = -(-dim // 16) * 16 if self.size == 2 else dim
+            taken = dim if self.size == 4 and not self.rounds else -(-dim // 16) * 16
+            if self.rounds:
+                for _ in range(tensors):
+                    self.pointwise("round", 0, other_bytes=6 * numbers)
             self.kernels.append((name, ("attention", products * 2 * pairs * dim, taken / dim), 6 * pairs,
                                  tensors * numbers * self.size + statistics, pairs))
 
-    def step_of(c, dtype):
-        s = Step(dtype)
+    @staticmethod
+    def step_of(c, way):
+        s = Step(way)
         tokens, width, inner, ffn = c["batch"] * c["length"], c["width"], c["heads"] * c["head_dim"], c["ffn"]
         gated = c["activation"] == "swiglu"
         out = c.get("io") or c.get("classes") or c["vocab"]
@@ -114,45 +127,47 @@ class Step:
         parameters += 0 if c["tied"] else (width + 1) * out
         s.pointwise("gradient norm", 0, other_bytes=4 * parameters)
         # Masters, two moments and the gradient are read, all but the gradient written; a copy in bf16 for the products.
-        s.pointwise("AdamW", 0, other_bytes=(28 + (2 if dtype == "bf16" else 0)) * parameters)
+        s.pointwise("AdamW", 0, other_bytes=(28 + (2 if way == "bf16" else 0)) * parameters)
         return s.kernels, parameters
 
 
-def product_seconds(card, dtype, shape):
+def product_seconds(card, way, shape):
     """All tiles that fit at once take the time of one: a card of 132 multiprocessors needs as long for 1 tile as for 132."""
-    rate = CARDS[card][dtype] * OF_PEAK[dtype] / CARDS[card]["sms"]
     if shape[0] == "attention":
-        return shape[1] * shape[2] / (CARDS[card][dtype] * OF_PEAK[dtype] * 0.6)
+        units = "f32" if way == "f32" else "bf16"
+        return shape[1] * shape[2] / (CARDS[card][units] * OF_PEAK[units] * 0.6)
+    units = UNITS[way]
+    rate = CARDS[card][units] * OF_PEAK[units] / CARDS[card]["sms"]
     batch, m, n, k = shape
-    tile_m, tile_n = TILE[dtype]
+    tile_m, tile_n = TILE[units]
     tiles = batch * math.ceil(m / tile_m) * math.ceil(n / tile_n)
     sms = CARDS[card]["sms"]
     splits = max(1, min(sms // tiles, k // 512))  # long sums are cut where there are too few tiles
     return math.ceil(tiles * splits / sms) * 2 * tile_m * tile_n * (k / splits) / rate
 
 
-def kernel_seconds(card, dtype, kernel):
+def kernel_seconds(card, way, kernel):
     _, shape, flops, size, exps = kernel
     of = CARDS[card]
     seconds = [LAUNCH, size / (of["memory"] * OF_MEMORY), exps / (EXPS_PER_CLOCK * of["sms"] * of["clock"]),
                flops / (of["f32"] * OF_PEAK["f32"])]
-    return max(seconds + ([product_seconds(card, dtype, shape)] if shape else []))
+    return max(seconds + ([product_seconds(card, way, shape)] if shape else []))
 
 
 def predict():
-    """{workload: {parameters, tokens, kernels, gflop, megabytes: {dtype: …}, milliseconds: {card: {dtype: …}}}}"""
+    """{workload: {parameters, tokens, gflop, kernels and megabytes: {way: …}, milliseconds: {card: {way: …}}}}"""
     out = {}
     for name, c in read_workloads().items():
         row = {"tokens": c["batch"] * c["length"], "megabytes": {}, "kernels": {}, "milliseconds": {}}
-        for dtype in ("f32", "bf16"):
-            kernels, row["parameters"] = Step.step_of(c, dtype)
-            row["kernels"][dtype] = len(kernels)
-            row["megabytes"][dtype] = round(sum(kernel[3] for kernel in kernels) / 1e6, 1)
+        for way in UNITS:
+            kernels, row["parameters"] = Step.step_of(c, way)
+            row["kernels"][way] = len(kernels)
+            row["megabytes"][way] = round(sum(kernel[3] for kernel in kernels) / 1e6, 1)
             row["gflop"] = round(sum((2 * math.prod(s) if s[0] != "attention" else s[1])
                                      for s in (kernel[1] for kernel in kernels) if s) / 1e9, 1)
             for card in CARDS:
-                seconds = sum(kernel_seconds(card, dtype, kernel) for kernel in kernels)
-                row["milliseconds"].setdefault(card, {})[dtype] = round(seconds * 1e3, 3)
+                seconds = sum(kernel_seconds(card, way, kernel) for kernel in kernels)
+                row["milliseconds"].setdefault(card, {})[way] = round(seconds * 1e3, 3)
         out[name] = row
     return out
 
@@ -165,8 +180,9 @@ def main():
     if given.json:
         pathlib.Path(given.json).write_text(json.dumps(rows, indent=1) + "\n")
     for name, row in rows.items():
-        times = ", ".join(f"{card} {by['f32']:.2f}/{by['bf16']:.2f}" for card, by in row["milliseconds"].items())
-        print(f"{name:16} {row['gflop']:8.1f} GFLOP {row['kernels']['bf16']:4} kernels  ms f32/bf16: {times}")
+        times = ", ".join(card + " " + "/".join(f"{by[way]:.2f}" for way in UNITS)
+                          for card, by in row["milliseconds"].items())
+        print(f"{name:16} {row['gflop']:8.1f} GFLOP {row['kernels']['f32']:4} kernels  ms {'/'.join(UNITS)}: {times}")
 
 
 if __name__ == "__main__":

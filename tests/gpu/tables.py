@@ -19,12 +19,12 @@ PAGE = HERE.parents[1] / "docs/performance.md"
 
 def predicted(rows):
     cards = list(predict.CARDS)
-    out = ["| workload | GFLOP | MB (f32 / bf16) | kernels | " + " | ".join(f"{c}, *predicted*" for c in cards) + " |",
+    out = ["| workload | GFLOP | MB | kernels | " + " | ".join(f"{c}, *predicted*" for c in cards) + " |",
            "|---|---|---|---|" + "---|" * len(cards)]
     for name, row in rows.items():
-        times = [f"{row['milliseconds'][c]['f32']:.2f} / {row['milliseconds'][c]['bf16']:.2f}" for c in cards]
-        size = f"{row['megabytes']['f32']:.0f} / {row['megabytes']['bf16']:.0f}"
-        out.append(f"| {name} | {row['gflop']} | {size} | {row['kernels']['bf16']} | " + " | ".join(times) + " |")
+        times = [" / ".join(f"{row['milliseconds'][c][way]:.2f}" for way in predict.UNITS) for c in cards]
+        size, count = (" / ".join(f"{row[key][way]:.0f}" for way in predict.UNITS) for key in ("megabytes", "kernels"))
+        out.append(f"| {name} | {row['gflop']} | {size} | {count} | " + " | ".join(times) + " |")
     return "\n".join(out)
 
 
@@ -45,7 +45,7 @@ def measured(rows):
     for (name, dtype), by in found.items():
         peers = [by[mode] for mode in ("eager", "graphs") if mode in by]
         ratio = f"{min(peers) / by['headroom']:.2f}" if peers and "headroom" in by else ""
-        guess = f"{rows[name]['milliseconds'][card][dtype]:.2f}" if card and name in rows else ""
+        guess = f"{rows[name]['milliseconds'][card]['rounded' if dtype == 'bf16' else dtype]:.2f}" if card and name in rows else ""
         cells = [f"{by[m]:.3f}" if m in by else "" for m in ("headroom", "eager", "graphs")]
         out.append(f"| {name} | {dtype} | {guess} | " + " | ".join(cells) + f" | {ratio} |")
     return "\n".join(out)

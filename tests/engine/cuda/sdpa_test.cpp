@@ -1,6 +1,7 @@
 // Attention by cuDNN (under the emulator: by its rules). f16 has no kernel of ours, so what is served there, it served.
 #include <cmath>
 
+#include "engine/context.h"
 #include "engine/ops/attention/attention.h"
 #include "engine/rng.h"
 #include "engine/transfer.h"
@@ -64,6 +65,30 @@ TEST_CASE("attention in f16: values and gradients", "[cuda]") {
     CHECK(distance(grad.dk, want_grad.dk) < 5e-3);
     CHECK(distance(grad.dv, want_grad.dv) < 5e-3);
   }
+}
+
+TEST_CASE("f32 attention of operands that are rounded to bf16 runs in bf16", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  const auto wide = [](const Tensor& x) { return x.to(DType::bf16).to(DType::f32); };
+  const Tensor q = wide(random({1, 20, 2, 8}, 1)), k = wide(random({1, 20, 2, 8}, 2)),
+               v = wide(random({1, 20, 2, 8}, 3));
+  const Tensor dy = wide(random({1, 20, 2, 8}, 4));
+  const AttentionOptions options{.causal = true};
+  const auto want = engine::attention(q, k, v, {}, options);
+  const auto want_grad = engine::attention_grad(dy, q, k, v, {}, want, options);
+  const engine::PrecisionScope scope(engine::Precision::bf16);
+  const auto got = engine::attention(q.to(cuda), k.to(cuda), v.to(cuda), {}, options);
+  CHECK(got.y.dtype() == DType::f32);
+  CHECK(distance(got.y, got.y.to(DType::bf16)) == 0);  // it has been in bf16
+  CHECK(distance(got.y, want.y) < 2e-2);
+  CHECK(distance(got.lse, want.lse) < 2e-2);
+  const auto grad = engine::attention_grad(dy.to(cuda), q.to(cuda), k.to(cuda), v.to(cuda), {}, got, options);
+  CHECK(distance(grad.dq, want_grad.dq) < 3e-2);
+  CHECK(distance(grad.dk, want_grad.dk) < 3e-2);
+  CHECK(distance(grad.dv, want_grad.dv) < 3e-2);
+  const Tensor slopes = Tensor::from<float>({2}, {0.1f, 0.3f});
+  const auto biased = engine::attention(q.to(cuda), k.to(cuda), v.to(cuda), slopes.to(cuda), options);
+  CHECK(distance(biased.y, engine::attention(q, k, v, slopes, options).y) < 1e-5);  // in f32
 }
 
 TEST_CASE("what cuDNN lacks is left to other kernels", "[cuda]") {
