@@ -85,6 +85,7 @@ models::Transformer drawn(const Workload& workload, const BenchOptions& options,
 
 BenchResult bench(const Workload& workload, const BenchOptions& options) {
   const engine::ThreadScope threads(options.threads > 0 ? options.threads : engine::num_threads());
+  const engine::PrecisionScope precision(options.precision);
   const engine::Device device = options.device;
   engine::check_device(device);
   const engine::DeviceStream stream(device);

@@ -13,7 +13,7 @@ namespace headroom::experiments {
 namespace {
 
 struct BenchArguments {
-  std::string workload, dtype = "f32", device = "cpu", file = "experiments/bench/workloads.toml";
+  std::string workload, dtype = "f32", precision = "f32", device = "cpu", file = "experiments/bench/workloads.toml";
   BenchOptions options;
   std::string trace;
   bool json = false;
@@ -30,6 +30,9 @@ void run(const BenchArguments& arguments) {
   require(arguments.dtype == "f32" || arguments.dtype == "f64", "bench: dtype '{}' cannot be trained; known: f32, f64",
           arguments.dtype);
   options.dtype = arguments.dtype == "f32" ? engine::DType::f32 : engine::DType::f64;
+  require(arguments.precision == "f32" || arguments.precision == "bf16",
+          "bench: unknown precision '{}'; known: f32, bf16", arguments.precision);
+  options.precision = arguments.precision == "bf16" ? engine::Precision::bf16 : engine::Precision::f32;
   options.device = engine::device_of(arguments.device);
   options.profiled = options.profiled || !arguments.trace.empty();
   const BenchResult r = bench(read_workload(arguments.file, arguments.workload), options);
@@ -54,6 +57,7 @@ void add_bench_command(Command app) {
   const auto arguments = std::make_shared<BenchArguments>();
   command.option("workload", arguments->workload, "a table of the file of workloads").required();
   command.option("--dtype", arguments->dtype, "f32 or f64").show_default();
+  command.option("--precision", arguments->precision, "as train.precision: f32 or bf16").show_default();
   command.option("--device", arguments->device, "cpu or cuda").show_default();
   command.flag("--eager", arguments->options.eager, "on cuda: op by op, not as one graph");
   command.flag("--profile", arguments->options.profiled, "a table of three more steps, op by op");

@@ -88,7 +88,7 @@ class Run:
         for name in names:
             for dtype in ("f32", "bf16"):
                 command = [self.program("headroom"), "bench", name, "--workloads", workloads, "--device", "cuda",
-                           "--dtype", dtype, "--seconds", str(self.given.seconds), "--json"]
+                           "--precision", dtype, "--seconds", str(self.given.seconds), "--json"]
                 status, text, _ = self.call(command, 60)
                 row = self.last_json(text) if status == 0 else None
                 if row is None:
