@@ -1,0 +1,95 @@
+// Studies on a GPU, or on the emulator: they end as on the CPU, go on where the card was lost, and share it.
+#include <fmt/core.h>
+
+#include "engine/transfer.h"
+#include "experiments/run/store.h"
+#include "tests/experiments/program.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+#include "tests/support/folder.h"
+
+using namespace headroom;
+using namespace headroom::experiments;
+using namespace headroom::testing;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_absent() {
+  if (engine::has_device(engine::Device::Kind::cuda)) return false;
+  testing::skip("no CUDA device");
+  return true;
+}
+
+fs::path begin(const fs::path& folder) {
+  std::ofstream(folder / "study.toml") << small_study();
+  return folder;
+}
+
+/// Trial, metric → value of the test split.
+std::map<std::string, double> scores(const fs::path& folder) {
+  Database database(folder / "runs/small/paper/store.sqlite", true);
+  Statement rows(database, "SELECT trial || ' ' || metric, value FROM scores WHERE split = 'test'");
+  std::map<std::string, double> found;
+  while (rows.step()) found[rows.text(0)] = rows.real(1);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a study on the GPU has the trials of the CPU, and their metrics to rounding") {
+  if (is_absent()) return;
+  const TemporaryFolder here, there;
+  CHECK(Program(begin(here.path()), "run study.toml --quiet").wait() == 0);
+  Program device(begin(there.path()), "run study.toml --quiet --device cuda --jobs 2");
+  CHECK(device.wait() == 0);
+  INFO(device.err());
+  const auto want = scores(here.path()), got = scores(there.path());
+  REQUIRE(!want.empty());
+  REQUIRE(got.size() == want.size());
+  for (const auto& [name, value] : want) {
+    INFO(name);
+    REQUIRE(got.contains(name));
+    CHECK(got.at(name) == Approx(value).epsilon(1e-3));
+  }
+  // Nothing is left to train on either device.
+  CHECK(Program(there.path(), "run study.toml --quiet").wait() == 0);
+  CHECK(scores(there.path()) == got);
+}
+
+TEST_CASE("a GPU that is lost in mid-study: exit 1, what had finished is kept, the next run goes on") {
+  if (is_absent()) return;
+  const TemporaryFolder whole, lost;
+  CHECK(Program(begin(whole.path()), "run study.toml --quiet --device cuda --jobs 1").wait() == 0);
+  begin(lost.path());
+  Program first(lost.path(), "run study.toml --quiet --device cuda --jobs 1", "HEADROOM_CUDA_FAULT=lost:4000");
+  const int status = first.wait();
+  if (status == 0) return testing::skip("not on the emulator: no card can be lost on purpose");
+  CHECK(status == 1);
+  CHECK(first.err().find("a GPU does not recover from this within a process") != std::string::npos);
+  const size_t kept = scores(lost.path()).size();
+  CHECK(kept < scores(whole.path()).size());
+  CHECK(Program(lost.path(), "run study.toml --quiet --device cuda --jobs 1").wait() == 0);
+  CHECK(scores(lost.path()) == scores(whole.path()));
+}
+
+TEST_CASE("what is wrong with a GPU is said before anything is trained") {
+  if (is_absent()) return;
+  const TemporaryFolder folder;
+  begin(folder.path());
+  const auto error = [&](const std::string& before, const std::string& options = "--device cuda") {
+    Program run(folder.path(), "run study.toml --quiet " + options, before);
+    const int status = run.wait();
+    return fmt::format("{} {}", status, run.err());
+  };
+  const std::string absent = error("HEADROOM_CUDA_FAULT=no-driver");
+  if (absent.starts_with("0")) return testing::skip("not on the emulator");
+  CHECK(absent.find("there is no NVIDIA driver") != std::string::npos);
+  CHECK(error("HEADROOM_CUDA_FAULT=old-driver").find("update the driver") != std::string::npos);
+  CHECK(error("HEADROOM_CUDA_FAULT=no-device").find("no GPU") != std::string::npos);
+  CHECK(error("HEADROOM_CUDA_CAPABILITY=7.5").find("compute capability 7.5") != std::string::npos);
+  CHECK(error("", "--device cuda:7").find("device: cuda:7 cannot be used: this machine has one GPU, cuda:0") !=
+        std::string::npos);
+  CHECK_FALSE(fs::exists(folder.path() / "runs"));
+}
