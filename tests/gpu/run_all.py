@@ -58,6 +58,8 @@ class Run:
     def call(self, command, limit, environment=None):
         """(exit status, output, seconds); 124 when it took too long."""
         begin = time.monotonic()
+        if command[0] is None:
+            return 127, "the program was not built", 0
         if command[0].startswith(str(self.programs)):
             command = self.before + command
         try:

@@ -27,7 +27,7 @@ class Kernels(unittest.TestCase):
     def run_on(self, text):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "x.usage").write_text(text)
-            return subprocess.run([sys.executable, str(HERE / "kernels.py"), folder], capture_output=True, text=True)
+            return subprocess.run([sys.executable, "-B", str(HERE / "kernels.py"), folder], capture_output=True, text=True)
 
     def test_reads_what_ptxas_says(self):
         first, second = kernels.parse(USAGE.format(stack=8, spills=4))
@@ -69,7 +69,7 @@ class Predictions(unittest.TestCase):
         self.assertAlmostEqual(predict.predict()["nanogpt-cpu"]["parameters"], 809856, delta=300)
 
     def test_the_page_is_what_the_script_writes(self):
-        done = subprocess.run([sys.executable, str(HERE / "tables.py"), "--check"], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-B", str(HERE / "tables.py"), "--check"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
