@@ -8,6 +8,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/optim/optimizer.h"
+#include "engine/context.h"
 #include "engine/error.h"
 #include "engine/transfer.h"
 #include "models/transformer.h"
@@ -71,6 +72,7 @@ void check_against(const std::string& name, DType dtype, double tolerance, engin
   const Json golden = Json::parse(file);
   const Json& expected = golden["parameters"];
 
+  const engine::DeviceScope scope(device);
   engine::Rng rng(0);
   const Transformer model(config_of(golden["config"]), rng, dtype);
   const std::vector<Parameter> parameters = model.parameters();
@@ -82,12 +84,12 @@ void check_against(const std::string& name, DType dtype, double tolerance, engin
     REQUIRE(p.name == row.key());
     REQUIRE(p.var.shape() == shape_of(*row));
     CHECK(p.decays == row->at("decays").get<bool>());
-    engine::copy_inplace(p.var.value(), tensor_of(*row, dtype));
+    engine::copy_inplace(p.var.value(), tensor_of(*row, dtype).to(device));
     for (const double g : row->at("gradient")) largest = std::max(largest, std::abs(g));
     ++row;
   }
 
-  autograd::ParameterArena arena(parameters, {.device = device});
+  autograd::ParameterArena arena(parameters);
   const Json& o = golden["optimizer"];
   const auto optimizer = autograd::make_optimizer({.kind = "adamw",
                                                    .lr = o["lr"],
