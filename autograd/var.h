@@ -95,6 +95,7 @@ Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp, Kept
   return detail::record(
       op, std::move(value), std::move(parents),
       [op, vjp, all = std::tuple<Kept...>(std::move(kept)...)](const Tensor& dy, const Needs& needs) {
+        static_cast<void>(op);  // read only where something is kept
         return std::apply(
             [&](const Kept&... each) -> std::vector<Tensor> { return vjp(dy, needs, detail::given(op, each)...); },
             all);
