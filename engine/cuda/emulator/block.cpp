@@ -76,9 +76,11 @@ class Block {
 
  private:
   bool draw();
+  void make_ready();
   void hand_over(bool drawn);
   void leave();
   void wake(size_t thread);
+  void wake_lanes(size_t warp, unsigned mask);
   std::string place(size_t thread) const;
   std::string what_it_does(size_t thread) const;
   std::string explain_deadlock() const;
@@ -87,6 +89,7 @@ class Block {
   Random& random_;
   std::vector<Thread> threads_;
   std::vector<size_t> ready_;
+  bool runs_ahead_ = false;                     ///< until the next barrier: see make_ready()
   std::vector<std::vector<Meeting>> meetings_;  ///< of each warp
   std::unique_ptr<void, Free> shared_;
   size_t running_ = 0, returned_ = 0, waiting_ = 0;
@@ -117,14 +120,13 @@ Block::Block(const Kernel& kernel, Random& random) : kernel_(kernel), random_(ra
 void Block::run(const uint3& index) {
   blockIdx = index;
   if (shared_) std::memset(shared_.get(), 0xff, kernel_.shared_bytes);
-  ready_.resize(threads_.size());
-  std::iota(ready_.begin(), ready_.end(), size_t{0});
   const dim3& n = kernel_.threads;
   for (size_t i = 0; i < threads_.size(); ++i)
     threads_[i] = {.index = {static_cast<unsigned>(i % n.x), static_cast<unsigned>(i / n.x % n.y),
                              static_cast<unsigned>(i / n.x / n.y)}};
   returned_ = waiting_ = 0;
   forget_copies();
+  make_ready();
   running_block = this;
   current_ = &host_;
   hand_over(draw());
@@ -142,10 +144,22 @@ void Block::run(const uint3& index) {
   require(!failed_, "{}", failure_);
 }
 
+/// Lets all threads go on. Until the next barrier either any of them is drawn at any time, or one warp after another
+/// runs as far as it gets, through all its shuffles and votes: what only a barrier keeps from happening, a warp that
+/// overtakes the others, does not happen by drawing single threads.
+void Block::make_ready() {
+  std::vector<size_t> warps((threads_.size() + 31) / 32);
+  std::iota(warps.begin(), warps.end(), size_t{0});
+  runs_ahead_ = random_.below(2) == 1;
+  random_.shuffle(warps);
+  ready_.clear();
+  for (const size_t warp : warps) wake_lanes(warp, ~0u);
+}
+
 /// Draws the thread that runs next, if any can.
 bool Block::draw() {
   if (ready_.empty()) return false;
-  const size_t i = random_.below(ready_.size());
+  const size_t i = runs_ahead_ ? ready_.size() - 1 : random_.below(ready_.size());
   running_ = ready_[i];
   ready_[i] = ready_.back();
   ready_.pop_back();
@@ -200,6 +214,15 @@ void Block::wake(size_t thread) {
   ready_.push_back(thread);
 }
 
+/// Lanes of a warp, in any order: who is woken last is drawn first where warps run ahead.
+void Block::wake_lanes(size_t warp, unsigned mask) {
+  const size_t first = 32 * warp, count = std::min<size_t>(32, threads_.size() - first), before = ready_.size();
+  for (size_t i = 0; i < count; ++i)
+    if (mask >> i & 1u) wake(first + i);
+  for (size_t i = ready_.size(); i > before + 1; --i)
+    std::swap(ready_[i - 1], ready_[before + random_.below(i - before)]);
+}
+
 int Block::barrier(const Collective& what, bool predicate) {
   threads_[running_].state = State::barrier;
   threads_[running_].at = what;
@@ -210,7 +233,7 @@ int Block::barrier(const Collective& what, bool predicate) {
         fail("waits at {}, but thread {} waits at {}", str(what), str(threads_[i].index), str(threads_[i].at));
     true_of_last_ = std::exchange(true_, 0);
     waiting_ = 0;
-    for (size_t i = 0; i < threads_.size(); ++i) wake(i);
+    make_ready();
   }
   leave();
   return true_of_last_;
@@ -235,8 +258,7 @@ void Block::meet(unsigned mask, void* payload, const Collective& what, void (*co
     Meeting complete = *meeting;
     meetings.erase(meeting);
     complete.combine(complete.lanes);
-    for (size_t i = 0; i < lanes; ++i)
-      if (mask >> i & 1u) wake(first + i);
+    wake_lanes(warp, mask);
   }
   leave();
 }

@@ -18,9 +18,9 @@ struct Kernel {
 };
 
 /// Runs all blocks, one after another, in an order drawn from `random`; within a block the threads run from barrier to
-/// barrier, in an order drawn anew each time. Throws Error that names kernel, block, thread and source line when
-/// threads wait for each other forever or at different barriers, and when a thread throws. The caller holds the
-/// emulator's lock.
+/// barrier, in an order drawn anew each time, or one warp after another as far as each gets. Throws Error that names
+/// kernel, block, thread and source line when threads wait for each other forever or at different barriers, and when a
+/// thread throws. The caller holds the emulator's lock.
 void run(const Kernel& kernel, Random& random);
 
 /// The dynamic shared memory of the block that runs: 128-byte aligned, filled with ones (NaN) when the block starts.
