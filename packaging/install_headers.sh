@@ -1,7 +1,7 @@
 #!/bin/sh
 # install_headers.sh INCLUDEDIR: the headers of the libraries' layers, as `meson install` calls it. When it runs, not when
 # the build is configured, so that a new header is never forgotten. Left out: those that private_headers.txt names, and the
-# emulator's, which stands for a GPU in this tree's tests only.
+# CUDA backend's, which include its vendor's.
 set -eu
 case $1 in
   /*) target=${DESTDIR:-}$1/headroom ;;
@@ -9,6 +9,6 @@ case $1 in
 esac
 cd "$MESON_SOURCE_ROOT"
 private=$PWD/packaging/private_headers.txt
-find engine autograd models tasks -name '*.h' -not -path 'engine/cuda/emulator/*' | grep -vxF -f "$private" | while read -r header; do
+find engine autograd models tasks -name '*.h' -not -path 'engine/cuda/*' | grep -vxF -f "$private" | while read -r header; do
   install -D -m 644 "$header" "$target/$header"
 done
