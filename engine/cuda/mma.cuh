@@ -92,8 +92,8 @@ __device__ inline float fast_exp2(float x) {
 #endif
 }
 
-/// Four numbers from shared memory, at a multiple of 16 bytes, as written before the last barrier. The compiler does not
-/// know that they may have been loaded before, and so does not keep them in registers until now.
+/// Four numbers from shared memory, at a multiple of 16 bytes, as written before the last barrier. The compiler does
+/// not know that they may have been loaded before, and so does not keep them in registers until now.
 __device__ inline float4 load_again(const void* shared) {
 #ifdef HEADROOM_CUDA_EMULATED
   return *static_cast<const float4*>(shared);

@@ -73,7 +73,8 @@ std::string start() {
   if (gpu.major < least_major || gpu.major > newest_major)
     return "no GPU that fits: " + capability(gpu) + "; kernels are for " + std::to_string(least_major) + ".0 to " +
            std::to_string(newest_major) + ".x";
-  register_device(Device::Kind::cuda, {memory_source(), copy, fill, strided_copy, convert, fill_elements, queues(), times(), count});
+  register_device(Device::Kind::cuda,
+                  {memory_source(), copy, fill, strided_copy, convert, fill_elements, queues(), times(), count});
   return capability(gpu) + ", " + std::to_string(gpu.totalGlobalMem >> 30) + " GiB";
 }
 
