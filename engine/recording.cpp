@@ -5,6 +5,11 @@
 #include "engine/transfer.h"
 
 namespace headroom::engine {
+namespace {
+
+constexpr int queued_before = 2;
+
+}  // namespace
 
 bool Recording::is_possible(Device device) {
   return !device.is_cpu() && context().stream && backend_of(device).queues.begin_recording;
@@ -25,5 +30,27 @@ Recording::Recording(Device device, const std::function<void()>& f) : device_(de
 }
 
 void Recording::replay() const { backend_of(device_).queues.replay(work_.get(), context().stream); }
+
+Recorder::Recorder(Device device) : device_(device), pool_(device.kind) {}
+
+Recorder::Turn Recorder::turn() const {
+  if (recording_) return Turn::replayed;
+  return queued_ < queued_before ? Turn::queued : Turn::recorded;
+}
+
+void Recorder::run(const std::function<void()>& f) {
+  const Turn now = turn();
+  if (now != Turn::replayed) {
+    const PoolScope scope(pool_);
+    if (now == Turn::recorded) recording_.emplace(device_, f);
+    else f(), ++queued_;
+  }
+  if (now != Turn::queued) recording_->replay();
+}
+
+void Recorder::forget() {
+  recording_.reset();
+  queued_ = 0;
+}
 
 }  // namespace headroom::engine

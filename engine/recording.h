@@ -1,7 +1,9 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 
+#include "engine/allocator.h"
 #include "engine/device.h"
 
 namespace headroom::engine {
@@ -25,6 +27,30 @@ class Recording {
  private:
   Device device_;
   std::shared_ptr<void> work_;
+};
+
+/// Work that is the same each time: queued op by op the first two times, of which the first makes what lasts (tables,
+/// plans) and the second asks for memory as every later one does; then recorded, and from then on replayed. Its memory
+/// comes from a pool that serves nobody else. Threads: one at a time.
+class Recorder {
+ public:
+  enum class Turn { queued, recorded, replayed };
+  explicit Recorder(Device device);
+
+  /// How the next run() goes.
+  Turn turn() const;
+  /// Takes its turn; f() as Recording wants it. Throws Error where f() does, and at the turn to record where it cannot
+  /// be recorded: then nothing was run.
+  void run(const std::function<void()>& f);
+  /// Begins anew, as what f() reads or writes has moved; the memory stays.
+  void forget();
+  AllocatorStats memory() const { return pool_.stats(); }
+
+ private:
+  Device device_;
+  MemoryPool pool_;
+  int queued_ = 0;
+  std::optional<Recording> recording_;
 };
 
 }  // namespace headroom::engine

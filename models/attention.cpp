@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "engine/decoding/cached_attention.h"
 #include "engine/error.h"
 #include "models/positions.h"
 #include "models/weights/per_head.h"
@@ -64,14 +65,16 @@ Var HeadGroupLayer::project(const Projection& projection, const Var& x, int64_t 
   return autograd::reshape(projection.forward(x), {x.dim(0), x.dim(1), heads, dim});  // (B, T, H, D)
 }
 
-HeadGroupLayer::Scored HeadGroupLayer::scored(const Var& x, int64_t offset) const {
+HeadGroupLayer::Scored HeadGroupLayer::scored(const Var& x, const AttentionContext& context, size_t index) const {
   Var q = project(q_proj_, x, group_.heads, group_.qk_dim);              // (B, T, H, d_qk)
   Var k = project(k_proj_, x, group_.key_value_heads(), group_.qk_dim);  // (B, T, H_kv, d_qk)
   if (q_norm_) q = q_norm_->forward(q), k = k_norm_->forward(k);
   return located([&] {
     Scored out{q.value(), k.value(), q, k};
     if (turns_) {
-      const engine::RopeTable table = turns_->rows(offset, offset + x.dim(1));
+      const engine::RopeTable table = context.place
+                                          ? turns_->at(context.place->position, (*context.states)[index].capacity())
+                                          : turns_->rows(context.offset, context.offset + x.dim(1));
       out.q = autograd::rope(q, table);
       out.k = autograd::rope(k, table);
     }
@@ -83,10 +86,21 @@ HeadGroupLayer::Scored HeadGroupLayer::scored(const Var& x, int64_t offset) cons
 }
 
 Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_t index) const {
-  Scored of = scored(x, context.offset);
+  Scored of = scored(x, context, index);
   Var v = project(v_proj_, x, group_.key_value_heads(), group_.v_dim);  // (B, T, H_kv, d_v)
   return located([&] {
     Var &q = of.q, &k = of.k;
+    const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
+    const auto joined = [&](const Var& y) {
+      return autograd::reshape(y, {x.dim(0), x.dim(1), group_.heads * group_.v_dim});
+    };
+    if (context.place) {
+      AttentionState& state = (*context.states)[index];
+      state.put(k.value(), v.value(), context.place->length);
+      return joined(Var(engine::cached_attention(q.value(), state.key_memory(), state.value_memory(),
+                                                 slopes.defined() ? slopes.value() : Tensor(), scale_,
+                                                 context.place->length)));  // (B, 1, H, d_v)
+    }
     if (context.observer)
       (*context.observer)({.layer = context.layer,
                            .group = index,
@@ -102,18 +116,16 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
       state.append(k.value(), v.value());
       k = Var(state.keys()), v = Var(state.values());  // (B, Tk, H_kv, d)
     }
-    const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
     engine::AttentionOptions options{.causal = causal_, .scale = scale_, .key_mask = context.key_mask};
     if (context.probabilities) context.probabilities->push_back(probabilities(q, k, slopes, options));
     options.dropout = context.dropout;
     if (context.dropout > 0) options.dropout_key = context.dropout_keys[index];
-    const Var y = autograd::attention(q, k, v, slopes, options);  // (B, T, H, d_v)
-    return autograd::reshape(y, {x.dim(0), x.dim(1), group_.heads * group_.v_dim});
+    return joined(autograd::attention(q, k, v, slopes, options));  // (B, T, H, d_v)
   });
 }
 
 Var HeadGroupLayer::weights(const Var& x, const AttentionContext& context) const {
-  const Scored of = scored(x, context.offset);
+  const Scored of = scored(x, context, 0);
   return located([&] {
     const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
     return autograd::attention_weights(of.q, of.k, slopes,

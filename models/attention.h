@@ -26,6 +26,12 @@ struct AttentionInputs {
 };
 using AttentionObserver = std::function<void(const AttentionInputs&)>;
 
+/// Where a token stands that is decoded without the host: positions i64 (1) and lengths i64 (1) on the device. See
+/// engine/decoding/token_state.h.
+struct TokenPlace {
+  Tensor position, length;
+};
+
 /// What attention needs beside its input.
 struct AttentionContext {
   Tensor key_mask{};                             ///< bool (B, Tk), true = may be attended; undefined = all
@@ -37,6 +43,8 @@ struct AttentionContext {
   size_t layer = 0;                              ///< what the observer is told
   /// One per group: x's keys and values are appended to what it holds, and all of it is attended. Without gradient.
   std::vector<AttentionState>* states = nullptr;
+  /// Of the one token that x is; instead of `offset`, and only with states, which then have memory for it.
+  const TokenPlace* place = nullptr;
 };
 
 /// The heads of one group: projections, positions that act on scores, attention.
@@ -66,7 +74,7 @@ class HeadGroupLayer : public Module {
     Tensor raw_q, raw_k;  ///< before they turn
     Var q, k;             ///< (B, T, H, key_dim), (B, T, H_kv, key_dim), as they are multiplied
   };
-  Scored scored(const Var& x, int64_t offset) const;
+  Scored scored(const Var& x, const AttentionContext& context, size_t index) const;
   /// x through a projection of `heads` heads: (B, T, D) → (B, T, heads, dim)
   static Var project(const Projection& projection, const Var& x, int64_t heads, int64_t dim);
   /// softmax(scale · q kᵀ + bias) itself: (B, H, T, T).

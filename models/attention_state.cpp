@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/decoding/token_state.h"
 #include "engine/error.h"
 
 namespace headroom::models {
@@ -36,15 +37,30 @@ void AttentionState::append(const Tensor& k, const Tensor& v) {
   if (!fits(keys_, k) || !fits(values_, v))
     fail("attention state: k {}, v {} do not fit those held: k {}, v {}", k.str(), v.str(), keys().str(),
          values().str());
-  make_room(k, v);
+  grow(k.dim(1), k, v);
   const int64_t end = end_ + k.dim(1);
   if (k.numel() > 0) engine::copy_inplace(keys_.slice(1, end_, end), k);
   if (v.numel() > 0) engine::copy_inplace(values_.slice(1, end_, end), v);
   end_ = end;
 }
 
-void AttentionState::make_room(const Tensor& k, const Tensor& v) {
-  const int64_t tokens = k.dim(1), held_now = length();
+void AttentionState::make_room(int64_t tokens) {
+  require(keys_.defined() && begin_ == 0, "attention state: no token is held yet, or some were dropped");
+  grow(tokens, keys_, values_);
+}
+
+void AttentionState::put(const Tensor& k, const Tensor& v, const Tensor& length) {
+  engine::cache_token_inplace(keys_, k, length);
+  engine::cache_token_inplace(values_, v, length);
+}
+
+void AttentionState::advance() {
+  require(end_ < capacity(), "attention state: no memory for token {}", end_);
+  ++end_;
+}
+
+void AttentionState::grow(int64_t tokens, const Tensor& k, const Tensor& v) {
+  const int64_t held_now = length();
   const bool enough = keys_.defined() && end_ + tokens <= capacity() && wanted_ <= capacity();
   if (enough) return;
   const int64_t least = std::max({held_now + tokens, 2 * held_now, wanted_, int64_t{1}});

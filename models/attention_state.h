@@ -21,6 +21,18 @@ class AttentionState {
   /// the shapes when they do not fit each other or what is there.
   void append(const Tensor& k, const Tensor& v);
 
+  /// Memory for `tokens` more, taken now. Throws Error before the first append(), and after drop_first().
+  void make_room(int64_t tokens);
+  /// append() of one token where only the device knows which one it is: k (B, 1, H_kv, d_qk) and v (B, 1, H_kv, d_v)
+  /// become its token length[0] - 1, length i64 (1). Can be recorded: the memory must be there, and who replays it
+  /// counts its tokens by advance().
+  void put(const Tensor& k, const Tensor& v, const Tensor& length);
+  /// One more token is there, which put() has written. Throws Error where there is no memory for it.
+  void advance();
+  /// The memory itself: (B, capacity, H_kv, d_qk) and (B, capacity, H_kv, d_v).
+  const Tensor& key_memory() const { return keys_; }
+  const Tensor& value_memory() const { return values_; }
+
   /// Views of what is there: (B, length, H_kv, d_qk) and (B, length, H_kv, d_v). Undefined before the first append().
   /// A view stays valid when more is appended, until truncate() or reset() gives its rows to other tokens.
   Tensor keys() const { return held(keys_); }
@@ -45,7 +57,8 @@ class AttentionState {
 
  private:
   Tensor held(const Tensor& cache) const { return cache.defined() ? cache.slice(1, begin_, end_) : Tensor(); }
-  void make_room(const Tensor& k, const Tensor& v);
+  /// Memory for `tokens` more of the shapes of k and v.
+  void grow(int64_t tokens, const Tensor& k, const Tensor& v);
 
   Tensor keys_, values_;         ///< (B, capacity, H_kv, d)
   int64_t begin_ = 0, end_ = 0;  ///< what is held, along the tokens

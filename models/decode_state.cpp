@@ -23,6 +23,12 @@ const AttentionState& DecodeState::first() const {
 void DecodeState::reserve(int64_t tokens) {
   each([&](AttentionState& state) { state.reserve(tokens); });
 }
+void DecodeState::make_room(int64_t tokens) {
+  each([&](AttentionState& state) { state.make_room(tokens); });
+}
+void DecodeState::advance() {
+  each([](AttentionState& state) { state.advance(); });
+}
 void DecodeState::truncate(int64_t offset) {
   each([&](AttentionState& state) { state.truncate(offset); });
 }

@@ -20,8 +20,13 @@ class DecodeState {
   /// Tokens that are held.
   int64_t length() const { return first().length(); }
 
+  /// Tokens that every layer and group has memory for.
+  int64_t capacity() const { return first().capacity(); }
+
   /// As AttentionState's, on every layer and group.
   void reserve(int64_t tokens);
+  void make_room(int64_t tokens);
+  void advance();
   void truncate(int64_t offset);
   void drop_first(int64_t tokens);
   void reset();

@@ -5,6 +5,7 @@
 
 #include "engine/context.h"
 #include "engine/error.h"
+#include "engine/ops/embedding/embedding.h"
 #include "models/positions.h"
 
 namespace headroom::models {
@@ -38,15 +39,25 @@ RopeTurns::RopeTurns(const std::vector<double>& frequencies, bool interleaved, e
 
 engine::RopeTable RopeTurns::rows(int64_t begin, int64_t end) const {
   require(begin >= 0 && begin <= end, "rope: positions [{}, {})", begin, end);
+  return table(end).rows(begin, end);
+}
+
+engine::RopeTable RopeTurns::at(const engine::Tensor& positions, int64_t end) const {
+  const Tensor all = table(end).angles;  // (T, 3, D)
+  const Tensor rows = engine::embedding(all.reshape({all.dim(0), 3 * all.dim(2)}), positions);
+  return {rows.reshape({positions.dim(0), 3, all.dim(2)}), interleaved_};
+}
+
+engine::RopeTable RopeTurns::table(int64_t end) const {
   const std::lock_guard lock(growing_);
-  const int64_t have = table_.angles.defined() ? table_.angles.dim(0) : -1;
+  const int64_t have = tables_.empty() ? -1 : tables_.back().angles.dim(0);
   // Doubled, as decoding asks for one more position each time.
   if (have < end) {
     const Tensor positions = position_indices(have < 0 ? end : std::max(end, 2 * have));  // (T)
     const engine::RopeTable grown = engine::rope_table(positions, frequencies_, interleaved_, dtype_);
-    table_ = {grown.angles.to(device_), grown.interleaved};
+    tables_.push_back({grown.angles.to(device_), grown.interleaved});
   }
-  return table_.rows(begin, end);
+  return tables_.back();
 }
 
 std::shared_ptr<const RopeTurns> RopeCache::turns_of(const std::vector<double>& frequencies) {

@@ -13,21 +13,27 @@ namespace headroom::models {
 std::vector<double> rope_frequencies(const TransformerConfig& config, const HeadGroup& group);
 
 /// The turns of heads that share their frequencies: a table of the positions 0, 1, …, which grows as longer sequences
-/// come. May serve many threads.
+/// come. Earlier tables stay, at most as many positions in all as the latest has: a recording may read them. May serve
+/// many threads.
 class RopeTurns {
  public:
   /// The table will be where the context's device is now.
   RopeTurns(const std::vector<double>& frequencies, bool interleaved, engine::DType dtype);
   /// Those of the positions [begin, end).
   engine::RopeTable rows(int64_t begin, int64_t end) const;
+  /// Those of positions i64 (T) that stand on the table's device, all below `end`.
+  engine::RopeTable at(const engine::Tensor& positions, int64_t end) const;
 
  private:
+  /// The table of at least `end` positions.
+  engine::RopeTable table(int64_t end) const;
+
   engine::Tensor frequencies_;  ///< f64 (D/2)
   bool interleaved_;
   engine::DType dtype_;
   engine::Device device_;
   mutable std::mutex growing_;
-  mutable engine::RopeTable table_;
+  mutable std::vector<engine::RopeTable> tables_;  ///< the last is the longest
 };
 
 /// One RopeTurns for each list of frequencies in a model.

@@ -4,11 +4,13 @@
 
 #include "autograd/ops.h"
 #include "engine/context.h"
+#include "engine/decoding/token_state.h"
 #include "engine/dispatch/operand.h"
 #include "engine/error.h"
 #include "engine/ops/clamp/clamp.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/sum/sum.h"
+#include "engine/sequences/last_kept.h"
 #include "models/block.h"
 #include "models/decode_state.h"
 #include "models/embedding.h"
@@ -21,19 +23,16 @@ namespace headroom::models {
 namespace {
 
 /// Of each sequence of h (B, T, D) the last position that key_mask (B, T) keeps (the last of all when undefined) →
-/// (B, D). Throws Error for a sequence of which it keeps none.
+/// (B, D). Throws Error for a sequence of which it keeps none; on a GPU, where nobody waits to look, its row is NaN.
 Var last_position(const Var& h, const Tensor& key_mask) {
   const int64_t batch = h.dim(0), length = h.dim(1);
-  const std::vector<uint8_t> kept = key_mask.defined() ? key_mask.to_vector<uint8_t>() : std::vector<uint8_t>{};
-  std::vector<int64_t> rows;
-  for (int64_t b = 0; b < batch; ++b) {
-    int64_t t = length - 1;
-    while (t >= 0 && !kept.empty() && !kept[static_cast<size_t>(b * length + t)]) --t;
-    require(t >= 0, "transformer: the key mask keeps no position of sequence {}, whose last one is wanted", b);
-    rows.push_back(b * length + t);
-  }
-  const Tensor indices = Tensor::from({batch}, rows).to(h.value().device());  // (B)
-  return autograd::embedding(autograd::reshape(h, {batch * length, h.dim(2)}), indices);
+  require(length > 0, "transformer: the last of no positions");
+  if (!key_mask.defined()) return autograd::reshape(autograd::slice(h, 1, length - 1, length), {batch, h.dim(2)});
+  const Tensor rows = engine::last_kept(key_mask);  // (B)
+  for (int64_t b = 0; b < batch && rows.device().is_cpu(); ++b)
+    require(rows.data<int64_t>()[b] >= 0,
+            "transformer: the key mask keeps no position of sequence {}, whose last one is wanted", b);
+  return autograd::embedding(autograd::reshape(h, {batch * length, h.dim(2)}), rows);
 }
 
 /// Mean over the positions of h (B, T, D) that key_mask (B, T) keeps (all when undefined) → (B, D); 0 where it keeps
@@ -126,9 +125,16 @@ Var Transformer::embed(const Tensor& given, int64_t offset) const {
   Var h = tokens_ ? tokens_->forward(input) : input_->forward(Var(input));  // (B, T, D)
   if (!positions_.defined()) return h;
   const int64_t end = offset + length;
-  require(end <= config_.max_length, "transformer: sequences of {} are longer than max_length, which is {}", end,
-          config_.max_length);
+  require_place(end, 0);
   return h + (length == config_.max_length ? positions_ : autograd::slice(positions_, 0, offset, end));
+}
+
+void Transformer::require_place(int64_t end, int64_t keys) const {
+  require(!positions_.defined() || end <= config_.max_length,
+          "transformer: sequences of {} are longer than max_length, which is {}", end, config_.max_length);
+  require(config_.window == 0 || keys <= config_.window,
+          "transformer: {} tokens are more than the window of {} that each position sees; windows are not computed",
+          keys, config_.window);
 }
 
 Var Transformer::forward(const Tensor& input, const ForwardContext& context) const {
@@ -153,12 +159,34 @@ Var Transformer::outputs(Var h) const {
   return readout_ ? readout_->forward(h) : tokens_->as_readout(h);
 }
 
-Tensor Transformer::decode(const Tensor& input, DecodeState& state, const Tensor& key_mask, int64_t last) const {
+void Transformer::require_decodable(DecodeState& state) const {
   require(config_.causal && config_.pooling == Pooling::none,
           "transformer: only a causal model without pooling decodes");
   bool fits = state.layers() == layers_.size();
   for (size_t i = 0; fits && i < layers_.size(); ++i) fits = state.layer(i).size() == layers_[i].groups.size();
   require(fits, "transformer: the decode state was made for another config");
+}
+
+Tensor Transformer::decode_at(const Tensor& token, DecodeState& state) const {
+  require_decodable(state);
+  require(tokens_ != nullptr, "transformer: only a model of tokens decodes one by its id");
+  require(state.capacity() > state.length(), "transformer: the decode state has no room for a token");
+  require_place(state.offset() + 1, state.length() + 1);
+  const autograd::NoGrad no_grad;
+  const TokenPlace place{engine::position_of(token), engine::length_of(token)};
+  Var h = tokens_->forward(engine::token_of(token));  // (1, 1, D)
+  if (positions_.defined()) h = h + autograd::embedding(positions_, place.position);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    BlockContext own{.attention = {.layer = i}};
+    own.attention.states = &state.layer(i);
+    own.attention.place = &place;
+    h = blocks_[i]->forward(h, own);
+  }
+  return readout(h).value();
+}
+
+Tensor Transformer::decode(const Tensor& input, DecodeState& state, const Tensor& key_mask, int64_t last) const {
+  require_decodable(state);
   const autograd::NoGrad no_grad;
   const int64_t offset = state.offset();
   try {
@@ -179,9 +207,7 @@ Var Transformer::run(const Tensor& input, const ForwardContext& given, DecodeSta
   Var h = embed(input, context.offset);  // (B, T, D)
   const int64_t batch = h.dim(0), length = h.dim(1);
   const int64_t keys = (state ? state->length() : 0) + length;
-  require(config_.window == 0 || keys <= config_.window,
-          "transformer: {} tokens are more than the window of {} that each position sees; windows are not computed",
-          keys, config_.window);
+  require_place(0, keys);
   require(last >= 0 && last <= length, "transformer: the last {} of {} positions", last, length);
   if (context.key_mask.defined())
     require(context.key_mask.dtype() == engine::DType::boolean && context.key_mask.shape() == Shape{batch, keys},

@@ -50,6 +50,14 @@ class Transformer : public Module {
   /// state is another model's or another batch's; the state then is as it was.
   /// `last` > 0: of the last so many positions only, (B, last, output_dim).
   Tensor decode(const Tensor& input, DecodeState& state, const Tensor& key_mask = {}, int64_t last = 0) const;
+  /// decode() of the one token that `token` names with its place (engine/decoding/token_state.h, on the model's
+  /// device), so that nothing is read from the host and the work can be recorded: (1, 1, output_dim). The state must
+  /// have room for the token (DecodeState::make_room()) and does not count it: whoever replays the work does, by
+  /// advance(), after asking require_place(). The bits are decode()'s where that attends by few queries, as CUDA does.
+  Tensor decode_at(const Tensor& token, DecodeState& state) const;
+  /// Throws Error when a sequence of `end` tokens has more than there are positions, or `keys` tokens more than a
+  /// window.
+  void require_place(int64_t end, int64_t keys) const;
 
   /// The stages of forward(), for those who run a model layer by layer: embed(), then layer() for each, then
   /// readout(). Without dropout and pooling.
@@ -68,6 +76,7 @@ class Transformer : public Module {
   Transformer(const TransformerConfig& config, WeightSource&& source) : Transformer(config, source) {}
   Var outputs(Var h) const;  ///< the readout without the norm before it
   Var run(const Tensor& input, const ForwardContext& context, DecodeState* state, int64_t last) const;
+  void require_decodable(DecodeState& state) const;
 
   TransformerConfig config_;
   engine::DType dtype_;

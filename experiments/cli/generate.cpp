@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/model_arguments.h"
+#include "experiments/cli/standard_streams.h"
 #include "models/files/mapped_file.h"
 #include "models/files/utf8.h"
 #include "models/generation/chat_template.h"
@@ -33,7 +34,8 @@ struct LoadedModel {
       : files(models::ModelFiles::open(arguments.path)),
         tokenizer(files->tokenizer()),
         transformer(arguments.load(*files)),
-        generator(*transformer, *tokenizer, files->description()) {}
+        generator(*transformer, *tokenizer, files->description(),
+                  [](const std::string& line) { write_note("headroom: " + line); }) {}
   std::unique_ptr<models::ModelFiles> files;
   std::unique_ptr<models::Tokenizer> tokenizer;
   std::unique_ptr<models::Transformer> transformer;

@@ -32,13 +32,15 @@ const char* name_of(Ending ending) {
   return "the context is full";
 }
 
-Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description)
+Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description,
+                     std::function<void(const std::string&)> note)
     : model_(model),
       tokenizer_(tokenizer),
       ends_(description.eos),
       context_(description.sliding_window ? std::min(description.context, *description.sliding_window)
                                           : description.context),
-      state_(model.config()) {
+      state_(model.config()),
+      recorded_(model, std::move(note)) {
   require(tokenizer.vocab_size() <= model.config().vocab,
           "the tokenizer {} has {} tokens, the model's vocabulary {}: they do not belong together", tokenizer.name(),
           tokenizer.vocab_size(), model.config().vocab);
@@ -55,10 +57,28 @@ int64_t Generator::held_of(const std::vector<int32_t>& tokens) const {
   return std::min<int64_t>(shared - held_.begin(), static_cast<int64_t>(tokens.size()) - 1);
 }
 
+void Generator::keep(int64_t tokens) {
+  state_.truncate(tokens);
+  held_.resize(static_cast<size_t>(tokens));
+}
+
+int64_t Generator::next(const std::vector<int32_t>& tokens, Sampler& sampler) {
+  const int64_t held = held_of(tokens);
+  const bool is_one = held > 0 && held + 1 == static_cast<int64_t>(tokens.size());
+  if (!is_one || sampler.has_penalty() || !recorded_.is_possible()) return sampler.next(logits_after(tokens), tokens);
+  keep(held);
+  const TokenDraw draw = sampler.draw();
+  if (const std::optional<int64_t> id = recorded_.next(tokens.back(), state_, draw)) {
+    held_.push_back(tokens.back());
+    return Sampler::checked(*id, recorded_.logits());
+  }
+  const Tensor logits = logits_after(tokens);
+  return Sampler::checked(static_cast<int64_t>(engine::choose_token(logits, draw.filter, draw.key).item()), logits);
+}
+
 Tensor Generator::logits_after(const std::vector<int32_t>& tokens) {
   int64_t begin = held_of(tokens);
-  state_.truncate(begin);
-  held_.resize(static_cast<size_t>(begin));
+  keep(begin);
   const auto end = static_cast<int64_t>(tokens.size());
   while (begin < end) {
     const int64_t next = std::min(end, begin + prompt_chunk);
@@ -93,7 +113,7 @@ Generation Generator::generate(const std::vector<int32_t>& prompt, const Generat
   bool goes_on = true;
   while (goes_on && static_cast<int64_t>(out.tokens.size()) < options.max_tokens) {
     const bool is_first = out.tokens.empty();
-    const int64_t id = sampler.next(logits_after(tokens), tokens);  // waits for the device
+    const int64_t id = next(tokens, sampler);  // waits for the device
     if (is_first) {
       out.prompt_seconds = seconds_since(start);
       start = std::chrono::steady_clock::now();

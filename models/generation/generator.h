@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/decode_state.h"
+#include "models/generation/recorded_decoder.h"
 #include "models/generation/sampler.h"
 #include "models/pretrained/description.h"
 #include "models/tokenizers/tokenizer.h"
@@ -35,11 +36,15 @@ struct Generation {
 };
 
 /// Generates text with a key-value cache. What a prompt has in common with the tokens that the cache holds is not
-/// computed again, so that a conversation costs only its new turns. Not to be shared between threads.
+/// computed again, so that a conversation costs only its new turns. On a GPU, in a StreamScope, each token is one
+/// recorded graph (RecordedDecoder), unless a repetition penalty looks at what occurred. Not to be shared between
+/// threads.
 class Generator {
  public:
-  /// The model and tokenizer must live as long as this. Throws Error when the tokenizer has more ids than the model.
-  Generator(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description);
+  /// The model and tokenizer must live as long as this. `note` is called once, with why, where the tokens of a device
+  /// cannot be recorded. Throws Error when the tokenizer has more ids than the model.
+  Generator(const Transformer& model, const Tokenizer& tokenizer, const ModelDescription& description,
+            std::function<void(const std::string&)> note = {});
 
   /// Continues the prompt. `show` gets the text as it comes, whole characters only; false from it ends generation as a
   /// stop string does. Throws Error when the prompt is empty, has an id outside the vocabulary, or fills the context.
@@ -52,6 +57,10 @@ class Generator {
  private:
   /// How many of the tokens need not be computed again.
   int64_t held_of(const std::vector<int32_t>& tokens) const;
+  /// Forgets all but the first tokens of the cache.
+  void keep(int64_t tokens);
+  /// The token that follows.
+  int64_t next(const std::vector<int32_t>& tokens, Sampler& sampler);
   /// Logits (vocab) after the last of the tokens, of which the cache holds some.
   Tensor logits_after(const std::vector<int32_t>& tokens);
 
@@ -60,6 +69,7 @@ class Generator {
   std::vector<int64_t> ends_;
   int64_t context_;
   DecodeState state_;
+  RecordedDecoder recorded_;
   std::vector<int32_t> held_;  ///< what state_ has seen
   Tensor logits_;              ///< f32 (V), where the model is
 };

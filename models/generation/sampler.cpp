@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "engine/error.h"
-#include "engine/sampling/choose_token.h"
 
 namespace headroom::models {
 namespace {
@@ -40,14 +39,20 @@ Sampler::Sampler(const SamplingOptions& options) : options_(options), rng_(optio
         std::isfinite(options.repetition_penalty) && options.repetition_penalty > 0, "above 0");
 }
 
+TokenDraw Sampler::draw() {
+  return {{options_.temperature, options_.top_k, options_.top_p, options_.min_p},
+          options_.temperature > 0 ? rng_.take("sample", 1) : engine::RngKey{}};
+}
+
 int64_t Sampler::next(const engine::Tensor& logits, const std::vector<int32_t>& history) {
-  const bool draws = options_.temperature > 0, has_penalty = options_.repetition_penalty != 1;
-  const engine::TokenFilter filter{options_.temperature, options_.top_k, options_.top_p, options_.min_p};
-  const engine::RngKey key = draws ? rng_.take("sample", 1) : engine::RngKey{};
+  const TokenDraw drawn = draw();
   require(logits.numel() > 0, "sampling: no token is possible");
-  const engine::Tensor given = has_penalty ? penalised(logits, history, options_.repetition_penalty) : logits;
-  const auto id = static_cast<int64_t>(engine::choose_token(given, filter, key).item());
-  if (id >= 0) return id;
+  const engine::Tensor given = has_penalty() ? penalised(logits, history, options_.repetition_penalty) : logits;
+  return checked(static_cast<int64_t>(engine::choose_token(given, drawn.filter, drawn.key).item()), logits);
+}
+
+int64_t Sampler::checked(int64_t token, const engine::Tensor& logits) {
+  if (token >= 0) return token;
   const std::vector<float> all = logits.to_vector<float>();
   for (size_t i = 0; i < all.size(); ++i) require_possible(static_cast<int64_t>(i), static_cast<double>(all[i]));
   fail("sampling: no token is possible");

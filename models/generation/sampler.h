@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "engine/rng.h"
+#include "engine/sampling/choose_token.h"
 #include "engine/tensor.h"
 
 namespace headroom::models {
@@ -18,6 +19,12 @@ struct SamplingOptions {
   uint64_t seed = 0;
 };
 
+/// What engine::choose_token() is asked for one token.
+struct TokenDraw {
+  engine::TokenFilter filter;
+  engine::RngKey key{};
+};
+
 /// Chooses tokens. The filters act one after the other, as listed above but the penalty before all, each on what the
 /// one before left; temperature acts before them. The same seed and logits give the same tokens.
 class Sampler {
@@ -30,6 +37,13 @@ class Sampler {
   /// are -inf.
   int64_t next(const engine::Tensor& logits, const std::vector<int32_t>& history);
   int64_t next(const float* logits, int64_t vocab, const std::vector<int32_t>& history);
+
+  /// next() in parts, for those who have the token chosen themselves. Whether logits depend on what occurred:
+  bool has_penalty() const { return options_.repetition_penalty != 1; }
+  /// How the next token is chosen; the random numbers go on.
+  TokenDraw draw();
+  /// The token that was chosen of `logits`. Throws as next() where it is none.
+  static int64_t checked(int64_t token, const engine::Tensor& logits);
 
  private:
   SamplingOptions options_;

@@ -94,6 +94,7 @@ Trainer::Trainer(const models::Transformer& model, const Objective& objective, c
       schedule_(
           autograd::make_schedule(config.schedule.empty() ? std::vector{autograd::ScheduleConfig{}} : config.schedule)),
       rates_(Tensor::empty({config.read_every}, engine::DType::f64, config.device)),
+      shares_(Tensor::empty({config.accumulate}, engine::DType::f64, config.device)),
       recorded_(config.note) {
   state_.random_offset = rng_.next(dropout_stream);
   engine::write_step_state(optimizer_->step_state(), state_);
@@ -110,6 +111,20 @@ void Trainer::plan_rates() {
   for (int64_t step = steps_done_; step < rates_end_; ++step)
     rates[static_cast<size_t>(step % config_.read_every)] = config_.optimizer.lr * schedule_->factor(step);
   engine::copy_bytes(rates_.device(), rates_.mutable_raw(), engine::cpu, rates.data(), rates.size() * sizeof(double));
+}
+
+void Trainer::write_shares(const std::vector<double>& shares) {
+  if (shares == shares_there_) return;
+  engine::copy_bytes(shares_.device(), shares_.mutable_raw(), engine::cpu, shares.data(),
+                     shares.size() * sizeof(double));
+  shares_there_ = shares;
+}
+
+void Trainer::set_draws(uint64_t count) {
+  if (count == state_.random_count) return;
+  engine::StepState values = engine::read_step_state(optimizer_->step_state());
+  values.random_count = state_.random_count = count;
+  engine::write_step_state(optimizer_->step_state(), values);
 }
 
 void Trainer::run_step(const Batch& batch, const std::vector<double>& shares,
@@ -130,7 +145,11 @@ void Trainer::run_step(const Batch& batch, const std::vector<double>& shares,
     const bool is_whole = shares.size() == 1;
     const Batch part =
         is_whole ? batch : batch.slice(begin, std::min(sequences, begin + part_size(sequences, config_)));
-    const Var part_loss = is_whole ? loss(part) : loss(part) * shares[i];
+    Var part_loss = loss(part);
+    if (!is_whole) {
+      const auto at = static_cast<int64_t>(i);
+      part_loss = part_loss * Var(shares_.slice(0, at, at + 1).reshape({}).to(part_loss.value().dtype()));
+    }
     engine::step_loss_inplace(state, part_loss.value());
     done(Phase::forward);
     part_loss.backward();
@@ -139,12 +158,7 @@ void Trainer::run_step(const Batch& batch, const std::vector<double>& shares,
   if (config_.measures_norm || config_.clip > 0) engine::step_norm_inplace(state, arena_.gradients(), config_.clip);
   optimizer_->update();
   done(Phase::update);
-  const uint64_t drawn = rng_.next(dropout_stream) - random_start;
-  if (drawn != state_.random_count) {
-    engine::StepState values = engine::read_step_state(state);
-    values.random_count = state_.random_count = drawn;
-    engine::write_step_state(state, values);
-  }
+  set_draws(rng_.next(dropout_stream) - random_start);
   engine::step_end_inplace(state);
 }
 
@@ -153,14 +167,20 @@ const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phas
   const std::vector<double> shares = shares_of(batch, config_);
   plan_rates();
   const auto run = [&](const Batch& there) { run_step(there, shares, on_phase); };
-  const bool records = config_.records && shares.size() == 1 && !on_phase;
+  write_shares(shares);
+  const bool has_empty_part = std::find(shares.begin(), shares.end(), 0.0) != shares.end();
+  const bool records = config_.records && !has_empty_part && !on_phase;
   if (!records || !engine::Recording::is_possible(config_.device)) {
     run(batch.to(config_.device));
   } else {
     const auto offsets = rng_.offsets();
     const auto again = [&] { rng_.set_offsets(offsets); };
-    const StepOutcome outcome = recorded_.run(batch, config_.device, run, again);
-    if (outcome == StepOutcome::replayed) rng_.take(dropout_stream, static_cast<int64_t>(state_.random_count));
+    // A step of another shape, run meanwhile, may have drawn more or fewer.
+    const bool fits = recorded_.fits(batch);
+    if (fits) set_draws(recorded_draws_);
+    const engine::Recorder::Turn turn = recorded_.run(batch, config_.device, run, again);
+    if (turn == engine::Recorder::Turn::replayed) rng_.take(dropout_stream, static_cast<int64_t>(recorded_draws_));
+    else if (recorded_.fits(batch)) recorded_draws_ = state_.random_count;
   }
   ++steps_done_;
   return steps_done_ % config_.read_every == 0 ? read_state() : state_;

@@ -23,8 +23,9 @@ enum class Phase { batch, forward, backward, update };
 ///
 /// On a device that can record (a GPU, in a StreamScope), two steps run op by op and the third is recorded as a whole,
 /// update and random offsets included; from then on a step is a copy of its batch and one replay, which gives the same
-/// bits. Steps that are cut into parts, are watched by `on_phase` or have a batch of another shape run op by op, and so
-/// does every step of an objective that reads numbers of the device: `note` says so once.
+/// bits. A batch that is cut into parts is one step all the same. Steps that are watched by `on_phase`, have a batch of
+/// another shape or a part without a scored target run op by op, and so does every step of an objective that reads
+/// numbers of the device: `note` says so once.
 class Trainer {
  public:
   /// Binds the model's parameters to an arena on the device; the model and the objective must outlive the trainer.
@@ -66,6 +67,10 @@ class Trainer {
 
  private:
   void plan_rates();
+  /// Brings the shares of a batch's parts to the device.
+  void write_shares(const std::vector<double>& shares);
+  /// Says to the device how many random numbers a step draws.
+  void set_draws(uint64_t count);
   void run_step(const Batch& batch, const std::vector<double>& shares, const std::function<void(Phase)>& on_phase);
 
   const models::Transformer& model_;
@@ -77,6 +82,9 @@ class Trainer {
   const std::unique_ptr<autograd::Schedule> schedule_;
   engine::Tensor rates_;   ///< f64 (read_every), on the device: learning rates of the steps up to rates_end_
   int64_t rates_end_ = 0;  ///< the first step that has no rate yet
+  engine::Tensor shares_;  ///< f64 (accumulate), on the device: what the loss of each part is multiplied by
+  std::vector<double> shares_there_;
+  uint64_t recorded_draws_ = 0;  ///< random numbers of a step of the recording's shape
   int64_t steps_done_ = 0;
   engine::StepState state_;
   RecordedStep recorded_;

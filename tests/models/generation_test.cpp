@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "engine/device_stream.h"
 #include "engine/transfer.h"
 #include "models/files/utf8.h"
 #include "models/generation/chat_template.h"
@@ -182,6 +183,8 @@ TEST_CASE("generation on a GPU chooses the tokens that it chooses on the CPU", "
   description.config = config;
   description.context = 24;
   const auto tokens_on = [&](engine::Device device, const SamplingOptions& sampling) {
+    const engine::DeviceStream stream(device);
+    const engine::StreamScope on_stream(stream.handle());
     const engine::DeviceScope scope(device);
     engine::Rng rng(7);
     const Transformer model(config, rng);

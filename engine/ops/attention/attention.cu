@@ -17,7 +17,7 @@ bool fits_tensor_cores_grad(const AttentionGradCall& c) { return widest(c.proble
 /// length. Queries must fit into a block's shared memory.
 bool is_split(const AttentionCall& c) {
   const AttentionProblem& p = c.problem;
-  return p.queries <= most_few_queries && p.keys > p.queries && p.dropout == 0 && p.qk_dim <= 512;
+  return p.queries <= most_few_queries && p.keys > p.queries && p.dropout == 0 && p.qk_dim <= most_split_width;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/ops/attention/attention_problem.h"
+#include "engine/decoding/cached_attention.h"
 
 // Attention's GPU implementations, each in a file of its own.
 namespace headroom::engine::cuda {
@@ -19,7 +19,9 @@ void attention_tensor_core(AttentionCall& call);
 void attention_tensor_core_grad(AttentionGradCall& call);
 
 /// f32, f64 and bf16, few queries against many keys without dropout: chunks of keys side by side, joined in order.
-inline constexpr int64_t most_few_queries = 16;
+inline constexpr int64_t most_few_queries = 16, most_split_width = 512;
 void attention_split(AttentionCall& call);
+/// The same where only the device knows how many keys there are.
+void attention_split_cached(CachedAttentionCall& call);
 
 }  // namespace headroom::engine::cuda

@@ -138,10 +138,12 @@ struct HeadRules {
   const bool* mask;  ///< of this sequence's keys, or null
   int64_t row;       ///< of query 0 in (B, H, Tq)
 
-  __device__ HeadRules(const AttentionArguments<T>& a, int b, int h)
+  __device__ HeadRules(const AttentionArguments<T>& a, int b, int h) : HeadRules(a, b, h, a.k.tokens) {}
+  /// Where only the first keys of the memory are there.
+  __device__ HeadRules(const AttentionArguments<T>& a, int b, int h, int held)
       : queries(a.q.tokens),
-        keys(a.k.tokens),
-        offset(a.k.tokens - a.q.tokens),
+        keys(held),
+        offset(held - a.q.tokens),
         causal(a.causal),
         slope(a.slopes ? load(a.slopes[h]) * log2_e<C> : C(0)),
         mask(a.key_mask ? a.key_mask + int64_t{b} * a.k.tokens : nullptr),

@@ -4,7 +4,8 @@
 // Few queries against a long cache of keys, as decoding asks for: what counts is that keys and values are read once, by
 // as many blocks as there can be. A block takes one chunk of the keys of one key-value head, and up to R rows, each a
 // query of one of the heads that share it: a thread has a key, then a warp has a row, then a thread has a column of
-// the values. A second kernel joins the chunks' parts, in order.
+// the values. A second kernel joins the chunks' parts, in order. A chunk without keys adds nothing, so that the number
+// of keys may stand on the device, and the chunks be those of all the memory.
 namespace headroom::engine::cuda {
 namespace {
 
@@ -44,14 +45,22 @@ __device__ inline void row_products(const C* q, const T* k, int width, bool pack
   }
 }
 
+/// How many of `capacity` keys there are: all where `length` is null.
+__device__ inline int keys_held(const int64_t* length, int capacity) {
+  if (!length || *length > capacity) return capacity;
+  return *length < 0 ? 0 : static_cast<int>(*length);
+}
+
 template <class T, int R>
-__global__ void split_part(AttentionArguments<T> a, Compute<T>* parts, int chunks, int row_blocks) {
+__global__ void split_part(AttentionArguments<T> a, const int64_t* length, Compute<T>* parts, int chunks,
+                           int row_blocks) {
   using C = Compute<T>;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % warp_size, warp = thread / warp_size;
   const int block = static_cast<int>(blockIdx.x), chunk = block % chunks, kv_heads = a.heads / a.group;
   const int kv_head = block / chunks / row_blocks % kv_heads, b = block / chunks / row_blocks / kv_heads;
   const int first_row = block / chunks % row_blocks * R, rows = a.group * a.q.tokens;
-  const int first_key = chunk * split_chunk, count = smaller(split_chunk, a.k.tokens - first_key);
+  const int keys = keys_held(length, a.k.tokens);
+  const int first_key = chunk * split_chunk, count = smaller(split_chunk, keys - first_key);
   const int qk_dim = a.q.width, v_dim = a.v.width;
   C* const q = dynamic_shared<C>();     // (R, d_qk)
   C* const p = q + R * qk_dim;          // (R, chunk)
@@ -69,7 +78,7 @@ __global__ void split_part(AttentionArguments<T> a, Compute<T>* parts, int chunk
   for (int r = 0; r < R; ++r) {
     const bool is_there = thread < count && first_row + r < rows;
     p[r * split_chunk + thread] =
-        is_there ? HeadRules<T>(a, b, head(r)).score(s[r], query(r), first_key + thread) : -infinity<C>;
+        is_there ? HeadRules<T>(a, b, head(r), keys).score(s[r], query(r), first_key + thread) : -infinity<C>;
   }
   __syncthreads();
   C* const part = parts + block * part_size<R>(v_dim);
@@ -141,35 +150,40 @@ struct JoinParts {
   }
 };
 
-template <class T, int R>
-void run(AttentionCall& c) {
+template <class T, int R, class Call>
+void run(const Call& c, const int64_t* length) {
   using C = Compute<T>;
   const AttentionProblem& p = c.problem;
   const int64_t chunks = (p.keys + split_chunk - 1) / split_chunk, row_blocks = (p.group() * p.queries + R - 1) / R;
+  const Tensor &y = c.out.y, &lse = c.out.lse;
   const int64_t blocks = p.batch * p.kv_heads * row_blocks * chunks;
   const Tensor parts = Tensor::empty({blocks, part_size<R>(p.v_dim)}, dtype_of<C>(), c.q.device());
   launch_kernel("attention_split", split_part<T, R>,
                 {static_cast<unsigned>(blocks), split_threads,
                  sizeof(C) * static_cast<size_t>(R * (p.qk_dim + split_chunk + split_threads))},
-                AttentionArguments<T>(p, c.q, c.k, c.v, c.slopes), parts.mutable_data<C>(), static_cast<int>(chunks),
-                static_cast<int>(row_blocks));
-  launch("attention_join", c.out.y.numel(),
-         JoinParts<T, R>{parts.data<C>(), c.out.y.mutable_data<T>(), c.out.lse.mutable_data<C>(),
+                AttentionArguments<T>(p, c.q, c.k, c.v, c.slopes), length, parts.mutable_data<C>(),
+                static_cast<int>(chunks), static_cast<int>(row_blocks));
+  launch("attention_join", y.numel(),
+         JoinParts<T, R>{parts.data<C>(), y.template mutable_data<T>(), lse.template mutable_data<C>(),
                          static_cast<int>(p.queries), static_cast<int>(p.heads), static_cast<int>(p.group()),
                          static_cast<int>(p.v_dim), static_cast<int>(chunks), static_cast<int>(row_blocks)});
 }
 
-}  // namespace
-
-void attention_split(AttentionCall& c) {
+template <class Call>
+void run_split(Call& c, const int64_t* length) {
   lay_out(c);
   const int64_t rows = c.problem.group() * c.problem.queries;
   with_real(c.q.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (rows == 1) run<T, 1>(c);
-    else if (rows <= 4) run<T, 4>(c);
-    else run<T, 8>(c);
+    if (rows == 1) run<T, 1>(c, length);
+    else if (rows <= 4) run<T, 4>(c, length);
+    else run<T, 8>(c, length);
   });
 }
+
+}  // namespace
+
+void attention_split(AttentionCall& c) { run_split(c, nullptr); }
+void attention_split_cached(CachedAttentionCall& c) { run_split(c, c.length.data<int64_t>()); }
 
 }  // namespace headroom::engine::cuda

@@ -1,0 +1,27 @@
+#pragma once
+#include "engine/ops/attention/attention_problem.h"
+
+namespace headroom::engine {
+
+/// attention() of the latest tokens over key-value caches that hold more memory than tokens, the number of which stands
+/// on the device: causal, without dropout and gradient. q (B, Tq, H, d_qk), k (B, capacity, H_kv, d_qk),
+/// v (B, capacity, H_kv, d_v), slopes (H) or undefined, length i64 (1), cut to [0, capacity]: query i is token
+/// length - Tq + i → (B, Tq, H, d_v). The bits are those of attention() over the first `length` keys wherever that runs
+/// by few queries. Never waits for the device; on a GPU Tq ≤ 16 and d_qk ≤ 512. Throws Error naming shapes that do not
+/// fit.
+Tensor cached_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes, double scale,
+                        const Tensor& length);
+
+/// A checked call; the problem's keys are the whole caches.
+struct CachedAttentionCall {
+  Tensor q, k, v, slopes, length;
+  AttentionProblem problem{};
+  Attention out{};
+  auto operands() {
+    return std::array{real("q", q), real("k", k), real("v", v), optional_real("slopes", slopes),
+                      index("length", length)};
+  }
+};
+extern Op<CachedAttentionCall> cached_attention_op;
+
+}  // namespace headroom::engine

@@ -1,0 +1,162 @@
+// Tokens of a GPU, or of the emulator: recorded and replayed, beside those that are queued op by op.
+#include "models/generation/recorded_decoder.h"
+
+#include "engine/device_stream.h"
+#include "engine/error.h"
+#include "engine/quantized/quantize.h"
+#include "engine/transfer.h"
+#include "models/weights/sources.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_of.h"
+
+namespace headroom::models {
+namespace {
+
+using testing::contains;
+
+constexpr engine::Device cuda{engine::Device::Kind::cuda, 0};
+constexpr int64_t vocab = 37;
+
+bool is_absent() {
+  if (engine::has_device(cuda.kind)) return false;
+  testing::skip("no CUDA device");
+  return true;
+}
+
+TransformerConfig decoder(Positions positions) {
+  TransformerConfig c;
+  c.layers = 2;
+  c.width = 32;
+  c.groups = {{.heads = 4, .qk_dim = 8, .v_dim = 4, .kv_heads = 2}};
+  c.max_length = 200;
+  c.vocab = vocab;
+  c.tied = true;
+  c.causal = true;
+  c.positions = positions;
+  c.ffn_width = 32;
+  c.init.embedding_std = 1;  // so that a token's successors differ
+  return c;
+}
+
+/// On the context's device, its projections in blocks of 8 bits where these are wanted.
+Transformer made(const TransformerConfig& config, bool has_blocks) {
+  engine::Rng rng(11);
+  if (!has_blocks) return {config, rng};
+  const engine::Device there = engine::context().device;
+  const engine::DeviceScope scope(engine::cpu);
+  const Transformer drawn(config, rng);
+  NamedTensors dense;
+  std::vector<std::pair<std::string, engine::QuantizedMatrix>> blocks;
+  for (const Parameter& p : drawn.parameters()) {
+    const bool is_matrix = p.var.shape().rank() == 2 && p.name.find("blocks.") == 0;
+    if (is_matrix) blocks.emplace_back(p.name, engine::quantize_q8_0(p.var.value()).to(there));
+    else dense.emplace_back(p.name, p.var.value());
+  }
+  REQUIRE_FALSE(blocks.empty());
+  NamedWeights source(dense, {.is_trained = none_trained});
+  for (auto& [name, matrix] : blocks) source.add(name, std::move(matrix));
+  const engine::DeviceScope back(there);
+  return {config, source};
+}
+
+struct Course {
+  std::vector<int64_t> tokens;
+  std::vector<std::vector<float>> logits;
+  int64_t recordings = 0;
+  std::vector<std::string> notes;
+};
+
+/// Decodes a prompt and then so many tokens.
+Course decoded(const TransformerConfig& config, bool has_blocks, const SamplingOptions& options, int64_t prompt,
+               int64_t count, bool records) {
+  const engine::DeviceStream stream(cuda);
+  const engine::StreamScope on_stream(stream.handle());
+  const engine::DeviceScope scope(cuda);
+  const Transformer model = made(config, has_blocks);
+  DecodeState state(config);
+  Sampler sampler(options);
+  Course out;
+  RecordedDecoder recorded(model, [&](const std::string& line) { out.notes.push_back(line); });
+  std::vector<int64_t> ids(static_cast<size_t>(prompt));
+  for (int64_t i = 0; i < prompt; ++i) ids[static_cast<size_t>(i)] = (7 * i + 3) % vocab;
+  Tensor input = Tensor::from({1, prompt}, ids);
+  bool was_recorded = false;
+  for (int64_t i = 0; i < count; ++i) {
+    const TokenDraw draw = sampler.draw();
+    std::optional<int64_t> id;
+    if (records && i > 0 && recorded.is_possible()) id = recorded.next(out.tokens.back(), state, draw);
+    if (id) {
+      out.logits.push_back(recorded.logits().to_vector<float>());
+      out.recordings += static_cast<int64_t>(recorded.is_recorded() && !was_recorded);
+      was_recorded = recorded.is_recorded();
+    } else {
+      const Tensor logits = model.decode(input, state, {}, 1).reshape({vocab});
+      out.logits.push_back(logits.to_vector<float>());
+      id = static_cast<int64_t>(engine::choose_token(logits, draw.filter, draw.key).item());
+    }
+    REQUIRE(*id >= 0);
+    out.tokens.push_back(*id);
+    input = Tensor::from<int64_t>({1, 1}, {*id});
+    CHECK(state.offset() == prompt + i);
+  }
+  return out;
+}
+
+void check_same(const Course& queued, const Course& recorded) {
+  CHECK(queued.tokens == recorded.tokens);
+  for (size_t i = 0; i < queued.logits.size(); ++i)
+    if (queued.logits[i] != recorded.logits[i]) FAIL("the logits of token " << i << " differ");
+}
+
+}  // namespace
+
+TEST_CASE("a recorded token is the queued one, while the caches grow, for every kind of positions", "[generation]") {
+  if (is_absent()) return;
+  const SamplingOptions greedy, sampled{.temperature = 1.1, .top_k = 20, .top_p = 0.95, .seed = 5};
+  for (const Positions positions : {Positions::rope, Positions::learned, Positions::alibi}) {
+    INFO(name_of(positions));
+    const bool is_long = positions == Positions::rope;
+    // Caches for 64, 128 and 256 tokens; or from 60 tokens on over the first of these bounds.
+    const int64_t prompt = is_long ? 5 : 60, count = is_long ? 160 : 12;
+    const SamplingOptions& options = positions == Positions::learned ? greedy : sampled;
+    const Course queued = decoded(decoder(positions), false, options, prompt, count, false);
+    const Course recorded = decoded(decoder(positions), false, options, prompt, count, true);
+    check_same(queued, recorded);
+    CHECK(recorded.recordings == (is_long ? 3 : 2));
+    CHECK(recorded.notes.empty());
+    CHECK(queued.recordings == 0);
+  }
+}
+
+TEST_CASE("a recorded token of quantised weights is the queued one", "[generation]") {
+  if (is_absent()) return;
+  TransformerConfig config = decoder(Positions::rope);
+  config.norm = Norm::rms_norm;
+  config.activation = Activation::swiglu;
+  config.groups[0].v_dim = 8;  // rows of whole blocks
+  for (const engine::Activations activations : {engine::Activations::exact, engine::Activations::int8}) {
+    const engine::ActivationsScope scope(activations);
+    check_same(decoded(config, true, {}, 3, 12, false), decoded(config, true, {}, 3, 12, true));
+  }
+}
+
+TEST_CASE("where a token cannot be recorded one line says so, and it is queued", "[generation]") {
+  if (is_absent()) return;
+  TransformerConfig config = decoder(Positions::learned);
+  config.groups = {{.heads = 1, .qk_dim = 520, .v_dim = 4}};  // wider than the kernel of few queries
+  const Course queued = decoded(config, false, {}, 3, 4, false), recorded = decoded(config, false, {}, 3, 4, true);
+  check_same(queued, recorded);
+  CHECK(recorded.recordings == 0);
+  REQUIRE(recorded.notes.size() == 1);
+  CHECK_THAT(recorded.notes[0], contains("tokens are not recorded but queued op by op: "));
+  CHECK_THAT(recorded.notes[0], contains("cached_attention: no f32 kernel on cuda for this problem"));
+}
+
+TEST_CASE("a recorded token has no place behind the last position", "[generation]") {
+  if (is_absent()) return;
+  TransformerConfig config = decoder(Positions::learned);
+  config.max_length = 8;
+  CHECK_THROWS_WITH(decoded(config, false, {}, 3, 7, true), contains("sequences of 9 are longer than max_length"));
+}
+
+}  // namespace headroom::models
