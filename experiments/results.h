@@ -30,6 +30,9 @@ struct TrialRecord {
   std::string message;                                 ///< why it failed: step, last finite loss, gradient norm
   std::map<std::string, double> validation;            ///< metrics that choices are made on
   std::map<std::string, double> test;                  ///< metrics that are reported and judged
+  /// Of test metrics, K pseudo-values (the jackknife over K equal parts of the test data, the same in every trial of a
+  /// task): their mean is about the metric, their spread / √K its standard error. Empty where there are none.
+  std::map<std::string, std::vector<double>> test_parts;
   std::vector<HistoryPoint> history;                   ///< in order of (step, split, metric)
   std::vector<std::pair<double, double>> predictions;  ///< (target, output) of some test positions, for a scatter plot
   int64_t steps = 0;                                   ///< updates done: fewer than planned after an early stop

@@ -37,8 +37,8 @@ void not_run(Verdict& verdict, const std::string& reason) {
   verdict.sentence = "Not judged: " + reason + ".";
 }
 
-void underpowered(const Case& c, Verdict& verdict, size_t seeds) {
-  verdict.status = VerdictStatus::underpowered;
+void too_few_seeds(const Case& c, Verdict& verdict, size_t seeds) {
+  verdict.status = VerdictStatus::undecided;
   verdict.sentence =
       fmt::format("Too few seeds to judge: {} in common, at least {} are needed. ", seeds, c.wanted_seeds()) +
       verdict.sentence;

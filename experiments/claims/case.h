@@ -52,7 +52,7 @@ Curve curve_in_range(const StudyResults& results, const std::string& series, con
 
 /// Gives `verdict` the status not_run, and the reason.
 void not_run(Verdict& verdict, const std::string& reason);
-/// Gives `verdict` the status underpowered, and the reason in front of what was measured.
-void underpowered(const Case& c, Verdict& verdict, size_t seeds);
+/// Gives `verdict` the status undecided, and the reason in front of what was measured.
+void too_few_seeds(const Case& c, Verdict& verdict, size_t seeds);
 
 }  // namespace headroom::experiments

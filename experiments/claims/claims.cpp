@@ -97,8 +97,8 @@ const char* name(VerdictStatus status) {
       return "pass";
     case VerdictStatus::fail:
       return "fail";
-    case VerdictStatus::underpowered:
-      return "underpowered";
+    case VerdictStatus::undecided:
+      return "undecided";
     case VerdictStatus::not_run:
       return "not run";
   }

@@ -10,8 +10,8 @@
 
 namespace headroom::experiments {
 
-/// underpowered: measured, but with too few seeds to tell. not_run: something that the claim needs was not measured.
-enum class VerdictStatus { pass, fail, underpowered, not_run };
+/// undecided: measured, but the data cannot tell. not_run: something that the claim needs was not measured.
+enum class VerdictStatus { pass, fail, undecided, not_run };
 
 /// What the measurements say about one claim.
 struct Verdict {
@@ -21,6 +21,7 @@ struct Verdict {
   VerdictStatus status = VerdictStatus::not_run;
   double measured = none;                               ///< the one number that says most; NaN when not run
   double p = none;                                      ///< of the test that decides; NaN where there is none
+  std::optional<int> seeds_needed;                      ///< that would decide an undecided claim, from the spread seen
   std::optional<double> paper;                          ///< the paper's number, where the claim names one
   std::vector<std::pair<PaperPath, double>> beside;     ///< our numbers for numbers in the paper's tables
   std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "p_low", "ratio_low", …
@@ -35,7 +36,7 @@ struct Verdict {
 /// (tasks::larger_is_better); a ratio of errors says how many times *worse*. Tests are paired over seeds, one-sided,
 /// at `significance`. What each kind claims: kinds/.
 ///
-/// Fewer than two seeds give `underpowered` (unless the claim is `deterministic`, or what is claimed of *every* value
+/// Fewer than two seeds give `undecided` (unless the claim is `deterministic`, or what is claimed of *every* value
 /// is already refuted), an x without a finished trial or a sweep that is not complete `not_run`. Throws Error for
 /// a series that does not exist.
 std::vector<Verdict> judge(const StudyResults& results);
@@ -43,7 +44,7 @@ std::vector<Verdict> judge(const StudyResults& results);
 /// The verdicts of a study of which nothing was run: all not_run, with the reason.
 std::vector<Verdict> not_judged(const std::vector<ClaimConfig>& claims, const std::string& reason);
 
-/// "pass", "fail", "underpowered" or "not run".
+/// "pass", "fail", "undecided" or "not run".
 const char* name(VerdictStatus status);
 
 }  // namespace headroom::experiments

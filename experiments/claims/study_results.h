@@ -16,6 +16,7 @@ struct StudyResults {
   std::vector<std::string> series;
   std::vector<ClaimConfig> claims;
   std::vector<TrialRecord> trials;
+  double level = 1;                               ///< share of each claim's significance that this look may spend
   int64_t planned = 0;                            ///< trials of the whole sweep
   int64_t running = 0;                            ///< of them, those that a process is training now
   int64_t unchecked = 0;                          ///< of the store's trials, those without a checksum

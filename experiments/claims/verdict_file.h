@@ -16,7 +16,7 @@ struct StoredVerdict {
   std::string claim;       ///< claim_name()
   std::string paper_says;  ///< the claim in words; "" when it is our own
   std::string ours_says;   ///< our own claim in words
-  std::string status;      ///< pass | fail | underpowered | not run
+  std::string status;      ///< pass | fail | undecided | not run
   double measured = Verdict::none, p = Verdict::none;
   std::optional<double> paper;  ///< the paper's number
   std::string summary, sentence;

@@ -26,7 +26,7 @@ std::string tally(const std::vector<Verdict>& verdicts, bool ours) {
   std::vector<std::string> parts;
   if (holds) parts.push_back(fmt::format("{} {}", holds, holds == 1 ? "holds" : "hold"));
   if (fails) parts.push_back(fmt::format("{} {}", fails, fails == 1 ? "fails" : "fail"));
-  for (VerdictStatus status : {VerdictStatus::underpowered, VerdictStatus::not_run})
+  for (VerdictStatus status : {VerdictStatus::undecided, VerdictStatus::not_run})
     if (const auto n = count(status)) parts.push_back(fmt::format("{} {}", n, name(status)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -32,7 +32,7 @@ code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, m
 .status::before { content: ""; display: inline-block; width: .6em; height: .6em; margin-right: .5em; border-radius: 50%;
   background: currentColor; }
 .pass .status { color: var(--good); } .fail .status { color: var(--warn); }
-.underpowered .status { color: var(--unsure); } .not-run .status { color: var(--muted); }
+.undecided .status { color: var(--unsure); } .not-run .status { color: var(--muted); }
 .not-run .status::before { background: none; border: 2px solid currentColor; }
 .claim { color: var(--muted); }
 .numbers { margin-left: 1.5em; }

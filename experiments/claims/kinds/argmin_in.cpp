@@ -58,7 +58,7 @@ void ArgminIn::judge(const Case& c, Verdict& verdict) const {
   verdict.sentence = fmt::format("The {} is at {}, {} {}.", c.best_noun(), c.at(best),
                                  holds ? "as claimed;" : "not where it was claimed:", against);
   verdict.status = holds ? VerdictStatus::pass : VerdictStatus::fail;
-  if (c.too_few(best) || c.too_few(rival)) underpowered(c, verdict, test.pairs);
+  if (c.too_few(best) || c.too_few(rival)) too_few_seeds(c, verdict, test.pairs);
 }
 
 }  // namespace headroom::experiments

@@ -68,7 +68,7 @@ void Band::judge(const Case& c, Verdict& verdict) const {
                          ? fmt::format("All values are {}; {} was claimed.", limits.high ? to : from, claimed)
                          : fmt::format("Values lie between {} and {}{}; {} was claimed.", from, to, apart, claimed);
   verdict.status = outside || wide ? VerdictStatus::fail : VerdictStatus::pass;
-  if (verdict.status == VerdictStatus::pass && seeds < c.wanted_seeds()) underpowered(c, verdict, seeds);
+  if (verdict.status == VerdictStatus::pass && seeds < c.wanted_seeds()) too_few_seeds(c, verdict, seeds);
 }
 
 }  // namespace headroom::experiments

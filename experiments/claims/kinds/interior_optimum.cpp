@@ -44,7 +44,7 @@ void InteriorOptimum::judge(const Case& c, Verdict& verdict) const {
       fmt::format("Of those between, {} has the {}; {} has {} times that, {} has {} times.", c.at(best), c.best_noun(),
                   c.at(low), rounded(ends[0].ratio), c.at(high), rounded(ends[1].ratio));
   verdict.sentence = measured;
-  if (pairs < static_cast<int>(c.wanted_seeds())) return underpowered(c, verdict, pairs);
+  if (pairs < static_cast<int>(c.wanted_seeds())) return too_few_seeds(c, verdict, pairs);
 
   std::string against;
   for (const End& e : ends) {

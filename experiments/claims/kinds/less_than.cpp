@@ -101,7 +101,7 @@ void LessThan::judge(const Case& c, Verdict& verdict) const {
           : fmt::format("Not less than {}{}: {}.", rival,
                         factor > 1 ? fmt::format(" by a factor of {}", exact(factor)) : "", against);
   verdict.status = against.empty() ? VerdictStatus::pass : VerdictStatus::fail;
-  if (seeds < static_cast<int>(c.wanted_seeds())) underpowered(c, verdict, static_cast<size_t>(seeds));
+  if (seeds < static_cast<int>(c.wanted_seeds())) too_few_seeds(c, verdict, static_cast<size_t>(seeds));
 }
 
 }  // namespace headroom::experiments

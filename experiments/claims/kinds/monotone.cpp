@@ -67,7 +67,7 @@ void Monotone::judge(const Case& c, Verdict& verdict) const {
   verdict.sentence = fmt::format("From {} to {} the {} goes from {} to {}: {}.", c.at(first), exact(last.x),
                                  c.curve.metric, rounded(c.value(first)), rounded(c.value(last)),
                                  against.empty() ? fmt::format("{} throughout, but for ties", direction) : against);
-  if (pairs < static_cast<int>(c.wanted_seeds())) underpowered(c, verdict, pairs);
+  if (pairs < static_cast<int>(c.wanted_seeds())) too_few_seeds(c, verdict, pairs);
 }
 
 }  // namespace headroom::experiments

@@ -61,13 +61,13 @@ void Saturates::judge(const Case& c, Verdict& verdict) const {
     verdict.status = VerdictStatus::fail;
     verdict.sentence = "The first doubling gains nothing. " + verdict.sentence;
   } else if (seeds.size() < c.wanted_seeds()) {
-    underpowered(c, verdict, seeds.size());
+    too_few_seeds(c, verdict, seeds.size());
   } else if (ratio > fraction) {
     verdict.status = VerdictStatus::fail;
   } else if (interval.high <= fraction) {
     verdict.status = VerdictStatus::pass;
   } else {
-    verdict.status = VerdictStatus::underpowered;
+    verdict.status = VerdictStatus::undecided;
     verdict.sentence = "The interval is too wide to tell. " + verdict.sentence;
   }
 }

@@ -55,8 +55,8 @@ void Slope::judge(const Case& c, Verdict& verdict) const {
       fmt::format("The slope of {} on {} ({}) is {}, its {:g} % interval [{}, {}]; within [{}, {}] was claimed.",
                   c.curve.metric, c.axis, axes, rounded(line.slope), 100 * (1 - c.claim.significance),
                   rounded(line.low), rounded(line.high), rounded(low), rounded(high));
-  verdict.status = inside ? VerdictStatus::pass : centre ? VerdictStatus::underpowered : VerdictStatus::fail;
-  if (verdict.status == VerdictStatus::underpowered)
+  verdict.status = inside ? VerdictStatus::pass : centre ? VerdictStatus::undecided : VerdictStatus::fail;
+  if (verdict.status == VerdictStatus::undecided)
     verdict.sentence = "The interval is too wide to tell. " + verdict.sentence;
 }
 

@@ -4,7 +4,7 @@
 namespace headroom::experiments {
 
 /// The least-squares slope over all seeds and x, on `axes`: its confidence interval lies within `limits`. An interval
-/// that sticks out around a slope inside is underpowered.
+/// that sticks out around a slope inside is undecided.
 struct Slope : KindBase {
   static constexpr const char* name = "slope";
   std::string axes = "log-log";  ///< log-log | semi-log (a logarithm of x alone) | linear

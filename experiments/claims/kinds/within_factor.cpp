@@ -37,7 +37,7 @@ void WithinFactor::judge(const Case& c, Verdict& verdict) const {
                          : fmt::format("{} has {} times the {}, that of {}; at most {} times was claimed.", c.at(point),
                                        rounded(ratio), c.best_noun(), c.at(best), exact(factor));
   verdict.status = ratio <= factor ? VerdictStatus::pass : VerdictStatus::fail;
-  if (c.too_few(point) || c.too_few(best)) underpowered(c, verdict, std::min(point.values.size(), best.values.size()));
+  if (c.too_few(point) || c.too_few(best)) too_few_seeds(c, verdict, std::min(point.values.size(), best.values.size()));
 }
 
 }  // namespace headroom::experiments

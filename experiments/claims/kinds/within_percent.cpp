@@ -74,7 +74,7 @@ void WithinPercent::judge(const Case& c, Verdict& verdict) const {
   verdict.sentence = fmt::format("At the farthest of {} points it is {:+.2f} % away ({}); at most {} % was claimed.",
                                  compared, worst, where, exact(percent));
   verdict.status = std::abs(worst) <= percent ? VerdictStatus::pass : VerdictStatus::fail;
-  if (verdict.status == VerdictStatus::pass && seeds < c.wanted_seeds()) underpowered(c, verdict, seeds);
+  if (verdict.status == VerdictStatus::pass && seeds < c.wanted_seeds()) too_few_seeds(c, verdict, seeds);
 }
 
 }  // namespace headroom::experiments

@@ -40,7 +40,7 @@ void WorseThanBest::judge(const Case& c, Verdict& verdict) const {
                                  c.at(best), probability(test.p), test.pairs,
                                  factor > 1 ? fmt::format("; at least {} times was claimed", exact(factor)) : "");
   verdict.status = holds ? VerdictStatus::pass : VerdictStatus::fail;
-  if (test.pairs < static_cast<int>(c.wanted_seeds())) underpowered(c, verdict, test.pairs);
+  if (test.pairs < static_cast<int>(c.wanted_seeds())) too_few_seeds(c, verdict, test.pairs);
 }
 
 }  // namespace headroom::experiments

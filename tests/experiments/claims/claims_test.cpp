@@ -99,12 +99,12 @@ TEST_CASE("pairs are made by seed") {
   CHECK(verdict(r, c).status == VerdictStatus::pass);
 }
 
-TEST_CASE("one seed is underpowered") {
+TEST_CASE("one seed decides nothing") {
   const StudyResults r = study({1, 2, 4}, {{1}, {0.1}, {1}});
   for (const ClaimConfig& c : {interior(), argmin({2}), argmin({4}), within(2, 3)}) {
     const Verdict v = verdict(r, c);
     CAPTURE(kind_name(c));
-    CHECK(v.status == VerdictStatus::underpowered);
+    CHECK(v.status == VerdictStatus::undecided);
     CHECK(says(v, "Too few seeds to judge: 1 in common"));
   }
   CHECK(number(verdict(r, interior()), "ratio_low") == Approx(10));
@@ -118,7 +118,7 @@ TEST_CASE("failed seeds are left out of the pairs, and said") {
   CHECK(number(two, "seeds") == 2);
   CHECK(two.notes == std::vector<std::string>{"at heads = 1 seed 0 failed and is in no mean"});
   r.trials[1] = failed(r.trials[1]);
-  CHECK(verdict(r, interior(10)).status == VerdictStatus::underpowered);
+  CHECK(verdict(r, interior(10)).status == VerdictStatus::undecided);
   r.trials[2] = failed(r.trials[2]);
   const Verdict none = verdict(r, interior(10));
   CHECK(none.status == VerdictStatus::not_run);

@@ -73,7 +73,7 @@ TEST_CASE("a band by the ratio of its ends") {
 TEST_CASE("one seed inside a band tells nothing, one outside refutes it") {
   ClaimConfig c = claim("band");
   keys<Band>(c).limits.high = 2;
-  CHECK(verdict(study({1, 2}, {{1}, {1}}), c).status == VerdictStatus::underpowered);
+  CHECK(verdict(study({1, 2}, {{1}, {1}}), c).status == VerdictStatus::undecided);
   CHECK(verdict(study({1, 2}, {{1}, {3}}), c).status == VerdictStatus::fail);
   c.deterministic = true;
   CHECK(verdict(study({1, 2}, {{1}, {1}}), c).status == VerdictStatus::pass);
@@ -120,10 +120,10 @@ TEST_CASE("a comparison with ties or one seed") {
   keys<LessThan>(c).than.at = 2;
   CHECK(verdict(study({1, 2}, {{1, 2}, {1, 2}}), c).status == VerdictStatus::fail);
   CHECK(verdict(study({1, 2}, {{1, 2}, {1, 2}}), c).p == 0.5);
-  CHECK(verdict(study({1, 2}, {{1}, {2}}), c).status == VerdictStatus::underpowered);
+  CHECK(verdict(study({1, 2}, {{1}, {2}}), c).status == VerdictStatus::undecided);
   StudyResults r = study({1, 2}, {{1, 1}, {2, 2.5}});
   r.trials[0] = failed(r.trials[0]);
-  CHECK(verdict(r, c).status == VerdictStatus::underpowered);
+  CHECK(verdict(r, c).status == VerdictStatus::undecided);
 }
 
 TEST_CASE("a bound holds in every trial, or not") {
@@ -182,7 +182,7 @@ TEST_CASE("a value within a percentage of a number") {
   const StudyResults r = study({1, 2}, {{0.971}, {1.02}});
   ClaimConfig c = within(3);
   keys<WithinPercent>(c).value = 1.0;
-  CHECK(verdict(r, c).status == VerdictStatus::underpowered);
+  CHECK(verdict(r, c).status == VerdictStatus::undecided);
   c.deterministic = true;
   CHECK(verdict(r, c).status == VerdictStatus::pass);
   CHECK(verdict(r, c).measured == Approx(-2.9));

@@ -81,7 +81,7 @@ TEST_CASE("a trend may be claimed over part of the curve, and by a factor") {
 TEST_CASE("one seed tells no trend, unless nothing is sampled") {
   const StudyResults r = study({1, 2, 4}, {{3}, {2}, {1}});
   ClaimConfig c = monotone("falling");
-  CHECK(verdict(r, c).status == VerdictStatus::underpowered);
+  CHECK(verdict(r, c).status == VerdictStatus::undecided);
   c.deterministic = true;
   CHECK(verdict(r, c).status == VerdictStatus::pass);
   CHECK(verdict(r, c).p == 0);
@@ -99,7 +99,7 @@ TEST_CASE("a power law has its exponent as slope") {
   const double half = 4.302652729911275 * std::log(1.1) / std::log(2) * std::sqrt(0.4);
   CHECK(number(v, "low") == Approx(-1 - half));
   CHECK(number(v, "high") == Approx(-1 + half));
-  CHECK(verdict(r, slope(-1.1, -0.85)).status == VerdictStatus::underpowered);
+  CHECK(verdict(r, slope(-1.1, -0.85)).status == VerdictStatus::undecided);
   CHECK(verdict(r, slope(-0.95, 0)).status == VerdictStatus::fail);
 }
 
@@ -141,9 +141,9 @@ TEST_CASE("a curve that goes on falling does not saturate") {
   const ClaimConfig c = claim("saturates");
   CHECK(verdict(falling(), c).status == VerdictStatus::fail);
   const Verdict noisy = verdict(study({1, 2, 4, 8}, {{2, 2}, {1, 1}, {0.5, 0.5}, {0.5, 0.35}}), c);
-  CHECK(noisy.status == VerdictStatus::underpowered);
+  CHECK(noisy.status == VerdictStatus::undecided);
   CHECK(says(noisy, "too wide to tell"));
-  CHECK(verdict(study({1, 2, 4}, {{2}, {1}, {1}}), c).status == VerdictStatus::underpowered);
+  CHECK(verdict(study({1, 2, 4}, {{2}, {1}, {1}}), c).status == VerdictStatus::undecided);
   const Verdict rising = verdict(study({1, 2, 4}, {{1, 1}, {2, 2}, {2, 2}}), c);
   CHECK(rising.status == VerdictStatus::fail);
   CHECK(says(rising, "The first doubling gains nothing"));
@@ -175,7 +175,7 @@ TEST_CASE("trends leave failed seeds out") {
   CHECK(number(verdict(r, claim("saturates")), "seeds") == 2);
   CHECK(number(verdict(r, slope(-2, 0)), "points") == 11);
   r.trials[4].test["mse"] = NAN;
-  CHECK(verdict(r, monotone("falling")).status == VerdictStatus::underpowered);
+  CHECK(verdict(r, monotone("falling")).status == VerdictStatus::undecided);
 }
 
 }  // namespace headroom::experiments
