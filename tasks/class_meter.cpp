@@ -41,9 +41,13 @@ void ClassMeter::add(const Tensor& output, const Batch& batch) {
   }
 }
 
-Metrics ClassMeter::result() const {
-  const auto n = static_cast<double>(std::max<int64_t>(count_, 1));
-  return {{"cross_entropy", loss_ / n}, {accuracy_, static_cast<double>(correct_) / n}};
+std::vector<double> ClassMeter::sums() const {
+  return {loss_, static_cast<double>(correct_), static_cast<double>(count_)};
+}
+
+Metrics ClassMeter::metrics(const std::vector<double>& sums) const {
+  const double n = std::max(sums[2], 1.0);
+  return {{"cross_entropy", sums[0] / n}, {accuracy_, sums[1] / n}};
 }
 
 }  // namespace headroom::tasks

@@ -25,7 +25,9 @@ class ClassMeter : public Meter {
 
   /// Throws Error when the shapes do not fit, or for a target outside the classes.
   void add(const Tensor& output, const Batch& batch) override;
-  Metrics result() const override;
+  /// Nats, correct ones, how many.
+  std::vector<double> sums() const override;
+  Metrics metrics(const std::vector<double>& sums) const override;
   int64_t count() const { return count_; }
 
  private:

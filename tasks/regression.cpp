@@ -45,12 +45,16 @@ void RegressionMeter::add(const Tensor& output, const Batch& batch) {
   });
 }
 
-Metrics RegressionMeter::result() const {
-  const double n = static_cast<double>(std::max<int64_t>(count_, 1));
-  const double mse = squared_error_ / n, mean = sum_ / n;
+std::vector<double> RegressionMeter::sums() const {
+  return {squared_error_, sum_, sum_squares_, norms_, static_cast<double>(count_), static_cast<double>(rows_)};
+}
+
+Metrics RegressionMeter::metrics(const std::vector<double>& sums) const {
+  const double n = std::max(sums[4], 1.0);
+  const double mse = sums[0] / n, mean = sums[1] / n;
   return {{"mse", mse},
-          {"relative_mse", mse / (sum_squares_ / n - mean * mean)},
-          {"error_l2", norms_ / static_cast<double>(std::max<int64_t>(rows_, 1))}};
+          {"relative_mse", mse / (sums[2] / n - mean * mean)},
+          {"error_l2", sums[3] / std::max(sums[5], 1.0)}};
 }
 
 std::vector<std::pair<double, double>> regression_pairs(const Tensor& output, const Tensor& target, ScoredRows scored) {

@@ -42,12 +42,17 @@ bool larger_is_better(const std::string& metric);
 /// Whether a metric is read off a clock, and so differs from run to run: times, rates, shares of a peak.
 bool is_clock_metric(const std::string& metric);
 
-/// Metrics of a whole data set, fed batch by batch; f64 sums in the order of the batches.
+/// Metrics of a whole data set, fed batch by batch: functions of f64 sums that grow in the order of the batches.
 class Meter {
  public:
   virtual ~Meter() = default;
   virtual void add(const Tensor& output, const Batch& batch) = 0;
-  virtual Metrics result() const = 0;
+  /// What was added up so far. The sums of two sets together are the sums of each, added, so that a part of a set can
+  /// be left out by subtraction.
+  virtual std::vector<double> sums() const = 0;
+  /// The metrics of a set that has these sums.
+  virtual Metrics metrics(const std::vector<double>& sums) const = 0;
+  Metrics result() const { return metrics(sums()); }
 };
 
 /// The two fixed sets: choices are made on `validation`, reports and verdicts on `test`.

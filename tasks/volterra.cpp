@@ -17,7 +17,8 @@ class ProductMeter : public Meter {
   void add(const Tensor& output, const Batch& batch) override {
     inner_.add(task_.prediction(Var(output)).value(), batch);
   }
-  Metrics result() const override { return inner_.result(); }
+  std::vector<double> sums() const override { return inner_.sums(); }
+  Metrics metrics(const std::vector<double>& sums) const override { return inner_.metrics(sums); }
 
  private:
   const Volterra& task_;

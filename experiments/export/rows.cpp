@@ -70,6 +70,7 @@ void export_json(const StoredTrials& trials, Clock clock, const TextSink& out) {
     if (clock == Clock::kept) entry["seconds"] = r.seconds;
     entry.update({{"validation", without_clock(r.validation, clock)},
                   {"test", without_clock(r.test, clock)},
+                  {"test_parts", r.test_parts},
                   {"history", history},
                   {"predictions", r.predictions},
                   {"data", r.data},

@@ -228,6 +228,7 @@ class Sweeper {
     record.message = outcome.message;
     record.validation = std::move(outcome.progress.validation);
     record.test = std::move(outcome.progress.test);
+    record.test_parts = std::move(outcome.progress.test_parts);
     record.history = std::move(outcome.progress.history);
     record.predictions = std::move(outcome.progress.predictions);
     record.steps = outcome.progress.step;

@@ -253,6 +253,7 @@ class Trial {
     tasks::Evaluation test = evaluate(training_->model, task_, test_, train_.batch);
     at_.validation = validation;
     at_.test = std::move(test.metrics);
+    at_.test_parts = std::move(test.parts);
     at_.test.merge(task_.probes(training_->model, test_.slice(0, std::min(test_.input.dim(0), train_.batch))));
     at_.predictions = std::move(test.predictions);
     if (!train_.keep_weights) return true;
@@ -285,6 +286,7 @@ class Trial {
     if (outcome_.status == TrialStatus::failed) {
       at_.validation.clear();
       at_.test.clear();
+      at_.test_parts.clear();
       at_.predictions.clear();
       best_.clear();
     } else if (train_.timed && !outcome_.stopped) {

@@ -27,6 +27,13 @@ std::map<std::string, double> reals(const json& values) {
   return out;
 }
 
+json bits_of_each(const std::map<std::string, std::vector<double>>& lists) {
+  json out = json::object();
+  for (const auto& [name, values] : lists)
+    for (const double value : values) out[name].push_back(bits(value));
+  return out;
+}
+
 TrialProgress from_json(const json& state) {
   TrialProgress at;
   at.step = state.at("step").get<int64_t>();
@@ -37,6 +44,9 @@ TrialProgress from_json(const json& state) {
   at.gradient_norm = real(state.at("gradient_norm"));
   at.validation = reals(state.at("validation"));
   at.test = reals(state.at("test"));
+  const json parts = state.value("test_parts", json::object());  // none in what an older program kept
+  for (const auto& [name, values] : parts.items())
+    for (const json& value : values) at.test_parts[name].push_back(real(value));
   for (const json& pair : state.at("predictions")) at.predictions.emplace_back(real(pair.at(0)), real(pair.at(1)));
   for (const json& p : state.at("history"))
     at.history.push_back(
@@ -58,6 +68,7 @@ std::string to_json(const TrialProgress& at) {
                    {"gradient_norm", bits(at.gradient_norm)},
                    {"validation", bits_of(at.validation)},
                    {"test", bits_of(at.test)},
+                   {"test_parts", bits_of_each(at.test_parts)},
                    {"predictions", predictions},
                    {"history", history}};
   return state.dump();

@@ -17,7 +17,8 @@ struct TrialProgress {
   int64_t stale = 0;     ///< validations since then
   double last_loss = 0;  ///< of the latest update
   double gradient_norm = 0;
-  std::map<std::string, double> validation, test;  ///< of the judged weights
+  std::map<std::string, double> validation, test;         ///< of the judged weights
+  std::map<std::string, std::vector<double>> test_parts;  ///< tasks::Evaluation::parts of the test set
   std::vector<std::pair<double, double>> predictions;
   std::vector<HistoryPoint> history;
 };

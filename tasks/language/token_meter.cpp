@@ -8,9 +8,7 @@
 
 namespace headroom::tasks {
 
-double TokenMeter::Sums::mean() const {
-  return count > 0 ? nats / static_cast<double>(count) : std::numeric_limits<double>::quiet_NaN();
-}
+double TokenMeter::Sums::mean() const { return count > 0 ? nats / count : std::numeric_limits<double>::quiet_NaN(); }
 
 void TokenMeter::add(const Tensor& output, const Batch& batch) {
   const std::vector<ClassScore> scores = score_classes(output, batch.target);
@@ -27,25 +25,29 @@ void TokenMeter::add(const Tensor& output, const Batch& batch) {
       sums.nats += scores[i].nats;
       sums.count += 1;
       sums.correct += scores[i].is_correct ? 1 : 0;
-      sums.characters += characters;
+      sums.characters += static_cast<double>(characters);
     };
     count(all_);
     if (config_.by_response && is_response[i]) count(response_);
   }
 }
 
-Metrics TokenMeter::result() const {
-  const Sums& judged = config_.by_response && config_.judges_response ? response_ : all_;
+std::vector<double> TokenMeter::sums() const {
+  return {all_.nats,      all_.count,      all_.correct,      all_.characters,
+          response_.nats, response_.count, response_.correct, response_.characters};
+}
+
+Metrics TokenMeter::metrics(const std::vector<double>& sums) const {
+  const Sums all{sums[0], sums[1], sums[2], sums[3]}, response{sums[4], sums[5], sums[6], sums[7]};
+  const Sums& judged = config_.by_response && config_.judges_response ? response : all;
   const double nats = judged.mean();
   Metrics metrics{{"cross_entropy", nats}, {"perplexity", std::exp(nats)}};
-  metrics[config_.accuracy] =
-      judged.count > 0 ? static_cast<double>(judged.correct) / static_cast<double>(judged.count) : nats;
-  if (judged.characters > 0)
-    metrics["bits_per_char"] = judged.nats / std::numbers::ln2 / static_cast<double>(judged.characters);
+  metrics[config_.accuracy] = judged.count > 0 ? judged.correct / judged.count : nats;
+  if (judged.characters > 0) metrics["bits_per_char"] = judged.nats / std::numbers::ln2 / judged.characters;
   if (config_.entropy_rate) metrics["excess"] = nats / *config_.entropy_rate - 1;
   if (config_.by_response) {
-    metrics["cross_entropy_all"] = all_.mean();
-    metrics["cross_entropy_response"] = response_.mean();
+    metrics["cross_entropy_all"] = all.mean();
+    metrics["cross_entropy_response"] = response.mean();
   }
   return metrics;
 }

@@ -20,12 +20,13 @@ class TokenMeter : public Meter {
  public:
   explicit TokenMeter(TokenMeterConfig config) : config_(std::move(config)) {}
   void add(const Tensor& output, const Batch& batch) override;
-  Metrics result() const override;
+  /// Nats, targets, correct ones and characters: of all, then of the responses.
+  std::vector<double> sums() const override;
+  Metrics metrics(const std::vector<double>& sums) const override;
 
  private:
   struct Sums {
-    double nats = 0;
-    int64_t count = 0, correct = 0, characters = 0;
+    double nats = 0, count = 0, correct = 0, characters = 0;  ///< the last three are whole numbers
     double mean() const;
   };
   TokenMeterConfig config_;

@@ -27,6 +27,7 @@ std::string contents(const fs::path& store) {
        {"SELECT id || config || code || data || status || message || steps || parameters, flops FROM trials ORDER BY "
         "id",
         "SELECT trial || split || metric, value FROM scores ORDER BY trial, split, metric",
+        "SELECT trial || metric || part, value FROM test_parts ORDER BY trial, metric, part",
         "SELECT trial || step || split || metric, value FROM metrics ORDER BY trial, step, split, metric",
         "SELECT trial || position || ' ' || target, output FROM predictions ORDER BY trial, position",
         "SELECT trial, 0 FROM leases"}) {
@@ -168,5 +169,5 @@ TEST_CASE("a store of a newer program stops a run with both versions") {
   Program run(file.folder(), "run study.toml --quiet");
   CHECK(run.wait() == 1);
   CHECK(
-      contains(run.err(), "store.sqlite: run store: written by a newer headroom: schema version 9, this one knows 3"));
+      contains(run.err(), "store.sqlite: run store: written by a newer headroom: schema version 9, this one knows 4"));
 }

@@ -41,6 +41,8 @@ std::string text_of(const TrialRecord& t) {
                                  t.steps, t.parameters, t.flops, t.seconds, t.ended, t.config, t.code, t.weights);
   for (const auto* metrics : {&t.validation, &t.test})
     for (const auto& [name, value] : *metrics) text += fmt::format(" {} {:a}", name, value);
+  for (const auto& [name, values] : t.test_parts)
+    for (const double value : values) text += fmt::format(" {} {:a}", name, value);
   for (const HistoryPoint& p : t.history) text += fmt::format(" {} {} {} {:a}", p.step, p.split, p.metric, p.value);
   for (const auto& [target, output] : t.predictions) text += fmt::format(" {:a} {:a}", target, output);
   for (const auto& [file, hash] : t.data) text += file + hash;
@@ -72,12 +74,13 @@ std::string flipped(std::string bytes, size_t bit) {
 }
 
 /// A store of five trials, one of them failed, that nobody has open. Its bytes.
-std::string make_store(const fs::path& path) {
+std::string make_store(const fs::path& path, bool has_parts = true) {
   {
     RunStore store(path);
     std::vector<PlanEntry> plan;
     for (int i = 0; i < 5; ++i) {
       TrialRecord one = trial(fmt::format("{:032x}", i * 7919), 0.5 / (i + 1));
+      if (has_parts) one.test_parts = {{"mse", {0.4, 0.6, 0.5 / (i + 1)}}, {"zero", {-0.0, 1}}};
       if (i == 3) {
         one.status = TrialStatus::failed;
         one.message = "failed at step 3";
@@ -96,7 +99,12 @@ void without_checksums(const fs::path& path) {
       .run(
           "ALTER TABLE trials DROP COLUMN weights; ALTER TABLE trials DROP COLUMN details; ALTER TABLE trials DROP "
           "COLUMN "
-          "digest; DROP TABLE seals; PRAGMA user_version = 2");
+          "digest; DROP TABLE seals; DROP TABLE test_parts; PRAGMA user_version = 2");
+}
+
+/// Brings a store back to schema version 3.
+void without_parts(const fs::path& path) {
+  Database(path, false).run("DROP TABLE test_parts; PRAGMA user_version = 3");
 }
 
 }  // namespace
@@ -171,7 +179,7 @@ TEST_CASE("a repair keeps every trial that is sound, whatever bit has flipped") 
 TEST_CASE("a store of the version without checksums is read, counted as unchecked, and given them") {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "store.sqlite";
-  make_store(path);
+  make_store(path, false);
   const std::string wanted = contents(path);
   without_checksums(path);
   CHECK(contents(path) == wanted);
@@ -187,6 +195,29 @@ TEST_CASE("a store of the version without checksums is read, counted as unchecke
   CHECK(RunStore(path, RunStore::Access::read).unchecked() == 0);
   CHECK(examine_store(path).sound == 6);
   CHECK(examine_store(path).damage.empty());
+}
+
+TEST_CASE("a store of the version without parts of the test set keeps its checksums, and takes trials that have them") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "store.sqlite";
+  make_store(path, false);
+  const std::string wanted = contents(path);
+  without_parts(path);
+  CHECK(contents(path) == wanted);
+  CHECK(examine_store(path).damage.empty());
+  {
+    RunStore later(path);
+    TrialRecord one = trial("f", 1);
+    one.test_parts = {{"mse", {1, 2}}};
+    later.put(one);
+    CHECK(later.find("f")->test_parts == one.test_parts);
+    CHECK(later.find(fmt::format("{:032x}", 0))->test_parts.empty());
+  }
+  CHECK(examine_store(path).sound == 6);
+  CHECK(examine_store(path).damage.empty());
+  // Without its table, a store that says it has one is damaged, not old.
+  Database(path, false).run("PRAGMA user_version = 3");
+  CHECK(contains(error_of([&] { contents(path); }), "says schema version 3, but has the tables of 4; it is damaged"));
 }
 
 TEST_CASE("trials that are gone from a store, or a plan that was changed, are errors") {

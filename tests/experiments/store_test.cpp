@@ -20,6 +20,7 @@ TrialRecord finished(const std::string& id, double mse) {
   trial.id = id;
   trial.validation = {{"mse", mse}, {"relative_mse", mse / 3}};
   trial.test = {{"mse", mse * 1.1}};
+  trial.test_parts = {{"mse", {mse, mse * 1.2, mse * 1.1}}, {"relative_mse", {0.1 + mse}}};
   trial.parameters = 12;
   trial.flops = 1e9;
   trial.seconds = 0.25;
@@ -61,6 +62,7 @@ TEST_CASE("a store gives back to the bit what was put, also to the next that ope
   CHECK(x->validation.at("mse") == odd);
   CHECK(x->validation.at("relative_mse") == odd / 3);
   CHECK(x->test.at("mse") == odd * 1.1);
+  CHECK(x->test_parts == finished("x", odd).test_parts);
   CHECK(x->parameters == 12);
   CHECK(x->flops == 1e9);
   CHECK(x->seconds == 0.25);
@@ -179,7 +181,7 @@ TEST_CASE("a store of a newer program is refused with both versions") {
   Database(path, false).run("PRAGMA user_version = 7");
   for (const auto access : {RunStore::Access::write, RunStore::Access::read})
     CHECK(contains(error_of([&] { RunStore store(path, access); }),
-                   path.string() + ": run store: written by a newer headroom: schema version 7, this one knows 3"));
+                   path.string() + ": run store: written by a newer headroom: schema version 7, this one knows 4"));
 }
 
 TEST_CASE("a trial has one owner; a silent or dead one loses it") {

@@ -166,7 +166,10 @@ class Scored : public tasks::LinearFunctional {
       void add(const headroom::engine::Tensor& output, const tasks::Batch& batch) override {
         errors->add(output, batch);
       }
-      tasks::Metrics result() const override { return {{"accuracy", 1 / (1 + errors->result().at("mse"))}}; }
+      std::vector<double> sums() const override { return errors->sums(); }
+      tasks::Metrics metrics(const std::vector<double>& sums) const override {
+        return {{"accuracy", 1 / (1 + errors->metrics(sums).at("mse"))}};
+      }
     };
     auto accuracy = std::make_unique<Accuracy>();
     accuracy->errors = tasks::LinearFunctional::meter();

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <filesystem>
 #include <limits>
 
@@ -253,4 +254,58 @@ TEST_CASE("trainer: what it refuses") {
   Training training;
   CHECK_THROWS_WITH(Trainer(training.model, task(), settings(), engine::Rng(0)),
                     contains("is in another arena already"));
+}
+
+TEST_CASE("a metric's pseudo-values are those of leaving each sixteenth of the set out, and change no metric") {
+  engine::Rng rng(3);
+  const models::Transformer model(small_model(0), rng);
+  const Batch set = task().evaluation(Split::test, 50);
+  const Evaluation whole = evaluate(model, task(), set, 7);
+  REQUIRE(whole.parts.size() == whole.metrics.size());
+  for (const auto& [metric, value] : whole.metrics) {
+    CAPTURE(metric);
+    const std::vector<double>& parts = whole.parts.at(metric);
+    REQUIRE(parts.size() == 16);
+    for (const int64_t part : {0, 7, 15}) {
+      const int64_t begin = part * 50 / 16, end = (part + 1) * 50 / 16;
+      const std::unique_ptr<Meter> others = task().meter();
+      for (const auto& [from, to] : {std::pair<int64_t, int64_t>{0, begin}, {end, 50}}) {
+        if (from == to) continue;
+        const Batch some = set.slice(from, to);
+        others->add(model.forward(some.input).value(), some);
+      }
+      const double expected = 16 * value - 15 * others->result().at(metric);
+      CHECK(std::abs(parts[static_cast<size_t>(part)] - expected) <= 1e-5 * std::abs(value));  // f32 outputs
+    }
+  }
+  const std::unique_ptr<Meter> uncut = task().meter();
+  for (int64_t begin = 0; begin < 50; begin += 7) {
+    const Batch some = set.slice(begin, std::min<int64_t>(50, begin + 7));
+    uncut->add(model.forward(some.input).value(), some);
+  }
+  CHECK(uncut->result() == whole.metrics);
+  CHECK(evaluate(model, task(), set.slice(0, 15), 7).parts.empty());
+  CHECK(evaluate(model, task(), set.slice(0, 16), 7).parts.size() == whole.metrics.size());
+}
+
+TEST_CASE("the spread of the pseudo-values is the standard error of the metric over test sets") {
+  engine::Rng rng(3);
+  const models::Transformer model(small_model(0), rng);
+  std::vector<double> values;
+  double predicted = 0;
+  constexpr int sets = 200;
+  for (int i = 0; i < sets; ++i) {
+    engine::Rng data(static_cast<uint64_t>(i));
+    const Evaluation found = evaluate(model, task(), task().sample(64, data, "test"), 64);
+    values.push_back(found.metrics.at("relative_mse"));
+    double mean = 0, squares = 0;
+    for (const double part : found.parts.at("relative_mse")) mean += part / 16;
+    for (const double part : found.parts.at("relative_mse")) squares += (part - mean) * (part - mean);
+    predicted += squares / 15 / 16 / sets;
+    CHECK(std::abs(mean / values.back() - 1) < 0.02);
+  }
+  double mean = 0, squares = 0;
+  for (const double value : values) mean += value / sets;
+  for (const double value : values) squares += (value - mean) * (value - mean) / (sets - 1);
+  CHECK(std::abs(std::sqrt(predicted / squares) - 1) < 0.15);
 }

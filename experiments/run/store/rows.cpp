@@ -66,14 +66,23 @@ TrialRow row_from(const Statement& row) {
   return out;
 }
 
-/// Scores, curves and predictions, of one trial or of all in the order of their ids.
+bool has_parts(const Database& database) {
+  Statement column(database, "SELECT 1 FROM pragma_table_info('test_parts') WHERE name = 'part'");
+  return column.step();
+}
+
+/// Scores, parts, curves and predictions, of one trial or of all in the order of their ids.
 class Details {
  public:
   explicit Details(const Database& database, const std::string& id = "")
       : scores_(database, sql("trial, split, metric, value FROM scores", id, "split, metric").c_str()),
+        parts_(database, sql(has_parts(database) ? "trial, metric, value, part FROM test_parts"
+                                                 : "* FROM (SELECT '' trial, '' metric, 0 value, 0 part LIMIT 0)",
+                             id, "metric, part")
+                             .c_str()),
         points_(database, sql("trial, step, split, metric, value FROM metrics", id, "step, split, metric").c_str()),
         pairs_(database, sql("trial, target, output FROM predictions", id, "position").c_str()) {
-    for (Rows* rows : {&scores_, &points_, &pairs_}) {
+    for (Rows* rows : {&scores_, &parts_, &points_, &pairs_}) {
       if (!id.empty()) rows->statement.bind(id);
       rows->next();
     }
@@ -85,6 +94,11 @@ class Details {
     each(scores_, trial.id, [&](const Statement& row) {
       (row.text(1) == "test" ? trial.test : trial.validation)[row.text(2)] = row.real(3);
       digest.add(row.text(1)).add(row.text(2)).add(row.real(3));
+    });
+    // Nothing stands for no parts: the checksums of older programs hold.
+    each(parts_, trial.id, [&](const Statement& row) {
+      trial.test_parts[row.text(1)].push_back(row.real(2));
+      digest.add(row.text(1)).add(row.real(2)).add(row.integer(3));
     });
     digest.add("curve");
     each(points_, trial.id, [&](const Statement& row) {
@@ -115,7 +129,7 @@ class Details {
     for (; rows.has_row && rows.statement.text(0) == id; rows.next()) f(rows.statement);
   }
 
-  Rows scores_, points_, pairs_;
+  Rows scores_, parts_, points_, pairs_;
 };
 
 /// " (heads=1 seed=2)": what the plan calls it.
@@ -259,12 +273,15 @@ void write_trial(const Database& database, const TrialRecord& trial, int64_t att
             trial.status == TrialStatus::finished ? "finished" : "failed", trial.message, trial.steps, trial.parameters,
             trial.flops, attempts, trial.seconds, ended_at, trial.weights)
       .run();
-  for (const char* sql : {"DELETE FROM scores WHERE trial = ?", "DELETE FROM metrics WHERE trial = ?",
-                          "DELETE FROM predictions WHERE trial = ?"})
+  for (const char* sql : {"DELETE FROM scores WHERE trial = ?", "DELETE FROM test_parts WHERE trial = ?",
+                          "DELETE FROM metrics WHERE trial = ?", "DELETE FROM predictions WHERE trial = ?"})
     Statement(database, sql).bind(trial.id).run();
   Statement score(database, "INSERT INTO scores (trial, split, metric, value) VALUES (?, ?, ?, ?)");
   for (const auto& [metric, value] : trial.validation) score.bind(trial.id, "validation", metric, value).run();
   for (const auto& [metric, value] : trial.test) score.bind(trial.id, "test", metric, value).run();
+  Statement part(database, "INSERT INTO test_parts (trial, metric, part, value) VALUES (?, ?, ?, ?)");
+  for (const auto& [metric, values] : trial.test_parts)
+    for (size_t i = 0; i < values.size(); ++i) part.bind(trial.id, metric, static_cast<int64_t>(i), values[i]).run();
   Statement point(database, "INSERT INTO metrics (trial, step, split, metric, value) VALUES (?, ?, ?, ?, ?)");
   for (const HistoryPoint& p : trial.history) point.bind(trial.id, p.step, p.split, p.metric, p.value).run();
   Statement pair(database, "INSERT INTO predictions (trial, position, target, output) VALUES (?, ?, ?, ?)");

@@ -21,7 +21,7 @@ constexpr const char* tables = R"(
     seconds    REAL NOT NULL,
     ended_at   TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
     weights    TEXT NOT NULL DEFAULT '',  -- checksum of the file of weights that was kept
-    details    TEXT,              -- SHA-256 of its scores, curve and predictions
+    details    TEXT,              -- SHA-256 of its scores, parts, curve and predictions
     digest     TEXT               -- SHA-256 of this row; NULL: written by an older program
   ) WITHOUT ROWID;
   CREATE TABLE seals (            -- what ought to be there: trials (the XOR of their digests), plan (with study)
@@ -36,6 +36,13 @@ constexpr const char* tables = R"(
     metric TEXT NOT NULL,
     value  REAL,                  -- NULL: not a number
     PRIMARY KEY (trial, split, metric)
+  ) WITHOUT ROWID;
+  CREATE TABLE test_parts (       -- jackknife pseudo-values of the test metrics over parts of the test set
+    trial  TEXT NOT NULL,
+    metric TEXT NOT NULL,
+    part   INTEGER NOT NULL,
+    value  REAL NOT NULL,
+    PRIMARY KEY (trial, metric, part)
   ) WITHOUT ROWID;
   CREATE TABLE metrics (          -- what was measured along the way
     trial  TEXT NOT NULL,
@@ -99,13 +106,24 @@ constexpr const char* from_2 = R"(
   INSERT INTO seals VALUES ('trials', 0, '0000000000000000000000000000000000000000000000000000000000000000');
 )";
 
+/// Version 3 had no parts of the test set: its trials stay without.
+constexpr const char* from_3 = R"(
+  CREATE TABLE test_parts (trial TEXT NOT NULL, metric TEXT NOT NULL, part INTEGER NOT NULL, value REAL NOT NULL,
+                           PRIMARY KEY (trial, metric, part)) WITHOUT ROWID;
+)";
+
+/// The latest version whose tables are all there.
+int64_t version_of_tables(Database& database) {
+  return database.has_table("test_parts") ? 4 : database.has_table("seals") ? 3 : 0;
+}
+
 int64_t version_of(Database& database) {
   const int64_t version = database.number("PRAGMA user_version");
   require(version <= schema_version, "{}: run store: written by a newer headroom: schema version {}, this one knows {}",
           database.path().string(), version, schema_version);
-  require(version == schema_version || !database.has_table("seals"),
+  require(version >= version_of_tables(database),
           "{}: run store: says schema version {}, but has the tables of {}; it is damaged", database.path().string(),
-          version, schema_version);
+          version, version_of_tables(database));
   return version == 0 && database.has_table("trials") ? 1 : version;
 }
 
@@ -117,17 +135,17 @@ void upgrade(Database& database) {
   const int64_t version = version_of(database);  // another process may have been faster
   if (version == schema_version) return;
   if (version == 1) from_1(database);
-  else if (version == 2) database.run(from_2);
-  else database.run(tables);
+  else if (version == 0) database.run(tables);
+  if (version == 2) database.run(from_2);
+  if (version == 2 || version == 3) database.run(from_3);
   database.run(fmt::format("PRAGMA user_version = {}", schema_version).c_str());
   transaction.commit();
 }
 
 void check_version(Database& database) {
   const int64_t version = version_of(database);
-  require(version == schema_version || version == 2,
-          "{}: run store: schema version {}, this program reads {}; run the study once more", database.path().string(),
-          version, schema_version);
+  require(version >= 2, "{}: run store: schema version {}, this program reads {}; run the study once more",
+          database.path().string(), version, schema_version);
 }
 
 }  // namespace headroom::experiments

@@ -7,14 +7,14 @@ class Database;
 
 /// Of the tables that this program reads and writes. It stands in SQLite's `user_version`; 0 there is version 1, which
 /// did not write it, or an empty file.
-inline constexpr int64_t schema_version = 3;
+inline constexpr int64_t schema_version = 4;
 
 /// Brings a store to schema_version in one transaction, all its trials kept. Throws Error naming both versions when the
 /// store is newer.
 void upgrade(Database& database);
 
-/// The same check for a store that is only read: version 2 is read, too, though it has no checksums. Throws Error for
-/// other versions.
+/// The same check for a store that is only read: versions 2, which has no checksums, and 3, which has no parts of the
+/// test set, are read, too. Throws Error for other versions.
 void check_version(Database& database);
 
 }  // namespace headroom::experiments

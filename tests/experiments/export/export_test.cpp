@@ -28,6 +28,7 @@ TrialRecord record(int heads, double lr, int seed) {
   r.history = {{10, "train", "loss", 0.5}, {10, "validation", "mse", 0.25}, {20, "validation", "mse", 0.125}};
   r.validation = {{"mse", 0.125}};
   r.test = {{"mse", 1.0 / heads}};
+  r.test_parts = {{"mse", {0.5 / heads, 1.5 / heads}}};
   r.parameters = 100 * heads;
   r.flops = 1e9;
   r.seconds = 1.5 * seed;
@@ -130,6 +131,7 @@ TEST_CASE("json holds whole trials") {
   CHECK(json[0]["config"]["model"]["heads"] == 4);
   CHECK(json[0]["seed"] == 3);
   CHECK(json[0]["test"]["mse"] == 0.25);
+  CHECK(json[0]["test_parts"]["mse"] == nlohmann::json{0.125, 0.375});
   CHECK(json[0]["history"].size() == 3);
   CHECK(json[0]["history"][0]["value"].is_null());
   CHECK(json[0]["predictions"][0][1] == 0.5);
