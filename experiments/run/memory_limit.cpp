@@ -1,5 +1,6 @@
 #include "experiments/run/memory_limit.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <charconv>
@@ -8,6 +9,8 @@
 #include <optional>
 #include <sstream>
 #include <vector>
+
+#include "engine/transfer.h"
 
 namespace headroom::experiments {
 namespace {
@@ -119,6 +122,12 @@ MemoryLimit memory_limit(const fs::path& root) {
     take_smaller(limit, static_cast<double>(space.rlim_cur), "the limit of its address space (ulimit -v)");
   for (const Hierarchy& hierarchy : hierarchies(root)) look_at_groups(root, hierarchy, limit);
   return limit;
+}
+
+MemoryLimit device_memory_limit(engine::Device device) {
+  const auto room = engine::backend_of(device).memory.room;
+  if (!room) return {infinite, "no limit that is known"};
+  return {static_cast<double>(room().first), fmt::format("the free memory of {}", device.str())};
 }
 
 }  // namespace headroom::experiments

@@ -2,6 +2,8 @@
 #include <filesystem>
 #include <string>
 
+#include "engine/device.h"
+
 namespace headroom::experiments {
 
 /// Bytes that this process may have before the system ends it, and what says so.
@@ -14,5 +16,7 @@ struct MemoryLimit {
 /// group and of every group around that, of version 1 (memory.limit_in_bytes) and version 2 (memory.max). `root` stands
 /// in front of /proc and /sys.
 MemoryLimit memory_limit(const std::filesystem::path& root = "/");
+/// What is free now on a device that is not the CPU: "the free memory of cuda:0". Throws Error where it is not there.
+MemoryLimit device_memory_limit(engine::Device device);
 
 }  // namespace headroom::experiments

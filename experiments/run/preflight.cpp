@@ -103,33 +103,44 @@ void for_each_record(const std::vector<const PlannedTrial*>& trials, const F& f)
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
 
+/// Whether what a trial needs there fits into so many bytes.
+struct Fits {
+  engine::Device::Kind where;
+  double bytes;
+  bool operator()(const TrialConfig& config, const tasks::Problem& problem) const {
+    return need_on(where, memory_need(config, problem), config.train.device).total() <= bytes;
+  }
+};
+
 /// The smallest number of parts of a batch with which a trial fits; 0 when none does.
-int64_t parts_that_fit(TrialConfig config, const tasks::Problem& problem, double bytes) {
+int64_t parts_that_fit(TrialConfig config, const tasks::Problem& problem, const Fits& fits) {
   for (const int64_t batch = config.train.batch; config.train.accumulate <= batch; config.train.accumulate *= 2)
-    if (memory_need(config, problem).total() <= bytes) return config.train.accumulate;
+    if (fits(config, problem)) return config.train.accumulate;
   return 0;
 }
 
 /// What of one trial would fit, in words.
-std::string advice(const TrialConfig& config, const tasks::Problem& problem, const MemoryNeed& need, double bytes) {
-  if (need.state > bytes) {
+std::string advice(const TrialConfig& config, const tasks::Problem& problem, const MemoryNeed& need, const Fits& fits) {
+  if (need.state > fits.bytes) {
     const double parameters = static_cast<double>(models::parameter_count(model_for(config, *task_of(problem))));
     return fmt::format("a model of at most {}parameters would fit, it has {}",
-                       count_text(parameters * bytes / need.state), count_text(parameters));
+                       count_text(parameters * fits.bytes / need.state), count_text(parameters));
   }
-  if (const int64_t parts = parts_that_fit(config, problem, bytes))
+  if (const int64_t parts = parts_that_fit(config, problem, fits))
     return fmt::format("train.accumulate = {} would fit", parts);
   TrialConfig recomputing = config;
   recomputing.model.checkpoint_blocks = true;
-  if (const int64_t parts = parts_that_fit(recomputing, problem, bytes))
+  if (const int64_t parts = parts_that_fit(recomputing, problem, fits))
     return fmt::format("model.checkpoint_blocks = true with train.accumulate = {} would fit", parts);
-  if (need.sets > bytes / 2) return "fewer train.eval_sequences would fit";
+  if (need.sets > fits.bytes / 2) return "fewer train.eval_sequences would fit";
   return "shorter sequences or a narrower model would fit";
 }
 
-std::string parts_text(const MemoryNeed& need) {
-  return fmt::format("weights, gradients and moments {}, activations {}, validation and test set {}",
-                     bytes_text(need.state), bytes_text(need.activations), bytes_text(need.sets));
+std::string parts_text(const MemoryNeed& need, engine::Device::Kind where) {
+  std::string text = fmt::format("weights, gradients and moments {}, activations {}", bytes_text(need.state),
+                                 bytes_text(need.activations));
+  if (where == engine::Device::Kind::cpu) text += fmt::format(", validation and test set {}", bytes_text(need.sets));
+  return text;
 }
 
 }  // namespace
@@ -152,23 +163,29 @@ MemoryNeed memory_need(const TrialConfig& config, const tasks::Problem& problem)
   return need;
 }
 
+MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::Device device) {
+  const bool is_here = where == engine::Device::Kind::cpu;
+  if (device.is_cpu()) return is_here ? need : MemoryNeed{};
+  return is_here ? MemoryNeed{.sets = need.sets} : MemoryNeed{.state = need.state, .activations = need.activations};
+}
+
 namespace {
 
-/// See check_before_training().
+/// How many of the trials fit at once in one memory, the host's or a device's: see check_before_training().
 int jobs_that_fit(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool, int wanted, bool is_asked_for,
-                  const MemoryLimit& limit) {
+                  engine::Device::Kind where, const MemoryLimit& limit) {
   std::map<std::string, MemoryNeed> known;
   std::vector<double> needs;
   for (const PlannedTrial* trial : trials) {
     const TrialConfig& config = trial->config;
-    const auto [at, is_new] = known.try_emplace(record_of(config));
-    if (is_new) at->second = memory_need(config, pool.get(config));
+    const auto [at, is_new] = known.try_emplace(record_of(config) + config.train.device.str());
+    if (is_new) at->second = need_on(where, memory_need(config, pool.get(config)), config.train.device);
     const MemoryNeed& need = at->second;
     needs.push_back(need.total());
     if (need.total() > limit.bytes)
       fail("trial \"{}\" needs at least {} of memory ({}), and {} is {}: {}", excerpt(trial->label),
-           bytes_text(need.total()), parts_text(need), limit.source, bytes_text(limit.bytes),
-           advice(config, pool.get(config), need, limit.bytes));
+           bytes_text(need.total()), parts_text(need, where), limit.source, bytes_text(limit.bytes),
+           advice(config, pool.get(config), need, {where, limit.bytes}));
   }
   const auto largest_at_once = [&](int jobs) {
     double largest = 0, sum = 0;
@@ -194,7 +211,13 @@ int check_before_training(const std::vector<const PlannedTrial*>& trials, Proble
   if (trials.empty()) return wanted;
   engine::active_isa();
   for_each_record(trials, [&](const TrialConfig& config) { check_trial(config, pool, limit); });
-  const int jobs = jobs_that_fit(trials, pool, wanted, is_asked_for, limit);
+  int jobs = jobs_that_fit(trials, pool, wanted, is_asked_for, engine::Device::Kind::cpu, limit);
+  const auto on_device = std::find_if(trials.begin(), trials.end(),
+                                      [](const PlannedTrial* trial) { return !trial->config.train.device.is_cpu(); });
+  if (on_device != trials.end()) {
+    const engine::Device device = (*on_device)->config.train.device;
+    jobs = jobs_that_fit(trials, pool, jobs, is_asked_for, device.kind, device_memory_limit(device));
+  }
   for_each_record(trials, [&](const TrialConfig& config) {
     const tasks::Problem problem = pool.get(config);
     const Task* const task = task_of(problem);

@@ -91,5 +91,13 @@ TEST_CASE("what is wrong with a GPU is said before anything is trained") {
   CHECK(error("HEADROOM_CUDA_CAPABILITY=7.5").find("compute capability 7.5") != std::string::npos);
   CHECK(error("", "--device cuda:7").find("device: cuda:7 cannot be used: this machine has one GPU, cuda:0") !=
         std::string::npos);
+  const std::string full =
+      error("HEADROOM_CUDA_MEMORY=1000000", "--device cuda --set train.batch=4096 --set train.eval_sequences=8");
+  CHECK(full.find("of memory (weights, gradients and moments ") != std::string::npos);
+  CHECK(full.find("and the free memory of cuda:0 is 977 KiB: train.accumulate = ") != std::string::npos);
+  const std::string jobs =
+      error("HEADROOM_CUDA_MEMORY=300000", "--device cuda --jobs 8 --set train.batch=64 --set train.eval_sequences=8");
+  CHECK(jobs.find("--jobs 8: so many trials at once need at least ") != std::string::npos);
+  CHECK(jobs.find("the free memory of cuda:0 is 293 KiB: --jobs ") != std::string::npos);
   CHECK_FALSE(fs::exists(folder.path() / "runs"));
 }
