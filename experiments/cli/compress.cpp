@@ -7,10 +7,13 @@
 #include <string>
 
 #include "engine/context.h"
+#include "engine/device_stream.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "engine/transfer.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/progress_line.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/compress/accounting.h"
 #include "experiments/compress/make.h"
 #include "tasks/compression/perplexity_base.h"
@@ -103,13 +106,23 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
   return out;
 }
 
+std::unique_ptr<models::Transformer> loaded(const models::ModelFiles& files, engine::Device device) {
+  const engine::DeviceScope scope(device);
+  return files.load({.keep = models::Keep::computed});
+}
+
 void compress(CompressArguments& arguments) {
   const engine::ThreadScope threads(arguments.threads > 0 ? arguments.threads : engine::num_threads());
   const CompressJob job = job_of(arguments);
   if (!arguments.json)
     fmt::print("{} as {}: will load in {}\n", arguments.out, arguments.format,
                models::loaded_by(job.format, arguments.out));
-  const auto base = job.base->load({.keep = models::Keep::computed});
+  const engine::Device device = engine::device_of(arguments.device);
+  engine::check_device(device);
+  const engine::DeviceStream stream(device);
+  const engine::StreamScope on_stream(stream.handle());
+  arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
+  const std::unique_ptr<models::Transformer> base = loaded(*job.base, device);
   CompressedModel made;
   {
     ProgressLine line;
@@ -208,6 +221,8 @@ void add_compress_command(Command app) {
       .one_of({"f32", "f16", "bf16", "q8_0"});
   command.flag("--force", a->force, "replace what has the name");
   command.flag("--no-speed", a->without_speed, "measure no tokens per second");
+  command.option("--device", a->device, "cpu or cuda: what runs the models; decompositions are the CPU's")
+      .show_default();
   command.option("--threads", a->threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
   command.flag("--json", a->json, "one JSON object");
   command.action([a] { compress(*a); });

@@ -9,8 +9,10 @@
 
 #include "engine/allocator.h"
 #include "engine/context.h"
+#include "engine/device_stream.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "engine/transfer.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/finetune_arguments.h"
 #include "experiments/cli/progress_line.h"
@@ -123,13 +125,18 @@ void print_start(const FinetuneArguments& a, const FinetunePlan& plan, const Fin
   std::fflush(stdout);
 }
 
+/// The model on --device.
+std::unique_ptr<models::Transformer> loaded(const FinetuneArguments& a, const FinetunePlan& plan) {
+  const engine::DeviceScope scope(engine::device_of(a.device));
+  return models::load(*plan.base, plan.edit, load_options(tasks::trained_part_named(a.part), plan.edit.config));
+}
+
 /// Trains, and leaves the trained weights in the plan's edit.
 FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan) {
   FinetuneResult result;
   const FinetuneData& data = *plan.data;
   const auto seed = static_cast<uint64_t>(a.seed);
-  const auto model =
-      models::load(*plan.base, plan.edit, load_options(tasks::trained_part_named(a.part), plan.edit.config));
+  const std::unique_ptr<models::Transformer> model = loaded(a, plan);
   tasks::Trainer trainer(*model, data.objective(), trainer_config(a, plan.steps), plan.rng);
   std::filesystem::path file;
   if (!a.checkpoint.empty()) {
@@ -167,7 +174,7 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan) {
   plan.edit.config.checkpoint_blocks = false;
   for (const autograd::Parameter& parameter : model->parameters()) {
     std::erase_if(plan.edit.weights, [&](const auto& weight) { return weight.first == parameter.name; });
-    plan.edit.weights.emplace_back(parameter.name, parameter.var.value());
+    plan.edit.weights.emplace_back(parameter.name, parameter.var.value().to(engine::cpu));
   }
   return result;
 }
@@ -191,9 +198,13 @@ models::Conversion write_out(const FinetuneArguments& a, const FinetunePlan& pla
 void finetune(const FinetuneArguments& a) {
   const engine::ThreadScope threads(a.threads > 0 ? a.threads : engine::num_threads());
   const engine::ActivationsScope exact(engine::Activations::exact);
+  const engine::Device device = engine::device_of(a.device);
+  engine::check_device(device);
+  const engine::DeviceStream stream(device);
+  const engine::StreamScope on_stream(stream.handle());
   FinetunePlan plan = plan_of(a);
   FinetuneResult result = train(a, plan);
-  engine::empty_cache();  // moments and activations, before the new model is read back
+  engine::empty_cache(device);  // moments and activations, before the new model is read back
   if (!a.json) {
     fmt::print("after    {}\n", plan.data->words(result.after));
     fmt::print("loss     {:.4f} to {:.4f} in {} steps, {:.0f} tokens/s\n", result.steps.front().loss,

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/transfer.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/run/memory_limit.h"
 #include "experiments/run/units.h"
 #include "tasks/pretrained/model_hash.h"
@@ -41,6 +43,8 @@ tasks::TrainerConfig trainer_config(const FinetuneArguments& a, int64_t steps) {
   config.clip = a.clip;
   config.batch = a.batch;
   config.accumulate = a.parts;
+  config.device = engine::device_of(a.device);
+  config.note = [](const std::string& line) { write_note("headroom: " + line); };
   return config;
 }
 
@@ -49,7 +53,8 @@ void check_memory(const FinetuneArguments& a, const models::TransformerConfig& g
   const tasks::TrainedPart part = tasks::trained_part_named(a.part);
   const int64_t sequences = (a.batch + a.parts - 1) / a.parts;
   const tasks::FinetuneNeed need = finetune_need(part, config, sequences, length);
-  const MemoryLimit limit = memory_limit();
+  const engine::Device device = engine::device_of(a.device);
+  const MemoryLimit limit = device.is_cpu() ? memory_limit() : device_memory_limit(device);
   if (need.total() <= limit.bytes) return;
   const auto fits = [&](bool recompute, int64_t at_once) {
     config.checkpoint_blocks = recompute;
@@ -152,6 +157,7 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
       .show_default();
   command.flag("--force", a.force, "replace what has OUT's name");
   command.flag("--json", a.json, "the result as one JSON object");
+  command.option("--device", a.device, "cpu or cuda").show_default();
   command.option("--threads", a.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
 }
 

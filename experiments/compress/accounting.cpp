@@ -7,15 +7,17 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "engine/device_stream.h"
 #include "models/decode_state.h"
 #include "tasks/theory/model_costs.h"
 
 namespace headroom::experiments {
 namespace {
 
-double seconds_of(const auto& run) {
+double seconds_of(engine::Device device, const auto& run) {
   const auto start = std::chrono::steady_clock::now();
   run();
+  engine::synchronize(device);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -40,8 +42,8 @@ MeasuredSpeed measure_speed(const models::Transformer& model, int64_t prompt_tok
                        next = some_tokens(1, model.config().vocab);
   for (int i = 0; i < runs; ++i) {
     models::DecodeState state(model.config());
-    prompts[i] = seconds_of([&] { model.decode(prompt, state, {}, 1); });
-    decodes[i] = seconds_of([&] {
+    prompts[i] = seconds_of(model.device(), [&] { model.decode(prompt, state, {}, 1); });
+    decodes[i] = seconds_of(model.device(), [&] {
       for (int64_t t = 0; t < decoded_tokens; ++t) model.decode(next, state, {}, 1);
     });
   }

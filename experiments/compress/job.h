@@ -15,7 +15,7 @@ namespace headroom::experiments {
 
 /// What `compress` is called with.
 struct CompressArguments {
-  std::string model, out, part = "qk", method, vo_method, layers = "all", format, dtype;
+  std::string model, out, part = "qk", method, vo_method, layers = "all", format, dtype, device = "cpu";
   std::string calibrate, calibrate_tokens, eval, eval_tokens;
   std::optional<int64_t> rank{}, vo_rank{}, mean_rank{};
   /// In place of rank, as mean_rank: exactly one of them is given, the others are no numbers.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/context.h"
 #include "engine/error.h"
 
 namespace headroom::models {
@@ -27,6 +28,7 @@ std::unique_ptr<Transformer> load(const ModelFiles& base, const ModelEdit& edit,
 }
 
 std::unique_ptr<Transformer> load(const Transformer& base, const ModelEdit& edit, const WeightOptions& options) {
+  const engine::DeviceScope scope(base.device());
   EditedWeights source(std::make_unique<NamedWeights>(base.weights(), options), edit.weights, options);
   return std::make_unique<Transformer>(edit.config, source);
 }

@@ -36,8 +36,8 @@ class EditedWeights : public WeightSource {
 /// The edited model. Throws Error as ModelFiles::load(), and naming a weight that the edit has in another shape, or
 /// that neither has.
 std::unique_ptr<Transformer> load(const ModelFiles& base, const ModelEdit& edit, const LoadOptions& options = {});
-/// The same of a base in memory, whose matrices are not quantised. What the options do not train shares the base's
-/// memory where it has their dtype.
+/// The same of a base in memory, on its device, whose matrices are not quantised. What the options do not train shares
+/// the base's memory where it has their dtype.
 std::unique_ptr<Transformer> load(const Transformer& base, const ModelEdit& edit,
                                   const WeightOptions& options = {.is_trained = none_trained});
 

@@ -1,5 +1,6 @@
 #include "models/pretrained/source.h"
 
+#include "engine/context.h"
 #include "engine/error.h"
 #include "models/files/json.h"
 
@@ -72,17 +73,21 @@ Weight PretrainedWeights::matrix(const std::string& name, int64_t out, int64_t i
   if (is_trained || keep_ == Keep::computed) return Weight(tensor(name, {out, in}, draw));
   const WeightPlace place = place_of(scheme_, name, fused_qkv_);
   const StoredTensor stored = found(name, place, {out, in});
+  const auto* const numbers = std::get_if<Tensor>(&stored);
+  const auto kept = [&](const QuantizedMatrix& matrix) {
+    const QuantizedMatrix there = matrix.to(engine::context().device);
+    if (!there.device().is_cpu()) release(place);
+    return Weight(there);
+  };
+  if (!numbers && keep_ == Keep::stored) return kept(std::get<QuantizedMatrix>(stored));
+  if (numbers && numbers->dtype() == DType::bf16) return kept(as_blocks(*numbers));
   if (keep_ == Keep::bf16) {
-    const auto* tensor = std::get_if<Tensor>(&stored);
-    if (tensor && tensor->dtype() == DType::bf16) return Weight(as_blocks(*tensor));
     const Tensor rounded = values_of(stored, DType::bf16);  // (out, in)
     release(place);
-    return Weight(as_blocks(rounded));
+    return kept(as_blocks(rounded));
   }
-  if (const auto* matrix = std::get_if<QuantizedMatrix>(&stored)) return Weight(*matrix);
-  const Tensor& numbers = std::get<Tensor>(stored);
-  if (numbers.dtype() == DType::f16 || numbers.dtype() == DType::bf16) return Weight(as_blocks(numbers));
-  return Weight(Var(values_of(stored, options_.dtype), false));
+  if (numbers->dtype() == DType::f16) return kept(as_blocks(*numbers));
+  return Weight(Var(values_of(stored, options_.dtype).to(engine::context().device), false));
 }
 
 Var PretrainedWeights::tensor(const std::string& name, const Shape& shape, const Draw&) {
@@ -90,7 +95,7 @@ Var PretrainedWeights::tensor(const std::string& name, const Shape& shape, const
   const WeightPlace place = place_of(scheme_, name, fused_qkv_);
   const StoredTensor stored = found(name, place, shape);
   const auto* given = std::get_if<Tensor>(&stored);
-  Tensor values = values_of(stored, options_.dtype);
+  Tensor values = values_of(stored, options_.dtype).to(engine::context().device);
   if (given && values.shares_storage(*given)) {
     if (!is_trained) return Var(values, false);
     values = values.clone();

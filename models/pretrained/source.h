@@ -18,7 +18,7 @@ enum class Keep {
 };
 
 /// Weights from the files of a trained model, under its own names. Matrices are kept as `keep` says where they are not
-/// trained; all else in the options' dtype. Errors name file and tensor.
+/// trained; all else in the options' dtype. They lie on the context's device. Errors name file and tensor.
 class PretrainedWeights : public WeightSource {
  public:
   /// `prefix` stands before every name in the files ("transformer."). `fused_qkv`: queries, keys and values are one

@@ -24,12 +24,13 @@ void require_calibrated(const models::TransformerConfig& config, const Calibrati
             config.layers);
 }
 
+/// Sums are kept on the CPU, in f64, wherever the model is.
 void observe(LayerMoments& moments, const CalibrationNeeds& needs, const models::AttentionInputs& in) {
-  if (needs.before_turn) moments.before.add(in.raw_q, in.raw_k);
-  if (needs.after_turn) moments.after.add(in.q, in.k);
+  if (needs.before_turn) moments.before.add(in.raw_q.to(engine::cpu), in.raw_k.to(engine::cpu));
+  if (needs.after_turn) moments.after.add(in.q.to(engine::cpu), in.k.to(engine::cpu));
   if (!needs.outputs) return;
   const Tensor y = engine::attention(in.q, in.k, in.v, {}, {.causal = true, .scale = in.scale}).y;  // (1, T, H, d_v)
-  add_moments(moments.outputs, y);
+  add_moments(moments.outputs, y.to(engine::cpu));
 }
 
 }  // namespace

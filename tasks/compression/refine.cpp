@@ -95,7 +95,7 @@ models::ModelEdit with_values(const models::ModelEdit& edit, const models::Trans
   std::map<std::string, Tensor> values;
   for (const models::Parameter& parameter : model.parameters()) values[parameter.name] = parameter.var.value();
   for (auto& [name, tensor] : out.weights)
-    if (const auto found = values.find(name); found != values.end()) tensor = found->second.clone();
+    if (const auto found = values.find(name); found != values.end()) tensor = found->second.to(engine::cpu).clone();
   return out;
 }
 
@@ -177,7 +177,10 @@ Refined refine(const models::Transformer& base, const models::ModelEdit& edit, c
       models::load(base, start, {.is_trained = [&](const std::string& name) { return trained.names.contains(name); }});
   const TextWindows windows(tokens, config.context);
   const Distillation objective(base, windows, objective_of(config.target, trained.layers));
-  Trainer trainer(*model, objective, training_of(config), engine::Rng(config.seed));
+  TrainerConfig training = training_of(config);
+  training.device = base.device();
+  training.note = config.note;
+  Trainer trainer(*model, objective, training, engine::Rng(config.seed));
   LossLog log(config.steps);
   const std::string owner = owner_of(edit, tokens, config);
   std::error_code unreadable;

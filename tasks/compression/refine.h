@@ -32,6 +32,7 @@ struct RefineConfig {
   bool recompute = false;              ///< compute each layer again in backward, for memory
   std::filesystem::path checkpoint{};  ///< where to save, and to go on from; empty: nowhere
   int64_t save_every = 20;
+  std::function<void(const std::string&)> note{};  ///< see TrainerConfig
 };
 
 /// Throws Error naming the field and what is allowed.
@@ -45,9 +46,9 @@ struct Refined {
 
 /// Trains what an edit made smaller, and nothing else: the factors, maps and narrower matrices of those heads whose
 /// shape is not the base's. `tokens`: a text that nothing is evaluated on. `progress` is told the steps done and the
-/// latest loss. The base's matrices must not be quantised. Stopped and called again with the same arguments and
-/// checkpoint, it goes on to the same bits. Throws Error when the edit changes no head's shape, the text is shorter
-/// than a window, a loss is not finite, or the checkpoint is of another training.
+/// latest loss. It runs on the base's device; the base's matrices must not be quantised. Stopped and called again with
+/// the same arguments and checkpoint, it goes on to the same bits. Throws Error when the edit changes no head's shape,
+/// the text is shorter than a window, a loss is not finite, or the checkpoint is of another training.
 Refined refine(const models::Transformer& base, const models::ModelEdit& edit, const std::vector<int32_t>& tokens,
                const RefineConfig& config, const std::function<void(int64_t step, double loss)>& progress = {});
 

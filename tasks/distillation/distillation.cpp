@@ -6,6 +6,8 @@
 #include "engine/error.h"
 #include "engine/ops/elementwise/comparison.h"
 #include "engine/ops/elementwise/logical.h"
+#include "engine/ops/operators.h"
+#include "engine/ops/where/where.h"
 
 namespace headroom::tasks {
 namespace {
@@ -43,7 +45,9 @@ Lesson lesson_of(const Transformer& teacher, const Batch& batch, const Distillat
 /// True where a class target counts; undefined where all positions do.
 Tensor scored_positions(const Batch& batch) {
   if (!batch.target.defined() || batch.target.dtype() != engine::DType::i64) return {};
-  return engine::not_equal(batch.target, Tensor::full(batch.target.shape(), ignore_index, engine::DType::i64));
+  const Tensor ignored =
+      Tensor::full(batch.target.shape(), ignore_index, engine::DType::i64, batch.target.device());  // as the target
+  return engine::not_equal(batch.target, ignored);
 }
 
 /// Σ (h - wanted)² / Σ wanted² over the positions that the mask (B, T) keeps; both (B, T, D), or (B, D) of one
@@ -54,14 +58,15 @@ Var relative_error(const Var& h, const Var& wanted, const Tensor& mask) {
   Tensor left_out;  // bool (B, T, 1)
   if (mask.defined() && h.shape().rank() == 3) left_out = (!mask).reshape({mask.dim(0), mask.dim(1), 1});
   const auto kept = [&](const Var& x) { return left_out.defined() ? autograd::masked_fill(x, left_out, 0) : x; };
-  double energy;
+  Tensor factor;  // (), where the states are: nobody waits for it
   {
     const NoGrad no_grad;
     const Var own = kept(wanted);
-    energy = autograd::sum(own * own).value().item();
+    const Tensor energy = autograd::sum(own * own).value();
+    factor = engine::where(energy > 0.0, 1.0 / energy, Tensor::zeros({}, energy.dtype(), energy.device()));
   }
   const Var error = kept(h - wanted);
-  return autograd::sum(error * error) * (energy > 0 ? 1 / energy : 0);
+  return autograd::sum(error * error) * Var(factor);
 }
 
 Var mean_of(const std::vector<Var>& parts) {
