@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "engine/excerpt.h"
+#include "experiments/claims/exclusions.h"
 #include "experiments/claims/number.h"
 #include "experiments/claims/reference.h"
+#include "experiments/claims/why.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
@@ -50,22 +52,27 @@ void check_subject(Reader& in, const ClaimConfig& claim, const StudyScope& study
 
 }  // namespace
 
-ClaimConfig bind_claim(Reader& in, const StudyScope& study) {
+ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<ClaimConfig>& above) {
   ClaimConfig claim;
   const size_t problems = in.problems().size();
   const std::string name = in.word("kind", std::nullopt, claim_kinds(), "how it is judged");
   const bool is_known = in.problems().size() == problems;
+  claim.id = in.text("id", "", "what `excludes` of another claim calls it");
+  claim.excludes = in.texts("excludes", "ids of claims above that cannot hold where this one holds");
   claim.series = in.text("series", {"", "the only one"}, "the series it speaks of");
   claim.metric = in.text("metric", {"", "the report's y"}, "of the test data; parameters, flops and seconds are, too");
   claim.paper = in.text("paper", "", "the paper's claim in words");
   claim.ours = in.text("ours", "", "a claim of our own in words");
-  claim.why = in.text("why", "", "why it fails, shown where it does");
+  claim.why = in.text(
+      "why", "", "why it fails, shown where it does; {ratio}, {metric @ x} and {metric @ x of series} are filled in");
   bind_reference(in, claim);
   claim.from = in.optional_real("from", {}, "smallest x it speaks of");
   claim.to = in.optional_real("to", {}, "largest x it speaks of");
-  claim.significance = in.real("significance", claim.significance,
-                               {.low = 0, .high = 1, .low_open = true, .high_open = true}, "level of the tests");
-  claim.log_error = in.flag("log_error", claim.log_error, "means and tests of the metric's logarithm");
+  claim.significance =
+      in.real("significance", claim.significance, {.low = 0, .high = 1, .low_open = true, .high_open = true},
+              "of a false pass, and of a false fail");
+  claim.log_error = in.flag("log_error", claim.log_error,
+                            "ratios on logarithms; without: as differences, for metrics that need not be above 0");
   claim.deterministic =
       in.flag("deterministic", claim.deterministic, "values are computed, not sampled: one seed is enough");
   const ClaimScope scope(study, claim.series, claim.metric, claim.from, claim.to);
@@ -80,6 +87,10 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study) {
     in.skip_rest();
   } else if (const auto missing = missing_key(claim)) {
     in.complain(missing->key, fmt::format("missing: {} wants {}", name, missing->purpose));
+  }
+  if (is_known) {
+    check_exclusions(in, claim, above);
+    check_why(in, claim, scope);
   }
   return claim;
 }

@@ -2,24 +2,118 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "experiments/claims/number.h"
 
 namespace headroom::experiments {
+namespace {
 
-PairedTest Case::larger(const Point& a, const Point& b) const {
-  std::vector<double> left, right;
-  for (const auto& [seed, value] : a.values) {
-    const auto other = b.values.find(seed);
-    if (other == b.values.end()) continue;
-    left.push_back(claim.log_error ? std::log(value) : value);
-    right.push_back(claim.log_error ? std::log(other->second) : other->second);
+/// The parts of one point's trial, of the metric's logarithm to first order around its value where `logs`.
+std::vector<double> parts_of(const Point& p, int64_t seed, bool logs) {
+  const auto found = p.parts.find(seed);
+  if (found == p.parts.end()) return {};
+  std::vector<double> parts = found->second;
+  const double whole = p.values.at(seed);
+  if (logs)
+    for (double& part : parts) part = std::log(whole) + part / whole - 1;
+  return parts;
+}
+
+/// Adds weight × parts; the sum has none where one of its terms has none, or another number of them.
+void add_parts(std::vector<double>& sum, const std::vector<double>& parts, double weight, bool is_first) {
+  if (is_first) sum.assign(parts.size(), 0);
+  if (sum.size() != parts.size()) sum.clear();
+  for (size_t k = 0; k < sum.size(); ++k) sum[k] += weight * parts[k];
+}
+
+}  // namespace
+
+const Point& Case::best(const std::vector<const Point*>& points) const {
+  const bool validated = std::all_of(points.begin(), points.end(), [](const Point* p) { return p->validation; });
+  const auto number = [&](const Point* p) { return validated ? *p->validation : value(*p); };
+  return **std::min_element(points.begin(), points.end(),
+                            [&](const Point* a, const Point* b) { return curve.better(number(a), number(b)); });
+}
+
+std::vector<const Point*> Case::points(const std::vector<double>& without) const {
+  std::vector<const Point*> some;
+  for (const Point& p : curve.points)
+    if (std::find(without.begin(), without.end(), p.x) == without.end()) some.push_back(&p);
+  return some;
+}
+
+Estimate Case::combine(const Terms& terms, bool logs) const {
+  Sample sample;
+  bool has_parts = true;
+  for (const auto& entry : terms.front().first->values) {
+    const int64_t seed = entry.first;
+    double sum = 0;
+    std::vector<double> parts;
+    bool in_all = true;
+    for (size_t i = 0; i < terms.size() && in_all; ++i) {
+      const auto& [point, weight] = terms[i];
+      const auto found = point->values.find(seed);
+      in_all = found != point->values.end();
+      if (!in_all) break;
+      sum += weight * (logs ? std::log(found->second) : found->second);
+      add_parts(parts, parts_of(*point, seed, logs), weight, i == 0);
+    }
+    if (!in_all) continue;
+    sample.seeds.push_back(sum);
+    has_parts = has_parts && parts.size() > 1 && (sample.parts.empty() || parts.size() == sample.parts[0].size());
+    sample.parts.push_back(std::move(parts));
   }
-  if (!claim.deterministic || left.empty()) return paired_test(left, right);
-  // Nothing was sampled: any difference is real.
-  const double difference = mean(left) - mean(right);
-  return {static_cast<int>(left.size()), difference, difference > 0 ? 0.0 : difference < 0 ? 1.0 : 0.5};
+  if (!has_parts) sample.parts.clear();
+  if (!claim.deterministic) return estimate(sample);
+  double sum = 0;
+  for (const double value : sample.seeds) sum += value;
+  return Estimate::computed(sum / static_cast<double>(sample.seeds.size()));
+}
+
+Hypothesis Case::at_least(const Point& a, const Point& b, double times, bool strictly) const {
+  if (on_logs()) return Hypothesis::at_least(combine({{&a, 1}, {&b, -1}}, true), std::log(times), strictly);
+  return Hypothesis::at_least(combine({{&a, 1}, {&b, -times}}), 0, strictly);
+}
+
+Hypothesis Case::at_most(const Point& a, const Point& b, double times) const {
+  if (on_logs()) return Hypothesis::at_most(combine({{&a, 1}, {&b, -1}}, true), std::log(times));
+  return Hypothesis::at_most(combine({{&a, 1}, {&b, -times}}), 0);
+}
+
+Hypothesis Case::worse(const Point& a, const Point& b, double times) const {
+  const bool strictly = times == 1;
+  return curve.larger_is_better ? at_least(b, a, times, strictly) : at_least(a, b, times, strictly);
+}
+
+Hypothesis Case::not_worse(const Point& a, const Point& b, double times) const {
+  return curve.larger_is_better ? at_most(b, a, times) : at_most(a, b, times);
+}
+
+double Case::times_worse(const Point& a, const Point& b) const {
+  return curve.larger_is_better ? value(b) / value(a) : value(a) / value(b);
+}
+
+ConfidenceInterval Case::interval(const std::string& name, const Estimate& number, size_t comparisons) const {
+  const double level =
+      1 - 2 * claim.significance * results.level / static_cast<double>(std::max<size_t>(comparisons, 1));
+  if (number.is_computed() || level <= 0) return {.name = name, .value = number.value};
+  const auto [low, high] = number.interval(level);
+  const std::string correction = comparisons > 1 ? fmt::format(", Bonferroni over {}", comparisons) : "";
+  return {name, number.value, low, high, level, number.method() + correction};
+}
+
+ConfidenceInterval Case::ratio(const std::string& name, const Point& a, const Point& b, size_t comparisons) const {
+  if (!on_logs()) {
+    if (claim.deterministic) return {.name = name, .value = value(a) / value(b)};
+    return interval(name + "_difference", combine({{&a, 1}, {&b, -1}}), comparisons);
+  }
+  ConfidenceInterval logs = interval(name, combine({{&a, 1}, {&b, -1}}, true), comparisons);
+  for (double* end : {&logs.value, &logs.low, &logs.high}) *end = std::exp(*end);
+  if (!logs.method.empty()) logs.method.insert(logs.method.find('t') + 1, " on logs");
+  return logs;
 }
 
 std::string Case::at(const Point& p) const { return fmt::format("{} = {}", axis, exact(p.x)); }
@@ -37,11 +131,12 @@ void not_run(Verdict& verdict, const std::string& reason) {
   verdict.sentence = "Not judged: " + reason + ".";
 }
 
-void too_few_seeds(const Case& c, Verdict& verdict, size_t seeds) {
-  verdict.status = VerdictStatus::undecided;
-  verdict.sentence =
-      fmt::format("Too few seeds to judge: {} in common, at least {} are needed. ", seeds, c.wanted_seeds()) +
-      verdict.sentence;
+std::string in_brackets(const ConfidenceInterval& interval) {
+  const bool is_ratio = !interval.name.ends_with("_difference");
+  std::string text =
+      is_ratio ? rounded(interval.value) + "×" : fmt::format("a difference of {}", rounded(interval.value));
+  if (!std::isnan(interval.low)) text += fmt::format(" [{}, {}]", rounded(interval.low), rounded(interval.high));
+  return text;
 }
 
 }  // namespace headroom::experiments

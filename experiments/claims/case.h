@@ -1,10 +1,12 @@
 #pragma once
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/claims/claims.h"
 #include "experiments/claims/curve.h"
-#include "experiments/claims/statistics.h"
+#include "experiments/claims/hypothesis.h"
 
 namespace headroom::experiments {
 
@@ -16,27 +18,34 @@ struct Case {
   const std::string axis;  ///< "heads"
 
   /// The mean over seeds that the claim compares.
-  double value(const Point& p) const { return claim.log_error ? p.geometric_mean : p.mean; }
-  bool better(const Point& a, const Point& b) const { return curve.better(value(a), value(b)); }
-  /// How many times worse `a` is than `b`.
-  double times_worse(double a, double b) const { return curve.larger_is_better ? b / a : a / b; }
-  /// The point of the best value in [first, last).
-  template <class It>
-  It best(It first, It last) const {
-    return std::min_element(first, last, [&](const Point& a, const Point& b) { return better(a, b); });
-  }
+  double value(const Point& p) const { return on_logs() ? p.geometric_mean : p.mean; }
+  /// Ratios of sampled values are taken on logarithms, where the claim does not forbid it.
+  bool on_logs() const { return claim.log_error && !claim.deterministic; }
 
-  /// Is the metric at `a` larger than at `b`? Over the seeds that both have.
-  PairedTest larger(const Point& a, const Point& b) const;
-  /// Is the metric at `a` worse than at `b`?
-  PairedTest worse(const Point& a, const Point& b) const {
-    return curve.larger_is_better ? larger(b, a) : larger(a, b);
-  }
-  bool significant(double p) const { return p < claim.significance; }
+  /// The best of some points: by the mean on validation where all of them have one, by the test data otherwise.
+  const Point& best(const std::vector<const Point*>& points) const;
+  /// All points but those at `without`.
+  std::vector<const Point*> points(const std::vector<double>& without = {}) const;
 
-  /// Seeds that a verdict wants: one where values are computed, two where they are sampled.
-  size_t wanted_seeds() const { return claim.deterministic ? 1 : 2; }
-  bool too_few(const Point& p) const { return p.values.size() < wanted_seeds(); }
+  /// A sum of weights × values of some points over the seeds that all of them have; of logarithms where `logs`.
+  using Terms = std::vector<std::pair<const Point*, double>>;
+  Estimate combine(const Terms& terms, bool logs = false) const;
+
+  /// That the metric at `a` is at least, or at most, `times` that at `b`. A computed tie is not enough if `strictly`.
+  Hypothesis at_least(const Point& a, const Point& b, double times, bool strictly = false) const;
+  Hypothesis at_most(const Point& a, const Point& b, double times) const;
+  /// That `a` is at least `times` as bad as `b`, and more where that is 1; and that it is at most so.
+  Hypothesis worse(const Point& a, const Point& b, double times) const;
+  Hypothesis not_worse(const Point& a, const Point& b, double times) const;
+  /// How many times worse the mean of `a` is than that of `b`.
+  double times_worse(const Point& a, const Point& b) const;
+
+  /// The ratio of two points' means with its interval, or that of their difference where the claim is not on
+  /// logarithms. It is one of `comparisons` that the data may single out: with Bonferroni's correction the interval
+  /// holds whichever it is.
+  ConfidenceInterval ratio(const std::string& name, const Point& a, const Point& b, size_t comparisons = 1) const;
+  /// The interval of a number: two-sided, of level 1 − 2 · significance, so that each end is a one-sided test.
+  ConfidenceInterval interval(const std::string& name, const Estimate& number, size_t comparisons = 1) const;
 
   /// "heads = 4".
   std::string at(const Point& p) const;
@@ -52,7 +61,8 @@ Curve curve_in_range(const StudyResults& results, const std::string& series, con
 
 /// Gives `verdict` the status not_run, and the reason.
 void not_run(Verdict& verdict, const std::string& reason);
-/// Gives `verdict` the status undecided, and the reason in front of what was measured.
-void too_few_seeds(const Case& c, Verdict& verdict, size_t seeds);
+
+/// "2.95× [2.1, 4.2]"; without an interval "2.95×".
+std::string in_brackets(const ConfidenceInterval& interval);
 
 }  // namespace headroom::experiments

@@ -10,16 +10,18 @@ namespace headroom::experiments {
 /// One [[claim]].
 struct ClaimConfig {
   ClaimKind kind;                      ///< how it is judged, with the keys of that kind
+  std::string id;                      ///< what other claims of the study call it; "" for none
+  std::vector<std::string> excludes;   ///< ids of claims that cannot hold where it holds
   std::string series;                  ///< the series it judges; "" = the only one
   std::string metric;                  ///< of the test data; "" = the report's y
   std::string paper;                   ///< the paper's claim in words; "" when it is our own
   std::string ours;                    ///< our own claim in words
-  std::string why;                     ///< why it fails, in plain words: shown beside a verdict `fail`
+  std::string why;                     ///< why it fails, in plain words, with places for numbers (why.h)
   std::vector<std::string> reference;  ///< where the paper's number stands in data/paper_tables.json
   std::optional<double> paper_number;  ///< the same, of a number that stands in no table
   std::optional<double> from, to;      ///< the x that it covers; without: all
-  double significance = 0.05;
-  bool log_error = false;      ///< means and tests of log(metric)
+  double significance = 0.05;          ///< of a false pass, and of a false fail
+  bool log_error = true;       ///< values that are sampled are compared on logarithms, where the kind compares ratios
   bool deterministic = false;  ///< the values are computed, not sampled: one seed tells all, and a difference is real
 };
 

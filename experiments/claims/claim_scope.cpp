@@ -64,9 +64,13 @@ void ClaimScope::check_x(Reader& in, const std::string& key, double x, const std
                                range_text(), inside.empty() ? "none" : list_text(inside)));
 }
 
+bool ClaimScope::has_series(const std::string& series) const {
+  return std::find(study_.series.begin(), study_.series.end(), series) != study_.series.end();
+}
+
 void ClaimScope::check_series(Reader& in, const std::string& key, const std::string& series) const {
   const std::vector<std::string>& names = study_.series;
-  if (std::find(names.begin(), names.end(), series) != names.end()) return;
+  if (has_series(series)) return;
   const bool has_any = names != std::vector<std::string>{""};
   const std::string near = nearest_path(series, {names.begin(), names.end()});
   in.complain(key,

@@ -45,6 +45,7 @@ class ClaimScope {
 
   /// Of a series in the claim's range, growing; none where nothing is known.
   std::vector<double> x(const std::string& series = "") const;
+  bool has_series(const std::string& series) const;
   bool is_known() const { return !study_.known.empty(); }
   const SeriesScope& of(const std::string& series = "") const;
   const std::string& series() const { return series_; }

@@ -6,7 +6,9 @@
 
 #include "engine/error.h"
 #include "experiments/claims/case.h"
+#include "experiments/claims/decide.h"
 #include "experiments/claims/number.h"
+#include "experiments/claims/why.h"
 
 namespace headroom::experiments {
 namespace {
@@ -20,12 +22,20 @@ std::string obstacle(const Case& c) {
   if (c.curve.points.empty()) return claim.from || claim.to ? "no trial is in its range" : "the series has no trials";
   const auto x = std::visit([](const auto& kind) { return kind.required_x(); }, claim.kind);
   if (x && !c.curve.at(*x)) return fmt::format("{} = {} is no point of the sweep", c.axis, exact(*x));
-  const bool ratios = claim.log_error || std::visit([](const auto& kind) { return kind.takes_ratios(); }, claim.kind);
+  const bool ratios = !claim.deterministic && std::visit(
+                                                  [&](const auto& kind) {
+                                                    bool is_relative = claim.log_error;
+                                                    if constexpr (requires { kind.factor; })
+                                                      is_relative = is_relative || kind.factor > 1;
+                                                    return kind.compares && is_relative;
+                                                  },
+                                                  claim.kind);
   for (const Point& p : c.curve.points) {
     if (p.values.empty()) return fmt::format("no trial at {} finished", c.at(p));
     for (const auto& entry : p.values)
       if (ratios && !(entry.second > 0))
-        return fmt::format("the claim compares ratios of errors, and {} reached {}", c.at(p), rounded(entry.second));
+        return fmt::format("the claim compares logarithms, and {} reached {}: log_error = false compares differences",
+                           c.at(p), rounded(entry.second));
   }
   return "";
 }
@@ -58,7 +68,9 @@ Verdict blank(const ClaimConfig& claim) {
 std::vector<Verdict> judge(const StudyResults& results) {
   const auto names = series_names(results);
   std::vector<Verdict> verdicts;
+  std::vector<std::optional<Hypothesis>> hypotheses;
   for (const ClaimConfig& claim : results.claims) {
+    std::optional<Hypothesis> hypothesis;
     const std::string series = claim.series.empty() && names.size() == 1 ? names[0] : claim.series;
     const std::string other = std::visit([](const auto& kind) { return kind.other_series(); }, claim.kind);
     for (const std::string& wanted : {series, other.empty() ? series : other})
@@ -69,16 +81,19 @@ std::vector<Verdict> judge(const StudyResults& results) {
       const Case c{results, claim, curve_in_range(results, series, claim.metric, claim),
                    last_part(results.report.x_key)};
       if (const std::string reason = obstacle(c); !reason.empty()) not_run(verdict, reason);
-      else std::visit([&](const auto& kind) { kind.judge(c, verdict); }, claim.kind);
+      else hypothesis = std::visit([&](const auto& kind) { return kind.judge(c, verdict); }, claim.kind);
       note_weaknesses(c, verdict);
     } catch (const Error& error) {  // a metric that the trials lack leaves one claim open, not the report
       not_run(verdict, error.what());
     }
-    const bool judged = verdict.status != VerdictStatus::not_run;
+    const bool judged = hypothesis || verdict.status != VerdictStatus::not_run;
     if (judged && !claim.reference.empty() && verdict.beside.empty())
       verdict.beside.emplace_back(claim.reference, verdict.measured);
+    if (judged) verdict.why = filled_in(verdict, results, series);
     verdicts.push_back(std::move(verdict));
+    hypotheses.push_back(std::move(hypothesis));
   }
+  decide(verdicts, hypotheses, results.level);
   return verdicts;
 }
 

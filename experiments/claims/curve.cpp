@@ -59,6 +59,16 @@ std::vector<std::string> edges(const Choice& chosen, const std::map<Choice, Cand
   return keys;
 }
 
+std::optional<double> validation_mean(const Candidate& candidate, const std::string& metric) {
+  std::vector<double> values;
+  for (const auto& [seed, trial] : candidate.finished) {
+    const auto found = trial->validation.find(metric);
+    if (found == trial->validation.end() || !std::isfinite(found->second)) return std::nullopt;
+    values.push_back(found->second);
+  }
+  return values.empty() ? std::nullopt : std::optional(mean(values));
+}
+
 Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::set<int64_t>& seeds,
                  const Metric& metric) {
   for (auto& [choice, candidate] : candidates) {
@@ -86,7 +96,10 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
   for (const auto& [seed, trial] : chosen->second.finished) {
     point.values[seed] = test(*trial, metric.name);
     values.push_back(point.values[seed]);
+    if (const auto parts = trial->test_parts.find(metric.name); parts != trial->test_parts.end())
+      point.parts[seed] = parts->second;
   }
+  point.validation = validation_mean(chosen->second, metric.name);
   summarise(point, tasks::larger_is_better(metric.name));
   return point;
 }

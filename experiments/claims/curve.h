@@ -13,8 +13,10 @@ namespace headroom::experiments {
 struct Point {
   double x = 0;
   std::map<std::string, double> choice;  ///< the chosen values of the `best_of` keys
-  std::vector<std::string> edges;       ///< chosen keys that stand at an end of the values tried: the grid is too short
-  std::map<int64_t, double> values;     ///< seed → test metric, of the finished trials
+  std::vector<std::string> edges;    ///< chosen keys that stand at an end of the values tried: the grid is too short
+  std::map<int64_t, double> values;  ///< seed → test metric, of the finished trials
+  std::map<int64_t, std::vector<double>> parts;  ///< seed → its pseudo-values over parts of the test data, where it has
+  std::optional<double> validation;     ///< mean over seeds of the same metric on validation, where all trials have it
   std::vector<int64_t> failed;          ///< seeds of the chosen trials that failed: in none of the means below
   std::vector<int64_t> missing;         ///< seeds of the series that have no trial here
   int failed_elsewhere = 0;             ///< failed trials of the choices that were not taken

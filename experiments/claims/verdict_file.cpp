@@ -44,6 +44,8 @@ Json claim_json(const ClaimConfig& c) {
       c.kind);
   out.update({{"factor", factor}, {"significance", c.significance}, {"log_error", c.log_error}});
   if (c.deterministic) out["deterministic"] = true;
+  if (!c.id.empty()) out["id"] = c.id;
+  if (!c.excludes.empty()) out["excludes"] = c.excludes;
   return out;
 }
 
@@ -60,6 +62,11 @@ StoredVerdict read_verdict(const Json& node) {
   v.status = node.at("status").get<std::string>();
   v.measured = number(node, "measured");
   v.p = number(node, "p");
+  v.p_against = number(node, "p_against");
+  if (const double seeds = number(node, "seeds_needed"); !std::isnan(seeds)) v.seeds_needed = static_cast<int>(seeds);
+  for (const Json& i : node.value("intervals", Json::array()))
+    v.intervals.push_back({i.at("name").get<std::string>(), number(i, "value"), number(i, "low"), number(i, "high"),
+                           number(i, "level"), i.at("method").get<std::string>()});
   if (const double paper = number(node, "paper"); !std::isnan(paper)) v.paper = paper;
   v.summary = node.value("summary", "");
   v.sentence = node.value("sentence", "");
@@ -126,7 +133,8 @@ StoredVerdicts stored(const StudyResults& results, const std::vector<Verdict>& v
   std::map<std::string, std::string> models = models_of(results);
   for (const Verdict& v : verdicts)
     out.verdicts.push_back({claim_name(v.claim), v.claim.paper, v.claim.ours, name(v.status), v.measured, v.p, v.paper,
-                            v.summary, v.sentence, v.beside, models[series_of(v.claim, results)]});
+                            v.summary, v.sentence, v.beside, models[series_of(v.claim, results)], v.p_against,
+                            v.seeds_needed, v.intervals});
   return out;
 }
 
@@ -140,6 +148,18 @@ std::string verdicts_json(const StudyResults& results, const std::vector<Verdict
     for (const auto& [key, value] : v.numbers) numbers[key] = value;  // null where not finite
     for (const auto& [path, value] : v.beside) beside.push_back({{"path", path}, {"value", value}});
     Json entry = {{"claim", claim_json(v.claim)}, {"status", name(v.status)}, {"measured", v.measured}, {"p", v.p}};
+    Json intervals = Json::array();
+    for (const ConfidenceInterval& i : v.intervals)
+      intervals.push_back({{"name", i.name},
+                           {"value", i.value},
+                           {"low", i.low},
+                           {"high", i.high},
+                           {"level", i.level},
+                           {"method", i.method}});
+    entry["p_against"] = v.p_against;
+    if (v.seeds_needed) entry["seeds_needed"] = *v.seeds_needed;
+    entry["intervals"] = intervals;
+    if (!v.why.empty()) entry["why"] = v.why;
     entry["paper"] = v.paper ? Json(*v.paper) : Json();
     entry.update({{"numbers", numbers},
                   {"beside", beside},

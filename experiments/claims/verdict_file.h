@@ -22,6 +22,9 @@ struct StoredVerdict {
   std::string summary, sentence;
   std::vector<std::pair<PaperPath, double>> beside;  ///< our numbers for those in the paper's tables
   std::string model{};                               ///< that its series ran on, as models_of() has it
+  double p_against = Verdict::none;
+  std::optional<int> seeds_needed{};
+  std::vector<ConfidenceInterval> intervals{};
 };
 
 /// One of our numbers for the paper's tables that no claim speaks of.

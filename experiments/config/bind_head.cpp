@@ -31,7 +31,8 @@ void bind_head(Reader& in, const StudyScope& scope, const ReportScope& metrics, 
     report.tables("beside", "numbers for the paper's tables, where no claim names them",
                   [&](Reader& beside) { head.report.beside.push_back(bind_beside(beside, study)); });
   });
-  in.tables("claim", "what is judged", [&](Reader& claim) { head.claims.push_back(bind_claim(claim, study)); });
+  in.tables("claim", "what is judged",
+            [&](Reader& claim) { head.claims.push_back(bind_claim(claim, study, head.claims)); });
 }
 
 StudyHead bind_head(const Value& root, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,

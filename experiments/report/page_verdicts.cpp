@@ -18,8 +18,8 @@ std::string verdict_item(const Verdict& v) {
       slug(status), escape(status), escape(in_words(v.claim)));
   if (!v.claim.series.empty()) out += fmt::format(" <span class=\"claim\">({})</span>", escape(v.claim.series));
   out += fmt::format("</div>\n<p>{}</p>\n", escape(v.sentence));
-  if (v.status == VerdictStatus::fail && !v.claim.why.empty())
-    out += fmt::format("<p class=\"why\"><b>Why:</b> {}</p>\n", escape(v.claim.why));
+  if (v.status == VerdictStatus::fail && !v.why.empty())
+    out += fmt::format("<p class=\"why\"><b>Why:</b> {}</p>\n", escape(v.why));
   out += fmt::format("<p class=\"muted mono\">{}{}</p>", escape(claim_name(v.claim)),
                      v.summary.empty() ? "" : " <span class=\"numbers\">" + escape(v.summary) + "</span>");
   if (!v.notes.empty()) {

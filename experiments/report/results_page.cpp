@@ -96,7 +96,7 @@ std::string failures(const Finding& f) {
     if (v.status == VerdictStatus::pass) continue;
     const std::string series = v.claim.series.empty() ? "" : " (" + markdown(v.claim.series) + ")";
     out += fmt::format("- **{}**: {}{}. {}", name(v.status), markdown(in_words(v.claim)), series, markdown(v.sentence));
-    if (v.status == VerdictStatus::fail && !v.claim.why.empty()) out += " *Why:* " + markdown(v.claim.why);
+    if (v.status == VerdictStatus::fail && !v.why.empty()) out += " *Why:* " + markdown(v.why);
     for (const std::string& note : v.notes) out += fmt::format(" ({})", markdown(note));
     out += "\n";
   }
@@ -121,13 +121,20 @@ std::string study_part(const Finding& f) {
   return out;
 }
 
-/// Did a search upward from few heads find the best, on every curve over heads?
+/// Whether models were trained for a series: not a formula, and not the construction of a proof.
+bool is_trained(const StudyResults& r, const std::string& series) {
+  return std::any_of(r.trials.begin(), r.trials.end(),
+                     [&](const TrialRecord& t) { return t.series == series && t.steps > 0; });
+}
+
+/// Did a search upward from few heads find the best, on every curve of trained models over heads?
 std::string guideline(const std::vector<Finding>& all) {
   std::string rows;
   int searched = 0, reached = 0;
   for (const Finding& f : all) {
     if (last_part(f.results.report.x_key) != "heads") continue;
     for (const std::string& series : series_names(f.results)) {
+      if (!is_trained(f.results, series)) continue;
       const auto search = search_upward(curve(f.results, series));
       if (!search) continue;
       ++searched;
@@ -139,7 +146,7 @@ std::string guideline(const std::vector<Finding>& all) {
   if (searched == 0) return "";
   return fmt::format(
              "## The guideline: start with few heads and search locally\n\nStarting from the fewest heads and adding "
-             "more as long as the mean improves ends within 10 % of the best on {} of {} curves.\n\n",
+             "more as long as the mean improves ends within 10 % of the best on {} of {} curves of trained models.\n\n",
              reached, searched) +
          row({"study", "series", "found", "best", "times worse", "within 10 %"}) + rule(6) + rows + "\n";
 }

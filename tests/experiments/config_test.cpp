@@ -110,7 +110,7 @@ TEST_CASE("each mistake is named with its place, its path and what is wanted") {
       {"kind = \"argmin_in\"", "kind = \"argmax_in\"", "36:1: claim.kind: wants one of "},
       {"among = [2]", "", "35:1: claim.among: missing: argmin_in wants the x that may be the best"},
       {"among = [2]", "among = [2]\nfactr = 2", "38:1: claim.factr: unknown key"},
-      {"among = [2]", "among = [2]\nfactor = 2", "38:1: claim.factor: "},
+      {"among = [2]", "among = [2]\nlow = 2", "38:1: claim.low: "},
       {"kind = \"argmin_in\"\namong = [2]", "kind = \"monotone\"", "35:1: claim.direction: missing: monotone wants"},
       {"kind = \"argmin_in\"\namong = [2]", "kind = \"slope\"\nlow = 2\nhigh = 1", "38:1: claim.high: wants to be"},
       {"kind = \"argmin_in\"\namong = [2]", "kind = \"band\"", "35:1: claim.low: missing: band wants low, high or"},

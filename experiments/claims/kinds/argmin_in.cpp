@@ -2,20 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
-
 #include "experiments/claims/case.h"
-#include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
-#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
 void ArgminIn::read(Reader& in, const ClaimScope& scope) {
-  among = in.numbers("among", "the x that may be the best");
-  for (const double x : among) scope.check_x(in, "among", x);
-  if (std::set<double>(among.begin(), among.end()).size() < among.size()) in.complain("among", "names one x twice");
+  among = read_among(in, scope);
+  factor = read_factor(in, factor);
 }
 
 std::optional<MissingKey> ArgminIn::missing(const ClaimConfig&) const {
@@ -23,42 +17,49 @@ std::optional<MissingKey> ArgminIn::missing(const ClaimConfig&) const {
   return std::nullopt;
 }
 
-std::string ArgminIn::details() const {
-  if (among.empty()) return "";
-  std::vector<std::string> texts;
-  for (double x : among) texts.push_back(exact(x));
-  return fmt::format(" [{}]", fmt::join(texts, ", "));
+std::string ArgminIn::details() const { return list_of(among) + (factor > 1 ? " by " + exact(factor) + "×" : ""); }
+
+Hypothesis ArgminIn::hypothesis(const Case& c) const {
+  std::vector<Hypothesis> rivals;
+  for (const Point* rival : c.points(among)) {
+    std::vector<Hypothesis> beaten;
+    for (const double x : among)
+      beaten.push_back(c.curve.larger_is_better ? c.at_least(*c.curve.at(x), *rival, factor)
+                                                : c.at_least(*rival, *c.curve.at(x), factor));
+    rivals.push_back(Hypothesis::any_of(std::move(beaten)));
+  }
+  return Hypothesis::all_of(std::move(rivals));
 }
 
-void ArgminIn::judge(const Case& c, Verdict& verdict) const {
-  std::vector<Point> claimed, others;
-  for (const Point& p : c.curve.points) {
-    const bool is_claimed = std::count(among.begin(), among.end(), p.x) > 0;
-    (is_claimed ? claimed : others).push_back(p);
+std::optional<Hypothesis> ArgminIn::judge(const Case& c, Verdict& verdict) const {
+  std::vector<const Point*> claimed;
+  for (double x : among) {
+    claimed.push_back(c.curve.at(x));
+    if (claimed.back()) continue;
+    not_run(verdict, fmt::format("{} = {} is no point of the sweep", c.axis, exact(x)));
+    return std::nullopt;
   }
-  for (double x : among)
-    if (!c.curve.at(x)) return not_run(verdict, fmt::format("{} = {} is no point of the sweep", c.axis, exact(x)));
-  const Point& inside = *c.best(claimed.begin(), claimed.end());
-  const Point& outside = others.empty() ? inside : *c.best(others.begin(), others.end());
-  const bool holds = !c.better(outside, inside);
-  const Point &best = holds ? inside : outside, &rival = holds ? outside : inside;
-  const PairedTest test = c.worse(rival, best);
-  const double ratio = c.value(rival) / c.value(best);
-  verdict.numbers = {{"argmin", best.x}, {"claimed_x", inside.x}, {"rival_x", rival.x},
-                     {"ratio", ratio},   {"p", test.p},           {"seeds", test.pairs}};
+  const std::vector<const Point*> others = c.points(among);
+  if (others.empty()) {
+    not_run(verdict, "there is no other value to compare with");
+    return std::nullopt;
+  }
+  const Point &inside = c.best(claimed), &rival = c.best(others), &best = c.best(c.points());
+  const ConfidenceInterval ratio = c.ratio("ratio", rival, inside, others.size() * among.size());
+  Hypothesis says = hypothesis(c);
+  verdict.numbers = {{"argmin", best.x},
+                     {"claimed_x", inside.x},
+                     {"rival_x", rival.x},
+                     {"ratio", c.value(rival) / c.value(inside)},
+                     {"seeds", says.seeds().value_or(1)}};
+  verdict.intervals = {ratio};
   verdict.measured = best.x;
-  verdict.p = test.p;
-  verdict.summary = holds ? exact(best.x) : fmt::format("{}, p = {}", exact(best.x), probability(test.p));
-  const std::string against =
-      others.empty()
-          ? "there is no other value to compare with"
-          : fmt::format("{} has {} times its {}, a difference that is {} (p = {} over {} seeds)", c.at(rival),
-                        rounded(ratio), c.noun(), c.significant(test.p) ? "significant" : "not significant",
-                        probability(test.p), test.pairs);
-  verdict.sentence = fmt::format("The {} is at {}, {} {}.", c.best_noun(), c.at(best),
-                                 holds ? "as claimed;" : "not where it was claimed:", against);
-  verdict.status = holds ? VerdictStatus::pass : VerdictStatus::fail;
-  if (c.too_few(best) || c.too_few(rival)) too_few_seeds(c, verdict, test.pairs);
+  verdict.summary = fmt::format("{}, {}", exact(best.x), in_brackets(ratio));
+  verdict.sentence =
+      fmt::format("The {} is at {}. The best of the others, {}, has {} of the {} of {}; {} was claimed of every other.",
+                  c.best_noun(), c.at(best), c.at(rival), in_brackets(ratio), c.noun(), c.at(inside),
+                  factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse");
+  return says;
 }
 
 }  // namespace headroom::experiments

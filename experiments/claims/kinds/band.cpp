@@ -2,22 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "experiments/claims/case.h"
 #include "experiments/claims/number.h"
-#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 namespace {
-
-/// The smallest number of seeds of any point.
-size_t fewest_seeds(const Curve& curve) {
-  size_t fewest = curve.points.front().values.size();
-  for (const Point& p : curve.points) fewest = std::min(fewest, p.values.size());
-  return fewest;
-}
 
 /// "[2, 3]", "at least 2", "at most 3".
 std::string claimed_limits(const Limits& limits) {
@@ -25,50 +16,76 @@ std::string claimed_limits(const Limits& limits) {
   return limits.low ? fmt::format("at least {}", exact(*limits.low)) : fmt::format("at most {}", exact(*limits.high));
 }
 
-}  // namespace
+/// A value that the claim is about, and where it stands.
+struct Level {
+  const Point* point;
+  Estimate value;
+};
 
-void Band::read(Reader& in, const ClaimScope&) {
-  factor = read_factor(in, factor);
-  limits = read_limits(in);
+/// The mean at each x; every seed's value where they are computed.
+std::vector<Level> levels(const Case& c) {
+  std::vector<Level> all;
+  for (const Point& p : c.curve.points) {
+    if (!c.claim.deterministic) all.push_back({&p, c.combine({{&p, 1}})});
+    else
+      for (const auto& entry : p.values) all.push_back({&p, Estimate::computed(entry.second)});
+  }
+  return all;
 }
 
+}  // namespace
+
+void Band::read(Reader& in, const ClaimScope&) { limits = read_limits(in); }
+
 std::optional<MissingKey> Band::missing(const ClaimConfig&) const {
-  if (!limits.any() && !(factor > 1)) return MissingKey{"low", "low, high or factor: the band"};
+  if (!limits.any()) return MissingKey{"low", "low, high or both: the band"};
   return std::nullopt;
 }
 
-std::string Band::details() const {
-  return (limits.any() ? " " + interval(limits) : "") + (factor > 1 ? " max/min ≤ " + exact(factor) : "");
+std::string Band::details() const { return limits.any() ? " " + interval(limits) : ""; }
+
+Hypothesis Band::hypothesis(const Case& c) const {
+  std::vector<Hypothesis> sides;
+  for (const Level& level : levels(c)) {
+    if (limits.low) sides.push_back(Hypothesis::at_least(level.value, *limits.low));
+    if (limits.high) sides.push_back(Hypothesis::at_most(level.value, *limits.high));
+  }
+  return Hypothesis::all_of(std::move(sides));
 }
 
-void Band::judge(const Case& c, Verdict& verdict) const {
-  double smallest = INFINITY, largest = -INFINITY;
-  for (const Point& p : c.curve.points) {
-    for (const auto& entry : p.values) {
-      smallest = std::min(smallest, entry.second);
-      largest = std::max(largest, entry.second);
-    }
+std::optional<Hypothesis> Band::judge(const Case& c, Verdict& verdict) const {
+  const std::vector<Level> all = levels(c);
+  const Level *least = &all.front(), *most = &all.front();
+  for (const Level& level : all) {
+    if (level.value.value < least->value.value) least = &level;
+    if (level.value.value > most->value.value) most = &level;
   }
-  const double ratio = largest / smallest;
-  const size_t seeds = fewest_seeds(c.curve);
-  verdict.numbers = {{"least", smallest}, {"most", largest}, {"ratio", ratio}, {"seeds", static_cast<double>(seeds)}};
-  const std::string from = rounded_beside(smallest, limits.low), to = rounded_beside(largest, limits.high);
-  verdict.summary = fmt::format("{} … {}", from, to);
-  const bool outside = (limits.low && smallest < *limits.low) || (limits.high && largest > *limits.high);
-  const bool wide = factor > 1 && !(smallest > 0 && ratio <= factor);
-  // What is claimed of the values decides what is measured: their upper limit, their lower one, or their spread.
-  verdict.measured = limits.high ? largest : limits.low ? smallest : ratio;
-  std::string claimed;
-  if (limits.low || limits.high) claimed = claimed_limits(limits);
-  if (factor > 1)
-    claimed += fmt::format("{}at most {} times from the smallest to the largest", claimed.empty() ? "" : ", and ",
-                           exact(factor));
-  const std::string apart = smallest > 0 ? fmt::format(", {} times apart", rounded(ratio)) : "";
-  verdict.sentence = smallest == largest
-                         ? fmt::format("All values are {}; {} was claimed.", limits.high ? to : from, claimed)
-                         : fmt::format("Values lie between {} and {}{}; {} was claimed.", from, to, apart, claimed);
-  verdict.status = outside || wide ? VerdictStatus::fail : VerdictStatus::pass;
-  if (verdict.status == VerdictStatus::pass && seeds < c.wanted_seeds()) too_few_seeds(c, verdict, seeds);
+  const ConfidenceInterval low = c.interval("least", least->value, all.size());
+  const ConfidenceInterval high = c.interval("most", most->value, all.size());
+  Hypothesis says = hypothesis(c);
+  verdict.numbers = {{"least", low.value},
+                     {"least_x", least->point->x},
+                     {"most", high.value},
+                     {"most_x", most->point->x},
+                     {"seeds", says.seeds().value_or(1)}};
+  verdict.intervals = {low, high};
+  // What is claimed decides what is measured: the upper limit, or the lower one.
+  verdict.measured = limits.high ? high.value : low.value;
+  const auto text = [](const ConfidenceInterval& value, const std::optional<double>& limit) {
+    const std::string number = rounded_beside(value.value, limit);
+    return std::isnan(value.low) ? number
+                                 : fmt::format("{} [{}, {}]", number, rounded_beside(value.low, limit),
+                                               rounded_beside(value.high, limit));
+  };
+  const std::string from = text(low, limits.low), to = text(high, limits.high);
+  const char* const what = c.claim.deterministic ? "values" : "means";
+  verdict.summary = least == most ? (limits.high ? to : from) : fmt::format("{} … {}", from, to);
+  verdict.sentence =
+      low.value == high.value
+          ? fmt::format("All {} are {}; {} was claimed.", what, limits.high ? to : from, claimed_limits(limits))
+          : fmt::format("The {} lie between {} at {} and {} at {}; {} was claimed.", what, from, c.at(*least->point),
+                        to, c.at(*most->point), claimed_limits(limits));
+  return says;
 }
 
 }  // namespace headroom::experiments

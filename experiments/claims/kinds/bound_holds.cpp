@@ -40,10 +40,13 @@ std::optional<MissingKey> BoundHolds::missing(const ClaimConfig&) const {
 
 std::string BoundHolds::details() const { return " " + bound; }
 
-void BoundHolds::judge(const Case& c, Verdict& verdict) const {
+std::optional<Hypothesis> BoundHolds::judge(const Case& c, Verdict& verdict) const {
   const bool is_overlay = bound == "overlay";
   const Overlay* overlay = is_overlay ? overlay_of(c.results, c.curve.series) : nullptr;
-  if (is_overlay && !overlay) return not_run(verdict, "the series has no overlay");
+  if (is_overlay && !overlay) {
+    not_run(verdict, "the series has no overlay");
+    return std::nullopt;
+  }
   std::vector<double> tightness;
   int violations = 0, without = 0;
   std::string worst;
@@ -63,7 +66,10 @@ void BoundHolds::judge(const Case& c, Verdict& verdict) const {
                           rounded(*limit));
     tightness.push_back(ratio);
   }
-  if (tightness.empty()) return not_run(verdict, fmt::format("no trial has both {} and {}", c.curve.metric, bound));
+  if (tightness.empty()) {
+    not_run(verdict, fmt::format("no trial has both {} and {}", c.curve.metric, bound));
+    return std::nullopt;
+  }
   const double largest = *std::max_element(tightness.begin(), tightness.end()), middle = median(tightness);
   verdict.numbers = {{"trials", static_cast<double>(tightness.size())},
                      {"violations", violations},
@@ -78,6 +84,7 @@ void BoundHolds::judge(const Case& c, Verdict& verdict) const {
   if (without > 0)
     verdict.notes.push_back(fmt::format("{} trials have no finite value or no bound, and are not judged", without));
   verdict.status = violations == 0 ? VerdictStatus::pass : VerdictStatus::fail;
+  return std::nullopt;
 }
 
 }  // namespace headroom::experiments

@@ -4,6 +4,7 @@
 namespace headroom::experiments {
 
 /// The metric is at most `bound` in every finished trial, chosen or not; the ratio of the two is the bound's tightness.
+/// That is counted, of the trials that were run: no test, and nothing is said of others.
 struct BoundHolds : KindBase {
   static constexpr const char* name = "bound_holds";
   std::string bound;  ///< a metric of the same trial, or "overlay"
@@ -11,7 +12,8 @@ struct BoundHolds : KindBase {
   void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
-  void judge(const Case& c, Verdict& verdict) const;
+  static std::vector<std::string> numbers() { return {"trials", "violations", "tightness_max", "tightness_median"}; }
+  std::optional<Hypothesis> judge(const Case& c, Verdict& verdict) const;
 };
 
 }  // namespace headroom::experiments

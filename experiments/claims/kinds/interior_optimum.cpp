@@ -10,62 +10,68 @@
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
+namespace {
+
+/// The points between the ends, of `among` where that is given.
+std::vector<const Point*> candidates(const Case& c, const std::vector<double>& among) {
+  std::vector<const Point*> inside;
+  const auto& points = c.curve.points;
+  for (size_t i = 1; i + 1 < points.size(); ++i)
+    if (among.empty() || std::count(among.begin(), among.end(), points[i].x) > 0) inside.push_back(&points[i]);
+  return inside;
+}
+
+}  // namespace
 
 void InteriorOptimum::read(Reader& in, const ClaimScope& scope) {
   factor = read_factor(in, factor);
+  among = read_among(in, scope);
   scope.check_count(in, 3, "an interior optimum");
+  const std::vector<double> x = scope.x();
+  if (x.size() < 3) return;
+  for (const double inside : among)
+    if (inside == x.front() || inside == x.back())
+      in.complain("among", fmt::format("{} = {} is an end of the claim's range", scope.x_name(), exact(inside)));
 }
 
-void InteriorOptimum::judge(const Case& c, Verdict& verdict) const {
-  const auto& points = c.curve.points;
-  if (points.size() < 3) {
-    return not_run(verdict,
-                   fmt::format("an interior optimum needs 3 values of {}, there are {}", c.axis, points.size()));
-  }
-  const Point &low = points.front(), &high = points.back();
-  const Point& best = *c.best(points.begin() + 1, points.end() - 1);
-  struct End {
-    const Point& point;
-    PairedTest test;
-    double ratio, worse;
-  };
-  const auto end = [&](const Point& point) {
-    return End{point, c.worse(point, best), point.geometric_mean / best.geometric_mean,
-               c.times_worse(point.geometric_mean, best.geometric_mean)};
-  };
-  const End ends[] = {end(low), end(high)};
-  const int pairs = std::min(ends[0].test.pairs, ends[1].test.pairs);
-  verdict.numbers = {{"best_x", best.x},           {"p_low", ends[0].test.p},     {"p_high", ends[1].test.p},
-                     {"ratio_low", ends[0].ratio}, {"ratio_high", ends[1].ratio}, {"seeds", pairs}};
-  verdict.measured = best.x;
-  verdict.p = std::max(ends[0].test.p, ends[1].test.p);
-  verdict.summary = fmt::format("p = {} / {}", probability(ends[0].test.p), probability(ends[1].test.p));
-  const std::string measured =
-      fmt::format("Of those between, {} has the {}; {} has {} times that, {} has {} times.", c.at(best), c.best_noun(),
-                  c.at(low), rounded(ends[0].ratio), c.at(high), rounded(ends[1].ratio));
-  verdict.sentence = measured;
-  if (pairs < static_cast<int>(c.wanted_seeds())) return too_few_seeds(c, verdict, pairs);
+std::string InteriorOptimum::details() const {
+  return list_of(among) + (factor > 1 ? " ≥ " + exact(factor) + "×" : "");
+}
 
-  std::string against;
-  for (const End& e : ends) {
-    // A ratio of errors means nothing for a metric that can be negative; by default it is not asked for.
-    if (factor > 1 && !(e.worse >= factor)) {
-      against += fmt::format("{} is {} times as bad, at least {} was claimed; ", c.at(e.point), rounded(e.worse),
-                             exact(factor));
-    } else if (!c.significant(e.test.p)) {
-      against += fmt::format("that {} is worse is not significant, p = {} against {}; ", c.at(e.point),
-                             probability(e.test.p), exact(c.claim.significance));
-    }
+Hypothesis InteriorOptimum::hypothesis(const Case& c) const {
+  const std::vector<const Point*> inside = candidates(c, among);
+  std::vector<Hypothesis> ends;
+  for (const Point* end : {&c.curve.points.front(), &c.curve.points.back()}) {
+    std::vector<Hypothesis> worse;
+    for (const Point* point : inside) worse.push_back(c.worse(*end, *point, factor));
+    ends.push_back(Hypothesis::any_of(std::move(worse)));
   }
-  verdict.status = against.empty() ? VerdictStatus::pass : VerdictStatus::fail;
-  if (against.empty()) {
-    verdict.sentence = fmt::format("Both ends are worse than {}: {} has {} times its {}, {} has {} times (p = {}, {}).",
-                                   c.at(best), c.at(low), rounded(ends[0].ratio), c.noun(), c.at(high),
-                                   rounded(ends[1].ratio), probability(ends[0].test.p), probability(ends[1].test.p));
-  } else {
-    against.resize(against.size() - 2);
-    verdict.sentence = fmt::format("No interior optimum as claimed: {}. {}", against, measured);
+  return Hypothesis::all_of(std::move(ends));
+}
+
+std::optional<Hypothesis> InteriorOptimum::judge(const Case& c, Verdict& verdict) const {
+  const auto& points = c.curve.points;
+  const std::vector<const Point*> inside = points.size() < 3 ? std::vector<const Point*>{} : candidates(c, among);
+  if (inside.empty()) {
+    not_run(verdict, fmt::format("an interior optimum needs a value of {} between two others", c.axis));
+    return std::nullopt;
   }
+  const Point &low = points.front(), &high = points.back(), &best = c.best(inside);
+  const ConfidenceInterval at_low = c.ratio("ratio_low", low, best, inside.size());
+  const ConfidenceInterval at_high = c.ratio("ratio_high", high, best, inside.size());
+  Hypothesis claimed = hypothesis(c);
+  verdict.numbers = {{"best_x", best.x},
+                     {"ratio_low", c.value(low) / c.value(best)},
+                     {"ratio_high", c.value(high) / c.value(best)},
+                     {"seeds", claimed.seeds().value_or(1)}};
+  verdict.intervals = {at_low, at_high};
+  verdict.measured = best.x;
+  verdict.summary = fmt::format("{} / {}", in_brackets(at_low), in_brackets(at_high));
+  verdict.sentence = fmt::format(
+      "Of those between the ends, {} has the {}. Against it, {} has {} of the {}, {} has {}; at least {} was claimed.",
+      c.at(best), c.best_noun(), c.at(low), in_brackets(at_low), c.noun(), c.at(high), in_brackets(at_high),
+      factor > 1 ? fmt::format("{} times as bad", exact(factor)) : "any loss at both");
+  return claimed;
 }
 
 }  // namespace headroom::experiments

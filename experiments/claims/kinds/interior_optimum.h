@@ -3,15 +3,21 @@
 
 namespace headroom::experiments {
 
-/// Both ends are worse than the best x between them, significantly and at least `factor` times. Both must be, so the
-/// two tests need no correction; the best x is picked on the same data it is tested on, as in the paper.
+/// Each end is at least `factor` times as bad as some x between them (of `among`, where that is given). For each end
+/// any of the k candidates will do: the smallest of their p times k; and both ends must be worse: the larger of the
+/// two. So the level holds whichever x the data prefer.
 struct InteriorOptimum : KindBase {
   static constexpr const char* name = "interior_optimum";
+  static constexpr bool compares = true;
   double factor = 1;
+  std::vector<double> among;
 
   void read(Reader& in, const ClaimScope& scope);
-  bool takes_ratios() const { return factor > 1; }
-  void judge(const Case& c, Verdict& verdict) const;
+  std::string details() const;
+  static std::vector<std::string> numbers() { return {"best_x", "ratio_low", "ratio_high", "seeds"}; }
+  std::optional<double> least_effect() const { return factor; }
+  Hypothesis hypothesis(const Case& c) const;
+  std::optional<Hypothesis> judge(const Case& c, Verdict& verdict) const;
 };
 
 }  // namespace headroom::experiments

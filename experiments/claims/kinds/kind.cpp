@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
 #include "experiments/toml/reader.h"
@@ -14,10 +16,17 @@ std::optional<double> read_at(Reader& in, const ClaimScope& scope) {
   return at;
 }
 
+std::vector<double> read_among(Reader& in, const ClaimScope& scope) {
+  const std::vector<double> among = in.numbers("among", "the x that may be the best");
+  for (const double x : among) scope.check_x(in, "among", x);
+  if (std::set<double>(among.begin(), among.end()).size() < among.size()) in.complain("among", "names one x twice");
+  return among;
+}
+
 double read_factor(Reader& in, double fallback) {
   return in.real("factor", fallback, at_least(1),
-                 "how near the best, or by how much at least two errors must differ; band: of the "
-                 "largest value to the smallest");
+                 "the smallest ratio that counts: values that are claimed to differ differ by at least this, those "
+                 "claimed to be alike by at most");
 }
 
 Limits read_limits(Reader& in) {
@@ -30,6 +39,12 @@ Limits read_limits(Reader& in) {
 
 std::string interval(const Limits& limits) {
   return fmt::format("[{}, {}]", limits.low ? exact(*limits.low) : "−∞", limits.high ? exact(*limits.high) : "∞");
+}
+
+std::string list_of(const std::vector<double>& values) {
+  std::vector<std::string> texts;
+  for (const double x : values) texts.push_back(exact(x));
+  return values.empty() ? "" : fmt::format(" [{}]", fmt::join(texts, ", "));
 }
 
 }  // namespace headroom::experiments

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/claims/hypothesis.h"
+
 namespace headroom::experiments {
 
 struct Case;
@@ -27,8 +29,13 @@ struct Limits {
 ///
 ///   static constexpr const char* name        the value of `kind` in a study file
 ///   void read(Reader&, const ClaimScope&)    reads its keys, and reports those that can never be judged
-///   void judge(const Case&, Verdict&) const  fills the verdict on a curve whose points all have values
+///   Hypothesis hypothesis(const Case&) const   what it says, of a curve whose points all have values
+///   std::optional<Hypothesis> judge(const Case&, Verdict&) const
+///       fills the verdict's numbers and words; gives what decides it, none where that is decided already
 struct KindBase {
+  /// Whether it compares values by their ratio: on logarithms, where the claim does not forbid it.
+  static constexpr bool compares = false;
+
   /// The first key that is missing, if any.
   std::optional<MissingKey> missing(const ClaimConfig&) const { return std::nullopt; }
   /// Its keys in a few characters, behind the kind's name in lists: " [32]".
@@ -37,14 +44,19 @@ struct KindBase {
   std::optional<double> required_x() const { return std::nullopt; }
   /// The series that it compares with; "" when that is its own.
   std::string other_series() const { return ""; }
-  /// Whether it divides values, which then have to be above 0.
-  bool takes_ratios() const { return false; }
+  /// The names of the numbers that its verdict has.
+  static std::vector<std::string> numbers() { return {}; }
+  /// A difference of so many times that it claims to be there at least, and one that it claims not to be there.
+  std::optional<double> least_effect() const { return std::nullopt; }
+  std::optional<double> most_effect() const { return std::nullopt; }
 };
 
 // Keys that several kinds have, read in the same words.
 
 /// `at`: the x that is judged.
 std::optional<double> read_at(Reader& in, const ClaimScope& scope);
+/// `among`: the x that may be the best.
+std::vector<double> read_among(Reader& in, const ClaimScope& scope);
 /// `factor`, a ratio of errors.
 double read_factor(Reader& in, double fallback);
 /// `low` and `high`.
@@ -52,5 +64,7 @@ Limits read_limits(Reader& in);
 
 /// "[2, 3]", "[-∞, 3]".
 std::string interval(const Limits& limits);
+/// " [1, 2, 4]"; "" for none.
+std::string list_of(const std::vector<double>& values);
 
 }  // namespace headroom::experiments

@@ -4,9 +4,12 @@
 #include "experiments/claims/kinds/argmin_in.h"
 #include "experiments/claims/kinds/band.h"
 #include "experiments/claims/kinds/bound_holds.h"
+#include "experiments/claims/kinds/curved.h"
+#include "experiments/claims/kinds/flat.h"
 #include "experiments/claims/kinds/interior_optimum.h"
 #include "experiments/claims/kinds/less_than.h"
 #include "experiments/claims/kinds/monotone.h"
+#include "experiments/claims/kinds/no_interior_optimum.h"
 #include "experiments/claims/kinds/saturates.h"
 #include "experiments/claims/kinds/slope.h"
 #include "experiments/claims/kinds/within_factor.h"
@@ -17,7 +20,7 @@ namespace headroom::experiments {
 
 /// The kinds of claim. A new one is its files in this folder and its place here.
 using ClaimKind = std::variant<InteriorOptimum, ArgminIn, WithinFactor, WorseThanBest, Monotone, Slope, Saturates, Band,
-                               LessThan, BoundHolds, WithinPercent>;
+                               LessThan, BoundHolds, WithinPercent, Flat, NoInteriorOptimum, Curved>;
 
 /// Calls f with each kind in turn, its keys at their defaults.
 template <class F>

@@ -12,6 +12,15 @@
 
 namespace headroom::experiments {
 
+std::vector<std::pair<const Point*, const Point*>> LessThan::pairs(const Case& c, const Curve& other) const {
+  std::vector<std::pair<const Point*, const Point*>> compared;
+  for (const Point& p : c.curve.points) {
+    if (at && p.x != *at) continue;
+    if (const Point* rival = other.at(than.at.value_or(p.x))) compared.emplace_back(&p, rival);
+  }
+  return compared;
+}
+
 void LessThan::read(Reader& in, const ClaimScope& scope) {
   at = read_at(in, scope);
   factor = read_factor(in, factor);
@@ -57,51 +66,46 @@ std::string LessThan::details() const {
   return text;
 }
 
-void LessThan::judge(const Case& c, Verdict& verdict) const {
-  const Curve other = curve_in_range(c.results, than.series.empty() ? c.curve.series : than.series,
-                                     than.metric.empty() ? c.curve.metric : than.metric, c.claim);
-  std::vector<std::pair<const Point*, const Point*>> pairs;
-  for (const Point& p : c.curve.points) {
-    if (at && p.x != *at) continue;
-    if (const Point* rival = other.at(than.at.value_or(p.x))) pairs.emplace_back(&p, rival);
+Curve LessThan::rivals(const Case& c) const {
+  if (than.series.empty() && than.metric.empty()) return c.curve;
+  return curve_in_range(c.results, than.series.empty() ? c.curve.series : than.series,
+                        than.metric.empty() ? c.curve.metric : than.metric, c.claim);
+}
+
+Hypothesis LessThan::hypothesis(const Case& c) const {
+  const Curve other = rivals(c);
+  std::vector<Hypothesis> less;
+  for (const auto& [own, rival] : pairs(c, other)) less.push_back(c.at_least(*rival, *own, factor, factor == 1));
+  return Hypothesis::all_of(std::move(less));
+}
+
+std::optional<Hypothesis> LessThan::judge(const Case& c, Verdict& verdict) const {
+  const Curve other = rivals(c);
+  const std::vector<std::pair<const Point*, const Point*>> compared = pairs(c, other);
+  if (compared.empty()) {
+    not_run(verdict, fmt::format("there is no {} at which both were measured", c.axis));
+    return std::nullopt;
   }
-  if (pairs.empty()) return not_run(verdict, fmt::format("there is no {} at which both were measured", c.axis));
-  double worst_p = 0, worst_ratio = -INFINITY;
-  int seeds = pairs[0].first->values.empty() ? 0 : static_cast<int>(pairs[0].first->values.size());
-  std::string against;
-  // Without noise there is no test: its p is 0 or 1, and says nothing.
-  const auto with_p = [&](const char* form, double p) {
-    return c.claim.deterministic ? std::string() : fmt::format(fmt::runtime(form), probability(p));
-  };
-  for (const auto& [left, right] : pairs) {
-    const PairedTest test = c.larger(*right, *left);
-    const double ratio = c.value(*left) / c.value(*right);
-    seeds = std::min(seeds, test.pairs);
-    if (!(test.p <= worst_p)) worst_p = test.p;
-    if (!(ratio <= worst_ratio)) worst_ratio = ratio;
-    const bool enough = factor <= 1 || c.value(*left) * factor <= c.value(*right);
-    if (c.significant(test.p) && enough) continue;
-    against += fmt::format("at {} {} against {}{}; ", c.at(*left), rounded(c.value(*left)), rounded(c.value(*right)),
-                           with_p(" (p = {})", test.p));
-  }
-  verdict.numbers = {
-      {"ratio", worst_ratio}, {"p", worst_p}, {"seeds", seeds}, {"pairs", static_cast<double>(pairs.size())}};
-  verdict.measured = worst_ratio;
-  verdict.p = worst_p;
-  verdict.summary = rounded(worst_ratio) + "×" + with_p(", p = {}", worst_p);
-  const bool is_other_metric = than.series.empty() && !than.at;
+  const auto ratio_of = [&](const auto& pair) { return c.value(*pair.first) / c.value(*pair.second); };
+  const auto worst = std::max_element(compared.begin(), compared.end(),
+                                      [&](const auto& a, const auto& b) { return ratio_of(a) < ratio_of(b); });
+  const ConfidenceInterval ratio = c.ratio("ratio", *worst->first, *worst->second, compared.size());
+  Hypothesis says = hypothesis(c);
+  verdict.numbers = {{"ratio", ratio_of(*worst)},
+                     {"worst_x", worst->first->x},
+                     {"pairs", static_cast<double>(compared.size())},
+                     {"seeds", says.seeds().value_or(1)}};
+  verdict.intervals = {ratio};
+  verdict.measured = ratio_of(*worst);
+  verdict.summary = in_brackets(ratio);
   const std::string rival =
       than.series.empty() ? (than.at ? fmt::format("{} = {}", c.axis, exact(*than.at)) : than.metric) : than.series;
-  if (!against.empty()) against.resize(against.size() - 2);
   verdict.sentence =
-      against.empty()
-          ? fmt::format("Less than {} in {} of {} comparisons: at most {} times {}{}.", rival, pairs.size(),
-                        pairs.size(), rounded(worst_ratio), is_other_metric ? "as large" : "its " + c.curve.metric,
-                        with_p(" (largest p = {})", worst_p))
-          : fmt::format("Not less than {}{}: {}.", rival,
-                        factor > 1 ? fmt::format(" by a factor of {}", exact(factor)) : "", against);
-  verdict.status = against.empty() ? VerdictStatus::pass : VerdictStatus::fail;
-  if (seeds < static_cast<int>(c.wanted_seeds())) too_few_seeds(c, verdict, static_cast<size_t>(seeds));
+      fmt::format("At {} it is {} against {} of {}: {}{}; {} was claimed.", c.at(*worst->first),
+                  rounded(c.value(*worst->first)), rounded(c.value(*worst->second)), rival, in_brackets(ratio),
+                  compared.size() > 1 ? fmt::format(", the least clear of {} comparisons", compared.size()) : "",
+                  factor > 1 ? fmt::format("at most {}", rounded(1 / factor)) : "less");
+  return says;
 }
 
 }  // namespace headroom::experiments

@@ -1,12 +1,18 @@
 #pragma once
+#include <utility>
+
 #include "experiments/claims/kinds/kind.h"
 
 namespace headroom::experiments {
 
-/// The value is less than another's, significantly, and `factor` times it still is no more than that; without `at`, at
-/// every x that both have.
+struct Curve;
+struct Point;
+
+/// The other's value is at least `factor` times this one, and more where that is 1; without `at`, at every x that both
+/// have, each by its own test.
 struct LessThan : KindBase {
   static constexpr const char* name = "less_than";
+  static constexpr bool compares = true;
   /// What it is compared with; what is not given is the claim's own.
   struct Other {
     std::string series, metric;
@@ -21,10 +27,14 @@ struct LessThan : KindBase {
   std::string details() const;
   std::optional<double> required_x() const { return at; }
   std::string other_series() const { return than.series; }
-  bool takes_ratios() const { return factor > 1; }
-  void judge(const Case& c, Verdict& verdict) const;
+  static std::vector<std::string> numbers() { return {"ratio", "worst_x", "pairs", "seeds"}; }
+  Hypothesis hypothesis(const Case& c) const;
+  std::optional<Hypothesis> judge(const Case& c, Verdict& verdict) const;
 
  private:
+  Curve rivals(const Case& c) const;
+  /// What is compared: a point, and that which it is to be less than.
+  std::vector<std::pair<const Point*, const Point*>> pairs(const Case& c, const Curve& other) const;
   void check_pairs(Reader& in, const ClaimScope& scope) const;
 };
 

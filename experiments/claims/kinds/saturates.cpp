@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "experiments/claims/case.h"
@@ -11,6 +10,37 @@
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
+namespace {
+
+/// `last` × the last gain − `first` × the first gain, gains per doubling of x, towards the better.
+Estimate gains(const Case& c, double last, double first) {
+  const auto& p = c.curve.points;
+  const size_t n = p.size();
+  const double sign = c.curve.larger_is_better ? -1 : 1;
+  const double per_last = sign * last / std::log2(p[n - 1].x / p[n - 2].x);
+  const double per_first = sign * first / std::log2(p[1].x / p[0].x);
+  return c.combine({{&p[n - 2], per_last}, {&p[n - 1], -per_last}, {&p[0], -per_first}, {&p[1], per_first}});
+}
+
+/// The end of Fieller's interval on one side of `share`: where the test stops rejecting "last = ratio × first".
+double fieller_end(const Case& c, double share, double tail, int side) {
+  const auto is_inside = [&](double ratio) {
+    Estimate difference = gains(c, 1, ratio);
+    difference.value *= side;
+    return !(difference.sides(0).below < tail);
+  };
+  double step = std::max(std::abs(share), 1e-6) * 1e-3;
+  while (is_inside(share + side * step) && step < 1e9) step *= 2;
+  if (step >= 1e9) return side > 0 ? INFINITY : -INFINITY;
+  double low = 0, high = step;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (is_inside(share + side * middle) ? low : high) = middle;
+  }
+  return share + side * low;
+}
+
+}  // namespace
 
 void Saturates::read(Reader& in, const ClaimScope& scope) {
   fraction = in.real("fraction", fraction, {.low = 0, .high = 1},
@@ -20,56 +50,35 @@ void Saturates::read(Reader& in, const ClaimScope& scope) {
     in.complain("kind", fmt::format("{} = {} cannot be doubled: wants an x above 0", scope.x_name(), exact(x.front())));
 }
 
-void Saturates::judge(const Case& c, Verdict& verdict) const {
-  const auto& points = c.curve.points;
-  const size_t n = points.size();
-  if (n < 3) return not_run(verdict, fmt::format("saturation needs 3 values of {}", c.axis));
-  if (!(points.front().x > 0)) return not_run(verdict, fmt::format("{} cannot be doubled", c.at(points.front())));
-  const Point* ends[] = {&points[0], &points[1], &points[n - 2], &points[n - 1]};
-  std::vector<int64_t> seeds;
-  for (const auto& entry : ends[0]->values)
-    if (std::all_of(ends, ends + 4, [&](const Point* p) { return p->values.count(entry.first) > 0; }))
-      seeds.push_back(entry.first);
-  // Values of resampled seeds at two neighbours → gain per doubling of x, towards the better.
-  const auto gain = [&](const Point& from, const Point& to, const std::vector<size_t>& drawn) {
-    double sum = 0;
-    for (size_t i : drawn) {
-      const double a = from.values.at(seeds[i]), b = to.values.at(seeds[i]);
-      sum += c.claim.log_error ? std::log(a) - std::log(b) : a - b;
-    }
-    return (c.curve.larger_is_better ? -sum : sum) / std::log2(to.x / from.x) / static_cast<double>(drawn.size());
-  };
-  const auto share = [&](const std::vector<size_t>& drawn) {
-    const double first = gain(*ends[0], *ends[1], drawn);
-    return first > 0 ? gain(*ends[2], *ends[3], drawn) / first : NAN;
-  };
-  if (seeds.empty()) return not_run(verdict, "no seed finished at both ends");
-  std::vector<size_t> all(seeds.size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-  const double first = gain(*ends[0], *ends[1], all), last = gain(*ends[2], *ends[3], all), ratio = share(all);
-  const Interval interval = bootstrap(std::ssize(seeds), c.claim.significance, share);
-  verdict.numbers = {{"share", ratio},      {"low", interval.low}, {"high", interval.high},
-                     {"first_gain", first}, {"last_gain", last},   {"seeds", static_cast<double>(seeds.size())}};
-  verdict.measured = ratio;
-  verdict.summary = fmt::format("{} [{}, {}]", rounded(ratio), rounded(interval.low), rounded(interval.high));
-  verdict.sentence = fmt::format(
-      "A doubling of {} gains {} between {} and {}, and {} between {} and {}: {} of it ({:g} % bootstrap interval [{}, "
-      "{}]); at most {} was claimed.",
-      c.axis, rounded(first), exact(ends[0]->x), exact(ends[1]->x), rounded(last), exact(ends[2]->x), exact(ends[3]->x),
-      rounded(ratio), 100 * (1 - c.claim.significance), rounded(interval.low), rounded(interval.high), exact(fraction));
-  if (!(first > 0)) {
-    verdict.status = VerdictStatus::fail;
-    verdict.sentence = "The first doubling gains nothing. " + verdict.sentence;
-  } else if (seeds.size() < c.wanted_seeds()) {
-    too_few_seeds(c, verdict, seeds.size());
-  } else if (ratio > fraction) {
-    verdict.status = VerdictStatus::fail;
-  } else if (interval.high <= fraction) {
-    verdict.status = VerdictStatus::pass;
-  } else {
-    verdict.status = VerdictStatus::undecided;
-    verdict.sentence = "The interval is too wide to tell. " + verdict.sentence;
+Hypothesis Saturates::hypothesis(const Case& c) const {
+  return Hypothesis::all_of(
+      {Hypothesis::at_most(gains(c, 1, fraction), 0), Hypothesis::at_least(gains(c, 0, -1), 0, true)});
+}
+
+std::optional<Hypothesis> Saturates::judge(const Case& c, Verdict& verdict) const {
+  const auto& p = c.curve.points;
+  const size_t n = p.size();
+  if (n < 3) not_run(verdict, fmt::format("saturation needs 3 values of {}", c.axis));
+  else if (!(p.front().x > 0)) not_run(verdict, fmt::format("{} cannot be doubled", c.at(p.front())));
+  if (!verdict.sentence.empty()) return std::nullopt;
+  const double first = gains(c, 0, -1).value, last = gains(c, 1, 0).value, share = last / first;
+  Hypothesis says = hypothesis(c);
+  ConfidenceInterval ratio{.name = "share", .value = share};
+  const double tail = c.claim.significance * c.results.level;
+  if (says.seeds().value_or(0) > 1 && first > 0) {
+    ratio = {"share", share, fieller_end(c, share, tail, -1), fieller_end(c, share, tail, 1), 1 - 2 * tail, "Fieller"};
   }
+  verdict.numbers = {{"share", share}, {"first_gain", first}, {"last_gain", last}, {"seeds", says.seeds().value_or(1)}};
+  verdict.intervals = {ratio};
+  verdict.measured = share;
+  verdict.summary = std::isnan(ratio.low)
+                        ? rounded(share)
+                        : fmt::format("{} [{}, {}]", rounded(share), rounded(ratio.low), rounded(ratio.high));
+  verdict.sentence = fmt::format(
+      "A doubling of {} gains {} between {} and {}, and {} between {} and {}: {} of it; at most {} was claimed.",
+      c.axis, rounded(first), exact(p[0].x), exact(p[1].x), rounded(last), exact(p[n - 2].x), exact(p[n - 1].x),
+      verdict.summary, exact(fraction));
+  return says;
 }
 
 }  // namespace headroom::experiments

@@ -3,14 +3,28 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <set>
 
 #include "experiments/claims/case.h"
 #include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
+#include "experiments/claims/statistics.h"
 #include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
+namespace {
+
+/// Why a curve has no slope on those axes; "" when it has.
+std::string obstacle(const Case& c, bool log_x, bool log_y) {
+  for (const Point& p : c.curve.points) {
+    if (log_x && !(p.x > 0)) return fmt::format("{} has no logarithm", c.at(p));
+    for (const auto& [seed, value] : p.values)
+      if (log_y && !(value > 0))
+        return fmt::format("at {} seed {} has {}, which has no logarithm", c.at(p), seed, rounded(value));
+  }
+  return c.curve.points.size() < 3 ? fmt::format("a slope needs 3 values of {}", c.axis) : "";
+}
+
+}  // namespace
 
 void Slope::read(Reader& in, const ClaimScope& scope) {
   axes = in.word("axes", axes, {"log-log", "semi-log", "linear"}, "logarithms of x and y, of x alone, of none");
@@ -28,36 +42,44 @@ std::optional<MissingKey> Slope::missing(const ClaimConfig&) const {
 
 std::string Slope::details() const { return " " + interval(limits); }
 
-void Slope::judge(const Case& c, Verdict& verdict) const {
-  const bool log_x = axes != "linear", log_y = axes == "log-log";
-  std::vector<double> x, y;
-  std::set<double> distinct;
-  for (const Point& p : c.curve.points) {
-    if (log_x && !(p.x > 0)) return not_run(verdict, fmt::format("{} has no logarithm", c.at(p)));
-    for (const auto& [seed, value] : p.values) {
-      if (log_y && !(value > 0))
-        return not_run(verdict,
-                       fmt::format("at {} seed {} has {}, which has no logarithm", c.at(p), seed, rounded(value)));
-      x.push_back(log_x ? std::log(p.x) : p.x);
-      y.push_back(log_y ? std::log(value) : value);
-    }
-    distinct.insert(p.x);
+Estimate Slope::estimate(const Case& c) const {
+  std::vector<double> x;
+  for (const Point& p : c.curve.points) x.push_back(axes == "linear" ? p.x : std::log(p.x));
+  const double middle = mean(x);
+  double squares = 0;
+  for (const double value : x) squares += (value - middle) * (value - middle);
+  Case::Terms terms;  // the slope is a weighted sum of the values
+  for (size_t i = 0; i < x.size(); ++i) terms.emplace_back(&c.curve.points[i], (x[i] - middle) / squares);
+  return c.combine(terms, axes == "log-log");
+}
+
+Hypothesis Slope::hypothesis(const Case& c) const {
+  const Estimate slope = estimate(c);
+  std::vector<Hypothesis> sides;
+  if (limits.low) sides.push_back(Hypothesis::at_least(slope, *limits.low));
+  if (limits.high) sides.push_back(Hypothesis::at_most(slope, *limits.high));
+  return Hypothesis::all_of(std::move(sides));
+}
+
+std::optional<Hypothesis> Slope::judge(const Case& c, Verdict& verdict) const {
+  if (const std::string reason = obstacle(c, axes != "linear", axes == "log-log"); !reason.empty()) {
+    not_run(verdict, reason);
+    return std::nullopt;
   }
-  if (distinct.size() < 3) return not_run(verdict, fmt::format("a slope needs 3 values of {}", c.axis));
-  const Line line = fit_line(x, y, c.claim.significance);
-  const double low = limits.low.value_or(-INFINITY), high = limits.high.value_or(INFINITY);
-  verdict.numbers = {{"slope", line.slope}, {"low", line.low}, {"high", line.high}, {"points", line.points}};
-  verdict.measured = line.slope;
-  verdict.summary = fmt::format("{} [{}, {}]", rounded(line.slope), rounded(line.low), rounded(line.high));
-  const bool inside = line.low >= low && line.high <= high;
-  const bool centre = line.slope >= low && line.slope <= high;
-  verdict.sentence =
-      fmt::format("The slope of {} on {} ({}) is {}, its {:g} % interval [{}, {}]; within [{}, {}] was claimed.",
-                  c.curve.metric, c.axis, axes, rounded(line.slope), 100 * (1 - c.claim.significance),
-                  rounded(line.low), rounded(line.high), rounded(low), rounded(high));
-  verdict.status = inside ? VerdictStatus::pass : centre ? VerdictStatus::undecided : VerdictStatus::fail;
-  if (verdict.status == VerdictStatus::undecided)
-    verdict.sentence = "The interval is too wide to tell. " + verdict.sentence;
+  const ConfidenceInterval slope = c.interval("slope", estimate(c));
+  Hypothesis says = hypothesis(c);
+  verdict.numbers = {{"slope", slope.value},
+                     {"points", static_cast<double>(c.curve.points.size())},
+                     {"seeds", says.seeds().value_or(1)}};
+  verdict.intervals = {slope};
+  verdict.measured = slope.value;
+  const std::string text =
+      std::isnan(slope.low) ? rounded(slope.value)
+                            : fmt::format("{} [{}, {}]", rounded(slope.value), rounded(slope.low), rounded(slope.high));
+  verdict.summary = text;
+  verdict.sentence = fmt::format("The slope of {} on {} ({}) is {}; within {} was claimed.", c.curve.metric, c.axis,
+                                 axes, text, interval(limits));
+  return says;
 }
 
 }  // namespace headroom::experiments

@@ -3,8 +3,11 @@
 
 namespace headroom::experiments {
 
-/// The least-squares slope over all seeds and x, on `axes`: its confidence interval lies within `limits`. An interval
-/// that sticks out around a slope inside is undecided.
+struct Point;
+
+/// The least-squares slope over the x, on `axes`, lies within `limits`. Each seed gives a slope of its own, from all x;
+/// their mean is tested against both limits, so that what the seeds of one x have in common is counted once, and a
+/// curve that is no line gives the slope of its best line.
 struct Slope : KindBase {
   static constexpr const char* name = "slope";
   std::string axes = "log-log";  ///< log-log | semi-log (a logarithm of x alone) | linear
@@ -13,7 +16,12 @@ struct Slope : KindBase {
   void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
-  void judge(const Case& c, Verdict& verdict) const;
+  static std::vector<std::string> numbers() { return {"slope", "points", "seeds"}; }
+  Hypothesis hypothesis(const Case& c) const;
+  std::optional<Hypothesis> judge(const Case& c, Verdict& verdict) const;
+
+ private:
+  Estimate estimate(const Case& c) const;
 };
 
 }  // namespace headroom::experiments

@@ -2,18 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "experiments/claims/case.h"
 #include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
-#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
 void WithinFactor::read(Reader& in, const ClaimScope& scope) {
   at = read_at(in, scope);
   factor = read_factor(in, factor);
+  scope.check_count(in, 2, "a comparison with the best");
 }
 
 std::optional<MissingKey> WithinFactor::missing(const ClaimConfig&) const {
@@ -23,21 +21,30 @@ std::optional<MissingKey> WithinFactor::missing(const ClaimConfig&) const {
 
 std::string WithinFactor::details() const { return at ? fmt::format(" {} ≤ {}×", exact(*at), exact(factor)) : ""; }
 
-void WithinFactor::judge(const Case& c, Verdict& verdict) const {
+Hypothesis WithinFactor::hypothesis(const Case& c) const {
+  std::vector<Hypothesis> near;
+  for (const Point* rival : c.points({*at})) near.push_back(c.not_worse(*c.curve.at(*at), *rival, factor));
+  return Hypothesis::all_of(std::move(near));
+}
+
+std::optional<Hypothesis> WithinFactor::judge(const Case& c, Verdict& verdict) const {
   const Point& point = *c.curve.at(*at);
-  const Point& best = *c.best(c.curve.points.begin(), c.curve.points.end());
-  const double ratio = &best == &point ? 1 : c.times_worse(c.value(point), c.value(best));
-  verdict.numbers = {{"ratio", ratio}, {"best_x", best.x}, {"seeds", static_cast<double>(point.values.size())}};
-  verdict.measured = ratio;
-  verdict.summary = fmt::format("{}× of {}", rounded(ratio), exact(best.x));
-  verdict.sentence = ratio == 1 ? fmt::format("{} has the {} itself.", c.at(point), c.best_noun())
-                     : c.curve.larger_is_better
-                         ? fmt::format("{} has the {} over {}, that of {}; over at most {} was claimed.", c.at(point),
-                                       c.best_noun(), rounded(ratio), c.at(best), exact(factor))
-                         : fmt::format("{} has {} times the {}, that of {}; at most {} times was claimed.", c.at(point),
-                                       rounded(ratio), c.best_noun(), c.at(best), exact(factor));
-  verdict.status = ratio <= factor ? VerdictStatus::pass : VerdictStatus::fail;
-  if (c.too_few(point) || c.too_few(best)) too_few_seeds(c, verdict, std::min(point.values.size(), best.values.size()));
+  const std::vector<const Point*> others = c.points({*at});
+  if (others.empty()) {
+    not_run(verdict, "there is no other value to compare with");
+    return std::nullopt;
+  }
+  const Point& best = c.best(others);
+  const ConfidenceInterval ratio = c.ratio("ratio", point, best, others.size());
+  Hypothesis says = hypothesis(c);
+  verdict.numbers = {{"ratio", c.times_worse(point, best)}, {"best_x", best.x}, {"seeds", says.seeds().value_or(1)}};
+  verdict.intervals = {ratio};
+  verdict.measured = c.times_worse(point, best);
+  verdict.summary = fmt::format("{} of {}", in_brackets(ratio), exact(best.x));
+  verdict.sentence =
+      fmt::format("{} has {} of the {} of {}, the best other; at most {} times as bad as any was claimed.", c.at(point),
+                  in_brackets(ratio), c.noun(), c.at(best), exact(factor));
+  return says;
 }
 
 }  // namespace headroom::experiments

@@ -3,9 +3,11 @@
 
 namespace headroom::experiments {
 
-/// The error at `at` is at most `factor` times the best.
+/// The error at `at` is at most `factor` times that of every other x: a test of equivalence against each of them. With
+/// the same factor it is the opposite of worse_than_best.
 struct WithinFactor : KindBase {
   static constexpr const char* name = "within_factor";
+  static constexpr bool compares = true;
   std::optional<double> at;
   double factor = 1;
 
@@ -13,8 +15,10 @@ struct WithinFactor : KindBase {
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;
   std::string details() const;
   std::optional<double> required_x() const { return at; }
-  bool takes_ratios() const { return true; }
-  void judge(const Case& c, Verdict& verdict) const;
+  static std::vector<std::string> numbers() { return {"ratio", "best_x", "seeds"}; }
+  std::optional<double> most_effect() const { return factor; }
+  Hypothesis hypothesis(const Case& c) const;
+  std::optional<Hypothesis> judge(const Case& c, Verdict& verdict) const;
 };
 
 }  // namespace headroom::experiments

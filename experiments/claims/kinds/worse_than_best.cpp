@@ -5,7 +5,6 @@
 #include "experiments/claims/case.h"
 #include "experiments/claims/claim_scope.h"
 #include "experiments/claims/number.h"
-#include "experiments/toml/reader.h"
 
 namespace headroom::experiments {
 
@@ -20,27 +19,34 @@ std::optional<MissingKey> WorseThanBest::missing(const ClaimConfig&) const {
   return std::nullopt;
 }
 
-std::string WorseThanBest::details() const { return at ? " at " + exact(*at) : ""; }
+std::string WorseThanBest::details() const {
+  return (at ? " at " + exact(*at) : "") + (factor > 1 ? " ≥ " + exact(factor) + "×" : "");
+}
 
-void WorseThanBest::judge(const Case& c, Verdict& verdict) const {
+Hypothesis WorseThanBest::hypothesis(const Case& c) const {
+  std::vector<Hypothesis> worse;
+  for (const Point* other : c.points({*at})) worse.push_back(c.worse(*c.curve.at(*at), *other, factor));
+  return Hypothesis::any_of(std::move(worse));
+}
+
+std::optional<Hypothesis> WorseThanBest::judge(const Case& c, Verdict& verdict) const {
   const Point& point = *c.curve.at(*at);
-  std::vector<Point> others;
-  for (const Point& p : c.curve.points)
-    if (&p != &point) others.push_back(p);
-  if (others.empty()) return not_run(verdict, "there is no other value to compare with");
-  const Point& best = *c.best(others.begin(), others.end());
-  const PairedTest test = c.worse(point, best);
-  const double ratio = c.times_worse(c.value(point), c.value(best));
-  verdict.numbers = {{"ratio", ratio}, {"best_x", best.x}, {"p", test.p}, {"seeds", test.pairs}};
-  verdict.measured = ratio;
-  verdict.p = test.p;
-  verdict.summary = fmt::format("{}× of {}, p = {}", rounded(ratio), exact(best.x), probability(test.p));
-  const bool holds = c.significant(test.p) && !(factor > 1 && !(ratio >= factor));
-  verdict.sentence = fmt::format("{} is {} times as bad as {} (p = {} over {} seeds){}.", c.at(point), rounded(ratio),
-                                 c.at(best), probability(test.p), test.pairs,
-                                 factor > 1 ? fmt::format("; at least {} times was claimed", exact(factor)) : "");
-  verdict.status = holds ? VerdictStatus::pass : VerdictStatus::fail;
-  if (test.pairs < static_cast<int>(c.wanted_seeds())) too_few_seeds(c, verdict, test.pairs);
+  const std::vector<const Point*> others = c.points({*at});
+  if (others.empty()) {
+    not_run(verdict, "there is no other value to compare with");
+    return std::nullopt;
+  }
+  const Point& best = c.best(others);
+  const ConfidenceInterval ratio = c.ratio("ratio", point, best, others.size());
+  Hypothesis says = hypothesis(c);
+  verdict.numbers = {{"ratio", c.times_worse(point, best)}, {"best_x", best.x}, {"seeds", says.seeds().value_or(1)}};
+  verdict.intervals = {ratio};
+  verdict.measured = c.times_worse(point, best);
+  verdict.summary = fmt::format("{} of {}", in_brackets(ratio), exact(best.x));
+  verdict.sentence =
+      fmt::format("{} has {} of the {} of {}, the best other; {} was claimed.", c.at(point), in_brackets(ratio),
+                  c.noun(), c.at(best), factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse");
+  return says;
 }
 
 }  // namespace headroom::experiments

@@ -39,6 +39,12 @@ TEST_CASE("verdicts are read back as they were written") {
   CHECK(first.status == "fail");
   CHECK(first.measured == 4);
   CHECK(first.p == wanted.verdicts[0].p);
+  CHECK(first.p_against == wanted.verdicts[0].p_against);
+  REQUIRE(first.intervals.size() == 1);
+  CHECK(first.intervals[0].name == "ratio");
+  CHECK(first.intervals[0].low == wanted.verdicts[0].intervals[0].low);
+  CHECK(first.intervals[0].method == "t on logs, Bonferroni over 4");
+  CHECK_FALSE(first.seeds_needed);
   CHECK(first.paper == 8.0);
   CHECK(first.sentence == wanted.verdicts[0].sentence);
   CHECK(first.beside == std::vector<std::pair<PaperPath, double>>{{optimum, 4.0}});
@@ -75,7 +81,7 @@ TEST_CASE("the list of verdicts as JSON") {
 TEST_CASE("the list of verdicts as a table") {
   const StudyResults r = two_claims();
   const std::string table = verdict_table({stored(r, judge(r))});
-  CHECK(testing::contains(table, "synthetic · quick   argmin_in [8]          fail      4, p = "));
+  CHECK(testing::contains(table, "synthetic · quick   argmin_in [8]          fail      4, 0.339× ["));
   CHECK(testing::contains(table, "paper 8\n"));
   CHECK(testing::contains(table, "not run   Not judged: heads = 3 is no point of the sweep.\n"));
 }

@@ -70,9 +70,10 @@ TEST_CASE("a report has a page, figures, data, config and verdicts") {
   const std::string& page = files["report.html"];
   CHECK(malformed(page) == "");
   CHECK(contains(page, "33 of 33 trials done, 3 failed"));
-  CHECK(contains(page, "Both ends are worse than heads = 4"));
+  CHECK(
+      contains(page, "Of those between the ends, heads = 4 has the smallest error. Against it, heads = 1 has 101× ["));
   CHECK(contains(page, "<span class=\"status\">fail</span>"));
-  CHECK(contains(page, "The smallest error is at heads = 4, not where it was claimed"));
+  CHECK(contains(page, "The smallest error is at heads = 4. The best of the others, heads = 4, has 0.339× ["));
   CHECK(contains(page, "+ 1 failed"));
   CHECK(contains(page, "last finite 0.5"));
   CHECK(contains(page, ">edge<"));
@@ -289,14 +290,15 @@ TEST_CASE("the findings of many studies as Markdown") {
   CHECK(page == results_markdown({bad, rich(), none}));
   CHECK(page.find("`another`") < page.find("`not-run`"));
   CHECK(contains(page, "## A \\*bold\\* \\| \\<b\\>title\\</b\\> with \\`ticks\\`\n"));
-  CHECK(contains(page, "| **pass** | paper | as the paper says · D 256 | p = 0.004 / 0.0004 |"));
+  CHECK(contains(
+      page, "| **pass** | paper | as the paper says · D 256 | 101× \\[81.2, 126\\] / 19.7× \\[18.1, 21.4\\], p = "));
   CHECK(contains(page, "- **fail**: eight heads are best (D 256). The smallest error is at heads = 4"));
   CHECK(contains(page, "*Why:* the sweep stops \\| too early"));
-  CHECK(contains(page, "The paper’s claims: 2 hold. Our own: 1 fails."));
+  CHECK(contains(page, "The paper’s claims: 1 holds, 1 undecided. Our own: 1 fails."));
   CHECK(contains(page, "0 of 33 trials are done"));
   CHECK(contains(page, "- 3 trials failed at D 64, heads = 4, and no mean includes them."));
   CHECK(contains(page, "| MSE | 1.03 | 0.103 | 0.0102 | 0.0300 | 0.200 |"));
-  CHECK(contains(page, "ends within 10 % of the best on 4 of 4 curves"));
+  CHECK(contains(page, "ends within 10 % of the best on 4 of 4 curves of trained models"));
   CHECK_FALSE(contains(page, "\n\n\n"));
 }
 
@@ -310,8 +312,8 @@ TEST_CASE("the table on the terminal") {
         "mse       1.03    0.103   0.0102   0.0300    0.200\n"
         "    ±   0.0882  0.00882  4.41e-4  0.00115  0.00577\n"
         "\n"
-        "interior_optimum   pass   p = 4e-5 / 1e-5\n"
-        "argmin_in [4]      pass   4\n");
+        "interior_optimum   pass   101× [81.2, 126] / 19.7× [18.1, 21.4], p = 8e-5\n"
+        "argmin_in [4]      pass   4, 2.95× [1.78, 4.89], p = 0.003\n");
   const std::string narrow = terminal_table(r, 30);
   for (size_t at = 0, end; (end = narrow.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string line = narrow.substr(at, end - at);

@@ -1,0 +1,60 @@
+#pragma once
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace headroom::experiments {
+
+/// What the seeds say about one number, such as the difference of two means: its value with every seed, and where the
+/// test data come in parts also its value on each of them.
+struct Sample {
+  std::vector<double> seeds;               ///< (S)
+  std::vector<std::vector<double>> parts;  ///< (S, K), or empty
+};
+
+/// An estimate of a number from a sample of seeds, with Student's t on `degrees` degrees of freedom.
+struct Estimate {
+  static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+  double value = none;
+  int seeds = 0;              ///< 0 for a number that was computed
+  double seed_variance = 0;   ///< variance of the number between seeds
+  double parts_variance = 0;  ///< what the finite test data add to the variance of the mean, whatever the seeds
+  double parts_noise = 0;     ///< Σ (component of parts_variance)² / its degrees of freedom
+  bool has_parts = false;
+
+  /// A number without any error.
+  static Estimate computed(double value) { return {.value = value}; }
+  bool is_computed() const { return seeds == 0; }
+
+  /// Standard error of the mean over `n` seeds of that spread; NaN below two.
+  double error(double n) const;
+  /// Satterthwaite's degrees of freedom of that error.
+  double degrees(double n) const;
+  double error() const { return error(seeds); }
+
+  /// p-values of the two sides of one test.
+  struct Sides {
+    double above = none;  ///< of the hypothesis that the number is at most the threshold
+    double below = none;  ///< of the hypothesis that it is at least that
+  };
+  /// By the seeds measured. 0 and 1 where nothing spreads, 1/2 on the threshold; NaN below two seeds.
+  Sides sides(double threshold) const;
+  /// What four of five repetitions with `n` seeds would have at most.
+  Sides sides(double threshold, double n) const;
+
+  /// The interval that holds the number with probability `level`, each end missed as often as the other; NaN below two
+  /// seeds.
+  std::pair<double, double> interval(double level) const;
+  /// "t", or "crossed t" where the error of the finite test data is in it.
+  std::string method() const { return has_parts ? "crossed t" : "t"; }
+};
+
+/// The mean over seeds. With parts, seeds × parts are two crossed random factors: the mean's variance is s²/S of the
+/// seeds' values and (MS_parts − MS_rest)/(S K), where that is positive, of the parts: Clark (1973), "The
+/// language-as-fixed-effect fallacy"; Searle, Casella and McCulloch (1992), "Variance Components", chapter 4. Degrees
+/// of freedom by Satterthwaite (1946). Throws Error when `parts` is no S × K table.
+Estimate estimate(const Sample& sample);
+
+}  // namespace headroom::experiments
