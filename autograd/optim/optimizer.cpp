@@ -1,5 +1,8 @@
 #include "autograd/optim/optimizer.h"
 
+#include <fnmatch.h>
+
+#include <algorithm>
 #include <cmath>
 
 #include "engine/error.h"
@@ -71,6 +74,88 @@ class Sgd final : public Optimizer {
   OptimizerConfig config_;
 };
 
+/// A run of elements of the arena: one matrix that Muon turns, or neighbours that AdamW updates.
+struct Part {
+  int64_t begin = 0, end = 0, rows = 0;  ///< rows 0: AdamW's
+};
+
+/// The arena's parameters in order.
+std::vector<Part> parts_of(const ParameterArena& arena, const std::vector<std::string>& own_patterns) {
+  static const std::vector<std::string> ends{"tokens.*", "positions", "input.*", "readout.*"};
+  const std::vector<std::string>& patterns = own_patterns.empty() ? ends : own_patterns;
+  std::vector<bool> is_used(patterns.size(), false);
+  std::vector<Part> parts;
+  int64_t offset = 0;
+  for (const Parameter& parameter : arena.parameters()) {
+    const Shape shape = parameter.var.shape();
+    bool is_named = false;
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      if (fnmatch(patterns[i].c_str(), parameter.name.c_str(), 0) != 0) continue;
+      is_named = is_used[i] = true;
+    }
+    const bool is_turned = !is_named && shape.rank() == 2 && shape.numel() > 0;
+    if (!is_turned && !parts.empty() && parts.back().rows == 0) parts.back().end += shape.numel();
+    else parts.push_back({offset, offset + shape.numel(), is_turned ? shape[0] : 0});
+    offset += shape.numel();
+  }
+  for (size_t i = 0; i < own_patterns.size(); ++i)
+    require(is_used[i], "optimizer.adamw_matrices: '{}' matches no parameter; there is {} and {} more", patterns[i],
+            arena.parameters().front().name, arena.parameters().size() - 1);
+  return parts;
+}
+
+/// Matrices by Muon, everything else by AdamW; both keep their means in one array.
+class Muon final : public Optimizer {
+ public:
+  Muon(const OptimizerConfig& config, const ParameterArena& arena)
+      : Optimizer(arena), config_(config), parts_(parts_of(arena, config.adamw_matrices)) {
+    require(arena.device().is_cpu(),
+            "optimizer.kind: muon has no kernels for {} yet: its products would have to be recorded with the step",
+            arena.device().str());
+    moments_["mean"] = zeros_like(arena.values());
+    moments_["square"] = zeros_like(arena.values());
+  }
+
+  void update() override {
+    const Tensor& gradients = arena_.gradients();
+    for (const Part& part : parts_) {
+      const auto of = [&](const Tensor& flat) { return flat.defined() ? flat.slice(0, part.begin, part.end) : flat; };
+      const Tensor values = of(arena_.values()), grads = of(gradients), copies = of(arena_.copies());
+      const int64_t decayed = std::clamp<int64_t>(arena_.decayed() - part.begin, 0, part.end - part.begin);
+      if (part.rows > 0) {
+        engine::muon_inplace(values, grads, of(moments_["mean"]), copies,
+                             {.rows = part.rows,
+                              .momentum = config_.momentum,
+                              .nesterov = config_.nesterov,
+                              .decoupled_decay = decayed > 0 ? config_.weight_decay : 0},
+                             step_state());
+      } else {
+        engine::adam_inplace(values, grads, of(moments_["mean"]), of(moments_["square"]), copies,
+                             {.beta1 = config_.beta1,
+                              .beta2 = config_.beta2,
+                              .eps = config_.eps,
+                              .decoupled_decay = config_.weight_decay,
+                              .decayed = decayed,
+                              .rate = config_.adamw_lr / config_.lr},
+                             step_state());
+      }
+    }
+  }
+
+  std::string describe() const override {
+    int64_t matrices = 0, turned = 0;
+    for (const Part& part : parts_)
+      if (part.rows > 0) ++matrices, turned += part.end - part.begin;
+    return fmt::format("muon lr {} momentum {}{} on {} matrices of {} parameters, adamw lr {} on {}, decay {} on {}",
+                       config_.lr, config_.momentum, config_.nesterov ? " nesterov" : "", matrices, turned,
+                       config_.adamw_lr, arena_.size() - turned, config_.weight_decay, arena_.decayed());
+  }
+
+ private:
+  OptimizerConfig config_;
+  std::vector<Part> parts_;
+};
+
 void check(const OptimizerConfig& c) {
   require(c.lr > 0 && std::isfinite(c.lr), "optimizer.lr: {} is not a positive number", c.lr);
   require(c.beta1 >= 0 && c.beta1 < 1, "optimizer.beta1: {} is not in [0, 1)", c.beta1);
@@ -79,6 +164,7 @@ void check(const OptimizerConfig& c) {
   require(c.weight_decay >= 0 && std::isfinite(c.weight_decay), "optimizer.weight_decay: {} is negative",
           c.weight_decay);
   require(c.momentum >= 0 && c.momentum < 1, "optimizer.momentum: {} is not in [0, 1)", c.momentum);
+  require(c.adamw_lr > 0 && std::isfinite(c.adamw_lr), "optimizer.adamw_lr: {} is not a positive number", c.adamw_lr);
   require(!c.nesterov || c.momentum > 0, "optimizer.nesterov: needs a momentum above 0");
 }
 
@@ -124,7 +210,8 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, const P
   check(config);
   if (config.kind == "adam" || config.kind == "adamw") return std::make_unique<Adam>(config, arena);
   if (config.kind == "sgd") return std::make_unique<Sgd>(config, arena);
-  fail("optimizer.kind: unknown '{}'; known: sgd, adam, adamw", config.kind);
+  if (config.kind == "muon") return std::make_unique<Muon>(config, arena);
+  fail("optimizer.kind: unknown '{}'; known: sgd, adam, adamw, muon", config.kind);
 }
 
 }  // namespace headroom::autograd

@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "autograd/optim/arena.h"
 
@@ -9,12 +10,16 @@ namespace headroom::autograd {
 
 /// Settings of every optimizer; each reads its own.
 struct OptimizerConfig {
-  std::string kind = "adamw";  ///< sgd | adam | adamw
-  double lr = 1e-3;
+  std::string kind = "adamw";                     ///< sgd | adam | adamw | muon
+  double lr = 1e-3;                               ///< muon: of the matrices
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  ///< Kingma & Ba, 2015
-  double weight_decay = 0.0;  ///< adamw: decoupled (Loshchilov & Hutter, 2019); sgd, adam: added to the gradient
-  double momentum = 0.0;      ///< sgd
-  bool nesterov = false;      ///< sgd
+  double weight_decay = 0.0;  ///< adamw, muon: decoupled (Loshchilov & Hutter, 2019); sgd, adam: added to the gradient
+  double momentum = 0.0;      ///< sgd, muon
+  bool nesterov = false;      ///< sgd, muon
+  double adamw_lr = 1e-3;     ///< muon: of what AdamW updates, beta1, beta2 and eps its own
+  /// muon: patterns of names of matrices that AdamW updates, as it does all that is no matrix; none: those of a model's
+  /// ends, "tokens.*", "positions", "input.*" and "readout.*".
+  std::vector<std::string> adamw_matrices{};
 };
 
 /// One fused pass over an arena per step, with the arithmetic of PyTorch. What changes from step to step is read from

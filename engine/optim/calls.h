@@ -29,6 +29,16 @@ struct SgdCall {
 };
 extern Op<SgdCall> sgd_op;
 
+struct MuonCall {
+  Tensor values, gradients, momentum, copies;
+  MuonConfig config;
+  Tensor state;
+  auto operands() {
+    return std::array{real("values", values), real("gradients", gradients), real("momentum", momentum)};
+  }
+};
+extern Op<MuonCall> muon_op;
+
 /// The scalars of one step of Adam in f64.
 struct AdamScalars {
   double keep, l2, one_minus_beta1, beta2, one_minus_beta2, step_size, root, eps, gradient_factor;
@@ -36,12 +46,13 @@ struct AdamScalars {
 /// Those of elements that decay, or of those that do not.
 HEADROOM_HD inline AdamScalars adam_scalars(const AdamConfig& c, const StepState& s, bool decays) {
   const auto t = static_cast<double>(s.updates + 1);
-  return {.keep = decays ? 1 - s.learning_rate * c.decoupled_decay : 1,
+  const double learning_rate = c.rate * s.learning_rate;
+  return {.keep = decays ? 1 - learning_rate * c.decoupled_decay : 1,
           .l2 = decays ? c.l2_decay : 0,
           .one_minus_beta1 = 1 - c.beta1,
           .beta2 = c.beta2,
           .one_minus_beta2 = 1 - c.beta2,
-          .step_size = s.learning_rate / (1 - std::pow(c.beta1, t)),
+          .step_size = learning_rate / (1 - std::pow(c.beta1, t)),
           .root = std::sqrt(1 - std::pow(c.beta2, t)),
           .eps = c.eps,
           .gradient_factor = s.gradient_factor};

@@ -4,8 +4,12 @@
 #include "autograd/optim/optimizer.h"
 #include "autograd/optim/schedule.h"
 #include "engine/error.h"
+#include "engine/linalg/svd.h"
+#include "engine/ops/elementwise/binary.h"
+#include "engine/ops/scale/scale.h"
 #include "engine/optim/step_state.h"
 #include "engine/optim/update.h"
+#include "engine/rng.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -95,6 +99,9 @@ TEST_CASE("optimizers: a field out of range is named") {
   CHECK_THAT(refused([](auto& c) { c.lr = NAN; }), contains("optimizer.lr"));
   CHECK_THAT(refused([](auto& c) { c.beta2 = 1; }), contains("optimizer.beta2"));
   CHECK_THAT(refused([](auto& c) { c.weight_decay = -1; }), contains("optimizer.weight_decay"));
+  CHECK_THAT(refused([](auto& c) { c.kind = "muon", c.adamw_lr = 0; }), contains("optimizer.adamw_lr: 0 is not"));
+  CHECK_THAT(refused([](auto& c) { c.kind = "muon", c.adamw_matrices = {"c*"}; }),
+             contains("optimizer.adamw_matrices: 'c*' matches no parameter; there is a and 1 more"));
   CHECK_THAT(refused([](auto& c) { c.kind = "sgd", c.nesterov = true; }), contains("optimizer.nesterov"));
 }
 
@@ -256,4 +263,72 @@ TEST_CASE("schedules: what they refuse") {
   CHECK_THROWS_WITH(make_schedule({{.kind = "linear"}}), contains("'linear'"));
   CHECK_THROWS_WITH(make_schedule({{.kind = "warmup", .warmup = 0}}), contains("schedule.warmup"));
   CHECK_THROWS_WITH(make_schedule({{.kind = "cosine", .steps = 0}}), contains("schedule.steps"));
+}
+
+namespace {
+
+/// A layer between two ends: what Muon turns (blocks.0.weight), and what it leaves to AdamW.
+struct Layered {
+  Var in, middle, bias;
+  ParameterArena arena;
+  explicit Layered(engine::DType dtype = engine::DType::f32)
+      : in(normal({5, 3}, "in", dtype), true),
+        middle(normal({4, 5}, "middle", dtype), true),
+        bias(normal({4}, "bias", dtype), true),
+        arena({{"input.weight", in, true}, {"blocks.0.weight", middle, true}, {"blocks.0.bias", bias, false}}) {}
+  static Tensor normal(const Shape& shape, const char* stream, engine::DType dtype) {
+    return engine::random_normal(shape, 0, 1, engine::Rng(5).take(stream, shape.numel() + 1)).to(dtype);
+  }
+  void step(Optimizer& optimizer, double lr) {
+    arena.zero_grad();
+    const Var x(normal({6, 3}, "x", in.value().dtype()));
+    const Var y = autograd::linear(autograd::linear(x, in, Var()), middle, bias);
+    mse(y, Var(normal({6, 4}, "y", in.value().dtype()))).backward();
+    optimizer.step(lr);
+  }
+};
+
+const OptimizerConfig muon{.kind = "muon", .lr = 0.1, .momentum = 0.95, .nesterov = true, .adamw_lr = 0.01};
+
+}  // namespace
+
+TEST_CASE("muon: matrices move along an orthogonal factor, the rest as AdamW moves it") {
+  Layered turned(engine::DType::f64), plain(engine::DType::f64);
+  const auto one = make_optimizer(muon, turned.arena), two = make_optimizer({.kind = "adamw", .lr = 0.01}, plain.arena);
+  const Tensor before = turned.middle.value().clone();
+  turned.step(*one, 0.1), plain.step(*two, 0.01);
+  const auto distance = [](const Tensor& a, const Tensor& b) {
+    double most = 0;
+    const Values x = a.to_vector<double>(), y = b.to_vector<double>();
+    for (size_t i = 0; i < x.size(); ++i) most = std::max(most, std::fabs(x[i] - y[i]));
+    return most;
+  };
+  CHECK(distance(turned.in.value(), plain.in.value()) < 1e-14);
+  CHECK(distance(turned.bias.value(), plain.bias.value()) < 1e-14);
+  CHECK(distance(turned.middle.value(), plain.middle.value()) > 0.01);
+  const Tensor moved = engine::scale(engine::sub(before, turned.middle.value()), 10);  // by the learning rate
+  const Values s = engine::linalg::singular_values(moved).to_vector<double>();
+  for (size_t i = 0; i < 3; ++i)
+    CHECK((s[i] > 0.4 && s[i] < 1.25));  // the input is 3 wide, and so is the gradient's rank
+  CHECK(s[3] < 1e-10);
+  CHECK_THAT(one->describe(), contains("muon lr 0.1 momentum 0.95 nesterov on 1 matrices of 20 parameters"));
+  // With patterns of one's own the ends are turned, too.
+  OptimizerConfig all = muon;
+  all.adamw_matrices = {"blocks.0.weight"};
+  CHECK_THAT(make_optimizer(all, Layered().arena)->describe(), contains("on 1 matrices of 15 parameters"));
+}
+
+TEST_CASE("muon: f32 stays near its f64 twin, and a loaded state goes on with the same bits") {
+  Layered exact(engine::DType::f64), whole, first;
+  const auto twin = make_optimizer(muon, exact.arena), one = make_optimizer(muon, whole.arena);
+  const auto two = make_optimizer(muon, first.arena);
+  for (int i = 0; i < 3; ++i) exact.step(*twin, 0.1), whole.step(*one, 0.1), first.step(*two, 0.1);
+  Layered resumed;
+  engine::copy_inplace(resumed.arena.values(), first.arena.values());
+  const auto three = make_optimizer(muon, resumed.arena);
+  three->load_state(two->state());
+  for (int i = 0; i < 3; ++i) exact.step(*twin, 0.1), whole.step(*one, 0.1), resumed.step(*three, 0.1);
+  CHECK(resumed.arena.values().to_vector<float>() == whole.arena.values().to_vector<float>());
+  const Values x = whole.arena.values().to_vector<double>(), y = exact.arena.values().to_vector<double>();
+  for (size_t i = 0; i < x.size(); ++i) CHECK(std::fabs(x[i] - y[i]) < 1e-4);
 }

@@ -2,6 +2,7 @@
 
 #include "engine/context.h"
 #include "engine/error.h"
+#include "engine/linalg/newton_schulz.h"
 #include "engine/ops/dropout/dropout.h"
 #include "engine/optim/update.h"
 #include "engine/rng.h"
@@ -152,4 +153,60 @@ TEST_CASE("keys relative to a step's state: the same values, and the next ones w
   write_step_state(state, values);
   step_end_inplace(state);
   CHECK((dropped(relative) == dropped(plain.take("dropout", size))));
+}
+
+namespace {
+
+/// A matrix (rows, columns) that lies flat, its gradient and its running mean.
+struct Matrix {
+  Tensor values, gradients, momentum, copies;
+  Matrix(int64_t n, DType dtype)
+      : values(normal("values").slice(0, 0, n).contiguous().to(dtype)),
+        gradients(normal("gradients").slice(0, 0, n).contiguous().to(dtype)),
+        momentum(normal("mean", 0.1).slice(0, 0, n).contiguous().to(dtype)),
+        copies(dtype == DType::f32 ? Tensor::empty({n}, DType::bf16) : Tensor()) {}
+};
+
+}  // namespace
+
+TEST_CASE("muon: one step is the formula, in f64 and nearly so in f32, for wide and tall matrices") {
+  for (const int64_t rows : {12, 40}) {
+    const int64_t n = 480, columns = n / rows;
+    const MuonConfig config{.rows = rows, .momentum = 0.9, .nesterov = true, .decoupled_decay = 0.1};
+    Matrix exact(n, DType::f64), single(n, DType::f32);
+    const auto p = exact.values.to_vector<double>(), g = exact.gradients.to_vector<double>();
+    const auto b = exact.momentum.to_vector<double>();
+    muon_inplace(exact.values, exact.gradients, exact.momentum, {}, config, state_with(third));
+    muon_inplace(single.values, single.gradients, single.momentum, single.copies, config, state_with(third));
+    std::vector<double> mean, direction;
+    for (size_t i = 0; i < p.size(); ++i) {
+      const double grad = third.gradient_factor * g[i];
+      mean.push_back(0.9 * b[i] + 0.1 * grad);
+      direction.push_back(0.9 * mean[i] + 0.1 * grad);
+    }
+    const auto turned = linalg::newton_schulz(Tensor::from<double>({rows, columns}, direction)).to_vector<double>();
+    const double rate =
+        third.learning_rate * std::sqrt(std::max(1.0, static_cast<double>(rows) / static_cast<double>(columns)));
+    std::vector<double> want;
+    for (size_t i = 0; i < p.size(); ++i) want.push_back((1 - third.learning_rate * 0.1) * p[i] - rate * turned[i]);
+    CHECK(farthest(exact.values, Tensor::from<double>({n}, want)) < 1e-13);
+    CHECK(farthest(exact.momentum, Tensor::from<double>({n}, mean)) < 1e-13);
+    CHECK(farthest(single.values, exact.values) < 2e-6);
+    CHECK((single.copies.to_vector<float>() == single.values.to(DType::bf16).to_vector<float>()));
+  }
+}
+
+TEST_CASE("muon: a step that is not finite writes nothing, and what does not fit is an error") {
+  Matrix matrix(480, DType::f32);
+  const auto before = matrix.values.to_vector<float>(), mean = matrix.momentum.to_vector<float>();
+  const auto step = [&](const MuonConfig& config, const StepState& state) {
+    muon_inplace(matrix.values, matrix.gradients, matrix.momentum, {}, config, state_with(state));
+  };
+  step({.rows = 12}, {.updates = 2, .learning_rate = 0.01, .is_finite = 0});
+  CHECK(matrix.values.to_vector<float>() == before);
+  CHECK(matrix.momentum.to_vector<float>() == mean);
+  CHECK_THROWS_WITH(step({.rows = 7}, third), contains("muon: 480 numbers are no matrix of 7 rows"));
+  CHECK_THROWS_WITH(step({.rows = 12, .momentum = 1}, third), contains("a momentum of 1 is not in [0, 1)"));
+  CHECK_THROWS_WITH(muon_inplace(matrix.values, matrix.values, matrix.momentum, {}, {.rows = 12}, state_with(third)),
+                    contains("muon: values and gradients lie in the same memory"));
 }

@@ -1,4 +1,5 @@
 // What is made from the factorisations: products, truncation, inverses, roots, power iteration.
+#include "engine/linalg/newton_schulz.h"
 #include "engine/linalg/power_iteration.h"
 #include "engine/linalg/spd.h"
 #include "engine/linalg/svd.h"
@@ -107,4 +108,28 @@ TEST_CASE("power iteration finds the largest singular value and says how well") 
   CHECK(linalg::power_iteration(Tensor::zeros({2, 3}, DType::f64)).sigma.item() == 0);
   CHECK_THAT(error_of([&] { linalg::power_iteration(a, {.tolerance = 0}); }), contains("tolerance is 0"));
   CHECK_THAT(error_of([] { linalg::power_iteration(Tensor::zeros({0, 3})); }), contains("is empty"));
+}
+
+TEST_CASE("Newton and Schulz: nearly the orthogonal factor, by products") {
+  for (const Shape& shape : {Shape{24, 24}, {6, 40}, {40, 6}, {1, 7}}) {
+    CAPTURE(shape.str());
+    const Tensor x = random_matrix(shape, 11);
+    const Tensor y = linalg::newton_schulz(x);
+    const linalg::SVD of_x = linalg::svd(x);
+    // The same singular vectors: UᵀYV is diagonal, and its entries have left the spread of x's behind.
+    const Tensor core = matmul(matmul(of_x.u, y, true, false), of_x.vt, false, true);
+    const std::vector<double> c = core.to_vector<double>(), s = of_x.s.to_vector<double>();
+    const int64_t k = core.dim(0);
+    double frobenius = 0;
+    for (const double value : s) frobenius += value * value;
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < k; ++j) {
+        const double value = c[static_cast<size_t>(i * k + j)];
+        if (i != j) CHECK(std::abs(value) < 1e-10);
+        else if (s[static_cast<size_t>(i)] > 0.005 * std::sqrt(frobenius)) CHECK((value > 0.68 && value < 1.16));
+      }
+    CHECK(distance(linalg::newton_schulz(x.to(DType::f32)).to(DType::f64), y) < 2e-5);
+  }
+  CHECK(distance(linalg::newton_schulz(Tensor::zeros({3, 2}, DType::f64)), Tensor::zeros({3, 2}, DType::f64)) == 0);
+  CHECK_THAT(error_of([] { linalg::newton_schulz(Tensor::zeros({3})); }), contains("want a matrix, got f32 (3)"));
 }
