@@ -11,6 +11,8 @@
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/elementwise/comparison.h"
 #include "engine/ops/sum/sum.h"
+#include "models/transformer.h"
+#include "tasks/attention_lags.h"
 #include "tasks/regression.h"
 
 namespace headroom::tasks {
@@ -44,6 +46,10 @@ void validate(const InductionHeadConfig& config) {
   require(config.train_sequences >= 1, "train_sequences: wants >= 1, got {}", config.train_sequences);
   require(config.data_seed >= 0, "data_seed: wants >= 0, got {}", config.data_seed);
   require(config.n >= 2 && config.n < config.length, "n: wants 2 <= n < length = {}, got {}", config.length, config.n);
+  require(config.attention_lags >= 0 && config.attention_lags <= most_attention_lags &&
+              config.attention_lags < config.length,
+          "attention_lags: wants 0 to {} and below length = {}, got {}", most_attention_lags, config.length,
+          config.attention_lags);
   require(std::isfinite(config.lambda), "lambda: {} is not finite", config.lambda);
 }
 
@@ -170,6 +176,53 @@ std::unique_ptr<Meter> InductionHead::meter() const {
 
 std::vector<std::pair<double, double>> InductionHead::predictions(const Tensor& output, const Batch& batch) const {
   return regression_pairs(output, batch.target, scored_rows);
+}
+
+double InductionHead::match_share(const models::Transformer& model, const Batch& batch) const {
+  const int64_t sequences = batch.input.dim(0), length = config_.length, width = config_.tokens;
+  const int64_t compared = config_.target == InductionTarget::copy ? 1 : config_.n - 1;
+  const std::vector<float> x = batch.input.to_vector<float>(), y = batch.target.to_vector<float>();
+  std::vector<int64_t> tokens;  // (B, T), of one-hot rows
+  for (auto row = x.begin(); row != x.end(); row += width) tokens.push_back(std::max_element(row, row + width) - row);
+  const auto is_match = [&](int64_t b, int64_t t, int64_t v) {
+    for (int64_t j = 0; j < compared; ++j)
+      if (v - 1 - j < 0 ||
+          tokens[static_cast<size_t>(b * length + t - j)] != tokens[static_cast<size_t>(b * length + v - 1 - j)])
+        return false;
+    return true;
+  };
+  const auto is_scored = [&](int64_t b, int64_t t) {
+    const auto row = y.begin() + (b * length + t) * width;
+    return t >= compared - 1 && std::any_of(row, row + width, [](float value) { return value != 0; });
+  };
+  int64_t scored = 0;
+  double most = 0;
+  for (int64_t b = 0; b < sequences; ++b)
+    for (int64_t t = 0; t < length; ++t) scored += is_scored(b, t) ? 1 : 0;
+  const int64_t layer = model.config().layers - 1;
+  for (const Tensor& group : attention_probabilities(model, batch, layer, layer + 1)) {
+    const int64_t heads = group.dim(1);
+    const std::vector<double> p = group.to_vector<double>();
+    std::vector<double> sums(static_cast<size_t>(heads), 0.0);
+    for (int64_t row = 0; row < sequences * heads; ++row)
+      for (int64_t t = 0, b = row / heads; t < length; ++t) {
+        if (!is_scored(b, t)) continue;
+        for (int64_t v = 1; v <= t; ++v)
+          if (is_match(b, t, v))
+            sums[static_cast<size_t>(row % heads)] += p[static_cast<size_t>((row * length + t) * length + v)];
+      }
+    most = std::max(most, *std::max_element(sums.begin(), sums.end()));
+  }
+  return scored > 0 ? most / static_cast<double>(scored) : 0;
+}
+
+Metrics InductionHead::probes(const models::Transformer& model, const Batch& batch) const {
+  if (config_.attention_lags == 0 || !model.config().causal || batch.input.dim(0) == 0) return {};
+  Metrics metrics{{"match_share", match_share(model, batch)}};
+  for (int64_t layer = 0; layer < std::min<int64_t>(model.config().layers, probed_layers); ++layer)
+    metrics.merge(
+        head_lag_metrics(head_lags(model, batch, config_.attention_lags, layer), fmt::format("layer_{}_", layer + 1)));
+  return metrics;
 }
 
 std::string InductionHead::describe() const {

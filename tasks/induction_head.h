@@ -12,6 +12,8 @@ namespace headroom::tasks {
 /// `generalized`: y_t = IH_n(x)_t, scored wherever it has a token to look at.
 enum class InductionTarget { copy, generalized };
 
+constexpr int64_t probed_layers = 2;  ///< whose attention by lag is a trial's metric
+
 struct InductionHeadConfig {
   InductionTarget target = InductionTarget::copy;
   int64_t tokens = 10;             ///< distinct tokens, one-hot
@@ -22,6 +24,7 @@ struct InductionHeadConfig {
   int64_t data_seed = 0;           ///< of the training set
   int64_t n = 2;                   ///< generalized: n − 1 tokens are compared
   double lambda = 10;              ///< generalized: W* = λ·I
+  int64_t attention_lags = 0;      ///< > 0: which lags the heads attend to is measured up to this one
   bool sees_current = false;       ///< generalized: the softmax runs over v <= t instead of v <= t − 1
 };
 
@@ -46,6 +49,11 @@ class InductionHead : public Task {
   Var loss(const Var& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
   std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
+  /// With attention_lags, of a causal model: head_lag_metrics() of each of the first two layers, prefixed "layer_1_"
+  /// and "layer_2_", and of the last layer "match_share": over scored positions t, the mean attention that a head gives
+  /// to the places v <= t that an induction head looks at, those whose tokens before them, x_{v−1}, x_{v−2}, …, are t's
+  /// own and the ones before it (n − 1 of them; copy: 1); of the head that gives most.
+  Metrics probes(const models::Transformer& model, const Batch& batch) const override;
   std::string criterion() const override { return "mse"; }
   std::string describe() const override;
 
@@ -62,6 +70,7 @@ class InductionHead : public Task {
   std::vector<int64_t> permutation(uint64_t seed, int64_t epoch) const;
 
  private:
+  double match_share(const models::Transformer& model, const Batch& batch) const;
   Batch batch_of(const std::vector<const Sequence*>& sequences) const;
 
   InductionHeadConfig config_;

@@ -7,6 +7,9 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/linalg/svd.h"
+#include "engine/ops/matmul/matmul.h"
+#include "engine/rng.h"
 
 namespace headroom::tasks {
 namespace {
@@ -39,6 +42,8 @@ void validate(const KernelConfig& config) {
   if (config.kind == "delta")
     require(config.alpha >= 1 && config.alpha == std::floor(config.alpha),
             "kernel.alpha: the lag of a delta, wants an integer >= 1, got {}", config.alpha);
+  for (const int64_t rank : config.ranks) require(rank >= 1, "kernel.ranks: wants ranks >= 1, got {}", rank);
+  require(config.rank_seed >= 0, "kernel.rank_seed: wants >= 0, got {}", config.rank_seed);
   if (config.kind == "list") require(!config.values.empty(), "kernel.values: empty, wants rho(1), rho(2), ...");
 }
 
@@ -53,7 +58,25 @@ std::vector<double> kernel_values(const KernelConfig& config, int64_t last) {
   return values;
 }
 
+engine::Tensor lag_projection(const KernelConfig& config, int64_t lag, int64_t token_dim) {
+  const auto i = static_cast<size_t>(lag - 1);
+  if (i >= config.ranks.size()) return {};
+  const int64_t rank = config.ranks[i];
+  engine::Rng rng(static_cast<uint64_t>(config.rank_seed));
+  const int64_t values = rank * token_dim;
+  const engine::Tensor drawn = engine::random_normal(
+      {rank, token_dim}, 0, 1, rng.take(fmt::format("directions of lag {}", lag), values + values % 2),
+      engine::DType::f64);                                 // (r, d)
+  const engine::Tensor q = engine::linalg::svd(drawn).vt;  // (r, d), orthonormal rows
+  return engine::matmul(q, q, true, false);                // (d, d)
+}
+
 std::string describe(const KernelConfig& config) {
+  if (!config.ranks.empty()) {
+    KernelConfig full = config;
+    full.ranks.clear();
+    return fmt::format("{} of ranks {}", describe(full), fmt::join(config.ranks, " "));
+  }
   if (config.kind == "n-gram") return fmt::format("{}-gram", config.n);
   if (config.kind == "list") return fmt::format("list of {}", config.values.size());
   return fmt::format("{} α = {}", config.kind, config.alpha);

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/tensor.h"
+
 namespace headroom::tasks {
 
 /// The memory ρ(s), s = 1, 2, …, of a linear functional (the paper's 4-gram; the others after Jiang et al., 2025):
@@ -18,6 +20,11 @@ struct KernelConfig {
   int64_t n = 4;
   double alpha = 1;
   std::vector<double> values{};
+  /// Ranks of the maps of lags 1, 2, …: ρ(s) then stands for ρ(s) times an orthogonal projection onto so many random
+  /// directions of the token, drawn from `rank_seed`, a lag's apart from another's. Beyond the list, and where it is
+  /// empty, the map is ρ(s) times the identity.
+  std::vector<int64_t> ranks{};
+  int64_t rank_seed = 0;
 };
 
 /// The kinds that kernel_values() knows.
@@ -29,7 +36,11 @@ void validate(const KernelConfig& config);
 /// ρ(1) … ρ(last) without the zeros at its end. Throws Error when the config is invalid or a value is not finite.
 std::vector<double> kernel_values(const KernelConfig& config, int64_t last);
 
-/// "4-gram", "exponential α = 0.2", "list of 12".
+/// The projection P (d, d), f64, of a lag with a rank: symmetric, P² = P, trace = rank; the identity's where rank = d.
+/// Undefined for a lag without one.
+engine::Tensor lag_projection(const KernelConfig& config, int64_t lag, int64_t token_dim);
+
+/// "4-gram", "4-gram of ranks 8 6 4 2", "exponential α = 0.2", "list of 12".
 std::string describe(const KernelConfig& config);
 
 }  // namespace headroom::tasks

@@ -6,6 +6,7 @@
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "tasks/attention_lags.h"
+#include "tasks/linear_construction.h"
 #include "tasks/regression.h"
 
 namespace headroom::tasks {
@@ -29,6 +30,11 @@ void validate(const LinearFunctionalConfig& config) {
   validate(config.kernel);
   require(config.token_dim >= 1, "token_dim: wants >= 1, got {}", config.token_dim);
   require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  check_ranks("kernel.ranks", {config.token_dim, config.kernel.ranks});
+  require(config.attention_lags >= 0 && config.attention_lags <= most_attention_lags &&
+              config.attention_lags < config.length,
+          "attention_lags: wants 0 to {} and below length = {}, got {}", most_attention_lags, config.length,
+          config.attention_lags);
   // Before t = 1 the target is 0 everywhere: a loss over t = 0 alone has no variance to be relative to.
   require(config.first_position >= 0 && config.first_position < config.length,
           "first_position: wants 0 <= first_position < length = {}, got {}", config.length, config.first_position);
@@ -38,6 +44,13 @@ LinearFunctional::LinearFunctional(const LinearFunctionalConfig& config) : confi
   validate(config);
   kernel_ = kernel_values(config.kernel, config.length - 1);
   require(!kernel_.empty(), "kernel: rho(s) is 0 for every s in 1..{}", config.length - 1);
+  maps_.resize(kernel_.size());
+  for (size_t i = 0; i < kernel_.size(); ++i) {
+    const auto lag = static_cast<int64_t>(i) + 1;
+    if (ranks().at(lag) == config.token_dim) continue;
+    for (const double p : lag_projection(config.kernel, lag, config.token_dim).to_vector<double>())
+      maps_[i].push_back(static_cast<float>(kernel_[i] * p));
+  }
 }
 
 ModelInterface LinearFunctional::model_interface() const {
@@ -56,6 +69,12 @@ Tensor LinearFunctional::target(const Tensor& x_in) const {
     for (int64_t t = 1; t < length; ++t) {
       const int64_t lags = std::min<int64_t>(t, static_cast<int64_t>(kernel_.size()));
       for (int64_t s = 1; s <= lags; ++s) {
+        if (const std::vector<float>& map = maps_[static_cast<size_t>(s - 1)]; !map.empty()) {
+          for (int64_t j = 0; j < d; ++j)
+            for (int64_t k = 0; k < d; ++k)
+              to[t * d + j] += map[static_cast<size_t>(j * d + k)] * from[(t - s) * d + k];
+          continue;
+        }
         const float rho = static_cast<float>(kernel_[static_cast<size_t>(s - 1)]);
         for (int64_t j = 0; j < d; ++j) to[t * d + j] += rho * from[(t - s) * d + j];
       }
@@ -87,10 +106,30 @@ std::vector<std::pair<double, double>> LinearFunctional::predictions(const Tenso
 }
 
 Metrics LinearFunctional::probes(const models::Transformer& model, const Batch& batch) const {
-  const int64_t n = config_.kernel.n;
-  const bool is_measured =
-      model.config().causal && config_.kernel.kind == "n-gram" && n <= most_attention_lags && n < config_.length;
-  return is_measured && batch.input.dim(0) > 0 ? attention_by_lag(model, batch, n) : Metrics{};
+  const int64_t n = config_.kernel.n, asked = config_.attention_lags;
+  if (!model.config().causal || batch.input.dim(0) == 0) return {};
+  const bool is_usual = config_.kernel.kind == "n-gram" && n <= most_attention_lags && n < config_.length;
+  if (asked == 0) return is_usual ? attention_by_lag(model, batch, n) : Metrics{};
+  Metrics metrics = attention_by_lag(model, batch, asked);
+  const std::vector<HeadLags> heads = head_lags(model, batch, asked);
+  metrics.merge(head_lag_metrics(heads));
+  const std::vector<models::HeadGroup> groups = models::first_layer(model.config()).groups;
+  if (groups.size() != 1) return metrics;
+  std::vector<double> rho = kernel_;
+  for (double& value : rho) value = std::abs(value);
+  const Allocation plan = equal_heads(rho, groups[0].heads, groups[0].v_dim, paper_error(ranks()));
+  metrics["peaks_off_plan"] = share_off_plan(heads, plan.groups, [](const HeadLags& head) { return head.peak(); });
+  metrics["centres_off_plan"] = share_off_plan(heads, plan.groups, [](const HeadLags& head) { return head.centre(); });
+  return metrics;
+}
+
+void LinearFunctional::construct(const models::Transformer& model, Construct what) const {
+  std::vector<LagMap> target;
+  for (size_t i = 0; i < kernel_.size(); ++i) {
+    const auto lag = static_cast<int64_t>(i) + 1;
+    if (kernel_[i] != 0) target.push_back({lag, kernel_[i], lag_projection(config_.kernel, lag, config_.token_dim)});
+  }
+  write_construction(model, target, config_.token_dim, what);
 }
 
 std::string LinearFunctional::describe() const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tasks/attention_lags.h"
 #include "tasks/linear_functional.h"
 #include "tasks/theory/constructive/constructive_task.h"
 
@@ -24,13 +25,24 @@ Names token_names(const char* accuracy, bool has_characters) {
 struct MetricNames {
   Names operator()(const LinearFunctionalConfig& config) const {
     Names names = regression;
-    if (config.kernel.kind == "n-gram")
-      for (int64_t lag = 0; lag <= std::min(config.kernel.n, most_attention_lags); ++lag)
-        names.insert(fmt::format("attention_at_lag_{}", lag));
+    const int64_t asked = config.attention_lags, n = config.kernel.kind == "n-gram" ? config.kernel.n : -1;
+    for (int64_t lag = 0; lag <= (asked > 0 ? asked : std::min(n, most_attention_lags)); ++lag)
+      names.insert(fmt::format("attention_at_lag_{}", lag));
+    if (asked == 0) return names;
+    for (const std::string& name : head_lag_names(asked)) names.insert(name);
+    names.insert({"peaks_off_plan", "centres_off_plan"});
     return names;
   }
   Names operator()(const ClassificationConfig&) const { return {"cross_entropy", "accuracy"}; }
-  Names operator()(const InductionHeadConfig&) const { return regression; }
+  Names operator()(const InductionHeadConfig& config) const {
+    Names names = regression;
+    if (config.attention_lags == 0) return names;
+    names.insert("match_share");
+    for (int64_t layer = 1; layer <= probed_layers; ++layer)
+      for (const std::string& name : head_lag_names(config.attention_lags, fmt::format("layer_{}_", layer)))
+        names.insert(name);
+    return names;
+  }
   Names operator()(const VolterraConfig&) const { return regression; }
   Names operator()(const AllocationBoundConfig&) const { return {"bound"}; }
   Names operator()(const ConstructiveConfig& config) const {

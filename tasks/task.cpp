@@ -1,5 +1,6 @@
 #include "tasks/task.h"
 
+#include "engine/error.h"
 #include "models/transformer.h"
 
 namespace headroom::tasks {
@@ -19,8 +20,13 @@ Var Objective::loss_of(const models::Transformer& model, const Batch& batch,
   return loss(model.forward(batch.input, context), batch);  // of (B, T, output_dim)
 }
 
+void Task::construct(const models::Transformer& /*model*/, Construct /*what*/) const {
+  fail("construction: there is none for this task: {}", describe());
+}
+
 bool larger_is_better(const std::string& metric) {
-  return metric.ends_with("accuracy") || metric.ends_with("_gflops") || metric.ends_with("share_of_peak");
+  return metric.ends_with("accuracy") || metric == "match_share" || metric.ends_with("_gflops") ||
+         metric.ends_with("share_of_peak");
 }
 
 bool is_clock_metric(const std::string& metric) {

@@ -88,6 +88,9 @@ class Objective {
                       const models::ForwardContext& context) const;
 };
 
+/// How much of a construction that solves a task is written into a model: the slopes of its ALiBi, or all its weights.
+enum class Construct { slopes, weights };
+
 /// A source of data, the loss to train on, and the metrics to judge by.
 class Task : public Objective {
  public:
@@ -102,6 +105,9 @@ class Task : public Objective {
   }
   /// Metrics of how the model does it, beside those of its output, over the sequences of one batch: none for most.
   virtual Metrics probes(const models::Transformer& /*model*/, const Batch& /*batch*/) const { return {}; }
+  /// Writes the weights that a proof constructs for the task into a drawn model: where training may start. Throws Error
+  /// where the task has none, and naming what of the model does not fit.
+  virtual void construct(const models::Transformer& model, Construct what) const;
   /// The metric that checkpoints, early stops and learning rates are chosen by.
   virtual std::string criterion() const = 0;
   /// File → SHA-256 of everything that was read from disk.

@@ -33,7 +33,7 @@ struct ModelFlags {
 struct PlanArguments {
   AllocationRequest allocation;
   std::optional<int64_t> width, token_dim, context;
-  std::string decay, text, study, series, data, attention, attention_text;
+  std::string decay, ranks, text, study, series, data, attention, attention_text;
   int64_t terms = 32;
   std::string config;
   ModelFlags flags;
@@ -122,6 +122,7 @@ bool read_decay(PlanArguments& arguments) {
 
 std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std::optional<CostPlan>& costs) {
   if (!read_decay(arguments)) {
+    require(arguments.ranks.empty(), "--ranks: wants the decay of the same lags, --decay r1,r2,…");
     require(costs.has_value(), "--decay: missing, wants the norms r1,r2,… of lags 1, 2, … (or a model: --config FILE)");
     return std::nullopt;
   }
@@ -137,6 +138,7 @@ std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std:
   request.rules.lags = arguments.lags == "prefix" ? tasks::Lags::prefix : tasks::Lags::subset;
   request.width = *arguments.width;
   request.token_dim = *arguments.token_dim;
+  request.ranks = parse_ranks(arguments.ranks);
   return plan_allocation(request);
 }
 
@@ -197,6 +199,9 @@ void add_plan_command(Command app) {
   command.option("--decay", arguments->decay,
                  "norms of the target's memory by lag, r1,r2,..., or a kernel: exponential:A, polynomial:A, "
                  "n-gram:N, delta:LAG, airy:A");
+  command.option("--ranks", arguments->ranks,
+                 "ranks of the lags' maps, r1,r2,...: a head of lag m loses nothing once it is rm wide (default: "
+                 "--token-dim)");
   command.option("--from-text", arguments->text, "estimate the decay from a text's bytes").value_name("FILE");
   command
       .option("--from-study", arguments->study,

@@ -4,6 +4,7 @@
 
 #include "experiments/config/bind.h"
 #include "experiments/toml/reader.h"
+#include "tasks/attention_lags.h"
 #include "tasks/compression/lowrank_study.h"
 #include "tasks/pretrained/attention_heads.h"
 #include "tasks/pretrained/spectra_study.h"
@@ -71,11 +72,19 @@ const std::vector<std::string> named_metrics{"relative_mse",
                                              "pairs_error",
                                              "mixed_error"};
 
+/// What single keys of a study ask for: attention by lag (task.attention_lags), train.steps_to.
+std::vector<std::string> asked_metrics() {
+  std::vector<std::string> names{"steps_to", "match_share", "peaks_off_plan", "centres_off_plan"};
+  for (const char* prefix : {"", "layer_1_", "layer_2_"})
+    for (const std::string& name : tasks::head_lag_names(tasks::most_attention_lags, prefix)) names.push_back(name);
+  return names;
+}
+
 /// Those that a figure may show, of trials that may have the `possible` ones: all, where nothing is known of them.
 std::vector<std::string> metrics(const std::set<std::string>& possible) {
   std::vector<std::string> names = named_metrics;
   for (const auto& more : {tasks::attention_metrics(), tasks::spectra_metrics(), tasks::head_distillation_metrics(),
-                           tasks::two_stage_metrics(), tasks::lowrank_metrics()})
+                           tasks::two_stage_metrics(), tasks::lowrank_metrics(), asked_metrics()})
     for (const std::string& name : more)
       if ((possible.empty() || possible.contains(name)) && std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);

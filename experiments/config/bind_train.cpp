@@ -13,15 +13,24 @@ constexpr Bounds steps{.low = 0, .high = 1e12};
 
 autograd::OptimizerConfig bind_optimizer(Reader& in, TrainConfig& train) {
   autograd::OptimizerConfig optimizer;
-  optimizer.kind = in.word("kind", optimizer.kind, {"sgd", "adam", "adamw"}, "the update rule");
-  optimizer.lr = in.real("lr", std::nullopt, above(0), "learning rate; the schedule multiplies it");
+  optimizer.kind = in.word("kind", optimizer.kind, {"sgd", "adam", "adamw", "muon"}, "the update rule");
+  const bool is_muon = optimizer.kind == "muon";
+  optimizer.lr =
+      in.real("lr", std::nullopt, above(0), "learning rate, muon: of the matrices; the schedule multiplies it");
   optimizer.beta1 = in.real("beta1", optimizer.beta1, fraction, "adam, adamw: decay of the first moment");
   optimizer.beta2 = in.real("beta2", optimizer.beta2, fraction, "adam, adamw: decay of the second moment");
   optimizer.eps = in.real("eps", optimizer.eps, above(0), "adam, adamw: added to the root of the second moment");
-  optimizer.weight_decay =
-      in.real("weight_decay", optimizer.weight_decay, at_least(0), "adamw: decoupled; others: added to the gradient");
-  optimizer.momentum = in.real("momentum", optimizer.momentum, fraction, "sgd");
-  optimizer.nesterov = in.flag("nesterov", optimizer.nesterov, "sgd");
+  optimizer.weight_decay = in.real("weight_decay", optimizer.weight_decay, at_least(0),
+                                   "adamw, muon: decoupled; others: added to the gradient");
+  optimizer.momentum = in.real("momentum", {is_muon ? 0.95 : 0, "0.95 for muon, else 0"}, fraction, "sgd, muon");
+  optimizer.nesterov = in.flag("nesterov", {is_muon, "true for muon"}, "sgd, muon");
+  in.when(is_muon, "with kind = \"muon\"", [&] {
+    optimizer.adamw_lr = in.real("adamw_lr", {optimizer.lr / 10, "lr / 10"}, above(0),
+                                 "learning rate of what is no matrix, and of the matrices at the ends");
+    optimizer.adamw_matrices =
+        in.texts("adamw_matrices",
+                 "patterns of matrices that AdamW updates, too: in place of tokens.*, positions, input.*, readout.*");
+  });
   train.decay = in.texts("decay", "patterns of parameters that decay, beside the matrices: \"*.bias\"");
   train.no_decay = in.texts("no_decay", "patterns of parameters that do not: \"tokens.*\"");
   return optimizer;
@@ -65,6 +74,22 @@ void bind_schedule(Reader& in, int64_t train_steps, std::vector<autograd::Schedu
   factors.push_back(factor);
 }
 
+/// Keys that came later than the first studies: where they are not given, they leave a trial's id as it was.
+void bind_start(Reader& in, TrainConfig& train) {
+  train.start = in.choice(
+      "start", train.start, {{"drawn", Start::drawn}, {"slopes", Start::slopes}, {"constructive", Start::constructive}},
+      "the first weights: drawn by model.init, or the proof's ALiBi slopes, or all its weights, written over them");
+  if (!in.has("start")) in.leave_out("start");
+  in.optional_table(
+      "steps_to", "metric steps_to: the first validation where a metric reaches a value", [&](Reader& steps_to) {
+        train.steps_to.emplace();
+        train.steps_to->metric = steps_to.text("metric", std::nullopt, "of the validation set");
+        train.steps_to->value = steps_to.real("value", std::nullopt, {}, "that it is to reach; never: steps + 1");
+      });
+  if (!in.has("steps_to")) in.leave_out("steps_to");
+  if (train.steps_to && train.eval_every == 0) in.complain("steps_to", "wants an eval_every above 0");
+}
+
 /// Keys that change no number, and those of a device.
 void bind_keeping(Reader& in, TrainConfig& train) {
   train.allow_emulation = in.flag("allow_emulation", train.allow_emulation, "bf16 even where the CPU does not have it");
@@ -73,6 +98,8 @@ void bind_keeping(Reader& in, TrainConfig& train) {
   train.keep_weights = in.flag("keep_weights", train.keep_weights,
                                "keep the judged weights as OUT/STUDY/PROFILE/weights/ID.safetensors");
   train.device = in.choice("device", train.device, {{"cpu", engine::cpu}, {"cuda", cuda}}, "where models are trained");
+  if (train.optimizer.kind == "muon" && !train.device.is_cpu())
+    in.complain("device", "train.optimizer.kind = \"muon\" runs on the CPU only: it has no kernels for cuda yet");
   train.tf32 = in.flag("tf32", train.tf32, "cuda: f32 products on tensor cores, which read 10 bits of mantissa");
   if (!train.tf32) in.leave_out("tf32");
   train.deterministic = in.flag("deterministic", train.deterministic,
@@ -101,6 +128,7 @@ TrainConfig bind_train(Reader& in) {
                            "the weights a trial is judged by: after the last step, or at the best validation");
   train.patience = in.integer("patience", train.patience, at_least(0),
                               "validations in a row without a new best before training ends early; 0: it never does");
+  bind_start(in, train);
   if (train.patience > 0 && train.eval_every == 0) in.complain("patience", "wants an eval_every above 0");
   train.accumulate = in.integer("accumulate", train.accumulate, count,
                                 "parts that a batch is cut into, to save memory; their gradients add up");

@@ -21,7 +21,7 @@ struct Bound {
   std::optional<double> operator()(const LinearFunctionalConfig& task) const {
     std::vector<double> rho = tasks::kernel_values(task.kernel, task.length - 1);
     for (double& value : rho) value = std::abs(value);
-    return tasks::equal_heads(rho, heads, head_dim, task.token_dim).bound;
+    return tasks::equal_heads(rho, heads, head_dim, tasks::paper_error({task.token_dim, task.kernel.ranks})).bound;
   }
   std::optional<double> operator()(const VolterraConfig& task) const {
     return tasks::volterra_bound(tasks::bound_config(task), heads, head_dim);

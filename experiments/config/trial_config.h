@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,16 @@ namespace headroom::experiments {
 /// Which weights a trial is judged by: those of the last step, or those of the best validation so far.
 enum class Judged { last, best };
 
+/// What the weights are before the first update: drawn by model.init, or drawn and then those of the proof of Theorem 1
+/// for the task written over them, its slopes alone or all (Task::construct).
+enum class Start { drawn, slopes, constructive };
+
+/// A validation metric and the value that it is to reach: trials get a metric "steps_to".
+struct StepsTo {
+  std::string metric;
+  double value = 0;
+};
+
 /// Of a timed trial: steps before the first that counts.
 inline constexpr int64_t warm_up_steps = 3;
 
@@ -22,6 +33,8 @@ struct TrainConfig : tasks::TrainerConfig {
   int64_t eval_every = 0;        ///< steps between validations; 0: only after the last step
   int64_t eval_sequences = 512;  ///< of the validation set, and of the test set
   Judged judged = Judged::last;
+  Start start = Start::drawn;
+  std::optional<StepsTo> steps_to{};
   int64_t patience = 0;   ///< validations in a row that are not the best before it ends; 0: no such end
   int64_t log_every = 0;  ///< steps between training losses of the history; 0: about 100 of them
   engine::Precision precision = engine::Precision::f32;

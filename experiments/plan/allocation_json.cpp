@@ -43,6 +43,7 @@ Json allocation_json(const AllocationPlan& plan) {
   out["status"] = "heuristic";
   out["width"] = request.width;
   out["token_dim"] = request.token_dim;
+  if (!request.ranks.empty()) out["ranks"] = request.ranks;
   out["lags"] = request.rules.lags == tasks::Lags::prefix ? "prefix" : "any";
   out["exact_width"] = request.rules.exact_width;
   out["decay"] = {{"norms", request.decay.norms},

@@ -15,8 +15,9 @@ namespace headroom::experiments {
 
 /// What `headroom plan` is asked about a width.
 struct AllocationRequest {
-  int64_t width = 0;      ///< D
-  int64_t token_dim = 0;  ///< d
+  int64_t width = 0;             ///< D
+  int64_t token_dim = 0;         ///< d
+  std::vector<int64_t> ranks{};  ///< of lags 1, 2, …; beyond them d
   Decay decay;
   tasks::AllocationRules rules;
   double risk = 0.05;          ///< δ of Theorem 1

@@ -41,7 +41,8 @@ void add_float_rows(Cells& rows, const char* format, const FloatPlan& plan) {
 
 std::string allocation_headline(const AllocationPlan& plan) {
   const AllocationRequest& request = plan.request;
-  return fmt::format("width {} · token dim {} · {} lags ({}) · {}{}", request.width, request.token_dim,
+  const std::string ranks = request.ranks.empty() ? "" : fmt::format(" · ranks {}", fmt::join(request.ranks, ","));
+  return fmt::format("width {} · token dim {}{} · {} lags ({}) · {}{}", request.width, request.token_dim, ranks,
                      request.decay.norms.size(), request.decay.source,
                      request.rules.lags == tasks::Lags::prefix ? "lags 1..M" : "any lags",
                      request.rules.exact_width ? " · exact width" : "");

@@ -13,14 +13,26 @@ namespace headroom::experiments {
 namespace {
 
 /// All of `text` as a number.
-double number(std::string_view text, const std::string& what) {
+double number(std::string_view text, const std::string& what, const char* option = "--decay") {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size(), "--decay: {} is \"{}\": wants a number", what,
+  require(error == std::errc() && end == text.data() + text.size(), "{}: {} is \"{}\": wants a number", option, what,
           text);
   return value;
+}
+
+/// The numbers between the commas of an option's text.
+std::vector<double> numbers(const std::string& text, const char* option) {
+  std::vector<double> found;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    found.push_back(
+        number(std::string_view(text).substr(at, comma - at), fmt::format("term {}", found.size() + 1), option));
+    at = comma + 1;
+  }
+  return found;
 }
 
 Decay kernel_decay(const std::string& text, size_t colon, int64_t terms) {
@@ -68,14 +80,20 @@ Decay parse_decay(const std::string& text, int64_t terms) {
   if (colon != std::string::npos) return kernel_decay(text, colon, terms);
   Decay decay;
   decay.source = "given";
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    decay.norms.push_back(
-        number(std::string_view(text).substr(at, comma - at), "term " + std::to_string(decay.norms.size() + 1)));
-    at = comma + 1;
-  }
+  decay.norms = numbers(text, "--decay");
   check_norms(decay.norms);
   return decay;
+}
+
+std::vector<int64_t> parse_ranks(const std::string& text) {
+  std::vector<int64_t> ranks;
+  if (text.empty()) return ranks;
+  for (const double rank : numbers(text, "--ranks")) {
+    require(rank >= 1 && rank <= 1 << 20 && rank == std::floor(rank),
+            "--ranks: term {} is {}: wants an integer from 1 on", ranks.size() + 1, rank);
+    ranks.push_back(static_cast<int64_t>(rank));
+  }
+  return ranks;
 }
 
 }  // namespace headroom::experiments

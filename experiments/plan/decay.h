@@ -22,6 +22,9 @@ struct Decay {
 /// Throws Error naming --decay, the term and what is wanted.
 Decay parse_decay(const std::string& text, int64_t terms);
 
+/// The ranks of lags 1, 2, … from the command line: "8,6,4,2"; none for an empty text. Throws Error naming --ranks.
+std::vector<int64_t> parse_ranks(const std::string& text);
+
 /// From a text, byte by byte: tasks::estimate_decay() over lags 1..terms. Throws Error naming --from-text.
 Decay decay_of_text(const std::string& file, int64_t terms);
 

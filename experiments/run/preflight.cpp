@@ -35,12 +35,20 @@ void check_sets(const Task& task) {
   for (const tasks::Split split : {tasks::Split::validation, tasks::Split::test}) task.evaluation(split, 1);
 }
 
-/// What the trainer says to the config, without training; its patterns are held against the model's own names.
-void check_patterns(const TrialConfig& config, const Task& task) {
-  if (config.train.decay.empty() && config.train.no_decay.empty()) return;
+/// What the task and the trainer say to the config, without training: what a construction wants of the model, and the
+/// patterns, which are held against the model's own names.
+void check_start(const TrialConfig& config, const Task& task) {
+  const TrainConfig& wanted = config.train;
+  require(!wanted.steps_to || task.meter()->result().count(wanted.steps_to->metric) > 0,
+          "train.steps_to.metric: '{}' is no metric of a validation of this task",
+          wanted.steps_to ? wanted.steps_to->metric : "");
+  const bool is_drawn = wanted.start == Start::drawn;
+  if (is_drawn && wanted.decay.empty() && wanted.no_decay.empty() && wanted.optimizer.adamw_matrices.empty()) return;
   engine::Rng rng(0);
   models::TransformerConfig model = model_for(config, task);
   const models::Transformer transformer(model, rng);
+  if (!is_drawn)
+    task.construct(transformer, wanted.start == Start::slopes ? tasks::Construct::slopes : tasks::Construct::weights);
   tasks::TrainerConfig train = config.train;
   train.device = engine::cpu;
   const tasks::Trainer trainer(transformer, task, train, rng);
@@ -223,7 +231,7 @@ int check_before_training(const std::vector<const PlannedTrial*>& trials, Proble
     const Task* const task = task_of(problem);
     if (!task) return;
     check_sets(*task);
-    check_patterns(config, *task);
+    check_start(config, *task);
   });
   return jobs;
 }

@@ -46,6 +46,14 @@ models::Transformer drawn(const TrialConfig& config, const tasks::Task& task, en
   return {model_for(config, task), rng};
 }
 
+/// The model with what training starts from.
+const models::Transformer& started(const models::Transformer& model, const TrialConfig& config,
+                                   const tasks::Task& task) {
+  if (config.train.start != Start::drawn)
+    task.construct(model, config.train.start == Start::slopes ? tasks::Construct::slopes : tasks::Construct::weights);
+  return model;
+}
+
 /// The same with the weights of a checkpoint.
 models::Transformer restored(const TrialConfig& config, const tasks::Task& task, const tasks::Checkpoint& checkpoint) {
   const engine::DeviceScope scope(config.train.device);
@@ -72,7 +80,7 @@ struct Training {
   Training(const TrialConfig& config, const tasks::Task& task, const Note& note)
       : rng(static_cast<uint64_t>(config.seed)),
         model(drawn(config, task, rng)),
-        trainer(model, task, trainer_config(config.train, note), rng) {}
+        trainer(started(model, config, task), task, trainer_config(config.train, note), rng) {}
   Training(const TrialConfig& config, const tasks::Task& task, const Note& note, const tasks::Checkpoint& checkpoint)
       : rng(static_cast<uint64_t>(config.seed)),
         model(restored(config, task, checkpoint)),
@@ -263,6 +271,16 @@ class Trial {
     return true;
   }
 
+  /// The first validated step at which the metric was as good as the value; one more than there are where none was.
+  double steps_to(const StepsTo& wanted) const {
+    const bool larger = tasks::larger_is_better(wanted.metric);
+    for (const HistoryPoint& point : at_.history) {
+      if (point.split != "validation" || point.metric != wanted.metric) continue;
+      if (larger ? point.value >= wanted.value : point.value <= wanted.value) return static_cast<double>(point.step);
+    }
+    return static_cast<double>(train_.steps + 1);
+  }
+
   void add_times() {
     const models::TransformerConfig& model = training_->model.config();
     const int64_t length = task_.model_interface().length;
@@ -292,6 +310,8 @@ class Trial {
     } else if (train_.timed && !outcome_.stopped) {
       add_times();
     }
+    if (outcome_.status == TrialStatus::finished && !outcome_.stopped && train_.steps_to)
+      at_.validation["steps_to"] = at_.test["steps_to"] = steps_to(*train_.steps_to);
     outcome_.parameters = training_->model.parameter_count();
     outcome_.flops =
         flops_of_training(config_, task_) / static_cast<double>(train_.steps) * static_cast<double>(at_.step);

@@ -57,14 +57,22 @@ double budget_curve(int64_t width, int64_t token_dim, int64_t heads) {
   return (kept < 1 ? std::sqrt(1 - kept) : 0) + extraction_error(1, static_cast<double>(heads));
 }
 
-GroupError paper_error(int64_t token_dim) {
-  return [token_dim](const LagGroup& group) {
-    return projection_error(group.head_dim, token_dim) + extraction_error(group.lag, static_cast<double>(group.heads));
+void check_ranks(const char* field, const LagRanks& ranks) {
+  for (size_t i = 0; i < ranks.ranks.size(); ++i)
+    require(ranks.ranks[i] >= 1 && ranks.ranks[i] <= ranks.token_dim, "{}: the rank of lag {} is {}: wants 1 to {}",
+            field, i + 1, ranks.ranks[i], ranks.token_dim);
+}
+
+GroupError paper_error(const LagRanks& ranks) {
+  return [ranks](const LagGroup& group) {
+    return projection_error(group.head_dim, ranks.at(group.lag)) +
+           extraction_error(group.lag, static_cast<double>(group.heads));
   };
 }
 
-GroupError sharper_error(int64_t token_dim) {
-  return [token_dim](const LagGroup& group) {
+GroupError sharper_error(const LagRanks& ranks) {
+  return [ranks](const LagGroup& group) {
+    const int64_t token_dim = ranks.at(group.lag);
     const double one = extraction_error(group.lag, 1);
     double least = std::numeric_limits<double>::infinity();
     // More sub-groups than cover the token gain nothing; of those with as many heads each, the most keep the most.

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace headroom::tasks {
@@ -23,6 +24,23 @@ double budget_curve(int64_t width, int64_t token_dim, int64_t heads);
 /// included, each at its own lag. A lag that is not fetched costs its ‖ρ‖.
 enum class Lags { prefix, subset };
 
+/// How many directions of a token each lag's ρ_m reads, its rank r_m: d, the token's width, or a list for lags 1, 2, …,
+/// beyond which it is d. A head of lag m loses nothing once it is r_m wide, so r_m stands where the paper has d.
+struct LagRanks {
+  int64_t token_dim;
+  std::vector<int64_t> ranks;
+
+  LagRanks(int64_t token_dim_in, std::vector<int64_t> ranks_in = {})  // NOLINT: a width is what most targets have
+      : token_dim(token_dim_in), ranks(std::move(ranks_in)) {}
+  int64_t at(int64_t lag) const {
+    const auto i = static_cast<size_t>(lag - 1);
+    return i < ranks.size() ? ranks[i] : token_dim;
+  }
+};
+
+/// Throws Error naming `field` unless every rank is in 1 … token_dim.
+void check_ranks(const char* field, const LagRanks& ranks);
+
 /// Heads that serve one lag.
 struct LagGroup {
   int64_t lag = 0, heads = 0, head_dim = 0;
@@ -37,14 +55,14 @@ struct Allocation {
 /// What a group of heads costs per unit of ‖ρ_lag‖. Must be finite and >= 0.
 using GroupError = std::function<double(const LagGroup&)>;
 
-/// Theorem 1's: projection_error + extraction_error.
-GroupError paper_error(int64_t token_dim);
+/// Theorem 1's: projection_error + extraction_error, with the lag's rank as the token's width.
+GroupError paper_error(const LagRanks& ranks);
 
 /// The sharper one: heads of one lag may take different blocks of the token's coordinates. `heads` in q sub-groups of
 /// ⌊heads/q⌋ keep min(d, q·head_dim) coordinates, so the best q >= 1 is taken; q = 1 is Theorem 1's. Where head_dim
 /// divides token_dim and the sub-groups come out even, narrow heads reach what heads·head_dim/d full-width heads reach.
 /// Rests on the same false lemma for its 1/H.
-GroupError sharper_error(int64_t token_dim);
+GroupError sharper_error(const LagRanks& ranks);
 
 /// What an allocation may be.
 struct AllocationRules {

@@ -24,15 +24,17 @@ void validate(const AllocationBoundConfig& config) {
   require(config.heads >= 1, "heads: wants >= 1, got {}", config.heads);
   if (config.curve == Curve::budget) return;
   require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  check_ranks("kernel.ranks", {config.token_dim, config.kernel.ranks});
   require(config.width % config.heads == 0, "heads: {} does not divide the width {}", config.heads, config.width);
 }
 
 AllocationBound::AllocationBound(const AllocationBoundConfig& config) : config_(config) {
   validate(config);
-  value_ =
-      config.curve == Curve::budget
-          ? budget_curve(config.width, config.token_dim, config.heads)
-          : equal_heads(norms(config), config.heads, config.width / config.heads, config.token_dim, config.lags).bound;
+  value_ = config.curve == Curve::budget
+               ? budget_curve(config.width, config.token_dim, config.heads)
+               : equal_heads(norms(config), config.heads, config.width / config.heads,
+                             paper_error({config.token_dim, config.kernel.ranks}), config.lags)
+                     .bound;
 }
 
 std::string AllocationBound::describe() const {

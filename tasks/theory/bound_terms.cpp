@@ -28,13 +28,14 @@ double truncated(const std::vector<double>& rho, const std::vector<LagGroup>& gr
 
 }  // namespace
 
-BoundTerms bound_terms(const std::vector<double>& rho, const std::vector<LagGroup>& groups, int64_t token_dim,
+BoundTerms bound_terms(const std::vector<double>& rho, const std::vector<LagGroup>& groups, const LagRanks& ranks,
                        double risk) {
   require(risk > 0 && risk < 1, "bound terms: the risk is {}: wants a probability between 0 and 1", risk);
   BoundTerms terms{.truncation = truncated(rho, groups)};
   const auto lags = static_cast<double>(groups.size());
   for (const LagGroup& group : groups) {
     const double norm = norm_of(rho, group);
+    const int64_t token_dim = ranks.at(group.lag);
     terms.projection += norm * projection_error(group.head_dim, token_dim);
     terms.extraction += norm * extraction_error(group.lag, static_cast<double>(group.heads));
     if (group.head_dim >= token_dim) continue;

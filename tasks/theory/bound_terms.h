@@ -22,8 +22,8 @@ struct BoundTerms {
 };
 
 /// The terms of `groups`, at most one per lag. δ `risk`: the probability that the bound may fail for one token per lag,
-/// in (0, 1). Throws Error when a group names no lag of rho, or risk is no probability.
-BoundTerms bound_terms(const std::vector<double>& rho, const std::vector<LagGroup>& groups, int64_t token_dim,
+/// in (0, 1). A lag's rank stands for d. Throws Error when a group names no lag of rho, or risk is no probability.
+BoundTerms bound_terms(const std::vector<double>& rho, const std::vector<LagGroup>& groups, const LagRanks& ranks,
                        double risk);
 
 /// Σ_fetched ‖ρ_m‖ error(group) + Σ_others ‖ρ_k‖: the objective at any price of a group.

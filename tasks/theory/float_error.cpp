@@ -42,9 +42,9 @@ double FloatErrors::estimate(int64_t lag, int64_t heads) const {
 
 double FloatErrors::least(int64_t lag) const { return least_[std::min(static_cast<size_t>(lag), least_.size()) - 1]; }
 
-GroupError float_error(int64_t token_dim, const FloatErrors& errors) {
-  return [errors = std::make_shared<FloatErrors>(errors), token_dim](const LagGroup& group) {
-    return projection_error(group.head_dim, token_dim) + errors->estimate(group.lag, group.heads);
+GroupError float_error(const LagRanks& ranks, const FloatErrors& errors) {
+  return [errors = std::make_shared<FloatErrors>(errors), ranks](const LagGroup& group) {
+    return projection_error(group.head_dim, ranks.at(group.lag)) + errors->estimate(group.lag, group.heads);
   };
 }
 

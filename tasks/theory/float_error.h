@@ -29,6 +29,6 @@ class FloatErrors {
 };
 
 /// projection_error + estimate.
-GroupError float_error(int64_t token_dim, const FloatErrors& errors);
+GroupError float_error(const LagRanks& ranks, const FloatErrors& errors);
 
 }  // namespace headroom::tasks

@@ -75,7 +75,7 @@ TEST_CASE("each mistake is named with its place, its path and what is wanted") {
       {"beta2 = 0.99", "eps = inf", "25:42: train.optimizer.eps: inf is not finite"},
       {"beta2 = 0.99", "beta2 = 1.0", "25:42: train.optimizer.beta2: 1 is out of range: wants in [0, 1)"},
       {"\"adamw\"", "\"adamv\"",
-       "25:15: train.optimizer.kind: wants one of sgd, adam, adamw, got \"adamv\"; did you mean \"adam\"?"},
+       "25:15: train.optimizer.kind: wants one of sgd, adam, adamw, muon, got \"adamv\"; did you mean \"adam\"?"},
       {"positions = \"sinusoidal\"", "positions = 3",
        "17:1: model.positions: wants one of none, sinusoidal, learned, rope, alibi, got 3"},
       {"causal    = true", "causal    = 1", "18:1: model.causal: wants true or false, got an integer"},

@@ -144,6 +144,65 @@ TEST_CASE("an n-gram's trial tells how many heads serve each lag") {
   CHECK(sum <= static_cast<double>(trial.config.model.groups.at(0).heads) + 1e-6);
 }
 
+TEST_CASE("ranks of lags, and what their keys refuse") {
+  const tasks::KernelConfig kernel = kernel_of(StudyFile(with_kernel("kind = \"n-gram\", n = 2, ranks = [2, 1]")));
+  CHECK(kernel.ranks == std::vector<int64_t>{2, 1});
+  CHECK(contains(problem_of(with_kernel("n = 2, ranks = [3]")),
+                 "task.kernel: ranks: the rank of lag 1 is 3: wants 1 to 2"));
+  CHECK(contains(problem_of(with_kernel("n = 2, ranks = [1.5]")), "1.5 is no rank: wants whole numbers >= 1"));
+  CHECK(contains(problem_of(with_kernel("n = 2, rank_seed = 1")), "task.kernel.rank_seed"));
+  // The paper's bound knows of them: two heads of width 1 lose nothing at a lag of rank 1.
+  const std::string text =
+      replaced(with_kernel("n = 1, ranks = [1]"), "[[claim]]", "overlay = \"paper-bound\"\n[[claim]]");
+  const StudyFile file(replaced(text, "width     = 8", "width     = 2"));
+  CHECK(load_study(file.path()).head.report.overlays.at(0).points.at(1).second == Approx(1.3 * std::exp(0.02) / 2));
+}
+
+TEST_CASE("keys that came later leave the ids of trials that do not have them as they were") {
+  const StudyFile old(small_study());
+  CHECK(load_study(old.path()).trials.at(0).id == "f779fc259405211c9488f71d8bf3c08d");
+  for (const char* key : {"[task]\nattention_lags = 2", "[train]\nstart = \"slopes\"",
+                          "[train]\neval_every = 2\nsteps_to = { metric = \"mse\", value = 1.0 }"}) {
+    const std::string line = key, table = line.substr(0, line.find('\n'));
+    const StudyFile file(replaced(small_study(), table, line));
+    CHECK(load_study(file.path()).trials.at(0).id != load_study(old.path()).trials.at(0).id);
+  }
+}
+
+TEST_CASE("attention up to a lag of one's own, and steps to an error, are metrics of a trial") {
+  const std::string text =
+      replaced(replaced(small_study(), "first_position = 1", "first_position = 1\nattention_lags = 3"), "steps     = 6",
+               "steps = 6\neval_every = 2\nsteps_to = { metric = \"relative_mse\", value = 1e9 }");
+  const Study study = load_study(StudyFile(text).path());
+  const PlannedTrial& trial = study.trials.back();
+  const auto task = tasks::make_task(trial.config.task, {});
+  const std::map<std::string, double> test = run_trial(trial.config, *task).progress.test;
+  CHECK(test.at("steps_to") == 2);  // at the first validation
+  CHECK(test.count("attention_at_lag_3") == 1);
+  CHECK(test.at("peaks_at_lag_0") + test.at("peaks_at_lag_1") + test.at("peaks_at_lag_2") + test.at("peaks_at_lag_3") ==
+        static_cast<double>(trial.config.model.groups.at(0).heads));
+  TrialConfig never = trial.config;
+  never.train.steps_to->value = 0;
+  CHECK(run_trial(never, *task).progress.test.at("steps_to") == 7);
+}
+
+TEST_CASE("training starts from the proof's weights where that is asked for") {
+  const std::string text = replaced(replaced(small_study(), "positions = \"sinusoidal\"",
+                                             "positions = \"alibi\"\nnorm = \"none\"\nlogit_scale = 1e-9"),
+                                    "steps     = 6", "steps = 1\nstart = \"constructive\"");
+  const Study study = load_study(StudyFile(replaced(text, "heads     = 1", "heads     = 4")).path());
+  TrialConfig config = study.trials.back().config;  // two heads of width 4
+  config.train.optimizer.lr = 1e-12;                // as it starts
+  const auto task = tasks::make_task(config.task, {});
+  const auto error = [&](Start start) {
+    config.train.start = start;
+    return run_trial(config, *task).progress.test.at("relative_mse");
+  };
+  const double drawn = error(Start::drawn), slopes = error(Start::slopes), weights = error(Start::constructive);
+  CHECK(weights < 0.7 * drawn);  // two heads fetch lag 1 alone of the two
+  CHECK(slopes != drawn);
+}
+
 TEST_CASE("a curve of the paper is a study without a model") {
   const Study study = load_study(StudyFile(bound_study()).path());
   REQUIRE(study.trials.size() == 3);

@@ -27,11 +27,19 @@ TrialOutcome train(const TrialConfig& config, const StepHook& on_step = {}, cons
 }
 
 /// One that uses whatever has a state: dropout, moments, a plateau, best weights, parts of a batch.
-TrialConfig stateful_trial() {
-  return trial_with({"train.steps=40", "train.eval_every=4", "train.judged=\"best\"", "train.keep_weights=true",
-                     "train.accumulate=2", "train.clip=1.0", "model.dropout=0.2", "train.log_every=3",
-                     "train.schedule={kind=\"reduce_on_plateau\", patience=1, factor=0.5, warmup=5}",
-                     "sweep.\"train.optimizer.lr\"={best_of=[0.1]}"});
+TrialConfig stateful_trial(const std::vector<std::string>& more = {}) {
+  std::vector<std::string> settings{"train.steps=40",
+                                    "train.eval_every=4",
+                                    "train.judged=\"best\"",
+                                    "train.keep_weights=true",
+                                    "train.accumulate=2",
+                                    "train.clip=1.0",
+                                    "model.dropout=0.2",
+                                    "train.log_every=3",
+                                    "train.schedule={kind=\"reduce_on_plateau\", patience=1, factor=0.5, warmup=5}",
+                                    "sweep.\"train.optimizer.lr\"={best_of=[0.1]}"};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return trial_with(settings);
 }
 
 void check_same(const TrialOutcome& a, const TrialOutcome& b) {
@@ -68,6 +76,17 @@ TEST_CASE("a trial that is stopped and goes on from its checkpoint ends with the
     CHECK(part.stopped);
     CHECK(part.progress.step == step);
   }
+  check_same(train(config, {}, files), whole);
+}
+
+TEST_CASE("so is one under Muon, whose numbers are its own") {
+  const TrialConfig config = stateful_trial({"train.optimizer={kind=\"muon\", lr=0.1}"});
+  const TrialOutcome whole = train(config);
+  REQUIRE(whole.status == TrialStatus::finished);
+  CHECK(whole.progress.test.at("mse") != train(stateful_trial()).progress.test.at("mse"));
+  const TemporaryFolder folder;
+  const TrialFiles files{folder.path() / "trial.safetensors", [](const std::string& line) { FAIL(line); }};
+  for (const int64_t step : {3, 22}) CHECK(train(config, stop_at(step), files).stopped);
   check_same(train(config, {}, files), whole);
 }
 

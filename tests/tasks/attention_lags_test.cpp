@@ -85,3 +85,37 @@ TEST_CASE("attention by lag leaves padding out") {
   batch.key_mask = Tensor::full({2, 7}, 0, engine::DType::boolean);
   CHECK_THROWS_WITH(attention_by_lag(model, batch, 4), Catch::Contains("no sequence of 2 has a position from 4 on"));
 }
+
+TEST_CASE("each head's lags: they sum to what all heads give, layer by layer") {
+  engine::Rng rng(3);
+  const models::Transformer model(config(), rng);
+  const Batch batch = LinearFunctional({.token_dim = 2, .length = 7}).evaluation(Split::test, 5);
+  const std::vector<HeadLags> first = head_lags(model, batch, 4), second = head_lags(model, batch, 4, 1);
+  REQUIRE(first.size() == 6);  // of two groups
+  const Metrics one = attention_by_lag(model, batch, 4), both = attention_by_lag(model, batch, 4, 2);
+  for (size_t s = 0; s <= 4; ++s) {
+    double of_first = 0, of_second = 0;
+    for (const HeadLags& head : first) of_first += head.share[s];
+    for (const HeadLags& head : second) of_second += head.share[s];
+    const std::string name = "attention_at_lag_" + std::to_string(s);
+    CHECK(one.at(name) == Approx(of_first));
+    CHECK(both.at(name) == Approx(of_first + of_second));
+  }
+  CHECK_THROWS_WITH(head_lags(model, batch, 4, 2), "attention by lag: wants layer 0 to 1, got 2");
+  const Metrics metrics = head_lag_metrics(first, "layer_1_");
+  CHECK(metrics.size() == head_lag_names(4, "layer_1_").size());
+  for (const std::string& name : head_lag_names(4, "layer_1_")) CHECK(metrics.count(name) == 1);
+}
+
+TEST_CASE("heads off the plan are those that it would have elsewhere") {
+  const auto at = [](int64_t lag) {
+    HeadLags head{std::vector<double>(5, 0.0), static_cast<double>(lag)};
+    head.share[static_cast<size_t>(lag)] = 1;
+    return head;
+  };
+  const std::vector<HeadLags> heads{at(1), at(1), at(2), at(0)};
+  const auto peak = [](const HeadLags& head) { return head.peak(); };
+  CHECK(share_off_plan(heads, {{1, 2, 4}, {2, 1, 4}, {3, 1, 4}}, peak) == 0.25);
+  CHECK(share_off_plan(heads, {{1, 2, 4}, {2, 2, 4}}, [](const HeadLags& head) { return head.centre(); }) == 0.25);
+  CHECK(share_off_plan(heads, {{3, 4, 4}}, peak) == 1);
+}

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/error.h"
+#include "models/transformer.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -134,4 +135,39 @@ TEST_CASE("loss and metrics are over scored rows alone") {
 TEST_CASE("an induction head config out of range is refused") {
   CHECK_THROWS_WITH(InductionHead({.length = 12}), "repeats: 4 patterns of 5 tokens do not fit into length 12");
   CHECK_THROWS_WITH(InductionHead({.pattern = 2}), "pattern: wants >= 3, got 2");
+}
+
+TEST_CASE("the share of attention that goes to matches, where all earlier tokens get as much") {
+  InductionHeadConfig config = small();
+  config.attention_lags = 3;
+  const InductionHead task(config);
+  models::TransformerConfig c;
+  c.width = 8;
+  c.layers = 2;
+  c.groups = {{.heads = 2, .qk_dim = 2, .v_dim = 4}};
+  c.max_length = 20;
+  c.input_dim = c.output_dim = 4;
+  c.causal = true;
+  c.positions = models::Positions::none;
+  c.logit_scale = 1e-9;
+  Rng rng(3);
+  const Batch batch = task.evaluation(Split::test, 6);
+  const Metrics metrics = task.probes(models::Transformer(c, rng), batch);
+  double sum = 0;
+  int64_t scored = 0;
+  for (int64_t i = 0; i < 6; ++i) {
+    const InductionHead::Sequence sequence = task.sequence(evaluation_seed, "test", i);
+    const std::vector<float> y = task.target(sequence);
+    for (size_t t = 0; t < 20; ++t) {
+      if (std::none_of(y.begin() + t * 4, y.begin() + t * 4 + 4, [](float value) { return value != 0; })) continue;
+      int64_t matches = 0;
+      for (size_t v = 1; v <= t; ++v) matches += sequence.tokens[v - 1] == sequence.tokens[t] ? 1 : 0;
+      sum += static_cast<double>(matches) / static_cast<double>(t + 1);
+      ++scored;
+    }
+  }
+  CHECK(metrics.at("match_share") == Approx(sum / static_cast<double>(scored)).epsilon(1e-5));
+  for (const char* name : {"layer_1_peaks_at_lag_0", "layer_2_share_at_lag_3", "layer_1_peak_share"})
+    CHECK(metrics.count(name) == 1);
+  CHECK(InductionHead(small()).probes(models::Transformer(c, rng), batch).empty());
 }

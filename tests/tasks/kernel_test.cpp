@@ -54,3 +54,27 @@ TEST_CASE("kernels out of range are refused") {
                     "kernel.alpha: inf is not finite");
   CHECK_THROWS_WITH(kernel_values({.kind = "list", .values = {1, std::nan("")}}, 4), "kernel: rho(2) is nan");
 }
+
+TEST_CASE("a lag's projection is one, of its rank, and not another lag's") {
+  const KernelConfig kernel{.n = 3, .ranks = {8, 3, 3}};
+  const auto values = [&](int64_t lag) { return lag_projection(kernel, lag, 8).to_vector<double>(); };
+  for (const int64_t lag : {1, 2, 3}) {
+    const std::vector<double> p = values(lag);
+    double trace = 0;
+    for (size_t i = 0; i < 8; ++i) {
+      trace += p[i * 9];
+      for (size_t j = 0; j < 8; ++j) {
+        double square = 0;
+        for (size_t k = 0; k < 8; ++k) square += p[i * 8 + k] * p[k * 8 + j];
+        CHECK(square == Approx(p[i * 8 + j]).margin(1e-12));
+        CHECK(p[i * 8 + j] == Approx(p[j * 8 + i]).margin(1e-12));
+      }
+    }
+    CHECK(trace == Approx(kernel.ranks[static_cast<size_t>(lag - 1)]));
+  }
+  CHECK(values(2) != values(3));
+  CHECK(lag_projection({.n = 3, .ranks = {8, 3}, .rank_seed = 1}, 2, 8).to_vector<double>() != values(2));
+  CHECK_FALSE(lag_projection(kernel, 4, 8).defined());
+  CHECK(describe(kernel) == "3-gram of ranks 8 3 3");
+  CHECK_THROWS_WITH(validate({.ranks = {0}}), "kernel.ranks: wants ranks >= 1, got 0");
+}

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "engine/error.h"
+#include "experiments/config/tasks/measured_lags.h"
 #include "experiments/config/tasks/registry.h"
 
 namespace headroom::experiments {
@@ -25,6 +26,7 @@ tasks::TaskConfig bind_induction_head(Reader& in) {
     task.lambda = in.real("lambda", task.lambda, at_least(0), "W* = lambda I");
     task.sees_current = in.flag("sees_current", task.sees_current, "the softmax runs over v <= t, not v <= t - 1");
   });
+  task.attention_lags = bind_attention_lags(in, task.length);
   in.attempt("kind", [&] { tasks::validate(task); });
   return task;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "engine/error.h"
@@ -29,6 +30,19 @@ std::string beside(const Place& place, const std::string& file) {
   return (is_setting ? std::filesystem::path(file) : folder / file).string();
 }
 
+/// Keys that came later: where they are not given, a trial's id is what it was.
+void bind_ranks_of_lags(Reader& in, tasks::KernelConfig& kernel) {
+  for (const double rank : in.numbers(
+           "ranks", "rank of the map of each lag, lag 1 first: that many random directions of a token; else all"))
+    if (rank >= 1 && rank == std::floor(rank) && rank <= most) kernel.ranks.push_back(static_cast<int64_t>(rank));
+    else in.complain("ranks", fmt::format("{} is no rank: wants whole numbers >= 1", rank));
+  const bool has_ranks = in.has("ranks");
+  if (!has_ranks) in.leave_out("ranks");
+  in.when(has_ranks, "with ranks", [&] {
+    kernel.rank_seed = in.integer("rank_seed", kernel.rank_seed, {.low = 0, .high = most}, "draws the directions");
+  });
+}
+
 }  // namespace
 
 tasks::KernelConfig bind_kernel(Reader& in, int64_t last) {
@@ -54,6 +68,7 @@ tasks::KernelConfig bind_kernel(Reader& in, int64_t last) {
     in.leave_out("file");
     in.note("values", fmt::format("{}", fmt::join(kernel.values, " ")));
   });
+  bind_ranks_of_lags(in, kernel);
   in.attempt(kind == "expression" ? "rho"
              : has_formula        ? "alpha"
                                   : "kind",

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "experiments/config/tasks/kernel.h"
+#include "experiments/config/tasks/measured_lags.h"
 #include "experiments/config/tasks/registry.h"
 
 namespace headroom::experiments {
@@ -18,6 +19,8 @@ tasks::TaskConfig bind_linear_functional(Reader& in) {
   task.input =
       in.choice("input", task.input, {{"normal", tasks::TokenInput::normal}, {"unit", tasks::TokenInput::unit}},
                 "tokens x ~ N(0, I), or such ones divided by their norm");
+  task.attention_lags = bind_attention_lags(in, task.length);
+  in.attempt("kernel", [&] { tasks::check_ranks("ranks", {task.token_dim, task.kernel.ranks}); });
   if (task.first_position >= task.length)
     in.complain("first_position",
                 fmt::format("{} is out of range: wants < task.length = {}", task.first_position, task.length));

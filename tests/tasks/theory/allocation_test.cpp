@@ -270,3 +270,27 @@ TEST_CASE("what cannot be allocated is refused") {
   CHECK_THROWS_WITH(best_allocation(std::vector<double>(1000, 1.0), 1000000, 8),
                     Catch::Contains("1000 lags times a budget of 1000000 are too many"));
 }
+
+TEST_CASE("a lag's rank stands for the token's width") {
+  const LagRanks ranks{8, {8, 6, 2}};
+  CHECK(ranks.at(2) == 6);
+  CHECK(ranks.at(4) == 8);  // beyond the list
+  for (const int64_t dim : {1, 2, 5, 8})
+    for (const int64_t lag : {1, 2, 3, 4}) {
+      const LagGroup group{lag, 3, dim};
+      CHECK(paper_error(ranks)(group) == near(paper_error(ranks.at(lag))(group)));
+      CHECK(sharper_error(ranks)(group) == near(sharper_error(ranks.at(lag))(group)));
+    }
+  CHECK(paper_error(ranks)({3, 1, 2}) == near(extraction_error(3, 1)));  // two wide is wide enough
+  // Unequal heads: as wide as their lags need, and more of them than equal ones of the token's width.
+  const Allocation best = best_allocation({1, 1, 1, 1}, 80, 8, paper_error({8, {8, 6, 4, 2}}), {});
+  REQUIRE(best.groups.size() == 4);
+  int64_t spent = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(best.groups[i].head_dim == std::vector<int64_t>{8, 6, 4, 2}[i]);
+    spent += best.groups[i].heads * best.groups[i].head_dim;
+  }
+  CHECK(spent <= 80);
+  CHECK(best.bound < equal_heads({1, 1, 1, 1}, 10, 8, paper_error({8, {8, 6, 4, 2}})).bound);
+  CHECK_THROWS_WITH(check_ranks("--ranks", {8, {8, 9}}), "--ranks: the rank of lag 2 is 9: wants 1 to 8");
+}
