@@ -43,16 +43,20 @@ std::string obstacle(const Case& c) {
 std::string list(const std::vector<int64_t>& values) { return fmt::format("{}", fmt::join(values, ", ")); }
 
 void note_weaknesses(const Case& c, Verdict& verdict) {
-  std::map<std::pair<std::string, double>, std::vector<std::string>> edges;  // (key, value) → where it was best
+  std::map<std::pair<std::string, double>, std::vector<std::string>> edges, single;  // (key, value) → where
   for (const Point& p : c.curve.points) {
     if (!p.failed.empty())
       verdict.notes.push_back(fmt::format("at {} seed {} failed and is in no mean", c.at(p), list(p.failed)));
     if (!p.missing.empty()) verdict.notes.push_back(fmt::format("at {} seed {} was not run", c.at(p), list(p.missing)));
     for (const std::string& key : p.edges) edges[{key, p.choice.at(key)}].push_back(exact(p.x));
+    for (const std::string& key : p.single) single[{key, p.choice.at(key)}].push_back(exact(p.x));
   }
   for (const auto& [choice, xs] : edges)
     verdict.notes.push_back(fmt::format("at {} = {} the best {} is {}, an end of the values tried", c.axis,
                                         fmt::join(xs, ", "), last_part(choice.first), exact(choice.second)));
+  for (const auto& [choice, xs] : single)
+    verdict.notes.push_back(fmt::format("at {} = {} the {} is {}, and no other was tried", c.axis, fmt::join(xs, ", "),
+                                        last_part(choice.first), exact(choice.second)));
 }
 
 /// A verdict with what is known before anything is measured.

@@ -48,15 +48,15 @@ bool preferred(const Candidate& a, const Candidate& b) {
   return a.loss < b.loss;
 }
 
-std::vector<std::string> edges(const Choice& chosen, const std::map<Choice, Candidate>& candidates) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : chosen) {
+/// Which of the chosen keys stand at an end of the values tried, and which had no other value.
+void add_edges(Point& point, const std::map<Choice, Candidate>& candidates) {
+  for (const auto& [key, value] : point.choice) {
     std::set<double> tried;
     for (const auto& candidate : candidates)
       if (const auto it = candidate.first.find(key); it != candidate.first.end()) tried.insert(it->second);
-    if (tried.size() > 1 && (value == *tried.begin() || value == *tried.rbegin())) keys.push_back(key);
+    if (tried.size() < 2) point.single.push_back(key);
+    else if (value == *tried.begin() || value == *tried.rbegin()) point.edges.push_back(key);
   }
-  return keys;
 }
 
 std::optional<double> validation_mean(const Candidate& candidate, const std::string& metric) {
@@ -86,7 +86,7 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
   Point point;
   point.x = x;
   point.choice = chosen->first;
-  point.edges = edges(chosen->first, candidates);
+  add_edges(point, candidates);
   point.failed.assign(chosen->second.failed.begin(), chosen->second.failed.end());
   point.missing = chosen->second.missing;
   for (const auto& [choice, candidate] : candidates)

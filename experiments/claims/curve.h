@@ -14,6 +14,7 @@ struct Point {
   double x = 0;
   std::map<std::string, double> choice;  ///< the chosen values of the `best_of` keys
   std::vector<std::string> edges;    ///< chosen keys that stand at an end of the values tried: the grid is too short
+  std::vector<std::string> single;   ///< keys of `choice` of which one value alone was tried
   std::map<int64_t, double> values;  ///< seed → test metric, of the finished trials
   std::map<int64_t, std::vector<double>> parts;  ///< seed → its pseudo-values over parts of the test data, where it has
   std::optional<double> validation;     ///< mean over seeds of the same metric on validation, where all trials have it

@@ -331,6 +331,13 @@ TEST_CASE("a best choice at the edge of its grid weakens the verdict") {
   CHECK(v.notes[0] == "at heads = 1, 2, 4 the best lr is 0.01, an end of the values tried");
 }
 
+TEST_CASE("a rate that is the only one tried weakens the verdict") {
+  StudyResults r = u_curve();
+  for (TrialRecord& t : r.trials) t.choice = {{"train.optimizer.lr", 0.01}};
+  CHECK(
+      contains(verdict(r, interior()).notes.at(0), "at heads = 1, 2, 4, 8, 16 the lr is 0.01, and no other was tried"));
+}
+
 TEST_CASE("each claim is judged on its own series") {
   StudyResults r = u_curve();
   r.series = {"falling", "u"};
