@@ -4,6 +4,8 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CI=true
 if [ -z "${HEADROOM_DATA:-}" ] && [ -d ../shared ]; then HEADROOM_DATA=$(cd ../shared && pwd) && export HEADROOM_DATA; fi
+# For builds under a sanitizer, behind -g: what its messages show, at three quarters of the time to compile.
+line_numbers=-g1
 passed=0 failed=0 skipped=0
 failures=()
 log=$(mktemp)

@@ -19,17 +19,35 @@ std::string short_exponent(std::string text) {
   return text;
 }
 
+/// The decimal exponent of a value as it is printed with so many digits: that of 0.9996 with three is 0.
+int printed_exponent(double value, int digits) {
+  const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
+  return std::stoi(scientific.substr(scientific.find('e') + 1));
+}
+
+/// Whether a number of that exponent reads better in scientific notation.
+bool is_scientific(int exponent) { return exponent < -3 || exponent > 5; }
+
 }  // namespace
 
 std::string rounded(double value, int digits) {
   if (std::isnan(value)) return "—";
   if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
   if (value == 0) return "0";
-  // The exponent after rounding: 0.9996 is 1.00.
-  const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
-  const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
-  if (exponent < -3 || exponent > 5) return short_exponent(scientific);
+  const int exponent = printed_exponent(value, digits);
+  if (is_scientific(exponent)) return short_exponent(fmt::format("{:.{}e}", value, digits - 1));
   return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
+}
+
+std::string with_error(double mean, double error) {
+  if (!std::isfinite(mean) || !std::isfinite(error) || error <= 0) return rounded(mean);
+  const bool leads_with_one = fmt::format("{:.1e}", error)[0] == '1';
+  const int last = printed_exponent(error, leads_with_one ? 2 : 1) - (leads_with_one ? 1 : 0);
+  const int first = std::max(printed_exponent(std::max(std::abs(mean), error), 3), last);
+  const int shift = is_scientific(first) ? first : 0;
+  const double unit = std::pow(10.0, shift);
+  const std::string text = fmt::format("{0:.{2}f} ± {1:.{2}f}", mean / unit, error / unit, std::max(0, shift - last));
+  return shift == 0 ? text : fmt::format("({})e{}", text, shift);
 }
 
 std::string rounded_beside(double value, std::optional<double> limit) {

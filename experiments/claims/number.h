@@ -11,6 +11,10 @@ std::string rounded(double value, int digits = 3);
 /// The same with as many more digits as tell it from a limit that it is held against: 1.8981 beside 1.9 is "1.898".
 std::string rounded_beside(double value, std::optional<double> limit);
 
+/// A mean with its standard error, both to the last digit that the error leaves certain: its first, or its second where
+/// the first is 1. "0.0931 ± 0.0012", "(1.20 ± 0.03)e-4". Without an error, or where it is 0, the mean alone, rounded.
+std::string with_error(double mean, double error);
+
 /// The shortest text that reads back as the same number: "8", "0.04", "1e-4".
 std::string exact(double value);
 

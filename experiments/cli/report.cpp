@@ -7,7 +7,6 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
-#include "experiments/report/file.h"
 #include "experiments/report/index_page.h"
 #include "experiments/report/open.h"
 #include "experiments/report/paper_report.h"
@@ -78,7 +77,10 @@ void add_report_command(Command app) {
   add_study_options(command, *arguments);
   command.flag("--paper", arguments->paper, "every number of the paper beside ours, as text and as a page");
   command.flag("--open", arguments->open, "show the report in a browser; the index of all, for several studies");
-  command.option("--results", arguments->results, "also write the findings of these studies as Markdown")
+  command
+      .option(
+          "--results", arguments->results,
+          "also write the findings of these studies as Markdown: an index, and a page each in the folder of its name")
       .value_name("FILE");
   command.action([arguments] {
     const std::vector<std::string>& files = arguments->files;
@@ -94,7 +96,7 @@ void add_report_command(Command app) {
       if (!not_run) page = render_report(study, arguments->out);
     }
     if (!arguments->results.empty()) {
-      write_file(arguments->results, results_markdown(all));
+      write_results(all, arguments->results);
       fmt::print("results {}\n", arguments->results);
     }
     if (!arguments->open) return;

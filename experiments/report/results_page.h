@@ -1,17 +1,30 @@
 #pragma once
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "experiments/claims/claims.h"
 #include "experiments/claims/study_results.h"
 
 namespace headroom::experiments {
 
-/// The findings of many studies as one Markdown page (docs/results.md): an overview, each study's curves and claims
-/// with their numbers, what failed and why, and whether the paper's guideline, to start with few heads and to search
-/// upward, reaches the best within 10 %. The same results give the same bytes, in any order.
-std::string results_markdown(const std::vector<StudyResults>& studies);
+/// One study and what is said of it.
+struct Finding {
+  const StudyResults& results;
+  std::vector<Verdict> verdicts;
+};
 
-/// Text that Markdown shows as it is, on one line.
-std::string markdown(const std::string& text);
+/// Every study with its verdicts, by id and profile.
+std::vector<Finding> findings(const std::vector<StudyResults>& studies);
+
+/// The index of the findings of many studies (docs/results.md): a row per study, which links to its page in `folder`,
+/// and whether the paper's guideline, to start with few heads and to search upward, reaches the best within 10 %. The
+/// same results give the same bytes, in any order.
+std::string results_index(const std::vector<Finding>& all, const std::string& folder);
+
+/// Writes the index to `file`, and beside it a folder of its name ("docs/results/" for docs/results.md) with a page per
+/// study, named by its id (and profile, where several of them are there), and its first figure as SVG, where gnuplot is
+/// installed. The page of a study that is not among them stays. Throws Error naming a file that cannot be written.
+void write_results(const std::vector<StudyResults>& studies, const std::filesystem::path& file);
 
 }  // namespace headroom::experiments

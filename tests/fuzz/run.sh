@@ -12,23 +12,43 @@ compiler=$(command -v clang++ || ls /usr/bin/clang++-[0-9]* 2>/dev/null | sort -
 [ $# -gt 0 ] || set -- safetensors shard_index gguf config_json compact_config tokenizer_json sentencepiece_model
 build=$PWD/build-ci-fuzz
 [ -d "$build" ] || CXX=$compiler meson setup "$build" --wrap-mode=nodownload --buildtype=debug -Doptimization=1 \
-  -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled -Dfuzz=true >"$build.log" || { cat "$build.log"; exit 1; }
+  -Dcpp_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled -Dfuzz=true >"$build.log" || { cat "$build.log"; exit 1; }
 rm -f "$build.log"
 programs=tests/fuzz/fuzz-seeds
 for target in "$@"; do programs="$programs tests/fuzz/fuzz-$(echo "$target" | tr _ -)"; done
 ninja -C "$build" $programs >"$build/ninja.log" || { tail -n 40 "$build/ninja.log"; exit 1; }
 "$build/tests/fuzz/fuzz-seeds" "$build/seeds" || exit 1
 mkdir -p "$build/found"
-passed=0 failed=0
-for target in "$@"; do
+
+# fuzz TARGET: leaves what it printed in $build/TARGET.log, its exit status in $build/TARGET.status.
+fuzz() {
+  target=$1
   mkdir -p "$build/corpus/$target"
   dictionary=tests/fuzz/$target.dict
   crashers=tests/fuzz/crashers/$target
-  if UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=allocator_may_return_null=1 \
+  status=0
+  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=allocator_may_return_null=1 \
     "$build/tests/fuzz/fuzz-$(echo "$target" | tr _ -)" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 \
     -max_len=65536 -use_value_profile=1 -print_final_stats=1 -artifact_prefix="$build/found/$target-" \
     $([ -f "$dictionary" ] && echo "-dict=$dictionary") "$build/corpus/$target" "$build/seeds/$target" \
-    $([ -d "$crashers" ] && echo "$crashers") >"$build/$target.log" 2>&1; then
+    $([ -d "$crashers" ] && echo "$crashers") >"$build/$target.log" 2>&1 || status=$?
+  echo "$status" >"$build/$target.status"
+}
+
+targets=$*
+while [ $# -gt 0 ]; do # two at a time
+  fuzz "$1" &
+  shift
+  if [ $# -gt 0 ]; then
+    fuzz "$1" &
+    shift
+  fi
+  wait
+done
+
+passed=0 failed=0
+for target in $targets; do
+  if [ "$(cat "$build/$target.status")" = 0 ]; then
     passed=$((passed + 1))
     echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$target.log") inputs"
   else

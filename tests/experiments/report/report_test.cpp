@@ -12,6 +12,8 @@
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/results_page.h"
+#include "experiments/report/settings_line.h"
+#include "experiments/report/study_page.h"
 #include "tests/experiments/report/folder.h"
 #include "tests/experiments/report/rich.h"
 #include "tests/experiments/report/xml.h"
@@ -286,20 +288,61 @@ TEST_CASE("the findings of many studies as Markdown") {
   StudyResults none = rich();
   none.id = "not-run";
   none.trials.clear();
-  const std::string page = results_markdown({rich(), none, bad});
-  CHECK(page == results_markdown({bad, rich(), none}));
-  CHECK(page.find("`another`") < page.find("`not-run`"));
-  CHECK(contains(page, "## A \\*bold\\* \\| \\<b\\>title\\</b\\> with \\`ticks\\`\n"));
+  const TemporaryFolder folder;
+  const auto written = [&](const std::vector<StudyResults>& studies) {
+    write_results(studies, folder / "found.md");
+    return read_bytes(folder / "found.md");
+  };
+  const std::string index = written({rich(), none, bad});
+  CHECK(index == written({bad, rich(), none}));
+  CHECK(contains(index, "| [A \\*bold\\* \\| \\<b\\>title\\</b\\> with \\`ticks\\`](found/another.md) |"));
+  CHECK(index.find("found/another.md") < index.find("found/not-run.md"));
+  CHECK(contains(index, "ends within 10 % of the best on 4 of 4 curves of trained models"));
+  CHECK(std::count(index.begin(), index.end(), '\n') <= 150);
+
+  const std::string page = read_bytes(folder / "found" / "another.md");
+  CHECK(page.starts_with("# A \\*bold\\* \\| \\<b\\>title\\</b\\> with \\`ticks\\`\n"));
   CHECK(contains(
       page, "| **pass** | paper | as the paper says · D 256 | 101× \\[81.2, 126\\] / 19.7× \\[18.1, 21.4\\], p = "));
   CHECK(contains(page, "- **fail**: eight heads are best (D 256). The smallest error is at heads = 4"));
   CHECK(contains(page, "*Why:* the sweep stops \\| too early"));
   CHECK(contains(page, "The paper’s claims: 1 holds, 1 undecided. Our own: 1 fails."));
-  CHECK(contains(page, "0 of 33 trials are done"));
   CHECK(contains(page, "- 3 trials failed at D 64, heads = 4, and no mean includes them."));
-  CHECK(contains(page, "| MSE | 1.03 | 0.103 | 0.0102 | 0.0300 | 0.200 |"));
-  CHECK(contains(page, "ends within 10 % of the best on 4 of 4 curves of trained models"));
-  CHECK_FALSE(contains(page, "\n\n\n"));
+  CHECK(contains(page, "| D 256 | 1.03 ± 0.09 | 0.103 ± 0.009 | 0.0102 ± 0.0004 | 0.0300 ± 0.0012 | 0.200 ± 0.006 |"));
+  CHECK(contains(page, "](another.svg)") == find_gnuplot().has_value());
+  CHECK(std::filesystem::exists(folder / "found" / "another.svg") == find_gnuplot().has_value());
+  CHECK(contains(read_bytes(folder / "found" / "not-run.md"), "0 of 33 trials are done"));
+  for (const std::string& text : {index, page}) CHECK_FALSE(contains(text, "\n\n\n"));
+  CHECK(contains(error_of([&] { write_results({none}, folder / "found"); }), "wants a name with an extension"));
+}
+
+TEST_CASE("a long curve stands with its x in rows") {
+  StudyResults r = testing::u_curve();
+  TrialRecord sample = r.trials.front();
+  sample.test["mse"] = 0.5;
+  r.trials.clear();
+  for (int x = 1; x <= 12; ++x) {
+    r.trials.push_back(sample);
+    r.trials.back().x = x;
+    r.trials.back().id += std::to_string(x);
+  }
+  const std::string page = study_page({r, {}}, "");
+  CHECK(contains(page, "| heads | MSE |\n"));
+  CHECK(contains(page, "| 12 | 0.500 |\n"));
+  CHECK_FALSE(contains(page, "| 1 | 2 | 3 |"));
+}
+
+TEST_CASE("what trials were trained with, in a line") {
+  StudyResults r = testing::u_curve();
+  for (TrialRecord& t : r.trials)
+    t.config = R"({"task": {"first_position": 3}, "model": {"width": 64, "layers": 1, "positions": "alibi"},
+                   "train": {"steps": 300, "batch": 32, "optimizer": {"kind": "adamw", "lr": 0.01}}})";
+  r.trials.back().config = R"({"model": {"width": 256, "layers": 2}, "train": {"steps": 600}})";
+  CHECK(settings_line(r) ==
+        "D 64, 256 · 1, 2 layers · 300, 600 steps of 32 sequences · adamw, rates 0.01 · 3 seeds · positions alibi · "
+        "loss from position 3");
+  for (TrialRecord& t : r.trials) t.config = R"({"task": {"kind": "lemma"}})";
+  CHECK(settings_line(r).empty());
 }
 
 TEST_CASE("the table on the terminal") {

@@ -1,0 +1,105 @@
+#include "experiments/report/settings_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "experiments/claims/curve.h"
+#include "experiments/claims/number.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::json;
+
+/// The configs of all trials that train a model, each once.
+std::vector<Json> training_configs(const StudyResults& r) {
+  std::set<std::string> texts;
+  for (const TrialRecord& t : r.trials) texts.insert(t.config);
+  std::vector<Json> configs;
+  for (const std::string& text : texts) {
+    Json config = Json::parse(text, nullptr, false);
+    if (config.is_object() && config.contains("train") && config.contains("model"))
+      configs.push_back(std::move(config));
+  }
+  return configs;
+}
+
+/// The values of one setting: numbers in order, then words.
+struct Values {
+  std::set<double> numbers;
+  std::set<std::string> words;
+
+  bool empty() const { return numbers.empty() && words.empty(); }
+  std::string text() const {
+    constexpr size_t most_listed = 5;
+    std::vector<std::string> parts;
+    for (const double number : numbers) parts.push_back(exact(number));
+    if (parts.size() > most_listed) parts = {fmt::format("{} to {}", parts.front(), parts.back())};
+    parts.insert(parts.end(), words.begin(), words.end());
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+};
+
+Values values_of(const std::vector<Json>& configs, const std::string& path) {
+  const Json::json_pointer pointer(path);
+  Values values;
+  for (const Json& config : configs) {
+    if (!config.contains(pointer)) continue;
+    const Json& value = config.at(pointer);
+    if (value.is_number()) values.numbers.insert(value.get<double>());
+    else if (value.is_string()) values.words.insert(value.get<std::string>());
+  }
+  return values;
+}
+
+/// "1 layer", "2, 3 layers".
+std::string counted(const Values& values, const std::string& noun) {
+  const bool is_one = values.numbers.size() == 1 && *values.numbers.begin() == 1;
+  return fmt::format("{} {}{}", values.text(), noun, is_one ? "" : "s");
+}
+
+/// Where a chosen value of any swept key is an end of those tried: "chosen at an end: lr at heads = 4, 8 of D 64".
+std::string edges_of(const StudyResults& r) {
+  std::vector<std::string> parts;
+  for (const std::string& series : series_names(r)) {
+    std::map<std::string, std::vector<std::string>> by_key;
+    for (const Point& p : curve(r, series).points)
+      for (const std::string& key : p.edges) by_key[last_part(key)].push_back(exact(p.x));
+    for (const auto& [key, xs] : by_key)
+      parts.push_back(fmt::format("{} at {} {}{}", key, last_part(r.report.x_key), fmt::join(xs, ", "),
+                                  series.empty() ? "" : " of " + series));
+  }
+  return parts.empty() ? "" : fmt::format(" (chosen at an end of the values tried: {})", fmt::join(parts, "; "));
+}
+
+}  // namespace
+
+std::string settings_line(const StudyResults& r) {
+  const std::vector<Json> configs = training_configs(r);
+  if (configs.empty()) return "";
+  const auto of = [&](const char* path) { return values_of(configs, path); };
+  std::vector<std::string> parts;
+  const auto add = [&](const Values& values, const std::string& text) {
+    if (!values.empty()) parts.push_back(text);
+  };
+  const Values width = of("/model/width"), layers = of("/model/layers"), steps = of("/train/steps"),
+               batch = of("/train/batch"), kind = of("/train/optimizer/kind"), rate = of("/train/optimizer/lr"),
+               positions = of("/model/positions"), first = of("/task/first_position");
+  add(width, "D " + width.text());
+  add(layers, counted(layers, "layer"));
+  add(steps, fmt::format("{} of {}", counted(steps, "step"), counted(batch, "sequence")));
+  add(rate, fmt::format("{}, rates {}{}", kind.text(), rate.text(), edges_of(r)));
+  std::set<int64_t> seeds;
+  for (const TrialRecord& t : r.trials) seeds.insert(t.seed);
+  parts.push_back(fmt::format("{} {}", seeds.size(), seeds.size() == 1 ? "seed" : "seeds"));
+  add(positions, "positions " + positions.text());
+  add(first, "loss from position " + first.text());
+  return fmt::format("{}", fmt::join(parts, " · "));
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,133 @@
+#include "experiments/report/study_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "experiments/claims/number.h"
+#include "experiments/report/headline.h"
+#include "experiments/report/markdown.h"
+#include "experiments/report/measured.h"
+#include "experiments/report/settings_line.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// A table with more columns than this is turned.
+constexpr size_t most_columns = 10;
+
+std::string claim_table(const std::vector<Verdict>& verdicts) {
+  std::vector<std::vector<std::string>> rows;
+  for (bool ours : {false, true})
+    for (const Verdict& v : verdicts)
+      if (is_ours(v.claim) == ours)
+        rows.push_back({fmt::format("**{}**", name(v.status)), ours ? "ours" : "paper",
+                        markdown(in_words(v.claim)) + (v.claim.series.empty() ? "" : " · " + markdown(v.claim.series)),
+                        markdown(v.summary)});
+  return markdown_table({"verdict", "whose", "claim", "numbers"}, rows);
+}
+
+/// Every claim that does not hold, and every trial that failed, in plain words.
+std::string failures(const Finding& f) {
+  std::string out;
+  for (const Verdict& v : f.verdicts) {
+    if (v.status == VerdictStatus::pass) continue;
+    const std::string series = v.claim.series.empty() ? "" : " (" + markdown(v.claim.series) + ")";
+    out += fmt::format("- **{}**: {}{}. {}", name(v.status), markdown(in_words(v.claim)), series, markdown(v.sentence));
+    if (v.status == VerdictStatus::fail && !v.why.empty()) out += " *Why:* " + markdown(v.why);
+    for (const std::string& note : v.notes) out += fmt::format(" ({})", markdown(note));
+    out += "\n";
+  }
+  std::map<std::string, int> broken;
+  for (const TrialRecord& t : f.results.trials)
+    if (t.status == TrialStatus::failed)
+      ++broken[fmt::format("{}{} = {}", t.series.empty() ? "" : t.series + ", ", last_part(f.results.report.x_key),
+                           exact(t.x))];
+  for (const auto& [where, count] : broken)
+    out += fmt::format("- {} {} failed at {}, and no mean includes them.\n", count, count == 1 ? "trial" : "trials",
+                       markdown(where));
+  return out.empty() ? "" : "What does not hold, and why:\n\n" + out + "\n";
+}
+
+/// Cells by row and column.
+struct Matrix {
+  std::vector<std::string> rows, columns;
+  std::vector<std::vector<std::string>> cells;  ///< "" where there is no number
+
+  Matrix turned() const {
+    Matrix out{columns, rows, {}};
+    for (size_t j = 0; j < columns.size(); ++j) {
+      std::vector<std::string> row;
+      for (size_t i = 0; i < rows.size(); ++i) row.push_back(cells[i][j]);
+      out.cells.push_back(std::move(row));
+    }
+    return out;
+  }
+};
+
+/// One metric: a row per series that has it, a column per x.
+Matrix matrix_of(const StudyResults& r, const std::string& metric) {
+  std::map<double, size_t> columns;
+  std::vector<std::pair<std::string, Curve>> curves;
+  for (const std::string& series : series_names(r)) {
+    Curve c = metric_curve(r, series, metric);
+    std::erase_if(c.points, [](const Point& p) { return !std::isfinite(p.mean); });
+    if (c.points.empty()) continue;
+    for (const Point& p : c.points) columns[p.x] = 0;
+    curves.emplace_back(series, std::move(c));
+  }
+  Matrix out;
+  for (auto& [x, index] : columns) {
+    index = out.columns.size();
+    out.columns.push_back(exact(x));
+  }
+  for (const auto& [series, c] : curves) {
+    out.rows.push_back(markdown(series));
+    out.cells.emplace_back(out.columns.size());
+    for (const Point& p : c.points) out.cells.back()[columns.at(p.x)] = with_error(p.mean, p.standard_error);
+  }
+  return out;
+}
+
+/// One metric as a table under its name; "" where no trial has it.
+std::string measure_table(const StudyResults& r, const Measure& measure) {
+  Matrix m = matrix_of(r, measure.metric);
+  if (m.rows.empty()) return "";
+  std::string corner = markdown(r.report.x_label);
+  if (m.columns.size() > std::max(most_columns, m.rows.size())) m = m.turned();
+  else if (m.rows.size() > 1 || !m.rows[0].empty()) corner = "series \\ " + corner;
+  if (m.columns.size() == 1 && m.columns[0].empty()) m.columns[0] = markdown(measure.label);  // a turned single curve
+  if (m.rows.size() == 1 && m.rows[0].empty()) m.rows[0] = markdown(measure.label);
+  std::vector<std::string> head{corner};
+  head.insert(head.end(), m.columns.begin(), m.columns.end());
+  std::vector<std::vector<std::string>> rows;
+  for (size_t i = 0; i < m.rows.size(); ++i) {
+    rows.push_back({m.rows[i]});
+    rows.back().insert(rows.back().end(), m.cells[i].begin(), m.cells[i].end());
+  }
+  return fmt::format("**{}**\n\n", markdown(measure.label)) + markdown_table(head, rows);
+}
+
+}  // namespace
+
+std::string study_page(const Finding& f, const std::string& figure) {
+  const StudyResults& r = f.results;
+  const std::string settings = settings_line(r);
+  std::string out = fmt::format("# {}\n\n{}\n\n", markdown(r.title), markdown(headline(f.verdicts)));
+  if (!figure.empty()) out += fmt::format("![{}]({})\n\n", markdown(r.title), figure);
+  out += fmt::format("{} · profile {}{}{} · {}\n\n", markdown_code(r.id), markdown_code(r.profile),
+                     r.profile == "paper" ? "" : ", a pilot", r.paper.empty() ? "" : " · " + markdown(r.paper),
+                     progress_of(r));
+  if (!settings.empty()) out += fmt::format("Settings: {}.\n\n", markdown(settings));
+  if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(f.verdicts) + failures(f);
+  out += "## Numbers\n\n";
+  if (r.trials.empty()) return out + "No trial has run.\n";
+  out += "Means over seeds ± their standard error, on the test data where a model was trained.\n\n";
+  for (const Measure& measure : shown_measures(r.report)) out += measure_table(r, measure);
+  while (out.ends_with("\n\n")) out.pop_back();
+  return out;
+}
+
+}  // namespace headroom::experiments
