@@ -60,6 +60,15 @@ bool trains(const TaskConfig& config) {
       config);
 }
 
+bool takes_device(const TaskConfig& config) {
+  return std::visit(
+      [](const auto& kind) {
+        return !requires { kind.is_formula; }
+        || requires { kind.runs_on_devices; };
+      },
+      config);
+}
+
 Problem make_problem(const TaskConfig& config, const DataRoots& roots) { return std::visit(Maker{roots}, config); }
 
 std::shared_ptr<const Task> make_task(const TaskConfig& config, const DataRoots& roots) {

@@ -36,6 +36,10 @@ using TaskConfig =
 /// False for a formula: there is no model and no training.
 bool trains(const TaskConfig& config);
 
+/// Whether a device other than the CPU does some of its work: what trains does, and formulas on trained models that
+/// train or measure the whole of them.
+bool takes_device(const TaskConfig& config);
+
 /// What a trial works on: a task, which a model is trained for, or a formula, which is computed.
 using Problem = std::variant<std::shared_ptr<const Task>, std::shared_ptr<const Formula>>;
 

@@ -1,21 +1,10 @@
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "engine/sequences/hidden_pairs.h"
 
 namespace headroom::autograd {
 namespace {
-
-/// bool (B, 1, 1, Tq, Tk): true where query i may not attend key j.
-Tensor forbidden(int64_t batch, int64_t queries, int64_t keys, const AttentionOptions& options, engine::Device device) {
-  const Tensor mask = options.key_mask.defined() ? options.key_mask.to(engine::cpu).contiguous() : Tensor();
-  Tensor out = Tensor::empty({batch, 1, 1, queries, keys}, engine::DType::boolean);
-  bool* hidden = out.mutable_data<bool>();
-  for (int64_t b = 0; b < batch; ++b)
-    for (int64_t i = 0; i < queries; ++i)
-      for (int64_t j = 0; j < keys; ++j)
-        *hidden++ = (mask.defined() && !mask.data<bool>()[b * keys + j]) || (options.causal && j > i + keys - queries);
-  return out.to(device);
-}
 
 /// (Tq, Tk): ALiBi's |i + (Tk - Tq) - j|.
 Tensor distances(int64_t queries, int64_t keys, const Tensor& like) {
@@ -40,7 +29,8 @@ Var attention_weights(const Var& q, const Var& k, const Var& slopes, const Atten
   if (slopes.defined())
     scores = scores - reshape(slopes, {kv_heads, group, 1, 1}) * Var(distances(queries, keys, q.value()));
   // A finite fill, so that a row where all is forbidden stays finite until the second fill makes it zero.
-  const Tensor hidden = forbidden(batch, queries, keys, options, q.value().device());
+  const Tensor hidden = engine::hidden_pairs(batch, queries, keys, options.causal, options.key_mask, q.value().device())
+                            .reshape({batch, 1, 1, queries, keys});
   const Var weights = masked_fill(softmax(masked_fill(scores, hidden, -1e30)), hidden, 0);
   return reshape(weights, {batch, heads, queries, keys});
 }

@@ -62,7 +62,7 @@ void run(RunArguments& arguments) {
   if (!arguments.device.empty()) {
     const engine::Device device = engine::device_of(arguments.device);
     for (PlannedTrial& trial : study.trials)
-      if (tasks::trains(trial.config.task)) trial.config.train.device = device;
+      if (tasks::takes_device(trial.config.task)) trial.config.train.device = device;
   }
   RunOptions& options = arguments.options;
   options.out = arguments.out;
@@ -109,7 +109,8 @@ void add_run_command(Command app) {
   command.option("--jobs", arguments->options.jobs, "trials at once (default: as many as threads)").range(1, 4096);
   command.option("--threads", arguments->options.threads, "threads of all trials together (default: all cores)")
       .range(1, 4096);
-  command.option("--device", arguments->device, "cpu or cuda, in place of train.device; formulas run on the CPU");
+  command.option("--device", arguments->device,
+                 "cpu or cuda, in place of train.device; formulas run on the CPU, but for trainings of trained models");
   command.flag("--dry-run", arguments->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
   add_data_option(command, arguments->data);
   const Option quiet = command.flag("--quiet", arguments->is_quiet, "no progress");

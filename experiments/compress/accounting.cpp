@@ -9,6 +9,7 @@
 
 #include "engine/device_stream.h"
 #include "models/decode_state.h"
+#include "models/generation/recorded_decoder.h"
 #include "tasks/theory/model_costs.h"
 
 namespace headroom::experiments {
@@ -28,6 +29,18 @@ engine::Tensor some_tokens(int64_t count, int64_t vocab) {
   return engine::Tensor::from({1, count}, ids);
 }
 
+/// So many tokens, as `generate` has them: on a device that can, each is one graph.
+void decode(const models::Transformer& model, models::DecodeState& state, const engine::Tensor& next, int64_t tokens) {
+  models::RecordedDecoder recorded(model);
+  auto token = static_cast<int64_t>(next.item());
+  for (int64_t t = 0; t < tokens; ++t) {
+    const std::optional<int64_t> chosen =
+        recorded.is_possible() ? recorded.next(token, state, {}) : std::optional<int64_t>();
+    if (chosen) token = *chosen;
+    else model.decode(next, state, {}, 1);
+  }
+}
+
 std::string compared_row(const std::string& name, double before, double after, int digits) {
   return fmt::format("{:<28}{:>16.{}f}{:>16.{}f}   {:.3f}\n", name, before, digits, after, digits,
                      before > 0 ? after / before : 1);
@@ -43,9 +56,7 @@ MeasuredSpeed measure_speed(const models::Transformer& model, int64_t prompt_tok
   for (int i = 0; i < runs; ++i) {
     models::DecodeState state(model.config());
     prompts[i] = seconds_of(model.device(), [&] { model.decode(prompt, state, {}, 1); });
-    decodes[i] = seconds_of(model.device(), [&] {
-      for (int64_t t = 0; t < decoded_tokens; ++t) model.decode(next, state, {}, 1);
-    });
+    decodes[i] = seconds_of(model.device(), [&] { decode(model, state, next, decoded_tokens); });
   }
   std::sort(prompts.begin(), prompts.end());
   std::sort(decodes.begin(), decodes.end());

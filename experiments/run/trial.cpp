@@ -382,7 +382,11 @@ TrialOutcome run_trial(const TrialConfig& config, const tasks::Problem& problem,
     const auto begin = std::chrono::steady_clock::now();
     const auto& formula = *std::get<std::shared_ptr<const tasks::Formula>>(problem);
     TrialOutcome outcome;
-    const auto metrics = formula.run(static_cast<uint64_t>(config.seed), {.folder = files.stages, .on_step = on_step});
+    const engine::DeviceStream stream(config.train.device);
+    const engine::StreamScope on_stream(stream.handle());
+    const auto metrics =
+        formula.run(static_cast<uint64_t>(config.seed),
+                    {.folder = files.stages, .on_step = on_step, .device = config.train.device, .note = files.warn});
     outcome.stopped = !metrics;
     if (metrics) outcome.progress.validation = outcome.progress.test = *metrics;
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

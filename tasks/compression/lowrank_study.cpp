@@ -120,29 +120,30 @@ void LowRankStudy::check() const {
           own, config_.calibration.begin, config_.calibration.end);
 }
 
-std::shared_ptr<const PerplexityBase> LowRankStudy::base() const {
+std::shared_ptr<const PerplexityBase> LowRankStudy::base(engine::Device device) const {
   StudiedModel& own = model();
-  const std::string key = fmt::format("perplexity {} {} {}", config_.text.text, config_.tokens, config_.context);
+  const std::string key =
+      fmt::format("perplexity {} {} {} {}", config_.text.text, config_.tokens, config_.context, device.str());
   return own.once<PerplexityBase>(key, [&] {
     const models::ModelDescription& description = own.description();
     std::vector<int32_t> tokens = own.tokens_of(config_.text);
     if (description.add_bos && description.bos) tokens.insert(tokens.begin(), static_cast<int32_t>(*description.bos));
     tokens.resize(static_cast<size_t>(config_.tokens));
-    return PerplexityBase(own.transformer(), *own.tokenizer(), std::move(tokens), {.context = config_.context});
+    return PerplexityBase(own.transformer(device), *own.tokenizer(), std::move(tokens), {.context = config_.context});
   });
 }
 
-std::shared_ptr<const HeadDecompositions> LowRankStudy::decompositions() const {
+std::shared_ptr<const HeadDecompositions> LowRankStudy::decompositions(engine::Device device) const {
   StudiedModel& own = model();
-  const std::string text = fmt::format("{} {} {} {}", config_.calibration_text.text, config_.calibration.begin,
-                                       config_.calibration.end, config_.context);
+  const std::string text = fmt::format("{} {} {} {} {}", config_.calibration_text.text, config_.calibration.begin,
+                                       config_.calibration.end, config_.context, device.str());
   const bool reads = reads_activations(config_);
   return own.once<HeadDecompositions>(
       fmt::format("decompositions {} {} {}", name_of(config_.qk), name_of(config_.vo), reads ? text : ""), [&] {
         std::shared_ptr<const Calibration> calibration = std::make_shared<Calibration>();
         if (reads)
           calibration = own.once<Calibration>("calibration " + text, [&] {
-            return calibrate(own.transformer(), calibration_pieces(),
+            return calibrate(own.transformer(device), calibration_pieces(),
                              {.needs = {.before_turn = true, .after_turn = true, .outputs = true}});
           });
         const auto weights = own.weights();
@@ -156,18 +157,18 @@ TokenBatch LowRankStudy::calibration_pieces() const {
                    config_.context, description.add_bos ? description.bos : std::nullopt);
 }
 
-CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers) const {
+CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers, engine::Device device) const {
   const models::TransformerConfig& config = model().description().config;
   const CompressionPlan equal = uniform_plan(config, config_.qk, config_.vo, config_.rank, config_.rank, layers);
   if (config_.spread == RankSpread::equal) return equal;
   StudiedModel& own = model();
-  const std::string key = fmt::format("measured heads {} {} of {} by {} {}:{}", name_of(config_.qk),
+  const std::string key = fmt::format("measured heads {} {} of {} by {} {}:{} {}", name_of(config_.qk),
                                       name_of(config_.vo), fmt::join(layers, ","), config_.calibration_text.text,
-                                      config_.calibration.begin, config_.calibration.end);
+                                      config_.calibration.begin, config_.calibration.end, device.str());
   const auto heads = own.once<MeasuredHeads>(key, [&] {
     const TokenBatch texts = probed_texts(calibration_pieces(), config_.context);
-    MeasuredHeads out{.decompositions = decompositions(),
-                      .probe = std::make_shared<const LayerProbe>(own.unpacked(), texts),
+    MeasuredHeads out{.decompositions = decompositions(device),
+                      .probe = std::make_shared<const LayerProbe>(own.unpacked(device), texts),
                       .budget = nullptr};
     out.budget = std::make_shared<const HeadBudget>(*out.decompositions, *out.probe, config_.qk, config_.vo, layers);
     return out;
@@ -176,7 +177,8 @@ CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers) const {
   return budget.spend(budget.saved(), budget.cost(budget.saved(), equal));
 }
 
-models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, Metrics& metrics) const {
+models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, const FormulaRun& how,
+                                        Metrics& metrics) const {
   const models::TransformerConfig& config = model().description().config;
   if (config_.refinement == Refinement::none) return edit;
   if (config_.refinement == Refinement::weights) {
@@ -198,31 +200,34 @@ models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, M
   RefineConfig training = config_.training;
   training.target = *target_of(config_.refinement);
   training.seed = seed;
-  Refined out = refine(model().unpacked(), edit, {text.begin() + begin, text.begin() + end}, training);
+  training.note = how.note;
+  Refined out = refine(model().unpacked(how.device), edit, {text.begin() + begin, text.begin() + end}, training);
   metrics["first_loss"] = out.first_loss;
   metrics["last_loss"] = out.last_loss;
   return std::move(out.edit);
 }
 
-Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed) const {
+Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed, const FormulaRun& how) const {
   Metrics metrics;
-  const models::ModelEdit edit = refined(decompositions()->edit(plan_of(layers)), seed, metrics);
+  const models::ModelEdit edit =
+      refined(decompositions(how.device)->edit(plan_of(layers, how.device)), seed, how, metrics);
   add_costs(metrics, model().description().config, edit.config, config_.context);
-  const Perplexity own = base()->measure(*model().edited(edit), *layers.begin());
+  const auto whole = base(how.device);
+  const Perplexity own = whole->measure(*model().edited(edit, how.device), *layers.begin());
   metrics["perplexity"] = own.ppl;
-  metrics["base_perplexity"] = base()->uncompressed().ppl;
-  metrics["ratio"] = own.ppl / base()->uncompressed().ppl;
+  metrics["base_perplexity"] = whole->uncompressed().ppl;
+  metrics["ratio"] = own.ppl / whole->uncompressed().ppl;
   metrics["kl"] = own.against->kl_mean;
   metrics["top1_agreement"] = own.against->top1_agreement;
   return metrics;
 }
 
-Metrics LowRankStudy::each_layer(uint64_t seed) const {
+Metrics LowRankStudy::each_layer(uint64_t seed, const FormulaRun& how) const {
   const int64_t layers = model().description().config.layers, third = std::max<int64_t>(layers / 3, 1);
   Metrics most;
   double least = 0, least_layer = 0, most_layer = 0, early = 0, late = 0;
   for (int64_t layer = 0; layer < layers; ++layer) {
-    const Metrics own = metrics_of({layer}, seed);
+    const Metrics own = metrics_of({layer}, seed, how);
     const double ratio = own.at("ratio");
     if (layer == 0 || ratio < least) least = ratio, least_layer = static_cast<double>(layer);
     if (layer == 0 || ratio > most.at("ratio")) most = own, most_layer = static_cast<double>(layer);
@@ -237,10 +242,10 @@ Metrics LowRankStudy::each_layer(uint64_t seed) const {
   return most;
 }
 
-Metrics LowRankStudy::compute(uint64_t seed) const {
+std::optional<Metrics> LowRankStudy::run(uint64_t seed, const FormulaRun& how) const {
   check();
-  if (config_.layers == every_layer) return each_layer(seed);
-  return metrics_of(layers_named(config_.layers, model().description().config.layers, seed), seed);
+  if (config_.layers == every_layer) return each_layer(seed, how);
+  return metrics_of(layers_named(config_.layers, model().description().config.layers, seed), seed, how);
 }
 
 std::map<std::string, std::string> LowRankStudy::data_hashes() const {

@@ -30,7 +30,7 @@ enum class RankSpread {
 
 /// What a trained model loses when its heads are made smaller.
 struct LowRankConfig {
-  static constexpr bool is_formula = true;
+  static constexpr bool is_formula = true, runs_on_devices = true;
   StudiedModelConfig model{};
   StudiedTextConfig text{};  ///< whose first `tokens` are predicted
   int64_t tokens = 4096;
@@ -64,20 +64,22 @@ class LowRankStudy : public Formula {
  public:
   LowRankStudy(const LowRankConfig& config, const DataRoots& roots);
   void check() const override;
-  Metrics compute(uint64_t seed) const override;
+  Metrics compute(uint64_t seed) const override { return *run(seed, {}); }
+  std::optional<Metrics> run(uint64_t seed, const FormulaRun& how) const override;
   std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;
 
  private:
   StudiedModel& model() const { return model_.get(); }
-  std::shared_ptr<const PerplexityBase> base() const;
-  std::shared_ptr<const HeadDecompositions> decompositions() const;
+  std::shared_ptr<const PerplexityBase> base(engine::Device device) const;
+  /// Made on the CPU, but for the run of the calibration's text.
+  std::shared_ptr<const HeadDecompositions> decompositions(engine::Device device) const;
   /// The calibration's text in pieces of the context.
   TokenBatch calibration_pieces() const;
-  CompressionPlan plan_of(const std::set<int64_t>& layers) const;
-  models::ModelEdit refined(models::ModelEdit edit, uint64_t seed, Metrics& metrics) const;
-  Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed) const;
-  Metrics each_layer(uint64_t seed) const;
+  CompressionPlan plan_of(const std::set<int64_t>& layers, engine::Device device) const;
+  models::ModelEdit refined(models::ModelEdit edit, uint64_t seed, const FormulaRun& how, Metrics& metrics) const;
+  Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed, const FormulaRun& how) const;
+  Metrics each_layer(uint64_t seed, const FormulaRun& how) const;
 
   LowRankConfig config_;
   mutable HeldModel model_;

@@ -78,7 +78,10 @@ std::shared_ptr<const StageResult> Stages::get(const std::string& what, const Ma
 bool train_stage(const models::Transformer& model, const Objective& objective, const StageTraining& training,
                  const fs::path& unfinished, const FormulaRun& run) {
   using Clock = std::chrono::steady_clock;
-  Trainer trainer(model, objective, training.trainer, engine::Rng(training.seed));
+  TrainerConfig config = training.trainer;
+  config.device = model.device();
+  config.note = run.note;
+  Trainer trainer(model, objective, config, engine::Rng(training.seed));
   if (!unfinished.empty()) {
     try {
       trainer.resume(unfinished);
@@ -107,7 +110,7 @@ bool train_stage(const models::Transformer& model, const Objective& objective, c
 models::NamedTensors trained_weights(const models::Transformer& model) {
   models::NamedTensors weights;
   for (const models::Parameter& parameter : model.parameters())
-    weights.emplace_back(parameter.name, parameter.var.value().clone());
+    weights.emplace_back(parameter.name, parameter.var.value().to(engine::cpu).clone());
   return weights;
 }
 

@@ -122,7 +122,10 @@ class TwoStageWork {
     return two + teacher_words() + start;
   }
 
-  ModelEdit base_edit() const { return {data_.model->config(), {}}; }
+  /// On the run's device.
+  const Transformer& original() const { return data_.model(how_.device); }
+
+  ModelEdit base_edit() const { return {data_.config(), {}}; }
 
   Result classifier(const TwoStageConfig& config) {
     if (config.row == TwoStageRow::teacher) return teacher();
@@ -140,7 +143,7 @@ class TwoStageWork {
       engine::Rng rng(seed_);
       ModelEdit edit = models::classifier_of(base_edit(), data_.classes, rng);
       edit.config.checkpoint_blocks = true;  // weights, gradients and moments of all of it are in memory
-      const auto model = models::load(*data_.model, edit, {.dtype = engine::DType::f32, .is_trained = {}});
+      const auto model = models::load(original(), edit, {.dtype = engine::DType::f32, .is_trained = {}});
       const SentenceClassification task(data_.sample(seed_));
       const int64_t steps = steps_of_epochs(config_.teacher);
       before_ = 0;
@@ -155,7 +158,7 @@ class TwoStageWork {
   Result factored(const TwoStageConfig& config) {
     return stages_.get(factor_words(config), [&](const auto&) -> std::optional<StageResult> {
       const ModelEdit edit = factors(config);
-      const auto model = models::load(*data_.model, edit);
+      const auto model = models::load(original(), edit);
       return StageResult{edit.weights, losses(*model, "init")};
     });
   }
@@ -163,10 +166,10 @@ class TwoStageWork {
   Result refined(const TwoStageConfig& config) {
     const Result start = factored(config);
     return stages_.get(one_words(config), [&](const auto& unfinished) -> std::optional<StageResult> {
-      const auto model = models::load(*data_.model, {factors(config).config, start->tensors},
+      const auto model = models::load(original(), {factors(config).config, start->tensors},
                                       {.dtype = engine::DType::f32, .is_trained = is_head_factor});
       const TextWindows text(data_.text, data_.source.window);
-      const Distillation task(*data_.model, text, {.weights = stage_one_weights});
+      const Distillation task(original(), text, {.weights = stage_one_weights});
       before_ = steps_of_epochs(config.teacher);
       if (!train_stage(*model, task, training_of(config.one.steps, config.one.batch, config.one.rate, seed_),
                        unfinished, run_))
@@ -180,7 +183,7 @@ class TwoStageWork {
     ModelEdit edit = base_edit();
     if (config.row != TwoStageRow::head_only) edit = {factors(config).config, start.tensors};
     engine::Rng rng(seed_);
-    const auto model = models::load(*data_.model, models::classifier_of(edit, data_.classes, rng),
+    const auto model = models::load(original(), models::classifier_of(edit, data_.classes, rng),
                                     {.dtype = engine::DType::f32, .is_trained = [](const std::string& name) {
                                        return is_head_factor(name) || is_of_readout(name);
                                      }});
@@ -200,15 +203,14 @@ class TwoStageWork {
     for (const auto& [name, tensor] : result.tensors)
       if (name != correct_name) weights.emplace_back(name, tensor);
     engine::Rng rng(seed_);
-    return models::load(*data_.model, {models::classifier_of(base_edit(), data_.classes, rng).config, weights});
+    return models::load(original(), {models::classifier_of(base_edit(), data_.classes, rng).config, weights});
   }
 
   ModelEdit factors(const TwoStageConfig& config) const {
     engine::Rng rng(seed_);
-    const FactoredHeads heads{.layers = layers_named(config.layers, data_.model->config().layers, seed_),
-                              .rank = config.rank,
-                              .init = config.init};
-    return factored_heads(*data_.model, heads, rng);
+    const FactoredHeads heads{
+        .layers = layers_named(config.layers, data_.config().layers, seed_), .rank = config.rank, .init = config.init};
+    return factored_heads(data_.model(engine::cpu), heads, rng);
   }
 
   /// What is trained of a classifier, and how it does on the dev sentences.
@@ -225,10 +227,10 @@ class TwoStageWork {
   Metrics losses(const Transformer& student, const std::string& name) const {
     const autograd::NoGrad no_grad;
     const TextWindows text(data_.validation, data_.source.validation_window);
-    const Distillation task(*data_.model, text, {.weights = {.cross_entropy = 1, .kl = 1, .hidden = 1}});
+    const Distillation task(original(), text, {.weights = {.cross_entropy = 1, .kl = 1, .hidden = 1}});
     double loss = 0, distillation = 0, windows = 0;
     for (const Batch& batch : validation_windows()) {
-      const DistillationTerms terms = task.terms(student, batch, {});
+      const DistillationTerms terms = task.terms(student, batch.to(student.device()), {});
       loss += terms.cross_entropy.value().item();
       distillation += terms.kl.value().item() + terms.hidden.value().item();
       windows += 1;
@@ -252,7 +254,7 @@ class TwoStageWork {
     const std::string base = fmt::format("base loss: validation {} in {}; {}", data_.source.validation_tokens,
                                          data_.source.validation_window, data_.identity);
     const Result whole = stages_.get(base, [&](const auto&) {
-      Metrics own = losses(*data_.model, "base");
+      Metrics own = losses(original(), "base");
       own.erase("base_distillation");
       return std::optional<StageResult>({{}, own});
     });

@@ -31,9 +31,9 @@ std::shared_ptr<const TwoStageData> TwoStageData::of(const TwoStageSource& sourc
 }
 
 TwoStageData::TwoStageData(const TwoStageSource& source_in, const DataRoots& roots) : source(source_in) {
-  const auto files = models::ModelFiles::open(find_model(roots, source.model));
-  const auto tokenizer = files->tokenizer();
-  const models::ModelDescription& description = files->description();
+  files_ = models::ModelFiles::open(find_model(roots, source.model));
+  const auto tokenizer = files_->tokenizer();
+  const models::ModelDescription& description = files_->description();
   SentenceTable table;
   table.longest = description.sliding_window.value_or(description.context);
   if (description.add_bos && description.bos) table.bos = static_cast<int32_t>(*description.bos);
@@ -48,7 +48,10 @@ TwoStageData::TwoStageData(const TwoStageSource& source_in, const DataRoots& roo
   validation.resize(std::min(validation.size(), static_cast<size_t>(source.validation_tokens) + 1));
   StudiedModel hashed({.model = source.model}, roots);
   for (const auto& [file, hash] : two_stage_hashes(hashed, source)) identity += hash + " ";
-  model = files->load({.keep = models::Keep::computed});
+}
+
+const models::Transformer& TwoStageData::model(engine::Device device) const {
+  return models_.get(device, [&] { return files_->load({.keep = models::Keep::computed}); });
 }
 
 std::vector<LabelledSentence> TwoStageData::sample(uint64_t seed) const {

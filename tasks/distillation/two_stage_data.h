@@ -35,12 +35,19 @@ class TwoStageData {
   /// The labelled sentences that a seed trains on.
   std::vector<LabelledSentence> sample(uint64_t seed) const;
 
+  /// The model on a device, in f32.
+  const models::Transformer& model(engine::Device device) const;
+  const models::TransformerConfig& config() const { return files_->description().config; }
+
   TwoStageSource source;
-  std::unique_ptr<models::Transformer> model;
   std::vector<int32_t> text, validation;  ///< tokens; those of validation that count
   std::vector<LabelledSentence> sentences, dev;
   int64_t classes = 2;
   std::string identity;  ///< the hashes of all files: equal ones give equal stages
+
+ private:
+  std::unique_ptr<models::ModelFiles> files_;
+  mutable ModelByDevice models_;
 };
 
 /// File → SHA-256 of what a source names. Throws Error naming what is missing.

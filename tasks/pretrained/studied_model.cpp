@@ -89,23 +89,17 @@ StudiedModel::StudiedModel(const StudiedModelConfig& config, const DataRoots& ro
   validate(config);
 }
 
-const models::Transformer& StudiedModel::transformer() {
-  const std::lock_guard lock(loading_);
-  if (transformer_) return *transformer_;
-  if (config_.is_random) {
-    transformer_ = random_copy(description().config);
-  } else {
+const models::Transformer& StudiedModel::transformer(engine::Device device) {
+  return transformers_.get(device, [&] {
+    if (config_.is_random) return random_copy(description().config);
     const bool is_folder = fs::is_directory(files_->path());  // of f32, f16 or bf16: no number changes where it lies
-    transformer_ = files_->load({.keep = is_folder ? models::Keep::stored : models::Keep::computed});
-  }
-  return *transformer_;
+    return files_->load({.keep = is_folder ? models::Keep::stored : models::Keep::computed});
+  });
 }
 
-const models::Transformer& StudiedModel::unpacked() {
-  if (config_.is_random || !fs::is_directory(files_->path())) return transformer();
-  const std::lock_guard lock(loading_);
-  if (!unpacked_) unpacked_ = files_->load({.keep = models::Keep::computed});
-  return *unpacked_;
+const models::Transformer& StudiedModel::unpacked(engine::Device device) {
+  if (config_.is_random || !fs::is_directory(files_->path())) return transformer(device);
+  return unpacked_.get(device, [&] { return files_->load({.keep = models::Keep::computed}); });
 }
 
 const std::vector<int32_t>& StudiedModel::tokens(const fs::path& text) {
@@ -138,9 +132,10 @@ std::unique_ptr<models::WeightSource> StudiedModel::weights() {
                                                 models::WeightOptions{.is_trained = models::none_trained});
 }
 
-std::unique_ptr<models::Transformer> StudiedModel::edited(const models::ModelEdit& edit) {
+std::unique_ptr<models::Transformer> StudiedModel::edited(const models::ModelEdit& edit, engine::Device device) {
+  const engine::DeviceScope scope(device);
   if (!config_.is_random && fs::is_directory(files_->path())) return models::load(*files_, edit);
-  return models::load(transformer(), edit);
+  return models::load(transformer(device), edit);
 }
 
 std::shared_ptr<StudiedModel::SharedValue> StudiedModel::shared_value(const std::string& key) {

@@ -11,6 +11,7 @@
 #include "tasks/data/roots.h"
 #include "tasks/pretrained/attention_probe.h"
 #include "tasks/pretrained/head_spectra.h"
+#include "tasks/pretrained/model_by_device.h"
 
 namespace headroom::tasks {
 
@@ -43,9 +44,9 @@ class StudiedModel {
   static std::shared_ptr<StudiedModel> of(const StudiedModelConfig& config, const DataRoots& roots);
 
   const models::ModelDescription& description() const { return files_->description(); }
-  const models::Transformer& transformer();
+  const models::Transformer& transformer(engine::Device device = engine::cpu);
   /// The same with every matrix unpacked in f32, to be changed in parts or trained.
-  const models::Transformer& unpacked();
+  const models::Transformer& unpacked(engine::Device device = engine::cpu);
   /// Span `index` of a text, `length` tokens, after the model's beginning-of-text token (one of the `length`) where it
   /// has one. A text is taken as it is, tokenised whole. Throws Error when the text or the file of spans is missing,
   /// too short, or has no such span, and for a length beyond the model's context.
@@ -63,7 +64,7 @@ class StudiedModel {
   /// Its weights by our names, in f32.
   std::unique_ptr<models::WeightSource> weights();
   /// This model but for an edit. It shares this one's memory, or lies in the mapped files as this one does.
-  std::unique_ptr<models::Transformer> edited(const models::ModelEdit& edit);
+  std::unique_ptr<models::Transformer> edited(const models::ModelEdit& edit, engine::Device device = engine::cpu);
   /// What `make` gives, made once for all who ask by that key while the model is held. A key stands for one type.
   template <class T, class Make>
   std::shared_ptr<const T> once(const std::string& key, const Make& make) {
@@ -97,8 +98,8 @@ class StudiedModel {
   StudiedModelConfig config_;
   DataRoots roots_;
   std::unique_ptr<models::ModelFiles> files_;
-  std::mutex loading_, tokenising_, hashing_, probing_, decomposing_, sharing_;
-  std::unique_ptr<models::Transformer> transformer_, unpacked_;
+  std::mutex tokenising_, hashing_, probing_, decomposing_, sharing_;
+  ModelByDevice transformers_, unpacked_;
   std::shared_ptr<const models::Tokenizer> tokenizer_;
   std::map<std::string, std::vector<int32_t>> tokens_;                              ///< by path of the text
   std::map<std::string, std::string> hashes_;                                       ///< by file

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/device.h"
 #include "tasks/task.h"
 
 namespace headroom::tasks {
@@ -15,11 +16,13 @@ struct FormulaRun {
   std::filesystem::path folder{};  ///< keeps what was done, for later runs and other formulas of a study; empty: none
   /// Called before each step with its number and the latest loss (NaN before the first); false stops the formula.
   std::function<bool(int64_t step, double loss)> on_step{};
-  double save_every = 300;  ///< seconds between two saves of a training that is under way
+  double save_every = 300;                         ///< seconds between two saves of a training that is under way
+  engine::Device device = engine::cpu;             ///< where models run; the CPU unless takes_device() of its config
+  std::function<void(const std::string&)> note{};  ///< see TrainerConfig
 };
 
 /// What a study computes instead of training a model for it. Its config struct has `static constexpr bool is_formula =
-/// true`.
+/// true`, and `runs_on_devices = true` where FormulaRun::device counts.
 class Formula {
  public:
   virtual ~Formula() = default;

@@ -79,14 +79,13 @@ TEST_CASE("fine-tuning on the device goes as on the CPU: on a text in parts, on 
 TEST_CASE("a model is compressed with what the device computed as with what the CPU did") {
   if (is_absent()) return;
   const TemporaryFolder folder;
-  for (const std::string& making :
-       {std::string("--method whitened-grouped --mean-rank 4"),
-        fmt::format("--method plain --rank 2 --refine logits --refine-text {} --refine-tokens :400 --refine-steps 5 "
-                    "--refine-context 32",
-                    small_text()),
-        fmt::format("--method plain --rank 2 --refine hidden --refine-text {} --refine-tokens :400 --refine-steps 5 "
-                    "--refine-context 32",
-                    small_text())}) {
+  std::vector<std::string> makings{"--method whitened-grouped --mean-rank 4"};
+  for (const char* target : {"logits", "hidden", "attention"})
+    makings.push_back(
+        fmt::format("--method plain --rank 2 --refine {} --refine-text {} --refine-tokens :400 "
+                    "--refine-steps 5 --refine-context 32",
+                    target, small_text()));
+  for (const std::string& making : makings) {
     INFO(making);
     const std::string command = fmt::format(
         "compress {} -o out --force --no-speed --context 32 --format compact --calibrate {} "

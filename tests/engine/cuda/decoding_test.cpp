@@ -5,6 +5,8 @@
 #include "engine/decoding/cached_attention.h"
 #include "engine/decoding/token_state.h"
 #include "engine/error.h"
+#include "engine/sequences/hidden_pairs.h"
+#include "engine/sequences/last_kept.h"
 #include "engine/transfer.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -86,6 +88,36 @@ TEST_CASE("a token's row goes where the length says, and nowhere when there is n
                cache_token_inplace(Tensor::zeros({1, 4, 2, 3}), Tensor::zeros({1, 2, 2, 3}), length_on(cpu, 1));
              }),
              contains("cache_token: wants a cache (B, capacity, H, d), a row (B, 1, H, d)"));
+}
+
+TEST_CASE("the last position that a mask keeps, and the pairs that attention hides, are the same on both devices") {
+  const std::vector<float> kept{1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+  const Tensor mask = Tensor::from<float>({3, 5}, kept).to(DType::boolean);
+  for (const Device device : devices()) {
+    CAPTURE(device.str());
+    CHECK(last_kept(mask.to(device)).to_vector<int64_t>() == std::vector<int64_t>{3, -1, 10});
+    for (const bool causal : {false, true})
+      for (const bool has_mask : {false, true}) {
+        const Tensor hidden = hidden_pairs(3, 2, 5, causal, has_mask ? mask.to(device) : Tensor(), device);
+        const std::vector<uint8_t> got = hidden.to_vector<uint8_t>();
+        for (int64_t b = 0; b < 3; ++b)
+          for (int64_t i = 0; i < 2; ++i)
+            for (int64_t j = 0; j < 5; ++j) {
+              const bool is_out = has_mask && kept[static_cast<size_t>(b * 5 + j)] == 0;
+              CHECK((got[static_cast<size_t>((b * 2 + i) * 5 + j)] != 0) == (is_out || (causal && j > i + 3)));
+            }
+      }
+  }
+  // Longer than a warp, and the last of it.
+  for (const int64_t last : {0, 31, 32, 69}) {
+    std::vector<float> one(70);
+    one[static_cast<size_t>(last)] = 1;
+    for (const Device device : devices())
+      CHECK(last_kept(Tensor::from<float>({1, 70}, one).to(DType::boolean).to(device)).item() ==
+            static_cast<double>(last));
+  }
+  CHECK_THAT(error_of([] { last_kept(Tensor::zeros({3}, DType::boolean)); }), contains("last_kept: bool (3)"));
+  CHECK_THAT(error_of([&] { hidden_pairs(2, 2, 5, true, mask, cpu); }), contains("hidden_pairs: a key mask"));
 }
 
 TEST_CASE("the next token follows in the state") {

@@ -1,0 +1,32 @@
+#include "engine/sequences/hidden_pairs.h"
+
+#include "engine/cuda/launch.cuh"
+
+namespace headroom::engine::cuda {
+namespace {
+
+struct HiddenPair {
+  bool* y;
+  const bool* kept;  ///< (B, Tk) or null
+  int64_t queries, keys;
+  bool causal;
+
+  __device__ void operator()(int64_t n) const {
+    const int64_t j = n % keys, i = n / keys % queries, b = n / keys / queries;
+    y[n] = (kept && !kept[b * keys + j]) || (causal && j > i + keys - queries);
+  }
+};
+
+void run(HiddenPairsCall& c) {
+  launch("hidden_pairs", c.y.numel(),
+         HiddenPair{c.y.mutable_data<bool>(), c.key_mask.defined() ? c.key_mask.data<bool>() : nullptr, c.y.dim(1),
+                    c.y.dim(2), c.causal});
+}
+
+}  // namespace
+
+void register_hidden_pairs() {
+  hidden_pairs_op.add({.name = "elements", .dtypes = DType::boolean, .run = run, .device = Device::Kind::cuda});
+}
+
+}  // namespace headroom::engine::cuda
