@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "experiments/claims/number.h"
+#include "experiments/config/study.h"
 #include "experiments/plan/plan_page.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/run/store.h"
@@ -319,4 +322,29 @@ TEST_CASE("the decay of a trained model's heads is their attention by lag") {
     CHECK(decay.norms[lag - 1] / decay.norms[0] ==
           Approx(heads.at("attention_at_lag_" + std::to_string(lag)) / heads.at("attention_at_lag_1")));
   CHECK_THROWS_WITH(decay_of_model(*files, *model, {1, 2, 3}, 4), contains("--text: 3 tokens, 64 are wanted"));
+}
+
+TEST_CASE("the study of unequal ranks trains the heads that the plan gives, and equal ones of as many parameters") {
+  const Study study = load_study(headroom::testing::source_root() + "/experiments/plan-unequal-ranks.toml");
+  std::map<int64_t, std::set<int64_t>> parameters;  // by width: Σ heads · (qk_dim + v_dim)
+  std::set<int64_t> planned;                        // widths
+  for (const PlannedTrial& trial : study.trials) {
+    const auto& task = std::get<tasks::LinearFunctionalConfig>(trial.config.task);
+    const models::TransformerConfig& model = trial.config.model;
+    int64_t sum = 0;
+    for (const models::HeadGroup& group : model.groups) sum += group.heads * (group.qk_dim + group.v_dim);
+    parameters[model.width].insert(sum);
+    if (trial.series.find("the plan") == std::string::npos || !planned.insert(model.width).second) continue;
+    AllocationRequest request = request_of(model.width, task.token_dim, "1,1,1,1");
+    request.ranks = task.kernel.ranks;
+    const AllocationPlan plan = plan_allocation(request);
+    REQUIRE(plan.paper.best.groups.size() == model.groups.size());
+    for (size_t i = 0; i < model.groups.size(); ++i) {
+      CHECK(plan.paper.best.groups[i].heads == model.groups[i].heads);
+      CHECK(plan.paper.best.groups[i].head_dim == model.groups[i].v_dim);
+      CHECK(model.groups[i].qk_dim == model.groups[i].v_dim);
+    }
+  }
+  CHECK(planned == std::set<int64_t>{40, 64, 80, 160});
+  for (const auto& [width, sums] : parameters) CHECK(sums == std::set<int64_t>{2 * width});
 }
