@@ -2,12 +2,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "engine/dtype.h"
+#include "engine/compute_type.h"
 
 namespace headroom::engine {
-
-template <class T>
-inline constexpr bool is_half = std::is_same_v<T, bf16> || std::is_same_v<T, f16>;
 
 /// An element of one dtype as one of another. Floating to integer drops the fraction, ends at the type's limits and
 /// makes NaN 0: C++ leaves those cases undefined.

@@ -1,4 +1,6 @@
 #pragma once
+#include <utility>
+
 #include "engine/cuda/pack.cuh"
 #include "engine/elementwise/binary.h"
 #include "engine/elementwise/unary.h"
@@ -7,68 +9,42 @@
 // may be strided and broadcast; results are row-major.
 namespace headroom::engine::cuda {
 
-/// y[i] = f(a[i]).
-template <class F, class Y, class A>
-struct Map1 {
-  F f;
-  Walk<1> walk;
-  Y* y;
-  const A* a;
-  template <int N>
-  __device__ void run(int64_t i) const {
-    int64_t at[1];
-    walk.find(i, at);
-    Compute<A> from[N];
-    Compute<Y> to[N];
-    load_pack<N>(a + at[0], walk.inner_stride(0), from);
-    for (int k = 0; k < N; ++k) to[k] = f(from[k]);
-    store_pack<N>(y + i, to);
-  }
+/// N numbers of an operand.
+template <int N, class C>
+struct Loaded {
+  C at[N];
 };
 
-/// y[i] = f(a[i], b[i]).
-template <class F, class Y, class A, class B>
-struct Map2 {
+/// y[i] = f(x_0[i], x_1[i], …), x_k of the k-th dtype of X.
+template <class F, class Y, class... X>
+struct Map {
   F f;
-  Walk<2> walk;
+  Walk<sizeof...(X)> walk;
   Y* y;
-  const A* a;
-  const B* b;
-  template <int N>
-  __device__ void run(int64_t i) const {
-    int64_t at[2];
-    walk.find(i, at);
-    Compute<A> from_a[N];
-    Compute<B> from_b[N];
-    Compute<Y> to[N];
-    load_pack<N>(a + at[0], walk.inner_stride(0), from_a);
-    load_pack<N>(b + at[1], walk.inner_stride(1), from_b);
-    for (int k = 0; k < N; ++k) to[k] = f(from_a[k], from_b[k]);
-    store_pack<N>(y + i, to);
-  }
-};
+  const void* x[sizeof...(X)];
 
-/// y[i] = f(a[i], b[i], c[i]).
-template <class F, class Y, class A, class B, class C>
-struct Map3 {
-  F f;
-  Walk<3> walk;
-  Y* y;
-  const A* a;
-  const B* b;
-  const C* c;
   template <int N>
   __device__ void run(int64_t i) const {
-    int64_t at[3];
+    run<N>(i, std::make_integer_sequence<int, sizeof...(X)>());
+  }
+
+ private:
+  template <int N, int... k>
+  __device__ void run(int64_t i, std::integer_sequence<int, k...>) const {
+    int64_t at[sizeof...(X)];
     walk.find(i, at);
-    Compute<A> from_a[N];
-    Compute<B> from_b[N];
-    Compute<C> from_c[N];
+    write(i, loaded<N>(static_cast<const X*>(x[k]) + at[k], walk.inner_stride(k))...);
+  }
+  template <int N, class T>
+  __device__ static Loaded<N, Compute<T>> loaded(const T* from, int64_t stride) {
+    Loaded<N, Compute<T>> numbers;
+    load_pack<N>(from, stride, numbers.at);
+    return numbers;
+  }
+  template <int N, class... C>
+  __device__ void write(int64_t i, const Loaded<N, C>&... from) const {
     Compute<Y> to[N];
-    load_pack<N>(a + at[0], walk.inner_stride(0), from_a);
-    load_pack<N>(b + at[1], walk.inner_stride(1), from_b);
-    load_pack<N>(c + at[2], walk.inner_stride(2), from_c);
-    for (int k = 0; k < N; ++k) to[k] = f(from_a[k], from_b[k], from_c[k]);
+    for (int k = 0; k < N; ++k) to[k] = f(from.at[k]...);
     store_pack<N>(y + i, to);
   }
 };
@@ -82,34 +58,17 @@ bool takes_packs(const Walk<K>& walk, const Y* y, const X*... x) {
   return all;
 }
 
-/// y = f(a) element by element, and the same of two and three operands, which broadcast to y; y is contiguous and not
+/// y = f(x_0, x_1, …) element by element, for operands of the dtypes X, which broadcast to y; y is contiguous and not
 /// empty, and may be an operand.
-template <class Y, class A, class F>
-void map(const char* name, const F& f, const Tensor& y, const Tensor& a) {
-  constexpr int n = pack_size<Y, A>();
-  const Map1<F, Y, A> g{f, Walk<1>(y.shape(), {a.expand(y.shape()).strides()}), y.mutable_data<Y>(), a.data<A>()};
-  launch_packs<n>(name, y.numel(), takes_packs<n>(g.walk, g.y, g.a), g);
-}
-template <class Y, class A, class B, class F>
-void map(const char* name, const F& f, const Tensor& y, const Tensor& a, const Tensor& b) {
-  constexpr int n = pack_size<Y, A, B>();
-  const Shape& shape = y.shape();
-  const Map2<F, Y, A, B> g{f, Walk<2>(shape, {a.expand(shape).strides(), b.expand(shape).strides()}),
-                           y.mutable_data<Y>(), a.data<A>(), b.data<B>()};
-  launch_packs<n>(name, y.numel(), takes_packs<n>(g.walk, g.y, g.a, g.b), g);
-}
-template <class Y, class A, class B, class C, class F>
-void map(const char* name, const F& f, const Tensor& y, const Tensor& a, const Tensor& b, const Tensor& c) {
-  constexpr int n = pack_size<Y, A, B, C>();
-  const Shape& shape = y.shape();
-  const Map3<F, Y, A, B, C> g{
-      f,
-      Walk<3>(shape, {a.expand(shape).strides(), b.expand(shape).strides(), c.expand(shape).strides()}),
-      y.mutable_data<Y>(),
-      a.data<A>(),
-      b.data<B>(),
-      c.data<C>()};
-  launch_packs<n>(name, y.numel(), takes_packs<n>(g.walk, g.y, g.a, g.b, g.c), g);
+template <class Y, class... X, class F, class... Operand>
+void map(const char* name, const F& f, const Tensor& y, const Operand&... x) {
+  static_assert(sizeof...(Operand) == sizeof...(X), "a dtype for each operand");
+  constexpr int n = pack_size<Y, X...>();
+  const Map<F, Y, X...> g{f,
+                          Walk<sizeof...(X)>(y.shape(), {x.expand(y.shape()).strides()...}),
+                          y.mutable_data<Y>(),
+                          {x.template data<X>()...}};
+  launch_packs<n>(name, y.numel(), takes_packs<n>(g.walk, g.y, x.template data<X>()...), g);
 }
 
 /// A functor's formulas as function objects.

@@ -1,26 +1,10 @@
 #pragma once
 #include <cstdint>
 
-#include "engine/dtype.h"
+#include "engine/compute_type.h"
 #include "engine/math.h"
 
 namespace headroom::engine {
-
-/// What a reference loop computes in: its own dtype, but f32 for the halves, whose results are rounded once.
-template <class T>
-struct ComputeOf {
-  using Type = T;
-};
-template <>
-struct ComputeOf<bf16> {
-  using Type = float;
-};
-template <>
-struct ComputeOf<f16> {
-  using Type = float;
-};
-template <class T>
-using Compute = typename ComputeOf<T>::Type;
 
 /// The plain loops that define an elementwise op, from its functor. F has static templates f(x) and df(x, y).
 template <class F, class T>
