@@ -72,11 +72,16 @@ struct Node {
 
   /// Takes g over. A gradient that others still hold (a caller's cotangent, another leaf's gradient) is copied for a
   /// leaf, whose gradient is there for everyone to see and to write to; on its way through the graph it may be shared.
+  /// `g` may be of the value's dtype where the gradient's is another.
   void accumulate(Tensor g) {
-    if (bound) {
-      if (grad_fresh) engine::copy_inplace(grad, g);
-      else engine::add_inplace(grad, g);
+    if (bound && grad_fresh) {
+      engine::convert_inplace(grad, g);
       grad_fresh = false;
+      return;
+    }
+    if (g.dtype() != grad_dtype) g = g.to(grad_dtype);
+    if (bound) {
+      engine::add_inplace(grad, g);
     } else if (!grad.defined()) {
       const bool is_own = vjp || (g.is_unique() && g.is_contiguous());
       grad = is_own ? std::move(g) : g.clone();
@@ -122,8 +127,8 @@ Tensor fit(const Node& node, size_t i, const Tensor& g) {
   const bool is_known = g.dtype() == wanted || g.dtype() == value.dtype();
   if (!is_known || g.device() != value.device() || !engine::broadcasts_to(value.shape(), g.shape()))
     fail("backward: {} gave operand {} {} a gradient of {}", node.op, i, value.str(), g.str());
-  const Tensor converted = g.dtype() == wanted ? g : g.to(wanted);
-  return g.shape() == value.shape() ? converted : engine::sum_to(converted, value.shape());
+  if (g.shape() == value.shape()) return g;
+  return engine::sum_to(g.dtype() == wanted ? g : g.to(wanted), value.shape());
 }
 
 void step_back(Node& node) {

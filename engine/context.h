@@ -7,8 +7,8 @@ namespace headroom::engine {
 
 class MemoryPool;
 
-/// What the operands of matrix products are rounded to before they are multiplied in f32. Weights, sums and everything
-/// else keep their dtype.
+/// What the f32 operands of matrix products are rounded to before they are multiplied in f32. Weights, sums and
+/// everything else keep their dtype.
 enum class Precision : uint8_t { f32, bf16 };
 
 /// What multiplies a tile of an f32 product. `best` is what was measured to be faster: see engine/cpu/gemm.h.

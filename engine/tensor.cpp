@@ -314,6 +314,16 @@ void copy_inplace(const Tensor& destination, const Tensor& given) {
   });
 }
 
+void convert_inplace(const Tensor& destination, const Tensor& source) {
+  const bool converts_there = !destination.device().is_cpu() && destination.device() == source.device() &&
+                              destination.shape() == source.shape() && destination.dtype() != source.dtype() &&
+                              destination.is_contiguous() && !destination.overlaps(source);
+  if (!converts_there) return copy_inplace(destination, source.to(destination.dtype()));
+  destination.use_on_stream();
+  source.use_on_stream();
+  convert_elements(destination, source);
+}
+
 #define HEADROOM_INSTANTIATE(T)                                         \
   template Tensor Tensor::from<T>(const Shape&, const std::vector<T>&); \
   template std::vector<T> Tensor::to_vector<T>() const;

@@ -110,6 +110,9 @@ class Tensor {
 /// one place, as in an expanded view.
 void copy_inplace(const Tensor& destination, const Tensor& source);
 
+/// The same, from any dtype: each element is converted, as Tensor::to() does it.
+void convert_inplace(const Tensor& destination, const Tensor& source);
+
 /// What an elementwise `*_inplace` function may read as `source` while it writes to `destination`: source itself, or a
 /// copy where they overlap without being the same view.
 Tensor apart_from(const Tensor& destination, const Tensor& source);

@@ -122,11 +122,17 @@ Var Transformer::embed(const Tensor& given, int64_t offset) const {
             input.str());
   }
   const int64_t length = input.dim(1);
-  Var h = tokens_ ? tokens_->forward(input) : input_->forward(Var(input));  // (B, T, D)
+  // A training in bf16 binds the weights to bf16 copies (ParameterArena); what stands beside them follows.
+  const auto embedded = [&] {
+    return tokens_ ? tokens_->forward(input)
+                   : input_->forward(autograd::cast(Var(input), input_->bias().value().dtype()));
+  };
+  const Var h = embedded();  // (B, T, D)
   if (!positions_.defined()) return h;
   const int64_t end = offset + length;
   require_place(end, 0);
-  return h + (length == config_.max_length ? positions_ : autograd::slice(positions_, 0, offset, end));
+  const Var positions = length == config_.max_length ? positions_ : autograd::slice(positions_, 0, offset, end);
+  return h + autograd::cast(positions, h.value().dtype());
 }
 
 void Transformer::require_place(int64_t end, int64_t keys) const {

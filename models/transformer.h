@@ -41,8 +41,9 @@ class Transformer : public Module {
   Transformer(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype = engine::DType::f32);
   ~Transformer() override;
 
-  /// tokens i64 (B, T) or real (B, T, input_dim) of the parameters' dtype → (B, T, output_dim), or (B, output_dim) with
-  /// pooling.
+  /// tokens i64 (B, T) or real (B, T, input_dim) of the dtype that the parameters were made with → (B, T, output_dim),
+  /// or (B, output_dim) with pooling, in the dtype that they have: bf16 while a training in bf16 has bound them to
+  /// copies.
   Var forward(const Tensor& input, const ForwardContext& context = {}) const;
   /// Generation: `input` continues what the state has seen, and the state sees it too. The result is forward()'s for
   /// the same tokens behind those that the state holds, without a gradient, and the earlier tokens are not computed

@@ -1,5 +1,6 @@
 #include "tasks/task.h"
 
+#include "autograd/ops.h"
 #include "engine/error.h"
 #include "models/transformer.h"
 
@@ -17,7 +18,9 @@ Batch Batch::to(engine::Device device) const {
 
 Var Objective::loss_of(const models::Transformer& model, const Batch& batch,
                        const models::ForwardContext& context) const {
-  return loss(model.forward(batch.input, context), batch);  // of (B, T, output_dim)
+  const Var output = model.forward(batch.input, context);  // (B, T, output_dim)
+  // Of real numbers a loss is in the targets' dtype; that of classes takes the output as it comes.
+  return loss(engine::is_floating(batch.target.dtype()) ? autograd::cast(output, batch.target.dtype()) : output, batch);
 }
 
 void Task::construct(const models::Transformer& /*model*/, Construct /*what*/) const {

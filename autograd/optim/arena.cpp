@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, Tensor>> ParameterArena::named_values() const
 }
 
 void ParameterArena::refresh_copies() const {
-  if (copies_.defined()) engine::copy_inplace(copies_, values_.to(engine::DType::bf16));
+  if (copies_.defined()) engine::convert_inplace(copies_, values_);
 }
 
 void ParameterArena::zero_grad() const {

@@ -71,6 +71,7 @@ tasks::TrainerConfig settings(const Workload& workload, const BenchOptions& opti
   config.batch = workload.batch;
   config.measures_norm = false;
   config.device = options.device;
+  config.bf16_weights = tasks::has_bf16_weights(options.precision, options.device);
   config.records = !options.eager && !options.profiled;
   if (!options.device.is_cpu()) config.read_every = 1024;  // nobody asks for the loss
   return config;

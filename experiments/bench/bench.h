@@ -13,7 +13,7 @@ namespace headroom::experiments {
 
 struct BenchOptions {
   engine::DType dtype = engine::DType::f32;
-  engine::Precision precision = engine::Precision::f32;  ///< that operands of products are rounded to
+  engine::Precision precision = engine::Precision::f32;  ///< as train.precision
   engine::Device device = engine::cpu;
   int threads = 0;            ///< 0: num_threads()
   double seconds = 8;         ///< to go on timing steps for; at least five are timed

@@ -138,7 +138,7 @@ TrainConfig bind_train(Reader& in) {
                                "steps between training losses of the history; 0: about 100 of them");
   train.precision =
       in.choice("precision", train.precision, {{"f32", engine::Precision::f32}, {"bf16", engine::Precision::bf16}},
-                "of the operands of matrix products; weights, sums and the rest stay f32");
+                "bf16: on a GPU of weights and activations, with f32 masters; on a CPU of the operands of products");
   train.timed = in.flag("timed", train.timed,
                         "time forward, backward and update, as metrics; trials then run one by one on all threads");
   if (train.timed && train.accumulate > 1) in.complain("accumulate", "is not timed: wants 1 with timed = true");

@@ -161,10 +161,13 @@ MemoryNeed memory_need(const TrialConfig& config, const tasks::Problem& problem)
   const models::TransformerConfig model = model_for(config, *task);
   const tasks::ModelInterface io = task->model_interface();
   const int64_t part = (train.batch + train.accumulate - 1) / train.accumulate;
-  const tasks::ModelCosts costs = tasks::model_costs(model, part, io.length, tasks::widths_of(4));
+  const bool has_copies = tasks::has_bf16_weights(train.precision, train.device);
+  const tasks::NumberWidths narrow{.weight = 2, .activation = 2};
+  const tasks::ModelCosts costs = tasks::model_costs(model, part, io.length, has_copies ? narrow : tasks::widths_of(4));
+  const double weights = 4 * static_cast<double>(costs.parameters);  // bytes, of masters where there are copies
   const bool has_moments = train.optimizer.kind != "sgd";
   const double moments = has_moments ? 2 : train.optimizer.momentum > 0 ? 1 : 0;
-  need.state = costs.weight_bytes * (1 + 1 + moments + (train.keep_weights ? 1 : 0));
+  need.state = weights * (1 + 1 + moments + (train.keep_weights ? 1 : 0)) + (has_copies ? costs.weight_bytes : 0);
   need.activations = model.checkpoint_blocks ? costs.recompute_bytes : costs.activation_bytes;
   if (io.input_dim > 0)  // sequences of tokens are as many as the text has
     need.sets = 2 * 4 * static_cast<double>(train.eval_sequences) * static_cast<double>(io.length * io.input_dim);

@@ -66,6 +66,7 @@ tasks::TrainerConfig trainer_config(const TrainConfig& train, const std::functio
   constexpr int64_t steps_ahead = 16;
   tasks::TrainerConfig config = train;
   if (!train.device.is_cpu()) config.read_every = steps_ahead;
+  config.bf16_weights = tasks::has_bf16_weights(train.precision, train.device);
   config.note = note;
   return config;
 }
@@ -266,8 +267,8 @@ class Trial {
     at_.predictions = std::move(test.predictions);
     if (!train_.keep_weights) return true;
     best_.clear();
-    for (const models::Parameter& parameter : training_->model.parameters())
-      best_.emplace_back(parameter.name, parameter.var.value().clone().to(engine::cpu));
+    for (const auto& [name, weight] : training_->trainer.weights())
+      best_.emplace_back(name, weight.clone().to(engine::cpu));
     return true;
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "autograd/ops.h"
 #include "engine/error.h"
@@ -187,6 +188,15 @@ const engine::StepState& Trainer::step(const std::function<void(Phase)>& on_phas
 }
 
 const engine::StepState& Trainer::read_state() { return state_ = engine::read_step_state(optimizer_->step_state()); }
+
+models::NamedTensors Trainer::weights() const {
+  const auto held = arena_.named_values();
+  const std::map<std::string, Tensor> by_name(held.begin(), held.end());
+  models::NamedTensors named;
+  for (const models::Parameter& parameter : model_.parameters())
+    named.emplace_back(parameter.name, by_name.at(parameter.name));
+  return named;
+}
 
 void Trainer::observe(double error) {
   schedule_->observe(error);

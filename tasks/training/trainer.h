@@ -52,6 +52,8 @@ class Trainer {
   int64_t steps_done() const { return steps_done_; }
   /// Of the pool that recorded steps have for themselves, beside the device's own; zeros where there is none.
   engine::AllocatorStats step_memory() const { return recorded_.memory(); }
+  /// The weights under the model's names and in its order, as the optimizer holds them: views.
+  models::NamedTensors weights() const;
   /// A validation error, for schedules that listen.
   void observe(double error);
 

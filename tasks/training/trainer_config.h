@@ -6,6 +6,7 @@
 
 #include "autograd/optim/optimizer.h"
 #include "autograd/optim/schedule.h"
+#include "engine/context.h"
 #include "engine/device.h"
 
 namespace headroom::tasks {
@@ -19,12 +20,18 @@ struct TrainerConfig {
   int64_t accumulate = 1;                          ///< parts that a batch is cut into; their gradients add up
   std::vector<std::string> decay, no_decay;        ///< patterns of parameter names, in place of the modules' own choice
   bool measures_norm = true;  ///< false: no gradient norm, and so no check that it is finite, where clip is 0
-  bool bf16_weights = false;  ///< the model reads bf16 copies of f32 masters, which the optimizer updates
+  /// The model reads bf16 copies of f32 masters, which the optimizer updates; activations are then bf16: docs/cuda.md.
+  bool bf16_weights = false;
   engine::Device device = engine::cpu;
   int64_t read_every = 1;  ///< steps between two looks of the host at the step's state
   bool records = true;     ///< whether a device that can replays its steps: see Trainer
   /// Called once, with why, where the steps of a device cannot be recorded: each is then queued op by op.
   std::function<void(const std::string&)> note{};
 };
+
+/// Whether a training in that precision has bf16_weights: on a GPU. A CPU emulates bf16 (engine::PrecisionScope).
+inline bool has_bf16_weights(engine::Precision precision, engine::Device device) {
+  return precision == engine::Precision::bf16 && !device.is_cpu();
+}
 
 }  // namespace headroom::tasks

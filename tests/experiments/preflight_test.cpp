@@ -83,6 +83,21 @@ TEST_CASE("memory: what one trial needs, what would fit, and how many fit at onc
   CHECK(contains(complaint(small_study(), wide, 1, {1 << 20, "the test's limit"}), "a model of at most "));
 }
 
+TEST_CASE("memory: a training in bf16 on a GPU has copies beside the weights, and activations of half the size") {
+  const StudyFile file(small_study());
+  TrialConfig config = load_study(file.path()).trials.at(0).config;
+  ProblemPool pool({});
+  const headroom::tasks::Problem& problem = pool.get(config);
+  const MemoryNeed exact = memory_need(config, problem);
+  config.train.precision = headroom::engine::Precision::bf16;
+  CHECK(memory_need(config, problem).state == exact.state);  // a CPU emulates it in f32
+  config.train.device = {headroom::engine::Device::Kind::cuda, 0};
+  const MemoryNeed reduced = memory_need(config, problem);
+  CHECK(reduced.state == exact.state * 18 / 16);         // weights, gradients, two moments: 16 bytes; the copy: 2
+  CHECK(reduced.activations < 0.7 * exact.activations);  // the loss is f32
+  CHECK(reduced.activations >= 0.5 * exact.activations);
+}
+
 TEST_CASE("the memory limit is the smallest of the machine's and of all control groups around the process") {
   const TemporaryFolder root;
   const auto limit = [&] { return memory_limit(root.path()); };

@@ -5,6 +5,7 @@
 #include "autograd/ops.h"
 #include "autograd/product_operand.h"
 #include "engine/context.h"
+#include "engine/transfer.h"
 #include "experiments/config/study.h"
 #include "experiments/run/trial.h"
 #include "tests/experiments/support.h"
@@ -238,6 +239,25 @@ TEST_CASE("bf16 is refused where it would be emulated, unless that is asked for"
   CHECK(autograd::product_operand(x).to_vector<float>() == std::vector<float>{1.00390625f, 3});
   const headroom::engine::PrecisionScope scope(headroom::engine::Precision::bf16);
   CHECK(autograd::product_operand(x).to_vector<float>() == std::vector<float>{1, 3});
+}
+
+TEST_CASE("bf16 on a GPU needs no leave, follows f32, resumes to the same bits and keeps the f32 masters") {
+  if (!headroom::engine::has_device(headroom::engine::Device::Kind::cuda)) return skip("no CUDA device");
+  const TrialConfig config = trial_with({"train.precision=\"bf16\"", "train.device=\"cuda\"", "train.keep_weights=true",
+                                         "train.steps=12", "train.save_every=0"});
+  const TrialOutcome whole = train(config), exact = train(trial_with({"train.device=\"cuda\"", "train.steps=12"}));
+  REQUIRE(whole.status == TrialStatus::finished);
+  CHECK(whole.progress.test.at("mse") != exact.progress.test.at("mse"));
+  CHECK(std::fabs(whole.progress.test.at("mse") / exact.progress.test.at("mse") - 1) < 0.04);  // 8 bits of mantissa
+  for (const auto& [name, tensor] : whole.weights) {
+    INFO(name);
+    CHECK(tensor.dtype() == headroom::engine::DType::f32);
+    CHECK(tensor.device().is_cpu());
+  }
+  const TemporaryFolder folder;
+  const TrialFiles files{folder.path() / "checkpoint", nullptr};
+  CHECK(train(config, stop_at(5), files).stopped);
+  check_same(train(config, {}, files), whole);
 }
 
 TEST_CASE("what changes no number is not part of a trial's id") {

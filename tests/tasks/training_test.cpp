@@ -5,73 +5,29 @@
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
-#include "tasks/linear_functional.h"
 #include "tasks/training/evaluation.h"
-#include "tasks/training/trainer.h"
-#include "tests/support/catch.h"
 #include "tests/support/folder.h"
+#include "tests/tasks/training/fixture.h"
 
 using namespace headroom;
 using namespace headroom::tasks;
 using testing::contains;
+using testing::small_model;
+using testing::small_settings;
+using testing::small_task;
+using testing::Training;
 
 namespace {
-
-models::TransformerConfig small_model(double dropout = 0.1) {
-  models::TransformerConfig config;
-  config.layers = 1;
-  config.width = 16;
-  config.groups = {{.heads = 2, .qk_dim = 8, .v_dim = 8}};
-  config.max_length = 8;
-  config.input_dim = config.output_dim = 4;
-  config.dropout = dropout;
-  return config;
-}
-
-const LinearFunctional& task() {
-  static const LinearFunctional task({.kernel = {.kind = "n-gram", .n = 2}, .token_dim = 4, .length = 8});
-  return task;
-}
-
-TrainerConfig settings() {
-  TrainerConfig config;
-  config.optimizer.lr = 1e-2;
-  config.schedule = {{.kind = "warmup", .warmup = 5}, {.kind = "reduce_on_plateau", .factor = 0.5, .patience = 0}};
-  config.clip = 0.5;
-  config.batch = 8;
-  return config;
-}
-
-/// A model and its trainer.
-struct Training {
-  engine::Rng rng{3};
-  models::Transformer model;
-  Trainer trainer;
-
-  explicit Training(const TrainerConfig& config = settings(), const Objective& objective = task())
-      : model(small_model(), rng), trainer(model, objective, config, rng) {}
-
-  Training& run(int64_t steps) {
-    for (int64_t i = 0; i < steps; ++i) trainer.step();
-    return *this;
-  }
-  std::vector<float> weights() const {
-    std::vector<float> all;
-    for (const models::Parameter& parameter : model.parameters())
-      for (const float x : parameter.var.value().to_vector<float>()) all.push_back(x);
-    return all;
-  }
-};
 
 /// The task, but one of its losses is infinite.
 class Bursting : public Objective {
  public:
   Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override {
     step_ = step;
-    return task().train_batch(step, sequences, rng);
+    return small_task().train_batch(step, sequences, rng);
   }
   Var loss(const Var& output, const Batch& batch) const override {
-    return autograd::scale(task().loss(output, batch), step_ == 3 ? std::numeric_limits<double>::infinity() : 1);
+    return autograd::scale(small_task().loss(output, batch), step_ == 3 ? std::numeric_limits<double>::infinity() : 1);
   }
 
  private:
@@ -82,15 +38,15 @@ class Bursting : public Objective {
 
 TEST_CASE("trainer: the error falls, with the same bits on any number of threads") {
   Training one, two;
-  const Batch test = task().evaluation(Split::test, 64);
-  const double before = evaluate(one.model, task(), test, 32).metrics.at("relative_mse");
+  const Batch test = small_task().evaluation(Split::test, 64);
+  const double before = evaluate(one.model, small_task(), test, 32).metrics.at("relative_mse");
   one.run(150);
   {
     const engine::ThreadScope threads(2);
     two.run(150);
   }
   CHECK((one.weights() == two.weights()));
-  CHECK(evaluate(one.model, task(), test, 32).metrics.at("relative_mse") < 0.7 * before);
+  CHECK(evaluate(one.model, small_task(), test, 32).metrics.at("relative_mse") < 0.7 * before);
   CHECK(one.trainer.steps_done() == 150);
 }
 
@@ -111,7 +67,7 @@ TEST_CASE("trainer: the state after a step") {
 }
 
 TEST_CASE("trainer: what the host reads only now and then changes no bit") {
-  TrainerConfig rarely = settings();
+  TrainerConfig rarely = small_settings();
   rarely.read_every = 4;
   Training each, seldom(rarely);
   for (int64_t step = 1; step <= 11; ++step) {
@@ -135,7 +91,7 @@ TEST_CASE("trainer: a training that went through a file goes on to the same bits
   CHECK(resumed.trainer.steps_done() == 4);
   CHECK((resumed.weights() == part.weights()));
   CHECK((resumed.run(5).weights() == whole.run(5).weights()));
-  TrainerConfig sgd = settings();
+  TrainerConfig sgd = small_settings();
   sgd.optimizer.kind = "sgd";
   sgd.optimizer.momentum = 0.9;
   Training other(sgd);
@@ -153,8 +109,8 @@ TEST_CASE("a loop of one's own, saved and resumed by one call each, goes on to t
     const auto optimizer = autograd::make_optimizer({}, autograd::ParameterArena(model.parameters()));
     for (int64_t step = resume_training(path, *optimizer, rng); step < stop;) {
       optimizer->arena().zero_grad();
-      const Batch batch = task().train_batch(step, 8, rng);
-      task().loss(model.forward(batch.input, {.training = true, .rng = &rng}), batch).backward();
+      const Batch batch = small_task().train_batch(step, 8, rng);
+      small_task().loss(model.forward(batch.input, {.training = true, .rng = &rng}), batch).backward();
       optimizer->step(1e-2, 1);
       if (++step % 3 == 0) save_training(path, *optimizer, rng, step);
     }
@@ -188,11 +144,11 @@ TEST_CASE("trainer: a restore that does not fit changes nothing") {
 }
 
 TEST_CASE("trainer: the graph of a loss outside of a step needs nothing of the trainer's") {
-  const Batch batch = task().evaluation(Split::test, 4);
+  const Batch batch = small_task().evaluation(Split::test, 4);
   const auto gradient = [&](bool is_gone) {
     engine::Rng rng(3);
     const models::Transformer model(small_model(), rng);
-    auto trainer = std::make_unique<Trainer>(model, task(), settings(), rng);
+    auto trainer = std::make_unique<Trainer>(model, small_task(), small_settings(), rng);
     trainer->step();
     const Var loss = trainer->loss(batch);  // with dropout
     if (is_gone) trainer.reset();
@@ -206,7 +162,7 @@ TEST_CASE("trainer: the graph of a loss outside of a step needs nothing of the t
 
 TEST_CASE("trainer: a step that is not finite changes neither weights nor moments, and the next one goes on") {
   const Bursting bursting;
-  Training training(settings(), bursting);
+  Training training(small_settings(), bursting);
   training.run(3);
   const std::vector<float> before = training.weights();
   const auto moments = training.trainer.checkpoint().tensors;
@@ -225,7 +181,7 @@ TEST_CASE("trainer: a step that is not finite changes neither weights nor moment
 }
 
 TEST_CASE("trainer: phases come in order, forward and backward once for each part of a batch") {
-  TrainerConfig config = settings();
+  TrainerConfig config = small_settings();
   config.accumulate = 2;
   Training training(config);
   std::vector<Phase> phases;
@@ -236,7 +192,7 @@ TEST_CASE("trainer: phases come in order, forward and backward once for each par
 
 TEST_CASE("trainer: what it refuses") {
   const auto refused = [](auto change) {
-    TrainerConfig config = settings();
+    TrainerConfig config = small_settings();
     change(config);
     try {
       Training training(config);
@@ -252,15 +208,15 @@ TEST_CASE("trainer: what it refuses") {
   CHECK_THAT(refused([](auto& c) { c.decay = {"wieght"}; }), contains("optimizer.decay: 'wieght' matches no"));
   CHECK_THAT(refused([](auto& c) { c.optimizer.lr = 0; }), contains("optimizer.lr"));
   Training training;
-  CHECK_THROWS_WITH(Trainer(training.model, task(), settings(), engine::Rng(0)),
+  CHECK_THROWS_WITH(Trainer(training.model, small_task(), small_settings(), engine::Rng(0)),
                     contains("is in another arena already"));
 }
 
 TEST_CASE("a metric's pseudo-values are those of leaving each sixteenth of the set out, and change no metric") {
   engine::Rng rng(3);
   const models::Transformer model(small_model(0), rng);
-  const Batch set = task().evaluation(Split::test, 50);
-  const Evaluation whole = evaluate(model, task(), set, 7);
+  const Batch set = small_task().evaluation(Split::test, 50);
+  const Evaluation whole = evaluate(model, small_task(), set, 7);
   REQUIRE(whole.parts.size() == whole.metrics.size());
   for (const auto& [metric, value] : whole.metrics) {
     CAPTURE(metric);
@@ -268,7 +224,7 @@ TEST_CASE("a metric's pseudo-values are those of leaving each sixteenth of the s
     REQUIRE(parts.size() == 16);
     for (const int64_t part : {0, 7, 15}) {
       const int64_t begin = part * 50 / 16, end = (part + 1) * 50 / 16;
-      const std::unique_ptr<Meter> others = task().meter();
+      const std::unique_ptr<Meter> others = small_task().meter();
       for (const auto& [from, to] : {std::pair<int64_t, int64_t>{0, begin}, {end, 50}}) {
         if (from == to) continue;
         const Batch some = set.slice(from, to);
@@ -278,14 +234,14 @@ TEST_CASE("a metric's pseudo-values are those of leaving each sixteenth of the s
       CHECK(std::abs(parts[static_cast<size_t>(part)] - expected) <= 1e-5 * std::abs(value));  // f32 outputs
     }
   }
-  const std::unique_ptr<Meter> uncut = task().meter();
+  const std::unique_ptr<Meter> uncut = small_task().meter();
   for (int64_t begin = 0; begin < 50; begin += 7) {
     const Batch some = set.slice(begin, std::min<int64_t>(50, begin + 7));
     uncut->add(model.forward(some.input).value(), some);
   }
   CHECK(uncut->result() == whole.metrics);
-  CHECK(evaluate(model, task(), set.slice(0, 15), 7).parts.empty());
-  CHECK(evaluate(model, task(), set.slice(0, 16), 7).parts.size() == whole.metrics.size());
+  CHECK(evaluate(model, small_task(), set.slice(0, 15), 7).parts.empty());
+  CHECK(evaluate(model, small_task(), set.slice(0, 16), 7).parts.size() == whole.metrics.size());
 }
 
 TEST_CASE("the spread of the pseudo-values is the standard error of the metric over test sets") {
@@ -296,7 +252,7 @@ TEST_CASE("the spread of the pseudo-values is the standard error of the metric o
   constexpr int sets = 200;
   for (int i = 0; i < sets; ++i) {
     engine::Rng data(static_cast<uint64_t>(i));
-    const Evaluation found = evaluate(model, task(), task().sample(64, data, "test"), 64);
+    const Evaluation found = evaluate(model, small_task(), small_task().sample(64, data, "test"), 64);
     values.push_back(found.metrics.at("relative_mse"));
     double mean = 0, squares = 0;
     for (const double part : found.parts.at("relative_mse")) mean += part / 16;

@@ -2,99 +2,35 @@
 #include <cmath>
 
 #include "autograd/ops.h"
-#include "engine/context.h"
-#include "engine/device_stream.h"
-#include "engine/error.h"
-#include "engine/transfer.h"
-#include "tasks/linear_functional.h"
 #include "tasks/training/evaluation.h"
-#include "tasks/training/trainer.h"
-#include "tests/support/catch.h"
+#include "tests/tasks/training/fixture.h"
 
 using namespace headroom;
 using namespace headroom::tasks;
+using testing::cuda;
+using testing::lacks_cuda;
+using testing::small_model;
+using testing::small_settings;
+using testing::small_task;
+using testing::Training;
 
 namespace {
 
-constexpr engine::Device cuda{engine::Device::Kind::cuda, 0};
-
-bool is_absent() {
-  if (engine::has_device(engine::Device::Kind::cuda)) return false;
-  testing::skip("no CUDA device");
-  return true;
-}
-
-models::TransformerConfig small_model(double dropout, models::Pooling pooling) {
-  models::TransformerConfig config;
-  config.layers = 1;
-  config.width = 16;
-  config.groups = {{.heads = 2, .qk_dim = 4, .v_dim = 4}};
-  config.max_length = 8;
-  config.input_dim = config.output_dim = 4;
-  config.dropout = dropout;
-  config.pooling = pooling;
+TrainerConfig settings(bool records = true, int64_t accumulate = 1) {
+  TrainerConfig config = small_settings(cuda);
+  config.records = records;
+  config.accumulate = accumulate;
   return config;
 }
-
-const LinearFunctional& task() {
-  static const LinearFunctional task({.kernel = {.kind = "n-gram", .n = 2}, .token_dim = 4, .length = 8});
-  return task;
-}
-
-models::Transformer drawn(engine::Device device, double dropout, engine::Rng& rng, models::Pooling pooling) {
-  const engine::DeviceScope scope(device);
-  return {small_model(dropout, pooling), rng};
-}
-
-/// A training on a device, on a stream of its own.
-struct Training {
-  engine::DeviceStream stream;
-  engine::StreamScope on_stream;
-  engine::Rng rng{3};
-  models::Transformer model;
-  std::vector<std::string> notes;
-  Trainer trainer;
-
-  explicit Training(engine::Device device, bool records = true, const Objective& objective = task(),
-                    double dropout = 0.1, int64_t accumulate = 1, models::Pooling pooling = models::Pooling::none)
-      : stream(device),
-        on_stream(stream.handle()),
-        model(drawn(device, dropout, rng, pooling)),
-        trainer(model, objective, settings(device, records, accumulate), rng) {}
-
-  TrainerConfig settings(engine::Device device, bool records, int64_t accumulate) {
-    TrainerConfig config;
-    config.accumulate = accumulate;
-    config.optimizer.lr = 1e-2;
-    config.schedule = {{.kind = "warmup", .warmup = 5}};
-    config.clip = 0.5;
-    config.batch = 4;
-    config.device = device;
-    config.records = records;
-    config.read_every = device.is_cpu() ? 1 : 4;
-    config.note = [this](const std::string& line) { notes.push_back(line); };
-    return config;
-  }
-  Training& run(int64_t steps) {
-    for (int64_t i = 0; i < steps; ++i) trainer.step();
-    return *this;
-  }
-  std::vector<float> weights() const {
-    std::vector<float> all;
-    for (const models::Parameter& parameter : model.parameters())
-      for (const float x : parameter.var.value().to_vector<float>()) all.push_back(x);
-    return all;
-  }
-};
 
 /// The task, but its loss reads a number of the device.
 class Reading : public Objective {
  public:
   Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override {
-    return task().train_batch(step, sequences, rng);
+    return small_task().train_batch(step, sequences, rng);
   }
   Var loss(const Var& output, const Batch& batch) const override {
-    const Var loss = task().loss(output, batch);
+    const Var loss = small_task().loss(output, batch);
     return loss * (loss.value().item() > 0 ? 1.0 : -1.0);
   }
 };
@@ -103,7 +39,7 @@ class Reading : public Objective {
 class Classes : public Objective {
  public:
   Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override {
-    Batch batch = task().train_batch(step, sequences, rng);
+    Batch batch = small_task().train_batch(step, sequences, rng);
     std::vector<int64_t> classes(static_cast<size_t>(sequences * 8));
     for (size_t i = 0; i < classes.size(); ++i) {
       const auto sequence = static_cast<int64_t>(i) / 8, place = static_cast<int64_t>(i) % 8;
@@ -122,7 +58,7 @@ class Classes : public Objective {
 class Sentences : public Objective {
  public:
   Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const override {
-    Batch batch = task().train_batch(step, sequences, rng);
+    Batch batch = small_task().train_batch(step, sequences, rng);
     std::vector<float> kept(static_cast<size_t>(sequences * 8));
     std::vector<int64_t> classes(static_cast<size_t>(sequences));
     for (int64_t b = 0; b < sequences; ++b) {
@@ -145,7 +81,9 @@ struct End {
   double loss;
 };
 End end_of(bool records, const Objective& objective, int64_t accumulate, models::Pooling pooling) {
-  Training training(cuda, records, objective, 0.1, accumulate, pooling);
+  models::TransformerConfig model = small_model();
+  model.pooling = pooling;
+  Training training(settings(records, accumulate), objective, model);
   training.run(8);
   CHECK(training.trainer.is_recorded() == records);
   CHECK(training.notes.empty());
@@ -161,24 +99,24 @@ void check_replayed(const Objective& objective, int64_t accumulate, models::Pool
 }  // namespace
 
 TEST_CASE("a model is drawn with the same bits on a device") {
-  if (is_absent()) return;
-  Training here(engine::cpu), there(cuda);
+  if (lacks_cuda()) return;
+  Training here, there(small_settings(cuda));
   CHECK(there.model.device() == cuda);
   CHECK((here.weights() == there.weights()));
 }
 
 TEST_CASE("a step that is replayed gives the bits of one that is queued op by op") {
-  if (is_absent()) return;
+  if (lacks_cuda()) return;
   std::vector<float> queued, replayed;
   double queued_loss = 0, replayed_loss = 0;
   {
-    Training training(cuda, false);
+    Training training(settings(false));
     queued = training.run(8).weights();
     queued_loss = training.trainer.state().loss;
     CHECK_FALSE(training.trainer.is_recorded());
   }
   {
-    Training training(cuda);
+    Training training(settings());
     replayed = training.run(8).weights();
     replayed_loss = training.trainer.state().loss;
     CHECK(training.trainer.is_recorded());
@@ -189,21 +127,19 @@ TEST_CASE("a step that is replayed gives the bits of one that is queued op by op
 }
 
 TEST_CASE("training on a device goes as it does on the CPU, to rounding") {
-  if (is_absent()) return;
+  if (lacks_cuda()) return;
   // Losses, not weights: where a gradient is 0 but for rounding, as those of the keys' biases are, AdamW's step is not.
   struct Course {
     std::vector<double> losses;
     double error;
   };
   const auto course = [](engine::Device device) {
-    Training training(device);
-    Course out;
-    for (int step = 0; step < 8; ++step) {
-      training.trainer.step();
-      out.losses.push_back(training.trainer.read_state().loss);
-    }
-    out.error = evaluate(training.model, task(), task().evaluation(Split::test, 8), 4).metrics.at("relative_mse");
-    return out;
+    TrainerConfig config = small_settings(device);
+    config.batch = 4;
+    Training training(config);
+    const std::vector<double> losses = training.losses(8);
+    const Batch test = small_task().evaluation(Split::test, 8);
+    return Course{losses, evaluate(training.model, small_task(), test, 4).metrics.at("relative_mse")};
   };
   const Course here = course(engine::cpu), there = course(cuda);
   for (size_t step = 0; step < here.losses.size(); ++step)
@@ -212,39 +148,39 @@ TEST_CASE("training on a device goes as it does on the CPU, to rounding") {
 }
 
 TEST_CASE("a training goes on from its checkpoint to the same bits, recorded or not") {
-  if (is_absent()) return;
+  if (lacks_cuda()) return;
   std::vector<float> whole, resumed;
   Checkpoint checkpoint;
   {
-    Training training(cuda);
+    Training training(settings());
     training.run(4);
     checkpoint = training.trainer.checkpoint();
     for (auto& [name, tensor] : checkpoint.tensors) tensor = tensor.to(engine::cpu).clone();
     whole = training.run(4).weights();
   }
-  Training training(cuda);
+  Training training(settings());
   training.trainer.restore(checkpoint);
   resumed = training.run(4).weights();
   CHECK((whole == resumed));
 }
 
 TEST_CASE("a batch in parts is replayed as one step, to the bits of parts that are queued") {
-  if (is_absent()) return;
-  check_replayed(task(), 2);
-  check_replayed(task(), 4);
+  if (lacks_cuda()) return;
+  check_replayed(small_task(), 2);
+  check_replayed(small_task(), 4);
   check_replayed(Classes(), 2);  // shares that change, and once a part without a target
 }
 
 TEST_CASE("a model that reads its last position under a key mask is replayed, beside batches of another size") {
-  if (is_absent()) return;
+  if (lacks_cuda()) return;
   check_replayed(Sentences(), 1, models::Pooling::last);
   check_replayed(Sentences(), 2, models::Pooling::last);
 }
 
 TEST_CASE("a loss that reads numbers of the device runs op by op, and one line says so") {
-  if (is_absent()) return;
+  if (lacks_cuda()) return;
   const Reading reading;
-  Training training(cuda, true, reading, 0);
+  Training training(settings(), reading, small_model(0));
   training.run(6);
   CHECK_FALSE(training.trainer.is_recorded());
   CHECK(training.notes.size() == 1);

@@ -1,0 +1,148 @@
+// Training in bf16 on a GPU, or on the emulator: bf16 weights and activations beside f32 masters.
+#include <cmath>
+
+#include "tasks/classification.h"
+#include "tasks/training/evaluation.h"
+#include "tests/tasks/training/fixture.h"
+
+using namespace headroom;
+using namespace headroom::tasks;
+using engine::DType;
+using engine::Precision;
+using testing::cuda;
+using testing::lacks_cuda;
+using testing::small_model;
+using testing::small_settings;
+using testing::small_task;
+using testing::Training;
+
+namespace {
+
+TrainerConfig settings(Precision precision = Precision::bf16) {
+  TrainerConfig config = small_settings(cuda);
+  config.bf16_weights = has_bf16_weights(precision, cuda);
+  return config;
+}
+
+const Classification& classes() {
+  static const Classification task({.vocab = 7, .classes = 3, .length = 8});
+  return task;
+}
+
+/// Models that have every kind of layer between them.
+struct Example {
+  const char* label;
+  models::TransformerConfig model;
+  const Objective* objective;
+};
+std::vector<Example> examples() {
+  std::vector<Example> all{{"real numbers, learned positions, layer norm", small_model(), &small_task()}};
+  models::TransformerConfig next = small_model();
+  next.positions = models::Positions::sinusoidal;
+  next.ffn_width = 24;
+  all.push_back({"sinusoids, GELU", next, &small_task()});
+  next.positions = models::Positions::alibi;
+  next.norm_place = models::NormPlace::post;
+  all.push_back({"slopes, post-norm", next, &small_task()});
+  next.positions = models::Positions::rope;
+  next.norm_place = models::NormPlace::pre;
+  next.norm = models::Norm::rms_norm;
+  next.activation = models::Activation::swiglu;
+  next.qk_norm = next.causal = true;
+  next.input_dim = 0, next.vocab = 7, next.output_dim = 3;
+  next.pooling = models::Pooling::mean;
+  all.push_back({"classes, RoPE, RMS norm, SwiGLU", next, &classes()});
+  next.groups = {{.heads = 4, .qk_dim = 4, .v_dim = 4, .kv_heads = 2}};
+  next.checkpoint_blocks = true;
+  all.push_back({"shared keys, checkpoints", next, &classes()});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("bf16 on a GPU: weights and activations are bf16; masters, gradients, moments and the loss are f32") {
+  if (lacks_cuda()) return;
+  const engine::PrecisionScope scope(Precision::bf16);
+  Training training(settings());
+  training.run(3);
+  const models::NamedTensors masters = training.trainer.weights();
+  size_t i = 0;
+  for (const models::Parameter& parameter : training.model.parameters()) {
+    INFO(parameter.name);
+    const auto& [name, master] = masters.at(i++);
+    CHECK(name == parameter.name);
+    CHECK(parameter.var.value().dtype() == DType::bf16);
+    CHECK(parameter.var.grad_dtype() == DType::f32);
+    CHECK(master.dtype() == DType::f32);
+    CHECK((parameter.var.value().to_vector<float>() == master.to(DType::bf16).to_vector<float>()));
+  }
+  for (const auto& [name, tensor] : training.trainer.checkpoint().tensors)
+    if (name != "optimizer.steps") CHECK(tensor.dtype() == DType::f32);
+  const Batch batch = small_task().evaluation(Split::test, 2).to(cuda);
+  CHECK(training.model.forward(batch.input).value().dtype() == DType::bf16);
+  CHECK(training.trainer.loss(batch).value().dtype() == DType::f32);
+}
+
+TEST_CASE("bf16 is of a GPU's weights; a CPU emulates it") {
+  CHECK(has_bf16_weights(Precision::bf16, cuda));
+  CHECK_FALSE(has_bf16_weights(Precision::f32, cuda));
+  CHECK_FALSE(has_bf16_weights(Precision::bf16, engine::cpu));
+}
+
+TEST_CASE("bf16: the loss follows that of f32, and so does the error afterwards") {
+  if (lacks_cuda()) return;
+  // Each of about 20 results on the way to the loss is rounded by up to 2^-9, which makes a percent of it; and the
+  // weights differ by what such gradients make of them over the steps.
+  constexpr double tolerance = 0.04;
+  for (const Example& example : examples()) {
+    INFO(example.label);
+    const auto course = [&](Precision precision) {
+      const engine::PrecisionScope scope(precision);
+      Training training(settings(precision), *example.objective, example.model);
+      const std::vector<double> losses = training.losses(20);
+      CHECK(training.trainer.is_recorded());
+      CHECK(training.notes.empty());
+      return losses;
+    };
+    const std::vector<double> exact = course(Precision::f32), rounded = course(Precision::bf16);
+    for (size_t step = 0; step < exact.size(); ++step) {
+      INFO("step " << step);
+      CHECK(rounded[step] == Approx(exact[step]).epsilon(tolerance));
+    }
+    CHECK(rounded != exact);
+  }
+}
+
+TEST_CASE("bf16: an evaluation reads f32") {
+  if (lacks_cuda()) return;
+  const Batch test = small_task().evaluation(Split::test, 16);
+  const auto error = [&](Precision precision) {
+    const engine::PrecisionScope scope(precision);
+    Training training(settings(precision));
+    training.run(20);
+    return evaluate(training.model, small_task(), test, 4).metrics.at("relative_mse");
+  };
+  CHECK(error(Precision::bf16) == Approx(error(Precision::f32)).epsilon(0.04));  // as above
+}
+
+TEST_CASE("bf16: replayed steps give the bits of queued ones, and a checkpoint goes on to the same bits") {
+  if (lacks_cuda()) return;
+  const engine::PrecisionScope scope(Precision::bf16);
+  const auto queued = [] {
+    TrainerConfig config = settings();
+    config.records = false;
+    return Training(config).run(8).weights();
+  }();
+  Checkpoint checkpoint;
+  {
+    Training training(settings());
+    training.run(4);
+    checkpoint = training.trainer.checkpoint();
+    for (auto& [name, tensor] : checkpoint.tensors) tensor = tensor.to(engine::cpu).clone();
+    CHECK((training.run(4).weights() == queued));
+    CHECK(training.trainer.is_recorded());
+  }
+  Training resumed(settings());
+  resumed.trainer.restore(checkpoint);
+  CHECK((resumed.run(4).weights() == queued));
+}
