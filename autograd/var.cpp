@@ -75,7 +75,8 @@ struct Node {
   /// `g` may be of the value's dtype where the gradient's is another.
   void accumulate(Tensor g) {
     if (bound && grad_fresh) {
-      engine::convert_inplace(grad, g);
+      const bool is_there = g.shares_storage(grad) && g.raw() == grad.raw() && g.dtype() == grad.dtype();
+      if (!is_there) engine::convert_inplace(grad, g);
       grad_fresh = false;
       return;
     }
@@ -133,8 +134,7 @@ Tensor fit(const Node& node, size_t i, const Tensor& g) {
 
 void step_back(Node& node) {
   check_versions(node);
-  Needs needs;
-  for (const Var& parent : node.parents) needs.push_back(parent.defined() && parent.requires_grad());
+  const Needs needs(node.parents);
   Tensor dy = std::move(node.grad);
   node.grad = Tensor();
   std::vector<Tensor> gradients = node.vjp(dy, needs);
@@ -159,6 +159,22 @@ void step_back(Node& node) {
 }
 
 }  // namespace
+
+Needs::Needs(const std::vector<Var>& operands) : operands_(operands) {
+  for (const Var& operand : operands) wanted_.push_back(operand.defined() && operand.requires_grad());
+}
+
+Tensor Needs::take(size_t i) const {
+  if (!wanted_[i] || !operands_[i].node()->vjp) return Tensor();
+  return std::exchange(operands_[i].node()->grad, Tensor());
+}
+
+Tensor Needs::place(size_t i) const {
+  if (!wanted_[i]) return Tensor();
+  const NodePtr& node = operands_[i].node();
+  const auto uses = std::count_if(operands_.begin(), operands_.end(), [&](const Var& v) { return v.node() == node; });
+  return node->bound && node->grad_fresh && uses == 1 ? node->grad : Tensor();
+}
 
 Var::Var(Tensor value, bool requires_grad) {
   if (requires_grad && !(value.defined() && engine::is_floating(value.dtype())))

@@ -18,9 +18,28 @@ using engine::Tensor;
 
 struct Node;
 
-/// Which parents of an op want a gradient: needs[i] for the i-th. A vjp computes nothing for the others.
-using Needs = std::vector<bool>;
 class Var;
+
+/// Which operands of an op want a gradient: needs[i] for the i-th; a vjp computes nothing for the others. And what
+/// spares a pass over memory where a vjp can do with it.
+class Needs {
+ public:
+  /// Of the operands of one op, which outlive this.
+  explicit Needs(const std::vector<Var>& operands);
+  bool operator[](size_t i) const { return wanted_[i]; }
+  /// The gradient of operand i as other ops have given it so far; undefined where none has, or it is a leaf. Who takes
+  /// it gives operand i the sum of it and its own.
+  Tensor take(size_t i) const;
+  /// Where the gradient of operand i belongs, for a vjp that can write it there instead of into a tensor of its own,
+  /// and then gives that: the place in an arena (in the leaf's grad_dtype()) of a leaf that has no gradient yet, and
+  /// which no other operand is. Undefined for all others.
+  Tensor place(size_t i) const;
+
+ private:
+  const std::vector<Var>& operands_;
+  std::vector<bool> wanted_;
+};
+
 namespace detail {
 /// A vjp with what it keeps.
 using BoundVjp = std::function<std::vector<Tensor>(const Tensor& dy, const Needs& needs)>;

@@ -19,16 +19,19 @@ Block::Block(const TransformerConfig& config, const LayerConfig& layer, RopeCach
 }
 
 Var Block::forward(const Var& x, const BlockContext& context) const {
-  // x (B, T, D) → one residual branch and its norm → (B, T, D)
-  const auto residual = [&](const Var& in, const NormLayer& norm, const engine::RngKey& key, const auto& branch) {
-    Var y = branch(pre_norm_ ? norm.forward(in) : in);
-    if (context.dropout > 0) y = autograd::dropout(y, context.dropout, key);
-    return pre_norm_ ? in + y : norm.forward(in + y);
+  const auto dropped = [&](const Var& y, const engine::RngKey& key) {
+    return context.dropout > 0 ? autograd::dropout(y, context.dropout, key) : y;
   };
-  Var h = residual(x, attention_norm_, context.attention_branch,
-                   [&](const Var& in) { return attention_.forward(in, context.attention); });
-  if (!ffn_) return h;
-  return residual(h, *ffn_norm_, context.ffn_branch, [&](const Var& in) { return ffn_->forward(in); });
+  const auto fed = [&](const Var& in) { return dropped(ffn_->forward(in), context.ffn_branch); };  // (B, T, D)
+  const Var y = dropped(attention_.forward(pre_norm_ ? attention_norm_.forward(x) : x, context.attention),
+                        context.attention_branch);  // (B, T, D)
+  if (pre_norm_) {
+    if (!ffn_) return x + y;
+    const auto [h, normed] = ffn_norm_->forward(x, y);
+    return h + fed(normed);
+  }
+  const Var h = attention_norm_.forward(x, y).second;
+  return ffn_ ? ffn_norm_->forward(h, fed(h)).second : h;
 }
 
 std::string Block::describe() const {

@@ -20,6 +20,15 @@ Var NormLayer::forward(const Var& x) const {
   });
 }
 
+std::pair<Var, Var> NormLayer::forward(const Var& x, const Var& residual) const {
+  return located([&]() -> std::pair<Var, Var> {
+    if (kind_ == Norm::layer_norm) return autograd::add_layer_norm(x, residual, weight_, bias_, eps_);
+    if (kind_ == Norm::rms_norm) return autograd::add_rms_norm(x, residual, weight_, eps_);
+    const Var sum = x + residual;  // (…, C)
+    return {sum, sum};
+  });
+}
+
 std::string NormLayer::describe() const {
   return kind_ == Norm::none ? "none" : fmt::format("{} {}, eps {:g}", name_of(kind_), width_, eps_);
 }

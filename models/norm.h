@@ -1,4 +1,6 @@
 #pragma once
+#include <utility>
+
 #include "models/module.h"
 #include "models/weights/source.h"
 
@@ -11,6 +13,8 @@ class NormLayer : public Module {
 
   /// (…, C) → (…, C)
   Var forward(const Var& x) const;
+  /// {x + residual, its norm}: of (…, C) and (…, C).
+  std::pair<Var, Var> forward(const Var& x, const Var& residual) const;
   std::string describe() const override;
 
  private:

@@ -2,20 +2,38 @@
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
+#include "engine/error.h"
 
 namespace headroom::autograd {
 
-Var layer_norm(const Var& x, const Var& weight, const Var& bias, double eps) {
-  const auto [y, mean, inv_std] = engine::layer_norm(x.value(), weight.value(), bias.value(), eps);
+namespace {
+
+/// `of`: the norm of x's value.
+Var recorded(const Var& x, const Var& weight, const Var& bias, const engine::LayerNorm& of) {
   return record(
-      "layer_norm", y, {x, weight, bias},
+      "layer_norm", of.y, {x, weight, bias},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w, const Tensor& kept_mean,
          const Tensor& kept_inv_std) -> std::vector<Tensor> {
-        const auto g =
-            engine::layer_norm_grad(dy, kept_x, kept_w, kept_mean, kept_inv_std, needs[0], needs[1] || needs[2]);
+        const auto g = engine::layer_norm_grad(dy, kept_x, kept_w, kept_mean, kept_inv_std, needs[0],
+                                               needs[1] || needs[2], needs.take(0));
         return {g.dx, needs[1] ? g.dweight : Tensor(), needs[2] ? g.dbias : Tensor()};
       },
-      saved("x", x), saved("weight", weight), saved("mean", mean), saved("inv_std", inv_std));
+      saved("x", x), saved("weight", weight), saved("mean", of.mean), saved("inv_std", of.inv_std));
+}
+
+}  // namespace
+
+Var layer_norm(const Var& x, const Var& weight, const Var& bias, double eps) {
+  return recorded(x, weight, bias, engine::layer_norm(x.value(), weight.value(), bias.value(), eps));
+}
+
+std::pair<Var, Var> add_layer_norm(const Var& x, const Var& residual, const Var& weight, const Var& bias, double eps) {
+  require(residual.defined(), "layer_norm: operand residual is undefined");
+  const engine::LayerNorm of = engine::layer_norm(x.value(), weight.value(), bias.value(), eps, residual.value());
+  const Var sum = record("add", of.sum, {x, residual}, [](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
+    return {dy, dy};
+  });
+  return {sum, recorded(sum, weight, bias, of)};
 }
 
 namespace {
@@ -48,6 +66,21 @@ OpSamples layer_norm_samples() {
                  {"size-1", inputs({1, 1}, {1}), run, twin},
                  {"empty", inputs({0, 4}, {4}), run},
                  {"empty rows", inputs({4, 0}, {0}), run}};
+  // Of a residual stream: its sum with a branch is normed, and goes on beside that.
+  const auto residual = [=](const std::vector<Var>& in) {
+    const auto [sum, norm] = add_layer_norm(in[0], in[1], in[2], in[3], eps);
+    return sum * norm;
+  };
+  const auto apart = [=](const std::vector<Var>& in) {
+    const Var sum = in[0] + in[1];
+    return sum * composed(sum, in[2], in[3], eps);
+  };
+  for (const Shape& shape : {Shape{2, 3, 8}, Shape{5, 13}, Shape{3, 1031}, Shape{2, 4100}, Shape{0, 4}})
+    out.samples.push_back(
+        {"sum and norm " + shape.str(),
+         {normal("x", shape), normal("residual", shape), normal("weight", {shape[-1]}), normal("bias", {shape[-1]})},
+         residual,
+         apart});
   // Of one element all of g/σ cancels, 1/σ = 1/√eps.
   for (Sample& sample : out.samples)
     if (sample.label == "size-1")
@@ -67,6 +100,10 @@ OpSamples layer_norm_samples() {
                    inputs({2, 8}, {8}),
                    [](const std::vector<Var>& in) { return layer_norm(in[0], in[1], in[2], -0.1); },
                    {"layer_norm", "eps = -0.1"}},
+                  {"residual",
+                   {normal("x", {2, 8}), normal("residual", {8}), normal("w", {8}), normal("b", {8})},
+                   residual,
+                   {"layer_norm", "(2, 8)", "(8)"}},
                   {"integers", {integers("x", {3}, 0, 5), normal("w", {3})}, run, {"layer_norm", "i64"}}};
   return out;
 }

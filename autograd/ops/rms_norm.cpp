@@ -2,19 +2,37 @@
 
 #include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
+#include "engine/error.h"
 
 namespace headroom::autograd {
 
-Var rms_norm(const Var& x, const Var& weight, double eps) {
-  const auto [y, inv_rms] = engine::rms_norm(x.value(), weight.value(), eps);
+namespace {
+
+/// `of`: the norm of x's value.
+Var recorded(const Var& x, const Var& weight, const engine::RmsNorm& of) {
   return record(
-      "rms_norm", y, {x, weight},
+      "rms_norm", of.y, {x, weight},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w,
          const Tensor& kept_inv_rms) -> std::vector<Tensor> {
-        const auto g = engine::rms_norm_grad(dy, kept_x, kept_w, kept_inv_rms, needs[0], needs[1]);
+        const auto g = engine::rms_norm_grad(dy, kept_x, kept_w, kept_inv_rms, needs[0], needs[1], needs.take(0));
         return {g.dx, g.dweight};
       },
-      saved("x", x), saved("weight", weight), saved("inv_rms", inv_rms));
+      saved("x", x), saved("weight", weight), saved("inv_rms", of.inv_rms));
+}
+
+}  // namespace
+
+Var rms_norm(const Var& x, const Var& weight, double eps) {
+  return recorded(x, weight, engine::rms_norm(x.value(), weight.value(), eps));
+}
+
+std::pair<Var, Var> add_rms_norm(const Var& x, const Var& residual, const Var& weight, double eps) {
+  require(residual.defined(), "rms_norm: operand residual is undefined");
+  const engine::RmsNorm of = engine::rms_norm(x.value(), weight.value(), eps, residual.value());
+  const Var sum = record("add", of.sum, {x, residual}, [](const Tensor& dy, const Needs&) -> std::vector<Tensor> {
+    return {dy, dy};
+  });
+  return {sum, recorded(sum, weight, of)};
 }
 
 OpSamples rms_norm_samples() {
@@ -37,6 +55,20 @@ OpSamples rms_norm_samples() {
                  {"size-1", {uniform("x", {1, 1}, 0.5, 2), normal("weight", {1})}, run, twin},
                  {"empty", inputs({0, 4}, {4}), run},
                  {"empty rows", inputs({4, 0}, {0}), run}};
+  // Of a residual stream: its sum with a branch is normed, and goes on beside that.
+  const auto residual = [=](const std::vector<Var>& in) {
+    const auto [sum, norm] = add_rms_norm(in[0], in[1], in[2], eps);
+    return sum * norm;
+  };
+  const auto apart = [=](const std::vector<Var>& in) {
+    const Var sum = in[0] + in[1];
+    return sum * twin({sum, in[2]});
+  };
+  for (const Shape& shape : {Shape{2, 3, 8}, Shape{5, 13}, Shape{3, 1031}, Shape{2, 4100}, Shape{0, 4}})
+    out.samples.push_back({"sum and norm " + shape.str(),
+                           {normal("x", shape), normal("residual", shape), normal("weight", {shape[-1]})},
+                           residual,
+                           apart});
   // Of one element all of g/|x| cancels.
   for (Sample& sample : out.samples)
     if (sample.label == "size-1")
@@ -49,6 +81,10 @@ OpSamples rms_norm_samples() {
                    inputs({2, 8}, {8}),
                    [](const std::vector<Var>& in) { return rms_norm(in[0], in[1], -0.1); },
                    {"rms_norm", "eps = -0.1"}},
+                  {"residual",
+                   {normal("x", {2, 8}), normal("residual", {8}), normal("w", {8})},
+                   residual,
+                   {"rms_norm", "(2, 8)", "(8)"}},
                   {"integers", {integers("x", {3}, 0, 5), normal("w", {3})}, run, {"rms_norm", "i64"}}};
   return out;
 }

@@ -1,9 +1,13 @@
 #pragma once
+#include <utility>
+
 #include "autograd/var.h"
 
 namespace headroom::autograd {
 
 /// Over the last axis: x (…, C), weight (C) → (…, C).
 Var rms_norm(const Var& x, const Var& weight, double eps = 1e-6);
+/// x + residual, of one shape, and its rms_norm: on a GPU in one pass over memory. {sum, norm}
+std::pair<Var, Var> add_rms_norm(const Var& x, const Var& residual, const Var& weight, double eps = 1e-6);
 
 }  // namespace headroom::autograd

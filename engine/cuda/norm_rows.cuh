@@ -40,11 +40,12 @@ __device__ inline void scaled_moments(const Team& team, const T* x, int64_t n, d
   inverse = static_cast<C>(small < HUGE_VAL ? 1 / std::sqrt(squares + small) / unit : 1 / std::sqrt(eps));
 }
 
+/// With `added` the row is x + added, which the first sweep leaves in `sum`, rounded.
 template <class T, int pack, bool centred>
 struct NormRow {
   using C = Compute<T>;
-  const T *x, *weight, *bias;
-  T* y;
+  const T *x, *added, *weight, *bias;
+  T *sum, *y;
   C *mean, *inverse;
   int64_t n;
   double eps;
@@ -52,6 +53,7 @@ struct NormRow {
   template <class Team>
   __device__ void operator()(const Team& team, int64_t row) const {
     const T* from = x + row * n;
+    if (added) from = written_sum(team, row);
     const C width = static_cast<C>(n);
     C m = 0, squares = 0;
     if constexpr (centred) {
@@ -83,12 +85,25 @@ struct NormRow {
       store_numbers<pack>(y + row * n + i, v, aligned);
     });
   }
+  template <class Team>
+  __device__ const T* written_sum(const Team& team, int64_t row) const {
+    T* to = sum + row * n;
+    for_each_pack<pack>(team, n, [&](int64_t i) {
+      Numbers<T, pack> v = load_numbers<pack>(x + row * n + i, aligned);
+      const Numbers<T, pack> a = load_numbers<pack>(added + row * n + i, aligned);
+      for (int k = 0; k < pack; ++k) v.at[k] += a.at[k];
+      store_numbers<pack>(to + i, v, aligned);
+    });
+    __syncwarp();  // scaled_moments() reads what other lanes wrote; between warps the sums in between see to it
+    return to;
+  }
 };
 
+/// `added` may be null.
 template <class T, int pack, bool centred>
 struct NormGradRow {
   using C = Compute<T>;
-  const T *dy, *x, *weight;
+  const T *dy, *x, *weight, *added;
   const C *mean, *inverse;
   T* dx;
   int64_t n;
@@ -114,6 +129,10 @@ struct NormGradRow {
       Numbers<T, pack> a = load_numbers<pack>(d + i, aligned);
       const Numbers<T, pack> v = load_numbers<pack>(from + i, aligned), w = load_numbers<pack>(weight + i, aligned);
       for (int k = 0; k < pack; ++k) a.at[k] = (a.at[k] * w.at[k] - (g_mean + (v.at[k] - m) * s * dot_mean)) * s;
+      if (added) {
+        const Numbers<T, pack> more = load_numbers<pack>(added + row * n + i, aligned);
+        for (int k = 0; k < pack; ++k) a.at[k] += more.at[k];
+      }
       store_numbers<pack>(dx + row * n + i, a, aligned);
     });
   }
@@ -133,30 +152,38 @@ struct NormParameterColumn {
   }
 };
 
-/// y, the inverse and, with `centred`, the mean of every row; bias may be null.
+template <class T>
+const T* data_or_null(const Tensor& x) {
+  return x.defined() ? x.data<T>() : nullptr;
+}
+
+/// y, the inverse and, with `centred`, the mean of every row of x, or of x + added into `sum`; bias may be null.
 template <bool centred, class T>
-void norm_rows(const char* name, const Tensor& x, const T* weight, const T* bias, T* y, Compute<T>* mean,
-               Compute<T>* inverse, double eps) {
+void norm_rows(const char* name, const Tensor& x, const Tensor& added, const T* weight, const T* bias, Tensor& sum,
+               T* y, Compute<T>* mean, Compute<T>* inverse, double eps) {
   const int64_t n = x.dim(-1);
-  const T* from = x.data<T>();
+  const T *from = x.data<T>(), *more = data_or_null<T>(added);
+  if (more) sum = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
+  T* total = more ? sum.mutable_data<T>() : nullptr;
   with_pack<T>(n, [&](auto pack) {
-    launch_rows(
-        name, x.numel() / n, n,
-        NormRow<T, pack(), centred>{from, weight, bias, y, mean, inverse, n, eps, are_aligned(from, weight, bias, y)});
+    launch_rows(name, x.numel() / n, n,
+                NormRow<T, pack(), centred>{from, more, weight, bias, total, y, mean, inverse, n, eps,
+                                            are_aligned(from, more, weight, bias, total, y)});
   });
 }
 
-/// dx, and the sums over rows into `sums` (weight's, with `centred` then bias's); either may be null.
+/// dx (added to, where `added` is there), and the sums over rows into `sums` (weight's, with `centred` then bias's);
+/// either may be null.
 template <bool centred, class T>
 void norm_grad_rows(const char* name, const Tensor& x, const T* dy, const T* weight, const Compute<T>* mean,
-                    const Compute<T>* inverse, T* dx, T* sums) {
+                    const Compute<T>* inverse, const Tensor& added, T* dx, T* sums) {
   const int64_t n = x.dim(-1), rows = x.numel() / n;
-  const T* from = x.data<T>();
+  const T *from = x.data<T>(), *more = data_or_null<T>(added);
   if (dx)
     with_pack<T>(n, [&](auto pack) {
-      launch_rows(
-          name, rows, n,
-          NormGradRow<T, pack(), centred>{dy, from, weight, mean, inverse, dx, n, are_aligned(dy, from, weight, dx)});
+      launch_rows(name, rows, n,
+                  NormGradRow<T, pack(), centred>{dy, from, weight, more, mean, inverse, dx, n,
+                                                  are_aligned(dy, from, weight, more, dx)});
     });
   if (sums)
     add_columns<centred ? 2 : 1, Compute<T>>(

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/layer_norm/layer_norm_kernel.h"
 #include "engine/ops/row_sums.h"
 #include "engine/ops/wide_moments.h"
@@ -55,7 +56,9 @@ using GradLoop = void (*)(const T* dy, const T* x, const T* w, const T* mean, co
 template <class T>
 void run(LayerNormCall& c, Loop<T> loop) {
   const Rows rows = rows_of("layer_norm", c.x);
-  const T *x = c.x.data<T>(), *w = c.weight.data<T>(), *b = c.bias.defined() ? c.bias.data<T>() : nullptr;
+  if (c.added.defined()) c.sum = add(c.x, c.added);
+  const T *x = (c.added.defined() ? c.sum : c.x).data<T>(), *w = c.weight.data<T>(),
+          *b = c.bias.defined() ? c.bias.data<T>() : nullptr;
   T *y = c.y.mutable_data<T>(), *mean = c.mean.mutable_data<T>(), *inv_std = c.inv_std.mutable_data<T>();
   parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
     const int64_t first = begin * rows.width;
@@ -76,6 +79,7 @@ void run_grad(LayerNormGradCall& c, GradLoop<T> loop) {
         loop(dy + first, x + first, w, mean + begin, inv_std + begin, dx ? dx + first : nullptr, dw,
              dw ? dw + n : nullptr, count, n);
       });
+  if (dx && c.added.defined()) add_inplace(c.dx, c.added);
   if (!c.want_parameters) return;
   c.dweight = total.slice(0, 0, 1).reshape({n});
   c.dbias = total.slice(0, 1, 2).reshape({n});
@@ -96,30 +100,33 @@ Op<LayerNormGradCall> layer_norm_grad_op{
                            [](LayerNormGradCall& c) { run_grad<float>(c, grad_loop); },
                            [](LayerNormGradCall& c) { run_grad<double>(c, grad_loop); })};
 
-LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
-  LayerNormCall call{x, weight, bias, eps};
+LayerNorm layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps, const Tensor& added) {
+  LayerNormCall call{x, weight, bias, eps, added};
   layer_norm_op.check(call);
   rows_of("layer_norm", x);
   check_width("layer_norm", "weight", weight, x);
   require(std::isfinite(eps) && eps >= 0, "layer_norm: eps = {} is not finite and at least 0: x {}", eps, x.str());
   if (bias.defined()) check_width("layer_norm", "bias", bias, x);
+  if (added.defined() && added.shape() != x.shape())
+    fail("layer_norm: added {} does not fit x {}", added.shape().str(), x.shape().str());
   call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                                  // (…, C)
   call.mean = Tensor::empty(x.shape().without(-1), statistic_dtype(x.dtype()), x.device());  // (…)
   call.inv_std = Tensor::empty(call.mean.shape(), call.mean.dtype(), x.device());            // (…)
   if (x.numel() > 0) layer_norm_op.run(call);
-  return {call.y, call.mean, call.inv_std};
+  return {call.y, call.mean, call.inv_std, call.sum.defined() ? call.sum : x};
 }
 
 LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& mean,
-                              const Tensor& inv_std, bool want_dx, bool want_parameters) {
-  LayerNormGradCall call{dy, x, weight, mean, inv_std, want_dx, want_parameters};
+                              const Tensor& inv_std, bool want_dx, bool want_parameters, const Tensor& added) {
+  LayerNormGradCall call{dy, x, weight, mean, inv_std, want_dx, want_parameters, added};
   layer_norm_grad_op.check(call);
   rows_of("layer_norm_grad", x);
   check_width("layer_norm_grad", "weight", weight, x);
   const Shape rows = x.shape().without(-1);
-  if (dy.shape() != x.shape() || mean.shape() != rows || inv_std.shape() != rows)
-    fail("layer_norm_grad: dy {}, mean {} and inv_std {} do not fit x {}", dy.shape().str(), mean.shape().str(),
-         inv_std.shape().str(), x.shape().str());
+  if (dy.shape() != x.shape() || mean.shape() != rows || inv_std.shape() != rows ||
+      (added.defined() && added.shape() != x.shape()))
+    fail("layer_norm_grad: dy {}, mean {}, inv_std {} and added {} do not fit x {}", dy.shape().str(),
+         mean.shape().str(), inv_std.shape().str(), added.str(), x.shape().str());
   if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
   if (x.numel() > 0) layer_norm_grad_op.run(call);
   else if (want_parameters) call.dweight = call.dbias = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)

@@ -7,9 +7,8 @@ namespace {
 
 template <class T>
 void run(LayerNormCall& c) {
-  norm_rows<true>("layer_norm", c.x, c.weight.data<T>(), c.bias.defined() ? c.bias.data<T>() : nullptr,
-                  c.y.mutable_data<T>(), c.mean.mutable_data<Compute<T>>(), c.inv_std.mutable_data<Compute<T>>(),
-                  c.eps);
+  norm_rows<true>("layer_norm", c.x, c.added, c.weight.data<T>(), data_or_null<T>(c.bias), c.sum, c.y.mutable_data<T>(),
+                  c.mean.mutable_data<Compute<T>>(), c.inv_std.mutable_data<Compute<T>>(), c.eps);
 }
 
 template <class T>
@@ -18,7 +17,7 @@ void run_grad(LayerNormGradCall& c) {
   Tensor sums;
   if (c.want_parameters) sums = Tensor::empty({2, n}, c.x.dtype(), c.x.device());  // (2, C)
   norm_grad_rows<true>("layer_norm_grad", c.x, c.dy.data<T>(), c.weight.data<T>(), c.mean.data<Compute<T>>(),
-                       c.inv_std.data<Compute<T>>(), c.want_dx ? c.dx.mutable_data<T>() : nullptr,
+                       c.inv_std.data<Compute<T>>(), c.added, c.want_dx ? c.dx.mutable_data<T>() : nullptr,
                        c.want_parameters ? sums.mutable_data<T>() : nullptr);
   if (!c.want_parameters) return;
   c.dweight = sums.slice(0, 0, 1).reshape({n});

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/rms_norm/rms_norm_kernel.h"
 #include "engine/ops/row_sums.h"
 #include "engine/ops/wide_moments.h"
@@ -48,7 +49,8 @@ using GradLoop = void (*)(const T* dy, const T* x, const T* w, const T* inv_rms,
 template <class T>
 void run(RmsNormCall& c, Loop<T> loop) {
   const Rows rows = rows_of("rms_norm", c.x);
-  const T *x = c.x.data<T>(), *w = c.weight.data<T>();
+  if (c.added.defined()) c.sum = add(c.x, c.added);
+  const T *x = (c.added.defined() ? c.sum : c.x).data<T>(), *w = c.weight.data<T>();
   T *y = c.y.mutable_data<T>(), *inv_rms = c.inv_rms.mutable_data<T>();
   parallel_ranges(rows.count, rows.grain(), [&](int64_t begin, int64_t end) {
     const int64_t first = begin * rows.width;
@@ -67,6 +69,7 @@ void run_grad(RmsNormGradCall& c, GradLoop<T> loop) {
         const int64_t first = begin * n;
         loop(dy + first, x + first, w, inv_rms + begin, dx ? dx + first : nullptr, dw, count, n);
       });
+  if (dx && c.added.defined()) add_inplace(c.dx, c.added);
   if (c.want_weight) c.dweight = total.reshape({n});
 }
 
@@ -85,28 +88,30 @@ Op<RmsNormGradCall> rms_norm_grad_op{
                          [](RmsNormGradCall& c) { run_grad<float>(c, grad_loop); },
                          [](RmsNormGradCall& c) { run_grad<double>(c, grad_loop); })};
 
-RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps) {
-  RmsNormCall call{x, weight, eps};
+RmsNorm rms_norm(const Tensor& x, const Tensor& weight, double eps, const Tensor& added) {
+  RmsNormCall call{x, weight, eps, added};
   rms_norm_op.check(call);
   rows_of("rms_norm", x);
   check_width("rms_norm", "weight", weight, x);
   require(std::isfinite(eps) && eps >= 0, "rms_norm: eps = {} is not finite and at least 0: x {}", eps, x.str());
+  if (added.defined() && added.shape() != x.shape())
+    fail("rms_norm: added {} does not fit x {}", added.shape().str(), x.shape().str());
   call.y = Tensor::empty(x.shape(), x.dtype(), x.device());                                     // (…, C)
   call.inv_rms = Tensor::empty(x.shape().without(-1), statistic_dtype(x.dtype()), x.device());  // (…)
   if (x.numel() > 0) rms_norm_op.run(call);
-  return {call.y, call.inv_rms};
+  return {call.y, call.inv_rms, call.sum.defined() ? call.sum : x};
 }
 
 RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, const Tensor& inv_rms, bool want_dx,
-                          bool want_weight) {
-  RmsNormGradCall call{dy, x, weight, inv_rms, want_dx, want_weight};
+                          bool want_weight, const Tensor& added) {
+  RmsNormGradCall call{dy, x, weight, inv_rms, want_dx, want_weight, added};
   rms_norm_grad_op.check(call);
   rows_of("rms_norm_grad", x);
   check_width("rms_norm_grad", "weight", weight, x);
   const Shape rows = x.shape().without(-1);
-  if (dy.shape() != x.shape() || inv_rms.shape() != rows)
-    fail("rms_norm_grad: dy {} and inv_rms {} do not fit x {}", dy.shape().str(), inv_rms.shape().str(),
-         x.shape().str());
+  if (dy.shape() != x.shape() || inv_rms.shape() != rows || (added.defined() && added.shape() != x.shape()))
+    fail("rms_norm_grad: dy {}, inv_rms {} and added {} do not fit x {}", dy.shape().str(), inv_rms.shape().str(),
+         added.str(), x.shape().str());
   if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
   if (x.numel() > 0) rms_norm_grad_op.run(call);
   else if (want_weight) call.dweight = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)

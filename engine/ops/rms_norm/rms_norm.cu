@@ -7,7 +7,7 @@ namespace {
 
 template <class T>
 void run(RmsNormCall& c) {
-  norm_rows<false, T>("rms_norm", c.x, c.weight.data<T>(), nullptr, c.y.mutable_data<T>(), nullptr,
+  norm_rows<false, T>("rms_norm", c.x, c.added, c.weight.data<T>(), nullptr, c.sum, c.y.mutable_data<T>(), nullptr,
                       c.inv_rms.mutable_data<Compute<T>>(), c.eps);
 }
 
@@ -15,7 +15,7 @@ template <class T>
 void run_grad(RmsNormGradCall& c) {
   if (c.want_weight) c.dweight = Tensor::empty({c.x.dim(-1)}, c.x.dtype(), c.x.device());  // (C)
   norm_grad_rows<false, T>("rms_norm_grad", c.x, c.dy.data<T>(), c.weight.data<T>(), nullptr,
-                           c.inv_rms.data<Compute<T>>(), c.want_dx ? c.dx.mutable_data<T>() : nullptr,
+                           c.inv_rms.data<Compute<T>>(), c.added, c.want_dx ? c.dx.mutable_data<T>() : nullptr,
                            c.want_weight ? c.dweight.mutable_data<T>() : nullptr);
 }
 
