@@ -12,8 +12,8 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
       "linear", engine::linear(x_in, w_in, bias.value()), {x, weight, bias},
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_x, const Tensor& kept_w,
          bool has_bias) -> std::vector<Tensor> {
-        const auto grad =
-            engine::linear_grad(product_operand(dy), kept_x, kept_w, needs[0], needs[1], needs[2], has_bias);
+        const auto grad = engine::linear_grad(product_operand(dy), kept_x, kept_w, needs[0], needs[1], needs[2],
+                                              has_bias, {needs.place(1), needs.place(2)}, needs.take(0));
         return {grad.dx, grad.dweight, grad.dbias};
       },
       saved("x", x_in), saved("weight", w_in), bias.defined());
@@ -24,6 +24,13 @@ OpSamples linear_samples() {
   const auto twin = [](const std::vector<Var>& in) {
     const Var y = matmul(in[0], in[1], false, true);
     return in.size() > 2 ? add(y, in[2]) : y;
+  };
+  // x goes on beside its product, so that its gradient comes from two ops.
+  const auto beside = [](const auto& op) {
+    return [=](std::vector<Var> in) {
+      in[0] = in[0] * 2.0;
+      return in[0] * op(in);
+    };
   };
   const auto inputs = [](Shape x, int64_t out_features) {
     const int64_t in_features = x[-1];
@@ -37,6 +44,7 @@ OpSamples linear_samples() {
   };
   OpSamples out;
   out.samples = {{"typical", inputs({2, 5, 7}, 3), run, twin},
+                 {"beside x", inputs({2, 5, 7}, 7), beside(run), beside(twin)},
                  {"no bias", no_bias({2, 5, 7}, 3), run, twin},
                  {"odd sizes", inputs({13, 19}, 37), run, twin},
                  {"one feature in", inputs({9, 1}, 17), run, twin},

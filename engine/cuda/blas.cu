@@ -52,9 +52,9 @@ Types types_of(DType dtype, bool tf32) {
 }
 
 /// A row-major (rows, columns) is to cuBLASLt a column-major (columns, rows).
-Layout layout_of(const BlasProduct& p, int64_t rows, int64_t columns, int64_t row, int64_t step) {
+Layout layout_of(const BlasProduct& p, DType dtype, int64_t rows, int64_t columns, int64_t row, int64_t step) {
   cublasLtMatrixLayout_t made = nullptr;
-  HEADROOM_CUBLAS(cublasLtMatrixLayoutCreate(&made, types_of(p.dtype, false).element, static_cast<uint64_t>(columns),
+  HEADROOM_CUBLAS(cublasLtMatrixLayoutCreate(&made, types_of(dtype, false).element, static_cast<uint64_t>(columns),
                                              static_cast<uint64_t>(rows), row));
   Layout layout(made);
   const auto batch = static_cast<int32_t>(p.batch);
@@ -86,18 +86,23 @@ struct Plan {
 
   Plan(cublasLtHandle_t library, const Kind& kind, const BlasOperands& o) {
     const BlasProduct& p = kind.product;
-    a = p.transpose_a ? layout_of(p, p.k, p.m, p.row_a, p.step_a) : layout_of(p, p.m, p.k, p.row_a, p.step_a);
-    b = p.transpose_b ? layout_of(p, p.n, p.k, p.row_b, p.step_b) : layout_of(p, p.k, p.n, p.row_b, p.step_b);
-    y = layout_of(p, p.m, p.n, p.row_y, p.step_y);
+    const auto operand = [&](bool transposed, int64_t rows, int64_t columns, int64_t row, int64_t step) {
+      return layout_of(p, p.dtype, transposed ? columns : rows, transposed ? rows : columns, row, step);
+    };
+    a = operand(p.transpose_a, p.m, p.k, p.row_a, p.step_a);
+    b = operand(p.transpose_b, p.k, p.n, p.row_b, p.step_b);
+    y = layout_of(p, p.result, p.m, p.n, p.row_y, p.step_y);
     const Types types = types_of(p.dtype, kind.tf32);
     cublasLtMatmulDesc_t made = nullptr;
     HEADROOM_CUBLAS(cublasLtMatmulDescCreate(&made, types.compute, types.scale));
     operation.reset(made);
     set(made, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(made, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (p.epilogue != BlasEpilogue::none)
+    if (p.epilogue != BlasEpilogue::none) {
       set(made, CUBLASLT_MATMUL_DESC_EPILOGUE,
           p.epilogue == BlasEpilogue::bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_BGRADB);
+      set(made, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, types_of(p.result, false).element);
+    }
     take_bias(p, o);
     choose(library, kind);
   }
@@ -131,7 +136,8 @@ struct Plan {
 
 uint32_t alignment_of(const BlasOperands& o) {
   uintptr_t bits = 256;
-  for (const void* address : {o.a, o.b, static_cast<const void*>(o.y), o.bias, static_cast<const void*>(o.bias_grad)})
+  for (const void* address :
+       {o.a, o.b, static_cast<const void*>(o.y), o.bias, static_cast<const void*>(o.bias_grad), o.added})
     bits |= reinterpret_cast<uintptr_t>(address);
   return static_cast<uint32_t>(bits & (~bits + 1));
 }
@@ -192,12 +198,14 @@ void blas_matmul(const BlasProduct& product, const BlasOperands& o) {
   const float scales_f32[] = {1, 0};
   const bool f64 = product.dtype == DType::f64;
   const void *alpha = f64 ? static_cast<const void*>(&scales[0]) : &scales_f32[0],
-             *beta = f64 ? static_cast<const void*>(&scales[1]) : &scales_f32[1];
+             *beta = product.adds ? alpha
+                     : f64        ? static_cast<const void*>(&scales[1])
+                                  : &scales_f32[1];
   const size_t bytes = p.choice->workspaceSize;
   std::optional<Block> workspace;
   if (bytes > 0) workspace.emplace(Device{Device::Kind::cuda, device}, bytes);
   HEADROOM_CUBLAS(cublasLtMatmul(blas.library.get(), p.operation.get(), alpha, o.b, p.b.get(), o.a, p.a.get(), beta,
-                                 o.y, p.y.get(), o.y, p.y.get(), &p.choice->algo,
+                                 product.adds ? o.added : o.y, p.y.get(), o.y, p.y.get(), &p.choice->algo,
                                  workspace ? workspace->address() : nullptr, bytes,
                                  static_cast<cudaStream_t>(context().stream)));
 }

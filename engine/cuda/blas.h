@@ -24,6 +24,8 @@ struct BlasProduct {
   int64_t row_a, row_b, row_y;
   int64_t step_a = 0, step_b = 0, step_y = 0;
   BlasEpilogue epilogue = BlasEpilogue::none;
+  bool adds = false;     ///< y = op(a) · op(b) + what lies at BlasOperands::added
+  DType result = dtype;  ///< of y and of a bias or its gradient; may be f32 where dtype is bf16
   auto operator<=>(const BlasProduct&) const = default;
 };
 
@@ -49,8 +51,9 @@ inline BlasProduct blas_product(DType dtype, int64_t m, int64_t n, int64_t k, bo
 struct BlasOperands {
   const void *a, *b;
   void* y;
-  const void* bias = nullptr;  ///< (N), read by BlasEpilogue::bias
-  void* bias_grad = nullptr;   ///< (M), written by BlasEpilogue::bias_grad
+  const void* bias = nullptr;   ///< (N), read by BlasEpilogue::bias
+  void* bias_grad = nullptr;    ///< (M), written by BlasEpilogue::bias_grad
+  const void* added = nullptr;  ///< as y lies, in its dtype
 };
 
 /// Whether the library has this product with its epilogue (f64 has none). It has every product without one.

@@ -3,6 +3,7 @@
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/embedding/embedding.h"
 #include "engine/ops/max/max.h"
+#include "engine/ops/scale/scale.h"
 #include "tests/support/catch.h"
 
 using namespace headroom;
@@ -247,6 +248,54 @@ TEST_CASE("tape: a leaf bound to an arena gets its gradient there") {
   sum(x).backward();
   CHECK(gradients.to_vector<float>() == Values{9, 1, 1, 9});
   CHECK_THROWS_AS(x.bind(Tensor::zeros({3}), Tensor::zeros({3})), Error);
+}
+
+TEST_CASE("tape: a vjp may write a gradient to its place, once per backward and only if it is whole") {
+  // 2x of {x} or {x, x}; what the first gets is written where it belongs.
+  const auto doubled = [](const Var& x, const std::vector<Var>& parents) {
+    return record(
+        "doubled", engine::add(x.value(), x.value()), parents,
+        [](const Tensor& dy, const Needs& needs, const Tensor& count) -> std::vector<Tensor> {
+          const Tensor place = needs.place(0), each = engine::scale(dy, count.item());
+          if (place.defined()) engine::copy_inplace(place, each);
+          std::vector<Tensor> out{place.defined() ? place : each};
+          if (count.item() == 1) out.push_back(each);
+          return out;
+        },
+        saved("count", Tensor::full({}, parents.size() == 1 ? 2.0 : 1.0)));
+  };
+  const Var x = leaf({2}, {1, 2}), free = leaf({2}, {1, 2});
+  const Tensor gradients = Tensor::full({4}, 9);
+  x.bind(Tensor::full({2}, 3), gradients.slice(0, 1, 3));
+  sum(doubled(x, {x})).backward();
+  CHECK(gradients.to_vector<float>() == Values{9, 2, 2, 9});
+  sum(doubled(x, {x})).backward();  // there is one already: the tape adds
+  CHECK(gradients.to_vector<float>() == Values{9, 4, 4, 9});
+  x.zero_grad();
+  sum(doubled(x, {x, x})).backward();  // one leaf twice: no place
+  CHECK(gradients.to_vector<float>() == Values{9, 2, 2, 9});
+  sum(doubled(free, {free})).backward();
+  CHECK(grad_of(free) == Values{2, 2});
+}
+
+TEST_CASE("tape: a vjp may take what other ops gave an operand, and give the sum") {
+  const auto taking = [](const Var& x) {
+    return record("taking", x.value().clone(), {x}, [](const Tensor& dy, const Needs& needs) -> std::vector<Tensor> {
+      const Tensor others = needs.take(0);
+      return {others.defined() ? engine::add(others, dy) : dy};
+    });
+  };
+  const Var x = leaf({2}, {1, 2});
+  const Var h = x * 3.0;
+  sum(taking(h) + h * 4.0).backward();
+  CHECK(grad_of(x) == Values{15, 15});
+  x.zero_grad();
+  sum(taking(x) + x * 4.0).backward();  // of a leaf there is nothing to take
+  CHECK(grad_of(x) == Values{5, 5});
+  x.zero_grad();
+  const Var constant(Tensor::full({2}, 1));
+  sum(taking(constant) + x).backward();
+  CHECK(grad_of(x) == Values{1, 1});
 }
 
 TEST_CASE("tape: a chain of a million ops is freed without recursion") {

@@ -22,8 +22,8 @@ def predicted(rows):
     out = ["| workload | GFLOP | MB | kernels | " + " | ".join(f"{c}, *predicted*" for c in cards) + " |",
            "|---|---|---|---|" + "---|" * len(cards)]
     for name, row in rows.items():
-        times = [" / ".join(f"{row['milliseconds'][c][way]:.2f}" for way in predict.UNITS) for c in cards]
-        size, count = (" / ".join(f"{row[key][way]:.0f}" for way in predict.UNITS) for key in ("megabytes", "kernels"))
+        times = [" / ".join(f"{row['milliseconds'][c][way]:.2f}" for way in predict.WAYS) for c in cards]
+        size, count = (" / ".join(f"{row[key][way]:.0f}" for way in predict.WAYS) for key in ("megabytes", "kernels"))
         out.append(f"| {name} | {row['gflop']} | {size} | {count} | " + " | ".join(times) + " |")
     return "\n".join(out)
 
@@ -46,7 +46,7 @@ def measured(rows):
     for (name, dtype), by in found.items():
         peers = [by[mode] for mode in ("eager", "graphs") if mode in by]
         ratio = f"{min(peers) / by['headroom']:.2f}" if peers and "headroom" in by else ""
-        guess = f"{rows[name]['milliseconds'][card]['rounded' if dtype == 'bf16' else dtype]:.2f}" if card and name in rows else ""
+        guess = f"{rows[name]['milliseconds'][card][dtype]:.2f}" if card and name in rows else ""
         cells = [f"{by[m]:.3f}" if m in by else "" for m in ("headroom", "eager", "graphs")]
         out.append(f"| {name} | {dtype} | {guess} | " + " | ".join(cells) + f" | {ratio} |")
     return "\n".join(out)

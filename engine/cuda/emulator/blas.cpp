@@ -33,8 +33,8 @@ std::vector<C> packed(const void* data, int64_t batch, int64_t rows, int64_t col
   return out;
 }
 
-/// T in memory, C in arithmetic.
-template <class T, class C>
+/// T in memory, C in arithmetic, R of the result and a bias.
+template <class T, class C, class R = T>
 void multiply(const BlasProduct& p, const BlasOperands& o) {
   const bool tf32 = (context().tf32 || context().precision == Precision::bf16) && p.dtype == DType::f32;
   const int64_t a_rows = p.transpose_a ? p.k : p.m, a_columns = p.transpose_a ? p.m : p.k;
@@ -42,7 +42,7 @@ void multiply(const BlasProduct& p, const BlasOperands& o) {
   const std::vector<C> a = packed<C, T>(o.a, p.batch, a_rows, a_columns, p.row_a, p.step_a, tf32);
   const std::vector<C> b = packed<C, T>(o.b, p.batch, b_rows, b_columns, p.row_b, p.step_b, tf32);
   std::vector<C> y(static_cast<size_t>(p.batch * p.m * p.n)), bias;
-  if (p.epilogue == BlasEpilogue::bias) bias = packed<C, T>(o.bias, 1, 1, p.n, p.n, 0, false);
+  if (p.epilogue == BlasEpilogue::bias) bias = packed<C, R>(o.bias, 1, 1, p.n, p.n, 0, false);
   for (int64_t i = 0; i < p.batch; ++i)
     gemm(MatrixProduct<C>{p.m,
                           p.n,
@@ -54,14 +54,17 @@ void multiply(const BlasProduct& p, const BlasOperands& o) {
                           bias.empty() ? nullptr : bias.data()});
   for (int64_t i = 0; i < p.batch; ++i)
     for (int64_t r = 0; r < p.m; ++r)
-      for (int64_t c = 0; c < p.n; ++c)
-        static_cast<T*>(o.y)[i * p.step_y + r * p.row_y + c] =
-            static_cast<T>(y[static_cast<size_t>((i * p.m + r) * p.n + c)]);
+      for (int64_t c = 0; c < p.n; ++c) {
+        const int64_t to = i * p.step_y + r * p.row_y + c;
+        C sum = y[static_cast<size_t>((i * p.m + r) * p.n + c)];
+        if (p.adds) sum += static_cast<C>(static_cast<const R*>(o.added)[to]);
+        static_cast<R*>(o.y)[to] = static_cast<R>(sum);
+      }
   if (p.epilogue != BlasEpilogue::bias_grad) return;
   for (int64_t r = 0; r < p.m; ++r) {
     C sum = 0;
     for (int64_t k = 0; k < p.k; ++k) sum += a[static_cast<size_t>(p.transpose_a ? k * p.m + r : r * p.k + k)];
-    static_cast<T*>(o.bias_grad)[r] = static_cast<T>(sum);
+    static_cast<R*>(o.bias_grad)[r] = static_cast<R>(sum);
   }
 }
 
@@ -74,13 +77,16 @@ bool blas_supports(const BlasProduct& product, const BlasOperands&) {
 
 void blas_matmul(const BlasProduct& product, const BlasOperands& operands) {
   const BlasOperands& o = operands;
-  for (const void* address : {o.a, o.b, static_cast<const void*>(o.y), o.bias, static_cast<const void*>(o.bias_grad)})
+  for (const void* address :
+       {o.a, o.b, static_cast<const void*>(o.y), o.bias, static_cast<const void*>(o.bias_grad), o.added})
     emulator::demand_device("blas_matmul", address);
   if (!blas_supports(product, operands))
     device_failure("blas_matmul", __FILE__, __LINE__, "no algorithm for this product");
   emulator::enqueue_here("blas_matmul", [product, operands] {
     if (product.dtype == DType::f64) return multiply<double, double>(product, operands);
-    product.dtype == DType::bf16 ? multiply<bf16, float>(product, operands) : multiply<float, float>(product, operands);
+    if (product.dtype == DType::f32) return multiply<float, float>(product, operands);
+    product.result == DType::f32 ? multiply<bf16, float, float>(product, operands)
+                                 : multiply<bf16, float>(product, operands);
   });
 }
 

@@ -71,13 +71,18 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }
 
 LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, bool need_x, bool need_weight,
-                       bool need_bias, bool has_bias) {
+                       bool need_bias, bool has_bias, const LinearPlaces& places, const Tensor& added) {
   LinearGrad grad;
   const Tensor dy_rows = as_rows(dy);  // (rows, out)
-  if (need_x) grad.dx = matmul(dy_rows, weight).reshape(x.shape());
+  if (need_x)
+    grad.dx = matmul(dy_rows, weight, false, false, added.defined() ? as_rows(added) : Tensor()).reshape(x.shape());
   if (!need_weight && !need_bias) return grad;
-  LinearSumsCall call{dy_rows, as_rows(x), need_weight, need_bias, has_bias};
+  LinearSumsCall call{dy_rows, as_rows(x), need_weight, need_bias, has_bias, places.dweight, places.dbias};
   linear_sums_op.check(call);
+  const auto fits = [](const Tensor& place, const Shape& shape) { return !place.defined() || place.shape() == shape; };
+  require(fits(places.dweight, {dy.dim(-1), x.dim(-1)}) && fits(places.dbias, {dy.dim(-1)}),
+          "linear_grad: the places {} and {} do not fit dy {} and x {}", places.dweight.str(), places.dbias.str(),
+          dy.shape().str(), x.shape().str());
   require(call.dy.dim(0) == call.x.dim(0), "linear_grad: dy {} does not fit x {}", dy.shape().str(), x.shape().str());
   linear_sums_op.run(call);
   if (need_weight) grad.dweight = call.dweight;

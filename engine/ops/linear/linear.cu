@@ -22,16 +22,29 @@ void run(LinearCall& c) {
   if (c.bias.defined()) add_bias(c.y, c.bias);
 }
 
+/// Whether a product may be written there, of which the library then makes both in one dtype.
+bool takes(const LinearSumsCall& c) {
+  const Tensor& place = c.need_weight ? c.dweight : c.dbias;
+  const bool all = (!c.need_weight || c.dweight.defined()) && (!c.need_bias || c.dbias.defined());
+  const auto fits = [&](const Tensor& x) { return !x.defined() || (x.dtype() == place.dtype() && x.is_contiguous()); };
+  return all && fits(c.dweight) && fits(c.dbias) &&
+         (place.dtype() == c.dy.dtype() || place.dtype() == statistic_dtype(c.dy.dtype()));
+}
+
 /// dW = dyᵀ · x, with Σ_rows dy in the product, or by itself where the library has no such product.
 void run_sums(LinearSumsCall& c) {
   const int64_t rows = c.dy.dim(0), out = c.dy.dim(1), in = c.x.dim(1);
   const DType dtype = c.dy.dtype();
   const Device device = c.dy.device();
   const bool is_product = rows > 0 && out > 0 && in > 0;
-  c.dweight = Tensor::empty({out, in}, dtype, device);  // (out, in)
-  c.dbias = Tensor::empty({out}, dtype, device);        // (out)
+  if (!takes(c)) c.dweight = c.dbias = Tensor();
+  const DType result = c.dweight.defined() ? c.dweight.dtype() : c.dbias.defined() ? c.dbias.dtype() : dtype;
+  if (!c.dweight.defined()) c.dweight = Tensor::empty({out, in}, result, device);  // (out, in)
+  if (!c.dbias.defined()) c.dbias = Tensor::empty({out}, result, device);          // (out)
+  for (const Tensor& made : {c.dweight, c.dbias}) made.use_on_stream();
   const BlasOperands operands{c.dy.raw(), c.x.raw(), c.dweight.mutable_raw(), nullptr, c.dbias.mutable_raw()};
   BlasProduct product = blas_product(dtype, out, in, rows, true, false, BlasEpilogue::bias_grad);
+  product.result = result;
   if (is_product && c.has_bias && blas_supports(product, operands)) return blas_matmul(product, operands);
   if (c.need_bias) c.dbias = sum(c.dy, {0}, false);
   if (!c.need_weight) return;

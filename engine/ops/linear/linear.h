@@ -18,19 +18,26 @@ extern Op<LinearCall> linear_op;
 struct LinearGrad {
   Tensor dx, dweight, dbias;  ///< undefined where not asked for
 };
+/// Where gradients may be written instead of into new tensors: all that are asked for, or none; of the operands' dtype,
+/// or f32 for those of halves.
+struct LinearPlaces {
+  Tensor dweight, dbias;
+};
 
 /// dx = dy · W,   dW = dyᵀ · x,   dbias = Σ_rows dy; the sums over rows are in an order fixed by the shape. has_bias:
 /// whether the layer has a bias, whoever asks for its gradient. On a GPU dW and dbias are then one product, so that
-/// each has the same bits with and without the other.
+/// each has the same bits with and without the other; and they are written to `places`. `added`, of x's shape, is added
+/// to dx.
 LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, bool need_x, bool need_weight,
-                       bool need_bias, bool has_bias);
+                       bool need_bias, bool has_bias, const LinearPlaces& places = {}, const Tensor& added = {});
 
 /// What depends on the sums over rows, as its implementations get it: dy (rows, out), x (rows, in). They make dweight
-/// (out, in) and dbias (out), one of which may be left undefined where it is not needed.
+/// (out, in) and dbias (out), one of which may be left undefined where it is not needed; those that are there already
+/// are places that they may write to.
 struct LinearSumsCall {
   Tensor dy, x;
   bool need_weight, need_bias, has_bias;
-  Tensor dweight{}, dbias{};
+  Tensor dweight, dbias;
   auto operands() { return std::array{real("dy", dy), real("x", x)}; }
 };
 extern Op<LinearSumsCall> linear_sums_op;

@@ -5,6 +5,7 @@
 #include "engine/cpu/gemm.h"
 #include "engine/cpu/gemm_kernel.h"
 #include "engine/error.h"
+#include "engine/ops/elementwise/binary.h"
 
 namespace headroom::engine {
 namespace {
@@ -87,6 +88,7 @@ void run(MatmulCall& c, Product<T> product) {
            n},
           batch.numel(), offsets_a.empty() ? nullptr : offsets_a.data(), offsets_b.empty() ? nullptr : offsets_b.data(),
           m * n);
+  if (c.added.defined()) add_inplace(c.y, c.added);
 }
 
 }  // namespace
@@ -113,8 +115,8 @@ Op<MatmulCall> matmul_op{"matmul",
                            .is_reference = true,
                            .takes_strided = true}}};
 
-Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
-  MatmulCall call{a, b, transpose_a, transpose_b};
+Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b, const Tensor& added) {
+  MatmulCall call{a, b, transpose_a, transpose_b, added};
   matmul_op.check(call);
   require(a.rank() >= 2 && b.rank() >= 2, "matmul: operands need two axes or more: a {}, b {}", a.shape().str(),
           b.shape().str());
@@ -124,6 +126,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose
   Shape shape = leading_of_product(a, b);
   shape.push_back(m);
   shape.push_back(n);
+  require(!added.defined() || added.shape() == shape, "matmul: added {} does not fit y {}", added.shape().str(),
+          shape.str());
   call.y = Tensor::empty(shape, a.dtype(), a.device());  // (…, M, N)
   if (call.y.numel() > 0) matmul_op.run(call);
   return call.y;

@@ -74,7 +74,7 @@ bool fold(MatmulCall& c) {
 void run(MatmulCall& c) {
   const int64_t k = c.a.dim(c.transpose_a ? -2 : -1);
   if (k == 0) {
-    copy_inplace(c.y, Tensor::zeros(c.y.shape(), c.y.dtype(), c.y.device()));
+    copy_inplace(c.y, c.added.defined() ? c.added : Tensor::zeros(c.y.shape(), c.y.dtype(), c.y.device()));
     return;
   }
   const bool is_folded = fold(c);
@@ -87,7 +87,11 @@ void run(MatmulCall& c) {
   product.row_b = right.row;
   product.step_a = left.step;
   product.step_b = right.step;
-  blas_matmul(product, {left.x.raw(), right.x.raw(), c.y.mutable_raw()});
+  product.adds = c.added.defined();
+  BlasOperands operands{left.x.raw(), right.x.raw(), c.y.mutable_raw()};
+  const Tensor added = product.adds ? c.added.contiguous() : Tensor();
+  if (product.adds) operands.added = added.raw();
+  blas_matmul(product, operands);
 }
 
 }  // namespace

@@ -9,15 +9,18 @@ namespace headroom::engine {
 ///
 /// A transposed operand is stored as (…, K, M) or (…, N, K). Leading axes are broadcast as in NumPy. K = 0 gives zeros.
 /// Strided operands are read in place where one of their last two axes has stride 1. Throws Error when an operand has
-/// fewer than two axes, or when K or the leading axes do not fit.
-Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
+/// fewer than two axes, or when K or the leading axes do not fit. `added`, of y's shape, is added to y; on a GPU while
+/// the product is in registers.
+Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false,
+              const Tensor& added = {});
 
 /// A checked product, as its implementations get it.
 struct MatmulCall {
   Tensor a, b;
   bool transpose_a, transpose_b;
+  Tensor added;
   Tensor y{};
-  auto operands() { return std::array{real("a", a), real("b", b)}; }
+  auto operands() { return std::array{real("a", a), real("b", b), optional_real("added", added)}; }
 };
 extern Op<MatmulCall> matmul_op;
 

@@ -4,6 +4,7 @@
 
 #include "autograd/op_suite/quantized_data.h"
 #include "engine/context.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/ops/linear/linear.h"
 #include "engine/ops/matmul/matmul.h"
 #include "engine/ops/quantized_linear/quantized_linear.h"
@@ -71,6 +72,45 @@ TEST_CASE("a layer's gradients are the same bits whichever are asked for", "[cud
   const auto all = engine::linear_grad(dy, x, w, true, true, true, true);
   CHECK(same_bits(engine::linear_grad(dy, x, w, false, true, false, true).dweight, all.dweight));
   CHECK(same_bits(engine::linear_grad(dy, x, w, false, false, true, true).dbias, all.dbias));
+}
+
+TEST_CASE("a layer's gradients are written to their places, those of bf16 unrounded", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    INFO(engine::name_of(dtype));
+    const Tensor x = random({33, 20}, 1, dtype).to(cuda), w = random({9, 20}, 2, dtype).to(cuda),
+                 dy = random({33, 9}, 3, dtype).to(cuda);
+    const engine::LinearPlaces places{Tensor::empty({9, 20}, DType::f32, cuda), Tensor::empty({9}, DType::f32, cuda)};
+    const auto got = engine::linear_grad(dy, x, w, false, true, true, true, places);
+    CHECK(got.dweight.raw() == places.dweight.raw());
+    CHECK(got.dbias.raw() == places.dbias.raw());
+    const auto want = engine::linear_grad(dy, x, w, false, true, true, true);
+    CHECK(want.dweight.dtype() == dtype);
+    CHECK(same_bits(got.dweight.to(dtype), want.dweight));
+    CHECK(same_bits(got.dbias.to(dtype), want.dbias));
+    const auto exact =
+        engine::linear_grad(dy.to(DType::f64), x.to(DType::f64), w.to(DType::f64), false, true, true, true);
+    CHECK(distance(got.dweight, exact.dweight) < 1e-6);
+    CHECK(distance(got.dbias, exact.dbias) < 1e-6);
+    // One place for two gradients that are one product: neither is written there.
+    const auto apart = engine::linear_grad(dy, x, w, false, true, true, true, {places.dweight, {}});
+    CHECK(apart.dweight.raw() != places.dweight.raw());
+    CHECK(same_bits(apart.dweight, want.dweight));
+  }
+}
+
+TEST_CASE("a product adds what it is given", "[cuda]") {
+  if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const int64_t k : {7, 0}) {
+      const Tensor a = random({2, 5, k}, 1, dtype), b = random({k, 6}, 2, dtype), added = random({2, 5, 6}, 3, dtype);
+      const Tensor want = engine::matmul(a, b, false, false, added);
+      CHECK(distance(want, engine::add(engine::matmul(a, b), added)) == 0);
+      CHECK(distance(engine::matmul(a.to(cuda), b.to(cuda), false, false, added.to(cuda)), want) < 1e-6);
+    }
+  CHECK(error_of([&] {
+          engine::matmul(random({5, 7}, 1), random({7, 6}, 2), false, false, random({6}, 3));
+        }).find("matmul: added (6) does not fit y (5, 6)") != std::string::npos);
 }
 
 TEST_CASE("stacks of matrices are read where they lie", "[cuda]") {
