@@ -12,13 +12,15 @@ namespace headroom::experiments {
 /// Everything a report is made of. Nothing in it depends on the order in which trials ended.
 struct StudyResults {
   std::string id, title, paper, profile;
+  std::vector<std::string> deviations;  ///< from what the paper did
   ReportConfig report;
   std::vector<std::string> series;
   std::vector<ClaimConfig> claims;
   std::vector<TrialRecord> trials;
   double level = 1;                               ///< share of each claim's significance that this look may spend
-  int64_t planned = 0;                            ///< trials of the whole sweep
+  int64_t planned = 0;                            ///< trials of the whole sweep, of its rounds so far
   int64_t running = 0;                            ///< of them, those that a process is training now
+  std::vector<std::string> rounds;                ///< what rounds after the first added and could not; a line each
   int64_t unchecked = 0;                          ///< of the store's trials, those without a checksum
   std::string resolved_config;                    ///< TOML
   std::map<std::string, std::string> data;        ///< file → SHA-256 of everything that the trials read

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
 #include "experiments/config/study.h"
+#include "experiments/run/rounds.h"
 
 namespace headroom::experiments {
 namespace {
@@ -17,10 +17,9 @@ namespace {
 std::string trials_text(const std::vector<Study>& profiles) {
   std::string text;
   for (const Study& study : profiles) {
-    std::set<std::string> ids;
-    for (const PlannedTrial& trial : study.trials) ids.insert(trial.id);
-    text +=
-        fmt::format("{}{}: {}{}", text.empty() ? "" : ", ", study.profile, ids.size(), text.empty() ? " trials" : "");
+    const size_t first = distinct_trials(study).size(), most = largest_plan(study).size();
+    text += fmt::format("{}{}: {}{}{}", text.empty() ? "" : ", ", study.profile, first,
+                        most > first ? fmt::format(" to {}", most) : "", text.empty() ? " trials" : "");
   }
   return text;
 }

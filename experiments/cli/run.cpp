@@ -19,6 +19,7 @@
 #include "experiments/report/index_page.h"
 #include "experiments/report/report.h"
 #include "experiments/run/dry_run.h"
+#include "experiments/run/rounds.h"
 #include "experiments/run/runner.h"
 
 namespace headroom::experiments {
@@ -56,13 +57,20 @@ std::string gpu_of(const Study& study) {
   return "";
 }
 
+/// "24 trials", "24 trials at first, at most 300".
+std::string trials_text(const Study& study) {
+  const std::string first = fmt::format("{} trials", study.trials.size());
+  return study.later.empty() ? first : fmt::format("{} at first, at most {}", first, largest_plan(study).size());
+}
+
 void run(RunArguments& arguments) {
   stop_on_signals();
   Study study = load_study(arguments.file, arguments.profile, arguments.settings);
   if (!arguments.device.empty()) {
     const engine::Device device = engine::device_of(arguments.device);
-    for (PlannedTrial& trial : study.trials)
-      if (tasks::takes_device(trial.config.task)) trial.config.train.device = device;
+    for (auto* trials : {&study.trials, &study.later})
+      for (PlannedTrial& trial : *trials)
+        if (tasks::takes_device(trial.config.task)) trial.config.train.device = device;
   }
   RunOptions& options = arguments.options;
   options.out = arguments.out;
@@ -77,16 +85,16 @@ void run(RunArguments& arguments) {
   }
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.output == ProgressOutput::text) {
-    fmt::print("{} · {} · {} trials · {} {} ({}){}\n", study.head.id, study.profile, study.trials.size(), threads,
+    fmt::print("{} · {} · {} · {} {} ({}){}\n", study.head.id, study.profile, trials_text(study), threads,
                threads == 1 ? "core" : "cores", engine::name_of(engine::active_isa()), gpu_of(study));
     flush_output();  // a full disk shows before the training, not after it
   }
   if (!run_trials(study, options)) {
     const StudyResults results = collect_results(study, arguments.out);
     write_note(fmt::format("headroom: stopped with {} of {} trials done; the same command goes on from here",
-                           results.trials.size(), study.trials.size()));
+                           results.trials.size(), results.planned));
     if (arguments.is_json)
-      print_event({{"event", "stopped"}, {"done", results.trials.size()}, {"trials", study.trials.size()}});
+      print_event({{"event", "stopped"}, {"done", results.trials.size()}, {"trials", results.planned}});
     throw Exit{interrupted};
   }
   if (!arguments.is_json) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -75,6 +76,9 @@ void show_store(const fs::path& path, bool is_json) {
   const RunStore store(path, RunStore::Access::read);
   const std::vector<Lease> leases = store.leases();
   const Counts n = count(store, leases);
+  const std::map<std::string, std::string> facts = store.study();
+  const auto found = facts.find("round");  // stores of earlier versions have none
+  const std::string round = found == facts.end() ? "1" : found->second;
   nlohmann::json running = nlohmann::json::array();
   std::string lines;
   for (const Lease& lease : leases) {
@@ -96,11 +100,12 @@ void show_store(const fs::path& path, bool is_json) {
   if (is_json) {
     const nlohmann::json status{
         {"study", id},        {"profile", profile},   {"trials", n.planned},        {"finished", n.finished},
-        {"failed", n.failed}, {"running", n.running}, {"remaining", n.remaining()}, {"leases", running}};
+        {"failed", n.failed}, {"running", n.running}, {"remaining", n.remaining()}, {"round", std::stoi(round)},
+        {"leases", running}};
     fmt::print("{}\n", status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    fmt::print("{} · {}   {} of {} trials finished, {} failed, {} running, {} to do\n{}", id, profile, n.finished,
-               n.planned, n.failed, n.running, n.remaining(), lines);
+    fmt::print("{} · {}   {} of {} trials finished, {} failed, {} running, {} to do{}\n{}", id, profile, n.finished,
+               n.planned, n.failed, n.running, n.remaining(), round == "1" ? "" : ", round " + round, lines);
   }
 }
 

@@ -3,13 +3,14 @@
 namespace headroom::experiments {
 namespace {
 
-bool is_axis(const Value& value) {
-  return value.kind != Value::Kind::table || value.is_inline || value.find("best_of") || value.find("values");
+bool is_axis(const std::string& path, const Value& value) {
+  return path == "seed" || value.kind != Value::Kind::table || value.is_inline || value.find("best_of") ||
+         value.find("values");
 }
 
 void flatten(const Value& table, const std::string& prefix, std::vector<Entry>& keys) {
   for (const Entry& entry : table.table) {
-    if (is_axis(entry.value)) keys.push_back({prefix + entry.key, entry.place, entry.value});
+    if (is_axis(prefix + entry.key, entry.value)) keys.push_back({prefix + entry.key, entry.place, entry.value});
     else flatten(entry.value, prefix + entry.key + ".", keys);
   }
 }

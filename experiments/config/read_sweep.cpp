@@ -28,17 +28,26 @@ struct Parts {
 
 Parts take_parts(Reader& in) {
   Parts parts{};
-  parts.seed = in.raw("seed", "seeds of weights, data order and dropout: a list of integers");
+  parts.seed = in.raw("seed",
+                      "seeds of weights, data order and dropout: a list of integers, or { from, until = \"decided\", "
+                      "first = 3, at_most = 24 }: more of them while a claim is undecided");
   parts.zip = in.raw("zip", "groups of swept keys that go together, position by position: [[\"KEY\", \"KEY\"], ...]");
   parts.points = in.raw("points", "{ KEY = value, ... } each, all with the same keys; name = \"...\" names one");
   parts.constraints = in.texts("constraint", "expressions over keys of a trial; a trial where one is 0 is left out");
-  parts.axes = in.others("KEY", "a key of task, model or train: [values], { best_of = [values] }, { values, names }");
+  parts.axes = in.others("KEY",
+                         "a key of task, model or train: [values], { best_of = [values] }, { best_of = { from, to, "
+                         "times, extend, limits } }, { values, names }");
   return parts;
 }
 
 void read_seeds(Reader& in, const Value* list, Sweep& sweep) {
   if (!list) return;
   sweep.seeds.clear();
+  if (list->kind == Value::Kind::table) {
+    sweep.seed_rule = read_seed_rule(*list, in.problems());
+    for (int64_t i = 0; i < sweep.seed_rule->at_most; ++i) sweep.seeds.push_back(sweep.seed_rule->from + i);
+    return;
+  }
   if (list->kind != Value::Kind::list || list->list.empty()) in.complain("seed", "wants a list of integers >= 0");
   for (const Value& value : list->list) {
     if (value.kind != Value::Kind::integer || value.integer < 0)
@@ -66,8 +75,12 @@ void read_axis(const Entry& entry, Sweep& sweep, Problems& problems) {
   const Entry* best_of = entry.value.find("best_of");
   const Entry* values = best_of ? best_of : entry.value.find("values");
   axis.best_of = best_of != nullptr;
+  const bool is_grid = best_of && best_of->value.kind == Value::Kind::table;
+  if (is_grid)
+    for (const GridValue& one : read_grid(best_of->value, path + ".best_of", problems))
+      axis.positions.push_back({{one.value}, "", one.is_later});
   const Value& list = values ? values->value : entry.value;
-  if (list.kind != Value::Kind::list || list.list.empty()) return problems.add(entry.place, path, form);
+  if (!is_grid && (list.kind != Value::Kind::list || list.list.empty())) return problems.add(entry.place, path, form);
   std::set<std::string> seen;
   for (const Value& value : list.list) {
     if (!seen.insert(in_line(value)).second)
@@ -83,6 +96,11 @@ void read_axis(const Entry& entry, Sweep& sweep, Problems& problems) {
   if (!axis.positions.empty()) sweep.axes.push_back(std::move(axis));
 }
 
+bool extends(const SweepAxis& axis) {
+  return std::any_of(axis.positions.begin(), axis.positions.end(),
+                     [](const SweepAxis::Position& position) { return position.is_later; });
+}
+
 /// Joins the axes of one zipped group into the first of them.
 void zip_axes(const Value& group, Sweep& sweep, Problems& problems) {
   SweepAxis joined;
@@ -94,6 +112,8 @@ void zip_axes(const Value& group, Sweep& sweep, Problems& problems) {
       return problems.add(path.place, "sweep.zip", fmt::format("{} is no key of this sweep", to_text(path)));
     if (joined.paths.empty()) {
       joined = *axis;
+    } else if (extends(*axis) || extends(joined)) {
+      problems.add(path.place, "sweep.zip", "a best_of that is to be extended cannot be zipped");
     } else if (axis->positions.size() != joined.positions.size() || axis->best_of != joined.best_of) {
       problems.add(path.place, "sweep.zip",
                    fmt::format("{} has {} values{}, {} has {}{}: zipped keys want equally many, of one form",

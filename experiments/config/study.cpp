@@ -82,8 +82,12 @@ std::vector<std::string> add_trials(const Value& bound, const std::string& x_key
   std::set<std::string> seen;
   for (PlannedTrial& trial : expand(bound, sweep, x_key, name, problems)) {
     if (seen.insert(trial.series).second) curves.push_back(trial.series);
-    study.trials.push_back(std::move(trial));
+    trial.place = study.trials.size() + study.later.size();
+    (trial.is_later ? study.later : study.trials).push_back(std::move(trial));
   }
+  if (sweep.seed_rule && study.seed_rule && !study.seed_rule->is_same(*sweep.seed_rule))
+    problems.add(sweep.seed_rule->place, "sweep.seed", "the series of a study share one rule for their seeds");
+  if (sweep.seed_rule) study.seed_rule = sweep.seed_rule;
   study.series.insert(study.series.end(), curves.begin(), curves.end());
   return curves;
 }
@@ -176,6 +180,9 @@ void bind_study(PlannedStudy& planned, const std::map<std::string, SeriesScope>&
   const ReportScope metrics = known.empty() ? ReportScope{} : report_scope(study);
   study.head = bind_head(planned.root, scope, metrics, folder, problems);
   study.head.report.overlays = std::move(overlays);
+  if (study.seed_rule && study.head.claims.empty())
+    problems.add(study.seed_rule->place, "sweep.seed",
+                 "until = \"decided\" wants a [[claim]]: there is nothing to decide");
 }
 
 /// Every profile of a file. `settings` are for the chosen one.

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,11 @@ namespace headroom::experiments {
 /// One study file under one profile: what to train, and what to make of it.
 struct Study {
   std::string profile;
-  StudyHead head;                   ///< with every series' overlay in head.report
-  std::vector<std::string> series;  ///< names of the curves, in order; {""} when there is only one without a name
-  std::vector<PlannedTrial> trials;
+  StudyHead head;                    ///< with every series' overlay in head.report
+  std::vector<std::string> series;   ///< names of the curves, in order; {""} when there is only one without a name
+  std::vector<PlannedTrial> trials;  ///< of the first round: of all, where a study has one only
+  std::vector<PlannedTrial> later;   ///< those that further rounds may add (run/rounds.h)
+  std::optional<SeedRule> seed_rule;
   std::string resolved;  ///< the file as TOML, with the profile and the settings in place
 };
 

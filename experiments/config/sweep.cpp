@@ -37,9 +37,8 @@ std::string label_of(const SweepAxis& axis, const SweepAxis::Position& position)
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-/// One combination of positions, before it is bound.
+/// One combination of positions and a seed, before it is bound.
 struct Combination {
-  Value root;
   PlannedTrial trial;
   std::vector<std::string> curves;  ///< its label on each axis that makes curves
 };
@@ -51,23 +50,41 @@ Value without_sweep(const Value& root) {
   return rest;
 }
 
-Combination combine(const Value& root, const Sweep& sweep, size_t index, size_t total) {
-  Combination made{root, {}, {}};
-  PlannedTrial& trial = made.trial;
+/// The position of each axis in combination `index` of `total`, whose seeds are innermost.
+std::vector<const SweepAxis::Position*> positions_of(const Sweep& sweep, size_t index, size_t total) {
+  std::vector<const SweepAxis::Position*> positions;
   size_t rest = index / sweep.seeds.size(), stride = total / sweep.seeds.size();
   for (const SweepAxis& axis : sweep.axes) {
     stride /= axis.positions.size();
-    const SweepAxis::Position& position = axis.positions[rest / stride];
+    positions.push_back(&axis.positions[rest / stride]);
     rest %= stride;
-    for (size_t i = 0; i < axis.paths.size(); ++i) {
-      set_path(made.root, split_path(axis.paths[i]), axis.places[i], position.values[i]);
-      if (axis.role == Role::choice) trial.choice[axis.paths[i]] = position.values[i].number();
-    }
-    const std::string label = label_of(axis, position);
+  }
+  return positions;
+}
+
+Value with_positions(Value root, const Sweep& sweep, const std::vector<const SweepAxis::Position*>& positions) {
+  for (size_t a = 0; a < sweep.axes.size(); ++a) {
+    const SweepAxis& axis = sweep.axes[a];
+    for (size_t i = 0; i < axis.paths.size(); ++i)
+      set_path(root, split_path(axis.paths[i]), axis.places[i], positions[a]->values[i]);
+  }
+  return root;
+}
+
+Combination combine(const Sweep& sweep, const std::vector<const SweepAxis::Position*>& positions, size_t seed) {
+  Combination made;
+  PlannedTrial& trial = made.trial;
+  for (size_t a = 0; a < sweep.axes.size(); ++a) {
+    const SweepAxis& axis = sweep.axes[a];
+    if (axis.role == Role::choice)
+      for (size_t i = 0; i < axis.paths.size(); ++i) trial.choice[axis.paths[i]] = positions[a]->values[i].number();
+    const std::string label = label_of(axis, *positions[a]);
     if (axis.role == Role::curve) made.curves.push_back(label);
     trial.label += label + " ";
+    trial.is_later = trial.is_later || positions[a]->is_later;
   }
-  trial.seed = sweep.seeds[index % sweep.seeds.size()];
+  trial.seed = sweep.seeds[seed];
+  trial.is_later = trial.is_later || (sweep.seed_rule && std::cmp_greater_equal(seed, sweep.seed_rule->first));
   trial.label += fmt::format("seed={}", trial.seed);
   return made;
 }
@@ -173,27 +190,36 @@ std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const st
   std::vector<Combination> kept;
   std::vector<size_t> broken(sweep.constraints.size());
   Problems of_dropped;  // shown only when no trial is left
-  for (size_t index = 0; index < total; ++index) {
-    Combination made = combine(fixed, sweep, index, total);
-    PlannedTrial& trial = made.trial;
+  for (size_t index = 0; index < total; index += sweep.seeds.size()) {
+    const std::vector<const SweepAxis::Position*> positions = positions_of(sweep, index, total);
     Problems of_trial;
     Numbers numbers;
-    trial.config = bind_trial(made.root, trial.seed, of_trial, &numbers);
+    const TrialConfig config = bind_trial(with_positions(fixed, sweep, positions), 0, of_trial, &numbers);
     const std::optional<size_t> constraint = broken_constraint(sweep, numbers, problems);
-    if (constraint) ++broken[*constraint];
+    if (constraint) broken[*constraint] += sweep.seeds.size();
     (constraint ? of_dropped : problems).add_all(of_trial);
     if (constraint) continue;
     const auto x = numbers.find(x_key);
-    if (x != numbers.end()) trial.x = x->second;
-    else if (!x_key.empty() && of_trial.empty())
+    if (x == numbers.end() && !x_key.empty() && of_trial.empty())
       problems.add(sweep.place, "report.x.key", no_number(x_key, numbers, "the trials"));
-    trial.id = trial_id(trial.config);
-    made.root = {};
-    kept.push_back(std::move(made));
+    for (size_t seed = 0; seed < sweep.seeds.size(); ++seed) {
+      kept.push_back(combine(sweep, positions, seed));
+      PlannedTrial& trial = kept.back().trial;
+      trial.config = config;
+      trial.config.seed = trial.seed;
+      if (x != numbers.end()) trial.x = x->second;
+      trial.id = trial_id(trial.config);
+    }
   }
   name_curves(kept, sweep, series);
   std::vector<PlannedTrial> trials;
-  for (Combination& made : kept) trials.push_back(std::move(made.trial));
+  bool has_first = false;
+  for (Combination& made : kept) {
+    has_first = has_first || !made.trial.is_later;
+    trials.push_back(std::move(made.trial));
+  }
+  if (!trials.empty() && !has_first && problems.empty())
+    problems.add(sweep.place, "sweep", "no trial of the first round meets the constraints");
   if (trials.empty() && problems.empty()) {
     problems.add_all(of_dropped);
     if (total > 0) complain_of_none(sweep, broken, total, problems);

@@ -67,6 +67,8 @@ std::string about_section(const StudyResults& r) {
     row("time", escape(duration(wall_seconds(r))));
     row("time of all trials together", escape(duration(training_seconds(r))));
   }
+  for (const std::string& line : r.deviations) row("not as in the paper", escape(line));
+  for (const std::string& line : r.rounds) row("rounds", escape(line));
   for (const auto& [file, hash] : r.data)
     row("read", fmt::format("{}, SHA-256 <code>{}</code>", escape(file), escape(hash)));
   row("results",

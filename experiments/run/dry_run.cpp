@@ -17,6 +17,7 @@
 #include "engine/parallel.h"
 #include "experiments/run/preflight.h"
 #include "experiments/run/problem_pool.h"
+#include "experiments/run/rounds.h"
 #include "experiments/run/trial.h"
 #include "models/transformer.h"
 
@@ -58,14 +59,16 @@ std::string cost_key(const TrialConfig& config, const tasks::Task* task) {
                      io.vocab, io.input_dim, io.output_dim, config.task.index());
 }
 
-/// The distinct trials of a study, grouped by cost, with the group of each in the order of the plan.
+/// The distinct trials of a study, grouped by cost, with the group of each in the order of the plan, first round first.
 struct Plan {
   std::vector<CostGroup> groups;
   std::vector<size_t> group_of;
+  size_t first_round = 0;  ///< how many of group_of
 };
 
-Plan plan_of(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool) {
+Plan plan_of(const std::vector<const PlannedTrial*>& trials, size_t first_round, ProblemPool& pool) {
   Plan plan;
+  plan.first_round = first_round;
   std::map<std::string, size_t> known;
   for (const PlannedTrial* each : trials) {
     const PlannedTrial& trial = *each;
@@ -83,7 +86,8 @@ Plan plan_of(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool) 
       }
       plan.groups.push_back(group);
     }
-    ++plan.groups[at->second].trials;
+    ++plan.groups[at->second].most;
+    if (plan.group_of.size() < first_round) ++plan.groups[at->second].trials;
     plan.group_of.push_back(at->second);
   }
   return plan;
@@ -196,11 +200,11 @@ void scale_untimed(std::vector<CostGroup>& groups) {
   }
 }
 
-/// When the last of `jobs` workers is done, each taking the next trial as soon as it is free.
-double makespan(const Plan& plan, int jobs) {
+/// When the last of `jobs` workers is done with the first trials, each taking the next as soon as it is free.
+double makespan(const Plan& plan, size_t trials, int jobs) {
   std::vector<double> busy(static_cast<size_t>(jobs));
-  for (const size_t group : plan.group_of)
-    *std::min_element(busy.begin(), busy.end()) += plan.groups[group].trial_seconds;
+  for (size_t i = 0; i < trials; ++i)
+    *std::min_element(busy.begin(), busy.end()) += plan.groups[plan.group_of[i]].trial_seconds;
   return *std::max_element(busy.begin(), busy.end());
 }
 
@@ -214,10 +218,12 @@ std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   const int wanted = options.jobs > 0 ? options.jobs : threads;
   DryRun result;
+  const std::vector<const PlannedTrial*> most = largest_plan(study);
   result.trials = std::ssize(trials);
+  result.most = std::ssize(most);
   result.jobs = check_before_training(trials, pool, static_cast<int>(std::min<int64_t>(wanted, result.trials)),
                                       options.jobs > 0, memory_limit());
-  Plan plan = plan_of(trials, pool);
+  Plan plan = plan_of(most, trials.size(), pool);
   engine::reset_peak();
   for (const size_t index : choose_samples(plan.groups)) {
     CostGroup& group = plan.groups[index];
@@ -239,7 +245,8 @@ std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
     result.least_parameters = std::min(result.least_parameters, group.parameters);
     result.most_parameters = std::max(result.most_parameters, group.parameters);
   }
-  result.seconds = makespan(plan, result.jobs);
+  result.seconds = makespan(plan, plan.first_round, result.jobs);
+  result.most_seconds = makespan(plan, plan.group_of.size(), result.jobs);
   result.groups = std::move(plan.groups);
   result.costliest = static_cast<size_t>(
       std::max_element(result.groups.begin(), result.groups.end(),

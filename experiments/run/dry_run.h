@@ -12,7 +12,8 @@ namespace headroom::experiments {
 /// Trials that cost the same: they differ in seed, learning rate or series only.
 struct CostGroup {
   const PlannedTrial* sample = nullptr;
-  int64_t trials = 0;
+  int64_t trials = 0;  ///< of the first round
+  int64_t most = 0;    ///< of all rounds that there may be
   int64_t parameters = 0;
   double flops = 0;            ///< of one trial's training
   double work = 0;             ///< of one step: FLOPs, and what attention does beside products
@@ -25,12 +26,14 @@ struct CostGroup {
 
 /// What a study would cost, without running it.
 struct DryRun {
-  int64_t trials = 0;  ///< distinct ones
+  int64_t trials = 0;  ///< distinct ones of the first round
+  int64_t most = 0;    ///< that there may be in all rounds (run/rounds.h)
   int jobs = 1;        ///< at once
   int64_t least_parameters = 0, most_parameters = 0;
-  double flops = 0;          ///< of all trials
+  double flops = 0;          ///< of all trials of the first round
   int64_t peak_bytes = 0;    ///< tensors held at once, `jobs` trials of the largest timed group together
-  double seconds = 0;        ///< of the whole study: groups' trials handed to `jobs` workers in the order of the plan
+  double seconds = 0;        ///< of the first round: groups' trials handed to `jobs` workers in the order of the plan
+  double most_seconds = 0;   ///< of all rounds that there may be
   double timed_seconds = 0;  ///< the calibration itself
   std::vector<CostGroup> groups;
   size_t costliest = 0;  ///< the group whose trial takes longest

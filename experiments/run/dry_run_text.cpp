@@ -25,8 +25,10 @@ std::string name_of(const PlannedTrial& trial) {
 }  // namespace
 
 std::string dry_run_text(const Study& study, const DryRun& result) {
-  std::string out =
-      fmt::format("{} · {} · {} trials, {} at once\n\n", study.head.id, study.profile, result.trials, result.jobs);
+  const bool has_rounds = result.most > result.trials;
+  std::string out = fmt::format(
+      "{} · {} · {} trials{}, {} at once\n\n", study.head.id, study.profile, result.trials,
+      has_rounds ? fmt::format(" in the first round, at most {} in all rounds", result.most) : "", result.jobs);
   out += fmt::format("{:>6}  {:>10}  {:>10}  {:>9}  {:>9}  like\n", "trials", "parameters", "FLOPs each", "ms a step",
                      "each");
   for (const CostGroup& group : result.groups) {
@@ -48,6 +50,8 @@ std::string dry_run_text(const Study& study, const DryRun& result) {
                      clock_text(result.seconds), timed, result.groups.size(),
                      static_cast<size_t>(timed) < result.groups.size() ? " (*: scaled from the nearest)" : "",
                      clock_text(result.timed_seconds));
+  if (has_rounds)
+    out += fmt::format("at most     {} with every round that there may be\n", clock_text(result.most_seconds));
   return out;
 }
 
@@ -57,6 +61,7 @@ std::string dry_run_json(const Study& study, const DryRun& result) {
     groups.push_back({{"series", group.sample->series},
                       {"label", group.sample->label},
                       {"trials", group.trials},
+                      {"most_trials", group.most},
                       {"parameters", group.parameters},
                       {"flops", group.flops},
                       {"setup_seconds", group.setup_seconds},
@@ -68,10 +73,12 @@ std::string dry_run_json(const Study& study, const DryRun& result) {
                                      {"study", study.head.id},
                                      {"profile", study.profile},
                                      {"trials", result.trials},
+                                     {"most_trials", result.most},
                                      {"jobs", result.jobs},
                                      {"flops", result.flops},
                                      {"bytes", result.peak_bytes},
                                      {"seconds", result.seconds},
+                                     {"most_seconds", result.most_seconds},
                                      {"costliest", result.costliest},
                                      {"groups", groups}};
   return event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

@@ -21,6 +21,7 @@
 #include "experiments/run/problem_pool.h"
 #include "experiments/run/progress.h"
 #include "experiments/run/provenance.h"
+#include "experiments/run/rounds.h"
 #include "experiments/run/same_data.h"
 #include "experiments/run/store.h"
 #include "experiments/run/trial.h"
@@ -52,16 +53,18 @@ void check_plan(const Study& study, const RunOptions& options, ProblemPool& pool
   check_before_training(trials, pool, jobs, options.jobs > 0, memory_limit());
 }
 
-/// The trials still to run, each id once, handed to workers in the order of the plan. Other processes may work on the
-/// same store: what they hold is passed over, and looked at again when nothing else is left.
+/// The trials of a round still to run, each id once, handed to workers in the order of the plan. Other processes may
+/// work on the same store: what they hold is passed over, and looked at again when nothing else is left.
 class Sweeper {
  public:
-  Sweeper(const Study& study, const RunOptions& options, RunStore& store, ProblemPool& pool)
+  /// Those of `done` are left alone: this run has had them.
+  Sweeper(const Study& study, const std::set<std::string>& done, const RunOptions& options, RunStore& store,
+          ProblemPool& pool)
       : options_(options),
         folder_(study_folder(study, options.out)),
         store_(store),
         pool_(pool),
-        pending_(pending_trials(study, store, pool_, folder_)),
+        pending_(pending_trials(study, done, store, pool_, folder_)),
         leases_(store),
         progress_(scope_of(study), options.output) {
     const auto again =
@@ -96,12 +99,13 @@ class Sweeper {
     double cost = 0;
   };
 
-  static std::vector<Pending> pending_trials(const Study& study, const RunStore& store, ProblemPool& pool,
+  static std::vector<Pending> pending_trials(const Study& study, const std::set<std::string>& done,
+                                             const RunStore& store, ProblemPool& pool,
                                              const std::filesystem::path& folder) {
     const auto all = store.known();
     check_same_data(study, all, pool);
     std::vector<Pending> pending;
-    std::set<std::string> seen;
+    std::set<std::string> seen = done;
     for (const PlannedTrial& trial : study.trials) {
       if (!seen.insert(trial.id).second) continue;
       const auto found = all.find(trial.id);
@@ -269,12 +273,33 @@ class Sweeper {
   std::exception_ptr error_;
 };
 
-void keep_plan(const Study& study, RunStore& store) {
+void keep_plan(const Rounds& rounds, RunStore& store) {
+  const Study& study = rounds.study;
   std::vector<PlanEntry> plan;
   for (const PlannedTrial& t : study.trials) plan.push_back({t.id, t.series, t.label, t.x, t.choice, t.seed});
-  store.set_plan(
-      {{"id", study.head.id}, {"title", study.head.title}, {"profile", study.profile}, {"config", study.resolved}},
-      plan);
+  store.set_plan({{"id", study.head.id},
+                  {"title", study.head.title},
+                  {"profile", study.profile},
+                  {"config", study.resolved},
+                  {"round", fmt::format("{}", rounds.round)}},
+                 plan);
+}
+
+/// What rounds are planned from: every trial of the study that came to an end, without curve and predictions.
+Records records_of(const Study& study, const RunStore& store) {
+  Records records;
+  if (study.later.empty()) return records;  // its one round asks nothing
+  std::set<std::string> ids;
+  for (const auto* trials : {&study.trials, &study.later})
+    for (const PlannedTrial& trial : *trials) ids.insert(trial.id);
+  store.each([&](TrialRecord&& trial) {
+    if (!ids.contains(trial.id)) return;
+    trial.history.clear();
+    trial.predictions.clear();
+    std::string id = trial.id;
+    records.emplace(std::move(id), std::move(trial));
+  });
+  return records;
 }
 
 std::filesystem::path store_path(const Study& study, const std::filesystem::path& out) {
@@ -292,8 +317,15 @@ bool run_trials(const Study& study, const RunOptions& options) {
   // A study that cannot be trained leaves nothing behind.
   if (!has_store(study, options.out)) check_plan(study, options, pool);
   RunStore store(store_path(study, options.out));
-  keep_plan(study, store);
-  return Sweeper(study, options, store, pool).run();
+  std::set<std::string> done;
+  while (true) {
+    const Rounds rounds = plan_rounds(study, records_of(study, store));
+    keep_plan(rounds, store);
+    if (!Sweeper(rounds.study, done, options, store, pool).run()) return false;
+    const size_t before = done.size();
+    for (const PlannedTrial& trial : rounds.study.trials) done.insert(trial.id);
+    if (study.later.empty() || done.size() == before) return true;
+  }
 }
 
 StudyResults planned_results(const Study& study) {
@@ -301,6 +333,7 @@ StudyResults planned_results(const Study& study) {
   results.id = study.head.id;
   results.title = study.head.title;
   results.paper = study.head.paper;
+  results.deviations = study.head.deviations;
   results.profile = study.profile;
   results.report = study.head.report;
   if (study.series != std::vector<std::string>{""}) results.series = study.series;
@@ -318,9 +351,13 @@ StudyResults collect_results(const Study& study, const std::filesystem::path& ou
   const std::filesystem::path path = store_path(study, out);
   require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
   const RunStore store(path, RunStore::Access::read);
-  StudyResults results = planned_results(study);
+  const Rounds rounds = plan_rounds(study, records_of(study, store));
+  StudyResults results = planned_results(rounds.study);
+  results.level = rounds.level;
+  results.rounds = rounds.notes;
+  const std::vector<PlannedTrial>& plan = rounds.study.trials;
   std::unordered_map<std::string, std::vector<size_t>> places;  // of an id in the plan
-  for (size_t i = 0; i < study.trials.size(); ++i) places[study.trials[i].id].push_back(i);
+  for (size_t i = 0; i < plan.size(); ++i) places[plan[i].id].push_back(i);
   std::vector<std::pair<size_t, TrialRecord>> found;
   store.each([&](TrialRecord&& trial) {
     const auto at = places.find(trial.id);
@@ -331,14 +368,7 @@ StudyResults collect_results(const Study& study, const std::filesystem::path& ou
   });
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   results.trials.reserve(found.size());
-  for (auto& [i, trial] : found) {
-    const PlannedTrial& planned = study.trials[i];
-    trial.series = planned.series;
-    trial.x = planned.x;
-    trial.choice = planned.choice;
-    trial.seed = planned.seed;
-    results.trials.push_back(std::move(trial));
-  }
+  for (auto& [i, trial] : found) results.trials.push_back(in_place(std::move(trial), plan[i]));
   for (const Lease& lease : store.leases())
     if (places.count(lease.trial) && is_alive(lease)) ++results.running;
   results.unchecked = store.unchecked();

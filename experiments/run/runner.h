@@ -20,13 +20,13 @@ struct RunOptions {
 /// OUT/STUDY/PROFILE: the store, and the report's files.
 std::filesystem::path study_folder(const Study& study, const std::filesystem::path& out);
 
-/// Runs the trials of a study that its store does not know as finished, and keeps each outcome at once. Several
-/// processes may do so on one store: they share the trials. False when it was stopped before the end; a trial that was
-/// begun then goes on from its checkpoint. Throws Error when an outcome cannot be kept, and as check_same_data().
-/// Metrics do not depend on jobs, threads, processes or stops.
+/// Runs the trials of a study that its store does not know as finished, round by round (run/rounds.h), and keeps each
+/// outcome at once. Several processes may do so on one store: they share the trials. False when it was stopped before
+/// the end; a trial that was begun then goes on from its checkpoint. Throws Error when an outcome cannot be kept, and
+/// as check_same_data(). Metrics do not depend on jobs, threads, processes or stops.
 bool run_trials(const Study& study, const RunOptions& options);
 
-/// A study's head and plan, without any trial.
+/// A study's head and the plan of its first round, without any trial.
 StudyResults planned_results(const Study& study);
 
 /// Whether the study has a store, and so results to collect.

@@ -55,6 +55,20 @@ TEST_CASE("a dry run counts what the run then does, and keeps nothing") {
   CHECK(before.seconds <= together * (1 + rounding));
 }
 
+TEST_CASE("a dry run of a study in rounds tells the first one, and the most that they may come to") {
+  const StudyFile file(replaced(small_study(), "best_of = [1e-3, 1e-2]",
+                                "best_of = { from = 1e-3, to = 1e-2, extend = true, limits = [1e-4, 0.1] }"));
+  const Study study = load_study(file.path());
+  RunOptions options;
+  options.threads = options.jobs = 1;
+  const DryRun result = dry_run(study, options).value();
+  CHECK(result.trials == 2 * 3 * 2);
+  CHECK(result.most == 2 * 7 * 2);
+  CHECK(result.most_seconds > result.seconds);
+  CHECK(contains(dry_run_text(study, result), "12 trials in the first round, at most 28 in all rounds, 1 at once"));
+  CHECK(contains(dry_run_json(study, result), R"("most_trials":28)"));
+}
+
 TEST_CASE("more steps are estimated to take longer in proportion, and a trial that cannot train is an error") {
   const StudyFile file(small_study());
   RunOptions options;

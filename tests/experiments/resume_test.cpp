@@ -63,7 +63,53 @@ std::string wide_study() {
                   "steps     = 6", "steps = 200");
 }
 
+/// Few trials at first: the best rate stands at an end of the grid, and claims want more seeds.
+std::string study_in_rounds() {
+  std::string text = replaced(small_study(), "best_of = [1e-3, 1e-2]",
+                              "best_of = { from = 1e-5, to = 3.16e-5, extend = true, limits = [1e-5, 1e-2] }");
+  text = replaced(text, "seed                 = [1, 2]", "seed = { from = 1, until = \"decided\", at_most = 9 }");
+  text = replaced(text, "kind = \"argmin_in\"\namong = [2]", "kind = \"less_than\"\nat = 2\nthan = { at = 1 }");
+  return replaced(text, "steps     = 6", "steps = 150\nsave_every = 0.01");
+}
+
 }  // namespace
+
+TEST_CASE("a study in rounds ends with the same trials however often it is killed, and whoever shares it") {
+  const StudyFile file(study_in_rounds());
+  const auto store = [&](const std::string& out) { return file.folder() / out / "small/paper/store.sqlite"; };
+  Program whole(file.folder(), "run study.toml --quiet --threads 2 --out whole");
+  REQUIRE(whole.wait() == 0);
+  Program status(file.folder(), "status small --out whole --json");
+  REQUIRE(status.wait() == 0);
+  CHECK_FALSE(contains(status.out(), "\"round\":1,"));
+  CHECK(contains(status.out(), "\"remaining\":0,"));
+  const std::string wanted = contents(store("whole"));
+  std::mt19937 random(21);
+  int kills = 0;
+  for (int tries = 0; tries < 12; ++tries) {
+    Program cut(file.folder(), "run study.toml --quiet --threads 2 --out cut", "", "cut-");
+    usleep(static_cast<useconds_t>(std::uniform_real_distribution<>(5000, 250000)(random)));
+    if (!cut.is_running()) break;
+    ++kills;
+    cut.signal(SIGKILL);
+    cut.wait();
+  }
+  CHECK(kills > 0);
+  Program last(file.folder(), "run study.toml --quiet --threads 2 --out cut");
+  CHECK(last.wait() == 0);
+  CHECK(contents(store("cut")) == wanted);
+  Program first(file.folder(), "run study.toml --quiet --threads 1 --out shared", "", "first-");
+  Program second(file.folder(), "run study.toml --quiet --threads 1 --out shared", "", "second-");
+  CHECK(first.wait() == 0);
+  CHECK(second.wait() == 0);
+  CHECK(contents(store("shared")) == wanted);
+  // Nothing is left to do, and the report tells what the rounds were.
+  Program again(file.folder(), "run study.toml --threads 2 --out whole");
+  CHECK(again.wait() == 0);
+  CHECK(contains(again.out(), " trials at first, at most "));
+  CHECK(contents(store("whole")) == wanted);
+  CHECK(contains(read(file.folder() / "whole/small/paper/report.html"), "round 2: "));
+}
 
 TEST_CASE("a run killed at 20 random moments ends with the bits of an uninterrupted one") {
   const StudyFile file(long_study());

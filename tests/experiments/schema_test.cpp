@@ -134,6 +134,14 @@ TEST_CASE("the studies and sweeps of docs/studies.md are right") {
     trials.push_back(load_study(file.path()).trials.size());
   }
   CHECK(trials == std::vector<size_t>{3 * 3 * 2 * 2, 3, 2, 3});
+  const std::string rounds = "```toml rounds\n";
+  const size_t rounds_begin = text.find(rounds) + rounds.size();
+  const StudyFile in_rounds(study.substr(0, sweep) +
+                            text.substr(rounds_begin, text.find(close, rounds_begin) - rounds_begin) +
+                            study.substr(report));
+  const Study first_round = load_study(in_rounds.path());
+  CHECK(first_round.trials.size() == 3 * 5 * 3);
+  CHECK(first_round.trials.size() + first_round.later.size() == 3 * 13 * 24);
   const std::string task = "```toml task\n";
   const size_t task_begin = text.find(task) + task.size();
   const std::string keys = text.substr(task_begin, text.find(close, task_begin) - task_begin);

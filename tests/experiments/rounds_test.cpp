@@ -1,0 +1,340 @@
+// Rounds on results that are made up: what is trained next, given what is stored.
+#include "experiments/run/rounds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "experiments/claims/claims.h"
+#include "experiments/claims/looks.h"
+#include "experiments/run/runner.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom::experiments;
+using namespace headroom::testing;
+
+namespace {
+
+/// small_study() with another [sweep] and other claims.
+Study study_of(const std::string& sweep, const std::string& claims, const std::vector<std::string>& settings = {}) {
+  std::string text = small_study();
+  const size_t begin = text.find("[sweep]"), end = text.find("[report]"), claim = text.find("[[claim]]");
+  text = text.substr(0, begin) + "[sweep]\n" + sweep + "\n" + text.substr(end, claim - end) + claims;
+  const StudyFile file(text);
+  return load_study(file.path(), base_profile, settings);
+}
+
+const std::string heads = "\"model.heads\" = [1, 2]\n";
+const std::string two_is_better = "[[claim]]\nkind = \"less_than\"\nat = 2\nthan = { at = 1 }\n";
+
+using Error = std::function<double(const PlannedTrial&)>;  ///< NaN: the trial fails
+
+TrialRecord record_of(const PlannedTrial& trial, const Error& error) {
+  TrialRecord record;
+  record.id = trial.id;
+  const double value = error(trial);
+  if (std::isnan(value)) record.status = TrialStatus::failed;
+  else record.validation = record.test = {{"relative_mse", value}};
+  return record;
+}
+
+std::set<std::string> ids_of(const Study& study) {
+  std::set<std::string> ids;
+  for (const PlannedTrial& trial : study.trials) ids.insert(trial.id);
+  return ids;
+}
+
+/// Runs what is planned until nothing is left to run; the trials of each round end in an order of their own.
+Rounds finish(const Study& study, const Error& error, uint64_t order = 0) {
+  std::mt19937_64 random(order);
+  Records records;
+  while (true) {
+    const Rounds rounds = plan_rounds(study, records);
+    std::vector<const PlannedTrial*> open;
+    for (const PlannedTrial& trial : rounds.study.trials)
+      if (!records.contains(trial.id)) open.push_back(&trial);
+    if (open.empty()) return rounds;
+    std::shuffle(open.begin(), open.end(), random);
+    const size_t count = order == 0 ? open.size() : 1 + random() % open.size();  // it may be stopped at any moment
+    for (size_t i = 0; i < count; ++i) records.emplace(open[i]->id, record_of(*open[i], error));
+  }
+}
+
+/// Rates that were planned at one x.
+std::set<double> rates(const Study& study, double x) {
+  std::set<double> values;
+  for (const PlannedTrial& trial : study.trials)
+    if (trial.x == x) values.insert(trial.choice.at("train.optimizer.lr"));
+  return values;
+}
+
+/// Seeds that were planned at one x of a series.
+std::set<int64_t> seeds(const Study& study, double x, const std::string& series = "") {
+  std::set<int64_t> values;
+  for (const PlannedTrial& trial : study.trials)
+    if (trial.x == x && trial.series == series) values.insert(trial.seed);
+  return values;
+}
+
+/// A parabola on the logarithms of the rate, with its best at `best`.
+double parabola(double rate, double best) { return 0.1 + std::pow(std::log10(rate / best), 2); }
+
+double rate_of(const PlannedTrial& trial) { return trial.choice.at("train.optimizer.lr"); }
+
+}  // namespace
+
+TEST_CASE("a grid of rates is written by its ends, and its trials are those of a list") {
+  const std::string range = "\"train.optimizer.lr\" = { best_of = { from = 1e-3, to = 1e-2";
+  const Study written = study_of(heads + "\"train.optimizer.lr\" = { best_of = [1e-3, 3.16e-3, 1e-2] }\n", "");
+  const Study fixed = study_of(heads + range + " } }\n", ""),
+              wide = study_of(heads + range + ", extend = true } }\n", "");
+  CHECK(ids_of(fixed) == ids_of(written));
+  CHECK(ids_of(wide) == ids_of(written));
+  CHECK(fixed.later.empty());
+  // Two decades to either side.
+  CHECK(wide.later.size() == 2 * 8);
+  const Study doubled = study_of(
+      heads +
+          "\"train.optimizer.lr\" = { best_of = { from = 1e-2, to = 4e-2, times = 2, extend = true, limits = [4e-3, "
+          "0.1] } }\n",
+      "");
+  CHECK(rates(doubled, 1) == std::set<double>{0.01, 0.02, 0.04});
+  std::set<double> more;
+  for (const PlannedTrial& trial : doubled.later) more.insert(rate_of(trial));
+  CHECK(more == std::set<double>{0.005, 0.08});
+  const Study listed =
+      study_of(heads + "\"train.optimizer.lr\" = { best_of = { values = [1e-2, 1e-3], extend = true } }\n", "");
+  CHECK(listed.trials[0].label == "heads=1 lr=0.01 seed=0");
+  more.clear();
+  for (const PlannedTrial& trial : listed.later) more.insert(rate_of(trial));
+  CHECK(more == std::set<double>{1e-5, 1e-4, 0.1, 1});
+  // A setting pins the key, and there is nothing to widen.
+  CHECK(study_of(heads + range + ", extend = true } }\n", "", {"train.optimizer.lr=0.5"}).later.empty());
+  CHECK(study_of(heads + range + ", extend = true } }\n", "", {"sweep.train.optimizer.lr.best_of.extend=false"})
+            .later.empty());
+}
+
+TEST_CASE("a grid is widened at each x until no choice stands at an end") {
+  const Study study = study_of(
+      heads + "\"train.optimizer.lr\" = { best_of = { from = 1e-3, to = 1e-2, extend = true } }\nseed = [0, 1]\n", "");
+  const Error error = [](const PlannedTrial& trial) {
+    return parabola(rate_of(trial), trial.x == 1 ? 1e-4 : 3e-3) + 0.001 * static_cast<double>(trial.seed);
+  };
+  const Rounds rounds = finish(study, error);
+  CHECK(rates(rounds.study, 1) == std::set<double>{3.16e-5, 1e-4, 3.16e-4, 1e-3, 3.16e-3, 1e-2});
+  CHECK(rates(rounds.study, 2) == std::set<double>{1e-3, 3.16e-3, 1e-2});
+  CHECK(rounds.round == 4);
+  REQUIRE(rounds.notes.size() == 3);
+  CHECK(rounds.notes[0] == "round 2: 2 more trials: lr 0.000316 at heads = 1");
+  CHECK(seeds(rounds.study, 1) == std::set<int64_t>{0, 1});
+  // Plans keep the order of the whole grid.
+  CHECK(std::is_sorted(rounds.study.trials.begin(), rounds.study.trials.end(),
+                       [](const PlannedTrial& a, const PlannedTrial& b) { return a.place < b.place; }));
+  for (uint64_t order = 1; order < 20; ++order) {
+    CAPTURE(order);
+    const Rounds again = finish(study, error, order);
+    CHECK(ids_of(again.study) == ids_of(rounds.study));
+    CHECK(again.notes == rounds.notes);
+  }
+}
+
+TEST_CASE("a grid that may not be widened says so, and rates that fail are an end of their own") {
+  const std::string grid =
+      "\"train.optimizer.lr\" = { best_of = { from = 1e-3, to = 1e-2, extend = true, limits = [1e-4, 1] } }\n";
+  const Study study = study_of(heads + grid, "");
+  const Rounds stuck = finish(study, [](const PlannedTrial& trial) { return rate_of(trial); });
+  CHECK(rates(stuck.study, 1) == std::set<double>{1e-4, 3.16e-4, 1e-3, 3.16e-3, 1e-2});
+  REQUIRE(!stuck.notes.empty());
+  CHECK(stuck.notes.back() == "the best lr at heads = 1, 2 is 0.0001, and its grid may not be extended beyond that");
+  const Rounds diverges =
+      finish(study, [](const PlannedTrial& trial) { return rate_of(trial) > 0.02 ? NAN : 1 / rate_of(trial); });
+  CHECK(rates(diverges.study, 1) == std::set<double>{1e-3, 3.16e-3, 1e-2, 3.16e-2});
+  CHECK(diverges.round == 2);
+  const Rounds always = finish(study, [](const PlannedTrial&) { return NAN; });  // the smallest rate diverges last
+  CHECK(rates(always.study, 1) == std::set<double>{1e-4, 3.16e-4, 1e-3, 3.16e-3, 1e-2});
+}
+
+TEST_CASE("two grids are widened together: every pair of the values there are") {
+  const Study study =
+      study_of(heads +
+                   "\"train.optimizer.lr\" = { best_of = { from = 1e-3, to = 1e-2, extend = true } }\n"
+                   "\"train.optimizer.weight_decay\" = { best_of = { from = 0.01, to = 0.1, extend = true } }\n",
+               "");
+  const Rounds rounds = finish(study, [](const PlannedTrial& trial) {
+    return parabola(rate_of(trial), 1e-1) + parabola(trial.choice.at("train.optimizer.weight_decay"), 0.3);
+  });
+  std::set<std::pair<double, double>> pairs;
+  std::set<double> decays;
+  for (const PlannedTrial& trial : rounds.study.trials) {
+    pairs.emplace(rate_of(trial), trial.choice.at("train.optimizer.weight_decay"));
+    decays.insert(trial.choice.at("train.optimizer.weight_decay"));
+  }
+  CHECK(rates(rounds.study, 1) == std::set<double>{1e-3, 3.16e-3, 1e-2, 3.16e-2, 1e-1, 0.316});
+  CHECK(decays == std::set<double>{0.01, 0.0316, 0.1, 0.316, 1});
+  CHECK(pairs.size() == 6 * 5);
+}
+
+TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at the rate that was chosen") {
+  const std::string sweep = heads +
+                            "\"model.positions\" = [\"none\", \"alibi\"]\n"
+                            "\"train.optimizer.lr\" = { best_of = [1e-3, 1e-2] }\n"
+                            "seed = { from = 101, until = \"decided\", at_most = 20 }\n";
+  const std::string of_alibi =
+      "[[claim]]\nkind = \"less_than\"\nseries = \"positions=alibi\"\nat = 2\nthan = { at = 1 }\n";
+  const Study study = study_of(sweep, of_alibi);
+  CHECK(study.trials.size() == 2 * 2 * 2 * 3);
+  CHECK(study.later.size() == 2 * 2 * 2 * 17);
+  CHECK(largest_plan(study).size() == 2 * 2 * (2 * 3 + 17));
+  // Seeds disagree: no number of them tells.
+  const Error noise = [](const PlannedTrial& trial) {
+    return (rate_of(trial) > 5e-3 ? 1 : 2) * (1 + 0.3 * static_cast<double>((trial.seed + (trial.x == 2 ? 1 : 0)) % 2));
+  };
+  const Rounds rounds = finish(study, noise);
+  std::set<int64_t> all;
+  for (int64_t seed = 101; seed <= 120; ++seed) all.insert(seed);
+  for (const double x : {1.0, 2.0}) {
+    CHECK(seeds(rounds.study, x, "positions=none") == std::set<int64_t>{101, 102, 103});
+    CHECK(seeds(rounds.study, x, "positions=alibi") == all);
+  }
+  for (const PlannedTrial& trial : rounds.study.trials)
+    if (trial.seed > 103) CHECK(rate_of(trial) == 1e-2);
+  CHECK(rounds.round == 4);  // 3, 6, 12 and 20 seeds
+  CHECK(rounds.notes[0] == "round 2: 6 more trials: seeds up to 106 of positions=alibi for claims that are undecided");
+  for (uint64_t order = 1; order < 10; ++order)
+    CHECK(ids_of(finish(study, noise, order).study) == ids_of(rounds.study));
+  // A difference that three seeds show needs no more.
+  const Rounds clear = finish(study, [](const PlannedTrial& trial) {
+    return (trial.x == 2 ? 0.1 : 1) * (1 + 0.001 * static_cast<double>(trial.seed % 3));
+  });
+  CHECK(ids_of(clear.study) == ids_of(study));
+  CHECK(clear.round == 1);
+}
+
+TEST_CASE("a claim that compares two series gets seeds for both") {
+  const Study study = study_of(heads +
+                                   "\"model.positions\" = [\"none\", \"alibi\", \"rope\"]\n"
+                                   "seed = { from = 0, until = \"decided\", at_most = 6 }\n",
+                               "[[claim]]\nkind = \"less_than\"\nseries = \"positions=alibi\"\n"
+                               "than = { series = \"positions=rope\" }\n");
+  const Rounds rounds = finish(study, [](const PlannedTrial& trial) {
+    return 1 + 0.3 * static_cast<double>((trial.seed + (trial.series == "positions=rope" ? 1 : 0)) % 2);
+  });
+  CHECK(seeds(rounds.study, 1, "positions=none").size() == 3);
+  CHECK(seeds(rounds.study, 1, "positions=alibi").size() == 6);
+  CHECK(seeds(rounds.study, 2, "positions=rope").size() == 6);
+}
+
+TEST_CASE("rules for rounds that mean nothing are problems") {
+  const auto error = [](const std::string& sweep, const std::string& claims) {
+    return error_of([&] { study_of(heads + sweep, claims); });
+  };
+  const auto seed = [&](const std::string& rule) { return error("seed = " + rule + "\n", two_is_better); };
+  CHECK(contains(seed("{ until = \"decided\" }"), "sweep.seed.from: missing"));
+  CHECK(contains(seed("{ from = 1 }"), "sweep.seed.until: missing"));
+  CHECK(contains(seed("{ from = 1, until = \"dawn\" }"), "sweep.seed.until: wants one of decided"));
+  CHECK(contains(seed("{ from = 1, until = \"decided\", first = 2 }"),
+                 "sweep.seed.first: 2 is out of range: wants in [3, 1000]"));
+  CHECK(
+      contains(seed("{ from = 1, until = \"decided\", first = 9, at_most = 6 }"), "at_most: wants at least first = 9"));
+  CHECK(contains(seed("{ from = 1, until = \"decided\", most = 6 }"), "sweep.seed.most: unknown key"));
+  CHECK(contains(error("seed = { from = 1, until = \"decided\" }\n", ""), "wants a [[claim]]"));
+  const auto grid = [&](const std::string& rule) {
+    return error("\"train.optimizer.lr\" = { best_of = " + rule + " }\n", "");
+  };
+  CHECK(contains(grid("{ from = 1e-3 }"), "best_of.to: missing"));
+  CHECK(contains(grid("{ from = 1e-2, to = 1e-3 }"), "best_of.to: wants more than from"));
+  CHECK(
+      contains(grid("{ from = 1e-3, to = 1e-2, times = 2 }"), "is not from = 0.001 times a whole power of times = 2"));
+  CHECK(contains(grid("{ from = 1e-3, to = 1e-2, limits = [1e-4, 1] }"),
+                 "best_of.limits: are of a grid with extend = true"));
+  CHECK(contains(grid("{ from = 1e-3, to = 1e-2, extend = true, limits = [1] }"), "best_of.limits: wants two numbers"));
+  CHECK(contains(grid("{ from = 1e-3, to = 1e-2, extend = true, limits = [5e-3, 1] }"), "leaves out values"));
+  CHECK(contains(grid("{ values = [1e-3], extend = true }"), "wants at least two values"));
+  CHECK(contains(grid("{ values = [1e-3, 1e-3] }"), "0.001 is given twice"));
+  CHECK(contains(grid("{ from = 1e-3, to = 1e-2, times = 1.0001 }"),
+                 "best_of.times: 1.0001 is out of range: wants >= 1.05"));
+}
+
+TEST_CASE("the shares of the looks add up to one, whatever their number") {
+  CHECK(looks(3, 24) == std::vector<int64_t>{3, 6, 12, 24});
+  CHECK(looks(3, 20) == std::vector<int64_t>{3, 6, 12, 20});
+  CHECK(looks(5, 5) == std::vector<int64_t>{5});
+  for (const auto& [first, at_most] : {std::pair<int64_t, int64_t>{3, 24}, {3, 1000}, {10, 11}, {4, 4}}) {
+    const std::vector<double> shares = shares_of_looks(looks(first, at_most));
+    CHECK(std::accumulate(shares.begin(), shares.end(), 0.0) == Approx(1).epsilon(1e-12));
+    for (const double share : shares) CHECK(share > 0);
+  }
+}
+
+namespace {
+
+/// How often, of many studies of one claim, it passes and fails, and with how many seeds.
+struct Frequencies {
+  double pass = 0, fail = 0, mean_seeds = 0;
+};
+
+/// Simulated studies of "the error at 2 heads is less than at 1, by `factor`" with up to 24 seeds: logarithms of errors
+/// are normal, with standard deviation 1 for the difference of two x, and `effect` is its mean.
+Frequencies simulate(double factor, double effect, int studies, uint64_t stream) {
+  const Study study = study_of(heads + "seed = { from = 0, until = \"decided\", at_most = 24 }\n",
+                               two_is_better + fmt::format("factor = {}\n", factor));
+  std::mt19937_64 random(stream);
+  std::normal_distribution<double> normal;
+  Frequencies of;
+  for (int i = 0; i < studies; ++i) {
+    std::map<int64_t, double> shared;
+    for (int64_t seed = 0; seed < 24; ++seed) shared[seed] = normal(random);
+    Records records;
+    for (const auto* trials : {&study.trials, &study.later})
+      for (const PlannedTrial& trial : *trials)
+        records.emplace(trial.id, record_of(trial, [&](const PlannedTrial& t) {
+                          return std::exp(shared[t.seed] + std::sqrt(0.5) * normal(random) - (t.x == 2 ? effect : 0));
+                        }));
+    // Everything is there already: the rounds stop where they would have stopped.
+    const Rounds rounds = plan_rounds(study, records);
+    StudyResults results = planned_results(rounds.study);
+    results.level = rounds.level;
+    for (const PlannedTrial& trial : rounds.study.trials)
+      results.trials.push_back(in_place(records.at(trial.id), trial));
+    const VerdictStatus status = judge(results).at(0).status;
+    of.pass += (status == VerdictStatus::pass ? 1.0 : 0.0) / studies;
+    of.fail += (status == VerdictStatus::fail ? 1.0 : 0.0) / studies;
+    of.mean_seeds += static_cast<double>(seeds(rounds.study, 1).size()) / studies;
+  }
+  return of;
+}
+
+}  // namespace
+
+TEST_CASE("seeds added until a claim is decided keep its level, over all looks together") {
+  constexpr int studies = 10000;
+  constexpr double error = 0.007;  // three standard errors of a frequency of 0.05
+  const Frequencies flat = simulate(1, 0, studies, 1);
+  CAPTURE(flat.pass, flat.fail, flat.mean_seeds);
+  CHECK(flat.pass <= 0.05 + error);
+  CHECK(flat.fail <= 0.05 + error);
+  CHECK(flat.pass >= 0.02);                                         // the split costs some of the level, not most of it
+  const Frequencies edge = simulate(2, std::log(2.0), studies, 2);  // an effect of just what is claimed
+  CAPTURE(edge.pass, edge.fail);
+  CHECK(edge.pass <= 0.05 + error);
+}
+
+TEST_CASE("a clear effect needs few seeds, and a small one more") {
+  constexpr int studies = 2000;
+  const Frequencies large = simulate(1, 3, studies, 3), middle = simulate(1, 1, studies, 4),
+                    small = simulate(1, 0.5, studies, 5);
+  CAPTURE(large.pass, middle.pass, small.pass, large.mean_seeds, middle.mean_seeds, small.mean_seeds);
+  CHECK(large.pass > 0.99);
+  CHECK(middle.pass > 0.9);
+  CHECK(small.pass > 0.4);
+  CHECK(large.mean_seeds < 8);
+  CHECK(middle.mean_seeds < 18);
+  CHECK(large.mean_seeds < middle.mean_seeds);
+  CHECK(middle.mean_seeds < small.mean_seeds);
+}
