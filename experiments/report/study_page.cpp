@@ -110,6 +110,11 @@ std::string measure_table(const StudyResults& r, const Measure& measure) {
   return fmt::format("**{}**\n\n", markdown(measure.label)) + markdown_table(head, rows);
 }
 
+/// "Words: one; two." as a paragraph; "" for no lines.
+std::string paragraph(const std::string& words, const std::vector<std::string>& lines) {
+  return lines.empty() ? "" : fmt::format("{}: {}.\n\n", words, markdown(fmt::format("{}", fmt::join(lines, "; "))));
+}
+
 }  // namespace
 
 std::string study_page(const Finding& f, const std::string& figure) {
@@ -121,6 +126,7 @@ std::string study_page(const Finding& f, const std::string& figure) {
                      r.profile == "paper" ? "" : ", a pilot", r.paper.empty() ? "" : " · " + markdown(r.paper),
                      progress_of(r));
   if (!settings.empty()) out += fmt::format("Settings: {}.\n\n", markdown(settings));
+  out += paragraph("Not as in the paper", r.deviations) + paragraph("Rounds", r.rounds);
   if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(f.verdicts) + failures(f);
   out += "## Numbers\n\n";
   if (r.trials.empty()) return out + "No trial has run.\n";
