@@ -1,6 +1,8 @@
 // Tokens of a GPU, or of the emulator: recorded and replayed, beside those that are queued op by op.
 #include "models/generation/recorded_decoder.h"
 
+#include <set>
+
 #include "engine/device_stream.h"
 #include "engine/error.h"
 #include "engine/quantized/quantize.h"
@@ -29,12 +31,11 @@ TransformerConfig decoder(Positions positions) {
   c.width = 32;
   c.groups = {{.heads = 4, .qk_dim = 8, .v_dim = 4, .kv_heads = 2}};
   c.max_length = 200;
-  c.vocab = vocab;
-  c.tied = true;
+  c.vocab = c.output_dim = vocab;
   c.causal = true;
   c.positions = positions;
   c.ffn_width = 32;
-  c.init.embedding_std = 1;  // so that a token's successors differ
+  c.init.embedding_std = 1;  // so that what follows depends on the token
   return c;
 }
 
@@ -125,6 +126,7 @@ TEST_CASE("a recorded token is the queued one, while the caches grow, for every 
     CHECK(recorded.recordings == (is_long ? 3 : 2));
     CHECK(recorded.notes.empty());
     CHECK(queued.recordings == 0);
+    CHECK(std::set<int64_t>(queued.tokens.begin(), queued.tokens.end()).size() > 2);
   }
 }
 
