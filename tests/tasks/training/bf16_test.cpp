@@ -34,6 +34,7 @@ struct Example {
   const char* label;
   models::TransformerConfig model;
   const Objective* objective;
+  double tolerance = 0.01;  ///< of a loss, relative to that of f32
 };
 std::vector<Example> examples() {
   std::vector<Example> all{{"real numbers, learned positions, layer norm", small_model(), &small_task()}};
@@ -54,7 +55,7 @@ std::vector<Example> examples() {
   all.push_back({"classes, RoPE, RMS norm, SwiGLU", next, &classes()});
   next.groups = {{.heads = 4, .qk_dim = 4, .v_dim = 4, .kv_heads = 2}};
   next.checkpoint_blocks = true;
-  all.push_back({"shared keys, checkpoints", next, &classes()});
+  all.push_back({"shared keys, checkpoints", next, &classes(), 0.04});
   return all;
 }
 
@@ -91,9 +92,8 @@ TEST_CASE("bf16 is of a GPU's weights; a CPU emulates it") {
 
 TEST_CASE("bf16: the loss follows that of f32, and so does the error afterwards") {
   if (lacks_cuda()) return;
-  // Each of about 20 results on the way to the loss is rounded by up to 2^-9, which makes a percent of it; and the
-  // weights differ by what such gradients make of them over the steps.
-  constexpr double tolerance = 0.04;
+  // Each of about 20 results on the way to the loss is rounded by up to 2^-9; and the weights differ by what such
+  // gradients make of them over the steps. The bounds are twice what was seen: 0.5 % of the loss, 2 % with shared keys.
   for (const Example& example : examples()) {
     INFO(example.label);
     const auto course = [&](Precision precision) {
@@ -107,7 +107,7 @@ TEST_CASE("bf16: the loss follows that of f32, and so does the error afterwards"
     const std::vector<double> exact = course(Precision::f32), rounded = course(Precision::bf16);
     for (size_t step = 0; step < exact.size(); ++step) {
       INFO("step " << step);
-      CHECK(rounded[step] == Approx(exact[step]).epsilon(tolerance));
+      CHECK(rounded[step] == Approx(exact[step]).epsilon(example.tolerance));
     }
     CHECK(rounded != exact);
   }
