@@ -191,9 +191,15 @@ double InductionHead::match_share(const models::Transformer& model, const Batch&
         return false;
     return true;
   };
+  const auto has_match = [&](int64_t b, int64_t t) {
+    for (int64_t v = 1; v <= t; ++v)
+      if (is_match(b, t, v)) return true;
+    return false;
+  };
   const auto is_scored = [&](int64_t b, int64_t t) {
     const auto row = y.begin() + (b * length + t) * width;
-    return t >= compared - 1 && std::any_of(row, row + width, [](float value) { return value != 0; });
+    const bool has_target = std::any_of(row, row + width, [](float value) { return value != 0; });
+    return t >= compared - 1 && has_target && has_match(b, t);
   };
   int64_t scored = 0;
   double most = 0;

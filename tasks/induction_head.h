@@ -50,9 +50,9 @@ class InductionHead : public Task {
   std::unique_ptr<Meter> meter() const override;
   std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
   /// With attention_lags, of a causal model: head_lag_metrics() of each of the first two layers, prefixed "layer_1_"
-  /// and "layer_2_", and of the last layer "match_share": over scored positions t, the mean attention that a head gives
-  /// to the places v <= t that an induction head looks at, those whose tokens before them, x_{v−1}, x_{v−2}, …, are t's
-  /// own and the ones before it (n − 1 of them; copy: 1); of the head that gives most.
+  /// and "layer_2_", and of the last layer "match_share": over scored positions t that have a match, the mean attention
+  /// that a head gives to the places v <= t that an induction head looks at, those whose tokens before them, x_{v−1},
+  /// x_{v−2}, …, are t's own and the ones before it (n − 1 of them; copy: 1); of the head that gives most.
   Metrics probes(const models::Transformer& model, const Batch& batch) const override;
   std::string criterion() const override { return "mse"; }
   std::string describe() const override;
