@@ -3,11 +3,13 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "engine/allocator.h"
 #include "engine/context.h"
@@ -69,10 +71,17 @@ void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribut
   HEADROOM_CUBLAS(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value));
 }
 
-/// What a plan is made for: alignment is that of the least aligned operand, in bytes, at most 256.
+/// Bytes, at most 256, that addresses are multiples of: a view into an arena need not spoil the operands that are whole
+/// tensors. What an epilogue reads or writes counts with y.
+struct Alignment {
+  uint32_t a, b, y;
+  auto operator<=>(const Alignment&) const = default;
+};
+
+/// What a plan is made for.
 struct Kind {
   BlasProduct product;
-  uint32_t alignment;
+  Alignment alignment;
   bool tf32;
   auto operator<=>(const Kind&) const = default;
 };
@@ -119,10 +128,12 @@ struct Plan {
     const Preference preference(made);
     HEADROOM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                                          &most_workspace, sizeof most_workspace));
-    for (const auto attribute :
-         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-      HEADROOM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(made, attribute, &kind.alignment, sizeof kind.alignment));
+    const Alignment& has = kind.alignment;
+    for (const auto& [attribute, bytes] : {std::pair{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, has.b},
+                                           {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, has.a},
+                                           {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, has.y},
+                                           {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, has.y}})
+      HEADROOM_CUBLAS(cublasLtMatmulPreferenceSetAttribute(made, attribute, &bytes, sizeof bytes));
     const bool has_epilogue = kind.product.epilogue != BlasEpilogue::none;
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
@@ -134,12 +145,13 @@ struct Plan {
   }
 };
 
-uint32_t alignment_of(const BlasOperands& o) {
-  uintptr_t bits = 256;
-  for (const void* address :
-       {o.a, o.b, static_cast<const void*>(o.y), o.bias, static_cast<const void*>(o.bias_grad), o.added})
-    bits |= reinterpret_cast<uintptr_t>(address);
-  return static_cast<uint32_t>(bits & (~bits + 1));
+Alignment alignment_of(const BlasOperands& o) {
+  const auto of = [](std::initializer_list<const void*> addresses) {
+    uintptr_t bits = 256;
+    for (const void* address : addresses) bits |= reinterpret_cast<uintptr_t>(address);
+    return static_cast<uint32_t>(bits & (~bits + 1));
+  };
+  return {of({o.a}), of({o.b}), of({o.y, o.bias, o.bias_grad, o.added})};
 }
 
 /// The library and its plans on one GPU. A call holds the lock, as the addresses of biases are part of a plan.
