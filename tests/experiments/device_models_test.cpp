@@ -53,6 +53,27 @@ TEST_CASE("a trained model generates and is measured on the device, in every for
   }
 }
 
+TEST_CASE("what the CPU knows of a model is verified on the device, and its heads measure the same there") {
+  if (is_absent()) return;
+  const TemporaryFolder folder;
+  CHECK(
+      Program(folder.path(), "verify-model " + small_model() + " --write known --prompt 'the text of a head'").wait() ==
+      0);
+  Program verified(folder.path(), "verify-model " + small_model() + " --against known --device cuda");
+  CHECK(verified.wait() == 0);
+  INFO(verified.err());
+  CHECK_THAT(verified.out(), contains("verified: 1 texts"));
+  const std::string probe = fmt::format("probe {} --text {} --lengths 8,16 --spans 2", small_model(), small_text());
+  const json want = run_json(folder, probe), got = on_device(folder, probe);
+  REQUIRE(got["heads"].size() == want["heads"].size());
+  for (size_t head = 0; head < want["heads"].size(); ++head)
+    for (const char* measure : {"norm", "norm_slope", "largest_logit", "entropy", "sink_mass"}) {
+      INFO(head << " " << measure);
+      CHECK(got["heads"][head]["measures"][measure].get<double>() ==
+            Approx(want["heads"][head]["measures"][measure].get<double>()).epsilon(1e-3));
+    }
+}
+
 TEST_CASE("fine-tuning on the device goes as on the CPU: on a text in parts, on sentences, of one part of the model") {
   if (is_absent()) return;
   const TemporaryFolder folder;
