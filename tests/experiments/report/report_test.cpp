@@ -206,6 +206,19 @@ TEST_CASE("what a study file says is text, never markup or a command") {
   if (find_gnuplot()) CHECK_FALSE(contains(files["report.html"], "Figures are missing"));
 }
 
+TEST_CASE("a report says where a study is not the paper's, and what its rounds added") {
+  StudyResults r = rich();
+  r.deviations = {"f32 in place of <mixed> precision", "batches of 8"};
+  r.rounds = {"round 2: 6 more trials: lr 0.1 at heads = 4"};
+  const std::string html = files_of(r)["report.html"], markdown = study_page({r, judge(r)}, "");
+  CHECK(malformed(html) == "");
+  CHECK(contains(html, "f32 in place of &lt;mixed&gt; precision"));
+  CHECK(contains(html, "round 2: 6 more trials"));
+  CHECK(contains(markdown, "Not as in the paper: f32 in place of \\<mixed\\> precision; batches of 8.\n"));
+  CHECK(contains(markdown, "Rounds: round 2: 6 more trials: lr 0.1 at heads = 4.\n"));
+  CHECK_FALSE(contains(study_page({rich(), judge(rich())}, ""), "Not as in the paper"));
+}
+
 TEST_CASE("a study in its first minutes has a report, too") {
   StudyResults nothing = rich();
   nothing.trials.clear();
