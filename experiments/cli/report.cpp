@@ -7,6 +7,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
+#include "experiments/report/guide_page.h"
 #include "experiments/report/index_page.h"
 #include "experiments/report/open.h"
 #include "experiments/report/paper_report.h"
@@ -68,7 +69,7 @@ void add_report_command(Command app) {
   struct Arguments : StudyArguments {
     std::vector<std::string> files;
     bool paper = false, open = false;
-    std::string results;
+    std::string results, guide;
   };
   const Command command =
       app.command("report", "render the report of finished trials again; without a study, list every claim");
@@ -82,22 +83,32 @@ void add_report_command(Command app) {
           "--results", arguments->results,
           "also write the findings of these studies as Markdown: an index, and a page each in the folder of its name")
       .value_name("FILE");
+  command
+      .option("--guide", arguments->guide,
+              "also write what these studies say to somebody who chooses a number of heads, as Markdown")
+      .value_name("FILE");
   command.action([arguments] {
     const std::vector<std::string>& files = arguments->files;
-    require(arguments->results.empty() || !files.empty(), "--results: name the studies that it is about");
+    const bool gathers = !arguments->results.empty() || !arguments->guide.empty();
+    require(!gathers || !files.empty(), "{}: name the studies that it is about",
+            arguments->results.empty() ? "--guide" : "--results");
     if (arguments->paper) compare_with_paper(arguments->out);
     else if (files.empty()) list_claims(arguments->out);
     std::filesystem::path page = std::filesystem::path(arguments->out) / "index.html";
     std::vector<StudyResults> all;
     for (const std::string& file : files) {
       const Study study = load_study(file, arguments->profile, arguments->settings);
-      if (!arguments->results.empty()) all.push_back(results_of(study, arguments->out));
+      if (gathers) all.push_back(results_of(study, arguments->out));
       const bool not_run = !all.empty() && all.back().trials.empty();  // the page says so
       if (!not_run) page = render_report(study, arguments->out);
     }
     if (!arguments->results.empty()) {
       write_results(all, arguments->results);
       fmt::print("results {}\n", arguments->results);
+    }
+    if (!arguments->guide.empty()) {
+      write_guide(all, arguments->guide);
+      fmt::print("guide   {}\n", arguments->guide);
     }
     if (!arguments->open) return;
     open_page(files.size() == 1 ? page : write_index(arguments->out));

@@ -14,15 +14,15 @@
 namespace headroom::experiments {
 namespace {
 
-using ConfigJson = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 /// The configs of all trials that train a model, each once.
-std::vector<ConfigJson> training_configs(const StudyResults& r) {
+std::vector<Json> training_configs(const StudyResults& r) {
   std::set<std::string> texts;
   for (const TrialRecord& t : r.trials) texts.insert(t.config);
-  std::vector<ConfigJson> configs;
+  std::vector<Json> configs;
   for (const std::string& text : texts) {
-    ConfigJson config = ConfigJson::parse(text, nullptr, false);
+    Json config = Json::parse(text, nullptr, false);
     if (config.is_object() && config.contains("train") && config.contains("model"))
       configs.push_back(std::move(config));
   }
@@ -45,12 +45,12 @@ struct Values {
   }
 };
 
-Values values_of(const std::vector<ConfigJson>& configs, const std::string& path) {
-  const ConfigJson::json_pointer pointer(path);
+Values values_of(const std::vector<Json>& configs, const std::string& path) {
+  const Json::json_pointer pointer(path);
   Values values;
-  for (const ConfigJson& config : configs) {
+  for (const Json& config : configs) {
     if (!config.contains(pointer)) continue;
-    const ConfigJson& value = config.at(pointer);
+    const Json& value = config.at(pointer);
     if (value.is_number()) values.numbers.insert(value.get<double>());
     else if (value.is_string()) values.words.insert(value.get<std::string>());
   }
@@ -80,7 +80,7 @@ std::string edges_of(const StudyResults& r) {
 }  // namespace
 
 std::string settings_line(const StudyResults& r) {
-  const std::vector<ConfigJson> configs = training_configs(r);
+  const std::vector<Json> configs = training_configs(r);
   if (configs.empty()) return "";
   const auto of = [&](const char* path) { return values_of(configs, path); };
   std::vector<std::string> parts;

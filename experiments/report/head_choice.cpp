@@ -1,0 +1,115 @@
+#include "experiments/report/head_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/claims/case.h"
+#include "experiments/claims/number.h"
+#include "tasks/task.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What the model of a trial is made of.
+struct HeadShape {
+  double qk_dim = 0, v_dim = 0;
+};
+
+/// The shapes by x, and what all trials have in common; none where they have not.
+struct Architecture {
+  std::map<double, HeadShape> shapes;
+  std::set<std::string> positions;
+  std::set<int64_t> widths, steps;
+};
+
+Architecture architecture_of(const StudyResults& r, const std::string& series) {
+  Architecture a;
+  for (const TrialRecord& t : r.trials) {
+    if (t.series != series || t.steps == 0) continue;
+    const Json config = Json::parse(t.config, nullptr, false);
+    if (!config.is_object() || !config.contains("model") || !config.contains("train")) continue;
+    const Json& model = config["model"];
+    a.shapes[t.x] = {model.value("qk_dim", 0.0), model.value("v_dim", 0.0)};
+    a.positions.insert(model.value("positions", ""));
+    a.widths.insert(model.value("width", int64_t{0}));
+    a.steps.insert(config["train"].value("steps", int64_t{0}));
+  }
+  return a;
+}
+
+HeadChoice::Option::Standing standing(const Case& c, const Point& p, double margin) {
+  std::vector<Hypothesis> as_good, worse;
+  for (const Point* other : c.points({p.x})) {
+    as_good.push_back(c.not_worse(p, *other, margin));
+    worse.push_back(c.worse(p, *other, margin));
+  }
+  if (Hypothesis::all_of(std::move(as_good)).evidence().p <= c.claim.significance)
+    return HeadChoice::Option::Standing::as_good;
+  if (Hypothesis::any_of(std::move(worse)).evidence().p <= c.claim.significance)
+    return HeadChoice::Option::Standing::worse;
+  return HeadChoice::Option::Standing::open;
+}
+
+}  // namespace
+
+const HeadChoice::Option& HeadChoice::best() const {
+  return *std::find_if(options.begin(), options.end(),
+                       [](const Option& o) { return o.standing == Option::Standing::best; });
+}
+
+double choice_margin(const std::string& metric) {
+  const bool is_narrow = metric.starts_with("cross_entropy") || metric == "perplexity" || metric == "bits_per_char" ||
+                         tasks::larger_is_better(metric);
+  return is_narrow ? 1.01 : 1.1;
+}
+
+std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& series) {
+  if (last_part(r.report.x_key) != "heads") return std::nullopt;
+  const Architecture a = architecture_of(r, series);
+  if (a.widths.size() != 1 || a.positions.size() != 1) return std::nullopt;
+  ClaimConfig claim;
+  claim.log_error = true;
+  Curve all = curve(r, series);
+  std::erase_if(all.points, [&](const Point& p) {
+    const bool has_ratio =
+        std::all_of(p.values.begin(), p.values.end(), [](const auto& entry) { return entry.second > 0; });
+    return p.values.size() < 2 || !has_ratio || !a.shapes.contains(p.x);
+  });
+  if (all.points.size() < 3) return std::nullopt;
+  const Case c{r, claim, std::move(all), last_part(r.report.x_key)};
+  const Point& best = c.best(c.points());
+  HeadChoice choice{r.id,
+                    r.profile,
+                    r.title,
+                    series,
+                    *a.positions.begin(),
+                    *a.widths.begin(),
+                    *a.steps.rbegin(),
+                    choice_margin(c.curve.metric),
+                    best.values.size(),
+                    {}};
+  for (const Point& p : c.curve.points) {
+    choice.seeds = std::min(choice.seeds, p.values.size());
+    const HeadShape& shape = a.shapes.at(p.x);
+    HeadChoice::Option option{p.x, shape.qk_dim, shape.v_dim, c.times_worse(p, best), NAN, NAN, {}};
+    if (&p == &best) {
+      option.standing = HeadChoice::Option::Standing::best;
+    } else {
+      const bool larger = c.curve.larger_is_better;
+      const ConfidenceInterval ratio =
+          c.ratio("ratio", larger ? best : p, larger ? p : best, c.curve.points.size() - 1);
+      option.low = ratio.low;
+      option.high = ratio.high;
+      option.standing = standing(c, p, choice.margin);
+    }
+    choice.options.push_back(option);
+  }
+  return choice;
+}
+
+}  // namespace headroom::experiments

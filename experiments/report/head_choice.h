@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/claims/study_results.h"
+
+namespace headroom::experiments {
+
+/// What one curve of trained models over the number of heads says to somebody who has to choose one.
+struct HeadChoice {
+  /// One number of heads.
+  struct Option {
+    double heads = 0, qk_dim = 0, v_dim = 0;
+    double ratio = 0;          ///< times worse than the best, of the means
+    double low = 0, high = 0;  ///< its interval; NaN where there is none
+    enum class Standing { best, as_good, worse, open } standing = Standing::open;
+  };
+  std::string study, profile, title, series;
+  std::string positions;
+  int64_t width = 0, steps = 0;
+  double margin = 0;  ///< what counts as worse: 1.1 is 10 %
+  size_t seeds = 0;   ///< the fewest of any option
+  std::vector<Option> options;
+
+  const Option& best() const;
+};
+
+/// The smallest ratio to the best that matters for a metric: 1.1 for errors that span decades, 1.01 for
+/// cross-entropies, perplexities and accuracies.
+double choice_margin(const std::string& metric);
+
+/// The choice that one series leaves: none where its x is not the number of heads, no model was trained, its models
+/// differ in width or positions, or fewer than three numbers of heads have two seeds. The best one has the best mean on
+/// validation. Another one is as good where it is shown to be at most `margin` times worse than every other
+/// (intersection-union test), worse where it is shown to be at least so much worse than some other (Bonferroni over
+/// those), else open; each at 5 %, paired over seeds, on logarithms.
+std::optional<HeadChoice> head_choice(const StudyResults& results, const std::string& series);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,100 @@
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "experiments/report/gnuplot.h"
+#include "experiments/report/guide_page.h"
+#include "tests/experiments/report/folder.h"
+#include "tests/experiments/synthetic.h"
+#include "tests/support/catch.h"
+
+namespace headroom::experiments {
+namespace {
+
+using testing::contains;
+using testing::read_bytes;
+using testing::TemporaryFolder;
+using Standing = HeadChoice::Option::Standing;
+
+/// errors[i][s] as trained models of width 16 with xs[i] heads.
+StudyResults trained(const std::vector<double>& xs, const std::vector<std::vector<double>>& errors) {
+  StudyResults r = testing::study(xs, errors);
+  for (TrialRecord& t : r.trials) {
+    t.steps = 300;
+    t.config = fmt::format(R"({{"model": {{"qk_dim": {0}, "v_dim": {0}, "width": 16, "positions": "alibi"}},
+                               "train": {{"steps": 300}}}})",
+                           16 / t.x);
+  }
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("of the numbers of heads, those that are shown to be worse, as good, and those that are not") {
+  const StudyResults r = trained({1, 2, 4, 8}, {{2.00, 2.02, 2.04, 2.01},   // twice the error
+                                                {1.00, 1.01, 1.02, 1.005},  // as good
+                                                {1.00, 1.01, 1.02, 1.006},  // the best or level with it
+                                                {0.8, 1.6, 1.9, 0.7}});     // anything
+  const auto choice = head_choice(r, "");
+  REQUIRE(choice.has_value());
+  CHECK(choice->margin == 1.1);
+  CHECK(choice->seeds == 4);
+  CHECK(choice->positions == "alibi");
+  CHECK(choice->best().heads == 2);
+  CHECK(choice->options[0].standing == Standing::worse);
+  CHECK(choice->options[0].qk_dim == 16);
+  CHECK(choice->options[3].standing == Standing::open);
+  // The last option might be far better than any: nothing is shown to be as good.
+  CHECK(choice->options[2].standing == Standing::open);
+
+  StudyResults three = r;
+  std::erase_if(three.trials, [](const TrialRecord& t) { return t.x == 8; });
+  const auto without = head_choice(three, "");
+  REQUIRE(without.has_value());
+  CHECK(without->options[2].standing == Standing::as_good);
+  CHECK(without->options[0].standing == Standing::worse);
+}
+
+TEST_CASE("formulas, other axes and mixed widths leave no choice of heads") {
+  const std::vector<std::vector<double>> errors{{1, 1.1}, {0.5, 0.6}, {0.7, 0.8}};
+  StudyResults r = trained({1, 2, 4}, errors);
+  CHECK(head_choice(r, "").has_value());
+  r.report.x_key = "train.steps";
+  CHECK_FALSE(head_choice(r, "").has_value());
+  r = trained({1, 2, 4}, errors);
+  for (TrialRecord& t : r.trials) t.steps = 0;
+  CHECK_FALSE(head_choice(r, "").has_value());
+  r = trained({1, 2, 4}, errors);
+  r.trials[0].config = R"({"model": {"width": 32, "positions": "alibi"}, "train": {"steps": 300}})";
+  CHECK_FALSE(head_choice(r, "").has_value());
+  CHECK_FALSE(head_choice(trained({1, 2, 4}, {{1}, {0.5}, {0.7}}), "").has_value());
+}
+
+TEST_CASE("errors count by a tenth, cross-entropies and accuracies by a hundredth") {
+  CHECK(choice_margin("relative_mse") == 1.1);
+  CHECK(choice_margin("cross_entropy") == 1.01);
+  CHECK(choice_margin("accuracy") == 1.01);
+}
+
+TEST_CASE("the page that answers how many heads") {
+  StudyResults r = trained({1, 2, 4}, {{2.00, 2.02, 2.04}, {1.00, 1.01, 1.02}, {1.00, 1.01, 1.02}});
+  r.paper = "Fig. 1a";
+  r.claims = {testing::claim("interior_optimum"), testing::claim("interior_optimum")};
+  r.claims[0].paper = "both ends | are worse";
+  r.claims[1].paper = "";
+  r.claims[1].ours = "our own words";
+  const TemporaryFolder folder;
+  write_guide({r}, folder / "how-many.md");
+  const std::string page = read_bytes(folder / "how-many.md");
+  CHECK(page.starts_with("# How many attention heads, of what width?\n"));
+  CHECK(contains(page, "| Fig. 1a | both ends \\| are worse | "));
+  CHECK(contains(page, "| [synthetic](results/synthetic.md), `quick` (pilot), 3 seeds | "));
+  CHECK_FALSE(contains(page, "our own words"));
+  CHECK(
+      contains(page, "| A synthetic curve | 16 | alibi | 300 | 3 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | 10 % |"));
+  CHECK(contains(page, "| alibi | 1 / 0 / 0 | 1 / 0 / 0 | 0 / 0 / 1 |"));
+  CHECK(std::filesystem::exists(folder / "how-many.svg") == find_gnuplot().has_value());
+  CHECK_FALSE(contains(page, "\n\n\n"));
+}
+
+}  // namespace headroom::experiments
