@@ -40,6 +40,9 @@ TEST_CASE("gradients: a norm's statistics of another shape") {
   CHECK_THROWS_WITH(layer_norm_grad(x, x, few, rows, rows, true, true), contains("weight has 1"));
   CHECK_THROWS_WITH(rms_norm_grad(x, x, w, few, true, true), contains("rms_norm_grad: dy (4, 8) and inv_rms (1)"));
   CHECK_THROWS_WITH(rms_norm_grad(x, x, few, rows, true, true), contains("weight has 1"));
+  CHECK_THROWS_WITH(rms_norm_grad(x, x, w, rows, true, true, few),
+                    contains("rms_norm_grad: added f32 (1) does not fit"));
+  CHECK_THROWS_WITH(layer_norm_grad(x, x, w, rows, rows, true, true, few), contains("layer_norm_grad: added f32 (1)"));
 }
 
 TEST_CASE("gradients: attention's and a quantised matrix's") {

@@ -123,10 +123,11 @@ LayerNormGrad layer_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& w
   rows_of("layer_norm_grad", x);
   check_width("layer_norm_grad", "weight", weight, x);
   const Shape rows = x.shape().without(-1);
-  if (dy.shape() != x.shape() || mean.shape() != rows || inv_std.shape() != rows ||
-      (added.defined() && added.shape() != x.shape()))
-    fail("layer_norm_grad: dy {}, mean {}, inv_std {} and added {} do not fit x {}", dy.shape().str(),
-         mean.shape().str(), inv_std.shape().str(), added.str(), x.shape().str());
+  require(dy.shape() == x.shape() && mean.shape() == rows && inv_std.shape() == rows,
+          "layer_norm_grad: dy {}, mean {} and inv_std {} do not fit x {}", dy.shape().str(), mean.shape().str(),
+          inv_std.shape().str(), x.shape().str());
+  require(!added.defined() || added.shape() == x.shape(), "layer_norm_grad: added {} does not fit x {}", added.str(),
+          x.shape().str());
   if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
   if (x.numel() > 0) layer_norm_grad_op.run(call);
   else if (want_parameters) call.dweight = call.dbias = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)

@@ -109,9 +109,10 @@ RmsNormGrad rms_norm_grad(const Tensor& dy, const Tensor& x, const Tensor& weigh
   rows_of("rms_norm_grad", x);
   check_width("rms_norm_grad", "weight", weight, x);
   const Shape rows = x.shape().without(-1);
-  if (dy.shape() != x.shape() || inv_rms.shape() != rows || (added.defined() && added.shape() != x.shape()))
-    fail("rms_norm_grad: dy {}, inv_rms {} and added {} do not fit x {}", dy.shape().str(), inv_rms.shape().str(),
-         added.str(), x.shape().str());
+  require(dy.shape() == x.shape() && inv_rms.shape() == rows, "rms_norm_grad: dy {} and inv_rms {} do not fit x {}",
+          dy.shape().str(), inv_rms.shape().str(), x.shape().str());
+  require(!added.defined() || added.shape() == x.shape(), "rms_norm_grad: added {} does not fit x {}", added.str(),
+          x.shape().str());
   if (want_dx) call.dx = Tensor::empty(x.shape(), x.dtype(), x.device());  // (…, C)
   if (x.numel() > 0) rms_norm_grad_op.run(call);
   else if (want_weight) call.dweight = Tensor::zeros({x.dim(-1)}, x.dtype(), x.device());  // (C)
