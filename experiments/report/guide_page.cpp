@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/file.h"
