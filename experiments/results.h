@@ -27,9 +27,9 @@ struct TrialRecord {
   std::map<std::string, double> choice;  ///< values of the keys swept by `best_of` ("train.optimizer.lr": 0.04)
   int64_t seed = 0;
   TrialStatus status = TrialStatus::finished;
-  std::string message;                                 ///< why it failed: step, last finite loss, gradient norm
-  std::map<std::string, double> validation;            ///< metrics that choices are made on
-  std::map<std::string, double> test;                  ///< metrics that are reported and judged
+  std::string message;                       ///< why it failed: step, last finite loss, gradient norm
+  std::map<std::string, double> validation;  ///< metrics that choices are made on
+  std::map<std::string, double> test;        ///< metrics that are reported and judged
   /// Of test metrics, K pseudo-values (the jackknife over K equal parts of the test data, the same in every trial of a
   /// task): their mean is about the metric, their spread / √K its standard error. Empty where there are none.
   std::map<std::string, std::vector<double>> test_parts;
