@@ -2,7 +2,8 @@
 # bundle.sh FOLDER [MESON OPTIONS...]: builds with nvcc and puts into FOLDER all that tests/gpu/run-all.sh needs on a machine
 # that has a driver, CUDA's libraries and PyTorch, and no network: the program, the op suite, the golden and CUDA tests, their
 # data, and every shared library but CUDA's; those of the C library lie apart (lib/system), for a machine whose own is too
-# old. FOLDER may be moved. Fails above 60 MiB.
+# old. Programs and libraries are packed (programs.tar.xz), since each test program holds the engine and its kernels;
+# run-all.sh unpacks them beside it. FOLDER may be moved. Fails above 60 MiB.
 #
 # HEADROOM_BUILD: build folder (default: build-bundle). HEADROOM_DATA: where tinyshakespeare/ lies; left out without it.
 set -eu
@@ -40,6 +41,8 @@ cp "$root"/experiments/ntp-shakespeare.toml "$folder/experiments/"
 cp "$root"/experiments/bench/workloads.toml "$folder/experiments/bench/"
 cp "$here"/run-all.sh "$here"/*.py "$here"/*.toml "$folder/tests/gpu/"
 ln -sf tests/gpu/run-all.sh "$folder/run-all.sh"
+tar -C "$folder" -c bin lib | xz -T0 >"$folder/programs.tar.xz"
+rm -r "$folder/bin" "$folder/lib"
 if [ -d "${HEADROOM_DATA:-}/data/tinyshakespeare" ]; then cp -r "$HEADROOM_DATA/data/tinyshakespeare" "$folder/data/"; fi
 
 size=$(du -sk "$folder" | cut -f 1)

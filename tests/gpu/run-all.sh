@@ -4,6 +4,10 @@
 set -eu
 here=$(dirname -- "$(readlink -f -- "$0")")
 root=$(readlink -f "$here/../..")
+if [ -f "$root/programs.tar.xz" ] && [ ! -f "$root/bin/complete" ]; then # of a bundle, at its first run
+  python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$root/programs.tar.xz" "$root"
+  touch "$root/bin/complete"
+fi
 packages=$(python3 -c 'import site, sys; print(" ".join(site.getsitepackages() + [site.getusersitepackages()]))')
 for folder in /usr/local/cuda/lib64 /usr/local/cuda*/lib64 \
   $(for p in $packages; do echo "$p"/nvidia/cu13/lib "$p"/nvidia/*/lib "$p"/torch/lib; done); do
