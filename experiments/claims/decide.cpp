@@ -59,7 +59,9 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
       verdicts[i].status = evidence.p == 0           ? VerdictStatus::pass
                            : evidence.p_against == 0 ? VerdictStatus::fail
                                                      : VerdictStatus::undecided;
-      verdicts[i].sentence += verdicts[i].status == VerdictStatus::pass ? " That holds." : " The claim is false.";
+      verdicts[i].sentence += verdicts[i].status == VerdictStatus::pass   ? " That holds."
+                              : verdicts[i].status == VerdictStatus::fail ? " The claim is false."
+                                                                          : " That cannot be told.";
       continue;
     }
     sampled.push_back(i);

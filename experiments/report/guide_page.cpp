@@ -56,7 +56,7 @@ std::string paper_table(const std::vector<Finding>& all) {
       rows.push_back({markdown(f.results.paper),
                       markdown(v.claim.paper) + (v.claim.series.empty() ? "" : " · " + markdown(v.claim.series)),
                       markdown(v.summary), fmt::format("**{}**", name(v.status)),
-                      fmt::format("[{}](results/{}.md), {}", f.results.id, f.results.id, strength(f.results)),
+                      fmt::format("[{}](results/{}.md), {}", f.results.id, page_name(all, f), strength(f.results)),
                       caveat(v)});
     }
   }

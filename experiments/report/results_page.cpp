@@ -29,13 +29,6 @@ std::string machine(const StudyResults& r) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// The name of a study's page and figure: its id, with the profile where several profiles of it are among the findings.
-std::string page_name(const std::vector<Finding>& all, const Finding& f) {
-  const auto same =
-      std::count_if(all.begin(), all.end(), [&](const Finding& other) { return other.results.id == f.results.id; });
-  return same > 1 ? f.results.id + "-" + f.results.profile : f.results.id;
-}
-
 std::string overview(const std::vector<Finding>& all, const std::string& folder) {
   std::vector<std::vector<std::string>> rows;
   for (const Finding& f : all) {
@@ -99,6 +92,12 @@ std::vector<Finding> findings(const std::vector<StudyResults>& studies) {
   std::vector<Finding> all;
   for (const StudyResults* r : sorted) all.push_back({*r, judge(*r)});
   return all;
+}
+
+std::string page_name(const std::vector<Finding>& all, const Finding& f) {
+  const auto same =
+      std::count_if(all.begin(), all.end(), [&](const Finding& other) { return other.results.id == f.results.id; });
+  return same > 1 ? f.results.id + "-" + f.results.profile : f.results.id;
 }
 
 std::string results_index(const std::vector<Finding>& all, const std::string& folder) {

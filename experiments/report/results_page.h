@@ -17,6 +17,10 @@ struct Finding {
 /// Every study with its verdicts, by id and profile.
 std::vector<Finding> findings(const std::vector<StudyResults>& studies);
 
+/// The name of a study's page and figure, without extension: its id, with the profile where several profiles of it are
+/// among the findings.
+std::string page_name(const std::vector<Finding>& all, const Finding& finding);
+
 /// The index of the findings of many studies (docs/results.md): a row per study, which links to its page in `folder`,
 /// and whether the paper's guideline, to start with few heads and to search upward, reaches the best within 10 %. The
 /// same results give the same bytes, in any order.
