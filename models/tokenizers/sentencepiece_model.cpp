@@ -165,6 +165,8 @@ void check(const SentencePieceModel& model) {
   require(model.pieces.size() <= static_cast<size_t>(max_token_id), "holds {} pieces", model.pieces.size());
   for (const SentencePiece& piece : model.pieces) {
     require(!piece.text.empty(), "a piece is empty");
+    // The library reads pieces up to a zero byte, and its trie throws an exception of its own where nothing is left.
+    require(piece.text.find('\0') == std::string::npos, "piece {} holds a zero byte", quoted_name(piece.text));
     require(texts.insert(piece.text).second, "piece {} is given twice", quoted_name(piece.text));
     require(std::isfinite(piece.score), "piece {}: its score is not finite", quoted_name(piece.text));
     unknown += piece.kind == PieceKind::unknown ? 1 : 0;

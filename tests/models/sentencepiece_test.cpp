@@ -71,6 +71,7 @@ TEST_CASE("a SentencePiece model that is wrong is refused", "[tokenizer]") {
   CHECK_THAT(changed([](auto& m) { m.pieces.clear(); }), contains("holds no pieces"));
   CHECK_THAT(changed([](auto& m) { m.pieces[1].text = "<unk>"; }), contains("piece '<unk>' is given twice"));
   CHECK_THAT(changed([](auto& m) { m.pieces[1].text = ""; }), contains("a piece is empty"));
+  CHECK_THAT(changed([](auto& m) { m.pieces[1].text = std::string("a\0", 2); }), contains("holds a zero byte"));
   CHECK_THAT(changed([](auto& m) { m.pieces[0].kind = PieceKind::normal; }), contains("holds 0 unknown pieces"));
   CHECK_THAT(changed([](auto& m) { m.pieces[1].kind = PieceKind::unknown; }), contains("holds 2 unknown pieces"));
   CHECK_THAT(changed([](auto& m) { m.pieces[5].score = NAN; }), contains("its score is not finite"));
