@@ -126,6 +126,22 @@ Curve curve_in_range(const StudyResults& results, const std::string& series, con
   return all;
 }
 
+std::optional<BestOther> compare_with_others(const Case& c, const Point& point, const Hypothesis& says,
+                                             Verdict& verdict) {
+  const std::vector<const Point*> others = c.points({point.x});
+  if (others.empty()) {
+    not_run(verdict, "there is no other value to compare with");
+    return std::nullopt;
+  }
+  const Point& best = c.best(others);
+  const ConfidenceInterval ratio = c.ratio("ratio", point, best, others.size());
+  verdict.numbers = {{"ratio", c.times_worse(point, best)}, {"best_x", best.x}, {"seeds", says.seeds().value_or(1)}};
+  verdict.intervals = {ratio};
+  verdict.measured = c.times_worse(point, best);
+  verdict.summary = fmt::format("{} of {}", in_brackets(ratio), exact(best.x));
+  return BestOther{best, ratio};
+}
+
 void not_run(Verdict& verdict, const std::string& reason) {
   verdict.status = VerdictStatus::not_run;
   verdict.sentence = "Not judged: " + reason + ".";

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,15 @@ struct Case {
 /// The curve of a series without the x outside the claim's [from, to].
 Curve curve_in_range(const StudyResults& results, const std::string& series, const std::string& metric,
                      const ClaimConfig& claim);
+
+/// Puts the ratio of `point` to the best other point into the numbers and the summary of a verdict that `says` decides,
+/// and returns that point with the ratio's interval; none, and the verdict not run, where there is no other point.
+struct BestOther {
+  const Point& point;
+  ConfidenceInterval ratio;
+};
+std::optional<BestOther> compare_with_others(const Case& c, const Point& point, const Hypothesis& says,
+                                             Verdict& verdict);
 
 /// Gives `verdict` the status not_run, and the reason.
 void not_run(Verdict& verdict, const std::string& reason);

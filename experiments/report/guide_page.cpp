@@ -171,8 +171,8 @@ std::optional<Figure> guide_figure(const std::vector<HeadChoice>& choices) {
   return figure;
 }
 
-std::string guide_markdown(const std::vector<Finding>& all, const std::string& figure) {
-  const std::vector<HeadChoice> choices = head_choices(all);
+std::string guide_markdown(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices,
+                           const std::string& figure) {
   std::string out =
       "# How many attention heads, of what width?\n\nWritten by `headroom report STUDY… --guide FILE` from the run "
       "stores. A "
@@ -200,13 +200,14 @@ std::string guide_markdown(const std::vector<Finding>& all, const std::string& f
 
 void write_guide(const std::vector<StudyResults>& studies, const fs::path& file) {
   const std::vector<Finding> all = findings(studies);
+  const std::vector<HeadChoice> choices = head_choices(all);
   std::string name;
   const auto gnuplot = find_gnuplot();
-  if (const auto figure = gnuplot ? guide_figure(head_choices(all)) : std::nullopt) {
+  if (const auto figure = gnuplot ? guide_figure(choices) : std::nullopt) {
     name = file.stem().string() + ".svg";
     write_file(file.parent_path() / name, draw(*gnuplot, figure->plot).file);
   }
-  write_file(file, guide_markdown(all, name));
+  write_file(file, guide_markdown(all, choices, name));
 }
 
 }  // namespace headroom::experiments

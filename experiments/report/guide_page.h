@@ -18,7 +18,8 @@ std::optional<Figure> guide_figure(const std::vector<HeadChoice>& choices);
 /// How many heads, of what width? As Markdown: each claim of the paper with our answer, its interval, verdict, strength
 /// and caveat; then what to choose, by task, positions and width, with what is as good, what is worse, and what the
 /// data leave open. `figure`: the figure's file relative to the page, or "". The same results give the same bytes.
-std::string guide_markdown(const std::vector<Finding>& all, const std::string& figure);
+std::string guide_markdown(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices,
+                           const std::string& figure);
 
 /// Writes the page to `file` and its figure beside it, where gnuplot is installed. Throws Error naming a file that
 /// cannot be written.

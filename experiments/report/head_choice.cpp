@@ -43,15 +43,13 @@ Architecture architecture_of(const StudyResults& r, const std::string& series) {
 }
 
 HeadChoice::Option::Standing standing(const Case& c, const Point& p, double margin) {
-  std::vector<Hypothesis> as_good, worse;
-  for (const Point* other : c.points({p.x})) {
-    as_good.push_back(c.not_worse(p, *other, margin));
-    worse.push_back(c.worse(p, *other, margin));
-  }
-  if (Hypothesis::all_of(std::move(as_good)).evidence().p <= c.claim.significance)
-    return HeadChoice::Option::Standing::as_good;
-  if (Hypothesis::any_of(std::move(worse)).evidence().p <= c.claim.significance)
-    return HeadChoice::Option::Standing::worse;
+  WithinFactor as_good;
+  WorseThanBest worse;
+  as_good.at = worse.at = p.x;
+  as_good.factor = worse.factor = margin;
+  const auto holds = [&](const Hypothesis& hypothesis) { return hypothesis.evidence().p <= c.claim.significance; };
+  if (holds(as_good.hypothesis(c))) return HeadChoice::Option::Standing::as_good;
+  if (holds(worse.hypothesis(c))) return HeadChoice::Option::Standing::worse;
   return HeadChoice::Option::Standing::open;
 }
 

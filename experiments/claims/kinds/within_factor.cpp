@@ -29,21 +29,12 @@ Hypothesis WithinFactor::hypothesis(const Case& c) const {
 
 std::optional<Hypothesis> WithinFactor::judge(const Case& c, Verdict& verdict) const {
   const Point& point = *c.curve.at(*at);
-  const std::vector<const Point*> others = c.points({*at});
-  if (others.empty()) {
-    not_run(verdict, "there is no other value to compare with");
-    return std::nullopt;
-  }
-  const Point& best = c.best(others);
-  const ConfidenceInterval ratio = c.ratio("ratio", point, best, others.size());
   Hypothesis says = hypothesis(c);
-  verdict.numbers = {{"ratio", c.times_worse(point, best)}, {"best_x", best.x}, {"seeds", says.seeds().value_or(1)}};
-  verdict.intervals = {ratio};
-  verdict.measured = c.times_worse(point, best);
-  verdict.summary = fmt::format("{} of {}", in_brackets(ratio), exact(best.x));
+  const auto other = compare_with_others(c, point, says, verdict);
+  if (!other) return std::nullopt;
   verdict.sentence =
       fmt::format("{} has {} of the {} of {}, the best other; at most {} times as bad as any was claimed.", c.at(point),
-                  in_brackets(ratio), c.noun(), c.at(best), exact(factor));
+                  in_brackets(other->ratio), c.noun(), c.at(other->point), exact(factor));
   return says;
 }
 
