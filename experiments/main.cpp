@@ -13,8 +13,8 @@
 #include "experiments/cli/arguments.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
-#include "experiments/run/provenance.h"
 #include "experiments/toml/problems.h"
+#include "experiments/version.h"
 
 namespace {
 
@@ -35,7 +35,8 @@ std::string words_of(const std::filesystem::filesystem_error& error) {
 
 int run(int argc, char** argv) {
   using namespace headroom::experiments;
-  CommandLine line("headroom", "How many attention heads, of what width, does a job need?", "headroom " + version());
+  CommandLine line("headroom", "How many attention heads, of what width, does a job need?",
+                   "headroom " + version_text());
   add_run_command(line.root());
   add_report_command(line.root());
   add_verify_command(line.root());

@@ -14,6 +14,7 @@
 #include "engine/parallel.h"
 #include "engine/transfer.h"
 #include "experiments/claims/statistics.h"
+#include "experiments/version.h"
 #include "models/transformer.h"
 #include "tasks/training/trainer.h"
 
@@ -148,7 +149,7 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
 std::string to_json(const BenchResult& r) {
   const auto thousandths = [](double x) { return std::round(x * 1e3) / 1e3; };
   const nlohmann::ordered_json json{{"workload", r.workload},
-                                    {"peer", "headroom-" HEADROOM_VERSION},
+                                    {"peer", "headroom-" + version()},
                                     {"mode", r.is_recorded ? "graph" : "eager"},
                                     {"dtype", engine::name_of(r.dtype)},
                                     {"device", r.device.str()},

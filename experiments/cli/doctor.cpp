@@ -14,8 +14,8 @@
 #include "experiments/cli/commands.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/run/examine.h"
-#include "experiments/run/provenance.h"
 #include "experiments/toml/problems.h"
+#include "experiments/version.h"
 
 namespace headroom::experiments {
 namespace {
@@ -29,7 +29,7 @@ void finding(const char* what, const std::string& found, const std::string& mean
 void examine() {
   const engine::Isa detected = engine::detected_isa(), active = engine::active_isa();
   const std::string onednn = engine::onednn_version();
-  finding("headroom", version());
+  finding("headroom", version_text());
   finding("processor", engine::cpu_name());
   finding("CPU level", engine::name_of(active),
           active == detected

@@ -16,7 +16,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/finetune_arguments.h"
 #include "experiments/cli/progress_line.h"
-#include "experiments/run/provenance.h"
+#include "experiments/version.h"
 #include "models/export/export.h"
 #include "models/pretrained/classifier.h"
 #include "tasks/pretrained/model_hash.h"

@@ -8,7 +8,7 @@
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/model_arguments.h"
-#include "experiments/run/provenance.h"
+#include "experiments/version.h"
 #include "models/files/atomic_file.h"
 #include "models/files/json.h"
 #include "models/pretrained/reference_logits.h"

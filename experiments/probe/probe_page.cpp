@@ -10,7 +10,7 @@
 #include "experiments/report/page.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
-#include "experiments/run/provenance.h"
+#include "experiments/version.h"
 #include "models/files/atomic_file.h"
 
 namespace headroom::experiments {
@@ -50,7 +50,7 @@ std::string source_section(const ProbeResults& r) {
   row("model", r.model);
   row("text", r.text);
   row("pieces", probe_source(r));
-  row("headroom", version());
+  row("headroom", version_text());
   row("time", fmt::format("{:.1f} s", r.seconds));
   return out + "</tbody></table>\n</section>\n";
 }

@@ -6,10 +6,9 @@
 #include "engine/cpu/onednn.h"
 #include "engine/isa.h"
 #include "engine/parallel.h"
+#include "experiments/version.h"
 
 namespace headroom::experiments {
-
-std::string version() { return HEADROOM_VERSION; }
 
 std::map<std::string, std::string> provenance() {
 #ifdef __clang__
@@ -18,7 +17,7 @@ std::map<std::string, std::string> provenance() {
   const std::string compiler = "g++ " __VERSION__;
 #endif
   const std::string onednn = engine::onednn_version();
-  return {{"headroom", version()},
+  return {{"headroom", version_text()},
           {"compiler", compiler},
           {"CPU", engine::cpu_name()},
           {"instruction set", engine::name_of(engine::active_isa())},

@@ -25,6 +25,7 @@
 #include "experiments/run/same_data.h"
 #include "experiments/run/store.h"
 #include "experiments/run/trial.h"
+#include "experiments/version.h"
 #include "tasks/training/weights_file.h"
 
 namespace headroom::experiments {
@@ -240,7 +241,7 @@ class Sweeper {
     record.flops = outcome.flops;
     record.seconds = outcome.seconds;
     record.config = canonical_json(trial.config);
-    record.code = version();
+    record.code = version_text();
     record.data = tasks::data_hashes(problem);
     return record;
   }
