@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "experiments/config/shipped_files.h"
 #include "experiments/toml/document.h"
 #include "models/files/regular_file.h"
 
@@ -69,7 +70,7 @@ class Keys {
 Value read_workloads(const std::string& file) {
   std::string text;
   try {
-    text = models::read_file(file, {"file of workloads", uint64_t{1} << 24});
+    text = models::read_file(shipped_file(file).string(), {"file of workloads", uint64_t{1} << 24});
   } catch (const Error& error) {
     fail("{}; --workloads names another", error.what());
   }

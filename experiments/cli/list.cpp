@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
+#include "experiments/config/shipped_files.h"
 #include "experiments/config/study.h"
 #include "experiments/run/rounds.h"
 
@@ -24,7 +25,8 @@ std::string trials_text(const std::vector<Study>& profiles) {
   return text;
 }
 
-void list_studies(const std::string& folder) {
+void list_studies(const std::string& given) {
+  const std::string folder = shipped_file(given).string();
   require(std::filesystem::is_directory(folder), "'{}': is no folder; name the one that holds the studies", folder);
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -50,7 +52,10 @@ void list_studies(const std::string& folder) {
 void add_list_command(Command app) {
   const Command command = app.command("list", "the studies of a folder: title, profiles, trials");
   const auto folder = std::make_shared<std::string>("experiments");
-  command.option("DIR", *folder, "folder of study files").show_default();
+  command
+      .option("DIR", *folder,
+              "folder of study files; experiments means the installed ones where there is no such folder")
+      .show_default();
   command.action([folder] { list_studies(*folder); });
 }
 

@@ -12,6 +12,7 @@
 #include "experiments/config/schema.h"
 #include "experiments/config/series.h"
 #include "experiments/config/settings.h"
+#include "experiments/config/shipped_files.h"
 #include "experiments/toml/document.h"
 #include "experiments/toml/reader.h"
 
@@ -220,11 +221,11 @@ std::vector<Study> bind_profiles(const std::string& file, const std::string& cho
 }  // namespace
 
 Study load_study(const std::string& file, const std::string& profile, const std::vector<std::string>& settings) {
-  std::vector<Study> studies = bind_profiles(file, profile, settings);
+  std::vector<Study> studies = bind_profiles(study_file(file), profile, settings);
   return *std::find_if(studies.begin(), studies.end(), [&](const Study& study) { return study.profile == profile; });
 }
 
-std::vector<Study> load_profiles(const std::string& file) { return bind_profiles(file, base_profile, {}); }
+std::vector<Study> load_profiles(const std::string& file) { return bind_profiles(study_file(file), base_profile, {}); }
 
 std::vector<const PlannedTrial*> distinct_trials(const Study& study) {
   std::vector<const PlannedTrial*> trials;

@@ -22,10 +22,10 @@ struct Study {
 /// The profile of a file's own keys, which [profile.paper] may add to.
 inline constexpr const char* base_profile = "paper";
 
-/// Reads a study. Keys of [profile.PROFILE] replace the file's; those of each [[series]] replace them for its trials
-/// (task, model, train, sweep and report.overlay); `settings` ("train.steps=10", TOML) replace both, and sweeps. Every
-/// profile of the file is checked, not only the chosen one. Throws ConfigError with all that is wrong, Error when the
-/// file cannot be read, is not TOML, or has no such profile.
+/// Reads a study: a file, or a study's id (study_file()). Keys of [profile.PROFILE] replace the file's; those of each
+/// [[series]] replace them for its trials (task, model, train, sweep and report.overlay); `settings` ("train.steps=10",
+/// TOML) replace both, and sweeps. Every profile of the file is checked, not only the chosen one. Throws ConfigError
+/// with all that is wrong, Error when the file cannot be read, is not TOML, or has no such profile.
 Study load_study(const std::string& file, const std::string& profile = base_profile,
                  const std::vector<std::string>& settings = {});
 

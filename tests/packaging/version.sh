@@ -1,7 +1,7 @@
 #!/bin/sh
 # version.sh ROOT PROGRAM VERSION: which commit packaging/write_version.sh finds: that of a checkout, with +dirty when one
 # of the program's sources has changed, and none in a tarball, though it lies inside another project's checkout. And that
-# PROGRAM's --version and doctor say the same version.
+# PROGRAM's --version, doctor and CITATION.cff say the same version.
 set -eu
 root=$1 program=$2 version=$3
 scratch=$(mktemp -d)
@@ -28,6 +28,7 @@ if command -v git >/dev/null; then
   expect "a tarball in a checkout" "$(found "$scratch/tarball")" "1.2.3 []"
 fi
 
+grep -qx "version: $version" "$root/CITATION.cff" || fail "CITATION.cff is not of version $version"
 said=$("$program" --version)
 echo "$said" | grep -Eqx "headroom $version( \([0-9a-f]{7,}(\+dirty)?\))?" || fail "--version says '$said'"
 "$program" doctor | grep -qxF "$(echo "$said" | sed 's/ /        /')" || fail "doctor does not say '$said'"

@@ -1,0 +1,68 @@
+#include "experiments/config/shipped_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+
+#include "engine/error.h"
+#include "engine/excerpt.h"
+#include "experiments/toml/problems.h"
+#include "experiments/toml/value.h"
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// PREFIX/share/headroom for the running PREFIX/bin/headroom; empty where the system does not say what runs. Found from
+/// the program, not compiled in: an installation may be moved.
+fs::path share_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : program.parent_path().parent_path() / "share" / "headroom";
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code unreadable;  // counts as absent
+  return fs::exists(path, unreadable);
+}
+
+bool is_a_folder(const fs::path& path) {
+  std::error_code unreadable;
+  return fs::is_directory(path, unreadable);
+}
+
+}  // namespace
+
+fs::path shipped_file(const std::string& path) {
+  if (is_there(path) || fs::path(path).is_absolute()) return path;
+  const fs::path share = share_folder();
+  return !share.empty() && is_there(share / path) ? share / path : fs::path(path);
+}
+
+fs::path study_file(const std::string& name) {
+  const bool is_id = is_folder_name(name);
+  if (!is_id) return shipped_file(name);
+  if (is_there(name) && !is_a_folder(name)) return name;
+  for (const std::string& path : {name + ".toml", "experiments/" + name + ".toml"})
+    if (const fs::path found = shipped_file(path); is_there(found)) return found;
+  std::set<std::string> ids;
+  for (const ShippedStudy& study : shipped_studies()) ids.insert(study.id);
+  const std::string near = nearest_path(name, ids);
+  fail("{}: is neither a study file nor the id of a study{}; headroom list shows the studies", excerpt(name),
+       near.empty() ? "" : fmt::format(" (did you mean {}?)", near));
+}
+
+std::vector<ShippedStudy> shipped_studies() {
+  std::vector<ShippedStudy> studies;
+  std::error_code error;
+  for (fs::directory_iterator entry(shipped_file("experiments"), error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().extension() == ".toml") studies.push_back({entry->path().stem().string(), entry->path()});
+  std::sort(studies.begin(), studies.end(), [](const ShippedStudy& a, const ShippedStudy& b) { return a.id < b.id; });
+  return studies;
+}
+
+}  // namespace headroom::experiments
