@@ -68,6 +68,7 @@ struct ModelInterface {
   int64_t input_dim = 0;   ///< > 0: real-valued tokens
   int64_t output_dim = 0;  ///< width of the readout
   bool pooled = false;     ///< one output per sequence, over the mean of its positions
+  bool predicts = false;   ///< targets are later inputs, which a model that is not causal would read
 };
 
 /// What a Trainer (tasks/training/trainer.h) trains on: where batches come from, and the loss. Threads: one may serve

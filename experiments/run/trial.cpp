@@ -353,6 +353,9 @@ void check_precision(const TrainConfig& train) {
 
 models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task& task) {
   const tasks::ModelInterface wanted = task.model_interface();
+  require(!wanted.predicts || config.model.causal,
+          "model.causal: is false, but the task's targets are the next tokens, which such a model would read; "
+          "wants model.causal = true");
   models::TransformerConfig model = config.model;
   model.max_length = wanted.length;
   model.vocab = wanted.vocab;

@@ -91,7 +91,7 @@ void Instructions::cut(int64_t items) {
 }
 
 ModelInterface Instructions::model_interface() const {
-  return {.length = config_.length, .vocab = end_of_text_ + 1, .output_dim = end_of_text_ + 1};
+  return {.length = config_.length, .vocab = end_of_text_ + 1, .output_dim = end_of_text_ + 1, .predicts = true};
 }
 
 Batch Instructions::batch(const std::vector<int64_t>& items) const {

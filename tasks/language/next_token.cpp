@@ -32,7 +32,7 @@ NextToken::NextToken(const NextTokenConfig& config, const DataRoots& roots)
     : config_(checked(config)), corpus_(config.corpus, roots, config.length) {}
 
 ModelInterface NextToken::model_interface() const {
-  return {.length = config_.length, .vocab = corpus_.vocab(), .output_dim = corpus_.vocab()};
+  return {.length = config_.length, .vocab = corpus_.vocab(), .output_dim = corpus_.vocab(), .predicts = true};
 }
 
 Batch NextToken::batch(TokenSpan tokens, const std::vector<int64_t>& starts) const {

@@ -45,6 +45,9 @@ TEST_CASE("a trial that would fail before its first step is told, and how many a
   const std::string missing = "task={kind=\"next-token\", source=\"no-such.txt\", length=6}";
   const std::string metric = "report.y={metric=\"cross_entropy\"}";
   CHECK(contains(complaint(small_study(), {missing, metric}), "no-such.txt"));
+  const std::string language = "task={kind=\"next-token\", source=\"markov\", length=6}";
+  CHECK(complaint(small_study(), {language, metric, "model.causal=true"}) == "");
+  CHECK(contains(complaint(small_study(), {language, metric, "model.causal=false"}), "model.causal: is false"));
   CHECK(contains(complaint(small_study(), {missing, metric}), "(trial \"heads=1 lr=0.001 seed=1\" and 3 more)"));
 }
 
