@@ -11,7 +11,9 @@ namespace headroom::experiments {
 
 /// Everything a report is made of. Nothing in it depends on the order in which trials ended.
 struct StudyResults {
-  std::string id, title, paper, profile;
+  std::string id, title, paper;
+  std::string profile;                  ///< with what settings change: "quick+train.steps=10"
+  std::vector<std::string> overrides;   ///< those settings as given, "train.steps=10"; none in most reports
   std::vector<std::string> deviations;  ///< from what the paper did
   ReportConfig report;
   std::vector<std::string> series;
@@ -21,6 +23,7 @@ struct StudyResults {
   int64_t planned = 0;                            ///< trials of the whole sweep, of its rounds so far
   int64_t running = 0;                            ///< of them, those that a process is training now
   std::vector<std::string> rounds;                ///< what rounds after the first added and could not; a line each
+  int64_t left_out = 0;                           ///< finished trials of the store that are not in the plan
   int64_t unchecked = 0;                          ///< of the store's trials, those without a checksum
   std::string resolved_config;                    ///< TOML
   std::map<std::string, std::string> data;        ///< file → SHA-256 of everything that the trials read

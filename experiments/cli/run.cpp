@@ -85,7 +85,7 @@ void run(RunArguments& arguments) {
   }
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.output == ProgressOutput::text) {
-    fmt::print("{} · {} · {} · {} {} ({}){}\n", study.head.id, study.profile, trials_text(study), threads,
+    fmt::print("{} · {} · {} · {} {} ({}){}\n", study.head.id, study.run, trials_text(study), threads,
                threads == 1 ? "core" : "cores", engine::name_of(engine::active_isa()), gpu_of(study));
     flush_output();  // a full disk shows before the training, not after it
   }

@@ -26,10 +26,10 @@ StoredVerdicts verdicts_of(const Study& study, const std::string& out, bool& wit
   }
   without_store = true;
   write_note(
-      fmt::format("headroom: {} · {} has no run store under {}; run it first", study.head.id, study.profile, out));
+      fmt::format("headroom: {} · {} has no run store under {}; run it first", study.head.id, study.run, out));
   StudyResults nothing;
   nothing.id = study.head.id;
-  nothing.profile = study.profile;
+  nothing.profile = study.run;
   return stored(nothing, not_judged(study.head.claims, "the study was not run"));
 }
 

@@ -42,6 +42,7 @@ struct StudyHead {
   std::vector<std::string> deviations;  ///< from what the paper did, beside what a profile makes smaller
   ReportConfig report;                  ///< without overlays: each series has its own
   std::vector<ClaimConfig> claims;
+  std::vector<std::string> overrides;  ///< settings ("train.steps=10") as given, where they change trials or report
 };
 StudyHead bind_head(const Value& root, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
                     Problems& problems);

@@ -9,6 +9,7 @@
 
 #include "engine/excerpt.h"
 #include "experiments/config/metrics.h"
+#include "experiments/config/overrides.h"
 #include "experiments/config/schema.h"
 #include "experiments/config/series.h"
 #include "experiments/config/settings.h"
@@ -21,6 +22,13 @@ namespace {
 
 void erase(Value& table, const std::string& key) {
   std::erase_if(table.table, [&](const Entry& entry) { return entry.key == key; });
+}
+
+/// "own" for the base profile of a file that speaks of no paper and has no profiles, else its name.
+std::string profile_name(const Value& file, const std::string& profile) {
+  const Entry* study = file.find("study");
+  const bool is_own = !file.find("profile") && !(study && study->value.find("paper"));
+  return profile == base_profile && is_own ? own_profile : profile;
 }
 
 std::vector<std::string> profile_names(const Value& file, Problems& problems) {
@@ -186,16 +194,29 @@ void bind_study(PlannedStudy& planned, const std::map<std::string, SeriesScope>&
                  "until = \"decided\" wants a [[claim]]: there is nothing to decide");
 }
 
-/// Every profile of a file. `settings` are for the chosen one.
-std::vector<Study> bind_profiles(const std::string& file, const std::string& chosen,
+/// The trials of a study, and what is made of them, but for the keys of trials: equal texts for equal results.
+std::string substance(PlannedStudy planned) {
+  std::string text;
+  for (const auto* trials : {&planned.study.trials, &planned.study.later})
+    for (const PlannedTrial& trial : *trials) text += fmt::format("{} {} {}\n", trial.id, trial.series, trial.x);
+  for (const char* key : {"task", "model", "train", "sweep"}) erase(planned.root, key);
+  return text + to_toml(planned.root);
+}
+
+/// Every profile of a file. `settings` are for the chosen one, whose name becomes that of its study.
+std::vector<Study> bind_profiles(const std::string& file, std::string& chosen,
                                  const std::vector<std::string>& settings) {
   Value document = read_toml(file);
   flatten_sweeps(document);
   Problems problems;
+  if (chosen == own_profile && profile_name(document, base_profile) == own_profile) chosen = base_profile;
   const std::vector<std::string> names = profile_names(document, problems);
-  if (problems.empty() && std::find(names.begin(), names.end(), chosen) == names.end())
+  if (problems.empty() && std::find(names.begin(), names.end(), chosen) == names.end()) {
+    std::vector<std::string> shown;
+    for (const std::string& name : names) shown.push_back(profile_name(document, name));
     fail("{}: there is no profile '{}'; it has {}", file, excerpt(chosen),
-         excerpt(fmt::format("{}", fmt::join(names, ", ")), 500));
+         excerpt(fmt::format("{}", fmt::join(shown, ", ")), 500));
+  }
   std::vector<Value> parsed;
   for (const std::string& setting : settings) parsed.push_back(parse_setting(setting));
   const std::string folder = std::filesystem::absolute(file).parent_path().string();
@@ -206,26 +227,40 @@ std::vector<Study> bind_profiles(const std::string& file, const std::string& cho
     planned.push_back(plan_study(document, name, name == chosen ? parsed : std::vector<Value>{}, folder, problems));
   std::map<std::string, SeriesScope> known;
   for (const PlannedStudy& one : planned) add_scope(one.study, known);
-  Problems unset;  // what a setting replaces is in the file all the same: claims may speak of it
-  if (!parsed.empty() && problems.empty()) add_scope(plan_study(document, chosen, {}, folder, unset).study, known);
+  bool has_overrides = false;
+  if (!parsed.empty() && problems.empty()) {
+    Problems unset;  // what a setting replaces is in the file all the same: claims may speak of it
+    const PlannedStudy as_written = plan_study(document, chosen, {}, folder, unset);
+    add_scope(as_written.study, known);
+    for (const PlannedStudy& one : planned)
+      if (one.study.profile == chosen) has_overrides = substance(one) != substance(as_written);
+  }
   if (!problems.empty()) known.clear();
   std::vector<Study> studies;
   for (PlannedStudy& one : planned) {
     bind_study(one, known, folder, problems);
+    if (has_overrides && one.study.profile == chosen) one.study.head.overrides = settings;
+    one.study.profile = profile_name(document, one.study.profile);
+    one.study.run = run_name(one.study.profile, one.study.head.overrides);
     studies.push_back(std::move(one.study));
   }
   problems.raise();
+  chosen = profile_name(document, chosen);
   return studies;
 }
 
 }  // namespace
 
 Study load_study(const std::string& file, const std::string& profile, const std::vector<std::string>& settings) {
-  std::vector<Study> studies = bind_profiles(study_file(file), profile, settings);
-  return *std::find_if(studies.begin(), studies.end(), [&](const Study& study) { return study.profile == profile; });
+  std::string chosen = profile;
+  std::vector<Study> studies = bind_profiles(study_file(file), chosen, settings);
+  return *std::find_if(studies.begin(), studies.end(), [&](const Study& study) { return study.profile == chosen; });
 }
 
-std::vector<Study> load_profiles(const std::string& file) { return bind_profiles(study_file(file), base_profile, {}); }
+std::vector<Study> load_profiles(const std::string& file) {
+  std::string chosen = base_profile;
+  return bind_profiles(study_file(file), chosen, {});
+}
 
 std::vector<const PlannedTrial*> distinct_trials(const Study& study) {
   std::vector<const PlannedTrial*> trials;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/excerpt.h"
 #include "experiments/claims/claims.h"
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
@@ -98,10 +99,22 @@ std::string layout(const Rows& rows, size_t columns) {
   return out;
 }
 
+/// What a reader must know before the numbers: a line each.
+std::string notes_on(const StudyResults& r) {
+  std::string out;
+  for (const std::string& setting : r.overrides) out += fmt::format("changed by --set {}\n", excerpt(setting));
+  if (r.left_out > 0)
+    out += fmt::format(
+        "{} finished {} of an earlier state of this study {} not in this report: its file, or one that it names, has "
+        "changed\n",
+        r.left_out, r.left_out == 1 ? "trial" : "trials", r.left_out == 1 ? "is" : "are");
+  return out.empty() ? out : out + "\n";
+}
+
 }  // namespace
 
 std::string terminal_table(const StudyResults& results, int columns) {
-  std::string out;
+  std::string out = notes_on(results);
   bool edge = false;
   for (const std::string& series : series_names(results)) {
     const Curve c = curve(results, series);

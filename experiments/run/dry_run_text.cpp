@@ -27,7 +27,7 @@ std::string name_of(const PlannedTrial& trial) {
 std::string dry_run_text(const Study& study, const DryRun& result) {
   const bool has_rounds = result.most > result.trials;
   std::string out = fmt::format(
-      "{} · {} · {} trials{}, {} at once\n\n", study.head.id, study.profile, result.trials,
+      "{} · {} · {} trials{}, {} at once\n\n", study.head.id, study.run, result.trials,
       has_rounds ? fmt::format(" in the first round, at most {} in all rounds", result.most) : "", result.jobs);
   out += fmt::format("{:>6}  {:>10}  {:>10}  {:>9}  {:>9}  like\n", "trials", "parameters", "FLOPs each", "ms a step",
                      "each");
@@ -71,7 +71,7 @@ std::string dry_run_json(const Study& study, const DryRun& result) {
                       {"timed", group.is_timed}});
   const nlohmann::ordered_json event{{"event", "dry-run"},
                                      {"study", study.head.id},
-                                     {"profile", study.profile},
+                                     {"profile", study.run},
                                      {"trials", result.trials},
                                      {"most_trials", result.most},
                                      {"jobs", result.jobs},

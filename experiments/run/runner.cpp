@@ -1,12 +1,13 @@
 #include "experiments/run/runner.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <unordered_map>
@@ -123,7 +124,7 @@ class Sweeper {
     for (const PlannedTrial& trial : study.trials) ids.insert(trial.id);
     ProgressScope scope;
     scope.study = study.head.id;
-    scope.profile = study.profile;
+    scope.profile = study.run;
     scope.total = static_cast<int64_t>(ids.size());
     scope.done = scope.total - static_cast<int64_t>(pending_.size());
     scope.metric = study.head.report.y_metric;
@@ -280,7 +281,8 @@ void keep_plan(const Rounds& rounds, RunStore& store) {
   for (const PlannedTrial& t : study.trials) plan.push_back({t.id, t.series, t.label, t.x, t.choice, t.seed});
   store.set_plan({{"id", study.head.id},
                   {"title", study.head.title},
-                  {"profile", study.profile},
+                  {"profile", study.run},
+                  {"overrides", fmt::format("{}", fmt::join(study.head.overrides, "\n"))},
                   {"config", study.resolved},
                   {"round", fmt::format("{}", rounds.round)}},
                  plan);
@@ -307,17 +309,48 @@ std::filesystem::path store_path(const Study& study, const std::filesystem::path
   return study_folder(study, out) / "store.sqlite";
 }
 
+/// The store of the study as its file has it.
+std::filesystem::path written_store_path(const Study& study, const std::filesystem::path& out) {
+  return out / study.head.id / study.profile / "store.sqlite";
+}
+
+/// Where results are read from: under settings that train nothing, the store of the study as its file has it.
+std::filesystem::path path_to_read(const Study& study, const std::filesystem::path& out) {
+  const std::filesystem::path path = store_path(study, out);
+  return std::filesystem::exists(path) ? path : written_store_path(study, out);
+}
+
+/// Settings train only what they change: what the study's own store has of the plan is copied, but for trials that are
+/// to keep their weights, which lie in its folder.
+void copy_finished(const Study& study, const std::filesystem::path& out, RunStore& store) {
+  const std::filesystem::path written = written_store_path(study, out);
+  if (study.head.overrides.empty() || !std::filesystem::exists(written)) return;
+  const RunStore source(written, RunStore::Access::read);
+  const auto there = source.known(), here = store.known();
+  for (const auto* trials : {&study.trials, &study.later})
+    for (const PlannedTrial& trial : *trials) {
+      const auto found = there.find(trial.id);
+      if (found == there.end() || !found->second.is_finished || here.contains(trial.id)) continue;
+      if (trial.config.train.keep_weights) continue;
+      std::optional<TrialRecord> record = source.find(trial.id);
+      if (!record) continue;
+      record->weights.clear();
+      store.put(*record);
+    }
+}
+
 }  // namespace
 
 std::filesystem::path study_folder(const Study& study, const std::filesystem::path& out) {
-  return out / study.head.id / study.profile;
+  return out / study.head.id / study.run;
 }
 
 bool run_trials(const Study& study, const RunOptions& options) {
   ProblemPool pool(options.data);
   // A study that cannot be trained leaves nothing behind.
-  if (!has_store(study, options.out)) check_plan(study, options, pool);
+  if (!std::filesystem::exists(store_path(study, options.out))) check_plan(study, options, pool);
   RunStore store(store_path(study, options.out));
+  copy_finished(study, options.out, store);
   std::set<std::string> done;
   while (true) {
     const Rounds rounds = plan_rounds(study, records_of(study, store));
@@ -335,7 +368,8 @@ StudyResults planned_results(const Study& study) {
   results.title = study.head.title;
   results.paper = study.head.paper;
   results.deviations = study.head.deviations;
-  results.profile = study.profile;
+  results.profile = study.run;
+  results.overrides = study.head.overrides;
   results.report = study.head.report;
   if (study.series != std::vector<std::string>{""}) results.series = study.series;
   results.claims = study.head.claims;
@@ -345,11 +379,11 @@ StudyResults planned_results(const Study& study) {
 }
 
 bool has_store(const Study& study, const std::filesystem::path& out) {
-  return std::filesystem::exists(store_path(study, out));
+  return std::filesystem::exists(path_to_read(study, out));
 }
 
 StudyResults collect_results(const Study& study, const std::filesystem::path& out) {
-  const std::filesystem::path path = store_path(study, out);
+  const std::filesystem::path path = path_to_read(study, out);
   require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
   const RunStore store(path, RunStore::Access::read);
   const Rounds rounds = plan_rounds(study, records_of(study, store));
@@ -362,7 +396,10 @@ StudyResults collect_results(const Study& study, const std::filesystem::path& ou
   std::vector<std::pair<size_t, TrialRecord>> found;
   store.each([&](TrialRecord&& trial) {
     const auto at = places.find(trial.id);
-    if (at == places.end()) return;
+    if (at == places.end()) {
+      if (study.head.overrides.empty() && trial.status == TrialStatus::finished) ++results.left_out;
+      return;
+    }
     results.data.insert(trial.data.begin(), trial.data.end());
     for (size_t i = 1; i < at->second.size(); ++i) found.emplace_back(at->second[i], trial);
     found.emplace_back(at->second[0], std::move(trial));

@@ -17,7 +17,9 @@ struct RunOptions {
   const std::atomic<bool>* stop = nullptr;  ///< raised from outside (a signal): end soon, keep what is finished
 };
 
-/// OUT/STUDY/PROFILE: the store, and the report's files.
+/// OUT/STUDY/PROFILE: the store, and the report's files. Settings that change trials or report have a folder of their
+/// own, OUT/STUDY/PROFILE+KEY=VALUE (config/overrides.h), so that they never replace the report of the study as its
+/// file has it; trials of theirs that its store has are copied.
 std::filesystem::path study_folder(const Study& study, const std::filesystem::path& out);
 
 /// Runs the trials of a study that its store does not know as finished, round by round (run/rounds.h), and keeps each

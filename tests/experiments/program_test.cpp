@@ -80,7 +80,8 @@ TEST_CASE("what the world gets wrong is one line and exit status 1") {
                 "run study.toml --out fails --quiet --set train.optimizer.kind='\"sgd\"' --set train.steps=50 "
                 "--set 'sweep.\"train.optimizer.lr\"={best_of=[1e12]}'");
   CHECK(fails.wait() == 1);
-  CHECK(contains(fails.err(), "headroom: error: small · paper: every trial failed; the first failed at step "));
+  CHECK(contains(fails.err(), "headroom: error: small · paper+train.optimizer.kind=sgd,"));
+  CHECK(contains(fails.err(), ": every trial failed; the first failed at step "));
 }
 
 TEST_CASE("a folder that may not be written is named") {
@@ -106,6 +107,64 @@ TEST_CASE("a run ends with a table and a report; report renders it again") {
   Program report(study.folder(), "report study.toml");
   CHECK(report.wait() == 0);
   CHECK(std::filesystem::exists(page));
+}
+
+TEST_CASE("settings have a report of their own, which says so; they train only what they change") {
+  const StudyFile study(small_study());
+  const std::filesystem::path& folder = study.folder();
+  CHECK(Program(folder, "run study.toml --quiet").wait() == 0);
+  const std::string main = "runs/small/paper/", other = "runs/small/paper+train.steps=5/";
+  const auto files = {"report.html", "metrics.csv", "verdicts.json", "summary.json"};
+  std::vector<std::string> before;
+  for (const char* file : files) before.push_back(read(folder / (main + file)));
+  Program changed(folder, "run study.toml --quiet --set train.steps=5");
+  CHECK(changed.wait() == 0);
+  CHECK(changed.out().starts_with("\nchanged by --set train.steps=5\n\n"));
+  CHECK(contains(changed.out(), "report  " + other + "report.html\n"));
+  CHECK(contains(read(folder / (other + "summary.json")), "\"paper+train.steps=5\""));
+  CHECK(contains(read(folder / "runs/index.html"), "paper%2Btrain.steps%3D5/report.html"));
+  Program again(folder, "report study.toml");
+  CHECK(again.wait() == 0);
+  CHECK_FALSE(contains(again.out(), "changed"));
+  size_t i = 0;
+  for (const char* file : files) CHECK(read(folder / (main + file)) == before[i++]);
+  // A third seed: eight trials of the study's own store are taken over with their times.
+  CHECK(Program(folder, "run study.toml --quiet --set sweep.seed=[1,2,3]").wait() == 0);
+  const Study more = load_study((folder / "study.toml").string(), "paper", {"sweep.seed=[1,2,3]"});
+  const StudyResults own = collect_results(load_study((folder / "study.toml").string()), folder / "runs");
+  const StudyResults grown = collect_results(more, folder / "runs");
+  CHECK(grown.trials.size() == 12);
+  CHECK(grown.overrides == std::vector<std::string>{"sweep.seed=[1,2,3]"});
+  int64_t same = 0;
+  for (const TrialRecord& old : own.trials)
+    for (const TrialRecord& trial : grown.trials) same += trial.id == old.id && trial.seconds == old.seconds;
+  CHECK(same == 8);
+  // What changes only the report trains nothing.
+  Program label(folder, "report study.toml --set 'report.x.label=\"H\"'");
+  CHECK(label.wait() == 0);
+  CHECK(contains(label.out(), "report  runs/small/paper+report.x.label=H/report.html\n"));
+}
+
+TEST_CASE("trials of an earlier state of a study are counted, not shown") {
+  const StudyFile study(small_study());
+  CHECK(Program(study.folder(), "run study.toml --quiet").wait() == 0);
+  std::ofstream(study.folder() / "study.toml") << replaced(small_study(), "steps     = 6", "steps     = 7");
+  Program run(study.folder(), "run study.toml --quiet");
+  CHECK(run.wait() == 0);
+  CHECK(
+      run.out().starts_with("\n8 finished trials of an earlier state of this study are not in this report: its file, "
+                            "or one that it names, has changed\n"));
+}
+
+TEST_CASE("a study that speaks of no paper and has no profiles has its own") {
+  const StudyFile study(replaced(small_study(), "paper = \"Figure 1\"\n", ""));
+  Program run(study.folder(), "run study.toml");
+  CHECK(run.wait() == 0);
+  CHECK(contains(run.out(), "small · own · 8 trials"));
+  CHECK(contains(run.out(), "report  runs/small/own/report.html\n"));
+  for (const char* name : {"own", "paper"})
+    CHECK(Program(study.folder(), std::string("report study.toml --profile ") + name).wait() == 0);
+  CHECK(contains(complaint(study.folder(), "run study.toml --profile quick", 1), "no profile 'quick'; it has own\n"));
 }
 
 TEST_CASE("progress in a log is plain lines") {

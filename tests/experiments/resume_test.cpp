@@ -201,7 +201,7 @@ TEST_CASE("status tells what is finished, failed and running; --json prints one 
   CHECK(run.err().empty());
   Program status(file.folder(), "status study.toml");
   CHECK(status.wait() == 0);
-  CHECK(status.out() == "small · paper   4 of 4 trials finished, 0 failed, 0 running, 0 to do\n");
+  CHECK(status.out() == "small · paper+train.steps=2000   4 of 4 trials finished, 0 failed, 0 running, 0 to do\n");
   Program missing(file.folder(), "status another");
   CHECK(missing.wait() == 1);
   CHECK(contains(missing.err(), "runs: there is no run store of another"));

@@ -14,7 +14,7 @@ inline std::string small_study() {
   return R"([study]
 id    = "small"
 title = "Small"
-
+paper = "Figure 1"
 [task]
 kind      = "linear-functional"
 kernel    = { kind = "n-gram", n = 2 }
