@@ -61,6 +61,8 @@ int run(int argc, char** argv) {
   add_finetune_command(line.root());
   add_spectrum_command(line.root());
   add_new_op_command(line.root());
+  add_completion_command(line);
+  add_man_command(line);
   return line.run(argc, argv);
 }
 

@@ -32,7 +32,8 @@ Option Option::range(double least, double most) const {
   return Option(option_->check(CLI::Validator(check, fmt::format("FLOAT in [{} - {}]", least, most))));
 }
 Option Option::one_of(const std::vector<std::string>& values) const {
-  return Option(option_->check(CLI::IsMember(values)));
+  // The validator's name keeps them for describe(): its own text, "{a,b}", could not be taken apart again.
+  return Option(option_->check(CLI::IsMember(values).name(fmt::format("{}", fmt::join(values, "\n")))));
 }
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
 Option Option::one_value() const { return Option(option_->expected(1)); }
@@ -40,6 +41,8 @@ Option Option::one_value_each() const { return Option(option_->allow_extra_args(
 bool Option::is_given() const { return option_->count() > 0; }
 
 Command Command::command(const char* name, const char* help) const { return Command(app_->add_subcommand(name, help)); }
+
+Command Command::hidden() const { return Command(app_->group("")); }
 
 template <class T>
 Option Command::option(const char* name, T& value, const char* help) const {
@@ -82,7 +85,7 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     std::set<std::string> names;
     const CLI::App* next = nullptr;
     for (const CLI::App* command : commands) {
-      names.insert(command->get_name());
+      if (!command->get_group().empty()) names.insert(command->get_name());
       if (command->get_name() == word) next = command;
     }
     if (next == nullptr) {
@@ -105,6 +108,37 @@ std::string in_words(const CLI::ParseError& error) {
   return text;
 }
 
+ArgumentDescription describe(CLI::Option& option) {
+  ArgumentDescription argument;
+  for (const std::string& name : option.get_snames()) argument.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) argument.names.push_back("--" + name);
+  if (argument.names.empty()) argument.names.push_back(option.get_name(true));
+  if (option.get_items_expected_max() > 0) {
+    const std::string type = option.get_type_name();  // "TEXT:{a,b}", "INT:INT in [1 - 4096]"
+    argument.value = type.substr(0, type.find(':', type == "A:B" ? 2 : 0));
+  }
+  try {
+    std::istringstream names(option.get_validator(0)->get_name());
+    for (std::string name; std::getline(names, name);) argument.choices.push_back(name);
+  } catch (const CLI::OptionNotFound&) {
+    // It takes any value.
+  }
+  argument.fallback = option.get_default_str();
+  argument.help = option.get_description();
+  argument.is_required = option.get_required();
+  argument.is_list = option.get_items_expected_max() > 1;
+  return argument;
+}
+
+CommandDescription describe(CLI::App& app) {
+  CommandDescription command{app.get_name(), app.get_description(), {}, {}};
+  for (CLI::Option* option : app.get_options(nullptr))
+    if (!option->get_group().empty()) command.arguments.push_back(describe(*option));
+  for (CLI::App* below : app.get_subcommands([](CLI::App* one) { return !one->get_group().empty(); }))
+    command.commands.push_back(describe(*below));
+  return command;
+}
+
 }  // namespace
 
 CommandLine::CommandLine(const char* name, const char* help, const std::string& version)
@@ -116,6 +150,8 @@ CommandLine::CommandLine(const char* name, const char* help, const std::string& 
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::root() const { return Command(app_.get()); }
+
+CommandDescription CommandLine::description() const { return describe(*app_); }
 
 int CommandLine::run(int argc, char** argv) {
   try {

@@ -25,6 +25,23 @@ struct Exit {
   int status;
 };
 
+/// What the help says of one argument.
+struct ArgumentDescription {
+  std::vector<std::string> names;    ///< {"-o", "--out"}; {"STUDY"} of a positional one
+  std::string value;                 ///< the word for its value, "TEXT" or "FILE"; "" of a flag
+  std::vector<std::string> choices;  ///< of one_of()
+  std::string fallback, help;        ///< its default, where the help shows it; its line
+  bool is_required = false, is_list = false;
+  bool is_positional() const { return !names[0].starts_with('-'); }
+};
+
+/// What the help says of a command: completions and man pages are made from it. Hidden commands are left out.
+struct CommandDescription {
+  std::string name, help;
+  std::vector<ArgumentDescription> arguments;
+  std::vector<CommandDescription> commands;
+};
+
 /// One argument of a command. The setters return the argument itself.
 class Option {
  public:
@@ -57,6 +74,8 @@ class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
   Command command(const char* name, const char* help) const;
+  /// Leaves the command out of help, man pages and completions.
+  Command hidden() const;
   /// An option ("--out") or, without dashes, a positional argument ("STUDY"), read into `value`, which must live as
   /// long as the command line. T is std::string, int, int64_t, double, std::optional<int64_t> or
   /// std::vector<std::string>.
@@ -80,6 +99,8 @@ class CommandLine {
   ~CommandLine();
   /// The program itself: add commands to it.
   Command root() const;
+  /// Every command that was added.
+  CommandDescription description() const;
   /// Reads the arguments and runs the action of the command that they name. Returns the program's exit status: 0, or
   /// what an action threw as Exit. Throws UsageError, and whatever an action throws.
   int run(int argc, char** argv);

@@ -55,4 +55,11 @@ void add_new_op_command(Command app);
 /// stores, weights and checkpoints are those that were written; exits 1 when some are not.
 void add_doctor_command(Command app);
 
+/// `completion bash|zsh|fish`: the shell's script, whose candidates come from `completion words`, which reads the words
+/// of a command line from standard input. Hidden from the help. `line` must have all other commands and outlive this
+/// one.
+void add_completion_command(CommandLine& line);
+/// `man [COMMAND]`: the program's page or a command's, as roff; `man --to FOLDER` writes all. Hidden likewise.
+void add_man_command(CommandLine& line);
+
 }  // namespace headroom::experiments

@@ -16,11 +16,11 @@ struct ChatMessage {
 
 /// How a model was taught to read a conversation. ChatML:
 ///
-///   <|im_start|>ROLE\nCONTENT<|im_end|>\n …                                   (SmolLM2, Qwen)
+/// `<|im_start|>ROLE\nCONTENT<|im_end|>\n …` (SmolLM2, Qwen)
 ///
-/// Llama 2: BOS [INST] <<SYS>>\nSYSTEM\n<</SYS>>\n\nUSER [/INST] ASSISTANT EOS BOS [INST] …
+/// Llama 2: `BOS [INST] <<SYS>>\nSYSTEM\n<</SYS>>\n\nUSER [/INST] ASSISTANT EOS BOS [INST] …`
 ///
-/// Llama 3: <|begin_of_text|> and for each <|start_header_id|>ROLE<|end_header_id|>\n\nCONTENT<|eot_id|>
+/// Llama 3: `<|begin_of_text|>` and for each `<|start_header_id|>ROLE<|end_header_id|>\n\nCONTENT<|eot_id|>`
 class ChatTemplate {
  public:
   enum class Kind { chatml, llama2, llama3 };

@@ -35,8 +35,8 @@ class Splitter {
   std::string pattern_;
 };
 
-/// Unicode's White_Space in place of \s and \S, as Python, Rust and Oniguruma read them: PCRE2's \s also holds U+180E.
-/// A \S within brackets stays.
+/// Unicode's White_Space in place of `\s` and `\S`, as Python, Rust and Oniguruma read them: PCRE2's `\s` also holds
+/// U+180E. A `\S` within brackets stays.
 std::string with_unicode_spaces(const std::string& pattern);
 
 }  // namespace headroom::models

@@ -136,6 +136,24 @@ for kind in shared static; do
   check "training, $kind" program $kind train tasks "$cuda|libsqlite"
 done
 
+# --- The program, from an empty folder: its studies, pages and completions were installed with it.
+installed_program=$(find "$scratch/both" -path '*/bin/headroom')
+share=$(dirname "$(dirname "$installed_program")")/share
+program_runs() {
+  mkdir "$scratch/empty" && cd "$scratch/empty" && "$installed_program" list >list.txt &&
+    [ "$(grep -c '\.toml$' list.txt)" = "$(ls "$root"/experiments/*.toml | wc -l)" ] &&
+    "$installed_program" run ngram-tradeoff --profile smoke --quiet --threads 2 && [ -s runs/ngram-tradeoff/smoke/report.html ]
+}
+check "the installed program runs an installed study" program_runs
+program_pages() {
+  for page in headroom headroom-run headroom-plan; do [ -s "$share/man/man1/$page.1" ] || return 1; done
+  for file in bash-completion/completions/headroom zsh/site-functions/_headroom fish/vendor_completions.d/headroom.fish \
+    doc/headroom/LICENSE doc/headroom/LICENSES.md; do
+    [ -s "$share/$file" ] || { echo "$file is missing"; return 1; }
+  done
+}
+check "man pages, completions and licences are installed" program_pages
+
 # --- Shared libraries show their own names only.
 foreign_symbols() {
   ! nm -DC --defined-only "$libraries"/libheadroom-*.so | grep -vE 'headroom|(^| )fmt::|^$'

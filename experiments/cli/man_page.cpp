@@ -1,0 +1,158 @@
+#include "experiments/cli/man_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "experiments/version.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// A text that roff prints as it is: no escape, no request, and hyphens that can be searched for and pasted.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += "\\&";
+    if (c == '\\') out += "\\e";
+    else if (c == '-') out += "\\-";
+    else if (c == '\'') out += "\\(aq";
+    else if (c == '^') out += "\\(ha";
+    else if (c == '~') out += "\\(ti";
+    else if (c == '`') out += "\\(ga";
+    else out += c;
+  }
+  return out;
+}
+
+std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
+std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
+
+std::string heading(const std::string& name) {
+  std::string title = name;
+  std::transform(title.begin(), title.end(), title.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  return fmt::format(".TH {} 1 \"\" \"headroom {}\" \"headroom\"\n", roff(title), version());
+}
+
+/// "headroom run [OPTIONS] STUDY", with the brackets of what may be left out.
+std::string synopsis(const CommandDescription& command, const std::string& path) {
+  std::string line = ".B " + roff(path) + "\n";
+  const auto is_option = [](const ArgumentDescription& a) { return !a.is_positional(); };
+  if (std::any_of(command.arguments.begin(), command.arguments.end(), is_option)) line += ".RI [ OPTION ]...\n";
+  for (const ArgumentDescription& argument : command.arguments) {
+    if (!argument.is_positional()) continue;
+    line += argument.is_required ? ".I " + roff(argument.names[0]) + "\n" : ".RI [ " + roff(argument.names[0]) + " ]\n";
+    if (argument.is_list) line += "\\&...\n";
+  }
+  if (!command.commands.empty()) line += ".I COMMAND\n";
+  return line;
+}
+
+std::string entry_of(const ArgumentDescription& argument) {
+  std::string names;
+  for (const std::string& name : argument.names)
+    names += (names.empty() ? "" : ", ") + (argument.is_positional() ? italic(name) : bold(name));
+  if (!argument.is_positional() && !argument.value.empty()) names += " " + italic(argument.value);
+  std::string text = roff(argument.help);
+  if (!argument.choices.empty()) text += roff(fmt::format(" ({})", fmt::join(argument.choices, ", ")));
+  if (!argument.fallback.empty()) text += roff(fmt::format(" [default: {}]", argument.fallback));
+  if (argument.is_required && !argument.is_positional()) text += " [required]";
+  return ".TP\n" + names + "\n" + text + "\n";
+}
+
+std::string arguments_of(const CommandDescription& command) {
+  std::string positional, options;
+  for (const ArgumentDescription& argument : command.arguments)
+    (argument.is_positional() ? positional : options) += entry_of(argument);
+  return (positional.empty() ? "" : ".SH ARGUMENTS\n" + positional) +
+         (options.empty() ? "" : ".SH OPTIONS\n" + options);
+}
+
+std::string commands_of(const CommandDescription& command) {
+  if (command.commands.empty()) return "";
+  std::string out = ".SH COMMANDS\n";
+  for (const CommandDescription& below : command.commands) {
+    out += ".TP\n" + bold(below.name) + "\n" + roff(below.help) + "\n";
+    std::string own;
+    for (const ArgumentDescription& argument : below.arguments)
+      if (argument.names.back() != "--help") own += entry_of(argument);
+    if (!own.empty()) out += ".RS\n" + own + ".RE\n";
+  }
+  return out;
+}
+
+constexpr const char* statuses = R"(.SH EXIT STATUS
+.TP
+.B 0
+Done.
+.TP
+.B 1
+It failed, or a claim did not hold; one line on standard error says why.
+.TP
+.B 2
+The arguments are wrong.
+.TP
+.B 130
+Stopped by a signal; the same command goes on from there.
+)";
+
+constexpr const char* environment = R"(.SH ENVIRONMENT
+.TP
+.B HEADROOM_DATA
+The folder that holds data/ and models/, where
+.B \-\-data
+is not given.
+.TP
+.B HEADROOM_THREADS
+The number of threads. Results do not depend on it.
+.TP
+.B HEADROOM_ISA
+.BR portable ", " avx2 " or " avx512 :
+holds the kernels at a lower level than the processor has.
+.TP
+.B XDG_CACHE_HOME
+Data sets are fetched into
+.I headroom
+below it (default: ~/.cache).
+.SH FILES
+.TP
+.I PREFIX/share/headroom/experiments
+The studies that come with the program. A study is named by its file or by its id, for which the working folder and its
+.I experiments
+are searched first.
+.TP
+.I runs/STUDY/PROFILE
+What a run keeps: its store, its report.
+)";
+
+}  // namespace
+
+std::string program_page(const CommandDescription& program) {
+  std::string out = heading("headroom") + ".SH NAME\nheadroom \\- " + roff(program.help) + "\n";
+  out += ".SH SYNOPSIS\n.B headroom\n.I COMMAND\n.RI [ ARGUMENT ]...\n";
+  out +=
+      ".SH DESCRIPTION\nTrains small Transformers with attention heads of any number and width as a study file says, "
+      "judges the claims of the study, and writes a report. Each command has a page of its own:\n"
+      ".BR headroom\\-run (1)\nand so on.\n";
+  out += ".SH COMMANDS\n";
+  for (const CommandDescription& command : program.commands)
+    out += ".TP\n" + bold(command.name) + "\n" + roff(command.help) + "\n";
+  out += ".SH OPTIONS\n";
+  for (const ArgumentDescription& argument : program.arguments) out += entry_of(argument);
+  out += std::string(environment) + statuses + ".SH SEE ALSO\n";
+  for (const CommandDescription& command : program.commands)
+    out +=
+        fmt::format(".BR headroom\\-{} (1){}\n", roff(command.name), &command == &program.commands.back() ? "" : ",");
+  return out;
+}
+
+std::string command_page(const CommandDescription& command) {
+  const std::string name = "headroom-" + command.name;
+  return heading(name) + ".SH NAME\n" + roff(name) + " \\- " + roff(command.help) + "\n.SH SYNOPSIS\n" +
+         synopsis(command, "headroom " + command.name) + arguments_of(command) + commands_of(command) + statuses +
+         ".SH SEE ALSO\n.BR headroom (1)\n";
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# packaging/deb.sh [FOLDER]: makes FOLDER/headroom_VERSION_ARCHITECTURE.deb (default: the working folder) on Debian or
+# Ubuntu: the program with its studies, pages and completions, the libraries with headers and pkg-config files, and the
+# notices of all that is compiled in. Builds in build-deb/, or in $HEADROOM_BUILD; what the package depends on is worked out
+# by dpkg-shlibdeps. Wants dpkg-dev beside what the build wants. The same sources give the same bytes: times are that of the
+# commit, or SOURCE_DATE_EPOCH.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+out=$(realpath "${1:-$OLDPWD}") build=${HEADROOM_BUILD:-$PWD/build-deb}
+for tool in dpkg-deb dpkg-shlibdeps strip; do
+  command -v "$tool" >/dev/null || { echo "deb.sh: $tool is missing: apt-get install dpkg-dev" >&2; exit 1; }
+done
+architecture=$(dpkg --print-architecture)
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
+export SOURCE_DATE_EPOCH
+
+# A package for every machine of the architecture: no CUDA, which a build of one's own has.
+[ -f "$build/build.ninja" ] || meson setup "$build" --prefix=/usr --libdir="lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)" \
+  --buildtype=release --wrap-mode=nodownload -Dcuda=disabled -Dtests=false
+ninja -C "$build"
+version=$(meson introspect "$build" --projectinfo | python3 -c 'import json, sys; print(json.load(sys.stdin)["version"])')
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tree=$work/tree
+meson install -C "$build" --no-rebuild --quiet --destdir "$tree"
+documents=$tree/usr/share/doc/headroom
+rm "$documents/LICENSE" # the system has it; `copyright` names it
+mv "$documents/CHANGELOG.md" "$documents/changelog"
+gzip -9n "$documents/changelog" "$tree"/usr/share/man/man1/*.1
+find "$tree" -name '*.so.*' -type f -exec strip --strip-unneeded {} +
+find "$tree" -name '*.a' -exec strip --strip-debug --enable-deterministic-archives {} +
+strip "$tree/usr/bin/headroom"
+
+# Whoever hands on what holds code of others hands on their notices.
+{
+  printf 'headroom is under the Apache License 2.0: /usr/share/common-licenses/Apache-2.0 on Debian systems.\n'
+  printf 'LICENSES.md lists what it is built with. The notices of what is compiled into its files:\n'
+  python3 - packaging/components.json <<'PYTHON'
+import json, os, sys
+for one in json.load(open(sys.argv[1], encoding="utf-8")):
+    notice = f"/usr/share/doc/{one['debian']}/copyright"
+    if one["use"] == "compiled in" and os.path.exists(notice):
+        print(f"\n==== {one['name']} ({one['url']})\n")
+        print(open(notice, encoding="utf-8").read().rstrip())
+PYTHON
+} >"$documents/copyright"
+
+# dpkg-shlibdeps reads which libraries the files want and which packages have them; ours want each other as well.
+mkdir -p "$work/debian"
+printf 'Source: headroom\n\nPackage: headroom\nArchitecture: any\n' >"$work/debian/control"
+libraries=$(dirname "$(find "$tree" -name 'libheadroom-engine.so')")
+depends=$(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info -l"$libraries" "$tree/usr/bin/headroom" \
+  "$libraries"/libheadroom-*.so.* 2>"$work/warnings" | sed -n 's/^shlibs:Depends=//p')
+[ -n "$depends" ] || { cat "$work/warnings" >&2; exit 1; }
+
+mkdir "$tree/DEBIAN"
+cat >"$tree/DEBIAN/control" <<CONTROL
+Package: headroom
+Version: $version
+Architecture: $architecture
+Maintainer: The headroom contributors <headroom@localhost>
+Installed-Size: $(du -sk --apparent-size "$tree/usr" | cut -f 1)
+Depends: $depends
+Recommends: gnuplot-nox | gnuplot
+Suggests: g++, pkg-config, libfmt-dev
+Section: science
+Priority: optional
+Description: how many attention heads, of what width: studies and an engine
+ Trains small Transformers as a study file says, judges the claims of the study, and
+ writes a report; plans, probes and compresses the attention heads of trained models.
+ With the C++20 libraries that it is built on, their headers and pkg-config files.
+CONTROL
+(cd "$tree" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
+printf 'activate-noawait ldconfig\n' >"$tree/DEBIAN/triggers"
+find "$tree" -newermt "@$SOURCE_DATE_EPOCH" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+chmod -R u=rwX,go=rX "$tree"
+dpkg-deb --root-owner-group --build -Zxz "$tree" "$out/headroom_${version}_$architecture.deb"

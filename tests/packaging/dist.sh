@@ -1,0 +1,20 @@
+#!/bin/sh
+# dist.sh ROOT [BUILD]: the tarball that `meson dist` makes of the last commit builds the program without the network and
+# without git, which then runs a smoke profile from the tarball's own tree. BUILD (default: ROOT/build) is any configured
+# build folder.
+set -eu
+root=$1 build=${2:-$1/build}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+rm -rf "$build/meson-dist"
+meson dist -C "$build" --no-tests --allow-dirty --formats gztar >"$scratch/dist.log" 2>&1 || { cat "$scratch/dist.log"; exit 1; }
+(cd "$build/meson-dist" && sha256sum --check --quiet ./*.sha256sum)
+tar -xzf "$build"/meson-dist/headroom-*.tar.gz -C "$scratch"
+cd "$scratch"/headroom-*
+[ ! -e .git ]
+meson setup build --wrap-mode=nodownload -Dcuda=disabled -Dtests=false >setup.log 2>&1 || { cat setup.log; exit 1; }
+ninja -C build experiments/headroom >build.log 2>&1 || { tail -n 50 build.log; exit 1; }
+version=$(build/experiments/headroom --version)
+echo "$version" | grep -Eqx 'headroom [0-9]+\.[0-9]+\.[0-9]+' || { echo "--version of a tarball says '$version'"; exit 1; }
+build/experiments/headroom run ngram-tradeoff --profile smoke --quiet
+[ -s runs/ngram-tradeoff/smoke/report.html ]
