@@ -12,6 +12,7 @@ namespace headroom::experiments {
 /// Everything a report is made of. Nothing in it depends on the order in which trials ended.
 struct StudyResults {
   std::string id, title, paper;
+  std::string question;                 ///< that the study asks; "" for none
   std::string profile;                  ///< with what settings change: "quick+train.steps=10"
   std::vector<std::string> overrides;   ///< those settings as given, "train.steps=10"; none in most reports
   std::vector<std::string> deviations;  ///< from what the paper did

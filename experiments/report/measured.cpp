@@ -23,9 +23,14 @@ Curve metric_curve(const StudyResults& results, const std::string& series, const
   shown.larger_is_better = tasks::larger_is_better(metric);
   for (Point& point : shown.points) {
     point.values.clear();
+    point.parts.clear();
+    if (metric != results.report.y_metric) point.validation.reset();
     for (const TrialRecord* t : chosen_trials(results, series, point)) {
       const std::optional<double> value = measured(*t, metric);
-      if (value && std::isfinite(*value)) point.values[t->seed] = *value;
+      if (!value || !std::isfinite(*value)) continue;
+      point.values[t->seed] = *value;
+      if (const auto parts = t->test_parts.find(metric); parts != t->test_parts.end())
+        point.parts[t->seed] = parts->second;
     }
     summarise(point, shown.larger_is_better);
   }

@@ -4,25 +4,53 @@
 
 #include "experiments/claims/curve.h"
 #include "experiments/report/figure.h"
-#include "experiments/report/headline.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
 
 namespace headroom::experiments {
 namespace {
 
-std::string header(const StudyResults& r) {
-  return fmt::format("<header>\n<p class=\"over\">{} · {}</p>\n<h1>{}</h1>\n<p class=\"muted\">{}{}</p>\n</header>\n",
-                     escape(r.id), escape(r.profile), escape(r.title), r.paper.empty() ? "" : escape(r.paper) + " · ",
-                     escape(progress_of(r)));
+constexpr size_t kOpenSeries = 1;  ///< a study of so few series shows their numbers at once
+
+std::string together(const PageParts& parts, bool main) {
+  std::string out;
+  for (size_t i = 0; i < parts.figures.size(); ++i)
+    if (parts.figures[i].series.empty() && (i == 0) == main) out += figure_block(parts.figures[i]);
+  return out;
 }
 
-std::string series_section(const StudyResults& r, const PageParts& parts, const std::string& series) {
-  const std::string heading = series.empty() ? "Curve" : escape(series);
-  // The figures of a study without series carry the name "", as those of several series do: they stand here, once.
-  return fmt::format("<section>\n<h2>{}</h2>\n{}{}</section>\n", heading, figures_of(parts, series),
-                     curve_table(r, series));
+/// One series: a line that says what came of it, and on demand its figures and numbers.
+std::string series_block(const StudyResults& r, const PageParts& parts, const std::string& series,
+                         const std::string& id, bool open) {
+  const std::string body = (series.empty() ? "" : figures_of(parts, series)) + curve_table(r, series);
+  if (series.empty()) return fmt::format("<div id=\"{}\">\n{}</div>\n", id, body);
+  return fmt::format(
+      "<details class=\"series\" id=\"{}\"{}>\n<summary><h3>{}</h3> <span class=\"muted\">{}</span>"
+      "</summary>\n{}</details>\n",
+      id, open ? " open=\"open\"" : "", escape(series), escape(series_words(r, series)), body);
 }
+
+/// Collects the sections of the page with their entries of the contents.
+class Sections {
+ public:
+  void add(const std::string& id, const std::string& heading, const std::string& html, int level = 1) {
+    if (html.empty()) return;
+    entries_.push_back({id, heading, level});
+    html_ += html;
+  }
+  void add_section(const std::string& id, const std::string& heading, const std::string& body) {
+    if (body.empty()) return;
+    add(id, heading, fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, escape(heading), body));
+  }
+  void mention(const std::string& id, const std::string& text) { entries_.push_back({id, text, 2}); }
+  std::string text() const {
+    return fmt::format("<div class=\"report\">\n{}<main>\n{}</main>\n</div>\n", contents(entries_), html_);
+  }
+
+ private:
+  std::vector<ContentsEntry> entries_;
+  std::string html_;
+};
 
 }  // namespace
 
@@ -42,18 +70,31 @@ std::string document(const std::string& title, const std::string& body, const st
 }
 
 std::string page(const StudyResults& results, const PageParts& parts) {
-  std::string out = header(results) + "<main>\n" + verdict_section(parts.verdicts) + failed_section(results);
+  Sections all;
+  all.add("finding", "In one screen", opening_section(results, parts));
+  std::string figure = together(parts, true);
   if (!parts.without_figures.empty())
-    out += fmt::format("<p class=\"notes\">Figures are missing: {} The tables hold the same numbers.</p>\n",
-                       escape(parts.without_figures));
+    figure += fmt::format("<p class=\"notes\">Figures are missing: {} The tables hold the same numbers.</p>\n",
+                          escape(parts.without_figures));
   const auto names = series_names(results);
   if (names.size() > most_series_drawn)
-    out += fmt::format("<p class=\"notes\">Figures show the first {} of {} series. The tables hold all of them.</p>\n",
-                       most_series_drawn, names.size());
-  const std::string together = names[0].empty() ? "" : figures_of(parts, "");
-  if (!together.empty()) out += "<section>\n<h2>All series</h2>\n" + together + "</section>\n";
-  for (const std::string& series : names) out += series_section(results, parts, series);
-  return document(fmt::format("{} · {}", results.title, results.profile), out + about_section(results) + "</main>\n");
+    figure +=
+        fmt::format("<p class=\"notes\">Figures show the first {} of {} series. The tables hold all of them.</p>\n",
+                    most_series_drawn, names.size());
+  if (!figure.empty())
+    all.add("main-figure", "The figure",
+            "<section id=\"main-figure\" aria-label=\"The figure\">\n" + figure + "</section>\n");
+  all.add("verdicts", "Verdicts", verdict_section(parts.verdicts));
+  all.add("failed", "What failed", failed_section(results));
+  std::string series;
+  for (size_t i = 0; i < names.size(); ++i)
+    series += series_block(results, parts, names[i], fmt::format("series-{}", i + 1), names.size() <= kOpenSeries);
+  all.add_section("series", names[0].empty() ? "In numbers" : "Each series", series);
+  if (!names[0].empty())
+    for (size_t i = 0; i < names.size(); ++i) all.mention(fmt::format("series-{}", i + 1), names[i]);
+  all.add_section("more", "More figures", together(parts, false));
+  all.add("about", "Where this comes from", about_section(results));
+  return document(fmt::format("{} · {}", results.title, results.profile), all.text(), report_rules());
 }
 
 }  // namespace headroom::experiments

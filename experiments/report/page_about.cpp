@@ -58,7 +58,7 @@ std::string all_trials(const StudyResults& r) {
 }  // namespace
 
 std::string about_section(const StudyResults& r) {
-  std::string out = "<section>\n<h2>Where this comes from</h2>\n<table class=\"words\"><tbody>\n";
+  std::string out = "<section id=\"about\">\n<h2>Where this comes from</h2>\n<table class=\"words\"><tbody>\n";
   const auto row = [&](const std::string& key, const std::string& html) {
     out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(key), html);
   };

@@ -8,14 +8,30 @@
 /// The parts of page(); each is HTML.
 namespace headroom::experiments {
 
-/// The headline and every claim with its verdict: the paper's first, then ours.
+/// The question, what `--set` changed, the set-up in three lines (task, model, what is varied) and the finding.
+std::string opening_section(const StudyResults& results, const PageParts& parts);
+
+/// One line of a page's contents: where it leads, what it says, 1 or 2 for how deep it stands.
+struct ContentsEntry {
+  std::string id, text;
+  int level = 1;
+};
+std::string contents(const std::vector<ContentsEntry>& entries);
+
+/// Every claim in tables, the paper's first, then ours: verdict, claim, numbers, and the rest on demand.
 std::string verdict_section(const std::vector<Verdict>& verdicts);
 
 /// The trials that failed, and why; "" when none did.
 std::string failed_section(const StudyResults& results);
 
+/// One drawn figure with its caption.
+std::string figure_block(const PageFigure& figure);
+
 /// The drawn figures of one series, or those of several with series "".
 std::string figures_of(const PageParts& parts, const std::string& series);
+
+/// Where a series is best: "best at heads = 8: 0.0123 [0.0101, 0.0150]"; plain text.
+std::string series_words(const StudyResults& results, const std::string& series);
 
 /// The curve of one series in numbers, with what the figure cannot show.
 std::string curve_table(const StudyResults& results, const std::string& series);
@@ -30,6 +46,9 @@ std::string element(const std::string& name, const std::string& html);
 /// `words` hold text rather than numbers: their heads get the class that their cells are to have.
 std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows,
                            const std::set<size_t>& words = {});
+
+/// The rules of a study's report alone.
+std::string report_rules();
 
 /// The style sheet: light, dark, phone and print.
 std::string page_style();

@@ -24,9 +24,9 @@ code, pre, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, m
 .over { margin: 0; font-size: .9rem; }
 .muted, figcaption, .notes { font-size: .875rem; }
 
-.verdicts { margin: 0; padding: 0; list-style: none; }
-.verdicts > li { padding: 1rem 0 1.1rem; border-top: 1px solid var(--grid); }
-.verdicts > li:last-child { border-bottom: 1px solid var(--grid); }
+ul.verdicts { margin: 0; padding: 0; list-style: none; }
+ul.verdicts > li { padding: 1rem 0 1.1rem; border-top: 1px solid var(--grid); }
+ul.verdicts > li:last-child { border-bottom: 1px solid var(--grid); }
 .verdict { display: flex; flex-wrap: wrap; align-items: baseline; gap: .2rem .8rem; }
 .status { flex: 0 0 auto; font-weight: 650; }
 .status::before { content: ""; display: inline-block; width: .6em; height: .6em; margin-right: .5em; border-radius: 50%;
@@ -45,7 +45,14 @@ figure svg { display: block; width: 100%; height: auto; font-family: inherit; }
 figure svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
 .narrow { display: none; }
 .mark:hover { stroke: var(--ink); stroke-width: 1.5; }
-.scroll { overflow-x: auto; }
+/* A shade at an edge behind which more columns stand. */
+.scroll {
+  overflow-x: auto;
+  background: linear-gradient(to right, var(--paper) 30%, transparent) left / 3rem 100% no-repeat local,
+    linear-gradient(to left, var(--paper) 30%, transparent) right / 3rem 100% no-repeat local,
+    linear-gradient(to right, var(--shade), transparent) left / 1.1rem 100% no-repeat scroll,
+    linear-gradient(to left, var(--shade), transparent) right / 1.1rem 100% no-repeat scroll;
+}
 table { width: 100%; overflow-wrap: normal; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .38rem .9rem .38rem 0; text-align: right; vertical-align: baseline; white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 0; }
@@ -84,9 +91,9 @@ pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(
   @page { margin: 18mm; }
   body { max-width: none; padding: 0; font-size: 10pt; background: none; }
   .wide { display: block; } .narrow { display: none; }
-  figure, .verdicts > li, tr { break-inside: avoid; }
+  figure, ul.verdicts > li, tr { break-inside: avoid; }
   h2 { break-after: avoid; }
-  .scroll { overflow: visible; }
+  .scroll { overflow: visible; background: none; }
   table.sort { font-size: 8pt; }
   table.sort th, table.sort td, thead button { white-space: normal; }
   table.sort th, table.sort td { padding-right: .5em; overflow-wrap: anywhere; }
@@ -99,8 +106,9 @@ pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(
 
 std::string page_style() {
   const auto colours = [](bool dark) {
-    return svg::variables(dark) + (dark ? "--paper: #14171b; --soft: #1b1f25; --good: #7cd3a3; --unsure: #e2bf63;"
-                                        : "--paper: #fdfdfc; --soft: #f5f6f7; --good: #1c7245; --unsure: #84610a;");
+    return svg::variables(dark) +
+           (dark ? "--paper: #14171b; --shade: #000000b0; --soft: #1b1f25; --good: #7cd3a3; --unsure: #e2bf63;"
+                 : "--paper: #fdfdfc; --shade: #00000038; --soft: #f5f6f7; --good: #1c7245; --unsure: #84610a;");
   };
   return fmt::format(
              "\n:root {{ color-scheme: light dark; {} }}\n"

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "experiments/claims/number.h"
 #include "experiments/claims/overlay.h"
+#include "experiments/report/centre.h"
 #include "experiments/report/measured.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
@@ -20,23 +21,28 @@ std::string chosen_cell(const Point& p, const std::string& key) {
   return element("td", exact(chosen->second) + (edge ? " <span class=\"bad\">edge</span>" : ""));
 }
 
-/// A metric beside the main one: mean ± standard error.
+/// A metric beside the main one.
 struct Beside {
   std::string label;
   Curve curve;
+  MeanKind kind;
 };
+
+std::string interval_cell(const Centre& c) {
+  return element("td", c.has_interval() ? fmt::format("{} – {}", rounded(c.low), rounded(c.high)) : "—");
+}
 
 std::string beside_cell(const Beside& beside, double x) {
   const Point* p = beside.curve.at(x);
-  if (!p || !std::isfinite(p->mean)) return element("td", "—");
-  return element("td", rounded(p->mean) + (std::isfinite(p->standard_error)
-                                               ? " <span class=\"muted\">± " + rounded(p->standard_error) + "</span>"
-                                               : ""));
+  return element("td", p ? rounded(centre(*p, beside.kind).mean) : "—");
 }
 
-std::string curve_notes(const StudyResults& r, const Curve& c) {
+std::string curve_notes(const StudyResults& r, const Curve& c, MeanKind kind) {
   const std::string axis = last_part(r.report.x_key);
   std::vector<std::string> edges, notes;
+  notes.push_back(fmt::format("mean: the {} over seeds; its 95 % interval by Student's t{}. Shaded: the best {}, {}.",
+                              name(kind), kind == MeanKind::geometric ? " on logarithms" : "", axis,
+                              is_validated(c) ? "chosen on the validation data" : "by that mean"));
   for (const Point& p : c.points) {
     if (!p.edges.empty()) edges.push_back(exact(p.x));
     if (!p.missing.empty())
@@ -56,15 +62,26 @@ std::string curve_notes(const StudyResults& r, const Curve& c) {
 
 }  // namespace
 
+std::string figure_block(const PageFigure& figure) {
+  return fmt::format(
+      "<figure>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n"
+      "<figcaption>{} <a href=\"{}\">The figure as a file</a>.</figcaption>\n</figure>\n",
+      figure.wide, figure.narrow, escape(figure.caption), escape(figure.file));
+}
+
 std::string figures_of(const PageParts& parts, const std::string& series) {
   std::string out;
   for (const PageFigure& figure : parts.figures)
-    if (figure.series == series)
-      out += fmt::format(
-          "<figure>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n"
-          "<figcaption>{} <a href=\"{}\">The figure as a file</a>.</figcaption>\n</figure>\n",
-          figure.wide, figure.narrow, escape(figure.caption), escape(figure.file));
+    if (figure.series == series) out += figure_block(figure);
   return out;
+}
+
+std::string series_words(const StudyResults& r, const std::string& series) {
+  const Curve c = metric_curve(r, series, r.report.y_metric);
+  const MeanKind kind = mean_kind(r, c);
+  const Point* best = best_point(c, kind);
+  if (!best) return "no trial has finished";
+  return fmt::format("best at {} = {}: {}", last_part(r.report.x_key), exact(best->x), in_words(centre(*best, kind)));
 }
 
 std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows,
@@ -87,19 +104,24 @@ std::string curve_table(const StudyResults& r, const std::string& series) {
       if (std::find(keys.begin(), keys.end(), chosen.first) == keys.end()) keys.push_back(chosen.first);
   std::vector<Beside> besides;
   for (const Measure& measure : shown_measures(r.report))
-    if (measure.metric != r.report.y_metric)
-      besides.push_back({measure.label, metric_curve(r, series, measure.metric)});
+    if (measure.metric != r.report.y_metric) {
+      Curve other = metric_curve(r, series, measure.metric);
+      const MeanKind other_kind = mean_kind(r, other);
+      besides.push_back({measure.label, std::move(other), other_kind});
+    }
 
-  std::vector<std::string> heads = {last_part(r.report.x_key), "mean", "± SE", "geo. mean", "best seed", "seeds"};
+  std::vector<std::string> heads = {last_part(r.report.x_key), "mean", "95 % interval", "best seed", "seeds"};
   for (const std::string& key : keys) heads.push_back("best " + last_part(key));
   for (const Beside& beside : besides) heads.push_back(beside.label);
   if (overlay) heads.push_back(overlay->label);
-  const Point* best = c.best();
+  const MeanKind kind = mean_kind(r, c);
+  const Point* best = best_point(c, kind);
   std::string rows;
   for (const Point& p : c.points) {
     rows += &p == best ? "<tr class=\"best\">" : "<tr>";
     rows += fmt::format("<th scope=\"row\">{}</th>", exact(p.x));
-    for (double v : {p.mean, p.standard_error, p.geometric_mean, p.best}) rows += element("td", rounded(v));
+    const Centre middle = centre(p, kind);
+    rows += element("td", rounded(middle.mean)) + interval_cell(middle) + element("td", rounded(p.best));
     rows += p.failed.empty()
                 ? element("td", fmt::format("{}", p.values.size()))
                 : fmt::format("<td>{} <span class=\"bad\">+ {} failed</span></td>", p.values.size(), p.failed.size());
@@ -109,7 +131,7 @@ std::string curve_table(const StudyResults& r, const std::string& series) {
     rows += "</tr>\n";
   }
   return sortable_table(fmt::format("{} in numbers", series.empty() ? "The curve" : series), heads, rows) +
-         curve_notes(r, c);
+         curve_notes(r, c, kind);
 }
 
 }  // namespace headroom::experiments

@@ -11,39 +11,46 @@
 namespace headroom::experiments {
 namespace {
 
-std::string verdict_item(const Verdict& v) {
+/// A row: the verdict, the claim with all that is said of it on demand, its numbers.
+std::string verdict_row(const Verdict& v) {
   const std::string status = name(v.status);
-  std::string out = fmt::format(
-      "<li class=\"{}\"><div class=\"verdict\"><span class=\"status\">{}</span> <span class=\"claim\">{}</span>",
-      slug(status), escape(status), escape(in_words(v.claim)));
-  if (!v.claim.series.empty()) out += fmt::format(" <span class=\"claim\">({})</span>", escape(v.claim.series));
-  out += fmt::format("</div>\n<p>{}</p>\n", escape(v.sentence));
+  std::string more = element("p", escape(v.sentence)) + "\n";
   if (v.status == VerdictStatus::fail && !v.why.empty())
-    out += fmt::format("<p class=\"why\"><b>Why:</b> {}</p>\n", escape(v.why));
-  out += fmt::format("<p class=\"muted mono\">{}{}</p>", escape(claim_name(v.claim)),
-                     v.summary.empty() ? "" : " <span class=\"numbers\">" + escape(v.summary) + "</span>");
+    more += fmt::format("<p class=\"why\"><b>Why:</b> {}</p>\n", escape(v.why));
   if (!v.notes.empty()) {
-    out += "\n<ul class=\"notes\">";
-    for (const std::string& note : v.notes) out += element("li", escape(note));
-    out += "</ul>";
+    more += "<ul class=\"notes\">";
+    for (const std::string& note : v.notes) more += element("li", escape(note));
+    more += "</ul>\n";
   }
-  return out + "</li>\n";
+  more += fmt::format("<p class=\"muted mono\">{}</p>\n", escape(claim_name(v.claim)));
+  const std::string series =
+      v.claim.series.empty() ? "" : fmt::format(" <span class=\"of\">{}</span>", escape(v.claim.series));
+  return fmt::format(
+      "<tr class=\"{}\"><td><span class=\"status\">{}</span></td><td><details>\n<summary>{}{}</summary>\n{}</details>"
+      "</td><td class=\"measured\">{}</td></tr>\n",
+      slug(status), escape(status), escape(in_words(v.claim)), series, more, escape(v.summary));
 }
 
-std::string verdict_list(const std::vector<Verdict>& verdicts, bool ours) {
-  std::string items;
+std::string verdict_table_of(const std::vector<Verdict>& verdicts, bool ours) {
+  std::string rows;
   for (const Verdict& v : verdicts)
-    if (is_ours(v.claim) == ours) items += verdict_item(v);
-  if (items.empty()) return "";
+    if (is_ours(v.claim) == ours) rows += verdict_row(v);
+  if (rows.empty()) return "";
   const char* const heading = ours ? "Our own claims" : "The paper’s claims";
-  return fmt::format("<h2>{0}</h2>\n<ul class=\"verdicts\" aria-label=\"{0}\">\n{1}</ul>\n", heading, items);
+  return fmt::format(
+      "<h3>{0} <span class=\"muted\">{1}</span></h3>\n<table class=\"verdicts\" aria-label=\"{0}\">\n<thead><tr><th "
+      "scope=\"col\">verdict</th><th scope=\"col\">claim</th><th scope=\"col\">measured</th></tr></thead>\n<tbody>\n"
+      "{2}</tbody>\n</table>\n",
+      heading, escape(tally(verdicts, ours)), rows);
 }
 
 }  // namespace
 
 std::string verdict_section(const std::vector<Verdict>& verdicts) {
-  return fmt::format("<section>\n<p class=\"headline\">{}</p>\n{}{}</section>\n", escape(headline(verdicts)),
-                     verdict_list(verdicts, false), verdict_list(verdicts, true));
+  const std::string tables = verdict_table_of(verdicts, false) + verdict_table_of(verdicts, true);
+  if (tables.empty()) return "";
+  return "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n" + tables +
+         "<p class=\"muted\">Each claim opens. In brackets: confidence intervals.</p>\n</section>\n";
 }
 
 std::string failed_section(const StudyResults& r) {
@@ -61,7 +68,8 @@ std::string failed_section(const StudyResults& r) {
   }
   if (rows.empty()) return "";
   return fmt::format(
-      "<section>\n<h2>What failed</h2>\n<p>{} of {} trials failed. They are in none of the means below, and a value "
+      "<section id=\"failed\">\n<h2>What failed</h2>\n<p>{} of {} trials failed. They are in none of the means below, "
+      "and a value "
       "of a swept key at which a seed failed is chosen only where one failed at every other value, too.</p>\n"
       "<details{}>\n<summary>Each of them</summary>\n<table class=\"words\"><tbody>\n{}</tbody></table>\n</details>\n"
       "</section>\n",

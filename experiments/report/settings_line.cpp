@@ -79,7 +79,7 @@ std::string edges_of(const StudyResults& r) {
 
 }  // namespace
 
-std::string settings_line(const StudyResults& r) {
+std::string settings_line(const StudyResults& r, Edges edges) {
   const std::vector<Json> configs = training_configs(r);
   if (configs.empty()) return "";
   const auto of = [&](const char* path) { return values_of(configs, path); };
@@ -93,7 +93,7 @@ std::string settings_line(const StudyResults& r) {
   add(width, "D " + width.text());
   add(layers, counted(layers, "layer"));
   add(steps, fmt::format("{} of {}", counted(steps, "step"), counted(batch, "sequence")));
-  add(rate, fmt::format("{}, rates {}{}", kind.text(), rate.text(), edges_of(r)));
+  add(rate, fmt::format("{}, rates {}{}", kind.text(), rate.text(), edges == Edges::told ? edges_of(r) : ""));
   std::set<int64_t> seeds;
   for (const TrialRecord& t : r.trials) seeds.insert(t.seed);
   parts.push_back(fmt::format("{} {}", seeds.size(), seeds.size() == 1 ? "seed" : "seeds"));

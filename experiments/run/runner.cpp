@@ -366,6 +366,7 @@ StudyResults planned_results(const Study& study) {
   StudyResults results;
   results.id = study.head.id;
   results.title = study.head.title;
+  results.question = study.head.question;
   results.paper = study.head.paper;
   results.deviations = study.head.deviations;
   results.profile = study.run;

@@ -1,0 +1,83 @@
+#include "experiments/report/centre.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "experiments/claims/estimate.h"
+#include "experiments/claims/number.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr double shown_level = 0.95;
+
+bool drawn(const Point& p) { return std::isfinite(p.mean); }
+
+/// The values of the seeds with those on parts of the test data, of logarithms where `logs`.
+Sample sample_of(const Point& p, bool logs) {
+  Sample sample;
+  for (const auto& [seed, value] : p.values) {
+    sample.seeds.push_back(logs ? std::log(value) : value);
+    const auto parts = p.parts.find(seed);
+    if (parts == p.parts.end()) continue;
+    sample.parts.push_back(parts->second);
+    // To first order around the whole, as verdicts do: a pseudo-value need not be positive.
+    if (logs)
+      for (double& part : sample.parts.back()) part = std::log(value) + part / value - 1;
+  }
+  const auto usable = [&](const std::vector<double>& parts) {
+    return parts.size() > 1 && parts.size() == sample.parts[0].size();
+  };
+  if (sample.parts.size() != sample.seeds.size() || !std::all_of(sample.parts.begin(), sample.parts.end(), usable))
+    sample.parts.clear();
+  return sample;
+}
+
+}  // namespace
+
+MeanKind mean_kind(const StudyResults& r, const Curve& c) {
+  if (c.larger_is_better) return MeanKind::arithmetic;
+  for (const ClaimConfig& claim : r.claims)
+    if (!claim.log_error && (claim.metric.empty() ? r.report.y_metric : claim.metric) == c.metric)
+      return MeanKind::arithmetic;
+  for (const Point& p : c.points)
+    for (const auto& entry : p.values)
+      if (!(entry.second > 0)) return MeanKind::arithmetic;
+  return MeanKind::geometric;
+}
+
+const char* name(MeanKind kind) { return kind == MeanKind::geometric ? "geometric mean" : "mean"; }
+
+Centre centre(const Point& p, MeanKind kind) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const bool logs = kind == MeanKind::geometric;
+  Centre found{logs ? p.geometric_mean : p.mean, none, none};
+  if (p.values.size() < 2 || !std::isfinite(found.mean)) return found;
+  const auto [low, high] = estimate(sample_of(p, logs)).interval(shown_level);
+  found.low = logs ? std::exp(low) : low;
+  found.high = logs ? std::exp(high) : high;
+  return found;
+}
+
+bool is_validated(const Curve& c) {
+  return std::all_of(c.points.begin(), c.points.end(), [](const Point& p) { return !drawn(p) || p.validation; });
+}
+
+const Point* best_point(const Curve& c, MeanKind kind) {
+  const bool validated = is_validated(c);
+  const auto number = [&](const Point& p) { return validated ? *p.validation : centre(p, kind).mean; };
+  const Point* best = nullptr;
+  for (const Point& p : c.points)
+    if (drawn(p) && (!best || c.better(number(p), number(*best)))) best = &p;
+  return best;
+}
+
+std::string in_words(const Centre& c) {
+  if (!c.has_interval()) return rounded(c.mean);
+  return fmt::format("{} [{}, {}]", rounded(c.mean), rounded(c.low), rounded(c.high));
+}
+
+}  // namespace headroom::experiments

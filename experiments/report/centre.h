@@ -1,0 +1,38 @@
+#pragma once
+#include <string>
+
+#include "experiments/claims/curve.h"
+#include "experiments/claims/study_results.h"
+
+namespace headroom::experiments {
+
+/// The mean over seeds that a page shows of a metric. geometric: of ratios of errors, as verdicts compare them.
+enum class MeanKind { geometric, arithmetic };
+
+/// geometric, but for values that are not all positive, for metrics of which more is better, and where a claim on the
+/// metric says `log_error = false`.
+MeanKind mean_kind(const StudyResults& results, const Curve& curve);
+
+/// "geometric mean".
+const char* name(MeanKind kind);
+
+/// The mean over the seeds of one x with its 95 % interval: Student's t over seeds, on logarithms for a geometric mean,
+/// the error of the finite test data included where the trials kept it. NaN without values; no interval below two
+/// seeds.
+struct Centre {
+  double mean = 0, low = 0, high = 0;
+  bool has_interval() const { return high > low; }
+};
+Centre centre(const Point& point, MeanKind kind);
+
+/// Whether every point that has a mean has been validated.
+bool is_validated(const Curve& curve);
+
+/// The best point, chosen as verdicts choose theirs: on the validation data where all points have been validated, by
+/// the mean otherwise; nullptr when no point has a mean.
+const Point* best_point(const Curve& curve, MeanKind kind);
+
+/// "0.0123 [0.0101, 0.0150]"; without an interval the mean alone.
+std::string in_words(const Centre& centre);
+
+}  // namespace headroom::experiments
