@@ -146,11 +146,7 @@ std::string figure_of(const Plot& plot, const std::string& caption) {
   const auto gnuplot = find_gnuplot();
   if (!gnuplot) return "<p class=\"notes\">The figure is missing: gnuplot is not installed.</p>\n";
   try {
-    const Drawing drawn = draw(*gnuplot, plot);
-    return fmt::format(
-        "<figure>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n<figcaption>{}</figcaption>\n"
-        "</figure>\n",
-        drawn.wide, drawn.narrow, escape(caption));
+    return figure_block(page_figure({plot, caption, ""}, draw(*gnuplot, plot), ""));
   } catch (const Error& error) {
     return fmt::format("<p class=\"notes\">The figure is missing: {}</p>\n", escape(error.what()));
   }

@@ -94,14 +94,17 @@ Axis category_axis(const std::vector<std::string>& labels) {
   return axis;
 }
 
+std::string tick_text(const Axis& axis, size_t i) {
+  return i < axis.labels.size() ? axis.labels[i] : tick_label(axis.ticks[i]);
+}
+
 std::string axis_commands(const Axis& axis, const std::string& name) {
   std::string out = fmt::format("set {}range [{}:{}]\n", name, axis.low, axis.high);
   if (axis.scale != Scale::linear) out += fmt::format("set logscale {} {}\n", name, axis.scale == Scale::log2 ? 2 : 10);
   if (axis.ticks.empty()) return out;
   std::vector<std::string> ticks;
   for (size_t i = 0; i < axis.ticks.size(); ++i) {
-    const std::string label = i < axis.labels.size() ? axis.labels[i] : tick_label(axis.ticks[i]);
-    ticks.push_back(fmt::format("{} {}", gnuplot_string(label), axis.ticks[i]));
+    ticks.push_back(fmt::format("{} {}", gnuplot_string(tick_text(axis, i)), axis.ticks[i]));
   }
   return out + fmt::format("set {}tics ({})\n", name, fmt::join(ticks, ", "));
 }

@@ -21,6 +21,9 @@ Axis fit_axis(Scale scale, const std::vector<double>& values);
 /// An axis of things without a size: `labels` at 0, 1, 2, …
 Axis category_axis(const std::vector<std::string>& labels);
 
+/// What stands at the i-th of the axis' ticks.
+std::string tick_text(const Axis& axis, size_t i);
+
 /// gnuplot's commands for the axis `name` ("x", "y", "y2").
 std::string axis_commands(const Axis& axis, const std::string& name);
 

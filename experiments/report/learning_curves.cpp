@@ -90,6 +90,7 @@ std::optional<Figure> learning_curves(const StudyResults& r, const std::string& 
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   plot.x = fit_axis(Scale::linear, steps);
   plot.y = fit_axis(own ? r.report.y_scale : *low > 0 && *high / *low > 20 ? Scale::log10 : Scale::linear, values);
+  if (plot.y.scale != Scale::linear) plot.other_y = fit_axis(Scale::linear, values);
   figure.caption =
       fmt::format("{} on the {} data along training, at the chosen values, mean over seeds.", label, track->first);
   return figure;

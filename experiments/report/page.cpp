@@ -66,7 +66,7 @@ std::string document(const std::string& title, const std::string& body, const st
       "&#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;; img-src data:\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}</title>\n"
       "<style>{}</style>\n</head>\n<body>\n{}<script>{}</script>\n</body>\n</html>\n",
-      escape(title), page_style() + own_rules, body, kPageScript);
+      escape(title), page_style() + own_rules, body, std::string(kPageScript) + kFigureScript);
 }
 
 std::string page(const StudyResults& results, const PageParts& parts) {

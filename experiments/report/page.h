@@ -4,15 +4,21 @@
 
 #include "experiments/claims/claims.h"
 #include "experiments/claims/study_results.h"
+#include "experiments/report/plot.h"
 
 namespace headroom::experiments {
 
 /// A drawn figure.
 struct PageFigure {
-  std::string series;        ///< "" for those of several series
-  std::string caption;       ///< plain text
-  std::string wide, narrow;  ///< SVG elements
-  std::string file;          ///< name of the SVG file beside the page
+  std::string series;   ///< "" for those of several series
+  std::string caption;  ///< plain text
+  Drawing drawing;
+  std::string file;  ///< name of the SVG file beside the page; "" for none
+  std::string id;
+  std::string legend;              ///< HTML: the lines by colour, which the script lets readers switch off
+  std::string csv;                 ///< what is drawn
+  std::vector<std::string> parts;  ///< what can be switched: "interval", "seeds", "log-linear" (shown, other)
+  bool hides_seeds = false;        ///< until they are switched on
 };
 
 /// What report.html is made of, beyond the results.
@@ -23,7 +29,8 @@ struct PageParts {
 };
 
 /// The whole report as one self-contained page: nothing is fetched, and it reads without its only script, which sorts
-/// tables. Everything that comes from a study file or an error message is escaped.
+/// tables and makes figures answer (values, lines and scales on and off, downloads). Everything that comes from a study
+/// file or an error message is escaped.
 std::string page(const StudyResults& results, const PageParts& parts);
 
 /// A whole document around `body`, with the style sheet, a page's own rules behind it, and the script. `title` is plain

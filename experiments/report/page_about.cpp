@@ -1,6 +1,10 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <cstdint>
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <set>
 
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
@@ -13,17 +17,42 @@
 namespace headroom::experiments {
 namespace {
 
-/// RFC 4648.
-std::string base64(const std::string& bytes) {
-  static const char* const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    uint32_t group = 0;
-    const size_t count = std::min<size_t>(3, bytes.size() - at);
-    for (size_t i = 0; i < 3; ++i) group = group << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0U);
-    for (size_t i = 0; i < 4; ++i) out += i <= count ? letters[group >> (18 - 6 * i) & 63] : '=';
+/// "2026-11-22 18:03 UTC".
+std::string date(double seconds) {
+  return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
+/// From the first trial's begin to the last one's end; "" of a store that did not keep it.
+std::string trained(const StudyResults& r) {
+  double first = INFINITY, last = 0;
+  for (const TrialRecord& t : r.trials) {
+    if (!(t.ended > 0)) continue;
+    first = std::min(first, t.ended - t.seconds);
+    last = std::max(last, t.ended);
   }
+  return last > 0 ? fmt::format("{} to {}", date(first), date(last)) : "";
+}
+
+/// In single quotes, as a shell takes it.
+std::string shell_word(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// The command that gives these results again.
+std::string command_of(const StudyResults& r) {
+  std::string out = fmt::format("headroom run {} --profile {}", r.id, r.profile.substr(0, r.profile.find('+')));
+  for (const std::string& setting : r.overrides) out += " --set " + shell_word(setting);
   return out;
+}
+
+/// Versions of the program that trained the trials.
+std::string programs(const StudyResults& r) {
+  std::set<std::string> versions;
+  for (const TrialRecord& t : r.trials)
+    if (!t.code.empty()) versions.insert(t.code);
+  return fmt::format("{}", fmt::join(versions, ", "));
 }
 
 std::string all_trials(const StudyResults& r) {
@@ -62,13 +91,22 @@ std::string about_section(const StudyResults& r) {
   const auto row = [&](const std::string& key, const std::string& html) {
     out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(key), html);
   };
-  for (const auto& [key, value] : r.provenance) row(key, escape(value));
+  row("command", "<code>" + escape(command_of(r)) + "</code>");
+  for (const std::string& setting : r.overrides) row("changed by --set", "<code>" + escape(setting) + "</code>");
+  if (const std::string when = trained(r); !when.empty()) row("trained", escape(when));
+  if (const std::string by = programs(r); !by.empty()) row("trained by headroom", escape(by));
+  for (const auto& [key, value] : r.provenance) row(key == "headroom" ? "reported by headroom" : key, escape(value));
   if (training_seconds(r) > 0) {
     row("time", escape(duration(wall_seconds(r))));
     row("time of all trials together", escape(duration(training_seconds(r))));
   }
   for (const std::string& line : r.deviations) row("not as in the paper", escape(line));
-  for (const std::string& line : r.rounds) row("rounds", escape(line));
+  if (!r.rounds.empty()) {
+    std::string lines;
+    for (const std::string& line : r.rounds) lines += element("p", escape(line));
+    row("rounds", fmt::format("<details>\n<summary>{} {} of what later rounds added</summary>\n{}</details>",
+                              r.rounds.size(), r.rounds.size() == 1 ? "line" : "lines", lines));
+  }
   for (const auto& [file, hash] : r.data)
     row("read", fmt::format("{}, SHA-256 <code>{}</code>", escape(file), escape(hash)));
   row("results",

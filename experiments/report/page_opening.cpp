@@ -55,6 +55,10 @@ std::string opening_section(const StudyResults& r, const PageParts& parts) {
     out += fmt::format(
         "<p class=\"changed\"><b>Not as the study’s file has it.</b> Changed by --set: <code>{}</code></p>\n",
         escape(fmt::format("{}", fmt::join(r.overrides, ", "))));
+  if (r.left_out > 0)
+    out += fmt::format(
+        "<p class=\"changed\">{} finished {} of an earlier state of this study {} not in this report.</p>\n",
+        r.left_out, r.left_out == 1 ? "trial" : "trials", r.left_out == 1 ? "is" : "are");
   out += fmt::format("<p class=\"muted\">{}</p>\n</header>\n", escape(progress_of(r)));
   const TaskWords task = task_words(r);
   const std::string example =

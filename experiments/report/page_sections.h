@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/report/figure.h"
 #include "experiments/report/page.h"
 
 /// The parts of page(); each is HTML.
@@ -24,7 +25,10 @@ std::string verdict_section(const std::vector<Verdict>& verdicts);
 /// The trials that failed, and why; "" when none did.
 std::string failed_section(const StudyResults& results);
 
-/// One drawn figure with its caption.
+/// What a page needs of a drawn figure. `file`: the name of the SVG file beside the page, "" for none.
+PageFigure page_figure(const Figure& figure, Drawing drawing, const std::string& file);
+
+/// One drawn figure with its legend and caption.
 std::string figure_block(const PageFigure& figure);
 
 /// The drawn figures of one series, or those of several with series "".
@@ -55,5 +59,9 @@ std::string page_style();
 
 /// Sorts tables by a click on a column's head. Holds neither < nor &: a page is XML, too.
 extern const char* const kPageScript;
+
+/// Makes figures answer: values at the pointer, under a finger and by arrow keys; lines, intervals, seeds and scales on
+/// and off; downloads. Opens what an anchor points at, and everything before the page is printed.
+extern const char* const kFigureScript;
 
 }  // namespace headroom::experiments

@@ -43,8 +43,27 @@ ul.verdicts > li:last-child { border-bottom: 1px solid var(--grid); }
 figure { margin: 1rem 0 1.5rem; }
 figure svg { display: block; width: 100%; height: auto; font-family: inherit; }
 figure svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
-.narrow { display: none; }
-.mark:hover { stroke: var(--ink); stroke-width: 1.5; }
+.narrow, .other, .on-other .as-drawn { display: none; } .on-other .other { display: block; }
+.plot { position: relative; }
+.plot svg[role=img]:focus-visible { outline: 2px solid var(--c0); outline-offset: 2px; }
+.plot .off, .no-seeds .seeds, .no-interval .interval { display: none; }
+.plot .interval { opacity: .6; }
+.mark.told { stroke: var(--ink); stroke-width: 1.5; }
+.tip { position: absolute; z-index: 2; max-width: min(20rem, 90%); padding: .3rem .55rem; border-radius: 4px; pointer-events: none;
+  background: var(--ink); color: var(--paper); font-size: .8rem; line-height: 1.35; }
+.legend { display: flex; flex-wrap: wrap; gap: .15rem .9rem; margin: .3rem 0; padding: 0; list-style: none; font-size: .85rem; }
+.legend li, .legend button { display: inline-flex; align-items: center; gap: .4rem; text-align: left; }
+figure svg.swatch { flex: 0 0 auto; width: 22px; height: 10px; }
+.legend button, .tools button { all: unset; display: inline-flex; align-items: center; gap: .4rem; cursor: pointer; padding: .15rem .3rem;
+  border-radius: 4px; }
+.legend button:hover, .tools button:hover { background: var(--soft); }
+.legend button:focus-visible, .tools button:focus-visible { outline: 2px solid var(--c0); outline-offset: 1px; }
+.legend button[aria-pressed=false] { color: var(--muted); text-decoration: line-through; }
+.legend button[aria-pressed=false] .swatch { opacity: .3; }
+.tools { display: flex; flex-wrap: wrap; gap: .3rem .5rem; margin: .3rem 0; font-size: .8rem; }
+.tools button { padding: .15rem .55rem; border: 1px solid var(--line); }
+.tools button[aria-pressed=true] { background: var(--soft); border-color: var(--ink); }
+.downloads { display: inline-flex; gap: .3rem; margin-left: auto; }
 /* A shade at an edge behind which more columns stand. */
 .scroll {
   overflow-x: auto;
@@ -90,7 +109,7 @@ pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(
 @media print {
   @page { margin: 18mm; }
   body { max-width: none; padding: 0; font-size: 10pt; background: none; }
-  .wide { display: block; } .narrow { display: none; }
+  .wide { display: block; } .narrow, .tools, .tip { display: none; }
   figure, ul.verdicts > li, tr { break-inside: avoid; }
   h2 { break-after: avoid; }
   .scroll { overflow: visible; background: none; }
@@ -106,9 +125,10 @@ pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(
 
 std::string page_style() {
   const auto colours = [](bool dark) {
-    return svg::variables(dark) +
-           (dark ? "--paper: #14171b; --shade: #000000b0; --soft: #1b1f25; --good: #7cd3a3; --unsure: #e2bf63;"
-                 : "--paper: #fdfdfc; --shade: #00000038; --soft: #f5f6f7; --good: #1c7245; --unsure: #84610a;");
+    return svg::variables(dark) + (dark ? "--paper: #14171b; --line: #4a525d; --shade: #000000b0; --soft: #1b1f25; "
+                                          "--good: #7cd3a3; --unsure: #e2bf63;"
+                                        : "--paper: #fdfdfc; --line: #c3c8cf; --shade: #00000038; --soft: #f5f6f7; "
+                                          "--good: #1c7245; --unsure: #84610a;");
   };
   return fmt::format(
              "\n:root {{ color-scheme: light dark; {} }}\n"

@@ -62,13 +62,6 @@ std::string curve_notes(const StudyResults& r, const Curve& c, MeanKind kind) {
 
 }  // namespace
 
-std::string figure_block(const PageFigure& figure) {
-  return fmt::format(
-      "<figure>\n<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n"
-      "<figcaption>{} <a href=\"{}\">The figure as a file</a>.</figcaption>\n</figure>\n",
-      figure.wide, figure.narrow, escape(figure.caption), escape(figure.file));
-}
-
 std::string figures_of(const PageParts& parts, const std::string& series) {
   std::string out;
   for (const PageFigure& figure : parts.figures)

@@ -3,92 +3,58 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <cstring>
+#include <utility>
 
+#include "experiments/report/csv.h"
 #include "experiments/report/gnuplot.h"
+#include "experiments/report/plot_layout.h"
 #include "experiments/report/svg.h"
-#include "experiments/report/text.h"
 
 namespace headroom::experiments {
 namespace {
 
-struct Size {
-  int width, height, font;
-};
-
-int legends(const Plot& plot) {
-  return static_cast<int>(
-      std::count_if(plot.layers.begin(), plot.layers.end(), [](const Layer& layer) { return !layer.legend.empty(); }));
-}
-
-/// With more entries the legend stands beside the drawing, or takes height of its own on a phone.
-constexpr int kShortLegend = 5;
-
-Size size_of(const Plot& plot, Format format) {
-  const int extra = std::max(0, legends(plot) - 3);
-  if (format == Format::wide)
-    return plot.square ? Size{760, 480, 14} : Size{760, std::max(430, 60 + 20 * legends(plot)), 14};
-  return plot.square ? Size{380, 410, 12} : Size{380, 360 + 16 * extra, 12};
-}
-
 bool is_drawn(const Mark& mark) { return std::isfinite(mark.x) && std::isfinite(mark.y); }
-bool has_band(const Mark& mark) { return mark.high > mark.low; }
-
-/// About how wide a letter of a sans-serif face is, in ems.
-double width_of(unsigned char c) {
-  if (std::strchr("WMmw@%", c)) return 1;
-  if (std::strchr("iIjl.,:;|!' ()[]ftr1", c)) return 0.38;
-  return std::isupper(c) ? 0.75 : 0.63;
-}
-
-/// At most `ems` wide: a label of a hundred letters would push the figure off its own page.
-std::string shortened(const std::string& text, double ems) {
-  const std::string whole = clean(text);
-  double width = 0;
-  for (size_t i = 0; i < whole.size(); ++i) {
-    const auto c = static_cast<unsigned char>(whole[i]);
-    if ((c & 0xC0) == 0x80) continue;  // a later byte of the same character
-    width += width_of(c);
-    if (width > ems) return whole.substr(0, i) + "…";
-  }
-  return whole;
-}
-
-std::string label(const std::string& text, double ems) { return gnuplot_string(shortened(text, ems)); }
+bool has_interval(const Mark& mark) { return mark.high > mark.low; }
 
 /// Data blocks and plot commands, in the order in which they are drawn.
 class Script {
  public:
-  explicit Script(const Plot& plot) : plot_(plot) {}
+  /// Layers with intervals: of more than two, bands would hide one another.
+  Script(const Plot& plot, const Axis& y) : plot_(plot), y_(y) {
+    const auto spreads = [](const Layer& l) { return std::any_of(l.marks.begin(), l.marks.end(), has_interval); };
+    has_bands_ = std::count_if(plot.layers.begin(), plot.layers.end(), spreads) <= 2;
+  }
 
-  void add(const Layer& layer, double legend_ems) {
-    std::string rows, band;
+  void add(const Layer& layer, size_t number) {
+    std::string rows, band, whiskers, seeds;
     size_t bands = 0;
     for (const Mark& mark : layer.marks) {
       if (!is_drawn(mark)) continue;
       rows += fmt::format("{} {} {} {} {}\n", mark.x, mark.y, mark.size_x, mark.size_y, mark.fill);
-      if (!has_band(mark)) continue;
+      for (const double seed : mark.seeds)
+        if (seed >= y_.low && seed <= y_.high) seeds += fmt::format("{} {}\n", mark.x, seed);
+      if (!has_interval(mark)) continue;
       ++bands;
-      const double floor = layer.right ? plot_.right->low : plot_.y.low;
-      band += fmt::format("{} {} {} {}\n", mark.x, mark.y, std::max(mark.low, floor), mark.high);
+      const double low = std::clamp(mark.low, y_.low, y_.high), high = std::clamp(mark.high, y_.low, y_.high);
+      band += fmt::format("{} {} {}\n", mark.x, low, high);
+      whiskers += fmt::format("{} {}\n{} {}\n\n", mark.x, low, mark.x, high);
     }
     if (rows.empty()) return;
-    const std::string axes = layer.right ? " axes x1y2" : "";
-    if (bands > 1) {
-      command(block(band), fmt::format("using 1:3:4{} with filledcurves fs transparent solid 0.18 noborder lc rgb '{}'",
-                                       axes, layer.colour));
-    } else if (bands == 1) {  // a band of one point has no width
-      command(block(band),
-              fmt::format("using 1:2:3:4{} with yerrorbars pt 7 ps 0 lw 1.6 lc rgb '{}'", axes, layer.colour));
-    }
-    command(block(rows), fmt::format("using {}{} with {}", columns(layer), axes, style(layer)),
-            layer.legend.empty() ? "" : shortened(layer.legend, legend_ems));
+    const std::string of = fmt::format("layer-{}", number);
+    if (bands > 1 && has_bands_)
+      command(
+          of + " interval", block(band),
+          fmt::format("using 1:2:3 with filledcurves fs transparent solid 0.18 noborder lc rgb '{}'", layer.colour));
+    else if (bands > 0)
+      command(of + " interval", block(whiskers), fmt::format("using 1:2 with lines lw 1.4 lc rgb '{}'", layer.colour));
+    if (!seeds.empty())
+      command(of + " seeds", block(seeds), fmt::format("using 1:2 with points pt 6 ps 0.35 lc rgb '{}'", layer.colour));
+    command(of, block(rows), fmt::format("using {} with {}", columns(layer), style(layer)));
   }
 
   /// Over all else, so that nothing lies between a mark and the pointer.
-  void add_hover(const Layer& layer) {
+  void add_hover(const Layer& layer, size_t number) {
     std::string rows;
     for (const Mark& mark : layer.marks) {
       if (mark.hover.empty()) continue;
@@ -96,15 +62,17 @@ class Script {
       ++hovers_;
     }
     if (!rows.empty())
-      command(block(rows),
-              fmt::format("using 1:2:3{} with labels hypertext point pt 7 ps {} lc rgb '{}'",
-                          layer.right ? " axes x1y2" : "", layer.kind == Layer::Kind::cells ? 3 : 1.6, svg::kInk));
+      command(fmt::format("layer-{} spots", number), block(rows),
+              fmt::format("using 1:2:3 with labels hypertext point pt 7 ps {} lc rgb '{}'",
+                          layer.kind == Layer::Kind::cells ? 3 : 1.6, svg::kInk));
   }
 
   std::string text() const {
     return blocks_ +
            fmt::format("plot {}\n", commands_.empty() ? "1/0 notitle" : fmt::format("{}", fmt::join(commands_, ", ")));
   }
+  /// Of gnuplot's plots, in their order.
+  const std::vector<std::string>& classes() const { return classes_; }
 
  private:
   std::string block(const std::string& rows) {
@@ -112,9 +80,9 @@ class Script {
     blocks_ += fmt::format("{} << END_OF_DATA\n{}END_OF_DATA\n", name, rows);
     return name;
   }
-  void command(const std::string& name, const std::string& how, const std::string& legend = "") {
-    commands_.push_back(
-        fmt::format("{} {} {}", name, how, legend.empty() ? "notitle" : "title " + gnuplot_string(legend)));
+  void command(const std::string& classes, const std::string& data, const std::string& how) {
+    commands_.push_back(fmt::format("{} {} notitle", data, how));
+    classes_.push_back(classes);
   }
   static std::string columns(const Layer& layer) {
     if (layer.kind == Layer::Kind::cells) return "1:2:3:4:5";
@@ -144,25 +112,30 @@ class Script {
   }
 
   const Plot& plot_;
+  const Axis& y_;
+  bool has_bands_ = true;
   std::string blocks_;
-  std::vector<std::string> commands_;
+  std::vector<std::string> commands_, classes_;
   int count_ = 0;
   size_t hovers_ = 0;
 };
 
-std::string axes_script(const Plot& plot, Format format) {
-  const double longest = format == Format::wide ? 40 : 24, upright = 20;  // ems
-  std::string out = axis_commands(plot.x, "x") + axis_commands(plot.y, "y");
-  out += fmt::format("set xlabel {} tc rgb '{}'\n", label(plot.x_label, longest), svg::kInk);
-  out += fmt::format("set ylabel {} tc rgb '{}'\n", label(plot.y_label, upright), svg::kInk);
-  if (!plot.right) return out;
-  out += fmt::format("set y2tics nomirror scale 0.5,0.25 tc rgb '{}'\n", plot.right_colour);
-  return out + axis_commands(*plot.right, "y2") +
-         fmt::format("set y2label {} tc rgb '{}'\n", label(plot.right_label, upright), plot.right_colour);
+Script script_of(const Plot& plot, const Axis& y) {
+  Script script(plot, y);
+  for (size_t i = 0; i < plot.layers.size(); ++i) script.add(plot.layers[i], i);
+  for (size_t i = 0; i < plot.layers.size(); ++i) script.add_hover(plot.layers[i], i);
+  return script;
 }
 
-}  // namespace
+/// What of a figure is drawn.
+struct Draft {
+  Format format = Format::wide;
+  bool other = false;  ///< on other_y
+  bool fixed = false;
+  std::string id;
+};
 
+/// The hover texts of all marks, in the order of Script.
 std::vector<std::string> hover_texts(const Plot& plot) {
   std::vector<std::string> texts;
   for (const Layer& layer : plot.layers)
@@ -171,38 +144,83 @@ std::vector<std::string> hover_texts(const Plot& plot) {
   return texts;
 }
 
-std::string plot_script(const Plot& plot, Format format) {
-  const Size size = size_of(plot, format);
+/// The gnuplot script of one panel with the y axis `y`. Hover texts stand in it as their numbers in hover_texts().
+std::string plot_script(const Plot& plot, const Axis& y, const Layout& layout) {
   std::string out =
-      fmt::format("set terminal svg size {},{} dynamic noenhanced font 'sans-serif,{}'\nset encoding utf8\n",
-                  size.width, size.height, size.font);
-  out += fmt::format("set border {} lc rgb '{}'\n", plot.right ? 11 : 3, svg::kMuted);
-  out += fmt::format("set grid ytics lt 1 lc rgb '{}' lw 1\nset errorbars 0.7\n", svg::kGrid);
-  const bool many = legends(plot) > kShortLegend;
+      fmt::format("set terminal svg size {},{} dynamic noenhanced font 'sans-serif,{}'\nset encoding utf8\nunset key\n",
+                  layout.width, layout.height, layout.font);
+  // From the bottom, in shares of the whole.
   out += fmt::format(
-      "set key {} Left reverse samplen 2.2 tc rgb '{}'\n",
-      format == Format::wide ? (many ? "outside right top vertical" : "above horizontal") : "above vertical",
-      svg::kInk);
-  if (plot.square) out += "set size ratio 1\n";
+      "set lmargin at screen {}\nset rmargin at screen {}\nset tmargin at screen {}\nset bmargin at screen {}\n",
+      layout.left / layout.width, layout.right / layout.width, 1 - layout.top / layout.height,
+      1 - layout.bottom / layout.height);
+  out += fmt::format("set border 3 lc rgb '{}'\nset grid ytics lt 1 lc rgb '{}' lw 1\n", svg::kMuted, svg::kGrid);
   out += fmt::format("set xtics nomirror scale 0.5,0.25 tc rgb '{0}'\nset ytics nomirror scale 0.5,0.25 tc rgb '{0}'\n",
                      svg::kInk);
-  Script script(plot);
-  for (const Layer& layer : plot.layers) script.add(layer, many || format == Format::narrow ? 14 : 22);
-  for (const Layer& layer : plot.layers) script.add_hover(layer);
-  return out + axes_script(plot, format) + script.text();
+  out += axis_commands(legible_x(plot.x, layout), "x") + axis_commands(y, "y");
+  for (const PlotGuide& guide : plot.guides)
+    out += fmt::format("set arrow from first {0}, graph 0 to first {0}, graph 1 nohead dt (4,4) lw 1.2 lc rgb '{1}'\n",
+                       guide.x, svg::kTheory);
+  return out + script_of(plot, y).text();
+}
+
+svg::Panel panel_of(const std::filesystem::path& gnuplot, const Plot& plot, const Axis& y, const Layout& layout) {
+  return {run_gnuplot(gnuplot, plot_script(plot, y, layout)),
+          layout.height,
+          hover_texts(plot),
+          script_of(plot, y).classes(),
+          layout.texts,
+          layout.strokes};
+}
+
+std::string drawn(const std::filesystem::path& gnuplot, const Plot& plot, const Draft& draft) {
+  std::vector<std::pair<const Plot*, const Axis*>> parts = {{&plot, draft.other ? &*plot.other_y : &plot.y}};
+  for (const Plot& below : plot.below) parts.emplace_back(&below, &below.y);
+  Room room;
+  for (const auto& [part, y] : parts) {
+    const Layout alone = layout_of(*part, *y, draft.format);
+    room = {std::max(room.left, alone.left), std::max(room.right, alone.width - alone.right)};
+  }
+  if (parts.size() == 1) room = {};
+  std::vector<svg::Panel> panels;
+  double width = 0;
+  for (const auto& [part, y] : parts) {
+    const Layout layout = layout_of(*part, *y, draft.format, room);
+    width = layout.width;
+    panels.push_back(panel_of(gnuplot, *part, *y, layout));
+  }
+  return svg::finish(panels, {width, plot.id + draft.id, plot.title, plot.description, draft.fixed});
+}
+
+}  // namespace
+
+std::string plot_csv(const Plot& plot) {
+  const auto number = [](double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; };
+  std::string out;
+  const auto add = [&](const Plot& part) {
+    out += csv_row({"line", part.x_label, part.y_label, "low", "high", "seeds"});
+    for (const Layer& layer : part.layers)
+      for (const Mark& m : layer.marks) {
+        std::vector<std::string> seeds;
+        for (const double seed : m.seeds) seeds.push_back(number(seed));
+        out += csv_row({layer.legend, number(m.x), number(m.y), has_interval(m) ? number(m.low) : "",
+                        has_interval(m) ? number(m.high) : "", fmt::format("{}", fmt::join(seeds, " "))});
+      }
+  };
+  add(plot);
+  for (const Plot& below : plot.below) add(below);
+  return out;
 }
 
 Drawing draw(const std::filesystem::path& gnuplot, const Plot& plot) {
-  const auto hover = hover_texts(plot);
-  const auto frame = [&](Format format, const std::string& id, bool fixed) {
-    const Size size = size_of(plot, format);
-    return svg::Frame{size.width, size.height, id, plot.title, plot.description, fixed, hover};
-  };
-  const std::string wide = run_gnuplot(gnuplot, plot_script(plot, Format::wide));
-  const std::string narrow = run_gnuplot(gnuplot, plot_script(plot, Format::narrow));
-  return {svg::finish(wide, frame(Format::wide, plot.id, false)),
-          svg::finish(narrow, frame(Format::narrow, plot.id + "-narrow", false)),
-          "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" + svg::finish(wide, frame(Format::wide, plot.id, true))};
+  Drawing out;
+  out.wide = drawn(gnuplot, plot, {Format::wide, false, false, ""});
+  out.narrow = drawn(gnuplot, plot, {Format::narrow, false, false, "-narrow"});
+  out.file = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" + drawn(gnuplot, plot, {Format::wide, false, true, ""});
+  if (!plot.other_y) return out;
+  out.other_wide = drawn(gnuplot, plot, {Format::wide, true, false, "-other"});
+  out.other_narrow = drawn(gnuplot, plot, {Format::narrow, true, false, "-other-narrow"});
+  return out;
 }
 
 }  // namespace headroom::experiments

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "experiments/claims/number.h"
+#include "experiments/report/centre.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/measured.h"
 #include "experiments/report/svg.h"
@@ -11,7 +12,7 @@
 namespace headroom::experiments {
 namespace {
 
-constexpr size_t kMostDots = 400;
+constexpr size_t kMostDots = 200;
 
 /// The correlation of targets and outputs; NaN where one of them does not vary.
 double correlation(const std::vector<std::pair<double, double>>& pairs) {
@@ -33,7 +34,7 @@ double correlation(const std::vector<std::pair<double, double>>& pairs) {
 
 std::optional<Figure> prediction_figure(const StudyResults& r, const std::string& series) {
   const Curve c = metric_curve(r, series, r.report.y_metric);
-  const Point* best = c.best();
+  const Point* best = best_point(c, mean_kind(r, c));
   if (!best) return std::nullopt;
   std::vector<std::pair<double, double>> pairs;
   for (const TrialRecord* t : chosen_trials(r, series, *best))

@@ -11,6 +11,7 @@
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/index_page.h"
 #include "experiments/report/page.h"
+#include "experiments/report/page_sections.h"
 
 namespace headroom::experiments {
 namespace {
@@ -37,8 +38,7 @@ void draw_figures(const StudyResults& results, const fs::path& folder, PageParts
     const fs::path path = folder / (figure.plot.id + ".svg");
     write_file(path, drawn.file);
     earlier.erase(path);
-    parts.figures.push_back(
-        {figure.series, figure.caption, std::move(drawn.wide), std::move(drawn.narrow), path.filename().string()});
+    parts.figures.push_back(page_figure(figure, std::move(drawn), path.filename().string()));
   }
   std::error_code ignored;
   for (const fs::path& path : earlier) fs::remove(path, ignored);

@@ -112,30 +112,80 @@ void remove_noise(pugi::xml_node node) {
 
 /// Each hypertext label, a group whose script shows the n-th text, as a transparent disc that says that text: a <title>
 /// is what browsers show without a script.
-void finish_hover(pugi::xml_node node, const Frame& frame) {
+void finish_hover(pugi::xml_node node, const Panel& panel) {
   size_t text = 0;
   std::array<char, 32> x{}, y{}, radius{};
   if (std::sscanf(node.attribute("onmousemove").value(), "gnuplot_svg.showHypertext(evt,'%zu')", &text) != 1 ||
       std::sscanf(node.child("use").attribute("transform").value(), "translate(%31[^,],%31[^)]) scale(%31[^)])",
                   x.data(), y.data(), radius.data()) != 3) {
-    for (const pugi::xml_node child : node.children()) finish_hover(child, frame);
+    for (const pugi::xml_node child : node.children()) finish_hover(child, panel);
     return;
   }
   node.remove_attributes();
   node.remove_children();
-  if (text >= frame.hover.size()) return;
+  if (text >= panel.hover.size()) return;
   node.set_name("circle");
   const std::pair<const char*, const char*> attributes[] = {
       {"class", "mark"}, {"cx", x.data()},   {"cy", y.data()},         {"r", radius.data()},
       {"fill", "none"},  {"stroke", "none"}, {"pointer-events", "all"}};
   for (const auto& [name, value] : attributes) node.append_attribute(name) = value;
-  node.append_child("title").text() = clean(frame.hover[text]).c_str();
+  node.append_child("title").text() = clean(panel.hover[text]).c_str();
 }
 
 std::string text_of(const pugi::xml_node& node) {
   std::ostringstream out;
   node.print(out, "", pugi::format_raw, pugi::encoding_utf8);
   return out.str();
+}
+
+/// Gives gnuplot's n-th plot the n-th class.
+void add_classes(pugi::xml_node node, const std::vector<std::string>& classes) {
+  size_t number = 0;
+  for (pugi::xml_node child : node.children()) {
+    add_classes(child, classes);
+    if (std::sscanf(child.attribute("id").value(), "gnuplot_plot_%zu", &number) != 1) continue;
+    if (number >= 1 && number <= classes.size()) child.append_attribute("class") = classes[number - 1].c_str();
+  }
+}
+
+void append(pugi::xml_node canvas, const Stroke& stroke) {
+  pugi::xml_node line = canvas.append_child("line");
+  const std::pair<const char*, double> ends[] = {
+      {"x1", stroke.x1}, {"y1", stroke.y1}, {"x2", stroke.x2}, {"y2", stroke.y2}};
+  for (const auto& [name, value] : ends) line.append_attribute(name) = fmt::format("{:.1f}", value).c_str();
+  line.append_attribute("stroke") = spellings(stroke.colour)[1].c_str();
+  line.append_attribute("stroke-opacity") = "0.45";
+  line.append_attribute("class") = stroke.classes.c_str();
+}
+
+void append(pugi::xml_node canvas, const Text& text) {
+  pugi::xml_node node = canvas.append_child("text");
+  node.append_attribute("x") = fmt::format("{:.1f}", text.x).c_str();
+  node.append_attribute("y") = fmt::format("{:.1f}", text.y).c_str();
+  node.append_attribute("text-anchor") = text.anchor.c_str();
+  node.append_attribute("font-size") = text.size;
+  node.append_attribute("font-family") = "sans-serif";
+  node.append_attribute("fill") = spellings(text.colour)[1].c_str();
+  node.append_attribute("stroke") = "none";
+  if (!text.classes.empty()) node.append_attribute("class") = text.classes.c_str();
+  node.text() = clean(text.text).c_str();
+}
+
+/// The content of one panel as a group that stands `down` below the top.
+std::string finish_panel(const Panel& panel, const Frame& frame, double down) {
+  pugi::xml_document document;
+  const pugi::xml_parse_result parsed = document.load_buffer(panel.drawing.data(), panel.drawing.size(),
+                                                             pugi::parse_default | pugi::parse_ws_pcdata_single);
+  const pugi::xml_node canvas = document.child("svg").find_child_by_attribute("g", "id", "gnuplot_canvas");
+  require(parsed && canvas, "gnuplot: its output is not the SVG of its svg terminal");
+  add_classes(canvas, panel.classes);
+  finish_hover(canvas, panel);
+  remove_noise(canvas);
+  for (const Stroke& stroke : panel.strokes) append(canvas, stroke);
+  for (const Text& text : panel.texts) append(canvas, text);
+  finish_attributes(canvas, frame);
+  const std::string text = text_of(canvas);
+  return down > 0 ? fmt::format("<g class=\"panel\" transform=\"translate(0,{:.1f})\">{}</g>\n", down, text) : text;
 }
 
 }  // namespace
@@ -147,29 +197,35 @@ std::string ramp(double share) {
   return kRoles[kFirstRamp + static_cast<size_t>(std::lround(at))].stand_in;
 }
 
+std::string paint(const std::string& stand_in) {
+  for (const Role& role : kRoles)
+    if (stand_in == role.stand_in) return fmt::format("var({})", role.variable);
+  return stand_in;
+}
+
 std::string variables(bool dark) {
   std::string out;
   for (const Role& role : kRoles) out += fmt::format("{}: {}; ", role.variable, dark ? role.dark : role.light);
   return out;
 }
 
-std::string finish(const std::string& drawing, const Frame& frame) {
-  pugi::xml_document document;
-  const pugi::xml_parse_result parsed =
-      document.load_buffer(drawing.data(), drawing.size(), pugi::parse_default | pugi::parse_ws_pcdata_single);
-  const pugi::xml_node canvas = document.child("svg").find_child_by_attribute("g", "id", "gnuplot_canvas");
-  require(parsed && canvas, "gnuplot: its output is not the SVG of its svg terminal");
-  finish_hover(canvas, frame);
-  remove_noise(canvas);
-  finish_attributes(canvas, frame);
-  const std::string paper = frame.fixed_colours ? fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#ffffff\"/>\n",
-                                                              frame.width, frame.height)
-                                                : "";
+std::string finish(const std::vector<Panel>& panels, const Frame& frame) {
+  std::string body;
+  double height = 0;
+  for (size_t i = 0; i < panels.size(); ++i) {
+    Frame inner = frame;
+    if (i > 0) inner.id += fmt::format("-panel-{}", i + 1);
+    body += finish_panel(panels[i], inner, height);
+    height += panels[i].height;
+  }
+  const std::string paper =
+      frame.fixed_colours ? fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#ffffff\"/>\n", frame.width, height)
+                          : "";
   return fmt::format(
       "<svg viewBox=\"0 0 {0} {1}\" xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" "
       "role=\"img\" aria-labelledby=\"{2}-title {2}-desc\">\n<title id=\"{2}-title\">{3}</title>\n"
       "<desc id=\"{2}-desc\">{4}</desc>\n{5}{6}</svg>\n",
-      frame.width, frame.height, frame.id, escape(frame.title), escape(frame.description), paper, text_of(canvas));
+      frame.width, height, frame.id, escape(frame.title), escape(frame.description), paper, body);
 }
 
 }  // namespace headroom::experiments::svg

@@ -10,8 +10,10 @@
 #include <set>
 #include <utility>
 
+#include "engine/error.h"
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
+#include "experiments/toml/expression.h"
 #include "tasks/kernel.h"
 
 namespace headroom::experiments {
@@ -65,8 +67,19 @@ std::pair<std::string, std::vector<double>> kernel_words(const Json& kernel) {
   if (kind == "airy")
     return {fmt::format("the sum of all earlier tokens, the one s steps back weighted by Airy's Ai(s - {})", alpha),
             weights()};
-  if (kind == "expression")
-    return {fmt::format("the sum of earlier tokens, the one s steps back weighted by {}", value_of(kernel, "rho")), {}};
+  if (kind == "expression") {
+    std::vector<double> values;
+    try {
+      for (int64_t s = 1; s <= lags; ++s)
+        values.push_back(evaluate(value_of(kernel, "rho"), [&](const std::string& name) {
+          return name == "alpha" ? config.alpha : static_cast<double>(s);
+        }));
+    } catch (const Error&) {
+      values.clear();  // it need not be a number beyond the task's length
+    }
+    return {fmt::format("the sum of earlier tokens, the one s steps back weighted by {}", value_of(kernel, "rho")),
+            values};
+  }
   return {"a weighted sum of earlier tokens, the weights read from a file", {}};
 }
 

@@ -1,5 +1,6 @@
 #include "experiments/report/text.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdint>
 
@@ -54,6 +55,18 @@ std::string slug(std::string_view text) {
     else if (!out.empty() && out.back() != '-') out += '-';
   }
   if (!out.empty() && out.back() == '-') out.pop_back();
+  return out;
+}
+
+std::string base64(const std::string& bytes) {
+  static const char* const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    uint32_t group = 0;
+    const size_t count = std::min<size_t>(3, bytes.size() - at);
+    for (size_t i = 0; i < 3; ++i) group = group << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    for (size_t i = 0; i < 4; ++i) out += i <= count ? letters[group >> (18 - 6 * i) & 63] : '=';
+  }
   return out;
 }
 

@@ -11,6 +11,9 @@ std::string clean(std::string_view text);
 /// `text` for HTML and XML, element content and quoted attributes alike; cleaned, then & < > " ' escaped.
 std::string escape(std::string_view text);
 
+/// RFC 4648.
+std::string base64(const std::string& bytes);
+
 /// A file-name part: lower case, everything but letters and digits as single dashes ("D 256" → "d-256").
 std::string slug(std::string_view text);
 

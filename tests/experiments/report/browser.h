@@ -48,11 +48,11 @@ inline const char* const kMeasure = R"js(<script>
   }
   document.querySelectorAll("body *").forEach(function (e) {
     var box = e.getBoundingClientRect();
-    if (!box.width || e.closest("svg svg, script") || scrolls(e)) return;
+    if (!box.width || e.closest("svg svg, script, .tip") || scrolls(e)) return;
     if (box.right > all.width + 1 || box.left < -1) all.outside.push(e.tagName + " " + e.className + " " + box.right);
   });
   document.querySelectorAll("figure").forEach(function (figure) {
-    var svg = Array.from(figure.querySelectorAll("svg")).filter(function (s) { return s.getBoundingClientRect().width; });
+    var svg = Array.from(figure.querySelectorAll("svg[role=img]")).filter(function (s) { return s.getBoundingClientRect().width; });
     var marks = svg.length == 1 ? svg[0].querySelectorAll(".mark").length : -1;
     var frame = svg.length == 1 ? svg[0].getBoundingClientRect() : null, out = 0;
     if (frame) svg[0].querySelectorAll("text, .mark").forEach(function (e) {

@@ -71,6 +71,22 @@ TEST_CASE("a page says what --set changed") {
   CHECK(contains(page_of(r), "Changed by --set: <code>train.steps=10, model.width=&lt;8&gt;</code>"));
 }
 
+TEST_CASE("a page says when, by what and with which command its trials were trained") {
+  StudyResults r = rich();
+  r.profile = "quick+train.steps=10";
+  r.overrides = {"train.steps=10", "task.source='a'"};
+  for (TrialRecord& t : r.trials) t.code = "0.1.0 (abc1234)";
+  r.trials[0].ended = 1763834400;  // 2025-11-22 18:00
+  r.trials[0].seconds = 60;
+  r.trials[1].ended = 1763838000;
+  const std::string html = page_of(r);
+  CHECK(contains(html,
+                 "headroom run synthetic --profile quick --set &#39;train.steps=10&#39; --set "
+                 "&#39;task.source=&#39;\\&#39;&#39;a&#39;\\&#39;&#39;&#39;</code>"));
+  CHECK(contains(html, "2025-11-22 17:59 UTC to 2025-11-22 19:00 UTC"));
+  CHECK(contains(html, "<th scope=\"row\">trained by headroom</th><td>0.1.0 (abc1234)</td>"));
+}
+
 TEST_CASE("every kind of task is explained") {
   for (const TaskKind& kind : task_kinds()) {
     CAPTURE(kind.name);

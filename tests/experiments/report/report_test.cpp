@@ -11,6 +11,7 @@
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/headline.h"
+#include "experiments/report/plot_layout.h"
 #include "experiments/report/results_page.h"
 #include "experiments/report/settings_line.h"
 #include "experiments/report/study_page.h"
@@ -105,14 +106,16 @@ TEST_CASE("figures are drawn, labelled and painted") {
     CHECK(malformed(svg) == "");
     CHECK(contains(svg, "role=\"img\""));
     CHECK(contains(svg, "<desc id=\"figure-d-"));
-    CHECK(contains(svg, "mean ± standard error"));
+    CHECK(contains(svg, "The geometric mean over seeds is"));
+    CHECK(contains(svg, "class=\"layer-0 interval\""));
+    CHECK(contains(svg, "class=\"layer-0 seeds\""));
     CHECK_FALSE(contains(svg, "var(--"));  // a file stands alone
     CHECK_FALSE(contains(svg, "rgb("));    // no stand-in colour is left
   }
   CHECK(contains(files["figure-d-256.svg"],
-                 "MSE against heads. The mean over seeds is 1.03 at heads = 1, 0.200 at heads = 16"));
-  CHECK(contains(files["figure-d-256.svg"], ">bound (right)<"));
-  CHECK_FALSE(contains(files["figure-d-64.svg"], "(right)"));
+                 "MSE against heads. The geometric mean over seeds is 1.03 at heads = 1, 0.200 at heads = 16"));
+  CHECK(contains(files["figure-d-256.svg"], ">bound<"));
+  CHECK_FALSE(contains(files["figure-d-64.svg"], "bound"));
   CHECK(contains(files["figure-d-64.svg"], ">failed seeds<"));
   const std::string& page = files["report.html"];
   CHECK(contains(page, "var(--c0)"));
@@ -120,9 +123,9 @@ TEST_CASE("figures are drawn, labelled and painted") {
     CHECK_FALSE(contains(page, stand_in));
   CHECK_FALSE(contains(page, "onmouse"));
   CHECK_FALSE(contains(page, "Figures are missing"));
-  CHECK(contains(page, "<title>heads = 4: 0.0102 ± 4.41e-4 (3 seeds)</title>"));
+  CHECK(contains(page, "<title>heads = 4: 0.0101 ["));
   CHECK(contains(page, "<title>heads = 2, lr = 0.02: "));
-  CHECK(contains(page, "<title>D 256, heads = 4: 0.990 ± "));
+  CHECK(contains(page, "<title>D 256, heads = 4: 0.990 ["));
   for (const char* name : {"figure-mse.svg", "figure-accuracy.svg", "figure-heat-map-d-64.svg",
                            "figure-learning-d-64.svg", "figure-predictions-d-256.svg"}) {
     CAPTURE(name);
@@ -133,6 +136,83 @@ TEST_CASE("figures are drawn, labelled and painted") {
   CHECK(files.count("figure-heat-map-d-256.svg") == 0);  // nothing was chosen there
   // An id twice would make one figure borrow another's marks.
   CHECK(times(page, " id=\"figure-d-64-title\"") == 1);
+}
+
+TEST_CASE("the paper's optimum is marked, a bound has a panel of its own, and both scales are there") {
+  StudyResults r = rich();
+  const Plot plot = curve_figure(r, "D 256")->plot;
+  REQUIRE(plot.guides.size() == 1);  // argmin_in [8]
+  CHECK(plot.guides[0].x == 8);
+  CHECK(plot.guides[0].label == "paper’s best: 8");
+  REQUIRE(plot.below.size() == 1);
+  CHECK(plot.below[0].y_label == "bound");
+  CHECK(plot.below[0].x.low == plot.x.low);
+  CHECK(plot.below[0].layers[0].marks.size() == 5);  // those beyond the measured x are not drawn
+  REQUIRE(plot.other_y);
+  CHECK(plot.y.scale == Scale::log10);
+  CHECK(plot.other_y->scale == Scale::linear);
+  const Mark& mark = plot.layers[0].marks[2];
+  CHECK(mark.seeds == std::vector<double>{0.010, 0.011, 0.0095});
+  CHECK(mark.low < mark.y);
+  CHECK(mark.high > mark.y);
+  CHECK(contains(plot_csv(plot), "line,heads,MSE,low,high,seeds\ngeometric mean,1,1.02"));
+  CHECK(contains(plot_csv(plot), "line,heads,bound,low,high,seeds\n,1,4,,,\n"));
+  for (ClaimConfig& claim : r.claims) claim.paper.clear(), claim.ours = "ours";
+  CHECK(curve_figure(r, "D 256")->plot.guides.empty());
+}
+
+TEST_CASE("names of lines are whole, apart and within the figure") {
+  StudyResults r = testing::u_curve();
+  const std::vector<TrialRecord> curve = r.trials;
+  r.trials.clear();
+  for (const char* name : {"queries and keys 8 wide, values D/H", "values 8 wide, queries and keys D/H", "D 64"}) {
+    r.series.emplace_back(name);
+    for (TrialRecord trial : curve) {
+      trial.series = name;
+      r.trials.push_back(trial);
+    }
+  }
+  const Plot plot = comparison_figure(r, {{"mse", "MSE", Scale::log10}, {}})->plot;
+  const Layout layout = layout_of(plot, plot.y, Format::wide);
+  std::map<std::string, std::string> names;
+  std::vector<double> baselines;
+  for (const svg::Text& text : layout.texts) {
+    if (text.classes.empty()) continue;
+    names[text.classes] += (names[text.classes].empty() ? "" : " ") + text.text;
+    CHECK(text.x + width_of(text.text) * layout.font <= layout.width);
+    CHECK(text.y <= layout.height);
+    baselines.push_back(text.y);
+  }
+  CHECK(names.at("layer-0") == r.series[0]);
+  CHECK(names.at("layer-1") == r.series[1]);
+  CHECK(names.at("layer-2") == "D 64");
+  std::sort(baselines.begin(), baselines.end());
+  for (size_t i = 1; i < baselines.size(); ++i) CHECK(baselines[i] - baselines[i - 1] > layout.font);
+}
+
+TEST_CASE("labels of ticks that would touch are left out, powers of two last") {
+  Layout layout;
+  layout.font = 14;
+  layout.left = 0;
+  layout.right = 600;
+  const Axis x{Scale::log2, 1, 64, {1, 2, 4, 8, 15, 16, 30, 32, 60, 64}, {}};
+  const std::vector<std::string> whole = {"1", "2", "4", "8", "", "16", "", "32", "", "64"};
+  CHECK(legible_x(x, layout).labels == whole);
+  CHECK(legible_x(x, layout).ticks == x.ticks);
+  layout.right = 6000;
+  CHECK(legible_x(x, layout).labels[4] == "15");
+}
+
+TEST_CASE("text is wrapped between words, and only what is too long for all lines is cut") {
+  using Lines = std::vector<std::string>;
+  CHECK(wrapped("one two three", 100, 3) == Lines{"one two three"});
+  CHECK(wrapped("one two three", 5, 3) == Lines{"one two", "three"});
+  CHECK(wrapped("", 5, 3).empty());
+  const Lines cut = wrapped(std::string(50, 'W'), 10, 2);
+  REQUIRE(cut.size() == 2);
+  CHECK(cut[0] == std::string(10, 'W'));
+  CHECK(cut[1] == std::string(9, 'W') + "…");
+  CHECK(wrapped("äöü", 1, 3) == Lines{"ä", "ö", "ü"});
 }
 
 TEST_CASE("a metric over another stands at what the trials of each x measured") {
