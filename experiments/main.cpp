@@ -42,6 +42,11 @@ int run(int argc, char** argv) {
   add_verify_command(line.root());
   add_export_command(line.root());
   add_status_command(line.root());
+  add_serve_command(line.root());
+  add_compare_command(line.root());
+  add_tag_command(line.root());
+  add_note_command(line.root());
+  add_rm_command(line.root());
   add_bench_command(line.root());
   add_list_command(line.root());
   add_schema_command(line.root());

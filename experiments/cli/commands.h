@@ -5,8 +5,17 @@ namespace headroom::experiments {
 
 /// `run STUDY.toml`: trains what is missing, then writes and prints the report. A stop by SIGINT or SIGTERM exits 130.
 void add_run_command(Command app);
-/// `status [STUDY…]`: what the stores under --out have finished, and what is being trained.
+/// `status [STUDY…] [--watch]`: what the stores under --out have finished, and what is being trained.
 void add_status_command(Command app);
+/// `serve`: the runs under --out in a browser, while they train.
+void add_serve_command(Command app);
+/// `compare RUN RUN`: settings that differ, and metrics side by side.
+void add_compare_command(Command app);
+/// `tag RUN [TAG…]` and `note RUN [TEXT]`: what people say of a run, kept in its store.
+void add_tag_command(Command app);
+void add_note_command(Command app);
+/// `rm RUN…`: deletes runs, with a question.
+void add_rm_command(Command app);
 /// `report STUDY.toml…`: renders again what the store has. Without a study: every claim of every study that has a
 /// report. `report --paper`: every number of the paper beside ours.
 void add_report_command(Command app);

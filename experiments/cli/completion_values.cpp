@@ -141,7 +141,7 @@ Candidates values_of(const ArgumentDescription& argument, const CompletionContex
     return found;
   }
   if (name == "STUDY") return {studies(), Files::toml};
-  if (name == "RUN") return {runs(), Files::none};
+  if (is_one_of(name, {"RUN", "A", "B"})) return {runs(), Files::none};
   if (name == "--profile") return {profiles(context), Files::none};
   if (name == "--metric") return {metrics(context), Files::none};
   if (name == "--set") return {settings(context, begun), Files::none};

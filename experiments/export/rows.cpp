@@ -75,6 +75,8 @@ void export_json(const StoredTrials& trials, Clock clock, const TextSink& out) {
                   {"predictions", r.predictions},
                   {"data", r.data},
                   {"code", r.code}});
+    if (!trial.tags.empty()) entry["tags"] = trial.tags;
+    if (!trial.notes.empty()) entry["notes"] = trial.notes;
     const std::string text = Json::array({entry}).dump(1, ' ', false, Json::error_handler_t::replace);
     // Its lines without the brackets of a list of one.
     out((is_first ? "[\n" : ",\n") + text.substr(2, text.size() - 4));

@@ -121,10 +121,13 @@ StoredTrials::StoredTrials(const fs::path& out, const std::vector<std::string>& 
 void StoredTrials::each(const std::function<void(const StoredTrial&)>& f) const {
   for (const auto& [names, path] : stores_) {
     const RunStore store(path, RunStore::Access::read);
+    const std::vector<std::string> tags = store.tags();
+    std::vector<std::string> notes;
+    for (Note& note : store.notes()) notes.push_back(std::move(note.text));
     for (const Row& row : rows_of(store)) {
       std::optional<TrialRecord> record = store.find(row.id);
       require(record.has_value(), "{}: trial {} is not found any more", path.string(), row.id);
-      StoredTrial trial{names.first, names.second, "", std::move(*record)};
+      StoredTrial trial{names.first, names.second, "", std::move(*record), tags, notes};
       trial.record.seed = row.seed;
       for (const auto& [key, value] : row.config)
         trial.config += fmt::format("{}{}={}", trial.config.empty() ? "" : " ", key, text_of(value));

@@ -17,6 +17,7 @@ struct StoredTrial {
   /// train.optimizer.lr=0.01".
   std::string config;
   TrialRecord record;  ///< `series`, `x` and `choice` belong to a plan and are empty
+  std::vector<std::string> tags{}, notes{};  ///< of its run
 };
 
 /// The trials of OUT/STUDY/PROFILE/store.sqlite, of all studies or of those whose ids are given.

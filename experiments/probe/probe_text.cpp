@@ -14,7 +14,7 @@ namespace {
 constexpr size_t line_width = 100;
 
 /// `text` in lines of at most line_width columns where its words allow it, all but the first indented.
-std::string wrapped(const std::string& text) {
+std::string in_short_lines(const std::string& text) {
   std::string out, line;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(' ', at), text.size());
@@ -114,10 +114,11 @@ std::string probe_columns(const ProbeResults& r) {
 
 std::string probe_text(const ProbeResults& r) {
   std::string out = fmt::format("{}\n{}\n\n{}", probe_subject(r), probe_source(r), aligned(probe_layer_cells(r)));
-  out += "\n" + wrapped(probe_columns(r)) + "\n";
-  for (const ProbeFinding& finding : probe_findings(r)) out += wrapped(finding.heading + ": " + finding.text) + "\n";
+  out += "\n" + in_short_lines(probe_columns(r)) + "\n";
+  for (const ProbeFinding& finding : probe_findings(r))
+    out += in_short_lines(finding.heading + ": " + finding.text) + "\n";
   out += "What these measures do not say:\n";
-  for (const std::string& limit : probe_limits(r)) out += wrapped("- " + limit);
+  for (const std::string& limit : probe_limits(r)) out += in_short_lines("- " + limit);
   return out + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 

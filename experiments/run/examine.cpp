@@ -10,6 +10,7 @@
 
 #include "engine/error.h"
 #include "experiments/run/store.h"
+#include "experiments/run/store/annotations.h"
 #include "experiments/run/store/rows.h"
 #include "experiments/run/store/schema.h"
 #include "models/safetensors/safetensors.h"
@@ -104,7 +105,7 @@ void check_file(const fs::path& file, Findings& found,
   else ++found.sound_files;
 }
 
-Findings examine(const Database& database, const std::function<void(TrialRow&&)>& f) {
+Findings examine(Database& database, const std::function<void(TrialRow&&)>& f) {
   Findings found;
   if (const auto broken = error_in([&] { check_structure(database, found); })) found.damage.push_back(*broken);
   std::map<std::string, std::string> weights;  // trial → checksum
@@ -116,6 +117,8 @@ Findings examine(const Database& database, const std::function<void(TrialRow&&)>
     found.is_plan_sound = false;
     found.damage.push_back("the plan and study of its latest run: the next run writes them again");
   }
+  for (const auto& read : {+[](Database& d) { read_notes(d); }, +[](Database& d) { read_tags(d); }})
+    if (const auto broken = error_in([&] { read(database); })) found.damage.push_back(*broken);
   const fs::path folder = database.path().parent_path();
   for (const fs::path& file : files_in(folder / "weights"))
     check_file(file, found, [&](const models::SafetensorsFile& one) {
@@ -173,6 +176,7 @@ fs::path write_anew(const fs::path& path) {
     }
     seal_plan(to);
     transaction.commit();
+    error_in([&] { copy_annotations(from, to); });  // a table that cannot be read is lost, the trials are not
     to.run("PRAGMA wal_checkpoint(TRUNCATE)");
   }
   // The old bytes get a second name first: killed at any moment, STORE is one of the two.
@@ -187,7 +191,7 @@ fs::path write_anew(const fs::path& path) {
 }  // namespace
 
 StoreHealth examine_store(const fs::path& store) {
-  const Database database(store, true);
+  Database database(store, true);
   const RunStore readable(store, RunStore::Access::read);  // says what is wrong with its version
   const Findings found = examine(database, [](TrialRow&&) {});
   StoreHealth health{found.sound, found.unchecked, found.sound_files, found.damage};
@@ -202,7 +206,8 @@ std::vector<std::string> repair_store(const fs::path& store) {
     for (const Lease& lease : readable.leases())
       require(!is_alive(lease), "{}: process {} trains a trial of it; stop that one before the repair", store.string(),
               lease.owner.pid);
-    found = examine(Database(store, true), [](TrialRow&&) {});
+    Database database(store, true);
+    found = examine(database, [](TrialRow&&) {});
   }
   std::vector<std::string> done;
   if (!found.damage.empty()) {

@@ -1,5 +1,6 @@
 #include "experiments/run/store.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
@@ -65,8 +66,12 @@ Lease lease_from(const Statement& row) {
 bool is_alive(const Lease& lease) { return wall_clock() - lease.heartbeat < lease_seconds && !is_gone(lease.owner); }
 
 RunStore::RunStore(const std::filesystem::path& path, Access access) : database_(path, access == Access::read) {
-  if (access == Access::write) upgrade(database_);
-  else check_version(database_);
+  if (access == Access::read) {
+    check_version(database_);
+    return;
+  }
+  upgrade(database_);
+  add_annotation_tables(database_);
 }
 
 std::optional<TrialRecord> RunStore::find(const std::string& id) const {
@@ -87,6 +92,12 @@ void RunStore::each_config(const std::function<void(const std::string&, const st
   const std::lock_guard lock(mutex_);
   const Snapshot snapshot(database_);
   for_each_trial(database_, Depth::row, [&](TrialRow&& row) { f(row.record.id, row.record.config); });
+}
+
+void RunStore::each_outcome(const std::function<void(TrialRecord&&, int64_t)>& f) const {
+  const std::lock_guard lock(mutex_);
+  const Snapshot snapshot(database_);
+  for_each_trial(database_, Depth::row, [&](TrialRow&& row) { f(std::move(row.record), row.attempts); });
 }
 
 RunStore::Known RunStore::known(const std::string& id) const {
@@ -119,6 +130,7 @@ bool RunStore::put(const TrialRecord& trial, const Owner* owner) {
     Statement(database_, "DELETE FROM leases WHERE trial = ?").bind(trial.id).run();
   }
   write_trial(database_, trial, known_of(database_, trial.id).attempts + 1, "");
+  erase_live_points(database_, trial.id);
   transaction.commit();
   return true;
 }
@@ -148,8 +160,12 @@ void RunStore::renew(const std::vector<Lease>& leases, double now) {
   Transaction transaction(database_);
   Statement update(database_,
                    "UPDATE leases SET heartbeat = ?, step = ?, steps = ?, loss = ? WHERE trial = ? AND owner = ?");
-  for (const Lease& lease : leases)
+  for (const Lease& lease : leases) {
     update.bind(now, lease.step, lease.steps, lease.loss, lease.trial, lease.owner.name).run();
+    const bool is_mine = database_.number("SELECT changes()") > 0;
+    if (is_mine && lease.steps > 0 && std::isfinite(lease.loss))
+      write_live_point(database_, {lease.trial, lease.step, lease.loss, now}, lease.steps);
+  }
   transaction.commit();
 }
 
@@ -164,6 +180,41 @@ std::vector<Lease> RunStore::leases() const {
   Statement rows(database_, (std::string(lease_columns) + " ORDER BY label, trial").c_str());
   while (rows.step()) leases.push_back(lease_from(rows));
   return leases;
+}
+
+std::vector<LivePoint> RunStore::live_points() const {
+  const std::lock_guard lock(mutex_);
+  return read_live_points(database_);
+}
+
+std::vector<Note> RunStore::notes() const {
+  const std::lock_guard lock(mutex_);
+  return read_notes(database_);
+}
+
+std::vector<std::string> RunStore::tags() const {
+  const std::lock_guard lock(mutex_);
+  return read_tags(database_);
+}
+
+void RunStore::add_note(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  write_note_row(database_, text);
+}
+
+bool RunStore::remove_note(int64_t id) {
+  const std::lock_guard lock(mutex_);
+  return erase_note(database_, id);
+}
+
+void RunStore::add_tag(const std::string& tag) {
+  const std::lock_guard lock(mutex_);
+  write_tag(database_, tag);
+}
+
+bool RunStore::remove_tag(const std::string& tag) {
+  const std::lock_guard lock(mutex_);
+  return erase_tag(database_, tag);
 }
 
 void RunStore::set_plan(const std::map<std::string, std::string>& study, const std::vector<PlanEntry>& plan) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/results.h"
+#include "experiments/run/store/annotations.h"
 #include "experiments/run/store/database.h"
 #include "experiments/run/store/owner.h"
 
@@ -62,6 +63,8 @@ class RunStore {
   void each(const std::function<void(TrialRecord&&)>& f) const;
   /// The same with id and config only.
   void each_config(const std::function<void(const std::string& id, const std::string& config)>& f) const;
+  /// The same without scores, curve and predictions, with how many times the trial came to an end.
+  void each_outcome(const std::function<void(TrialRecord&&, int64_t attempts)>& f) const;
   int64_t unchecked() const;
   /// How many times a trial came to an end, whether it finished, and the hashes of its data; no history is read.
   struct Known {
@@ -82,17 +85,28 @@ class RunStore {
   /// read, or another owner holds it, is not known to be gone and was heard of less than lease_seconds before `now`.
   LeaseResult acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
                       double now);
-  /// Renews the leases of trials that are being trained. Those that are no longer the owner's are left alone.
+  /// Renews the leases of trials that are being trained, and adds their losses to their live curves. Those that are no
+  /// longer the owner's are left alone.
   void renew(const std::vector<Lease>& leases, double now);
   /// Gives a trial back without an outcome.
   void release(const std::string& id, const Owner& owner);
   std::vector<Lease> leases() const;
+  /// The losses so far of trials that have not ended, also of those that were stopped.
+  std::vector<LivePoint> live_points() const;
 
   /// What the latest run wants of this store, so that it can be read without the study's file.
   void set_plan(const std::map<std::string, std::string>& study, const std::vector<PlanEntry>& plan);
   std::vector<PlanEntry> plan() const;
   /// "id", "title", "profile", "config" (TOML).
   std::map<std::string, std::string> study() const;
+
+  // Notes and tags of the run: they stay when it goes on, and are no part of any trial. Errors as in annotations.h.
+  std::vector<Note> notes() const;
+  std::vector<std::string> tags() const;
+  void add_note(const std::string& text);
+  bool remove_note(int64_t id);  ///< false when there is none
+  void add_tag(const std::string& tag);
+  bool remove_tag(const std::string& tag);  ///< false when there is none
 
  private:
   mutable std::mutex mutex_;

@@ -66,9 +66,9 @@ TEST_CASE("dependencies run one way: engine, autograd, models, tasks, experiment
 TEST_CASE("folders of experiments include only those before them") {
   // From below: what reads TOML, what a trial leaves, what is claimed of it, a whole study file, what trains, what
   // draws.
-  const std::vector<std::string> order{"version.h", "toml",   "results.h", "claims", "config",
-                                       "run",       "report", "compress",  "export", "plan",
-                                       "probe",     "bench",  "new_op",    "cli",    "main.cpp"};
+  const std::vector<std::string> order{"version.h", "toml",    "results.h", "claims", "config",  "run",
+                                       "report",    "compare", "compress",  "export", "plan",    "probe",
+                                       "bench",     "new_op",  "serve",     "cli",    "main.cpp"};
   const auto place = [&](const std::string& path) {
     const fs::path part = *std::next(fs::path(path).begin());
     return std::find(order.begin(), order.end(), part.string()) - order.begin();

@@ -1,0 +1,59 @@
+#pragma once
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/run/stored_runs.h"
+
+namespace headroom::experiments {
+
+/// A key whose values are not the same in the trials of two runs.
+struct SettingDifference {
+  std::string key, a, b;  ///< "train.steps", "400", "3000"; several values: "1, 2, 4"; "" where no trial has the key
+};
+
+/// What one run's seeds say at one place.
+struct ComparedSide {
+  int seeds = 0;
+  double mean = 0;
+  double error = 0;  ///< standard error of the mean; NaN for one seed
+};
+
+/// A metric of two runs at the same x of the same series, each at the choice that its own validation prefers.
+struct ComparedMetric {
+  std::string series, metric;
+  double x = 0;
+  ComparedSide a, b;
+  int pairs = 0;  ///< seeds that both have
+  /// B / A: the geometric mean over the paired seeds, with its 95 % interval by Student's t on the logs; without pairs
+  /// the ratio of the means. None where a value is not above 0; the interval's ends are NaN below two pairs.
+  std::optional<double> ratio;
+  double low = 0, high = 0;
+};
+
+/// Two runs side by side.
+struct Comparison {
+  struct Side {
+    StoredRun run;
+    std::string title, x_key;
+    int64_t finished = 0, failed = 0, planned = 0;
+  };
+  Side a, b;
+  std::vector<SettingDifference> settings;
+  std::vector<ComparedMetric> metrics;
+  std::vector<std::string> remarks;  ///< what could not be compared, and why
+};
+
+/// Compares the finished trials of two runs' plans, which two studies, two profiles of one, or two stores may hold. On
+/// the metrics of both reports, or on `metric` alone. Throws Error when a store cannot be read, and for a metric that
+/// they do not both have.
+Comparison compare_runs(const StoredRun& a, const StoredRun& b, const std::string& metric = "");
+
+/// For a terminal.
+std::string comparison_text(const Comparison& comparison);
+
+/// {"runs": […], "settings": […], "metrics": […], "remarks": […]}; null for what is not known.
+nlohmann::ordered_json comparison_json(const Comparison& comparison);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,37 @@
+// Two runs side by side: what was set differently, and what came of it.
+import { make, set_text, run_url, number, ask, show_error } from "./dom.js";
+
+// `words`: how many columns at the left hold words, not numbers.
+function table(caption, heads, rows, words) {
+  const kind = (i) => i >= words ? "n" : i ? "wrap" : null;
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, make("table", {},
+    make("thead", {}, make("tr", {}, ...heads.map((head, i) => make("th", { class: kind(i), text: head })))),
+    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, i) => make(i ? "td" : "th", { class: kind(i), text: cell })))))));
+}
+
+const estimate = (side) => side === null ? "" : side.error === null ? `${number(side.mean)} (one seed)` : `${number(side.mean)} ± ${number(side.error)}`;
+
+export async function show_comparison(main, query) {
+  set_text(document.getElementById("crumb"), "/ compare");
+  document.title = "compare · headroom";
+  let found;
+  try {
+    found = await ask(`/api/compare?${query}`);
+  } catch (error) {
+    return show_error(main, error);
+  }
+  const [a, b] = found.runs;
+  const link = (run) => make("a", { href: run_url(run), text: `${run.study} · ${run.profile}` });
+  const rows = found.metrics.map((m) => [
+    [m.series, m.place].filter((part) => part).join(", ") || "all", m.metric, estimate(m.a), estimate(m.b),
+    m.ratio === null ? "" : m.low === null ? number(m.ratio) : `${number(m.ratio)} (${number(m.low)} to ${number(m.high)})`,
+    m.pairs > 1 ? `${m.pairs} paired seeds` : m.pairs === 1 ? "1 paired seed" : "no seed in both"]);
+  main.replaceChildren(
+    make("h1", { text: "Two runs side by side" }),
+    make("p", {}, "A: ", link(a), " ", a.title), make("p", {}, "B: ", link(b), " ", b.title),
+    make("h2", { text: "Settings that differ" }),
+    found.settings.length ? table("Settings that differ", ["key", "A", "B"], found.settings.map((s) => [s.key, s.a || "–", s.b || "–"]), 3) : make("p", { class: "muted", text: "None: the trials of both have the same configs." }),
+    make("h2", { text: "Metrics on the test data" }),
+    rows.length ? table("Metrics", ["where", "metric", "A", "B", "B / A (95 %)", "from"], rows, 2) : make("p", { class: "muted", text: "They have no finished trial at the same place of the same series." }),
+    ...found.remarks.map((remark) => make("p", { class: "muted", text: remark })));
+}

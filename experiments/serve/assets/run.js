@@ -1,0 +1,140 @@
+// One run: its learning curves while they grow, its trials, and what people noted about it.
+import { make, set_text, run_url, file_url, duration, number, progress_words, left_words, progress_bar, follow, ask, show_machine, show_error, may_change } from "./dom.js";
+import { chart } from "./chart.js";
+import { annotations } from "./annotations.js";
+
+const most_lines = 8;
+
+// The curves of trials: live ones as events bring them, those of ended trials as they are asked for.
+function curves_of(run) {
+  const figure = chart("training loss");
+  const metric = make("select", { "aria-label": "What the curves show", onchange: () => draw() }, make("option", { value: "train loss", text: "training loss" }));
+  const live = new Map(), ended = new Map();
+  let wanted = [];
+  function draw() {
+    figure.update(wanted.map((trial, colour) => {
+      const stored = ended.get(trial.id);
+      const points = stored ? stored[metric.value] || [] : metric.value === "train loss" ? live.get(trial.id) || [] : [];
+      return { name: trial.series ? `${trial.series}, ${trial.label}` : trial.label, points, colour, running: trial.phase === "running" };
+    }));
+  }
+  async function fetch_ended() {
+    const lacking = wanted.filter((trial) => (trial.phase === "finished" || trial.phase === "failed") && !ended.has(trial.id));
+    if (!lacking.length) return;
+    for (const trial of lacking) ended.set(trial.id, {});
+    const answer = await ask(`${run_url(run, "api/run")}/curves?${new URLSearchParams({ trials: lacking.map((trial) => trial.id).join(",") })}`);
+    for (const [id, tracks] of Object.entries(answer)) {
+      ended.set(id, tracks);
+      for (const track of Object.keys(tracks))
+        if (![...metric.options].some((option) => option.value === track)) metric.append(make("option", { value: track, text: track }));
+    }
+    draw();
+  }
+  return {
+    node: make("section", {}, make("h2", { text: "Learning curves" }), make("div", { class: "tools" }, metric), figure.node),
+    add_live(curves) { for (const [id, points] of Object.entries(curves)) live.set(id, points); },
+    again(id) { ended.delete(id); },
+    show(trials) { wanted = trials; draw(); return fetch_ended(); },
+  };
+}
+
+function trial_row(on_choice) {
+  const cells = { label: make("th", { scope: "row" }), series: make("td"), phase: make("td"), step: make("td", { class: "n" }), loss: make("td", { class: "n" }), value: make("td", { class: "n" }), time: make("td", { class: "n" }) };
+  const box = make("input", { type: "checkbox", onchange: on_choice });
+  const row = make("tr", {}, make("td", { class: "choose" }, box), cells.label, cells.series, cells.phase, cells.step, cells.loss, cells.value, cells.time);
+  return {
+    row, box,
+    update(trial) {
+      box.setAttribute("aria-label", `show the curve of ${trial.series} ${trial.label}`);
+      set_text(cells.label, trial.label);
+      set_text(cells.series, trial.series);
+      cells.series.hidden = !trial.series;
+      set_text(cells.phase, trial.orphaned ? "stopped" : trial.silent ? "silent" : trial.phase);
+      cells.phase.className = `phase ${trial.phase.replace(" ", "-")}`;
+      cells.phase.title = trial.message || (trial.process ? `process ${trial.process}` : "");
+      set_text(cells.step, trial.steps && trial.phase === "running" ? `${trial.step} / ${trial.steps}` : trial.step ? String(trial.step) : "");
+      set_text(cells.loss, number(trial.loss));
+      set_text(cells.value, number(trial.value));
+      set_text(cells.time, trial.seconds ? duration(trial.seconds) : "");
+    },
+  };
+}
+
+export function show_run(main, run) {
+  const trials = new Map(), rows = new Map();
+  const curves = curves_of(run);
+  let has_chosen = false;
+  const on_choice = () => { has_chosen = true; show_curves(); };
+  const title = make("h1"), words = make("span"), left = make("strong"), bar = progress_bar(), problem = make("div"), links = make("p", { class: "links" });
+  const series_head = make("th", { text: "series" });
+  const value_head = make("th", { class: "n", text: "test" });
+  const body = make("tbody");
+  const phase = make("select", { "aria-label": "Which trials", onchange: () => show_matching() },
+    ...["all trials", "running", "finished", "failed", "to do"].map((name) => make("option", { value: name, text: name })));
+  const filter = make("input", { type: "search", "aria-label": "Show trials with these words", placeholder: "filter trials", oninput: () => show_matching() });
+  const clear = make("button", { type: "button", text: "Latest curves", onclick: () => { has_chosen = false; show_curves(); } });
+  const people = annotations(run);
+
+  function show_matching() {
+    const wanted = filter.value.toLowerCase().split(/\s+/).filter((word) => word);
+    for (const [id, row] of rows) {
+      const trial = trials.get(id), text = `${trial.series} ${trial.label} ${trial.phase} ${trial.message}`.toLowerCase();
+      row.row.hidden = (phase.value !== "all trials" && trial.phase !== phase.value) || !wanted.every((word) => text.includes(word));
+    }
+  }
+  // Unless somebody chose others: the running trials, and the last finished ones of the plan beside them, since a short
+  // trial has ended before its live curve shows much.
+  function show_curves() {
+    const all = [...trials.values()];
+    let shown = has_chosen ? all.filter((trial) => rows.get(trial.id).box.checked) : all.filter((trial) => trial.phase === "running");
+    if (!has_chosen) {
+      shown = shown.slice(0, most_lines);
+      const beside = Math.min(shown.length ? 3 : most_lines, most_lines - shown.length);
+      if (beside) shown = [...shown, ...all.filter((trial) => trial.phase === "finished").slice(-beside)];
+    }
+    const ids = new Set(shown.map((trial) => trial.id));
+    for (const [id, row] of rows) row.box.checked = ids.has(id);
+    curves.show(shown).catch((error) => show_error(problem, error));
+  }
+
+  set_text(document.getElementById("crumb"), `/ ${run.study} / ${run.profile}`);
+  document.title = `${run.study} · headroom`;
+  main.replaceChildren(title, make("p", { class: "state", role: "status" }, bar.node, words, " ", left), problem, links, curves.node,
+    make("section", {}, make("h2", { text: "Trials" }), make("div", { class: "tools" }, phase, filter, clear),
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Trials" },
+        make("table", { class: "trials" }, make("thead", {}, make("tr", {}, make("th", {}, make("span", { class: "unseen", text: "curve" })), make("th", { text: "trial" }), series_head, make("th", { text: "state" }), make("th", { class: "n", text: "step" }), make("th", { class: "n", text: "loss" }), value_head, make("th", { class: "n", text: "took" }))), body))),
+    people.node);
+
+  follow(`/api/events?${new URLSearchParams({ run: `${run.study}/${run.profile}` })}`, (state) => {
+    show_machine(state.machine);
+    problem.replaceChildren();
+    if (state.problem) return show_error(problem, new Error(state.problem));
+    set_text(title, state.title || run.study);
+    document.title = `${state.finished}/${state.planned} ${state.title || run.study} · headroom`;
+    bar.update(state);
+    set_text(words, progress_words(state));
+    set_text(left, left_words(state));
+    series_head.hidden = state.trials.every((trial) => !trial.series) && ![...trials.values()].some((trial) => trial.series);
+    set_text(value_head, state.metric ? `test ${state.metric}` : "test");
+    if (links.dataset.pages !== JSON.stringify(state.pages)) {
+      links.dataset.pages = JSON.stringify(state.pages);
+      links.replaceChildren(...state.pages.flatMap((page) => [make("a", { href: file_url(run, page), text: page === "report.html" ? "report" : page.replace(/\.html$/, "") }), " "]));
+    }
+    curves.add_live(state.live);
+    for (const trial of state.trials) {
+      const before = trials.get(trial.id);
+      if (before && before.phase !== trial.phase) curves.again(trial.id);
+      trials.set(trial.id, trial);
+      if (!rows.has(trial.id)) rows.set(trial.id, trial_row(on_choice));
+      rows.get(trial.id).update(trial);
+    }
+    // A later round of the study has another plan.
+    const ids = new Set(state.order);
+    for (const [id, row] of rows) if (!ids.has(id)) { row.row.remove(); rows.delete(id); trials.delete(id); }
+    state.order.forEach((id, i) => { if (body.children[i] !== rows.get(id).row) body.insertBefore(rows.get(id).row, body.children[i] || null); });
+    people.update(state);
+    show_matching();
+    show_curves();
+  });
+  if (!may_change) main.append(make("p", { class: "muted", text: "Notes, tags and deletion are off, because others can reach this address." }));
+}

@@ -1,0 +1,31 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "experiments/serve/guard.h"
+#include "experiments/serve/http_server.h"
+#include "experiments/serve/run_reader.h"
+
+namespace headroom::experiments {
+
+/// The pages that show the runs under a folder while they train: what `headroom serve` answers. Safe to call from
+/// several threads.
+class LiveView {
+ public:
+  LiveView(std::filesystem::path out, Guard guard)
+      : readers_(std::make_shared<RunReaders>(std::move(out))), guard_(std::move(guard)) {}
+
+  HttpAnswer answer(const HttpRequest& request) const;
+
+ private:
+  HttpAnswer page(int status) const;
+  HttpAnswer api(const HttpRequest& request, const std::vector<std::string>& parts) const;
+  HttpAnswer run_api(const HttpRequest& request, const std::vector<std::string>& parts) const;
+  HttpAnswer file(const std::vector<std::string>& parts) const;
+
+  std::shared_ptr<RunReaders> readers_;
+  Guard guard_;
+};
+
+}  // namespace headroom::experiments

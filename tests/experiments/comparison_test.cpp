@@ -1,0 +1,92 @@
+#include "experiments/compare/comparison.h"
+
+#include "experiments/run/store.h"
+#include "tests/experiments/serve/stored_study.h"
+#include "tests/experiments/support.h"
+#include "tests/support/catch.h"
+
+using namespace headroom::experiments;
+using namespace headroom::testing;
+
+namespace {
+
+/// Two runs of one study: B trains longer, and has half the error at two heads.
+struct Two {
+  TemporaryFolder folder;
+  std::filesystem::path out = folder.path() / "runs";
+  Two() {
+    RunStore a(out / "a" / "quick" / "store.sqlite"), b(out / "b" / "quick" / "store.sqlite");
+    planned(a, "A", {1, 2}, {1, 2, 3});
+    planned(b, "B", {1, 2}, {2, 3, 4}, 80);
+    for (const int heads : {1, 2})
+      for (int64_t seed = 1; seed <= 4; ++seed) {
+        const double error = heads * (1 + 0.1 * static_cast<double>(seed));
+        if (seed <= 3) a.put(stored_trial(heads, seed, error));
+        if (seed >= 2)
+          b.put(stored_trial(heads, seed, (heads == 2 ? 0.5 : 1 + 0.2 * static_cast<double>(seed)) * error, 80));
+      }
+  }
+  Comparison compare(const std::string& metric = "") const {
+    return compare_runs(find_run("a", out), find_run("b", out), metric);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("two runs are compared by the seeds that both have") {
+  const Comparison c = Two().compare();
+  REQUIRE(c.settings.size() == 2);
+  CHECK(c.settings[0].key == "seed");
+  CHECK(c.settings[0].a == "1, 2, 3");
+  CHECK(c.settings[0].b == "2, 3, 4");
+  CHECK(c.settings[1].key == "train.steps");
+  CHECK(c.settings[1].a == "40");
+  CHECK(c.settings[1].b == "80");
+  REQUIRE(c.metrics.size() == 2);
+  CHECK(c.metrics[0].metric == "mse");
+  CHECK(c.metrics[0].x == 1);
+  CHECK(c.metrics[0].pairs == 2);
+  CHECK(c.metrics[0].a.seeds == 3);
+  // Seeds 2 and 3: 1.4 and 1.6. The mean of their logs ± t(1) = 12.706 times its error.
+  const double middle = std::sqrt(1.4 * 1.6), wide = std::pow(1.6 / 1.4, 12.7062 / 2);
+  CHECK(*c.metrics[0].ratio == Approx(middle));
+  CHECK(c.metrics[0].low == Approx(middle / wide).epsilon(1e-4));
+  CHECK(c.metrics[0].high == Approx(middle * wide).epsilon(1e-4));
+  CHECK(*c.metrics[1].ratio == Approx(0.5));
+  CHECK(c.remarks.empty());
+  const std::string text = comparison_text(c);
+  CHECK(contains(text, "train.steps"));
+  CHECK(contains(text, "heads = 2"));
+  const auto json = comparison_json(c);
+  CHECK(json["metrics"][1]["ratio"].get<double>() == Approx(0.5));
+  CHECK(json["runs"][0]["finished"] == 6);
+}
+
+TEST_CASE("a metric may be named; one that a run lacks is an error") {
+  const Two two;
+  CHECK(two.compare("other").metrics[0].metric == "other");
+  CHECK(error_of([&] { two.compare("nothing"); }) == "'nothing' is not a metric of both runs; they share mse, other");
+}
+
+TEST_CASE("what cannot be compared is said") {
+  Two two;
+  RunStore(two.out / "c" / "quick" / "store.sqlite");
+  {
+    RunStore c(two.out / "c" / "quick" / "store.sqlite"), d(two.out / "d" / "quick" / "store.sqlite");
+    planned(c, "C", {1}, {1});
+    planned(d, "D", {1, 8}, {9}, 20);
+    d.put(stored_trial(1, 9, -1.0, 20));
+    d.put(stored_trial(8, 9, 1.0, 20));
+  }
+  const auto compare = [&](const char* a, const char* b) {
+    return compare_runs(find_run(a, two.out), find_run(b, two.out));
+  };
+  CHECK(compare("a", "c").remarks == std::vector<std::string>{"c/quick has no finished trial yet"});
+  const Comparison c = compare("d", "a");
+  REQUIRE(c.metrics.size() == 1);
+  CHECK(c.metrics[0].pairs == 0);
+  CHECK_FALSE(c.metrics[0].ratio.has_value());
+  CHECK(c.remarks == std::vector<std::string>{"1 place of A has no finished trial in B at the same x"});
+  CHECK(comparison_json(c)["metrics"][0]["ratio"].is_null());
+  CHECK(*compare("a", "a").metrics[0].ratio == 1);
+}
