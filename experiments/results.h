@@ -72,6 +72,12 @@ struct BesidePaper {
   std::optional<double> at;
 };
 
+/// The x at which each series is best, to be fitted as a power law of keys of its trials.
+struct LawConfig {
+  std::vector<std::string> of;  ///< "model.width"
+  std::string beside;           ///< an expression over the keys' last parts that claims to say the same; "" for none
+};
+
 /// [report]
 struct ReportConfig {
   std::string x_key, x_label;
@@ -84,6 +90,7 @@ struct ReportConfig {
   bool heat_map = false;            ///< x against the first best_of key
   bool learning_curves = false;     ///< history over steps, a line per x
   bool predictions = false;         ///< output against target, of the best x
+  std::optional<LawConfig> law;
   std::vector<BesidePaper> beside;  ///< numbers for the paper's tables that no claim speaks of
 };
 

@@ -62,7 +62,11 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   claim.series = in.text("series", {"", "the only one"}, "the series it speaks of");
   claim.metric = in.text("metric", {"", "the report's y"}, "of the test data; parameters, flops and seconds are, too");
   claim.paper = in.text("paper", "", "the paper's claim in words");
+  claim.theorem = in.text("theorem", "", "what a theorem, a lemma or a bound says, in words: a check of it");
   claim.ours = in.text("ours", "", "a claim of our own in words");
+  if (!claim.paper.empty() && !claim.theorem.empty()) in.complain("theorem", "wants one of paper, theorem and ours");
+  if (!claim.ours.empty() && source(claim) != ClaimSource::ours)
+    in.complain("ours", "wants one of paper, theorem and ours");
   claim.why = in.text(
       "why", "", "why it fails, shown where it does; {ratio}, {metric @ x} and {metric @ x of series} are filled in");
   bind_reference(in, claim);

@@ -25,6 +25,21 @@ ClaimKind claim_kind(const std::string& name) {
   return *found;
 }
 
+ClaimSource source(const ClaimConfig& claim) {
+  if (!claim.paper.empty()) return ClaimSource::paper;
+  return claim.theorem.empty() ? ClaimSource::ours : ClaimSource::theorem;
+}
+
+const char* name(ClaimSource source) {
+  return source == ClaimSource::paper ? "paper" : source == ClaimSource::theorem ? "theorem" : "ours";
+}
+
+std::string in_words(const ClaimConfig& claim) {
+  for (const std::string* words : {&claim.paper, &claim.theorem, &claim.ours})
+    if (!words->empty()) return *words;
+  return claim_name(claim);
+}
+
 std::string kind_name(const ClaimConfig& claim) {
   return std::visit([](const auto& kind) { return kind.name; }, claim.kind);
 }

@@ -7,6 +7,9 @@
 
 namespace headroom::experiments {
 
+/// Whose a claim is: the paper's, that of a theorem, a lemma or a bound whose proof or formula is checked, or our own.
+enum class ClaimSource { paper, theorem, ours };
+
 /// One [[claim]].
 struct ClaimConfig {
   ClaimKind kind;                      ///< how it is judged, with the keys of that kind
@@ -14,8 +17,9 @@ struct ClaimConfig {
   std::vector<std::string> excludes;   ///< ids of claims that cannot hold where it holds
   std::string series;                  ///< the series it judges; "" = the only one
   std::string metric;                  ///< of the test data; "" = the report's y
-  std::string paper;                   ///< the paper's claim in words; "" when it is our own
-  std::string ours;                    ///< our own claim in words
+  std::string paper;                   ///< the paper's claim in words
+  std::string theorem;                 ///< what a theorem, a lemma or a bound says, in words
+  std::string ours;                    ///< our own claim in words; of these three at most one is there
   std::string why;                     ///< why it fails, in plain words, with places for numbers (why.h)
   std::vector<std::string> reference;  ///< where the paper's number stands in data/paper_tables.json
   std::optional<double> paper_number;  ///< the same, of a number that stands in no table
@@ -30,6 +34,15 @@ const std::vector<std::string>& claim_kinds();
 
 /// The kind of that name, its keys at their defaults. Throws Error when there is none.
 ClaimKind claim_kind(const std::string& name);
+
+/// Whose it is: our own where it has no words.
+ClaimSource source(const ClaimConfig& claim);
+
+/// "paper", "theorem" or "ours".
+const char* name(ClaimSource source);
+
+/// The claim in words: its own, or its name where the study says none.
+std::string in_words(const ClaimConfig& claim);
 
 /// "argmin_in".
 std::string kind_name(const ClaimConfig& claim);

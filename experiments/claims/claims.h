@@ -33,13 +33,15 @@ struct Verdict {
   double measured = none;           ///< the one number that says most; NaN when not run
   double p = none;                  ///< that the claim is false would show as much for it; after Holm's correction
   double p_against = none;          ///< that the claim is true would show as much against it; likewise
+  double margin = none;             ///< Hypothesis::margin(): how far it is from the other verdict
   std::optional<int> seeds_needed;  ///< that would decide an undecided claim, from the spread seen
   std::optional<double> paper;      ///< the paper's number, where the claim names one
   std::vector<std::pair<PaperPath, double>> beside;     ///< our numbers for numbers in the paper's tables
   std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "ratio_low", …
   std::vector<ConfidenceInterval> intervals;            ///< of the ratios, differences and slopes among them
   std::string summary;             ///< the numbers in a few characters: "2.9× [2.1, 4.0], p = 0.003"
-  std::string sentence;            ///< the verdict in plain words
+  std::string comparison;          ///< what was measured against what, in plain words; "" when not run
+  std::string sentence;            ///< the verdict in plain words: the comparison and what it decides
   std::string why;                 ///< the claim's, its numbers filled in; shown where it fails
   std::vector<std::string> notes;  ///< what weakens it: failed seeds, choices at the edge of their grid
 };

@@ -53,7 +53,9 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
   std::vector<size_t> sampled;
   std::vector<double> p, p_against;
   for (size_t i = 0; i < verdicts.size(); ++i) {
+    if (verdicts[i].status != VerdictStatus::not_run || hypotheses[i]) verdicts[i].comparison = verdicts[i].sentence;
     if (!hypotheses[i]) continue;
+    verdicts[i].margin = hypotheses[i]->margin();
     const Hypothesis::Evidence evidence = hypotheses[i]->evidence();
     if (!hypotheses[i]->seeds()) {
       verdicts[i].status = evidence.p == 0           ? VerdictStatus::pass

@@ -1,5 +1,6 @@
 #include "experiments/claims/guideline.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace headroom::experiments {
@@ -9,12 +10,15 @@ std::optional<UpwardSearch> search_upward(const Curve& curve, double percent) {
   if (curve.points.size() < 3 || std::isnan(curve.points.front().mean)) return std::nullopt;
   for (const Point& p : curve.points)
     if (p.mean <= 0) return std::nullopt;
+  const bool is_validated =
+      std::all_of(curve.points.begin(), curve.points.end(), [](const Point& p) { return p.validation.has_value(); });
+  const auto seen = [&](const Point& p) { return is_validated ? *p.validation : p.mean; };
   UpwardSearch search;
   const Point* found = &curve.points.front();
   search.tried.push_back(found->x);
   for (size_t i = 1; i < curve.points.size(); ++i) {
     search.tried.push_back(curve.points[i].x);
-    if (!curve.better(curve.points[i].mean, found->mean)) break;
+    if (!curve.better(seen(curve.points[i]), seen(*found))) break;
     found = &curve.points[i];
   }
   search.found_x = found->x;

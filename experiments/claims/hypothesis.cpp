@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -52,6 +53,21 @@ std::optional<int> Hypothesis::seeds() const {
 bool Hypothesis::has_parts() const {
   if (kind_ == Kind::number) return number_.is_computed() || number_.has_parts;
   return std::all_of(parts_.begin(), parts_.end(), [](const Hypothesis& part) { return part.has_parts(); });
+}
+
+double Hypothesis::margin() const {
+  if (kind_ == Kind::opposite) return -parts_[0].margin();
+  if (kind_ == Kind::number) {
+    const double distance = number_.value - threshold_, spread = number_.error();
+    return spread == 0 && distance == 0 ? 0 : distance / spread;
+  }
+  double deciding = std::numeric_limits<double>::quiet_NaN();
+  for (const Hypothesis& part : parts_) {
+    const double one = part.margin();
+    if (std::isnan(one) && kind_ == Kind::all) return one;
+    if (std::isnan(deciding) || (kind_ == Kind::all ? one < deciding : one > deciding)) deciding = one;
+  }
+  return deciding;
 }
 
 Hypothesis::Evidence Hypothesis::weigh(std::optional<int> seeds) const {

@@ -23,6 +23,11 @@ class Hypothesis {
   /// Whether every number that was sampled has the error of the finite test data in its interval.
   bool has_parts() const;
 
+  /// By how many of its own standard errors the number that decides it lies on the claim's side of its threshold:
+  /// below 0 where it lies on the other. Of several that all have to hold the least, of any the largest. Infinite where
+  /// nothing spreads, NaN below two seeds.
+  double margin() const;
+
   /// p-values of the two hypotheses that a claim is tested with.
   struct Evidence {
     double p = 1;          ///< of the one that the claim is false: small where the data speak for it

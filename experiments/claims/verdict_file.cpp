@@ -21,6 +21,7 @@ using Json = nlohmann::ordered_json;
 Json claim_json(const ClaimConfig& c) {
   Json out = {
       {"name", claim_name(c)}, {"kind", kind_name(c)}, {"series", c.series}, {"paper", c.paper}, {"ours", c.ours}};
+  if (!c.theorem.empty()) out["theorem"] = c.theorem;
   const auto add = [&](const char* key, const std::optional<double>& value) {
     if (value) out[key] = *value;
   };
@@ -59,6 +60,7 @@ StoredVerdict read_verdict(const Json& node) {
   v.claim = claim.at("name").get<std::string>();
   v.paper_says = claim.value("paper", "");
   v.ours_says = claim.value("ours", "");
+  v.theorem_says = claim.value("theorem", "");
   v.status = node.at("status").get<std::string>();
   v.measured = number(node, "measured");
   v.p = number(node, "p");
@@ -128,13 +130,18 @@ std::vector<StoredBeside> numbers_beside(const StudyResults& results) {
   return numbers;
 }
 
+ClaimSource StoredVerdict::source() const {
+  if (!paper_says.empty()) return ClaimSource::paper;
+  return theorem_says.empty() ? ClaimSource::ours : ClaimSource::theorem;
+}
+
 StoredVerdicts stored(const StudyResults& results, const std::vector<Verdict>& verdicts) {
   StoredVerdicts out{results.id, results.profile, {}, numbers_beside(results)};
   std::map<std::string, std::string> models = models_of(results);
   for (const Verdict& v : verdicts)
     out.verdicts.push_back({claim_name(v.claim), v.claim.paper, v.claim.ours, name(v.status), v.measured, v.p, v.paper,
                             v.summary, v.sentence, v.beside, models[series_of(v.claim, results)], v.p_against,
-                            v.seeds_needed, v.intervals});
+                            v.seeds_needed, v.intervals, v.claim.theorem});
   return out;
 }
 
@@ -222,6 +229,7 @@ std::string verdict_list_json(const std::vector<StoredVerdicts>& all) {
       else if (!v.paper_says.empty()) paper = v.paper_says;
       list.push_back({{"study", one.study},
                       {"claim", v.claim},
+                      {"source", name(v.source())},
                       {"verdict", v.status},
                       {"measured", v.measured},
                       {"paper", paper}});

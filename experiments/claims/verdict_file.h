@@ -14,7 +14,7 @@ namespace headroom::experiments {
 /// A verdict as a study's folder keeps it, for those who have the folder but not the study's file.
 struct StoredVerdict {
   std::string claim;       ///< claim_name()
-  std::string paper_says;  ///< the claim in words; "" when it is our own
+  std::string paper_says;  ///< the claim in words; "" when it is not the paper's
   std::string ours_says;   ///< our own claim in words
   std::string status;      ///< pass | fail | undecided | not run
   double measured = Verdict::none, p = Verdict::none;
@@ -25,6 +25,10 @@ struct StoredVerdict {
   double p_against = Verdict::none;
   std::optional<int> seeds_needed{};
   std::vector<ConfidenceInterval> intervals{};
+  std::string theorem_says{};  ///< what a theorem says, in words
+
+  /// Whose claim it is.
+  ClaimSource source() const;
 };
 
 /// One of our numbers for the paper's tables that no claim speaks of.
@@ -63,8 +67,9 @@ std::vector<StoredVerdicts> read_verdicts(const std::filesystem::path& out);
 ///   ngram-tradeoff · quick   argmin_in [32] · D 256   fail   16   p = 0.003   paper 32
 std::string verdict_table(const std::vector<StoredVerdicts>& all);
 
-/// `[{"study", "claim", "verdict", "measured", "paper"}]`: `measured` is a number, or null when the claim is not run;
-/// `paper` the paper's number, without one its words, null for a claim of our own.
+/// `[{"study", "claim", "source", "verdict", "measured", "paper"}]`: `source` is "paper", "theorem" or "ours";
+/// `measured` is a number, or null when the claim is not run; `paper` the paper's number, without one its words, null
+/// for a claim that is not the paper's.
 std::string verdict_list_json(const std::vector<StoredVerdicts>& all);
 
 }  // namespace headroom::experiments

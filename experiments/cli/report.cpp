@@ -84,8 +84,10 @@ void add_report_command(Command app) {
           "also write the findings of these studies as Markdown: an index, and a page each in the folder of its name")
       .value_name("FILE");
   command
-      .option("--guide", arguments->guide,
-              "also write what these studies say to somebody who chooses a number of heads, as Markdown")
+      .option(
+          "--guide", arguments->guide,
+          "also write what these studies say to somebody who chooses a number of heads; as HTML for FILE.html, else as "
+          "Markdown")
       .value_name("FILE");
   command.action([arguments] {
     const std::vector<std::string>& files = arguments->files;

@@ -28,6 +28,7 @@ TrainConfig bind_train(Reader& in);                ///< [train]
 /// Metrics that the trials of one profile may have: all of them, and any. Empty where none could be planned.
 struct ReportScope {
   std::set<std::string> everywhere, anywhere;
+  std::set<std::string> numbers;  ///< dotted paths of what is a number in every trial: "model.width"
 };
 
 /// models::validate() of a model that was read from root's [model]; its problem is told of the file's own key.

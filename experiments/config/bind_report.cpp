@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "engine/error.h"
+#include "engine/excerpt.h"
 #include "experiments/config/bind.h"
+#include "experiments/toml/expression.h"
 #include "experiments/toml/reader.h"
 #include "tasks/attention_lags.h"
 #include "tasks/compression/lowrank_study.h"
@@ -112,6 +115,32 @@ Measure bind_measure(Reader& in, const Default<std::string>& fallback, const std
 
 }  // namespace
 
+namespace {
+
+/// A wrong key or expression would be found out only after all trials have trained.
+LawConfig bind_law(Reader& in, const std::set<std::string>& numbers) {
+  LawConfig law;
+  law.of = in.texts("of", "keys of the trials that it is fitted over, such as \"model.width\"");
+  if (law.of.empty()) in.complain("of", "missing: the keys that the law is of");
+  for (const std::string& path : law.of)
+    if (!numbers.empty() && !numbers.contains(path))
+      in.complain("of", fmt::format("\"{}\" is no number of every trial", excerpt(path)));
+  law.beside = in.text("beside", "", "an expression over the last words of these keys that is to say the same");
+  if (law.beside.empty()) return law;
+  try {
+    evaluate(law.beside, [&](const std::string& name) -> double {
+      for (size_t k = 0; k < law.of.size(); ++k)
+        if (law.of[k] == name || split_path(law.of[k]).back() == name) return 2 + static_cast<double>(k);
+      fail("{} is none of its keys", name);
+    });
+  } catch (const Error& error) {
+    in.complain("beside", error.what());
+  }
+  return law;
+}
+
+}  // namespace
+
 ReportConfig bind_report(Reader& in, const ReportScope& scope) {
   ReportConfig report;
   in.table("x", "the number on the x axis", [&](Reader& x) {
@@ -134,6 +163,8 @@ ReportConfig bind_report(Reader& in, const ReportScope& scope) {
   });
   in.optional_table("right", "a second metric in the same figure, on an axis of its own",
                     [&](Reader& right) { report.right = bind_measure(right, std::nullopt, scope.anywhere); });
+  in.optional_table("law", "the x at which each series is best, fitted as a power law of keys",
+                    [&](Reader& law) { report.law = bind_law(law, scope.numbers); });
   report.heat_map = in.flag("heat_map", report.heat_map, "a map of the metric over x and the first best_of key");
   report.learning_curves = in.flag("learning_curves", report.learning_curves, "metrics over steps, a line per x");
   report.predictions = in.flag("predictions", report.predictions, "output against target, for the best x");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "engine/excerpt.h"
@@ -167,8 +168,29 @@ void add_scope(const Study& study, std::map<std::string, SeriesScope>& known) {
     for (const auto& point : overlay.points) known[overlay.series].overlay.insert(point.first);
 }
 
+/// The dotted paths of all numbers in a resolved trial.
+void add_numbers(const nlohmann::ordered_json& node, const std::string& path, std::set<std::string>& numbers) {
+  if (node.is_number()) numbers.insert(path);
+  if (!node.is_object()) return;
+  for (const auto& [key, value] : node.items()) add_numbers(value, path.empty() ? key : path + "." + key, numbers);
+}
+
+/// What is a number in a trial of each curve.
+std::set<std::string> common_numbers(const Study& study) {
+  std::set<std::string> common, seen;
+  for (const PlannedTrial& trial : study.trials) {
+    if (!seen.insert(trial.series).second) continue;
+    std::set<std::string> numbers;
+    add_numbers(nlohmann::ordered_json::parse(canonical_json(trial.config)), "", numbers);
+    if (seen.size() == 1) common = std::move(numbers);
+    else std::erase_if(common, [&](const std::string& path) { return !numbers.contains(path); });
+  }
+  return common;
+}
+
 ReportScope report_scope(const Study& study) {
   ReportScope scope;
+  scope.numbers = common_numbers(study);
   for (const PlannedTrial& trial : study.trials) {
     const std::set<std::string> names = metric_names(trial.config);
     if (&trial == &study.trials.front()) scope.everywhere = names;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiments/claims/case.h"
+#include "experiments/claims/guideline.h"
 #include "experiments/claims/number.h"
 #include "tasks/task.h"
 
@@ -53,6 +54,17 @@ HeadChoice::Option::Standing standing(const Case& c, const Point& p, double marg
   return HeadChoice::Option::Standing::open;
 }
 
+/// The option with its ratio to the best of the others.
+HeadChoice::Option against_others(const Case& c, const Point& p, HeadChoice::Option option) {
+  const Point& rival = c.best(c.points({p.x}));
+  const bool larger = c.curve.larger_is_better;
+  const ConfidenceInterval ratio = c.ratio("ratio", larger ? rival : p, larger ? p : rival, c.curve.points.size() - 1);
+  option.ratio = c.times_worse(p, rival);
+  option.low = ratio.low;
+  option.high = ratio.high;
+  return option;
+}
+
 }  // namespace
 
 const HeadChoice::Option& HeadChoice::best() const {
@@ -73,6 +85,7 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
   ClaimConfig claim;
   claim.log_error = true;
   Curve all = curve(r, series);
+  const std::optional<UpwardSearch> search = search_upward(all);
   std::erase_if(all.points, [&](const Point& p) {
     const bool has_ratio =
         std::all_of(p.values.begin(), p.values.end(), [](const auto& entry) { return entry.second > 0; });
@@ -90,6 +103,7 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
                     *a.steps.rbegin(),
                     choice_margin(c.curve.metric),
                     best.values.size(),
+                    {},
                     {}};
   for (const Point& p : c.curve.points) {
     choice.seeds = std::min(choice.seeds, p.values.size());
@@ -106,6 +120,9 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
       option.standing = standing(c, p, choice.margin);
     }
     choice.options.push_back(option);
+    if (!search || p.x != search->found_x) continue;
+    choice.found = against_others(c, p, option);
+    choice.found->standing = standing(c, p, choice.margin);
   }
   return choice;
 }

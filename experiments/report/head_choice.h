@@ -24,6 +24,9 @@ struct HeadChoice {
   double margin = 0;  ///< what counts as worse: 1.1 is 10 %
   size_t seeds = 0;   ///< the fewest of any option
   std::vector<Option> options;
+  /// Where an upward search ends that stops as soon as validation gets no better, with its standing by the tests even
+  /// where it is the best, and its ratio to the best of the others; none where the search cannot start.
+  std::optional<Option> found;
 
   const Option& best() const;
 };

@@ -3,24 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace headroom::experiments {
 
-bool is_ours(const ClaimConfig& claim) { return claim.paper.empty(); }
-
-std::string in_words(const ClaimConfig& claim) {
-  if (!claim.paper.empty()) return claim.paper;
-  return claim.ours.empty() ? claim_name(claim) : claim.ours;
+const char* plural(ClaimSource source) {
+  if (source == ClaimSource::paper) return "The paper’s claims";
+  return source == ClaimSource::theorem ? "Checks of theorems" : "Our own claims";
 }
 
-std::string tally(const std::vector<Verdict>& verdicts, bool ours) {
+std::string tally(const std::vector<Verdict>& verdicts, ClaimSource of) {
   const auto count = [&](VerdictStatus status) {
     return std::count_if(verdicts.begin(), verdicts.end(),
-                         [&](const Verdict& v) { return is_ours(v.claim) == ours && v.status == status; });
+                         [&](const Verdict& v) { return source(v.claim) == of && v.status == status; });
   };
   const auto holds = count(VerdictStatus::pass), fails = count(VerdictStatus::fail);
   std::vector<std::string> parts;
@@ -32,11 +32,61 @@ std::string tally(const std::vector<Verdict>& verdicts, bool ours) {
 }
 
 std::string headline(const std::vector<Verdict>& verdicts) {
-  const std::string paper = tally(verdicts, false), ours = tally(verdicts, true);
-  if (paper.empty() && ours.empty()) return "This profile judges no claim.";
-  if (ours.empty()) return fmt::format("The paper’s claims: {}.", paper);
-  if (paper.empty()) return fmt::format("Our own claims: {}.", ours);
-  return fmt::format("The paper’s claims: {}. Our own: {}.", paper, ours);
+  std::vector<std::string> parts;
+  for (const ClaimSource source : claim_sources)
+    if (const std::string counts = tally(verdicts, source); !counts.empty())
+      parts.push_back(fmt::format("{}: {}.", plural(source), counts));
+  return parts.empty() ? "This profile judges no claim." : fmt::format("{}", fmt::join(parts, " "));
+}
+
+bool is_pilot(const StudyResults& results) {
+  const bool is_computed =
+      !results.trials.empty() && std::all_of(results.trials.begin(), results.trials.end(),
+                                             [](const TrialRecord& t) { return t.steps == 0 && t.data.empty(); });
+  return results.profile != "paper" && !is_computed;
+}
+
+std::string headline(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+  std::string all = headline(verdicts);
+  if (!is_pilot(results) || verdicts.empty()) return all;
+  all[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(all[0])));
+  return fmt::format("In a pilot (profile {}), {}", results.profile, all);
+}
+
+std::string finding(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+  if (verdicts.empty()) return "This profile judges no claim.";
+  const auto rank = [](const Verdict& v) {  // the smallest comes first
+    const ClaimSource of = source(v.claim);
+    const int by_source = of == ClaimSource::paper ? 0 : of == ClaimSource::ours ? 1 : 2;
+    const bool is_decided = v.status == VerdictStatus::pass || v.status == VerdictStatus::fail;
+    const bool has_interval =
+        std::any_of(v.intervals.begin(), v.intervals.end(), [](const auto& i) { return !std::isnan(i.low); });
+    return std::tuple(v.status == VerdictStatus::not_run, by_source, !is_decided, !has_interval);
+  };
+  const Verdict& v = *std::min_element(verdicts.begin(), verdicts.end(),
+                                       [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
+  if (v.status == VerdictStatus::not_run) return v.sentence;
+  return claim_finding(results, v);
+}
+
+std::string claim_finding(const StudyResults& results, const Verdict& v) {
+  if (v.status == VerdictStatus::not_run) return v.sentence;
+  const char* const says = v.status == VerdictStatus::pass   ? "holds"
+                           : v.status == VerdictStatus::fail ? "does not hold"
+                                                             : "is undecided";
+  std::string measured = v.comparison;
+  if (const size_t claimed = measured.rfind("; "); claimed != std::string::npos && measured.ends_with("was claimed."))
+    measured = measured.substr(0, claimed) + ".";
+  if (measured.size() > 1 && std::islower(static_cast<unsigned char>(measured[1])))
+    measured[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(measured[0])));
+  return fmt::format("“{}”{} {}{}: {}", in_words(v.claim), subject_in_brackets(v.claim), says,
+                     is_pilot(results) ? " in a pilot" : "", measured);
+}
+
+std::string subject_in_brackets(const ClaimConfig& claim) {
+  const std::string other = std::visit([](const auto& kind) { return kind.other_series(); }, claim.kind);
+  if (claim.series.empty()) return "";
+  return fmt::format(" ({}{})", claim.series, other.empty() || other == claim.series ? "" : " against " + other);
 }
 
 double training_seconds(const StudyResults& results) {

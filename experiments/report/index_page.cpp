@@ -41,10 +41,11 @@ std::string url(const std::string& part) {
 
 std::string summary_row(const StudySummary& s) {
   return fmt::format(
-      "<tr><th scope=\"row\"><a href=\"{}/{}/report.html\">{}</a></th><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
+      "<tr><th scope=\"row\"><a "
+      "href=\"{}/{}/report.html\">{}</a></th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
       "<td data-v=\"{}\">{}</td><td>{}</td></tr>\n",
-      url(s.id), url(s.profile), escape(s.title), escape(s.profile), escape(s.paper_tally), escape(s.ours_tally),
-      escape(s.progress), s.seconds, escape(duration(s.seconds)), escape(s.machine));
+      url(s.id), url(s.profile), escape(s.title), escape(s.profile), escape(s.paper_tally), escape(s.theorem_tally),
+      escape(s.ours_tally), escape(s.progress), s.seconds, escape(duration(s.seconds)), escape(s.machine));
 }
 
 }  // namespace
@@ -60,8 +61,9 @@ std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verd
                      {"title", r.title},
                      {"paper", r.paper},
                      {"progress", progress_of(r)},
-                     {"paper_claims", tally(verdicts, false)},
-                     {"our_claims", tally(verdicts, true)},
+                     {"paper_claims", tally(verdicts, ClaimSource::paper)},
+                     {"theorem_claims", tally(verdicts, ClaimSource::theorem)},
+                     {"our_claims", tally(verdicts, ClaimSource::ours)},
                      {"seconds", training_seconds(r)},
                      {"machine", cpu.empty() || isa.empty() ? cpu + isa : cpu + ", " + isa}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -77,8 +79,8 @@ std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::s
         const Json json = Json::parse(models::read_file(file, {"summary", uint64_t{1} << 24}), nullptr, false);
         // Folders, not the file's own words, say where the page is.
         summaries.push_back({study.filename().string(), profile.filename().string(), json.at("title"), json.at("paper"),
-                             json.at("progress"), json.at("paper_claims"), json.at("our_claims"), json.at("seconds"),
-                             json.at("machine")});
+                             json.at("progress"), json.at("paper_claims"), json.value("theorem_claims", ""),
+                             json.at("our_claims"), json.at("seconds"), json.at("machine")});
       } catch (const std::exception&) {  // unreadable, or of another version
         unread.push_back(file.string());
       }
@@ -101,7 +103,9 @@ fs::path write_index(const fs::path& out) {
       "{}</p>\n</header>\n<main>\n",
       summaries.size(), summaries.size() == 1 ? "report" : "reports");
   const std::string table = sortable_table(
-      "Studies", {"study", "profile", "the paper’s claims", "our own", "trials", "training time", "machine"}, rows);
+      "Studies",
+      {"study", "profile", "the paper’s claims", "checks of theorems", "our own", "trials", "training time", "machine"},
+      rows);
   body += "<div class=\"index\">\n" + table + "</div>\n";
   for (const std::string& path : unread)
     body += fmt::format("<p class=\"notes\">{} cannot be read; report that study again.</p>\n", escape(path));

@@ -12,7 +12,7 @@ namespace headroom::experiments {
 struct StudySummary {
   std::string id, profile, title, paper;
   std::string progress;                 ///< progress_of()
-  std::string paper_tally, ours_tally;  ///< tally()
+  std::string paper_tally, theorem_tally, ours_tally;  ///< tally()
   double seconds = 0;                   ///< of all trials together
   std::string machine;                  ///< CPU and instruction set
 };

@@ -4,6 +4,7 @@
 
 #include "experiments/claims/curve.h"
 #include "experiments/report/figure.h"
+#include "experiments/report/law_section.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
 
@@ -85,6 +86,7 @@ std::string page(const StudyResults& results, const PageParts& parts) {
     all.add("main-figure", "The figure",
             "<section id=\"main-figure\" aria-label=\"The figure\">\n" + figure + "</section>\n");
   all.add("verdicts", "Verdicts", verdict_section(parts.verdicts));
+  all.add("law", "The law", law_html(results));
   all.add("failed", "What failed", failed_section(results));
   std::string series;
   for (size_t i = 0; i < names.size(); ++i)

@@ -67,7 +67,8 @@ std::string opening_section(const StudyResults& r, const PageParts& parts) {
                            row("Model", escape(settings_line(r, Edges::left_out))) +
                            row("Varied", r.trials.empty() ? "" : escape(sweep_words(r)));
   if (!rows.empty()) out += "<dl class=\"setup\">\n" + rows + "</dl>\n";
-  return out + fmt::format("<p class=\"headline\">{}</p>\n", escape(headline(parts.verdicts)));
+  if (!parts.verdicts.empty()) out += fmt::format("<p class=\"headline\">{}</p>\n", escape(finding(r, parts.verdicts)));
+  return out + fmt::format("<p class=\"muted\">{}</p>\n", escape(headline(r, parts.verdicts)));
 }
 
 std::string contents(const std::vector<ContentsEntry>& entries) {

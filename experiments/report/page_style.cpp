@@ -93,7 +93,7 @@ table.words th { width: 12rem; color: var(--muted); font-weight: 400; }
 @media screen and (min-width: 1px) {
   .index th, .index td { min-width: 4.5rem; }
   .index th:first-child { min-width: 13rem; }
-  .index td:nth-child(5) { min-width: 10.5rem; }
+  .index td:nth-child(6) { min-width: 10.5rem; }
 }
 th:first-child, td:first-child { padding-left: .5rem; } table.words th:first-child { padding-left: 0; }
 details { margin: 1rem 0; }

@@ -31,23 +31,23 @@ std::string verdict_row(const Verdict& v) {
       slug(status), escape(status), escape(in_words(v.claim)), series, more, escape(v.summary));
 }
 
-std::string verdict_table_of(const std::vector<Verdict>& verdicts, bool ours) {
+std::string verdict_table_of(const std::vector<Verdict>& verdicts, ClaimSource of) {
   std::string rows;
   for (const Verdict& v : verdicts)
-    if (is_ours(v.claim) == ours) rows += verdict_row(v);
+    if (source(v.claim) == of) rows += verdict_row(v);
   if (rows.empty()) return "";
-  const char* const heading = ours ? "Our own claims" : "The paper’s claims";
   return fmt::format(
       "<h3>{0} <span class=\"muted\">{1}</span></h3>\n<table class=\"verdicts\" aria-label=\"{0}\">\n<thead><tr><th "
       "scope=\"col\">verdict</th><th scope=\"col\">claim</th><th scope=\"col\">measured</th></tr></thead>\n<tbody>\n"
       "{2}</tbody>\n</table>\n",
-      heading, escape(tally(verdicts, ours)), rows);
+      plural(of), escape(tally(verdicts, of)), rows);
 }
 
 }  // namespace
 
 std::string verdict_section(const std::vector<Verdict>& verdicts) {
-  const std::string tables = verdict_table_of(verdicts, false) + verdict_table_of(verdicts, true);
+  std::string tables;
+  for (const ClaimSource source : claim_sources) tables += verdict_table_of(verdicts, source);
   if (tables.empty()) return "";
   return "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n" + tables +
          "<p class=\"muted\">Each claim opens. In brackets: confidence intervals.</p>\n</section>\n";

@@ -66,15 +66,18 @@ std::string table_section(const PaperTable& table, const std::vector<StoredVerdi
 }
 
 std::string claim_item(const StoredVerdicts& one, const StoredVerdict& v) {
-  const bool is_ours = v.paper_says.empty() && !v.ours_says.empty();
-  const std::string words = !v.paper_says.empty() ? v.paper_says : is_ours ? v.ours_says : v.claim;
+  std::string words = v.paper_says + v.theorem_says + v.ours_says;  // one of them is there
+  if (words.empty()) words = v.claim;
+  const char* const whose = v.source() == ClaimSource::paper     ? ""
+                            : v.source() == ClaimSource::theorem ? "A theorem: "
+                                                                 : "Ours: ";
   std::string numbers = v.summary;
   if (v.paper) numbers += fmt::format("{}paper: {}", numbers.empty() ? "" : " · ", exact(*v.paper));
   return fmt::format(
       "<li class=\"{}\"><div class=\"verdict\"><span class=\"status\">{}</span> <span "
       "class=\"claim\">{}{}</span></div>\n"
       "<p>{}</p>\n<p class=\"muted mono\">{} · {}: {}{}</p></li>\n",
-      slug(v.status), escape(v.status), is_ours ? "Ours: " : "", escape(words), escape(v.sentence), escape(one.study),
+      slug(v.status), escape(v.status), whose, escape(words), escape(v.sentence), escape(one.study),
       escape(one.profile), escape(v.claim),
       numbers.empty() ? "" : fmt::format("<span class=\"numbers\">{}</span>", escape(numbers)));
 }

@@ -7,11 +7,11 @@
 #include <tuple>
 
 #include "engine/error.h"
-#include "experiments/claims/guideline.h"
-#include "experiments/claims/number.h"
+#include "experiments/claims/curve.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
+#include "experiments/report/guideline_page.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/markdown.h"
 #include "experiments/report/study_page.h"
@@ -20,6 +20,8 @@ namespace headroom::experiments {
 namespace {
 
 namespace fs = std::filesystem;
+
+const char* const guideline_file = "guideline.md";
 
 std::string machine(const StudyResults& r) {
   std::vector<std::string> parts;
@@ -34,40 +36,27 @@ std::string overview(const std::vector<Finding>& all, const std::string& folder)
   for (const Finding& f : all) {
     const StudyResults& r = f.results;
     rows.push_back({fmt::format("[{}]({}/{}.md)", markdown(r.title), folder, page_name(all, f)),
-                    markdown_code(r.profile), tally(f.verdicts, false), tally(f.verdicts, true),
-                    fmt::format("{}", r.trials.size()), duration(wall_seconds(r)), duration(training_seconds(r))});
+                    markdown_code(r.profile), f.verdicts.empty() ? "" : markdown(finding(r, f.verdicts)),
+                    tally(f.verdicts, ClaimSource::paper), tally(f.verdicts, ClaimSource::theorem),
+                    tally(f.verdicts, ClaimSource::ours), fmt::format("{}", r.trials.size()),
+                    duration(wall_seconds(r))});
   }
-  return markdown_table({"study", "profile", "the paper’s claims", "our own", "trials", "time", "time of all trials"},
-                        rows);
+  return markdown_table(
+      {"study", "profile", "what was found", "the paper’s claims", "theorems", "our own", "trials", "time"}, rows);
 }
 
-/// Whether models were trained for a series: not a formula, and not the construction of a proof.
-bool is_trained(const StudyResults& r, const std::string& series) {
-  return std::any_of(r.trials.begin(), r.trials.end(),
-                     [&](const TrialRecord& t) { return t.series == series && t.steps > 0; });
-}
-
-/// Did a search upward from few heads find the best, on every curve of trained models over heads?
-std::string guideline(const std::vector<Finding>& all) {
-  std::vector<std::vector<std::string>> rows;
-  int reached = 0;
-  for (const Finding& f : all) {
-    if (last_part(f.results.report.x_key) != "heads") continue;
-    for (const std::string& series : series_names(f.results)) {
-      if (!is_trained(f.results, series)) continue;
-      const auto search = search_upward(curve(f.results, series));
-      if (!search) continue;
-      reached += search->reached ? 1 : 0;
-      rows.push_back({markdown_code(f.results.id), markdown(series), exact(search->found_x), exact(search->best_x),
-                      rounded(search->times_worse), search->reached ? "yes" : "**no**"});
-    }
+/// All verdicts of studies and of pilots, apart: what a pilot says is not what the paper's own experiment would.
+std::string totals(const std::vector<Finding>& all) {
+  std::string out;
+  for (const bool pilots : {false, true}) {
+    std::vector<Verdict> verdicts;
+    for (const Finding& f : all)
+      if (is_pilot(f.results) == pilots) verdicts.insert(verdicts.end(), f.verdicts.begin(), f.verdicts.end());
+    if (!verdicts.empty())
+      out += fmt::format("- {}: {}\n", pilots ? "Pilots" : "Studies with their own settings, and what is computed",
+                         headline(verdicts));
   }
-  if (rows.empty()) return "";
-  return fmt::format(
-             "## The guideline: start with few heads and search locally\n\nStarting from the fewest heads and adding "
-             "more as long as the mean improves ends within 10 % of the best on {} of {} curves of trained models.\n\n",
-             reached, rows.size()) +
-         markdown_table({"study", "series", "found", "best", "times worse", "within 10 %"}, rows);
+  return out.empty() ? "" : out + "\n";
 }
 
 /// The study's first figure as `folder`/`page`.svg; the file's name, or "" without gnuplot or data.
@@ -89,9 +78,21 @@ std::vector<Finding> findings(const std::vector<StudyResults>& studies) {
   std::sort(sorted.begin(), sorted.end(), [](const StudyResults* a, const StudyResults* b) {
     return std::tie(a->id, a->profile) < std::tie(b->id, b->profile);
   });
+  const auto is_same = [](const StudyResults* a, const StudyResults* b) {
+    return a->id == b->id && a->profile == b->profile;
+  };
+  sorted.erase(std::unique(sorted.begin(), sorted.end(), is_same), sorted.end());
   std::vector<Finding> all;
   for (const StudyResults* r : sorted) all.push_back({*r, judge(*r)});
   return all;
+}
+
+std::vector<HeadChoice> head_choices(const std::vector<Finding>& all) {
+  std::vector<HeadChoice> choices;
+  for (const Finding& f : all)
+    for (const std::string& series : series_names(f.results))
+      if (auto choice = head_choice(f.results, series)) choices.push_back(std::move(*choice));
+  return choices;
 }
 
 std::string page_name(const std::vector<Finding>& all, const Finding& f) {
@@ -101,16 +102,19 @@ std::string page_name(const std::vector<Finding>& all, const Finding& f) {
 }
 
 std::string results_index(const std::vector<Finding>& all, const std::string& folder) {
+  const std::vector<HeadChoice> choices = head_choices(all);
   std::string out =
       "# Results\n\nWritten by `headroom report STUDY… --results FILE` from the run stores: change a study, not this "
       "page. Each study has a page with its figure, its settings, its claims and its numbers. A profile other than "
       "`paper` is a pilot: smaller and shorter than what the paper trained.\n\n";
-  out += overview(all, folder);
+  out += totals(all) + overview(all, folder);
   std::set<std::string> machines;
   for (const Finding& f : all) machines.insert(machine(f.results));
   for (const std::string& words : machines)
     if (!words.empty()) out += fmt::format("Machine: {}.\n\n", words);
-  out += guideline(all);
+  if (const std::string words = guideline_sentence(choices); !words.empty())
+    out += fmt::format("## The guideline: start with few heads and search upward\n\n{} [Curve by curve]({}/{}).\n\n",
+                       words, folder, guideline_file);
   while (out.ends_with("\n\n")) out.pop_back();
   return out;
 }
@@ -126,6 +130,8 @@ void write_results(const std::vector<StudyResults>& studies, const fs::path& fil
     const std::string page = page_name(all, f);
     write_file(pages / (page + ".md"), study_page(f, write_figure(f.results, pages, page)));
   }
+  if (const std::vector<HeadChoice> choices = head_choices(all); !guideline_sentence(choices).empty())
+    write_file(pages / guideline_file, guideline_markdown(choices));
   // Last: an index never points at pages that are not there yet.
   write_file(file, results_index(all, folder));
 }

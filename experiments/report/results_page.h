@@ -5,6 +5,7 @@
 
 #include "experiments/claims/claims.h"
 #include "experiments/claims/study_results.h"
+#include "experiments/report/head_choice.h"
 
 namespace headroom::experiments {
 
@@ -14,8 +15,11 @@ struct Finding {
   std::vector<Verdict> verdicts;
 };
 
-/// Every study with its verdicts, by id and profile.
+/// Every study with its verdicts, by id and profile; one that is given twice stands once.
 std::vector<Finding> findings(const std::vector<StudyResults>& studies);
+
+/// Every curve of trained models over the number of heads, in the order of the findings.
+std::vector<HeadChoice> head_choices(const std::vector<Finding>& all);
 
 /// The name of a study's page and figure, without extension: its id, with the profile where several profiles of it are
 /// among the findings.

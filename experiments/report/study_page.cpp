@@ -8,9 +8,11 @@
 
 #include "experiments/claims/number.h"
 #include "experiments/report/headline.h"
+#include "experiments/report/law_section.h"
 #include "experiments/report/markdown.h"
 #include "experiments/report/measured.h"
 #include "experiments/report/settings_line.h"
+#include "experiments/report/verdict_change.h"
 
 namespace headroom::experiments {
 namespace {
@@ -18,28 +20,39 @@ namespace {
 /// A table with more columns than this is turned.
 constexpr size_t most_columns = 10;
 
-std::string claim_table(const std::vector<Verdict>& verdicts) {
+/// "**pass** in a pilot": what a pilot says is not what the paper's own experiment would.
+std::string status_cell(const StudyResults& r, const Verdict& v) {
+  const bool is_decided = v.status == VerdictStatus::pass || v.status == VerdictStatus::fail;
+  const bool is_the_papers = source(v.claim) == ClaimSource::paper;
+  return fmt::format("**{}**{}", name(v.status), is_decided && is_the_papers && is_pilot(r) ? " in a pilot" : "");
+}
+
+std::string claim_table(const StudyResults& r, const std::vector<Verdict>& verdicts) {
   std::vector<std::vector<std::string>> rows;
-  for (bool ours : {false, true})
+  for (const ClaimSource source : claim_sources)
     for (const Verdict& v : verdicts)
-      if (is_ours(v.claim) == ours)
-        rows.push_back({fmt::format("**{}**", name(v.status)), ours ? "ours" : "paper",
-                        markdown(in_words(v.claim)) + (v.claim.series.empty() ? "" : " · " + markdown(v.claim.series)),
-                        markdown(v.summary)});
-  return markdown_table({"verdict", "whose", "claim", "numbers"}, rows);
+      if (experiments::source(v.claim) == source)
+        rows.push_back({status_cell(r, v), name(source), markdown(in_words(v.claim) + subject_in_brackets(v.claim)),
+                        markdown(v.summary), markdown(what_would_change(r, v))});
+  return markdown_table({"verdict", "whose", "claim", "numbers", "what would change it"}, rows);
 }
 
 /// Every claim that does not hold, and every trial that failed, in plain words.
 std::string failures(const Finding& f) {
   std::string out;
+  std::map<std::string, int> not_run;  // reason → claims
   for (const Verdict& v : f.verdicts) {
-    if (v.status == VerdictStatus::pass) continue;
-    const std::string series = v.claim.series.empty() ? "" : " (" + markdown(v.claim.series) + ")";
-    out += fmt::format("- **{}**: {}{}. {}", name(v.status), markdown(in_words(v.claim)), series, markdown(v.sentence));
+    if (v.status == VerdictStatus::not_run) ++not_run[v.sentence];
+    if (v.status == VerdictStatus::pass || v.status == VerdictStatus::not_run) continue;
+    out += fmt::format("- **{}**: {}. {}", name(v.status), markdown(in_words(v.claim) + subject_in_brackets(v.claim)),
+                       markdown(v.sentence));
     if (v.status == VerdictStatus::fail && !v.why.empty()) out += " *Why:* " + markdown(v.why);
     for (const std::string& note : v.notes) out += fmt::format(" ({})", markdown(note));
     out += "\n";
   }
+  for (const auto& [reason, count] : not_run)
+    out += fmt::format("- **{}**: {} {}. {}\n", name(VerdictStatus::not_run), count, count == 1 ? "claim" : "claims",
+                       markdown(reason));
   std::map<std::string, int> broken;
   for (const TrialRecord& t : f.results.trials)
     if (t.status == TrialStatus::failed)
@@ -48,7 +61,7 @@ std::string failures(const Finding& f) {
   for (const auto& [where, count] : broken)
     out += fmt::format("- {} {} failed at {}, and no mean includes them.\n", count, count == 1 ? "trial" : "trials",
                        markdown(where));
-  return out.empty() ? "" : "What does not hold, and why:\n\n" + out + "\n";
+  return out.empty() ? "" : "What does not hold, or is not decided, and why:\n\n" + out + "\n";
 }
 
 /// Cells by row and column.
@@ -115,20 +128,31 @@ std::string paragraph(const std::string& words, const std::vector<std::string>& 
   return lines.empty() ? "" : fmt::format("{}: {}.\n\n", words, markdown(fmt::format("{}", fmt::join(lines, "; "))));
 }
 
+/// "round 2: 114 more trials" of each line, without the values and seeds behind the second colon.
+std::vector<std::string> in_short(const std::vector<std::string>& rounds) {
+  std::vector<std::string> out;
+  for (const std::string& line : rounds) {
+    const size_t first = line.find(": ");
+    out.push_back(first == std::string::npos ? line : line.substr(0, line.find(": ", first + 2)));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string study_page(const Finding& f, const std::string& figure) {
   const StudyResults& r = f.results;
   const std::string settings = settings_line(r);
-  std::string out = fmt::format("# {}\n\n{}\n\n", markdown(r.title), markdown(headline(f.verdicts)));
+  std::string out = fmt::format("# {}\n\n", markdown(r.title));
+  if (!f.verdicts.empty()) out += markdown(finding(r, f.verdicts)) + "\n\n";
+  out += markdown(headline(r, f.verdicts)) + "\n\n";
   if (!figure.empty()) out += fmt::format("![{}]({})\n\n", markdown(r.title), figure);
   out += fmt::format("{} · profile {}{}{} · {}\n\n", markdown_code(r.id), markdown_code(r.profile),
-                     r.profile == "paper" ? "" : ", a pilot", r.paper.empty() ? "" : " · " + markdown(r.paper),
-                     progress_of(r));
+                     is_pilot(r) ? ", a pilot" : "", r.paper.empty() ? "" : " · " + markdown(r.paper), progress_of(r));
   if (!settings.empty()) out += fmt::format("Settings: {}.\n\n", markdown(settings));
-  out += paragraph("Not as in the paper", r.deviations) + paragraph("Rounds", r.rounds);
-  if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(f.verdicts) + failures(f);
-  out += "## Numbers\n\n";
+  out += paragraph("Not as in the paper", r.deviations) + paragraph("Rounds", in_short(r.rounds));
+  if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(r, f.verdicts) + failures(f);
+  out += law_markdown(r) + "## Numbers\n\n";
   if (r.trials.empty()) return out + "No trial has run.\n";
   out += "Means over seeds ± their standard error, on the test data where a model was trained.\n\n";
   for (const Measure& measure : shown_measures(r.report)) out += measure_table(r, measure);

@@ -7,6 +7,8 @@
 #include "experiments/claims/claims.h"
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
+#include "experiments/report/headline.h"
+#include "experiments/report/law_section.h"
 #include "experiments/report/measured.h"
 #include "experiments/report/report.h"
 
@@ -136,6 +138,8 @@ std::string terminal_table(const StudyResults& results, int columns) {
     out += fmt::format("{}   {}   {}\n", left(claim_name(v.claim), names), left(name(v.status), statuses),
                        plain ? v.sentence : v.summary);
   }
+  if (const std::string law = law_text(results); !law.empty()) out += law + "\n";
+  if (!verdicts.empty()) out += headline(results, verdicts) + "\n";
   return out;
 }
 

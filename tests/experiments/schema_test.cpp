@@ -142,6 +142,11 @@ TEST_CASE("the studies and sweeps of docs/studies.md are right") {
   const Study first_round = load_study(in_rounds.path());
   CHECK(first_round.trials.size() == 3 * 5 * 3);
   CHECK(first_round.trials.size() + first_round.later.size() == 3 * 13 * 24);
+  const std::string fitted = "```toml report\n";
+  const size_t fitted_begin = text.find(fitted) + fitted.size();
+  const StudyFile lawful(study.substr(0, report) +
+                         text.substr(fitted_begin, text.find(close, fitted_begin) - fitted_begin));
+  CHECK(load_study(lawful.path()).head.report.law->of.size() == 3);
   const std::string task = "```toml task\n";
   const size_t task_begin = text.find(task) + task.size();
   const std::string keys = text.substr(task_begin, text.find(close, task_begin) - task_begin);

@@ -54,6 +54,18 @@ const bool registered = [] {
 
 }  // namespace
 
+TEST_CASE("every claim of the studies says whose it is, and the quick law of the best number of heads is asked for") {
+  for (const std::filesystem::path& file : study_files()) {
+    for (const Study& study : load_profiles(file.string())) {
+      for (const ClaimConfig& c : study.head.claims) {
+        CAPTURE(file.string(), study.profile, claim_name(c));
+        CHECK(!c.paper.empty() + !c.theorem.empty() + !c.ours.empty() == 1);
+      }
+      if (study.head.id == "optimum-law") CHECK(study.head.report.law.has_value());
+    }
+  }
+}
+
 TEST_CASE("every study has a quick and a smoke profile beside its own keys, which are the paper's; some a medium one") {
   CHECK(registered);
   size_t studies = 0;

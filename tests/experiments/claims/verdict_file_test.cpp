@@ -68,10 +68,12 @@ TEST_CASE("the list of verdicts as JSON") {
   const StudyResults r = two_claims();
   const auto list = nlohmann::json::parse(verdict_list_json({stored(r, judge(r))}));
   REQUIRE(list.size() == 2);
-  CHECK(
-      list[0] ==
-      nlohmann::json{
-          {"study", "synthetic"}, {"claim", "argmin_in [8]"}, {"verdict", "fail"}, {"measured", 4.0}, {"paper", 8.0}});
+  CHECK(list[0] == nlohmann::json{{"study", "synthetic"},
+                                  {"claim", "argmin_in [8]"},
+                                  {"source", "paper"},
+                                  {"verdict", "fail"},
+                                  {"measured", 4.0},
+                                  {"paper", 8.0}});
   CHECK(list[1]["verdict"] == "not run");
   CHECK(list[1]["measured"].is_null());
   CHECK(list[1]["paper"].is_null());

@@ -88,10 +88,18 @@ TEST_CASE("the page that answers how many heads") {
   const std::string page = read_bytes(folder / "how-many.md");
   CHECK(page.starts_with("# How many attention heads, of what width?\n"));
   CHECK(contains(page, "| Fig. 1a | both ends \\| are worse | "));
-  CHECK(contains(page, "| [synthetic](results/synthetic.md), `quick` (pilot), 3 seeds | "));
+  CHECK(contains(page, "| **undecided** in a pilot | [synthetic](results/synthetic.md), quick, 3 seeds | "));
   CHECK_FALSE(contains(page, "our own words"));
-  CHECK(
-      contains(page, "| A synthetic curve | 16 | alibi | 300 | 3 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | 10 % |"));
+  CHECK(contains(page,
+                 "| A synthetic curve | D 16, alibi, 300 steps, 3 seeds | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | "
+                 "10 % |"));
+  CHECK(contains(page,
+                 "- alibi positions (1 curve): heads 4 wide are as good as the best on 1 of the 1 curves that have "
+                 "them; no curve shows heads 4, 8 wide to be worse than another width; most show heads 16 wide to be "
+                 "worse.\n"));
+  CHECK(contains(page,
+                 "Starting from the fewest heads and adding more as long as validation improves ends at the number "
+                 "that is best on validation on 1 of 1 curves of trained models"));
   CHECK(contains(page, "| alibi | 1 / 0 / 0 | 1 / 0 / 0 | 0 / 0 / 1 |"));
   CHECK(std::filesystem::exists(folder / "how-many.svg") == find_gnuplot().has_value());
   CHECK_FALSE(contains(page, "\n\n\n"));

@@ -295,7 +295,7 @@ TEST_CASE("a report says where a study is not the paper's, and what its rounds a
   CHECK(contains(html, "f32 in place of &lt;mixed&gt; precision"));
   CHECK(contains(html, "round 2: 6 more trials"));
   CHECK(contains(markdown, "Not as in the paper: f32 in place of \\<mixed\\> precision; batches of 8.\n"));
-  CHECK(contains(markdown, "Rounds: round 2: 6 more trials: lr 0.1 at heads = 4.\n"));
+  CHECK(contains(markdown, "Rounds: round 2: 6 more trials.\n"));
   CHECK_FALSE(contains(study_page({rich(), judge(rich())}, ""), "Not as in the paper"));
 }
 
@@ -390,16 +390,18 @@ TEST_CASE("the findings of many studies as Markdown") {
   CHECK(index == written({bad, rich(), none}));
   CHECK(contains(index, "| [A \\*bold\\* \\| \\<b\\>title\\</b\\> with \\`ticks\\`](found/another.md) |"));
   CHECK(index.find("found/another.md") < index.find("found/not-run.md"));
-  CHECK(contains(index, "ends within 10 % of the best on 4 of 4 curves of trained models"));
+  CHECK(contains(index, "- Pilots: The paper’s claims: "));
   CHECK(std::count(index.begin(), index.end(), '\n') <= 150);
 
   const std::string page = read_bytes(folder / "found" / "another.md");
   CHECK(page.starts_with("# A \\*bold\\* \\| \\<b\\>title\\</b\\> with \\`ticks\\`\n"));
-  CHECK(contains(
-      page, "| **pass** | paper | as the paper says · D 256 | 101× \\[81.2, 126\\] / 19.7× \\[18.1, 21.4\\], p = "));
+  CHECK(contains(page,
+                 "| **pass** in a pilot | paper | as the paper says (D 256) | 101× \\[81.2, 126\\] / 19.7× \\[18.1, "
+                 "21.4\\], p = "));
   CHECK(contains(page, "- **fail**: eight heads are best (D 256). The smallest error is at heads = 4"));
   CHECK(contains(page, "*Why:* the sweep stops \\| too early"));
-  CHECK(contains(page, "The paper’s claims: 1 holds, 1 undecided. Our own: 1 fails."));
+  CHECK(
+      contains(page, "In a pilot (profile quick), the paper’s claims: 1 holds, 1 undecided. Our own claims: 1 fails."));
   CHECK(contains(page, "- 3 trials failed at D 64, heads = 4, and no mean includes them."));
   CHECK(contains(page, "| D 256 | 1.03 ± 0.09 | 0.103 ± 0.009 | 0.0102 ± 0.0004 | 0.0300 ± 0.0012 | 0.200 ± 0.006 |"));
   CHECK(contains(page, "](another.svg)") == find_gnuplot().has_value());
@@ -449,7 +451,8 @@ TEST_CASE("the table on the terminal") {
         "    ±   0.0882  0.00882  4.41e-4  0.00115  0.00577\n"
         "\n"
         "interior_optimum   pass   101× [81.2, 126] / 19.7× [18.1, 21.4], p = 8e-5\n"
-        "argmin_in [4]      pass   4, 2.95× [1.78, 4.89], p = 0.003\n");
+        "argmin_in [4]      pass   4, 2.95× [1.78, 4.89], p = 0.003\n"
+        "The paper’s claims: 2 hold.\n");
   const std::string narrow = terminal_table(r, 30);
   for (size_t at = 0, end; (end = narrow.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string line = narrow.substr(at, end - at);

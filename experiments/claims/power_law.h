@@ -1,0 +1,33 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+namespace headroom::experiments {
+
+/// A number and the interval that holds it.
+struct Exponent {
+  double value = 0, low = 0, high = 0;
+};
+
+/// log y = a + Σ b_k log(key_k), fitted to measured y.
+struct PowerLaw {
+  Exponent intercept;               ///< a
+  std::vector<Exponent> exponents;  ///< b_k
+  double between = 0;               ///< standard deviation of log y around the law beyond the y's own errors
+  int degrees = 0;                  ///< of freedom: rows less coefficients
+  std::vector<double> predicted;    ///< log y of each row by the law of all
+  std::vector<double> left_out;     ///< by the law of all others; NaN where they do not determine it
+};
+
+/// Least squares of log_y over the rows of log keys. A coefficient's error is that of its sum over the rows,
+/// Σ w_i² (variance_i + τ²): each y has its own variance, and τ² is what the residuals show beyond those, by the method
+/// of moments. Intervals are of Student's t on the degrees of freedom, at `level`. None where there are not two rows
+/// more than coefficients, or the keys cannot be told apart over these rows. Throws Error when lengths differ.
+std::optional<PowerLaw> fit_power_law(const std::vector<std::vector<double>>& log_keys,
+                                      const std::vector<double>& log_y, const std::vector<double>& variances,
+                                      double level);
+
+/// exp of the root mean square of log(y / prediction): by what factor predictions are off; NaN where one is NaN.
+double typical_factor(const std::vector<double>& log_y, const std::vector<double>& log_predicted);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,159 @@
+#include "experiments/report/guide_claims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "experiments/claims/number.h"
+#include "experiments/report/headline.h"
+#include "experiments/report/verdict_change.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// One claim of the paper in one study, over all series that it was tried on.
+struct ClaimGroup {
+  const Finding* finding = nullptr;
+  std::string words;
+  std::vector<Verdict> verdicts;
+};
+
+bool is_judged(const Verdict& v) { return v.status != VerdictStatus::not_run; }
+
+std::vector<ClaimGroup> groups_of(const Finding& f) {
+  std::vector<ClaimGroup> groups;
+  for (const Verdict& v : f.verdicts) {
+    if (source(v.claim) != ClaimSource::paper || !is_judged(v)) continue;
+    auto same =
+        std::find_if(groups.begin(), groups.end(), [&](const ClaimGroup& g) { return g.words == v.claim.paper; });
+    if (same == groups.end()) same = groups.insert(groups.end(), {&f, v.claim.paper, {}});
+    same->verdicts.push_back(v);
+  }
+  return groups;
+}
+
+/// "quick, 3 seeds".
+std::string strength(const StudyResults& r) {
+  std::set<int64_t> seeds;
+  for (const TrialRecord& t : r.trials) seeds.insert(t.seed);
+  return fmt::format(", {}, {} {}", r.profile, seeds.size(), seeds.size() == 1 ? "seed" : "seeds");
+}
+
+/// The verdict that says most: decided ones first, then the clearest.
+const Verdict& clearest(const std::vector<Verdict>& verdicts) {
+  const auto rank = [](const Verdict& v) {
+    const bool is_decided = v.status == VerdictStatus::pass || v.status == VerdictStatus::fail;
+    return std::pair(is_decided, std::isnan(v.margin) ? 0 : std::abs(v.margin));
+  };
+  return *std::max_element(verdicts.begin(), verdicts.end(),
+                           [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
+}
+
+std::string series_prefix(const Verdict& v) { return v.claim.series.empty() ? "" : v.claim.series + ": "; }
+
+/// "undecided: D 256, learned positions", for every status that some series have.
+std::string by_status(const std::vector<Verdict>& verdicts) {
+  std::vector<std::string> parts;
+  for (const VerdictStatus status : {VerdictStatus::pass, VerdictStatus::fail, VerdictStatus::undecided}) {
+    std::vector<std::string> series;
+    for (const Verdict& v : verdicts)
+      if (v.status == status) series.push_back(v.claim.series.empty() ? claim_name(v.claim) : v.claim.series);
+    if (!series.empty()) parts.push_back(fmt::format("{}: {}", name(status), fmt::join(series, ", ")));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+/// "about 5 to 18 seeds would decide".
+std::string seeds_text(const std::vector<Verdict>& verdicts) {
+  int fewest = 0, most = 0;
+  bool is_hopeless = false, is_open = false;
+  for (const Verdict& v : verdicts) {
+    if (v.status != VerdictStatus::undecided) continue;
+    is_open = true;
+    if (!v.seeds_needed) {
+      is_hopeless = true;
+      continue;
+    }
+    fewest = fewest == 0 ? *v.seeds_needed : std::min(fewest, *v.seeds_needed);
+    most = std::max(most, *v.seeds_needed);
+  }
+  if (!is_open) return "";
+  if (most == 0) return "no number of seeds up to 1,000 would decide";
+  return fmt::format("about {} seeds would decide{}",
+                     fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most),
+                     is_hopeless ? ", and for one series no number up to 1,000" : "");
+}
+
+/// What weakens it most, in a cell.
+std::string caveat(const ClaimGroup& g) {
+  std::vector<std::string> parts;
+  if (g.verdicts.size() > 1) parts.push_back(by_status(g.verdicts));
+  if (const std::string seeds = seeds_text(g.verdicts); !seeds.empty()) parts.push_back(seeds);
+  const auto edges = std::count_if(g.verdicts.begin(), g.verdicts.end(), has_choice_at_edge);
+  if (edges > 0)
+    parts.push_back(edges == std::ssize(g.verdicts)
+                        ? "a chosen rate stands at an end of those tried"
+                        : fmt::format("{} with a chosen rate at an end of those tried", edges));
+  if (!g.finding->results.deviations.empty())
+    parts.push_back(fmt::format("deviations from the paper’s set-up: {}", g.finding->results.deviations.size()));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+Phrase verdict_cell(const ClaimGroup& g) {
+  const std::string words = g.verdicts.size() == 1 ? name(g.verdicts[0].status) : tally(g.verdicts, ClaimSource::paper);
+  Phrase cell{{.text = words, .is_strong = true}};
+  if (is_pilot(g.finding->results)) cell.push_back({" in a pilot"});
+  return cell;
+}
+
+std::vector<Phrase> row_of(const ClaimGroup& g, const std::vector<Finding>& all) {
+  const StudyResults& r = g.finding->results;
+  const Verdict& shown = clearest(g.verdicts);
+  return {{{r.paper}},
+          {{g.words}},
+          {{series_prefix(shown) + shown.summary}},
+          verdict_cell(g),
+          {{.text = r.id, .link = fmt::format("results/{}.md", page_name(all, *g.finding))}, {strength(r)}},
+          {{caveat(g)}}};
+}
+
+/// Studies of which no claim of the paper could be judged, in one line; "" where there are none.
+std::string missing(const std::vector<Finding>& all) {
+  std::vector<std::string> none, some;
+  for (const Finding& f : all) {
+    const auto claims = std::count_if(f.verdicts.begin(), f.verdicts.end(),
+                                      [](const Verdict& v) { return source(v.claim) == ClaimSource::paper; });
+    if (claims == 0 || std::any_of(f.verdicts.begin(), f.verdicts.end(), is_judged)) continue;
+    const std::string words = fmt::format("{} ({})", f.results.id, f.results.profile);
+    if (f.results.trials.empty()) none.push_back(words);
+    else some.push_back(fmt::format("{} ({} of {} trials)", words, f.results.trials.size(), f.results.planned));
+  }
+  std::vector<std::string> parts;
+  if (!some.empty()) parts.push_back(fmt::format("Not finished: {}.", fmt::join(some, ", ")));
+  if (!none.empty()) parts.push_back(fmt::format("Not run: {}.", fmt::join(none, ", ")));
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+}  // namespace
+
+std::vector<Block> guide_claims(const std::vector<Finding>& all) {
+  std::vector<std::vector<Phrase>> rows;
+  std::vector<Verdict> paper;
+  for (const Finding& f : all) {
+    for (const Verdict& v : f.verdicts)
+      if (is_judged(v)) paper.push_back(v);
+    for (const ClaimGroup& g : groups_of(f)) rows.push_back(row_of(g, all));
+  }
+  std::vector<Block> out;
+  if (const std::string counts = tally(paper, ClaimSource::paper); !counts.empty())
+    out.push_back(paragraph(fmt::format("The paper’s claims, series by series: {}.", counts)));
+  out.push_back(table("The paper’s claims", {"where", "the paper says", "measured", "verdict", "rests on", "caveat"},
+                      std::move(rows)));
+  if (const std::string words = missing(all); !words.empty()) out.push_back(paragraph(words));
+  return out;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,60 @@
+#include "experiments/report/guideline_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/claims/number.h"
+#include "experiments/report/markdown.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Standing = HeadChoice::Option::Standing;
+
+const char* words_of(Standing standing) {
+  if (standing == Standing::as_good) return "within the margin";
+  return standing == Standing::worse ? "**worse**" : "open";
+}
+
+std::string ratio_text(const HeadChoice::Option& o) {
+  if (std::isnan(o.low)) return rounded(o.ratio);
+  return fmt::format("{} \\[{}, {}\\]", rounded(o.ratio), rounded(o.low), rounded(o.high));
+}
+
+}  // namespace
+
+std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
+  int curves = 0, best = 0, good = 0, worse = 0;
+  for (const HeadChoice& c : choices) {
+    if (!c.found) continue;
+    ++curves;
+    best += c.found->heads == c.best().heads ? 1 : 0;
+    good += c.found->standing == Standing::as_good ? 1 : 0;
+    worse += c.found->standing == Standing::worse ? 1 : 0;
+  }
+  if (curves == 0) return "";
+  return fmt::format(
+      "Starting from the fewest heads and adding more as long as validation improves ends at the number that is best "
+      "on "
+      "validation on {} of {} curves of trained models; where it ends is shown to be within the margin (10 % of an "
+      "error, 1 % of a cross-entropy or an accuracy) of every other number on {} of them, shown to be worse on {}, and "
+      "open on {}, for want of seeds.",
+      best, curves, good, worse, curves - good - worse);
+}
+
+std::string guideline_markdown(const std::vector<HeadChoice>& choices) {
+  std::vector<std::vector<std::string>> rows;
+  for (const HeadChoice& c : choices) {
+    if (!c.found) continue;
+    rows.push_back({markdown_code(c.study), markdown(c.series), exact(c.found->heads), exact(c.best().heads),
+                    ratio_text(*c.found), words_of(c.found->standing), fmt::format("{:.0f} %", 100 * (c.margin - 1))});
+  }
+  return fmt::format("# The guideline: start with few heads and search upward\n\n{}\n\n", guideline_sentence(choices)) +
+         markdown_table({"study", "series", "ends at", "best on validation",
+                         "times the error of the best other \\[90 %\\]", "against every other number", "margin"},
+                        rows);
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "experiments/report/head_choice.h"
+
+namespace headroom::experiments {
+
+/// In one sentence, how often the paper's guideline, to start with few heads and to search upward, ends at a number of
+/// heads that is shown to be good, on curves of trained models; "" without any.
+std::string guideline_sentence(const std::vector<HeadChoice>& choices);
+
+/// The same as a page of Markdown with a row per curve.
+std::string guideline_markdown(const std::vector<HeadChoice>& choices);
+
+}  // namespace headroom::experiments
