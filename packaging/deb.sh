@@ -31,6 +31,9 @@ gzip -9n "$documents/changelog" "$tree"/usr/share/man/man1/*.1
 find "$tree" -name '*.so.*' -type f -exec strip --strip-unneeded {} +
 find "$tree" -name '*.a' -exec strip --strip-debug --enable-deterministic-archives {} +
 strip "$tree/usr/bin/headroom"
+mkdir "$tree/usr/share/zsh/vendor-completions" # Debian's zsh looks there, not in site-functions
+mv "$tree/usr/share/zsh/site-functions/_headroom" "$tree/usr/share/zsh/vendor-completions"
+rmdir "$tree/usr/share/zsh/site-functions"
 
 # Whoever hands on what holds code of others hands on their notices.
 {

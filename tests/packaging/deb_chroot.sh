@@ -39,7 +39,7 @@ USER
 mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Languages "none"' \
   --dpkgopt='path-exclude=/usr/share/locale/*' \
   --customize-hook="copy-in '$package' '$scratch/as-user.sh' /tmp" \
-  --customize-hook='chroot "$1" apt-get install -y --no-install-recommends gnuplot-nox /tmp/*.deb >"$1/tmp/install.log" 2>&1 || { cat "$1/tmp/install.log"; exit 1; }' \
+  --customize-hook='chroot "$1" apt-get install -y --no-install-recommends gnuplot-nox "'"/tmp/${package##*/}"'" >"$1/tmp/install.log" 2>&1 || { cat "$1/tmp/install.log"; exit 1; }' \
   --customize-hook='chroot "$1" useradd --create-home somebody' \
   --customize-hook='chroot "$1" dpkg --verify headroom' \
   --customize-hook='chroot "$1" su somebody -c "sh /tmp/as-user.sh" >'"'$scratch/result'"' 2>&1 || true' \

@@ -12,7 +12,7 @@ meson dist -C "$build" --no-tests --allow-dirty --formats gztar >"$scratch/dist.
 tar -xzf "$build"/meson-dist/headroom-*.tar.gz -C "$scratch"
 cd "$scratch"/headroom-*
 [ ! -e .git ]
-meson setup build --wrap-mode=nodownload -Dcuda=disabled -Dtests=false >setup.log 2>&1 || { cat setup.log; exit 1; }
+meson setup build --wrap-mode=nodownload --werror -Dcuda=disabled -Dtests=false >setup.log 2>&1 || { cat setup.log; exit 1; }
 ninja -C build experiments/headroom >build.log 2>&1 || { tail -n 50 build.log; exit 1; }
 version=$(build/experiments/headroom --version)
 echo "$version" | grep -Eqx 'headroom [0-9]+\.[0-9]+\.[0-9]+' || { echo "--version of a tarball says '$version'"; exit 1; }

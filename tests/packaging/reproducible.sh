@@ -23,7 +23,13 @@ make() { # make PLACE BUILD EPOCH
     meson install -C "$folder" --no-rebuild --quiet --destdir "$place/installed" >>"$place/log" 2>&1 ||
       { tail -n 30 "$place/log"; exit 1; }
   else
-    for target in "$@"; do install -D "$folder/$target" "$place/installed/$target"; done
+    for target in "$@"; do
+      mkdir -p "$place/installed/$(dirname "$target")"
+      case $target in # archives that are not installed hold no objects but their names
+        *.a) ar p "$folder/$target" >"$place/installed/$target" ;;
+        *) cp "$folder/$target" "$place/installed/$target" ;;
+      esac
+    done
   fi
 }
 # A build folder inside the tree, and one beside it.
