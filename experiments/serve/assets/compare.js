@@ -1,4 +1,5 @@
 // Two runs side by side: what was set differently, and what came of it.
+import { latest_curves } from "./run.js";
 import { make, set_text, run_url, number, ask, show_error } from "./dom.js";
 
 // `words`: how many columns at the left hold words, not numbers.
@@ -29,6 +30,8 @@ export async function show_comparison(main, query) {
   main.replaceChildren(
     make("h1", { text: "Two runs side by side" }),
     make("p", {}, "A: ", link(a), " ", a.title), make("p", {}, "B: ", link(b), " ", b.title),
+    make("div", { class: "pair" }, ...[["A", a], ["B", b]].map(([name, run]) =>
+      make("section", { "aria-label": `Learning curves of ${name}` }, make("h2", { text: name }), latest_curves(run)))),
     make("h2", { text: "Settings that differ" }),
     found.settings.length ? table("Settings that differ", ["key", "A", "B"], found.settings.map((s) => [s.key, s.a || "–", s.b || "–"]), 3) : make("p", { class: "muted", text: "None: the trials of both have the same configs." }),
     make("h2", { text: "Metrics on the test data" }),

@@ -38,6 +38,32 @@ function curves_of(run) {
   };
 }
 
+// The running trials, and the last finished ones of the plan beside them, since a short trial has ended before its live
+// curve shows much.
+function latest(trials, most) {
+  const running = trials.filter((trial) => trial.phase === "running").slice(0, most);
+  const beside = Math.min(running.length ? 3 : most, most - running.length);
+  return beside ? [...running, ...trials.filter((trial) => trial.phase === "finished").slice(-beside)] : running;
+}
+
+const events_url = (run) => `/api/events?${new URLSearchParams({ run: `${run.study}/${run.profile}` })}`;
+
+// The latest curves of a run, which go on by themselves.
+export function latest_curves(run) {
+  const curves = curves_of(run), trials = new Map();
+  follow(events_url(run), (state) => {
+    if (state.problem) return;
+    curves.add_live(state.live);
+    for (const trial of state.trials) {
+      const before = trials.get(trial.id);
+      if (before && before.phase !== trial.phase) curves.again(trial.id);
+      trials.set(trial.id, trial);
+    }
+    curves.show(latest([...trials.values()], 5)).catch(() => {});  // a deleted run keeps the curves that it has
+  });
+  return curves.node;
+}
+
 function trial_row(on_choice) {
   const cells = { label: make("th", { scope: "row" }), series: make("td"), phase: make("td"), step: make("td", { class: "n" }), loss: make("td", { class: "n" }), value: make("td", { class: "n" }), time: make("td", { class: "n" }) };
   const box = make("input", { type: "checkbox", onchange: on_choice });
@@ -82,16 +108,9 @@ export function show_run(main, run) {
       row.row.hidden = (phase.value !== "all trials" && trial.phase !== phase.value) || !wanted.every((word) => text.includes(word));
     }
   }
-  // Unless somebody chose others: the running trials, and the last finished ones of the plan beside them, since a short
-  // trial has ended before its live curve shows much.
   function show_curves() {
     const all = [...trials.values()];
-    let shown = has_chosen ? all.filter((trial) => rows.get(trial.id).box.checked) : all.filter((trial) => trial.phase === "running");
-    if (!has_chosen) {
-      shown = shown.slice(0, most_lines);
-      const beside = Math.min(shown.length ? 3 : most_lines, most_lines - shown.length);
-      if (beside) shown = [...shown, ...all.filter((trial) => trial.phase === "finished").slice(-beside)];
-    }
+    const shown = has_chosen ? all.filter((trial) => rows.get(trial.id).box.checked) : latest(all, most_lines);
     const ids = new Set(shown.map((trial) => trial.id));
     for (const [id, row] of rows) row.box.checked = ids.has(id);
     curves.show(shown).catch((error) => show_error(problem, error));
@@ -105,7 +124,7 @@ export function show_run(main, run) {
         make("table", { class: "trials" }, make("thead", {}, make("tr", {}, make("th", {}, make("span", { class: "unseen", text: "curve" })), make("th", { text: "trial" }), series_head, make("th", { text: "state" }), make("th", { class: "n", text: "step" }), make("th", { class: "n", text: "loss" }), value_head, make("th", { class: "n", text: "took" }))), body))),
     people.node);
 
-  follow(`/api/events?${new URLSearchParams({ run: `${run.study}/${run.profile}` })}`, (state) => {
+  follow(events_url(run), (state) => {
     show_machine(state.machine);
     problem.replaceChildren();
     if (state.problem) return show_error(problem, new Error(state.problem));
