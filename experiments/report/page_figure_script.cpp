@@ -143,7 +143,7 @@ document.querySelectorAll("figure.plot").forEach(function (figure) {
   open_target();
   var closed = [];
   window.addEventListener("beforeprint", function () {
-    closed = Array.from(document.querySelectorAll("details:not([open])"));
+    closed = Array.from(document.querySelectorAll(".series, .verdicts details")).filter(function (e) { return !e.open; });
     closed.forEach(function (e) { e.open = true; });
   });
   window.addEventListener("afterprint", function () { closed.forEach(function (e) { e.open = false; }); });

@@ -34,7 +34,7 @@ std::string sweep_words(const StudyResults& r) {
   const MeanKind kind = mean_kind(r, metric_curve(r, names[0], r.report.y_metric));
   const bool larger = metric_curve(r, names[0], r.report.y_metric).larger_is_better;
   out += fmt::format(". Shown is {}, {} is better", r.report.y_label, larger ? "more" : "less");
-  if (seeds.size() > 1) out += fmt::format(": the {} over {} seeds with its 95 % interval", name(kind), seeds.size());
+  if (seeds.size() > 1) out += fmt::format(": the {} over seeds with its 95 % interval", name(kind));
   return out + ".";
 }
 

@@ -52,7 +52,7 @@ summary:focus-visible, .contents a:focus-visible { outline: 2px solid var(--c0);
 @media print {
   .contents { display: none; }
   table.verdicts tr, details.series { break-inside: avoid; }
-  details::details-content { content-visibility: visible; block-size: auto; }
+  details.series::details-content, table.verdicts details::details-content { content-visibility: visible; block-size: auto; }
 }
 )css";
 }

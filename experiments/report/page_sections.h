@@ -31,9 +31,6 @@ PageFigure page_figure(const Figure& figure, Drawing drawing, const std::string&
 /// One drawn figure with its legend and caption.
 std::string figure_block(const PageFigure& figure);
 
-/// The drawn figures of one series, or those of several with series "".
-std::string figures_of(const PageParts& parts, const std::string& series);
-
 /// Where a series is best: "best at heads = 8: 0.0123 [0.0101, 0.0150]"; plain text.
 std::string series_words(const StudyResults& results, const std::string& series);
 

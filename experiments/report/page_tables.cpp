@@ -62,13 +62,6 @@ std::string curve_notes(const StudyResults& r, const Curve& c, MeanKind kind) {
 
 }  // namespace
 
-std::string figures_of(const PageParts& parts, const std::string& series) {
-  std::string out;
-  for (const PageFigure& figure : parts.figures)
-    if (figure.series == series) out += figure_block(figure);
-  return out;
-}
-
 std::string series_words(const StudyResults& r, const std::string& series) {
   const Curve c = metric_curve(r, series, r.report.y_metric);
   const MeanKind kind = mean_kind(r, c);

@@ -110,7 +110,7 @@ void place_names(const Plot& plot, const Axis& y, std::vector<Name> names, Layou
     name.from_x = out.left + share_of(plot.x, last->x) * (out.right - out.left);
     name.from_y = out.bottom - std::clamp(share_of(y, last->y), 0.0, 1.0) * (out.bottom - out.top);
   }
-  spread(names, out.top - 4, out.height);
+  spread(names, out.top - 4, out.bottom + 8);
   for (const Name& name : names) {
     const Layer& layer = plot.layers[name.layer];
     const std::string part = "layer-" + std::to_string(name.layer);
@@ -224,7 +224,7 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
   // The lowest panel names what all of them stand over.
   const auto under = wrapped(plot.below.empty() ? plot.x_label : "", span / em, 3);
   const double foot = em * (1.9 + kLine * static_cast<double>(under.size())) + 6;
-  if (!names.empty()) tall = std::max(tall, total - foot + 8);
+  if (!names.empty()) tall = std::max(tall, total);
   out.bottom = out.top + tall;
   out.height = out.bottom + foot;
   double at = em;

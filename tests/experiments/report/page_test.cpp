@@ -6,7 +6,9 @@
 #include "experiments/claims/claims.h"
 #include "experiments/config/tasks/registry.h"
 #include "experiments/report/centre.h"
+#include "experiments/report/figure.h"
 #include "experiments/report/measured.h"
+#include "experiments/report/page_sections.h"
 #include "experiments/report/task_words.h"
 #include "tests/experiments/report/folder.h"
 #include "tests/experiments/report/rich.h"
@@ -50,6 +52,21 @@ TEST_CASE("a page opens with question, set-up, finding and figure, and verdicts 
                      "id=\"main-figure\"", "id=\"verdicts\"", "id=\"failed\"", "id=\"series-1\"", "id=\"about\""});
   r.question.clear();
   CHECK(contains(page_of(r), "How does MSE depend on heads?"));
+}
+
+TEST_CASE("a study of one series shows its figure first, once") {
+  for (const std::string name : {"", "only"}) {
+    CAPTURE(name);
+    StudyResults r = testing::u_curve();
+    if (!name.empty()) r.series = {name};
+    for (TrialRecord& t : r.trials) t.series = name;
+    PageParts parts{judge(r), {}, ""};
+    for (const Figure& figure : study_figures(r))
+      parts.figures.push_back(page_figure(figure, {"<svg/>", "", "", "", ""}, ""));
+    const std::string html = page(r, parts);
+    check_order(html, {"id=\"main-figure\"", "data-name=\"figure", "id=\"series-1\""});
+    CHECK(times(html, "<figure ") == 1);
+  }
 }
 
 TEST_CASE("every entry of the contents leads to one place") {
