@@ -47,7 +47,7 @@ struct TrialRecord {
 
 enum class Scale { linear, log2, log10 };
 
-/// A reference curve laid over a series on an axis of its own.
+/// A reference curve of a series, in a panel of its own below it.
 struct Overlay {
   std::string series, label;
   std::vector<std::pair<double, double>> points;
@@ -86,7 +86,7 @@ struct ReportConfig {
   Scale y_scale = Scale::linear;
   std::vector<Overlay> overlays;
   std::vector<FurtherFigure> also;  ///< further metrics, a figure each
-  std::optional<Measure> right;     ///< a second metric in the same figure, on an axis of its own at the right
+  std::optional<Measure> right;     ///< a second metric, in a panel of its own below the figure
   bool heat_map = false;            ///< x against the first best_of key
   bool learning_curves = false;     ///< history over steps, a line per x
   bool predictions = false;         ///< output against target, of the best x

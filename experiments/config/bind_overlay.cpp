@@ -56,7 +56,7 @@ void bind_points(Reader& in, std::vector<std::pair<double, double>>& points) {
 
 /// The table form.
 void bind_table(Reader& report, const std::string& folder, Overlay& overlay) {
-  report.optional_table("overlay", "a reference curve on an axis of its own", [&](Reader& in) {
+  report.optional_table("overlay", "a reference curve, in a panel of its own", [&](Reader& in) {
     overlay.label = in.text("label", "theory", "name of the curve");
     bind_points(in, overlay.points);
     const std::string file = in.text("file", "", "JSON file, its name relative to the study's folder");

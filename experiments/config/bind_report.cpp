@@ -161,7 +161,7 @@ ReportConfig bind_report(Reader& in, const ReportScope& scope) {
                         [&](Reader& over) { figure.over = bind_measure(over, std::nullopt, scope.anywhere); });
     report.also.push_back(std::move(figure));
   });
-  in.optional_table("right", "a second metric in the same figure, on an axis of its own",
+  in.optional_table("right", "a second metric, in a panel of its own",
                     [&](Reader& right) { report.right = bind_measure(right, std::nullopt, scope.anywhere); });
   in.optional_table("law", "the x at which each series is best, fitted as a power law of keys",
                     [&](Reader& law) { report.law = bind_law(law, scope.numbers); });

@@ -24,13 +24,13 @@ inline constexpr size_t most_series_drawn = 24;
 /// Ids are unique.
 std::vector<Figure> study_figures(const StudyResults& results);
 
-/// One series: mean with its standard error, best of seeds, failed seeds; on the right the overlay or a second metric.
+/// One series: mean with its 95 % interval, seeds, failed seeds; in a panel below the overlay or a second metric.
 std::optional<Figure> curve_figure(const StudyResults& results, const std::string& series);
 
 /// The series that figures show, in their order.
 std::vector<std::string> drawn_series(const StudyResults& results);
 
-/// One metric of every series that is drawn: means with their standard errors.
+/// One metric of every series that is drawn: means with their 95 % intervals.
 std::optional<Figure> comparison_figure(const StudyResults& results, const FurtherFigure& which);
 
 /// The validation metric over x and the values of the first best_of key, the chosen ones framed.

@@ -15,7 +15,7 @@ Curve metric_curve(const StudyResults& results, const std::string& series, const
 std::vector<const TrialRecord*> chosen_trials(const StudyResults& results, const std::string& series,
                                               const Point& point);
 
-/// The metrics that a report shows: its own, that on the right, further ones.
+/// The metrics that a report shows: its own, the second in its figure, further ones.
 std::vector<Measure> shown_measures(const ReportConfig& report);
 
 }  // namespace headroom::experiments
