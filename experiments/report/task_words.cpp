@@ -132,8 +132,9 @@ std::string text_of(const Json& task) {
     return fmt::format("text drawn from a random Markov source of order {} over {} symbols", value_of(markov, "order"),
                        value_of(markov, "symbols"));
   }
-  return fmt::format("{} ({} tokens)", source,
-                     value_of(task, "tokenizer") == "char" ? "one character each, as" : value_of(task, "tokenizer"));
+  const std::string tokenizer = value_of(task, "tokenizer");
+  if (tokenizer == "char") return source + " (a token per character)";
+  return fmt::format("{} (tokens of {})", source, tokenizer);
 }
 
 TaskWords next_token(const Json& task) {
