@@ -38,6 +38,7 @@ function row_of(run, on_choice) {
       }
       const claims = [];
       if (now.paper_claims) claims.push(`paper: ${now.paper_claims}`);
+      if (now.theorem_claims) claims.push(`theorems: ${now.theorem_claims}`);
       if (now.our_claims) claims.push(`ours: ${now.our_claims}`);
       set_text(node.claims, claims.join("; "));
       node.report.hidden = !now.pages.includes("report.html");
