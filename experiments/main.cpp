@@ -35,8 +35,9 @@ std::string words_of(const std::filesystem::filesystem_error& error) {
 
 int run(int argc, char** argv) {
   using namespace headroom::experiments;
-  CommandLine line("headroom", "How many attention heads, of what width, does a job need?",
-                   "headroom " + version_text());
+  CommandLine line(
+      "headroom", "How many attention heads does a Transformer need, and how wide? Trains, measures, judges and plans.",
+      "headroom " + version_text());
   add_run_command(line.root());
   add_report_command(line.root());
   add_verify_command(line.root());

@@ -17,7 +17,7 @@ namespace {
 std::string obstacle(const Case& c) {
   const ClaimConfig& claim = c.claim;
   if (const auto missing = missing_key(claim)) return fmt::format("{} wants {}", kind_name(claim), missing->purpose);
-  const auto done = std::ssize(c.results.trials);
+  const int64_t done = count_trials(c.results.trials);
   if (done < c.results.planned) return fmt::format("{} of {} trials are done", done, c.results.planned);
   if (c.curve.points.empty()) return claim.from || claim.to ? "no trial is in its range" : "the series has no trials";
   const auto x = std::visit([](const auto& kind) { return kind.required_x(); }, claim.kind);

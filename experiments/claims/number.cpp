@@ -86,4 +86,56 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
+namespace {
+
+/// A text in lines of at most `columns` characters, broken at spaces; a longer word stays whole.
+std::vector<std::string> lines_of(const std::string& text, size_t columns) {
+  std::vector<std::string> lines(1);
+  size_t begin = 0;
+  while (begin < text.size() && text[begin] == ' ') ++begin;
+  lines[0].append(begin, ' ');  // an indent stays
+  while (begin < text.size()) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    const bool is_start = lines.back().find_first_not_of(' ') == std::string::npos;
+    if (!is_start && display_width(lines.back()) + 1 + display_width(word) > columns) lines.push_back(word);
+    else lines.back() += (is_start ? "" : " ") + word;
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t columns) {
+  constexpr size_t gap = 3, narrowest = 10;
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
+  }
+  size_t total = widths.empty() ? 0 : gap * (widths.size() - 1);
+  for (const size_t width : widths) total += width;
+  if (columns == 0 || total <= columns) return aligned(rows);
+  for (; total > columns; --total) {
+    const auto widest = std::max_element(widths.begin(), widths.end());
+    if (*widest <= narrowest) break;
+    --*widest;
+  }
+  std::vector<std::vector<std::string>> broken;
+  for (const auto& row : rows) {
+    const size_t first = broken.size();
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::vector<std::string> lines = lines_of(row[i], widths[i]);
+      for (size_t line = 0; line < lines.size(); ++line) {
+        if (first + line == broken.size()) broken.emplace_back();
+        std::vector<std::string>& target = broken[first + line];
+        target.resize(std::max(target.size(), i + 1));
+        target[i] = lines[line];
+      }
+    }
+  }
+  return aligned(broken);
+}
+
 }  // namespace headroom::experiments

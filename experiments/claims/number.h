@@ -29,5 +29,8 @@ size_t display_width(const std::string& text);
 
 /// Rows of equally many cells as lines of aligned columns, three spaces between them, none at a line's end.
 std::string aligned(const std::vector<std::vector<std::string>>& rows);
+/// The same in lines of at most `columns` characters, where words allow: the widest cells go on in further lines of
+/// their column. 0: as wide as it gets.
+std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t columns);
 
 }  // namespace headroom::experiments

@@ -31,4 +31,7 @@ struct StudyResults {
   std::map<std::string, std::string> provenance;  ///< version, compiler, CPU, ISA, threads, libraries, wall time
 };
 
+/// Trials by id: series of a study may share some. Those without an id count each.
+int64_t count_trials(const std::vector<TrialRecord>& trials);
+
 }  // namespace headroom::experiments

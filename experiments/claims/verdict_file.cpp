@@ -205,7 +205,7 @@ std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
   return all;
 }
 
-std::string verdict_table(const std::vector<StoredVerdicts>& all) {
+std::string verdict_table(const std::vector<StoredVerdicts>& all, size_t columns) {
   std::vector<std::vector<std::string>> rows;
   for (const StoredVerdicts& one : all) {
     for (const StoredVerdict& v : one.verdicts) {
@@ -217,7 +217,7 @@ std::string verdict_table(const std::vector<StoredVerdicts>& all) {
                       v.paper ? "paper " + exact(*v.paper) : std::string()});
     }
   }
-  return aligned(rows);
+  return aligned(rows, columns);
 }
 
 std::string verdict_list_json(const std::vector<StoredVerdicts>& all) {

@@ -168,7 +168,11 @@ int CommandLine::run(int argc, char** argv) {
     std::fputs(text.str().c_str(), stdout);
     return status;
   }
-  if (app_->get_subcommands().empty()) throw UsageError("a command is required");
+  if (app_->get_subcommands().empty()) {
+    // With options and no command: a word that should have been one stands before them.
+    if (argc > 1) throw UsageError("a command is required");
+    std::fputs(app_->help().c_str(), stdout);
+  }
   return 0;
 }
 

@@ -101,8 +101,8 @@ class CommandLine {
   Command root() const;
   /// Every command that was added.
   CommandDescription description() const;
-  /// Reads the arguments and runs the action of the command that they name. Returns the program's exit status: 0, or
-  /// what an action threw as Exit. Throws UsageError, and whatever an action throws.
+  /// Reads the arguments and runs the action of the command that they name; without any, prints the help. Returns the
+  /// program's exit status: 0, or what an action threw as Exit. Throws UsageError, and whatever an action throws.
   int run(int argc, char** argv);
 
  private:

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,8 +15,11 @@
 #include "experiments/cli/commands.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/run/examine.h"
+#include "experiments/run/memory_limit.h"
+#include "experiments/run/units.h"
 #include "experiments/toml/problems.h"
 #include "experiments/version.h"
+#include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 namespace {
@@ -24,6 +28,17 @@ namespace {
 void finding(const char* what, const std::string& found, const std::string& meaning = "") {
   fmt::print("{:<16}{}\n", what, found);
   if (!meaning.empty()) fmt::print("{:<16}{}\n", "", meaning);
+}
+
+/// Where data is looked for, and what of it is missing.
+std::string data_folder() {
+  std::string text;
+  for (const std::filesystem::path& folder : tasks::data_folders(tasks::data_roots(""))) {
+    std::error_code error;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", then ", folder.string(),
+                        std::filesystem::is_directory(folder, error) ? "" : " (not there)");
+  }
+  return text.empty() ? "HEADROOM_DATA is not set" : text;
 }
 
 void examine() {
@@ -37,6 +52,9 @@ void examine() {
               : fmt::format("HEADROOM_ISA holds it below {}: kernels are slower", engine::name_of(detected)));
   finding("threads", fmt::format("{}", engine::num_threads()),
           "a study trains as many small models at once, one thread each (HEADROOM_THREADS, --threads)");
+  const MemoryLimit memory = memory_limit();
+  finding("memory", std::isfinite(memory.bytes) ? bytes_text(memory.bytes) : "unknown", memory.source);
+  finding("data", data_folder(), "texts and trained models are looked for there (--data; headroom data list, fetch)");
   finding("parallel loops", engine::parallel_backend(), "results do not depend on it, nor on the number of threads");
   finding("oneDNN", onednn.empty() ? "absent" : onednn,
           onednn.empty() ? "matrix products use our own kernel"

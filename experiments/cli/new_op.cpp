@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "experiments/cli/commands.h"
+#include "experiments/new_op/formulas.h"
 #include "experiments/new_op/new_op.h"
 
 namespace headroom::experiments {
@@ -18,9 +19,12 @@ void add_new_op_command(Command app) {
   command.action([arguments] {
     const std::string folder = arguments->folder.empty() ? arguments->name : arguments->folder;
     for (const std::string& file : write_new_op(arguments->name, folder)) fmt::print("wrote {}/{}\n", folder, file);
-    fmt::print(
-        "The formula in {0}/{1}.h is softplus's: put yours there. docs/adding-an-op.md says how to build and test.\n",
-        folder, arguments->name);
+    const NewOpFormula& formula = new_op_formula(arguments->name);
+    const std::string functor = fmt::format("{0}/engine/ops/{1}/{1}_functor.h", folder, arguments->name);
+    if (formula.name.empty())
+      fmt::print("No formula is known for {}: {} computes y = x until yours is put there.\n", arguments->name, functor);
+    else fmt::print("{} computes y = {}.\n", functor, formula.value);
+    fmt::print("docs/adding-an-op.md says how to build and test.\n");
   });
 }
 

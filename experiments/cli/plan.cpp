@@ -1,4 +1,5 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,9 +12,12 @@
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/plan/allocation_plan.h"
+#include "experiments/plan/answer.h"
 #include "experiments/plan/cost_plan.h"
+#include "experiments/plan/measured_choice.h"
 #include "experiments/plan/plan_page.h"
 #include "experiments/plan/study_run.h"
+#include "experiments/run/terminal_look.h"
 #include "tasks/pretrained/text_tokens.h"
 
 namespace headroom::experiments {
@@ -24,8 +28,7 @@ constexpr int64_t most_terms = 65536;
 /// The flags that describe a model, in place of a file.
 struct ModelFlags {
   std::optional<int64_t> layers, heads, kv_heads, head_dim;
-  std::optional<int64_t> vocab;
-  int64_t ffn = 0;
+  std::optional<int64_t> vocab, ffn;
   std::string activation = "swiglu";
   bool is_tied = false;
 };
@@ -39,7 +42,9 @@ struct PlanArguments {
   ModelFlags flags;
   std::string head_dims, machine, keep = "heads", lags = "any";
   CostRequest costs;
-  bool is_json = false;
+  std::string task;                      ///< --for
+  std::vector<MeasuredChoice> measured;  ///< of the study that the decay is from
+  bool is_json = false, has_tables = false;
   std::string page;
 };
 
@@ -51,12 +56,15 @@ std::string toml_of(const PlanArguments& arguments) {
           !arguments.width ? "--width"
           : !flags.heads   ? "--heads"
                            : "--vocab");
+  require(flags.ffn.has_value(),
+          "--ffn: missing, wants the width of the feed-forward networks: 0 for a model without, often 4 × width ({})",
+          4 * *arguments.width);
   std::string text = fmt::format("vocab = {}\n", *flags.vocab);
   if (arguments.context) text += fmt::format("context = {}\n", *arguments.context);
   text += fmt::format(
       "[model]\nkind = \"decoder\"\nlayers = {}\nwidth = {}\nheads = {}\nffn_width = {}\nactivation = \"{}\"\n"
       "norm = \"rms_norm\"\npositions = \"rope\"\nattention_bias = false\nffn_bias = false\ntied = {}\n",
-      *flags.layers, *arguments.width, *flags.heads, flags.ffn, flags.activation, flags.is_tied);
+      *flags.layers, *arguments.width, *flags.heads, *flags.ffn, flags.activation, flags.is_tied);
   if (flags.kv_heads) text += fmt::format("kv_heads = {}\n", *flags.kv_heads);
   if (flags.head_dim) text += fmt::format("head_dim = {}\n", *flags.head_dim);
   return text;
@@ -86,6 +94,8 @@ void read_study(PlanArguments& arguments) {
   note_unchecked(run.name(), run.unchecked());
   request.decay = decay_of_study(run, arguments.terms, data_roots(arguments.data));
   request.fits = fit_study(run);
+  for (MeasuredChoice& measured : measured_choices(run.results()))
+    if (measured.choice.series == request.decay.series) arguments.measured.push_back(std::move(measured));
   const auto own = std::find_if(request.fits.begin(), request.fits.end(),
                                 [&](const StudyFit& fit) { return fit.series == request.decay.series; });
   if (own != request.fits.end()) std::rotate(request.fits.begin(), own, own + 1);
@@ -142,7 +152,24 @@ std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std:
   return plan_allocation(request);
 }
 
+/// What trained models of our studies found for such a task, a block for each series.
+void say_measured(const PlanArguments& arguments) {
+  const std::vector<MeasuredChoice> found = choices_for(arguments.task, shipped_choices());
+  if (arguments.is_json) return fmt::print("{}", choices_json(found));
+  bool is_first = true;
+  for (const MeasuredChoice& one : found) {
+    fmt::print("{}{}", is_first ? "" : "\n", answer_text(answer_of(one), look_of(STDOUT_FILENO).columns));
+    is_first = false;
+  }
+}
+
 void plan(PlanArguments arguments) {
+  if (!arguments.task.empty()) {
+    const bool is_alone = !arguments.width && arguments.decay.empty() && arguments.text.empty() &&
+                          arguments.study.empty() && arguments.attention.empty() && arguments.config.empty();
+    require(is_alone, "--for: says what was measured, at the widths of the studies; give no width, decay or model");
+    return say_measured(arguments);
+  }
   require(arguments.terms >= 1 && arguments.terms <= most_terms, "--terms: wants 1 to {}, got {}", most_terms,
           arguments.terms);
   const std::optional<CostPlan> costs = costs_of(arguments);
@@ -154,9 +181,12 @@ void plan(PlanArguments arguments) {
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  if (allocation) fmt::print("{}", allocation_text(*allocation));
-  if (costs) fmt::print("{}{}", allocation ? "\n" : "", cost_text(*costs));
-  fmt::print("\n{}", basis_text());
+  const auto columns = static_cast<size_t>(look_of(STDOUT_FILENO).columns);
+  if (allocation) fmt::print("{}", answer_text(answer_of(*allocation, arguments.measured), static_cast<int>(columns)));
+  if (allocation && arguments.has_tables) fmt::print("\n{}", allocation_text(*allocation, columns));
+  if (costs) fmt::print("{}{}", allocation ? "\n" : "", cost_text(*costs, columns));
+  if (costs || arguments.has_tables) fmt::print("\n{}", basis_text(columns));
+  else fmt::print("--tables shows every bound, split and width behind this, and what each number rests on\n");
   if (!arguments.page.empty()) fmt::print("\npage  {}\n", arguments.page);
 }
 
@@ -171,7 +201,7 @@ void add_model_options(Command command, PlanArguments& arguments) {
   command.option("--heads", flags.heads, "its attention heads");
   command.option("--kv-heads", flags.kv_heads, "its key-value heads (default: as many)");
   command.option("--head-dim", flags.head_dim, "width of a head (default: width / heads)");
-  command.option("--ffn", flags.ffn, "width of its feed-forward networks");
+  command.option("--ffn", flags.ffn, "width of its feed-forward networks, 0 for none");
   command.option("--activation", flags.activation, "swiglu, silu, gelu, gelu_tanh or relu")
       .one_of({"swiglu", "silu", "gelu", "gelu_tanh", "relu"})
       .show_default();
@@ -220,7 +250,12 @@ void add_plan_command(Command app) {
   command.flag("--exact-width", allocation.rules.exact_width, "heads fill the width exactly, as the paper asks");
   command.option("--risk", allocation.risk, "probability with which the concentration term may fail").show_default();
   add_model_options(command, *arguments);
-  command.flag("--json", arguments->is_json, "JSON instead of tables");
+  command
+      .option("--for", arguments->task,
+              "a task, like mlm, ntp or n-gram: what trained models of our studies found for it")
+      .value_name("TASK");
+  command.flag("--tables", arguments->has_tables, "also every bound, split and width behind the answer");
+  command.flag("--json", arguments->is_json, "JSON instead of sentences and tables");
   command.option("--html", arguments->page, "also write a page with the trade-off curve").value_name("FILE");
   command.action([arguments] { plan(*arguments); });
 }

@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -7,6 +8,8 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
+#include "experiments/plan/measured_choice.h"
+#include "experiments/report/file.h"
 #include "experiments/report/guide_page.h"
 #include "experiments/report/index_page.h"
 #include "experiments/report/open.h"
@@ -14,6 +17,7 @@
 #include "experiments/report/report.h"
 #include "experiments/report/results_page.h"
 #include "experiments/run/runner.h"
+#include "experiments/run/terminal_look.h"
 
 namespace headroom::experiments {
 namespace {
@@ -24,7 +28,7 @@ std::string study_name(const StudyResults& results) { return fmt::format("{} · 
 void check_any_finished(const StudyResults& results) {
   const auto finished = std::count_if(results.trials.begin(), results.trials.end(),
                                       [](const TrialRecord& t) { return t.status == TrialStatus::finished; });
-  const auto ended = std::ssize(results.trials), left = results.planned - ended - results.running;
+  const int64_t ended = count_trials(results.trials), left = results.planned - ended - results.running;
   if (results.running > 0)
     write_note(fmt::format("headroom: {} · {}: {} running, {} finished, {} failed, {} to do", results.id,
                            results.profile, results.running, finished, ended - finished, std::max<int64_t>(left, 0)));
@@ -45,13 +49,21 @@ StudyResults results_of(const Study& study, const std::string& out) {
 void list_claims(const std::string& out) {
   const auto all = read_verdicts(out);
   require(!all.empty(), "{}: no study has a report; headroom run STUDY makes one", out);
-  fmt::print("{}", verdict_table(all));
+  fmt::print("{}", verdict_table(all, static_cast<size_t>(look_of(STDOUT_FILENO).columns)));
 }
 
 /// The paper's numbers beside ours, on the terminal and as a page.
 void compare_with_paper(const std::string& out) {
   const auto all = read_verdicts(out);
-  fmt::print("{}report  {}\n", paper_text(all), write_paper_page(all, out).string());
+  fmt::print("{}report  {}\n", paper_text(all, static_cast<size_t>(look_of(STDOUT_FILENO).columns)),
+             write_paper_page(all, out).string());
+}
+
+void write_choices(const std::vector<StudyResults>& all, const std::string& path) {
+  std::vector<MeasuredChoice> choices;
+  for (const StudyResults& results : all)
+    for (MeasuredChoice& choice : measured_choices(results)) choices.push_back(std::move(choice));
+  write_file(path, choices_json(choices));
 }
 
 }  // namespace
@@ -61,7 +73,7 @@ std::filesystem::path render_report(const Study& study, const std::string& out) 
   check_any_finished(results);
   const std::filesystem::path page = write_report(results, study_folder(study, out));
   write_index(out);
-  fmt::print("\n{}report  {}\n", terminal_table(results), page.string());
+  fmt::print("\n{}report  {}\n", terminal_table(results, look_of(STDOUT_FILENO)), page.string());
   return page;
 }
 
@@ -69,7 +81,7 @@ void add_report_command(Command app) {
   struct Arguments : StudyArguments {
     std::vector<std::string> files;
     bool paper = false, open = false;
-    std::string results, guide;
+    std::string results, guide, choices;
   };
   const Command command =
       app.command("report", "render the report of finished trials again; without a study, list every claim");
@@ -89,11 +101,17 @@ void add_report_command(Command app) {
           "also write what these studies say to somebody who chooses a number of heads; as HTML for FILE.html, else as "
           "Markdown")
       .value_name("FILE");
+  command
+      .option("--choices", arguments->choices,
+              "also write which numbers of heads these studies found best, as JSON: what plan --for says")
+      .value_name("FILE");
   command.action([arguments] {
     const std::vector<std::string>& files = arguments->files;
-    const bool gathers = !arguments->results.empty() || !arguments->guide.empty();
+    const bool gathers = !arguments->results.empty() || !arguments->guide.empty() || !arguments->choices.empty();
     require(!gathers || !files.empty(), "{}: name the studies that it is about",
-            arguments->results.empty() ? "--guide" : "--results");
+            !arguments->results.empty() ? "--results"
+            : !arguments->guide.empty() ? "--guide"
+                                        : "--choices");
     if (arguments->paper) compare_with_paper(arguments->out);
     else if (files.empty()) list_claims(arguments->out);
     std::filesystem::path page = std::filesystem::path(arguments->out) / "index.html";
@@ -111,6 +129,10 @@ void add_report_command(Command app) {
     if (!arguments->guide.empty()) {
       write_guide(all, arguments->guide);
       fmt::print("guide   {}\n", arguments->guide);
+    }
+    if (!arguments->choices.empty()) {
+      write_choices(all, arguments->choices);
+      fmt::print("choices {}\n", arguments->choices);
     }
     if (!arguments->open) return;
     open_page(files.size() == 1 ? page : write_index(arguments->out));

@@ -12,6 +12,7 @@
 #include "engine/isa.h"
 #include "engine/parallel.h"
 #include "engine/transfer.h"
+#include "experiments/cli/announce.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
@@ -43,7 +44,7 @@ void stop_on_signals() {
 struct RunArguments : StudyArguments {
   std::string file, data, device;
   RunOptions options;
-  bool is_quiet = false, is_json = false, is_dry = false;
+  bool is_quiet = false, is_json = false, is_dry = false, is_sure = false;
 };
 
 void print_event(const nlohmann::json& event) {
@@ -59,8 +60,23 @@ std::string gpu_of(const Study& study) {
 
 /// "24 trials", "24 trials at first, at most 300".
 std::string trials_text(const Study& study) {
-  const std::string first = fmt::format("{} trials", study.trials.size());
+  const std::string first = fmt::format("{} trials", distinct_trials(study).size());
   return study.later.empty() ? first : fmt::format("{} at first, at most {}", first, largest_plan(study).size());
+}
+
+/// Says how long a run takes that takes more than ten minutes. Throws UsageError where it takes more than an hour, a
+/// person sits at the terminal, and --yes does not say that this is meant: a script is never asked.
+void announce_run(const RunArguments& arguments, const Study& study) {
+  constexpr double worth_a_word = 600, worth_a_question = 3600;
+  const bool is_asked = isatty(STDIN_FILENO) != 0 && !arguments.is_sure;
+  if (arguments.is_quiet && !is_asked) return;
+  const std::optional<double> seconds = estimate_run(study, arguments.options);
+  if (stop_requested) throw Exit{interrupted};
+  if (!seconds || *seconds < worth_a_word) return;
+  const std::string said = announcement(arguments.file, study, *seconds);
+  if (is_asked && *seconds > worth_a_question) throw UsageError(said + "; --yes starts it");
+  if (arguments.is_json) print_event({{"event", "estimate"}, {"seconds", *seconds}});
+  else if (!arguments.is_quiet) write_note("headroom: " + said);
 }
 
 void run(RunArguments& arguments) {
@@ -83,6 +99,7 @@ void run(RunArguments& arguments) {
     if (!result) throw Exit{interrupted};
     return fmt::print("{}", arguments.is_json ? dry_run_json(study, *result) : dry_run_text(study, *result));
   }
+  announce_run(arguments, study);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.output == ProgressOutput::text) {
     fmt::print("{} · {} · {} · {} {} ({}){}\n", study.head.id, study.run, trials_text(study), threads,
@@ -92,9 +109,9 @@ void run(RunArguments& arguments) {
   if (!run_trials(study, options)) {
     const StudyResults results = collect_results(study, arguments.out);
     write_note(fmt::format("headroom: stopped with {} of {} trials done; the same command goes on from here",
-                           results.trials.size(), results.planned));
+                           count_trials(results.trials), results.planned));
     if (arguments.is_json)
-      print_event({{"event", "stopped"}, {"done", results.trials.size()}, {"trials", results.planned}});
+      print_event({{"event", "stopped"}, {"done", count_trials(results.trials)}, {"trials", results.planned}});
     throw Exit{interrupted};
   }
   if (!arguments.is_json) {
@@ -120,6 +137,7 @@ void add_run_command(Command app) {
   command.option("--device", arguments->device,
                  "cpu or cuda, in place of train.device; formulas run on the CPU, but for trainings of trained models");
   command.flag("--dry-run", arguments->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
+  command.flag("--yes", arguments->is_sure, "start also what takes more than an hour, at a terminal");
   add_data_option(command, arguments->data);
   const Option quiet = command.flag("--quiet", arguments->is_quiet, "no progress");
   command.flag("--json", arguments->is_json, "one event per line on standard output, in place of the table")

@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/run/runner.h"
+#include "experiments/run/terminal_look.h"
 
 namespace headroom::experiments {
 namespace {
@@ -25,8 +27,7 @@ StoredVerdicts verdicts_of(const Study& study, const std::string& out, bool& wit
     return stored(results, judge(results));
   }
   without_store = true;
-  write_note(
-      fmt::format("headroom: {} · {} has no run store under {}; run it first", study.head.id, study.run, out));
+  write_note(fmt::format("headroom: {} · {} has no run store under {}; run it first", study.head.id, study.run, out));
   StudyResults nothing;
   nothing.id = study.head.id;
   nothing.profile = study.run;
@@ -38,7 +39,8 @@ void verify(const VerifyArguments& arguments) {
   bool bad = false;
   for (const std::string& file : arguments.files)
     all.push_back(verdicts_of(load_study(file, arguments.profile, arguments.settings), arguments.out, bad));
-  fmt::print("{}", arguments.json ? verdict_list_json(all) : verdict_table(all));
+  fmt::print("{}", arguments.json ? verdict_list_json(all)
+                                  : verdict_table(all, static_cast<size_t>(look_of(STDOUT_FILENO).columns)));
   for (const StoredVerdicts& one : all)
     for (const StoredVerdict& verdict : one.verdicts) bad = bad || verdict.status == name(VerdictStatus::fail);
   if (bad) throw Exit{1};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "engine/excerpt.h"
@@ -65,7 +66,10 @@ void bind_table(Reader& report, const std::string& folder, Overlay& overlay) {
     if (file.empty()) return;
     if (!path || path->kind != Value::Kind::list) return in.complain("path", "wants a list of keys");
     try {
-      overlay.points = read_points(file[0] == '/' ? file : folder + "/" + file, *path);
+      const std::filesystem::path beside = std::filesystem::path(folder) / file;
+      std::error_code ignored;
+      const bool is_here = !std::filesystem::exists(beside, ignored) && std::filesystem::exists(file, ignored);
+      overlay.points = read_points(is_here ? file : beside.string(), *path);
     } catch (const Error& error) {
       in.complain("file", error.what());
     }

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "engine/excerpt.h"
 #include "experiments/config/sweep.h"
 #include "experiments/toml/document.h"
@@ -41,12 +44,43 @@ std::vector<std::string> tied_paths(const Value& sweep) {
   return paths;
 }
 
+size_t end_of_key(const std::string& text) {
+  bool is_quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') is_quoted = !is_quoted;
+    if (text[i] == '=' && !is_quoted) return i;
+  }
+  return text.size();
+}
+
+/// Whether the value is a word that TOML knows only in quotes: model.positions=rope, task.source=../mine.txt.
+bool is_bare_word(const std::string& text) {
+  const size_t begin = text.find_first_not_of(' ', end_of_key(text) + 1);
+  if (begin == std::string::npos) return false;
+  const std::string word = text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
+  };
+  const auto fits = [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || (c != 0 && std::strchr("._-/+:", c));
+  };
+  const bool begins = is_letter(word[0]) || word[0] == '/' || word.starts_with("./") || word.starts_with("../");
+  return begins && std::all_of(word.begin(), word.end(), fits) && word != "true" && word != "false" && word != "inf" &&
+         word != "nan";
+}
+
+/// The setting with its value in quotes.
+std::string in_quotes(const std::string& text) {
+  const size_t begin = text.find_first_not_of(' ', end_of_key(text) + 1), end = text.find_last_not_of(' ') + 1;
+  return text.substr(0, begin) + '"' + text.substr(begin, end - begin) + '"';
+}
+
 }  // namespace
 
 Value parse_setting(const std::string& text) {
   const std::string source = "--set " + excerpt(text);
   if (text.find('=') == std::string::npos) fail("{}: wants key=value", source);
-  Value setting = parse_toml(text, source, false);
+  Value setting = parse_toml(is_bare_word(text) ? in_quotes(text) : text, source, false);
   flatten_sweeps(setting);
   return setting;
 }

@@ -7,7 +7,8 @@
 
 namespace headroom::experiments {
 
-/// "train.steps=10" (TOML) as a table that can be merged. Throws Error naming the setting.
+/// "train.steps=10" (TOML) as a table that can be merged; a word needs no quotes ("model.positions=rope"). Throws Error
+/// naming the setting.
 Value parse_setting(const std::string& text);
 
 /// Lets settings win over a sweep: a key of the grid that is set gets that one value, in the form (best_of or not) that

@@ -12,6 +12,7 @@
 
 #include "autograd/op_suite/registry.h"
 #include "engine/error.h"
+#include "experiments/new_op/formulas.h"
 
 namespace headroom::experiments {
 namespace {
@@ -81,6 +82,15 @@ std::string renamed(const std::string& text, const std::string& name) {
   return replaced(replaced(text, "softplus", name), "Softplus", pascal_case(name));
 }
 
+/// The text of one of softplus's files for another function.
+std::string text_for(const NewOpFile& file, const std::string& name) {
+  const NewOpFormula &from = new_op_formula("softplus"), &to = new_op_formula(name);
+  if (file.name.ends_with("_functor.h")) return functor_file(to, pascal_case(name));
+  const std::string text =
+      replaced(replaced(file.text, from.value, to.value), "dy · " + from.slope, "dy · " + to.slope);
+  return renamed(replaced(text, from.tolerances, to.tolerances), name);
+}
+
 /// A folder under another name beside `target` until it is renamed; what is left of it when this ends is removed, with
 /// the folders above that were made for it.
 class UnfinishedFolder {
@@ -129,7 +139,7 @@ std::vector<std::string> write_new_op(const std::string& name, const fs::path& f
     const fs::path path = unfinished.path() / names.back();
     fs::create_directories(path.parent_path(), error);
     std::ofstream out(path);
-    out << renamed(file.text, name);
+    out << text_for(file, name);
     out.close();
     if (!out) fail("new-op: cannot write {}: {}", (folder / names.back()).string(), std::strerror(errno));
   }

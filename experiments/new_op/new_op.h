@@ -16,7 +16,8 @@ const std::vector<NewOpFile>& new_op_files();
 const std::set<std::string>& taken_names();
 
 /// Writes an op outside the tree that builds and passes its tests: the files of docs/adding-an-op.md, `softplus`
-/// renamed to `name`, into `folder`, which it makes whole or not at all. Returns their names. Throws Error when the
+/// renamed to `name`, with that function's formula where the program knows it and a place for it where not
+/// (formulas.h), into `folder`, which it makes whole or not at all. Returns their names. Throws Error when the
 /// name is not snake_case, is taken, too long or a word of C++, when the folder exists, or when it cannot be written.
 std::vector<std::string> write_new_op(const std::string& name, const std::filesystem::path& folder);
 

@@ -110,7 +110,7 @@ AllocationPlan plan_allocation(const AllocationRequest& request) {
                                            : plan.paper.best;
   plan.f32 = float_plan(request, plan.paper.best, tasks::f32_roundoff);
   plan.bf16 = float_plan(request, plan.paper.best, tasks::bf16_roundoff);
-  if (!request.fits.empty()) {
+  if (!request.fits.empty() && describes(request.fits.front())) {
     const StudyFit& fit = request.fits.front();
     const tasks::Allocation best = tasks::best_allocation(rho, request.width, request.token_dim,
                                                           fitted_error(fit, request.token_dim), request.rules);

@@ -53,7 +53,7 @@ struct AllocationPlan {
     tasks::Allocation best;
     double rms = 0;  ///< the RMS error that the fit foresees
   };
-  std::optional<Fitted> fitted;  ///< with a fit: the best under it
+  std::optional<Fitted> fitted;  ///< with a fit that describes what was measured: the best under it
   EqualHeads best_equal;
   std::vector<EqualHeads> equal;  ///< a curve over head widths, from wide to narrow
   /// Flatness: the smallest width that costs at most 1 %, 5 % and 10 % more than the best.
@@ -77,7 +77,8 @@ Cells terms_cells(const AllocationPlan& plan);
 Cells curve_cells(const AllocationPlan& plan);
 std::string flatness_text(const AllocationPlan& plan);
 
-/// The plan as tables for a terminal, with what each number is based on.
-std::string allocation_text(const AllocationPlan& plan);
+/// The plan as tables for a terminal, with what each number is based on; lines of at most `columns` characters where
+/// that is not 0.
+std::string allocation_text(const AllocationPlan& plan, size_t columns = 0);
 
 }  // namespace headroom::experiments

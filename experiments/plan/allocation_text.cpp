@@ -93,15 +93,16 @@ std::string flatness_text(const AllocationPlan& plan) {
   return out + " of the best.";
 }
 
-std::string allocation_text(const AllocationPlan& plan) {
+std::string allocation_text(const AllocationPlan& plan, size_t columns) {
   const std::vector<StudyFit>& fits = plan.request.fits;
-  const std::string fitted = fits.empty() ? ""
-                                          : "\nfit: the bound's terms, scaled to what the study measured\n" +
-                                                aligned(fit_cells(fits)) + "\n" + aligned(fit_point_cells(fits[0])) +
-                                                fit_text(fits[0]) + "\n";
-  return allocation_headline(plan) + "\n\n" + aligned(allocation_cells(plan)) + "\n" + aligned(terms_cells(plan)) +
-         "\nequal heads of every width (heuristic)\n" + aligned(curve_cells(plan)) + "\n" + flatness_text(plan) + "\n" +
-         fitted;
+  const std::string fitted =
+      fits.empty()
+          ? ""
+          : "\nfit: the bound's terms, scaled to what the study measured\n" + aligned(fit_cells(fits), columns) + "\n" +
+                aligned(fit_point_cells(fits[0]), columns) + aligned({{fit_text(fits[0])}}, columns);
+  return allocation_headline(plan) + "\n\n" + aligned(allocation_cells(plan), columns) + "\n" +
+         aligned(terms_cells(plan), columns) + "\nequal heads of every width (heuristic)\n" +
+         aligned(curve_cells(plan), columns) + "\n" + aligned({{flatness_text(plan)}}, columns) + fitted;
 }
 
 }  // namespace headroom::experiments

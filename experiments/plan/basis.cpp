@@ -1,6 +1,6 @@
 #include "experiments/plan/basis.h"
 
-#include <fmt/format.h>
+#include "experiments/claims/number.h"
 
 namespace headroom::experiments {
 
@@ -20,10 +20,10 @@ const std::vector<std::pair<std::string, std::string>>& basis_words() {
   return words;
 }
 
-std::string basis_text() {
-  std::string out = "basis\n";
-  for (const auto& [word, meaning] : basis_words()) out += fmt::format("  {:<12} {}\n", word, meaning);
-  return out;
+std::string basis_text(size_t columns) {
+  Cells rows;
+  for (const auto& [word, meaning] : basis_words()) rows.push_back({"  " + word, meaning});
+  return "basis\n" + aligned(rows, columns);
 }
 
 }  // namespace headroom::experiments

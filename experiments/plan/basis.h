@@ -11,7 +11,7 @@ using Cells = std::vector<std::vector<std::string>>;
 /// What a number may be based on, and what that means: theorem, heuristic, fit, guess, count, measured, data sheet.
 const std::vector<std::pair<std::string, std::string>>& basis_words();
 
-/// The same as lines for a terminal.
-std::string basis_text();
+/// The same as lines of at most `columns` characters; 0: one each.
+std::string basis_text(size_t columns = 0);
 
 }  // namespace headroom::experiments

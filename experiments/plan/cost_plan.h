@@ -49,6 +49,6 @@ Cells time_cells(const CostPlan& plan);
 std::string machine_text(const CostPlan& plan);
 
 nlohmann::ordered_json cost_json(const CostPlan& plan);
-std::string cost_text(const CostPlan& plan);
+std::string cost_text(const CostPlan& plan, size_t columns = 0);
 
 }  // namespace headroom::experiments

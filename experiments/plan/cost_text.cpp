@@ -57,11 +57,11 @@ std::string machine_text(const CostPlan& plan) {
   return out;
 }
 
-std::string cost_text(const CostPlan& plan) {
-  return cost_headline(plan) + "\n\ncounts (* the model as given)\n" + aligned(count_cells(plan)) +
+std::string cost_text(const CostPlan& plan, size_t columns) {
+  return cost_headline(plan) + "\n\ncounts (* the model as given)\n" + aligned(count_cells(plan), columns) +
          "\nmemory of training (counts; activations: a guess at what a fused attention keeps)\n" +
-         aligned(memory_cells(plan)) + "\nleast time (lower bound)\n" + aligned(time_cells(plan)) + machine_text(plan) +
-         "\n";
+         aligned(memory_cells(plan), columns) + "\nleast time (lower bound)\n" + aligned(time_cells(plan), columns) +
+         machine_text(plan) + "\n";
 }
 
 }  // namespace headroom::experiments

@@ -43,6 +43,8 @@ double fitted_cost(const StudyFit& fit, double objective);
 /// One row per series, and one per number of heads.
 Cells fit_cells(const std::vector<StudyFit>& fits);
 Cells fit_point_cells(const StudyFit& fit);
+/// Whether the fit describes what was measured: an R² of at least 0.8, and nowhere off by more than 2 times.
+bool describes(const StudyFit& fit);
 /// What the fit is, and how well it describes what was measured.
 std::string fit_text(const StudyFit& fit);
 nlohmann::ordered_json fit_json(const StudyFit& fit);

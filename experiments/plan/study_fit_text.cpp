@@ -8,11 +8,14 @@
 namespace headroom::experiments {
 namespace {
 
-constexpr double far_off = 2, close = 0.8;  ///< times off; R²
-
 std::string name_of(const StudyFit& fit) { return fit.series.empty() ? "the study" : fit.series; }
 
 }  // namespace
+
+bool describes(const StudyFit& fit) {
+  constexpr double far_off = 2, close = 0.8;
+  return fit.times_off <= far_off && fit.r2 >= close;
+}
 
 Cells fit_cells(const std::vector<StudyFit>& fits) {
   Cells rows = {{"fit to", "width", "projection", "extraction", "lag dropped", "floor", "R²", "times off", "best heads",
@@ -40,9 +43,8 @@ std::string fit_text(const StudyFit& fit) {
       "squares. R² {:.2f}, off by up to {} times: ",
       name_of(fit), rounded(fit.projection), rounded(fit.extraction), rounded(fit.truncation), rounded(fit.floor),
       fit.r2, rounded(fit.times_off));
-  const bool describes = fit.times_off <= far_off && fit.r2 >= close;
-  out += describes ? "the bound's shape describes what was measured."
-                   : "the bound's shape does not describe what was measured.";
+  out += describes(fit) ? "the bound's shape describes what was measured."
+                        : "the bound's shape does not describe what was measured, so no split is planned by it.";
   if (fit.has_truncation && fit.truncation == 0) out += " It charges nothing for a lag without heads.";
   return out;
 }

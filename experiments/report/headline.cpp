@@ -110,7 +110,7 @@ double wall_seconds(const StudyResults& results) {
 std::string progress_of(const StudyResults& r) {
   const auto failed = std::count_if(r.trials.begin(), r.trials.end(),
                                     [](const TrialRecord& t) { return t.status == TrialStatus::failed; });
-  const auto done = std::ssize(r.trials);
+  const int64_t done = count_trials(r.trials);
   const double seconds = training_seconds(r);
   return fmt::format("{} of {} trials done, {} failed{}{}", done, std::max<int64_t>(r.planned, done), failed,
                      r.running > 0 ? fmt::format(", {} running", r.running) : "",

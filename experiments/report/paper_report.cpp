@@ -82,6 +82,16 @@ std::string claim_item(const StoredVerdicts& one, const StoredVerdict& v) {
       numbers.empty() ? "" : fmt::format("<span class=\"numbers\">{}</span>", escape(numbers)));
 }
 
+/// The tables without any number of ours, a line each.
+std::string not_run_text(const std::vector<StoredVerdicts>& all, size_t columns) {
+  std::vector<std::vector<std::string>> rows;
+  for (const PaperTable& table : paper_tables())
+    if (count_run(table, all) == 0)
+      rows.push_back({"  " + table.study, table.setting,
+                      fmt::format("{} {}", table.numbers.size(), table.numbers.size() == 1 ? "number" : "numbers")});
+  return rows.empty() ? "" : "not run\n" + aligned(rows, columns) + "\n";
+}
+
 }  // namespace
 
 std::vector<OurNumber> ours_beside(const PaperPath& path, const std::vector<StoredVerdicts>& all) {
@@ -96,20 +106,26 @@ std::vector<OurNumber> ours_beside(const PaperPath& path, const std::vector<Stor
   return found;
 }
 
-std::string paper_text(const std::vector<StoredVerdicts>& all) {
+std::string paper_text(const std::vector<StoredVerdicts>& all, size_t columns) {
   std::string out;
   for (const PaperTable& table : paper_tables()) {
+    const size_t run = count_run(table, all);
+    if (run == 0) continue;
     out += fmt::format("{}{}{}\n", table.study, table.setting.empty() ? "" : " · ", table.setting);
     const FilledTable ours = filled(table, all);
     std::vector<std::vector<std::string>> rows = {{"  ", "paper"}};
     rows[0].insert(rows[0].end(), ours.columns.begin(), ours.columns.end());
     for (size_t i = 0; i < table.numbers.size(); ++i) {
+      if (ours.rows[i].empty()) continue;
       rows.push_back({"  " + table.numbers[i].label, exact(table.numbers[i].value)});
       for (const std::string& column : ours.columns) rows.back().push_back(cell_of(ours.rows[i], column));
     }
-    out += aligned(rows) + "\n";
+    out += aligned(rows, columns);
+    if (const size_t left = table.numbers.size() - run; left > 0)
+      out += fmt::format("  {} more of the paper's numbers {} no counterpart\n", left, left == 1 ? "has" : "have");
+    out += '\n';
   }
-  return out;
+  return out + not_run_text(all, columns);
 }
 
 std::string paper_page(const std::vector<StoredVerdicts>& all) {

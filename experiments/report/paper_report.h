@@ -22,7 +22,7 @@ std::vector<OurNumber> ours_beside(const PaperPath& path, const std::vector<Stor
 
 /// Every number of the paper's tables beside ours, a column for each model and profile, "not run" where there is none,
 /// as text.
-std::string paper_text(const std::vector<StoredVerdicts>& all);
+std::string paper_text(const std::vector<StoredVerdicts>& all, size_t columns = 0);
 
 /// The same as one self-contained HTML page, followed by every claim of every study with its verdict.
 std::string paper_page(const std::vector<StoredVerdicts>& all);

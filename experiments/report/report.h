@@ -3,6 +3,7 @@
 #include <string>
 
 #include "experiments/claims/study_results.h"
+#include "experiments/run/terminal_look.h"
 
 namespace headroom::experiments {
 
@@ -20,13 +21,16 @@ namespace headroom::experiments {
 /// cannot be written.
 std::filesystem::path write_report(const StudyResults& results, const std::filesystem::path& folder);
 
-/// The curves and verdicts in plain text, at most `columns` wide where numbers allow:
+/// The curves and verdicts in plain text, at most as wide as the terminal, or 100 characters, where numbers allow:
 ///
 ///   heads      1       2       4
 ///   mse    0.982   0.903   0.734     and the same for further metrics
 ///      ±   0.004   0.006   0.011
 ///
 ///   interior_optimum   pass   p = 0.003 / 0.0004
-std::string terminal_table(const StudyResults& results, int columns = 100);
+///
+/// On a terminal (`look.columns` > 0) sentences of verdicts go on in further lines, and a verdict's word has its
+/// colour.
+std::string terminal_table(const StudyResults& results, TerminalLook look = {});
 
 }  // namespace headroom::experiments

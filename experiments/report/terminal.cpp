@@ -101,6 +101,11 @@ std::string layout(const Rows& rows, size_t columns) {
   return out;
 }
 
+std::string coloured_verdict(VerdictStatus status, const std::string& word) {
+  const char* const colour = status == VerdictStatus::pass ? "32" : status == VerdictStatus::fail ? "31" : "33";
+  return status == VerdictStatus::not_run ? word : fmt::format("\x1b[{}m{}\x1b[0m", colour, word);
+}
+
 /// What a reader must know before the numbers: a line each.
 std::string notes_on(const StudyResults& r) {
   std::string out;
@@ -115,14 +120,15 @@ std::string notes_on(const StudyResults& r) {
 
 }  // namespace
 
-std::string terminal_table(const StudyResults& results, int columns) {
+std::string terminal_table(const StudyResults& results, TerminalLook look) {
+  constexpr int columns_of_a_log = 100;
+  const auto columns = static_cast<size_t>(look.columns > 0 ? look.columns : columns_of_a_log);
   std::string out = notes_on(results);
   bool edge = false;
   for (const std::string& series : series_names(results)) {
     const Curve c = curve(results, series);
     if (!series.empty()) out += series + "\n";
-    out += c.points.empty() ? "no trial has run\n"
-                            : layout(curve_rows(results, c), static_cast<size_t>(std::max(columns, 1)));
+    out += c.points.empty() ? "no trial has run\n" : layout(curve_rows(results, c), columns);
     out += '\n';
     for (const Point& p : c.points) edge = edge || !p.edges.empty();
   }
@@ -133,13 +139,19 @@ std::string terminal_table(const StudyResults& results, int columns) {
     names = std::max(names, width(claim_name(v.claim)));
     statuses = std::max(statuses, width(name(v.status)));
   }
+  // A terminal has the sentence below the claim: beside it there is no room for a line.
+  const bool is_below = look.columns > 0;
   for (const Verdict& v : verdicts) {
     const bool plain = v.summary.empty();  // then the sentence says why
-    out += fmt::format("{}   {}   {}\n", left(claim_name(v.claim), names), left(name(v.status), statuses),
-                       plain ? v.sentence : v.summary);
+    const std::string word = left(name(v.status), statuses), said = plain ? v.sentence : v.summary;
+    out += fmt::format("{}   {}", left(claim_name(v.claim), names),
+                       look.has_colours ? coloured_verdict(v.status, word) : word);
+    if (!is_below || names + 3 + statuses + 3 + width(said) <= columns) out += fmt::format("   {}\n", said);
+    else out += "\n" + aligned({{"  ", said}}, columns);
   }
-  if (const std::string law = law_text(results); !law.empty()) out += law + "\n";
-  if (!verdicts.empty()) out += headline(results, verdicts) + "\n";
+  const size_t sentence = is_below ? columns : 0;
+  if (const std::string law = law_text(results); !law.empty()) out += aligned({{law}}, sentence);
+  if (!verdicts.empty()) out += aligned({{headline(results, verdicts)}}, sentence);
   return out;
 }
 

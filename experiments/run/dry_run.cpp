@@ -26,9 +26,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr size_t most_groups = 12;
-constexpr int64_t fewest_timed_steps = 5, most_timed_steps = 200;
-constexpr double enough_seconds = 0.6;  ///< of timed steps per group
+constexpr int64_t most_timed_steps = 200;
 
 double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
@@ -94,7 +92,7 @@ Plan plan_of(const std::vector<const PlannedTrial*>& trials, size_t first_round,
 }
 
 /// Which groups to time: all, or evenly many between the least and the most work.
-std::vector<size_t> choose_samples(const std::vector<CostGroup>& groups) {
+std::vector<size_t> choose_samples(const std::vector<CostGroup>& groups, size_t most_groups) {
   std::vector<size_t> order(groups.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return groups[a].work < groups[b].work; });
@@ -112,7 +110,8 @@ bool is_stopped(const RunOptions& options) { return options.stop && *options.sto
 
 /// Trains some steps of one trial. A step is timed from one call of the hook to the next; the time after the last call
 /// is one more step and the two fixed sets. Means nothing once the run is stopped.
-Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOptions& options) {
+Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOptions& options,
+                  const DryRunEffort& effort) {
   const int64_t steps = std::min(config.train.steps, most_timed_steps);
   config.train.steps = steps;
   config.train.eval_every = 0;
@@ -122,13 +121,15 @@ Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOp
   const TrialOutcome first = run_trial(config, problem, [&](int64_t, double) {
     calls.push_back(seconds_since(begin));
     const bool is_enough =
-        static_cast<int64_t>(calls.size()) > fewest_timed_steps && calls.back() - calls[1] > enough_seconds;
+        static_cast<int64_t>(calls.size()) > effort.fewest_steps && calls.back() - calls[1] > effort.seconds;
     return !is_enough && !is_stopped(options);
   });
-  require(first.status == TrialStatus::finished, "{}", first.message);
+  // One that diverges has timed its steps up to there, and may do so in the study, too.
+  require(first.status == TrialStatus::finished || calls.size() > 1, "{}", first.message);
   Timing timing;
   timing.setup = calls.empty() ? 0 : calls[0];
-  if (calls.size() > 2) timing.step = (calls.back() - calls[1]) / static_cast<double>(calls.size() - 2);
+  if (first.status == TrialStatus::failed && calls.size() == 2) timing.step = calls[1] - calls[0];
+  else if (calls.size() > 2) timing.step = (calls.back() - calls[1]) / static_cast<double>(calls.size() - 2);
   else timing.step = seconds_since(begin) - timing.setup;
   if (const auto* const formula = std::get_if<std::shared_ptr<const tasks::Formula>>(&problem)) {
     // All of it was timed, or the steps of one that trains: the first stage stands for all.
@@ -149,7 +150,7 @@ Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOp
 
 /// The mean of `jobs` copies that run side by side, as trials of a study do.
 Timing time_side_by_side(const TrialConfig& config, const tasks::Problem& problem, int jobs, int threads_each,
-                         const RunOptions& options) {
+                         const RunOptions& options, const DryRunEffort& effort) {
   std::vector<std::thread> workers;
   std::mutex mutex;
   Timing sum;
@@ -158,7 +159,7 @@ Timing time_side_by_side(const TrialConfig& config, const tasks::Problem& proble
     workers.emplace_back([&] {
       try {
         const engine::ThreadScope scope(threads_each);
-        const Timing timing = time_trial(config, problem, options);
+        const Timing timing = time_trial(config, problem, options, effort);
         const std::lock_guard lock(mutex);
         sum.setup += timing.setup / jobs;
         sum.step += timing.step / jobs;
@@ -210,7 +211,7 @@ double makespan(const Plan& plan, size_t trials, int jobs) {
 
 }  // namespace
 
-std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
+std::optional<DryRun> dry_run(const Study& study, const RunOptions& options, const DryRunEffort& effort) {
   const SteadyClock::time_point begin = SteadyClock::now();
   ProblemPool pool(options.data);
   const std::vector<const PlannedTrial*> trials = distinct_trials(study);
@@ -225,11 +226,11 @@ std::optional<DryRun> dry_run(const Study& study, const RunOptions& options) {
                                       options.jobs > 0, memory_limit());
   Plan plan = plan_of(most, trials.size(), pool);
   engine::reset_peak();
-  for (const size_t index : choose_samples(plan.groups)) {
+  for (const size_t index : choose_samples(plan.groups, effort.groups)) {
     CostGroup& group = plan.groups[index];
     const tasks::Problem problem = pool.get(group.sample->config);
     const Timing timing =
-        time_side_by_side(group.sample->config, problem, result.jobs, std::max(1, threads / wanted), options);
+        time_side_by_side(group.sample->config, problem, result.jobs, std::max(1, threads / wanted), options, effort);
     if (is_stopped(options)) return std::nullopt;
     group.setup_seconds = timing.setup;
     group.step_seconds = timing.step;

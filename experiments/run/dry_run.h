@@ -39,11 +39,19 @@ struct DryRun {
   size_t costliest = 0;  ///< the group whose trial takes longest
 };
 
-/// Times a few steps of sample trials, at most twelve groups from the cheapest to the most expensive, with as many
-/// running side by side as the study would have, and adds up. Nothing is kept. What is finished already counts as if it
-/// were not; an early stop is not foreseen, and every second validation is taken to be the best so far. Nothing when
-/// `options.stop` was raised before the end. Throws Error as the tasks do, and when a sample cannot be trained.
-std::optional<DryRun> dry_run(const Study& study, const RunOptions& options);
+/// How much is timed.
+struct DryRunEffort {
+  size_t groups = 12;        ///< at most
+  int64_t fewest_steps = 5;  ///< of a trial
+  double seconds = 0.6;      ///< of timed steps that are enough, for each group
+};
+
+/// Times a few steps of sample trials, by default at most twelve groups from the cheapest to the most expensive, with
+/// as many running side by side as the study would have, and adds up. Nothing is kept. What is finished already counts
+/// as if it were not; an early stop is not foreseen, a trial that diverges is taken for one that does not, and every
+/// second validation is taken to be the best so far. Nothing when `options.stop` was raised before the end. Throws
+/// Error as the tasks do, and when a sample cannot be trained.
+std::optional<DryRun> dry_run(const Study& study, const RunOptions& options, const DryRunEffort& effort = {});
 
 /// The same in words, a line per group.
 std::string dry_run_text(const Study& study, const DryRun& result);

@@ -1,51 +1,20 @@
 #include "experiments/run/progress.h"
 
 #include <fmt/core.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
+
+#include "experiments/run/terminal_look.h"
 
 namespace headroom::experiments {
 namespace {
 
 constexpr double redraw_seconds = 0.1, log_seconds = 5, event_seconds = 1;
-constexpr int bar_cells = 28;
-
-/// A bar in eighths of a character.
-std::string bar(double fraction) {
-  static const char* const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int filled = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * bar_cells * 8);
-  std::string out;
-  for (int i = 0; i < filled / 8; ++i) out += "█";
-  out += eighths[filled % 8];
-  out.append(static_cast<size_t>(bar_cells - (filled + 7) / 8), ' ');
-  return "[" + out + "]";
-}
-
-/// The first `columns` characters of UTF-8 text.
-std::string clip(const std::string& text, int columns) {
-  size_t at = 0;
-  for (; at < text.size(); ++at) {
-    const bool starts_character = (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
-    if (starts_character && columns-- == 0) break;
-  }
-  return text.substr(0, at);
-}
-
-int terminal_columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-bool wants_colours() {
-  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org: any text that is not empty
-  return !no_color || no_color[0] == 0;
-}
+constexpr int widest_log_line = 0;  // no bar, nothing cut
 
 void emit(const nlohmann::json& event) {
   const std::string line = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -55,18 +24,11 @@ void emit(const nlohmann::json& event) {
 
 }  // namespace
 
-std::string clock_text(double seconds) {
-  const auto whole = static_cast<int64_t>(std::lround(std::max(seconds, 0.0)));
-  const int64_t hours = whole / 3600, minutes = whole / 60 % 60;
-  return hours > 0 ? fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60)
-                   : fmt::format("{}:{:02}", minutes, whole % 60);
-}
-
 Progress::Progress(ProgressScope scope, ProgressOutput output)
     : scope_(std::move(scope)),
       output_(output),
       on_terminal_(output == ProgressOutput::text && isatty(STDERR_FILENO) != 0),
-      has_colours_(on_terminal_ && wants_colours()),
+      has_colours_(on_terminal_ && look_of(STDERR_FILENO).has_colours),
       done_(scope_.done) {
   if (output_ == ProgressOutput::events)
     emit({{"event", "study"},
@@ -155,26 +117,31 @@ void Progress::erase() {
   drawn_ = false;
 }
 
-std::string Progress::summary() const {
+ProgressText Progress::state() const {
   double trained = trained_, reached = ended_;
   for (const auto& [now, from] : workers_) {
     const double one = now.cost / static_cast<double>(std::max<int64_t>(now.steps, 1));
     trained += one * static_cast<double>(now.step - from);
     reached += one * static_cast<double>(now.step);
   }
-  std::string line = fmt::format("{}/{}", done_, scope_.total);
+  ProgressText at;
+  at.done = done_;
+  at.total = scope_.total;
+  at.so_far = elapsed();
   if (latest_ < workers_.size() && !workers_[latest_].now.trial.empty()) {
     const Step& step = workers_[latest_].now;
-    line += fmt::format("   {}   step {}/{}", step.label, step.step, step.steps);
-    if (std::isfinite(step.loss)) line += fmt::format("   loss {:.4g}", step.loss);
+    at.label = step.label;
+    at.step = step.step;
+    at.steps = step.steps;
+    at.loss = step.loss;
   }
-  const double so_far = elapsed();
-  if (trained > 0 && so_far > 0)
-    line += fmt::format("   {:.3g} GFLOP/s   {} left, {} so far", trained / so_far / 1e9,
-                        clock_text(so_far * std::max(scope_.cost - reached, 0.0) / trained), clock_text(so_far));
-  if (!on_terminal_) return line;
+  if (trained > 0 && at.so_far > 0) {
+    at.gflops = trained / at.so_far / 1e9;
+    at.left = at.so_far * std::max(scope_.cost - reached, 0.0) / trained;
+  }
   const double before = static_cast<double>(done_) / static_cast<double>(std::max<int64_t>(scope_.total, 1));
-  return bar(scope_.cost > 0 ? reached / scope_.cost : before) + " " + line;
+  at.fraction = scope_.cost > 0 ? reached / scope_.cost : before;
+  return at;
 }
 
 void Progress::draw(bool now) {
@@ -191,12 +158,11 @@ void Progress::draw(bool now) {
     if (std::isfinite(step.loss)) event["loss"] = step.loss;
     return emit(event);
   }
-  const std::string line = summary();
   if (!on_terminal_) {
-    std::fprintf(stderr, "%s\n", line.c_str());
+    std::fprintf(stderr, "%s\n", progress_text(state(), widest_log_line).c_str());
     return;
   }
-  std::fprintf(stderr, "\r%s\x1b[K", clip(line, terminal_columns() - 1).c_str());
+  std::fprintf(stderr, "\r%s\x1b[K", progress_text(state(), look_of(STDERR_FILENO).columns - 1).c_str());
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/results.h"
+#include "experiments/run/progress_text.h"
 
 namespace headroom::experiments {
 
@@ -21,9 +22,9 @@ struct ProgressScope {
   std::string metric;           ///< shown for each finished trial
 };
 
-/// How far a sweep is. On a terminal: a line per trial that ended, and below them a bar for the study with rate, loss
-/// and time left; no colours when NO_COLOR is set. In a log: a plain line every few seconds, and one per failure. Calls
-/// come from several threads.
+/// How far a sweep is. On a terminal: a line per trial that ended, and below them one for the study: time left, loss,
+/// rate and a bar (progress_text.h); no colours when NO_COLOR is set. In a log: a plain line every few seconds, and one
+/// per failure. Calls come from several threads.
 class Progress {
  public:
   Progress(ProgressScope scope, ProgressOutput output);
@@ -52,7 +53,7 @@ class Progress {
     Step now;
     int64_t from = 0;  ///< the step that this process began at
   };
-  std::string summary() const;
+  ProgressText state() const;
   void draw(bool now);
   void erase();
   void print(const std::string& line);
@@ -71,8 +72,5 @@ class Progress {
   size_t latest_ = 0;
   Clock::time_point begin_ = Clock::now(), last_ = begin_;
 };
-
-/// "0:31", "1:02:10".
-std::string clock_text(double seconds);
 
 }  // namespace headroom::experiments

@@ -374,7 +374,7 @@ StudyResults planned_results(const Study& study) {
   results.report = study.head.report;
   if (study.series != std::vector<std::string>{""}) results.series = study.series;
   results.claims = study.head.claims;
-  results.planned = static_cast<int64_t>(study.trials.size());
+  results.planned = std::ssize(distinct_trials(study));
   results.resolved_config = study.resolved;
   return results;
 }

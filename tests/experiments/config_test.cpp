@@ -190,7 +190,16 @@ TEST_CASE("settings come last, and name themselves in errors") {
   CHECK(pinned.trials[0].config.train.optimizer.lr == 0.5);
   CHECK(pinned.trials[0].choice.at("train.optimizer.lr") == 0.5);
   CHECK(only_problem(small_study(), {"train.steps"}) == "--set train.steps: wants key=value");
-  CHECK(contains(only_problem(small_study(), {"train.steps=oops"}), "--set train.steps=oops: malformed TOML"));
+  CHECK(contains(only_problem(small_study(), {"train.steps=oops ["}), "--set train.steps=oops [: malformed TOML"));
+  CHECK(contains(only_problem(small_study(), {"train.steps=oops"}), "--set train.steps=oops: train.steps: "));
+  // A word needs no quotes; what TOML reads is left as it is.
+  const StudyFile small(small_study());
+  const auto positions = [&](const std::string& setting) {
+    return load_study(small.path(), "paper", {setting}).trials[0].config.model.positions;
+  };
+  CHECK(positions("model.positions=alibi") == models::Positions::alibi);
+  CHECK(positions("model.positions = alibi ") == positions("model.positions=\"alibi\""));
+  CHECK(load_study(small.path(), "paper", {"model.causal=true"}).trials[0].config.model.causal);
 }
 
 TEST_CASE("a series overrides keys, its own sweep and overlay") {

@@ -123,3 +123,10 @@ TEST_CASE("run --dry-run, list") {
   CHECK(contains(list.out(), "study.toml\n  Small\n  paper: 8 trials"));
   CHECK(contains(list.err(), "broken.toml:1:"));
 }
+
+TEST_CASE("a timed trial that diverges does not stop the estimate") {
+  const StudyFile file(replaced(small_study(), "best_of = [1e-3, 1e-2]", "best_of = [1e-3, 1e12]"));
+  Program dry(file.folder(), "run study.toml --dry-run --set train.optimizer.kind=sgd --set train.steps=200");
+  CHECK(dry.wait() == 0);
+  CHECK(contains(dry.out(), "8 trials"));
+}

@@ -116,7 +116,9 @@ TEST_CASE("the bound's terms are fitted to a study's curve, and found again") {
   CHECK(allocation_json(plan)["fit"]["series"][0]["r2"].get<double>() == Approx(1));
   CHECK(contains(fit_text(fit), "describes what was measured"));
   StudyFit flat = fit;
-  flat.r2 = 0.1;
+  flat.r2 = 0.28;
+  request.fits = {flat};
+  CHECK_FALSE(plan_allocation(request).fitted.has_value());  // what describes nothing plans nothing
   CHECK(contains(fit_text(flat), "does not describe"));
   StudyFit bad = fit;
   bad.times_off = 9;

@@ -10,6 +10,8 @@
 
 #include "experiments/claims/number.h"
 #include "experiments/config/study.h"
+#include "experiments/plan/answer.h"
+#include "experiments/plan/measured_choice.h"
 #include "experiments/plan/plan_page.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/run/store.h"
@@ -247,7 +249,7 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
   CHECK(parsed["groups"].size() == 4);
   CHECK(parsed["lags"] == "prefix");
   std::ofstream(folder.path() / "config.json") << smollm2();
-  Program both(folder.path(), "plan --config config.json --on h100 --token-dim 64 --decay exponential:0.5");
+  Program both(folder.path(), "plan --config config.json --on h100 --token-dim 64 --decay exponential:0.5 --tables");
   REQUIRE(both.wait() == 0);
   CHECK(contains(both.out(), "width 576 · token dim 64"));
   CHECK(contains(both.out(), "135 M"));
@@ -260,7 +262,7 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
   CHECK(complaint("--width 8 --token-dim 8") ==
         "headroom: error: --decay: missing, wants the norms r1,r2,… of lags 1, 2, … (or a model: --config FILE)\n");
   CHECK(contains(complaint("--width 8 --token-dim 8 --decay=-1"), "--decay: term 1 is -1"));
-  CHECK(contains(complaint("--layers 2 --width 130 --heads 4 --vocab 9"), "model.heads: 4 does not divide"));
+  CHECK(contains(complaint("--layers 2 --width 130 --heads 4 --ffn 8 --vocab 9"), "model.heads: 4 does not divide"));
   CHECK(complaint("--config none.json") ==
         "headroom: error: --config: none.json: cannot read the config of a model: No such file or directory\n");
   Program in_folder(folder.path(), "plan --config . --on h100");
@@ -280,10 +282,16 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
                  "--head-dims"));
   CHECK(contains(complaint("--width 8 --decay 1"), "--token-dim: missing"));
   CHECK(contains(complaint("--layers 2 --width 128 --heads 4"), "--vocab: missing"));
-  CHECK(contains(complaint("--layers 2 --width 128 --heads 4 --vocab 0"), "vocab"));
-  CHECK(contains(complaint("--layers 0 --width 128 --heads 4 --vocab 9"), "layers"));
-  CHECK(contains(complaint("--layers 2 --width 128 --heads 4 --vocab 9 --kv-heads=-2"), "kv_heads"));
-  CHECK(contains(complaint("--layers 2 --width 128 --heads 4 --vocab 9 --context 0"), "context"));
+  CHECK(contains(complaint("--layers 2 --width 128 --heads 4 --ffn 0 --vocab 0"), "vocab"));
+  CHECK(contains(complaint("--layers 0 --width 128 --heads 4 --ffn 0 --vocab 9"), "layers"));
+  CHECK(contains(complaint("--layers 2 --width 128 --heads 4 --ffn 0 --vocab 9 --kv-heads=-2"), "kv_heads"));
+  CHECK(contains(complaint("--layers 2 --width 128 --heads 4 --ffn 0 --vocab 9 --context 0"), "context"));
+  CHECK(
+      complaint("--layers 2 --width 128 --heads 4 --vocab 9") ==
+      "headroom: error: --ffn: missing, wants the width of the feed-forward networks: 0 for a model without, often 4 × "
+      "width (512)\n");
+  CHECK(contains(complaint("--for chess"), "--for: nothing was measured for 'chess'; there are "));
+  CHECK(contains(complaint("--for mlm --width 8"), "--for: says what was measured, at the widths of the studies"));
   CHECK(contains(complaint("--config config.json --context 0 --on h100"), "--context: wants 1 to"));
   CHECK(contains(complaint("--config config.json --batch=-1 --on h100"), "--batch: wants 1 to"));
   CHECK(contains(complaint("--config config.json --on abacus"), "--on: no machine"));
@@ -295,6 +303,63 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
     CHECK(contains(program.err(), std::string(arguments).substr(0, 6)));
   }
   CHECK(contains(complaint("--series x --decay 1"), "--series: wants --from-study"));
+}
+
+TEST_CASE("a plan answers in its first line, and says why, how sure, at what cost, and what is next") {
+  const PlanAnswer equal = answer_of(plan_allocation(request_of(256, 8, "1,1,1,1")));
+  CHECK(equal.advice == "use 32 heads of width 8 (4 lags × 8)");
+  CHECK(equal.because == "heads as wide as the token (8) lose nothing of what they fetch; width 256 holds 32 of them");
+  CHECK(contains(equal.sure, "a heuristic, says so (0.683 where no heads leave 4.00); no training stands behind it"));
+  CHECK(contains(equal.costs, "32·T² a layer"));
+  CHECK(contains(equal.next, "16 heads of width 16: the bound is "));
+  CHECK(
+      answer_of(plan_allocation(request_of(24, 4, "exponential:0.5"))).advice.starts_with("use 6 heads of width 4 ("));
+  AllocationRequest ranks = request_of(80, 8, "1,1,1,1");
+  ranks.ranks = {8, 6, 4, 2};
+  const PlanAnswer unequal = answer_of(plan_allocation(ranks));
+  CHECK(contains(unequal.advice, "heads of unequal width: "));
+  CHECK(contains(unequal.advice, " for lag 4"));
+  CHECK(answer_of(plan_allocation(request_of(1, 64, "delta:9"))).advice == "use no heads: no lag is worth one");
+  const std::string text = answer_text(equal, 80);
+  CHECK(text.starts_with("use 32 heads of width 8 (4 lags × 8)\n  because    heads as wide"));
+  for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+    CHECK(display_width(text.substr(at, end - at)) <= 80);
+}
+
+TEST_CASE("what was measured at a width goes before what a bound says of it") {
+  using Standing = HeadChoice::Option::Standing;
+  MeasuredChoice measured{"masked", "cross_entropy", {}};
+  measured.choice.study = "mlm";
+  measured.choice.profile = "quick";
+  measured.choice.series = measured.choice.positions = "sinusoidal";
+  measured.choice.width = 64;
+  measured.choice.steps = 1200;
+  measured.choice.margin = 1.01;
+  measured.choice.seeds = 5;
+  measured.choice.options = {{1, 64, 64, 1.05, 1.02, 1.08, Standing::worse},
+                             {4, 16, 16, 1, NAN, NAN, Standing::best},
+                             {8, 8, 8, 1.002, 0.999, 1.005, Standing::as_good},
+                             {16, 4, 4, 1.006, 0.99, 1.02, Standing::open}};
+  const PlanAnswer answer = answer_of(measured);
+  CHECK(answer.advice == "use 4 heads of width 16 (measured at width 64)");
+  CHECK(contains(answer.because, "mlm · quick trained, sinusoidal; masked, positions sinusoidal, 1200 steps"));
+  CHECK(answer.sure == "5 seeds; as good (at most 1 % worse): 8 heads; at least 1 % worse: 1; not decided: 16");
+  CHECK(contains(answer.next, "8 heads of width 8: 1.00 times the best (95 % interval 0.999 to "));
+  const std::string json = choices_json({measured});
+  const std::vector<MeasuredChoice> read = parse_choices(json);
+  REQUIRE(read.size() == 1);
+  CHECK(choices_json(read) == json);
+  CHECK(choices_for("mlm", read).size() == 1);
+  CHECK(contains(error_of([&] { choices_for("ntp", read); }), "--for: nothing was measured for 'ntp'"));
+  CHECK(contains(error_of([&] { parse_choices(replaced(json, "\"best\"", "\"worst\"")); }), "no standing \"worst\""));
+  CHECK(contains(error_of([&] { parse_choices(replaced(json, "\"best\"", "\"open\"")); }), "one best number of heads"));
+  CHECK(contains(error_of([&] { parse_choices("[{}]"); }), "task"));
+  const AllocationPlan plan = plan_allocation(request_of(64, 8, "1,1"));
+  CHECK(answer_of(plan, {measured}).advice == answer.advice);
+  CHECK(answer_of(plan_allocation(request_of(32, 8, "1,1")), {measured}).advice ==
+        "use 4 heads of width 8 (1 lag × 4)");
+  CHECK_FALSE(shipped_choices().empty());
+  for (const std::string& word : task_words()) CHECK_FALSE(choices_for(word, shipped_choices()).empty());
 }
 
 TEST_CASE("a GGUF file and a folder of one model cost the same") {

@@ -53,7 +53,10 @@ size_t wait_for_some(Program& program, const Study& study, const std::filesystem
 
 TEST_CASE("what the user gets wrong is one line and exit status 2") {
   const TemporaryFolder folder;
-  CHECK(contains(complaint(folder.path(), "", 2), "a command is required"));
+  Program bare(folder.path(), "");
+  CHECK(bare.wait() == 0);
+  CHECK(contains(bare.out(), "run "));
+  CHECK(bare.err().empty());
   CHECK(contains(complaint(folder.path(), "run", 2), "STUDY"));
   CHECK(contains(complaint(folder.path(), "runn study.toml", 2), "runn"));
   CHECK(contains(complaint(folder.path(), "run study.toml --threads 0", 2), "--threads"));
@@ -145,6 +148,48 @@ TEST_CASE("settings have a report of their own, which says so; they train only w
   CHECK(contains(label.out(), "report  runs/small/paper+report.x.label=H/report.html\n"));
 }
 
+TEST_CASE("a trial that two series share is one trial in every count") {
+  const StudyFile file(replaced(small_study(), "[[claim]]",
+                                "[[series]]\nname = \"a\"\n[[series]]\nname = \"b\"\n[[claim]]\nseries = \"a\""));
+  Program dry(file.folder(), "run study.toml --dry-run");
+  CHECK(dry.wait() == 0);
+  CHECK(contains(dry.out(), "small · paper · 8 trials, "));
+  Program run(file.folder(), "run study.toml --threads 1");
+  CHECK(run.wait() == 0);
+  CHECK(contains(run.out(), "small · paper · 8 trials · "));
+  CHECK(contains(read(file.folder() / "runs/small/paper/summary.json"), "8 of 8 trials done, 0 failed"));
+  Program status(file.folder(), "status");
+  CHECK(status.wait() == 0);
+  CHECK(contains(status.out(), "8 of 8 trials finished"));
+}
+
+TEST_CASE("a study's files are found beside it, then in the working folder") {
+  const StudyFile file(small_study());
+  const std::filesystem::path& folder = file.folder();
+  std::filesystem::create_directory(folder / "sub");
+  const auto write = [&](const char* name, const std::string& text) { std::ofstream(folder / name) << text; };
+  // A text beside the study goes before one of the same name in the working folder.
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "ab";
+  std::string study = small_study();
+  const size_t from = study.find("[task]"), to = study.find("[model]");
+  study.replace(from, to - from, "[task]\nkind = \"next-token\"\nsource = \"own.txt\"\nlength = 6\n\n");
+  study = replaced(replaced(study, "\"encoder\"", "\"decoder\""), "relative_mse", "cross_entropy");
+  write("sub/study.toml", study);
+  write("own.txt", "too short");
+  CHECK(contains(complaint(folder, "run sub/study.toml --dry-run", 1), "own.txt"));
+  write("sub/own.txt", text);
+  CHECK(Program(folder, "run sub/study.toml --dry-run").wait() == 0);
+  std::filesystem::rename(folder / "sub/own.txt", folder / "own.txt");
+  CHECK(Program(folder, "run sub/study.toml --dry-run").wait() == 0);
+  // A kernel's CSV likewise.
+  write("sub/csv.toml",
+        replaced(small_study(), "{ kind = \"n-gram\", n = 2 }", "{ kind = \"file\", file = \"rho.csv\" }"));
+  CHECK(contains(complaint(folder, "run sub/csv.toml --dry-run", 1), "sub/rho.csv"));
+  write("rho.csv", "rho\n1\n0.5\n");
+  CHECK(Program(folder, "run sub/csv.toml --dry-run").wait() == 0);
+}
+
 TEST_CASE("trials of an earlier state of a study are counted, not shown") {
   const StudyFile study(small_study());
   CHECK(Program(study.folder(), "run study.toml --quiet").wait() == 0);
@@ -234,7 +279,8 @@ TEST_CASE("doctor and ops") {
   const TemporaryFolder folder;
   Program doctor(folder.path(), "doctor");
   CHECK(doctor.wait() == 0);
-  for (const char* word : {"CPU level", "threads", "oneDNN", "CUDA", "gnuplot"}) CHECK(contains(doctor.out(), word));
+  for (const char* word : {"CPU level", "threads", "memory", "data", "oneDNN", "CUDA", "gnuplot"})
+    CHECK(contains(doctor.out(), word));
   Program ops(folder.path(), "ops");
   CHECK(ops.wait() == 0);
   CHECK(contains(ops.out(), "attention"));

@@ -5,22 +5,26 @@
 
 #include <cstdlib>
 
+#include "experiments/claims/number.h"
+#include "experiments/run/progress_text.h"
+#include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
+using namespace headroom::experiments;
 using namespace headroom::testing;
 
 namespace {
 
 /// All that a command writes to its terminal; its exit status in `status`.
 std::string shown(const std::filesystem::path& folder, const std::string& arguments, const std::string& before,
-                  int& status) {
+                  int& status, unsigned short columns = 200) {
   const char* program = std::getenv("HEADROOM_PROGRAM");
   REQUIRE(program != nullptr);
   const std::string command = "cd '" + folder.string() + "' && " + before + " exec '" + program + "' " + arguments;
   winsize size{};
   size.ws_row = 40;
-  size.ws_col = 200;
+  size.ws_col = columns;
   int terminal = -1;
   const pid_t pid = forkpty(&terminal, nullptr, nullptr, &size);
   REQUIRE(pid >= 0);
@@ -29,7 +33,8 @@ std::string shown(const std::filesystem::path& folder, const std::string& argume
     _exit(127);
   }
   std::string text(1 << 12, 0), all;
-  for (ssize_t n = 0; (n = read(terminal, text.data(), text.size())) > 0;) all.append(text, 0, static_cast<size_t>(n));
+  for (ssize_t n = 0; (n = ::read(terminal, text.data(), text.size())) > 0;)
+    all.append(text, 0, static_cast<size_t>(n));
   close(terminal);
   waitpid(pid, &status, 0);
   return all;
@@ -49,10 +54,76 @@ TEST_CASE("a terminal gets a line per trial and a bar for the study; NO_COLOR ta
   for (const char* label : {"heads=1 lr=0.001 seed=1   relative_mse ", "heads=2 lr=0.001 seed=2   relative_mse "})
     CHECK(contains(coloured, label));
   CHECK(contains(coloured, "\x1b[31mtrial "));
-  CHECK(contains(coloured, " GFLOP/s   "));
+  CHECK(contains(coloured, " GFLOP/s"));
   CHECK(contains(coloured, "8/8"));
+  CHECK(contains(coloured, "argmin_in [2]   \x1b[3"));
   const std::string plain = shown(study.folder(), arguments + "two", "NO_COLOR=1", status);
   CHECK(status == 0);
   CHECK(contains(plain, "; the others go on"));
   CHECK_FALSE(contains(plain, "\x1b[31m"));
+}
+
+TEST_CASE("time left, trials, loss and rate stand in a line of 80 characters and less; the bar gives way") {
+  ProgressText at;
+  at.done = 12;
+  at.total = 81;
+  at.fraction = 0.15;
+  at.left = 4330;
+  at.so_far = 700;
+  at.loss = 0.01234;
+  at.gflops = 12.34;
+  at.label = "white noise: heads=64 lr=0.003 seed=101";
+  at.step = 120;
+  at.steps = 3000;
+  CHECK(progress_text(at, 60) == "1:12:10 left   12/81   [▊    ]   loss 0.01234   12.3 GFLOP/s");
+  CHECK(progress_text(at, 52) == "1:12:10 left   12/81   loss 0.01234   12.3 GFLOP/s");
+  CHECK(progress_text(at, 12) == "1:12:10 left");
+  for (int columns = 1; columns < 200; ++columns) {
+    const std::string line = progress_text(at, columns);
+    CAPTURE(line);
+    CHECK(display_width(line) <= static_cast<size_t>(columns));
+    if (columns >= 50) CHECK(contains(line, "loss 0.01234   12.3 GFLOP/s"));
+  }
+  CHECK(contains(progress_text(at, 80), "step 120/3000"));
+  CHECK(contains(progress_text(at, 160), "11:40 so far"));
+  const std::string log = progress_text(at, 0);
+  CHECK(log ==
+        "1:12:10 left   12/81   loss 0.01234   12.3 GFLOP/s   step 120/3000   white noise: heads=64 lr=0.003 "
+        "seed=101   11:40 so far");
+  at.left.reset();
+  at.loss.reset();
+  at.gflops.reset();
+  at.label.clear();
+  CHECK(progress_text(at, 40) == "12/81   [████▏                       ]");
+}
+
+TEST_CASE("no line of a report or a plan is wider than a terminal of 80 columns") {
+  const StudyFile study(small_study());
+  int status = -1;
+  for (const char* arguments : {"run study.toml --quiet", "report study.toml", "verify study.toml",
+                                "plan --width 256 --token-dim 8 --decay exponential:0.3 --tables"}) {
+    const std::string text = shown(study.folder(), arguments, "NO_COLOR=1", status, 80);
+    CAPTURE(text);
+    size_t at = 0;
+    for (size_t end; (end = text.find("\r\n", at)) != std::string::npos; at = end + 2)
+      CHECK(display_width(text.substr(at, end - at)) <= 80);
+    CHECK(at > 0);
+  }
+}
+
+TEST_CASE("a run of more than an hour wants --yes at a terminal, and names a quicker profile") {
+  const StudyFile study(small_study() + "[profile.quick]\ntrain.steps = 3\n");
+  int status = -1;
+  const std::string asked = shown(study.folder(), "run study.toml --quiet --set train.steps=2000000000", "", status);
+  CAPTURE(asked);
+  CHECK(WEXITSTATUS(status) == 2);
+  CHECK(contains(asked, "what is left to train takes about "));
+  CHECK(contains(asked, " by estimate; --profile quick takes less; --yes starts it (see headroom --help)"));
+  CHECK_FALSE(std::filesystem::exists(study.folder() / "runs"));
+  // A script is told, and never asked.
+  Program script(study.folder(), "run study.toml --threads 1 --set train.steps=2000000000 </dev/null");
+  while (script.is_running() && !contains(script.err(), " GFLOP/s")) usleep(10000);
+  script.signal(SIGTERM);
+  CHECK(script.wait() == 130);
+  CHECK(contains(script.err(), "headroom: small · paper+train.steps=2000000000: what is left to train takes about "));
 }

@@ -1,4 +1,5 @@
 #include "experiments/new_op/new_op.h"
+#include "experiments/new_op/formulas.h"
 
 #include <unistd.h>
 
@@ -51,6 +52,28 @@ TEST_CASE("new-op renames every file and every mention") {
   CHECK(text_of(folder / "engine/ops/leaky_relu6/leaky_relu6_functor.h").find("struct LeakyRelu6 {") !=
         std::string::npos);
   CHECK(text_of(folder / "meson.build").find("project('leaky_relu6'") != std::string::npos);
+}
+
+TEST_CASE("new-op writes the function that was named, and a place for one that it does not know") {
+  const Scratch scratch;
+  // The template is softplus's own file, letter for letter.
+  for (const experiments::NewOpFile& file : experiments::new_op_files())
+    if (file.name.ends_with("_functor.h"))
+      CHECK(experiments::functor_file(experiments::new_op_formula("softplus"), "Softplus") == file.text);
+  const auto functor = [&](const std::string& name) {
+    CHECK(refusal(name, scratch.path / name).empty());
+    return text_of(scratch.path / name / "engine/ops" / name / (name + "_functor.h"));
+  };
+  const std::string mish = functor("mish");
+  CHECK(mish.find("y = x · tanh(log(1 + e^x))") != std::string::npos);
+  CHECK(mish.find("log(u)") == std::string::npos);
+  CHECK(text_of(scratch.path / "mish/engine/ops/mish/mish.h").find("/// y = x · tanh(log(1 + e^x)), any shape") !=
+        std::string::npos);
+  CHECK(text_of(scratch.path / "mish/autograd/ops/mish.cpp").find("elementwise(6, 12, 1e-6)") != std::string::npos);
+  CHECK(functor("softsign").find("return x / (T(1.0f) + abs(x));") != std::string::npos);
+  const std::string own = functor("my_op");
+  CHECK(own.find("/// y = x, in place of your function") != std::string::npos);
+  CHECK(own.find(" exp(") == std::string::npos);
 }
 
 TEST_CASE("new-op refuses names and folders that cannot work") {

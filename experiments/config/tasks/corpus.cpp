@@ -1,12 +1,18 @@
 #include "experiments/config/tasks/corpus.h"
 
 #include "engine/error.h"
+#include "experiments/config/tasks/pretrained.h"
 
 namespace headroom::experiments {
 
 void refuse_empty(Reader& in, std::initializer_list<const char*> keys) {
   for (const char* key : keys)
     if (in.has_empty_text(key)) in.complain(key, "is empty");
+}
+
+std::string word_or_file(Reader& in, const char* key, const std::string& value) {
+  const bool is_path = value.find_first_of("/.") != std::string::npos;
+  return is_path ? beside_study(in, key, value) : value;
 }
 
 tasks::MarkovConfig bind_markov(Reader& in, const tasks::MarkovConfig& fallback) {
@@ -24,13 +30,18 @@ tasks::MarkovConfig bind_markov(Reader& in, const tasks::MarkovConfig& fallback)
 
 tasks::CorpusConfig bind_corpus(Reader& in) {
   tasks::CorpusConfig corpus;
-  corpus.source = in.text("source", corpus.source,
-                          "\"markov\", a data set (\"tinyshakespeare\", \"wikitext-2\"), or a text file of your own");
+  corpus.source =
+      word_or_file(in, "source",
+                   in.text("source", corpus.source,
+                           "\"markov\", a data set (\"tinyshakespeare\", \"wikitext-2\"), or a text file of your own"));
   corpus.markov = bind_markov(in, corpus.markov);
-  corpus.tokenizer = in.text("tokenizer", corpus.tokenizer,
-                             "\"char\", \"byte\", or the path of a tokenizer; a Markov source needs none");
-  corpus.validation_file = in.text("validation_file", "", "a text of its own for validation");
-  corpus.test_file = in.text("test_file", "", "a text of its own for testing");
+  corpus.tokenizer =
+      word_or_file(in, "tokenizer",
+                   in.text("tokenizer", corpus.tokenizer,
+                           "\"char\", \"byte\", or the path of a tokenizer; a Markov source needs none"));
+  corpus.validation_file =
+      word_or_file(in, "validation_file", in.text("validation_file", "", "a text of its own for validation"));
+  corpus.test_file = word_or_file(in, "test_file", in.text("test_file", "", "a text of its own for testing"));
   corpus.validation = in.real("validation", corpus.validation, fraction, "share of the text, where it has no file");
   corpus.test = in.real("test", corpus.test, fraction, "share of the text; 0: tested on validation");
   corpus.tokens = in.integer("tokens", corpus.tokens, {.low = 0, .high = 1e12},

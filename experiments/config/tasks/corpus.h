@@ -12,6 +12,9 @@ tasks::CorpusConfig bind_corpus(Reader& in);
 /// Reports those of the keys that are given and "".
 void refuse_empty(Reader& in, std::initializer_list<const char*> keys);
 
+/// The value of a key that names a data set or a tokenizer by a word ("tinyshakespeare", "char"), or a file: one with a
+/// dot or a slash is a path, from the study file's folder where there is such a file, else as it is.
+std::string word_or_file(Reader& in, const char* key, const std::string& value);
 /// [task.markov]; `fallback` holds the defaults.
 tasks::MarkovConfig bind_markov(Reader& in, const tasks::MarkovConfig& fallback);
 

@@ -10,9 +10,11 @@ namespace headroom::experiments {
 tasks::TaskConfig bind_instructions(Reader& in) {
   using tasks::InstructionLoss, tasks::PromptTemplate;
   tasks::InstructionsConfig task;
-  task.source = in.text("source", task.source, "\"markov\", \"code-and-math\", or a JSON file in Alpaca's format");
+  task.source = word_or_file(
+      in, "source", in.text("source", task.source, "\"markov\", \"code-and-math\", or a JSON file in Alpaca's format"));
   task.markov = bind_markov(in, task.markov);
-  task.tokenizer = in.text("tokenizer", task.tokenizer, "\"char\", \"byte\", or the path of a tokenizer");
+  task.tokenizer = word_or_file(in, "tokenizer",
+                                in.text("tokenizer", task.tokenizer, "\"char\", \"byte\", or the path of a tokenizer"));
   task.prompt = in.choice("prompt", task.prompt, {{"alpaca", PromptTemplate::alpaca}, {"brief", PromptTemplate::brief}},
                           "Stanford Alpaca's text, or \"Q: ... A: \" for short contexts");
   task.loss = in.choice("loss", task.loss, {{"response", InstructionLoss::response}, {"all", InstructionLoss::all}},

@@ -23,11 +23,13 @@ std::vector<double> evaluate_kernel(const std::string& expression, double alpha,
   return values;
 }
 
-/// A name relative to the study file.
+/// A name from the study file's folder, else, where there is no such file, from the working folder.
 std::string beside(const Place& place, const std::string& file) {
   const std::filesystem::path folder = std::filesystem::path(place.source).parent_path();
   const bool is_setting = place.source.starts_with("--set");
-  return (is_setting ? std::filesystem::path(file) : folder / file).string();
+  std::error_code ignored;
+  const bool is_here = !std::filesystem::exists(folder / file, ignored) && std::filesystem::exists(file, ignored);
+  return (is_setting || is_here ? std::filesystem::path(file) : folder / file).string();
 }
 
 /// Keys that came later: where they are not given, a trial's id is what it was.

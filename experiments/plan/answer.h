@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "experiments/plan/allocation_plan.h"
+#include "experiments/plan/measured_choice.h"
+
+namespace headroom::experiments {
+
+/// What `headroom plan` advises, in sentences: how many heads of what width, why, how sure that is, what it costs, and
+/// what the next best would.
+struct PlanAnswer {
+  std::string advice;  ///< "use 32 heads of width 8 (4 lags × 8)"
+  std::string because, sure, costs, next;
+};
+
+/// The advice that follows from the paper's bound, or from the study that the decay is from where that measured a curve
+/// over numbers of heads at this width (`measured`): what was trained goes before what a bound says.
+PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoice>& measured = {});
+
+/// The advice of one measured curve.
+PlanAnswer answer_of(const MeasuredChoice& measured);
+
+/// The advice, and below it the rest; no line is wider than `columns` characters, 100 where that is 0.
+std::string answer_text(const PlanAnswer& answer, int columns = 0);
+
+}  // namespace headroom::experiments
