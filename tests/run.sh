@@ -8,7 +8,7 @@ set -eu
 build=$1
 shift
 results=$build/meson-logs/testlog.json
-HEADROOM_TALLY=$build/tally
+HEADROOM_TALLY=$(cd "$build" && pwd)/tally # tests run in folders of their own
 export HEADROOM_TALLY
 rm -f "$results"
 : >"$HEADROOM_TALLY"

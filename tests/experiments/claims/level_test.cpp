@@ -21,7 +21,7 @@ using testing::verdict;
 StudyResults two_series() {
   StudyResults r = study({1, 2}, {{1.0, 1.1, 0.9}, {1.2, 1.3, 1.1}});
   r.series = {"narrow", "few"};
-  for (TrialRecord& t : r.trials) t.series = "narrow";
+  for (TrialRecord& t : r.trials) t.series = "narrow", t.id += "-narrow";
   for (const auto& [x, values] :
        std::vector<std::pair<double, std::vector<double>>>{{1, {1.2, 1.29, 1.11}}, {2, {1.5, 1.61, 1.41}}})
     for (size_t s = 0; s < values.size(); ++s) {

@@ -101,7 +101,7 @@ TEST_CASE("rows in columns, by characters") {
   CHECK(aligned({{"a", "bb", "c"}, {"±±±", "b", ""}}) == "a     bb   c\n±±±   b\n");
   CHECK(aligned({}).empty());
   CHECK(aligned({{"a", "one two three four five", "c"}, {"b", "x", "y"}}, 24) ==
-        "a   one two three    c\n    four five\nb   x                y\n");
+        "a   one two three   c\n    four five\nb   x               y\n");
   CHECK(aligned({{"a", "b"}}, 80) == aligned({{"a", "b"}}));
 }
 
