@@ -16,7 +16,7 @@ struct StoredTrial {
   /// The keys of its config that differ between the trials of this store, the seed left out: "model.heads=4
   /// train.optimizer.lr=0.01".
   std::string config;
-  TrialRecord record;  ///< `series`, `x` and `choice` belong to a plan and are empty
+  TrialRecord record;                        ///< `series`, `x` and `choice` belong to a plan and are empty
   std::vector<std::string> tags{}, notes{};  ///< of its run
 };
 

@@ -18,9 +18,9 @@ using Phrase = std::vector<Words>;
 struct Block {
   enum class Kind { title, heading, paragraph, item, table, figure } kind = Kind::paragraph;
   Phrase line{};                            ///< a figure's caption, a table's name
-  std::vector<std::string> head{};        ///< of a table
+  std::vector<std::string> head{};          ///< of a table
   std::vector<std::vector<Phrase>> rows{};  ///< as many cells as `head` has
-  std::string file{}, svg{};              ///< of a figure: its file beside the page, and the drawing itself
+  std::string file{}, svg{};                ///< of a figure: its file beside the page, and the drawing itself
 };
 
 Block title(const std::string& text);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "experiments/claims/number.h"
@@ -13,30 +14,71 @@ namespace {
 
 using Standing = HeadChoice::Option::Standing;
 
-/// How many curves find heads of a width good, leave it open, or find it worse.
-struct Count {
-  int good = 0, open = 0, worse = 0;
-  int all() const { return good + open + worse; }
+/// Curves of one kind of task under one scheme of positions.
+struct Group {
+  std::string name;
+  std::vector<const HeadChoice*> curves;
 };
 
-/// positions → width → count, and how many curves there are.
-struct Counts {
-  std::map<std::string, std::map<double, Count>> by_positions;
-  std::map<std::string, int> curves;
-};
-
-Counts counts_of(const std::vector<HeadChoice>& choices) {
-  Counts counts;
-  for (const HeadChoice& c : choices) {
-    if (!has_equal_widths(c)) continue;
-    ++counts.curves[c.positions];
-    for (const HeadChoice::Option& o : c.options) {
-      Count& count = counts.by_positions[c.positions][o.qk_dim];
-      const bool is_good = o.standing == Standing::best || o.standing == Standing::as_good;
-      ++(is_good ? count.good : o.standing == Standing::open ? count.open : count.worse);
-    }
+std::vector<Group> groups_of(const std::vector<const HeadChoice*>& curves) {
+  std::map<std::string, std::vector<const HeadChoice*>> by_name;
+  for (const HeadChoice* c : curves) {
+    const std::string positions = c->positions == "none" ? "no" : c->positions;
+    by_name[fmt::format("{}{}{} positions", c->task, c->task.empty() ? "" : ", ", positions)].push_back(c);
   }
-  return counts;
+  std::vector<Group> groups;
+  for (auto& [name, members] : by_name) groups.push_back({name, std::move(members)});
+  return groups;
+}
+
+std::string count_text(size_t count) { return fmt::format("{} {}", count, count == 1 ? "curve" : "curves"); }
+
+/// "32", "32 to 256".
+std::string range_text(const std::set<double>& values) {
+  return values.size() == 1 ? exact(*values.begin())
+                            : fmt::format("{} to {}", exact(*values.begin()), exact(*values.rbegin()));
+}
+
+/// How one option of each curve stands: "worse on 5 of 6 curves (1.8 to 286 times the error of the best), open on 1".
+std::string standing_text(const std::vector<const HeadChoice::Option*>& options) {
+  std::map<Standing, size_t> counts;
+  std::set<double> ratios;
+  for (const HeadChoice::Option* o : options) {
+    ++counts[o->standing];
+    if (o->standing == Standing::worse) ratios.insert(o->ratio);
+  }
+  std::vector<std::string> parts;
+  const auto add = [&](Standing standing, const char* word) {
+    if (counts[standing] == 0) return;
+    std::string part = fmt::format("{} on {}", word, counts[standing]);
+    if (parts.empty()) part += fmt::format(" of {}", count_text(options.size()));
+    if (standing == Standing::worse)
+      part += ratios.size() == 1
+                  ? fmt::format(" ({} times the best)", rounded(*ratios.begin()))
+                  : fmt::format(" ({} to {} times the best)", rounded(*ratios.begin()), rounded(*ratios.rbegin()));
+    parts.push_back(part);
+  };
+  add(Standing::worse, "worse");
+  add(Standing::best, "the best");
+  add(Standing::as_good, "as good");
+  add(Standing::open, "open");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// "8 heads on 5 curves, 4 on 2", the most frequent first; "8 heads" of a single curve.
+std::string best_text(const std::vector<const HeadChoice*>& curves) {
+  std::map<double, size_t> counts;
+  for (const HeadChoice* c : curves) ++counts[c->best().heads];
+  std::vector<std::pair<double, size_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> parts;
+  for (const auto& [heads, count] : sorted) {
+    std::string part = exact(heads);
+    if (parts.empty()) part += heads == 1 ? " head" : " heads";
+    if (curves.size() > 1) part += parts.empty() ? " on " + count_text(count) : fmt::format(" on {}", count);
+    parts.push_back(part);
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 /// "4 (16 wide), 8 (8 wide)"; two widths where queries and values differ.
@@ -51,87 +93,107 @@ std::string options_text(const HeadChoice& choice, Standing standing) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string list(const std::vector<double>& widths) {
-  std::vector<std::string> parts;
-  for (const double width : widths) parts.push_back(exact(width));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-Block width_table(const Counts& counts) {
-  std::map<double, int> curves;
-  for (const auto& [positions, by_width] : counts.by_positions)
-    for (const auto& [width, count] : by_width) curves[width] += count.all();
-  int all = 0;
-  for (const auto& [positions, count] : counts.curves) all += count;
-  if (all > 3) std::erase_if(curves, [](const auto& entry) { return entry.second < 2; });  // a width of one curve alone
-  std::vector<std::string> head{"positions \\ width of a head"};
-  for (const auto& [width, count] : curves) head.push_back(exact(width));
+/// How many curves find several heads of a width good, leave it open, or find it worse.
+Block width_table(const std::vector<Group>& groups) {
+  using Count = std::map<Standing, int>;
+  std::map<std::string, std::map<double, Count>> counts;
+  std::set<double> widths;
+  for (const Group& group : groups)
+    for (const HeadChoice* c : group.curves)
+      for (const HeadChoice::Option& o : c->options) {
+        if (o.heads == 1) continue;
+        ++counts[group.name][o.qk_dim][o.standing];
+        widths.insert(o.qk_dim);
+      }
+  std::vector<std::string> head{"several heads of width"};
+  for (const double width : widths) head.push_back(exact(width));
   std::vector<std::vector<Phrase>> rows;
-  for (const auto& [positions, by_width] : counts.by_positions) {
+  for (auto& [name, by_width] : counts) {
     std::vector<Phrase>& row = rows.emplace_back();
-    row.push_back({{positions}});
-    for (const auto& [width, unused] : curves) {
+    row.push_back({{name}});
+    for (const double width : widths) {
       const auto found = by_width.find(width);
-      const Count count = found == by_width.end() ? Count{} : found->second;
-      row.push_back({{count.all() == 0 ? "" : fmt::format("{} / {} / {}", count.good, count.open, count.worse)}});
+      if (found == by_width.end()) {
+        row.push_back({{""}});
+        continue;
+      }
+      Count& count = found->second;
+      row.push_back({{fmt::format("{} / {} / {}", count[Standing::best] + count[Standing::as_good],
+                                  count[Standing::open], count[Standing::worse])}});
     }
   }
-  return table("Widths of heads by positions", head, std::move(rows));
+  return table("Widths of heads by task and positions", head, std::move(rows));
 }
+
+std::string curve_name(const HeadChoice& c) { return c.study + (c.series.empty() ? "" : " · " + c.series); }
 
 }  // namespace
 
-bool has_equal_widths(const HeadChoice& choice) {
-  return std::all_of(choice.options.begin(), choice.options.end(), [&](const HeadChoice::Option& o) {
-    return o.qk_dim == o.v_dim && o.qk_dim * o.heads == static_cast<double>(choice.width);
-  });
-}
-
 std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
   std::vector<Block> out;
-  const Counts counts = counts_of(choices);
-  for (const auto& [positions, by_width] : counts.by_positions) {
-    std::vector<double> safe, bad;
-    std::pair<double, Count> likeliest;  // the width that is good on most curves
-    const int curves = counts.curves.at(positions);
-    for (const auto& [width, count] : by_width) {
-      if (curves > 3 && count.all() < 2) continue;  // a width of one curve alone
-      if (count.worse == 0 && count.good > 0) safe.push_back(width);
-      if (2 * count.worse > count.all()) bad.push_back(width);
-      if (count.good > likeliest.second.good) likeliest = {width, count};
+  const std::vector<const HeadChoice*> curves = distinct_learned(choices);
+  if (curves.empty()) return out;
+  std::set<double> widths, layers, steps;
+  for (const HeadChoice* c : curves) {
+    widths.insert(static_cast<double>(c->width));
+    layers.insert(static_cast<double>(c->layers));
+    steps.insert(static_cast<double>(c->steps));
+  }
+  out.push_back(paragraph(fmt::format(
+      "What was measured: {}, D {}, {} layers, {} steps of training, all heads D/H wide. Nothing here was measured on "
+      "wider, deeper or longer trained models. A setting that several studies share counts once. “Worse” and “as "
+      "good” are shown at 5 %, by more and by less than 10 % of an error or 1 % of a cross-entropy; “open” is neither.",
+      count_text(curves.size()), range_text(widths), range_text(layers), range_text(steps))));
+  for (const Group& group : groups_of(curves)) {
+    std::vector<const HeadChoice::Option*> one, narrowest;
+    std::set<double> sizes, narrow, tokens;
+    for (const HeadChoice* c : group.curves) {
+      if (c->token_dim > 0) tokens.insert(c->token_dim);
+      sizes.insert(static_cast<double>(c->width));
+      for (const HeadChoice::Option& o : c->options)
+        if (o.heads == 1) one.push_back(&o);
+      const auto& last = *std::min_element(c->options.begin(), c->options.end(),
+                                           [](const auto& a, const auto& b) { return a.qk_dim < b.qk_dim; });
+      narrowest.push_back(&last);
+      narrow.insert(last.qk_dim);
     }
     std::string words = fmt::format(
-        "{} positions ({} {}): heads {} wide are as good as the best on {} of the {} curves "
-        "that have them",
-        positions, curves, curves == 1 ? "curve" : "curves", exact(likeliest.first), likeliest.second.good,
-        likeliest.second.all());
-    if (!safe.empty())
-      words += fmt::format("; no curve shows heads {} wide to be worse than another width", list(safe));
-    if (!bad.empty()) words += fmt::format("; most show heads {} wide to be worse", list(bad));
-    out.push_back(item(words + "."));
+        "{} ({}, D {}{}): best on validation: {}", group.name, count_text(group.curves.size()), range_text(sizes),
+        tokens.empty() ? "" : ", tokens of width " + range_text(tokens), best_text(group.curves));
+    if (!one.empty()) words += fmt::format(". One head alone: {}", standing_text(one));
+    words += fmt::format(". The narrowest tried ({} wide): {}.", range_text(narrow), standing_text(narrowest));
+    out.push_back(item(words));
   }
+  std::vector<std::string> failed;
+  for (const HeadChoice& c : choices)
+    if (!c.is_learned) failed.push_back(fmt::format("{} ({})", curve_name(c), rounded(c.best_value)));
+  if (!failed.empty())
+    out.push_back(paragraph(fmt::format(
+        "Left out, since the best number of heads leaves more than half of the target’s variance (in brackets: how "
+        "much): {}.",
+        fmt::join(failed, ", "))));
   return out;
 }
 
 std::vector<Block> choice_tables(const std::vector<HeadChoice>& choices) {
   std::vector<Block> out;
-  if (const Counts counts = counts_of(choices); !counts.by_positions.empty()) {
-    out.push_back(
-        paragraph("Curves that find heads of a width as good as their best / open / worse, by positions, where "
-                  "every head has D/H dimensions:"));
-    out.push_back(width_table(counts));
+  if (const std::vector<Group> groups = groups_of(distinct_learned(choices)); !groups.empty()) {
+    out.push_back(paragraph("Curves that find several heads of a width as good as their best / open / worse:"));
+    out.push_back(width_table(groups));
   }
   std::vector<std::vector<Phrase>> rows;
   for (const HeadChoice& c : choices)
     rows.push_back({{{c.title + (c.series.empty() ? "" : " · " + c.series)}},
                     {{fmt::format("D {}, {}, {} steps, {} seeds", c.width, c.positions, c.steps, c.seeds)}},
+                    {{rounded(c.best_value)}},
                     {{options_text(c, Standing::best)}},
                     {{options_text(c, Standing::as_good)}},
                     {{options_text(c, Standing::open)}},
                     {{options_text(c, Standing::worse)}},
                     {{fmt::format("{:.0f} %", 100 * (c.margin - 1))}}});
   out.push_back(table("Numbers of heads by task",
-                      {"task", "setting", "best on validation", "as good", "open", "worse", "by"}, std::move(rows)));
+                      {"task", "setting", "best error", "best on validation", "as good", "open", "worse", "by"},
+                      std::move(rows)));
   out.push_back(paragraph(
       "A number of heads is as good where it is shown to be less than the margin (“by”) worse than every other, worse "
       "where it is shown to be more than that worse than some other, else open: 5 % each, paired over seeds, on "

@@ -6,14 +6,11 @@
 
 namespace headroom::experiments {
 
-/// Whether all heads of a curve have D/H dimensions.
-bool has_equal_widths(const HeadChoice& choice);
-
-/// What to choose, in a sentence for each scheme of positions: the widths that no curve finds worse, and those that
-/// most do.
+/// What to choose: what was measured, then a sentence for each kind of task under each scheme of positions, with the
+/// best numbers and how one head and the narrowest heads stand; and which curves say nothing, as nothing was learned.
 std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices);
 
-/// The same in numbers: by positions and width, then a row for each curve.
+/// The same in numbers: by task, positions and width, then a row for each curve.
 std::vector<Block> choice_tables(const std::vector<HeadChoice>& choices);
 
 }  // namespace headroom::experiments

@@ -14,10 +14,11 @@
 namespace headroom::experiments {
 namespace {
 
-/// One claim of the paper in one study, over all series that it was tried on.
+/// One claim of the paper in one study, over all series that it was tried on with one smallest effect.
 struct ClaimGroup {
   const Finding* finding = nullptr;
   std::string words;
+  std::string name;  ///< without the series: kind and smallest effect
   std::vector<Verdict> verdicts;
 };
 
@@ -27,28 +28,30 @@ std::vector<ClaimGroup> groups_of(const Finding& f) {
   std::vector<ClaimGroup> groups;
   for (const Verdict& v : f.verdicts) {
     if (source(v.claim) != ClaimSource::paper || !is_judged(v)) continue;
-    auto same =
-        std::find_if(groups.begin(), groups.end(), [&](const ClaimGroup& g) { return g.words == v.claim.paper; });
-    if (same == groups.end()) same = groups.insert(groups.end(), {&f, v.claim.paper, {}});
+    const std::string kind = claim_name(v.claim).substr(0, claim_name(v.claim).find(" · "));
+    auto same = std::find_if(groups.begin(), groups.end(),
+                             [&](const ClaimGroup& g) { return g.words == v.claim.paper && g.name == kind; });
+    if (same == groups.end()) same = groups.insert(groups.end(), {&f, v.claim.paper, kind, {}});
     same->verdicts.push_back(v);
   }
   return groups;
 }
 
 /// "quick, 3 seeds".
-std::string strength(const StudyResults& r) {
+std::string strength(const StudyResults& r, const std::string& series) {
   std::set<int64_t> seeds;
-  for (const TrialRecord& t : r.trials) seeds.insert(t.seed);
+  for (const TrialRecord& t : r.trials)
+    if (series.empty() || t.series == series) seeds.insert(t.seed);
   return fmt::format(", {}, {} {}", r.profile, seeds.size(), seeds.size() == 1 ? "seed" : "seeds");
 }
 
-/// The verdict that says most: decided ones first, then the clearest.
-const Verdict& clearest(const std::vector<Verdict>& verdicts) {
+/// The verdict that supports the claim least: the one to show of several, which cannot flatter them.
+const Verdict& weakest(const std::vector<Verdict>& verdicts) {
   const auto rank = [](const Verdict& v) {
-    const bool is_decided = v.status == VerdictStatus::pass || v.status == VerdictStatus::fail;
-    return std::pair(is_decided, std::isnan(v.margin) ? 0 : std::abs(v.margin));
+    const int status = v.status == VerdictStatus::fail ? 0 : v.status == VerdictStatus::undecided ? 1 : 2;
+    return std::pair(status, std::isnan(v.margin) ? -INFINITY : v.margin);
   };
-  return *std::max_element(verdicts.begin(), verdicts.end(),
+  return *std::min_element(verdicts.begin(), verdicts.end(),
                            [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
 }
 
@@ -111,22 +114,21 @@ Phrase verdict_cell(const ClaimGroup& g) {
 
 std::vector<Phrase> row_of(const ClaimGroup& g, const std::vector<Finding>& all) {
   const StudyResults& r = g.finding->results;
-  const Verdict& shown = clearest(g.verdicts);
+  const Verdict& shown = weakest(g.verdicts);
   return {{{r.paper}},
           {{g.words}},
-          {{series_prefix(shown) + shown.summary}},
+          {{series_prefix(shown) + shown.comparison}},
           verdict_cell(g),
-          {{.text = r.id, .link = fmt::format("results/{}.md", page_name(all, *g.finding))}, {strength(r)}},
+          {{.text = r.id, .link = fmt::format("results/{}.md", page_name(all, *g.finding))},
+           {strength(r, shown.claim.series)}},
           {{caveat(g)}}};
 }
 
-/// Studies of which no claim of the paper could be judged, in one line; "" where there are none.
+/// Studies of which no claim could be judged, in one line; "" where there are none.
 std::string missing(const std::vector<Finding>& all) {
   std::vector<std::string> none, some;
   for (const Finding& f : all) {
-    const auto claims = std::count_if(f.verdicts.begin(), f.verdicts.end(),
-                                      [](const Verdict& v) { return source(v.claim) == ClaimSource::paper; });
-    if (claims == 0 || std::any_of(f.verdicts.begin(), f.verdicts.end(), is_judged)) continue;
+    if (f.verdicts.empty() || std::any_of(f.verdicts.begin(), f.verdicts.end(), is_judged)) continue;
     const std::string words = fmt::format("{} ({})", f.results.id, f.results.profile);
     if (f.results.trials.empty()) none.push_back(words);
     else some.push_back(fmt::format("{} ({} of {} trials)", words, f.results.trials.size(), f.results.planned));

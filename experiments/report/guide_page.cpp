@@ -62,8 +62,8 @@ std::optional<Figure> guide_figure(const std::vector<HeadChoice>& choices) {
   plot.y_label = "error / best";
   std::vector<double> xs, ys;
   std::map<std::string, size_t> colours;  // positions → category
-  for (const HeadChoice& c : choices) {
-    if (!has_equal_widths(c)) continue;
+  for (const HeadChoice* const curve : distinct_learned(choices)) {
+    const HeadChoice& c = *curve;
     const bool is_new = colours.emplace(c.positions, colours.size()).second;
     Layer layer;
     layer.legend = is_new ? c.positions : "";

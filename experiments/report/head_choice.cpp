@@ -25,8 +25,39 @@ struct HeadShape {
 struct Architecture {
   std::map<double, HeadShape> shapes;
   std::set<std::string> positions;
-  std::set<int64_t> widths, steps;
+  std::set<int64_t> widths, steps, layers;
+  std::string task, setting;
+  double token_dim = 0;
 };
+
+/// A kind of task in words; the kind itself where there are none.
+std::string task_in_words(const std::string& kind) {
+  static const std::map<std::string, std::string> words{{"linear-functional", "sums of earlier tokens"},
+                                                        {"volterra", "products of earlier tokens"},
+                                                        {"induction-head", "copying and induction"},
+                                                        {"next-token", "next token of a text"},
+                                                        {"masked", "masked tokens of a text"}};
+  const auto found = words.find(kind);
+  return found == words.end() ? kind : found->second;
+}
+
+/// Everything but the heads, the rate and the seed.
+std::string setting_of(const Json& config) {
+  Json model = config["model"];
+  for (const char* key : {"heads", "kv_heads", "qk_dim", "v_dim"}) model.erase(key);
+  const Json& train = config["train"];
+  return Json{config.value("task", Json()), std::move(model), train.value("steps", 0), train.value("batch", 0),
+              train.value("start", "")}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// "alibi without scores" where the logits are switched off and only the distances are left.
+std::string positions_of(const Json& model) {
+  const std::string positions = model.value("positions", "");
+  const bool has_scores =
+      !model.contains("logit_scale") || !model["logit_scale"].is_number() || model["logit_scale"].get<double>() > 1e-6;
+  return has_scores ? positions : positions + " without scores";
+}
 
 Architecture architecture_of(const StudyResults& r, const std::string& series) {
   Architecture a;
@@ -36,11 +67,23 @@ Architecture architecture_of(const StudyResults& r, const std::string& series) {
     if (!config.is_object() || !config.contains("model") || !config.contains("train")) continue;
     const Json& model = config["model"];
     a.shapes[t.x] = {model.value("qk_dim", 0.0), model.value("v_dim", 0.0)};
-    a.positions.insert(model.value("positions", ""));
+    a.positions.insert(positions_of(model));
     a.widths.insert(model.value("width", int64_t{0}));
     a.steps.insert(config["train"].value("steps", int64_t{0}));
+    a.layers.insert(model.value("layers", int64_t{1}));
+    if (!a.setting.empty()) continue;
+    a.setting = setting_of(config);
+    if (!config.contains("task")) continue;
+    a.task = task_in_words(config["task"].value("kind", ""));
+    a.token_dim = config["task"].value("token_dim", 0.0);
   }
   return a;
+}
+
+double mean_of(const Point& p) {
+  double sum = 0;
+  for (const auto& entry : p.values) sum += entry.second;
+  return sum / static_cast<double>(p.values.size());
 }
 
 HeadChoice::Option::Standing standing(const Case& c, const Point& p, double margin) {
@@ -48,7 +91,9 @@ HeadChoice::Option::Standing standing(const Case& c, const Point& p, double marg
   WorseThanBest worse;
   as_good.at = worse.at = p.x;
   as_good.factor = worse.factor = margin;
-  const auto holds = [&](const Hypothesis& hypothesis) { return hypothesis.evidence().p <= c.claim.significance; };
+  const auto holds = [&](const Hypothesis& hypothesis) {
+    return hypothesis.evidence().p <= c.claim.significance * c.results.level;
+  };
   if (holds(as_good.hypothesis(c))) return HeadChoice::Option::Standing::as_good;
   if (holds(worse.hypothesis(c))) return HeadChoice::Option::Standing::worse;
   return HeadChoice::Option::Standing::open;
@@ -72,6 +117,25 @@ const HeadChoice::Option& HeadChoice::best() const {
                        [](const Option& o) { return o.standing == Option::Standing::best; });
 }
 
+bool has_equal_widths(const HeadChoice& choice) {
+  return std::all_of(choice.options.begin(), choice.options.end(), [&](const HeadChoice::Option& o) {
+    return o.qk_dim == o.v_dim && o.qk_dim * o.heads == static_cast<double>(choice.width);
+  });
+}
+
+std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all) {
+  std::vector<const HeadChoice*> out;
+  for (const HeadChoice& c : all) {
+    if (!c.is_learned || !has_equal_widths(c)) continue;
+    const auto same = std::find_if(out.begin(), out.end(), [&](const HeadChoice* other) {
+      return !c.setting.empty() && other->setting == c.setting && other->margin == c.margin;
+    });
+    if (same == out.end()) out.push_back(&c);
+    else if (c.seeds > (*same)->seeds) *same = &c;
+  }
+  return out;
+}
+
 double choice_margin(const std::string& metric) {
   const bool is_narrow = metric.starts_with("cross_entropy") || metric == "perplexity" || metric == "bits_per_char" ||
                          tasks::larger_is_better(metric);
@@ -79,7 +143,7 @@ double choice_margin(const std::string& metric) {
 }
 
 std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& series) {
-  if (last_part(r.report.x_key) != "heads") return std::nullopt;
+  if (last_part(r.report.x_key) != "heads" || count_trials(r.trials) < r.planned) return std::nullopt;
   const Architecture a = architecture_of(r, series);
   if (a.widths.size() != 1 || a.positions.size() != 1) return std::nullopt;
   ClaimConfig claim;
@@ -105,6 +169,12 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
                     best.values.size(),
                     {},
                     {}};
+  choice.task = a.task;
+  choice.token_dim = a.token_dim;
+  choice.layers = *a.layers.rbegin();
+  choice.setting = a.setting;
+  choice.best_value = mean_of(best);
+  choice.is_learned = c.curve.metric != "relative_mse" || choice.best_value < 0.5;
   for (const Point& p : c.curve.points) {
     choice.seeds = std::min(choice.seeds, p.values.size());
     const HeadShape& shape = a.shapes.at(p.x);

@@ -27,6 +27,14 @@ struct HeadChoice {
   /// Where an upward search ends that stops as soon as validation gets no better, with its standing by the tests even
   /// where it is the best, and its ratio to the best of the others; none where the search cannot start.
   std::optional<Option> found;
+  std::string task{};  ///< the kind in words: "sums of earlier tokens"; "" where the config does not say
+  int64_t layers = 0;
+  double token_dim = 0;   ///< 0 where the task has none
+  std::string setting{};  ///< what the curve's trials have in common, so that two studies of one setting are known
+  double best_value = 0;  ///< the metric at the best, on the test data
+  /// False where the best leaves more than half of the target's variance: which number of heads fails least says little
+  /// about one that works.
+  bool is_learned = true;
 
   const Option& best() const;
 };
@@ -35,11 +43,19 @@ struct HeadChoice {
 /// cross-entropies, perplexities and accuracies.
 double choice_margin(const std::string& metric);
 
-/// The choice that one series leaves: none where its x is not the number of heads, no model was trained, its models
-/// differ in width or positions, or fewer than three numbers of heads have two seeds. The best one has the best mean on
-/// validation. Another one is as good where it is shown to be at most `margin` times worse than every other
-/// (intersection-union test), worse where it is shown to be at least so much worse than some other (Bonferroni over
-/// those), else open; each at 5 %, paired over seeds, on logarithms.
+/// The curves that a choice can rest on, each with heads of D/H dimensions: of those that were learned, one for each
+/// setting, from the study with the most seeds.
+std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all);
+
+/// Whether all heads of a curve have D/H dimensions.
+bool has_equal_widths(const HeadChoice& choice);
+
+/// The choice that one series leaves: none where its x is not the number of heads, trials of the study are missing, no
+/// model was trained, its models differ in width or positions, or fewer than three numbers of heads have two seeds. The
+/// best one has the best mean on validation. Another one is as good where it is shown to be at most `margin` times
+/// worse than every other (intersection-union test), worse where it is shown to be at least so much worse than some
+/// other (Bonferroni over those), else open; each at 5 %, or what a look at growing data may spend of it, paired over
+/// seeds, on logarithms.
 std::optional<HeadChoice> head_choice(const StudyResults& results, const std::string& series);
 
 }  // namespace headroom::experiments

@@ -11,10 +11,10 @@ namespace headroom::experiments {
 /// What the index says of one study under one profile.
 struct StudySummary {
   std::string id, profile, title, paper;
-  std::string progress;                 ///< progress_of()
+  std::string progress;                                ///< progress_of()
   std::string paper_tally, theorem_tally, ours_tally;  ///< tally()
-  double seconds = 0;                   ///< of all trials together
-  std::string machine;                  ///< CPU and instruction set
+  double seconds = 0;                                  ///< of all trials together
+  std::string machine;                                 ///< CPU and instruction set
 };
 
 /// The summary as JSON: what write_report() leaves in OUT/STUDY/PROFILE/summary.json.

@@ -106,6 +106,13 @@ void fit(FittedLaw& law) {
     expression.push_back(beside[i]);
     if (law.law) left_out.push_back(law.law->left_out[i]);
   }
+  std::vector<double> scaled;
+  for (size_t i = 0; i < compared.size(); ++i) {
+    double others = 0;
+    for (size_t j = 0; j < compared.size(); ++j) others += j == i ? 0 : compared[j] - expression[j];
+    scaled.push_back(expression[i] + others / static_cast<double>(compared.size() - 1));
+  }
+  law.scaled_factor = compared.size() < 2 ? NAN : typical_factor(compared, scaled);
   law.compared = compared.size();
   law.law_factor = left_out.empty() ? NAN : typical_factor(compared, left_out);
   law.beside_factor = compared.empty() ? NAN : typical_factor(compared, expression);
@@ -166,7 +173,9 @@ std::optional<FittedLaw> fitted_law(const StudyResults& r) {
 std::string law_sentence(const FittedLaw& law) {
   const std::string series = fmt::format("{} series", law.rows.size());
   const std::string other =
-      law.beside.empty() ? "" : fmt::format("{} is off by a factor of {}", law.beside, factor_text(law.beside_factor));
+      law.beside.empty() ? ""
+                         : fmt::format("{} is off by a factor of {}, and by {} times one fitted constant", law.beside,
+                                       factor_text(law.beside_factor), factor_text(law.scaled_factor));
   if (!law.law) {
     const std::string none = fmt::format("No law of the best {} can be fitted to {}", law.x_name, series);
     return other.empty() || law.rows.empty() ? none + "." : fmt::format("{}; {}.", none, other);

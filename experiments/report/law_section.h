@@ -25,7 +25,9 @@ struct FittedLaw {
   std::optional<PowerLaw> law;  ///< 90 % intervals; none where the series are too few or too alike
   size_t compared = 0;          ///< series that the others determine the law for: those that the factors are of
   double law_factor = 0, beside_factor = 0;  ///< typical factor by which the left-out law, and the expression, are off
-  std::vector<std::string> notes;            ///< series and keys that are not in it, and why
+  /// The same of the expression times one constant, fitted to the other series each time: it has a parameter, too.
+  double scaled_factor = 0;
+  std::vector<std::string> notes;  ///< series and keys that are not in it, and why
 };
 
 /// The law of a study; none where its report asks for none. Series without two seeds, whose best x is an end of their

@@ -13,6 +13,7 @@ namespace headroom::experiments {
 namespace {
 
 const std::string plan_ending = ": the plan";
+constexpr double alike_factor = 1.1;  // what the claims on errors of synthetic targets count as no difference
 
 /// The plan at one x beside the best of the equal ones.
 struct Duel {
@@ -73,15 +74,18 @@ std::string where(const std::vector<Duel>& some, const std::string& axis) {
 
 std::string sentence(const StudyResults& r, const std::string& name, const std::vector<Duel>& all,
                      bool larger_is_better) {
-  std::vector<Duel> better, worse, open;
+  std::vector<Duel> better, worse, alike, open;
   for (const Duel& d : all) {
     const bool is_below = d.ratio.high<1, is_above = d.ratio.low> 1;
-    (is_below || is_above ? (is_below != larger_is_better ? better : worse) : open).push_back(d);
+    const bool is_alike = d.ratio.low > 1 / alike_factor && d.ratio.high < alike_factor;
+    if (is_alike) alike.push_back(d);
+    else (is_below || is_above ? (is_below != larger_is_better ? better : worse) : open).push_back(d);
   }
   std::vector<std::string> parts;
   const std::string axis = last_part(r.report.x_key);
   if (!better.empty()) parts.push_back("better " + where(better, axis));
   if (!worse.empty()) parts.push_back("worse " + where(worse, axis));
+  if (!alike.empty()) parts.push_back("within 10 % " + where(alike, axis));
   if (!open.empty()) parts.push_back("not told apart " + where(open, axis));
   return fmt::format("{}: beside the best equal heads of as many parameters, the plan’s are {}.", name,
                      fmt::join(parts, ", "));
@@ -91,6 +95,7 @@ std::string sentence(const StudyResults& r, const std::string& name, const std::
 
 std::vector<std::string> plan_answers(const StudyResults& r) {
   std::vector<std::string> answers;
+  if (count_trials(r.trials) < r.planned) return answers;
   const size_t comparisons = comparisons_of(r);
   for (const std::string& series : series_names(r)) {
     if (!series.ends_with(plan_ending)) continue;
