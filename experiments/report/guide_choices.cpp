@@ -20,10 +20,18 @@ struct Group {
   std::vector<const HeadChoice*> curves;
 };
 
+/// "alibi without scores" → "ALiBi without scores", "none" → "no".
+std::string in_words(std::string positions) {
+  const std::pair<std::string, std::string> names[] = {{"none", "no"}, {"alibi", "ALiBi"}, {"rope", "RoPE"}};
+  for (const auto& [key, name] : names)
+    if (positions.starts_with(key)) positions.replace(0, key.size(), name);
+  return positions;
+}
+
 std::vector<Group> groups_of(const std::vector<const HeadChoice*>& curves) {
   std::map<std::string, std::vector<const HeadChoice*>> by_name;
   for (const HeadChoice* c : curves) {
-    const std::string positions = c->positions == "none" ? "no" : c->positions;
+    const std::string positions = in_words(c->positions);
     by_name[fmt::format("{}{}{} positions", c->task, c->task.empty() ? "" : ", ", positions)].push_back(c);
   }
   std::vector<Group> groups;
@@ -140,10 +148,11 @@ std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
     steps.insert(static_cast<double>(c->steps));
   }
   out.push_back(paragraph(fmt::format(
-      "What was measured: {}, D {}, {} layers, {} steps of training, all heads D/H wide. Nothing here was measured on "
+      "What was measured: {}, D {}, {} {}, {} steps of training, all heads D/H wide. Nothing here was measured on "
       "wider, deeper or longer trained models. A setting that several studies share counts once. “Worse” and “as "
       "good” are shown at 5 %, by more and by less than 10 % of an error or 1 % of a cross-entropy; “open” is neither.",
-      count_text(curves.size()), range_text(widths), range_text(layers), range_text(steps))));
+      count_text(curves.size()), range_text(widths), range_text(layers),
+      layers == std::set<double>{1} ? "layer" : "layers", range_text(steps))));
   for (const Group& group : groups_of(curves)) {
     std::vector<const HeadChoice::Option*> one, narrowest;
     std::set<double> sizes, narrow, tokens;

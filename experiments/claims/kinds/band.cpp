@@ -81,7 +81,10 @@ std::optional<Hypothesis> Band::judge(const Case& c, Verdict& verdict) const {
   const char* const what = c.claim.deterministic ? "values" : "means";
   verdict.summary = least == most ? (limits.high ? to : from) : fmt::format("{} … {}", from, to);
   verdict.sentence =
-      low.value == high.value
+      least == most && c.curve.points.size() == 1 && !c.claim.deterministic
+          ? fmt::format("At {} the mean is {}; {} was claimed.", c.at(*least->point), limits.high ? to : from,
+                        claimed_limits(limits))
+      : low.value == high.value
           ? fmt::format("All {} are {}; {} was claimed.", what, limits.high ? to : from, claimed_limits(limits))
           : fmt::format("The {} lie between {} at {} and {} at {}; {} was claimed.", what, from, c.at(*least->point),
                         to, c.at(*most->point), claimed_limits(limits));

@@ -117,15 +117,15 @@ TEST_CASE("the page that answers how many heads") {
       page,
       "| A synthetic curve | D 16, alibi, 300 steps, 3 seeds | 0.101 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | "
       "10 % |"));
-  CHECK(contains(page, "What was measured: 1 curve, D 16, 1 layers, 300 steps of training, all heads D/H wide."));
+  CHECK(contains(page, "What was measured: 1 curve, D 16, 1 layer, 300 steps of training, all heads D/H wide."));
   CHECK(contains(page,
-                 "- sums of earlier tokens, alibi positions (1 curve, D 16): best on validation: 2 heads. One head "
+                 "- sums of earlier tokens, ALiBi positions (1 curve, D 16): best on validation: 2 heads. One head "
                  "alone: worse on 1 of 1 curve (2.00 times the best). The narrowest tried (4 wide): as good on 1 of 1 "
                  "curve.\n"));
   CHECK(contains(page,
                  "Starting from the fewest heads and adding more as long as validation improves ends at the number "
                  "that is best on validation on 1 of 1 curves of models that learned their task"));
-  CHECK(contains(page, "| sums of earlier tokens, alibi positions | 1 / 0 / 0 | 1 / 0 / 0 |\n"));
+  CHECK(contains(page, "| sums of earlier tokens, ALiBi positions | 1 / 0 / 0 | 1 / 0 / 0 |\n"));
   CHECK(std::filesystem::exists(folder / "how-many.svg") == find_gnuplot().has_value());
   CHECK_FALSE(contains(page, "\n\n\n"));
 }
