@@ -27,7 +27,8 @@ void serve(const ServeArguments& arguments) {
   require(std::filesystem::is_directory(arguments.out), "{}: there is no such folder; --out names that of the runs",
           arguments.out);
   const bool is_local = is_loopback(arguments.host);
-  const LiveView view(arguments.out, {random_token(), arguments.host, is_local});
+  const std::string token = random_token();
+  const LiveView view(arguments.out, {token, arguments.host, is_local});
   HttpServer server([&](const HttpRequest& request) { return view.answer(request); }, arguments.host, arguments.port);
   struct sigaction action {};
   action.sa_handler = [](int) { server_is_to_end = true; };
@@ -35,7 +36,8 @@ void serve(const ServeArguments& arguments) {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   const bool is_v6 = arguments.host.find(':') != std::string::npos;
-  fmt::print("http://{}:{}/\n", is_v6 ? "[" + arguments.host + "]" : arguments.host, server.port());
+  fmt::print("http://{}:{}/{}\n", is_v6 ? "[" + arguments.host + "]" : arguments.host, server.port(),
+             is_local ? "#token=" + token : "");
   flush_output();
   if (!is_local)
     write_note("headroom: anybody who can reach this address can read the runs; notes, tags and deletion are off");

@@ -7,7 +7,7 @@ namespace headroom::experiments {
 
 /// Who may ask what of the live view.
 struct Guard {
-  std::string token;    ///< that the server's own pages send with every change
+  std::string token;    ///< that a page sends with every change; it stands in the address that `serve` prints
   std::string address;  ///< that it listens on
   bool allows_changes = true;
 

@@ -96,9 +96,7 @@ HttpAnswer LiveView::answer(const HttpRequest& request) const {
 HttpAnswer LiveView::page(int status) const {
   const LiveAsset* shell = asset("page.html");
   return {status, shell->type,
-          fmt::format(fmt::runtime(shell->text), fmt::arg("token", guard_.token),
-                      fmt::arg("changes", guard_.allows_changes ? "yes" : "no")),
-          ""};
+          fmt::format(fmt::runtime(shell->text), fmt::arg("changes", guard_.allows_changes ? "yes" : "no")), ""};
 }
 
 HttpAnswer LiveView::api(const HttpRequest& request, const std::vector<std::string>& parts) const {

@@ -49,7 +49,7 @@ class Server:
     def __init__(self, program, out):
         self.process = subprocess.Popen([program, "serve", "--out", out, "--port", "0"], stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
-        self.url = self.process.stdout.readline().strip()
+        self.url, _, self.token = self.process.stdout.readline().strip().partition("#")
 
     def __enter__(self):
         return self
@@ -136,6 +136,10 @@ def check_people(opened, server, pictures):
     """Tags, notes and deletion, in two tabs."""
     view = frame.VIEWS[0]
     url = server.url + "run/other/own"
+    with frame.page(opened, url, view, may_fetch=server.url) as shown:
+        shown.wait_for_selector("table.trials tbody tr")
+        check(shown.get_by_label("A new tag").count() == 0, "without the token nothing can be changed")
+    url += "#" + server.token
     with frame.page(opened, url, view, may_fetch=server.url) as one, \
             frame.page(opened, url, view, may_fetch=server.url) as two:
         for tab in (one, two):

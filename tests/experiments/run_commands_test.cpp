@@ -99,15 +99,18 @@ TEST_CASE("status --watch ends with Ctrl-C") {
 TEST_CASE("serve says where it is, answers, keeps its port to itself, and ends with Ctrl-C") {
   const Folder f;
   Program server(f.folder.path(), "serve --port 0");
-  REQUIRE(comes_true([&] { return contains(server.out(), "/\n"); }));
+  REQUIRE(comes_true([&] { return contains(server.out(), "\n"); }));
   const std::string url = server.out();
   REQUIRE(contains(url, "http://127.0.0.1:"));
   const int port = std::atoi(url.c_str() + std::string("http://127.0.0.1:").size());
   const Reply page = get(port, "/");
   CHECK(page.status == 200);
-  // A token of 128 bits, another each time.
-  const size_t at = page.body.find("headroom-token\" content=\"");
-  const std::string token = page.body.substr(at + 25, 32);
+  // A token of 128 bits, another each time, which no page holds: other users of the machine can load pages, too.
+  const size_t at = url.find("/#token=");
+  REQUIRE(at != std::string::npos);
+  const std::string token = url.substr(at + 8, 32);
+  CHECK(token.size() == 32);
+  CHECK_FALSE(contains(page.body, token));
   CHECK(token.find_first_not_of("0123456789abcdef") == std::string::npos);
   CHECK(post(port, "/api/run/small/quick/tag", token, R"({"add": "seen"})").status == 200);
   const auto [status, out, err] = f.call(fmt::format("serve --port {}", port), "</dev/null");

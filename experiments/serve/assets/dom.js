@@ -19,7 +19,17 @@ export function set_text(node, text) {
 }
 
 const meta = (name) => document.querySelector(`meta[name="headroom-${name}"]`).content;
-export const may_change = meta("changes") === "yes";
+export const are_changes_on = meta("changes") === "yes";
+
+// The token stands behind the # of the address that the server printed, so that only who started it can change something:
+// no page holds it, and no request for a page. It is kept for further pages and taken out of the address.
+const given = new URLSearchParams(location.hash.slice(1)).get("token");
+if (given) {
+  localStorage.setItem("headroom-token", given);
+  history.replaceState(null, "", location.pathname + location.search);
+}
+const token = localStorage.getItem("headroom-token") || "";
+export const may_change = are_changes_on && token !== "";
 
 export const run_url = (run, place = "run") =>
   `/${place}/${encodeURIComponent(run.study)}/${encodeURIComponent(run.profile)}`;
@@ -75,7 +85,7 @@ export async function ask(url) {
 export async function change(url, what) {
   const answer = await fetch(url, {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-Headroom-Token": meta("token") },
+    headers: { "Content-Type": "application/json", "X-Headroom-Token": token },
     body: JSON.stringify(what),
   });
   if (!answer.ok) throw new Error((await answer.text()).trim());

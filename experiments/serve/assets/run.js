@@ -1,5 +1,5 @@
 // One run: its learning curves while they grow, its trials, and what people noted about it.
-import { make, set_text, run_url, file_url, duration, number, progress_words, left_words, progress_bar, follow, ask, show_machine, show_error, may_change } from "./dom.js";
+import { make, set_text, run_url, file_url, duration, number, progress_words, left_words, progress_bar, follow, ask, show_machine, show_error, are_changes_on, may_change } from "./dom.js";
 import { chart } from "./chart.js";
 import { annotations } from "./annotations.js";
 
@@ -155,5 +155,7 @@ export function show_run(main, run) {
     show_matching();
     show_curves();
   });
-  if (!may_change) main.append(make("p", { class: "muted", text: "Notes, tags and deletion are off, because others can reach this address." }));
+  if (!may_change) main.append(make("p", { class: "muted", text: are_changes_on
+    ? "To add notes and tags or delete runs, open the address that headroom serve has printed, with all that stands behind its #."
+    : "Notes, tags and deletion are off, because others can reach this address." }));
 }
