@@ -31,21 +31,7 @@ void add_parts(std::vector<double>& sum, const std::vector<double>& parts, doubl
 
 }  // namespace
 
-const Point& Case::best(const std::vector<const Point*>& points) const {
-  const bool validated = std::all_of(points.begin(), points.end(), [](const Point* p) { return p->validation; });
-  const auto number = [&](const Point* p) { return validated ? *p->validation : value(*p); };
-  return **std::min_element(points.begin(), points.end(),
-                            [&](const Point* a, const Point* b) { return curve.better(number(a), number(b)); });
-}
-
-std::vector<const Point*> Case::points(const std::vector<double>& without) const {
-  std::vector<const Point*> some;
-  for (const Point& p : curve.points)
-    if (std::find(without.begin(), without.end(), p.x) == without.end()) some.push_back(&p);
-  return some;
-}
-
-Estimate Case::combine(const Terms& terms, bool logs) const {
+Sample combined_sample(const Terms& terms, bool logs) {
   Sample sample;
   bool has_parts = true;
   for (const auto& entry : terms.front().first->values) {
@@ -67,6 +53,25 @@ Estimate Case::combine(const Terms& terms, bool logs) const {
     sample.parts.push_back(std::move(parts));
   }
   if (!has_parts) sample.parts.clear();
+  return sample;
+}
+
+const Point& Case::best(const std::vector<const Point*>& points) const {
+  const bool validated = std::all_of(points.begin(), points.end(), [](const Point* p) { return p->validation; });
+  const auto number = [&](const Point* p) { return validated ? *p->validation : value(*p); };
+  return **std::min_element(points.begin(), points.end(),
+                            [&](const Point* a, const Point* b) { return curve.better(number(a), number(b)); });
+}
+
+std::vector<const Point*> Case::points(const std::vector<double>& without) const {
+  std::vector<const Point*> some;
+  for (const Point& p : curve.points)
+    if (std::find(without.begin(), without.end(), p.x) == without.end()) some.push_back(&p);
+  return some;
+}
+
+Estimate Case::combine(const Terms& terms, bool logs) const {
+  const Sample sample = combined_sample(terms, logs);
   if (!claim.deterministic) return estimate(sample);
   double sum = 0;
   for (const double value : sample.seeds) sum += value;

@@ -11,6 +11,13 @@
 
 namespace headroom::experiments {
 
+/// Points with their weights in a sum.
+using Terms = std::vector<std::pair<const Point*, double>>;
+
+/// A sum of weights × values of some points over the seeds that all of them have, of logarithms where `logs`, with the
+/// values on parts of the test data where all trials kept as many.
+Sample combined_sample(const Terms& terms, bool logs);
+
 /// What every judge works on: one claim and the curve that it is about.
 struct Case {
   const StudyResults& results;
@@ -28,8 +35,7 @@ struct Case {
   /// All points but those at `without`.
   std::vector<const Point*> points(const std::vector<double>& without = {}) const;
 
-  /// A sum of weights × values of some points over the seeds that all of them have; of logarithms where `logs`.
-  using Terms = std::vector<std::pair<const Point*, double>>;
+  /// The estimate of combined_sample(), or the value where the claim is on computed ones.
   Estimate combine(const Terms& terms, bool logs = false) const;
 
   /// That the metric at `a` is at least, or at most, `times` that at `b`. A computed tie is not enough if `strictly`.

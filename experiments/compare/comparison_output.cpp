@@ -16,7 +16,7 @@ Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : 
 /// "heads = 4"; "" where the study has no x.
 std::string place_text(const Comparison& comparison, double x) {
   if (comparison.a.x_key.empty()) return "";
-  return fmt::format("{} = {}", comparison.a.x_key.substr(comparison.a.x_key.rfind('.') + 1), exact(x));
+  return fmt::format("{} = {}", last_part(comparison.a.x_key), exact(x));
 }
 
 std::string side_text(const ComparedSide& side) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "experiments/claims/case.h"
 #include "experiments/claims/estimate.h"
 #include "experiments/claims/number.h"
 
@@ -15,26 +16,6 @@ namespace {
 constexpr double shown_level = 0.95;
 
 bool drawn(const Point& p) { return std::isfinite(p.mean); }
-
-/// The values of the seeds with those on parts of the test data, of logarithms where `logs`.
-Sample sample_of(const Point& p, bool logs) {
-  Sample sample;
-  for (const auto& [seed, value] : p.values) {
-    sample.seeds.push_back(logs ? std::log(value) : value);
-    const auto parts = p.parts.find(seed);
-    if (parts == p.parts.end()) continue;
-    sample.parts.push_back(parts->second);
-    // To first order around the whole, as verdicts do: a pseudo-value need not be positive.
-    if (logs)
-      for (double& part : sample.parts.back()) part = std::log(value) + part / value - 1;
-  }
-  const auto usable = [&](const std::vector<double>& parts) {
-    return parts.size() > 1 && parts.size() == sample.parts[0].size();
-  };
-  if (sample.parts.size() != sample.seeds.size() || !std::all_of(sample.parts.begin(), sample.parts.end(), usable))
-    sample.parts.clear();
-  return sample;
-}
 
 }  // namespace
 
@@ -56,7 +37,7 @@ Centre centre(const Point& p, MeanKind kind) {
   const bool logs = kind == MeanKind::geometric;
   Centre found{logs ? p.geometric_mean : p.mean, none, none};
   if (p.values.size() < 2 || !std::isfinite(found.mean)) return found;
-  const auto [low, high] = estimate(sample_of(p, logs)).interval(shown_level);
+  const auto [low, high] = estimate(combined_sample({{&p, 1}}, logs)).interval(shown_level);
   found.low = logs ? std::exp(low) : low;
   found.high = logs ? std::exp(high) : high;
   return found;

@@ -80,12 +80,6 @@ Architecture architecture_of(const StudyResults& r, const std::string& series) {
   return a;
 }
 
-double mean_of(const Point& p) {
-  double sum = 0;
-  for (const auto& entry : p.values) sum += entry.second;
-  return sum / static_cast<double>(p.values.size());
-}
-
 HeadChoice::Option::Standing standing(const Case& c, const Point& p, double margin) {
   WithinFactor as_good;
   WorseThanBest worse;
@@ -173,7 +167,7 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
   choice.token_dim = a.token_dim;
   choice.layers = *a.layers.rbegin();
   choice.setting = a.setting;
-  choice.best_value = mean_of(best);
+  choice.best_value = best.mean;
   choice.is_learned = c.curve.metric != "relative_mse" || choice.best_value < 0.5;
   for (const Point& p : c.curve.points) {
     choice.seeds = std::min(choice.seeds, p.values.size());

@@ -48,7 +48,7 @@ Estimate Slope::estimate(const Case& c) const {
   const double middle = mean(x);
   double squares = 0;
   for (const double value : x) squares += (value - middle) * (value - middle);
-  Case::Terms terms;  // the slope is a weighted sum of the values
+  Terms terms;  // the slope is a weighted sum of the values
   for (size_t i = 0; i < x.size(); ++i) terms.emplace_back(&c.curve.points[i], (x[i] - middle) / squares);
   return c.combine(terms, axes == "log-log");
 }
