@@ -27,6 +27,22 @@ std::string roff(std::string_view text) {
   return out;
 }
 
+/// The text in lines of at most 72 bytes, as far as its words allow: man fills them to the width of the terminal.
+std::string filled(std::string_view text) {
+  std::string out;
+  size_t line = 0;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (word.empty()) continue;
+    const bool fits = line + 1 + word.size() <= 72;
+    if (!out.empty()) out += fits ? ' ' : '\n';
+    line = fits && !out.empty() ? line + 1 + word.size() : word.size();
+    out += word;
+  }
+  return roff(out);
+}
+
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
@@ -40,11 +56,13 @@ std::string heading(const std::string& name) {
 std::string synopsis(const CommandDescription& command, const std::string& path) {
   std::string line = ".B " + roff(path) + "\n";
   const auto is_option = [](const ArgumentDescription& a) { return !a.is_positional(); };
-  if (std::any_of(command.arguments.begin(), command.arguments.end(), is_option)) line += ".RI [ OPTION ]...\n";
+  // \&: a line that ends with a full stop ends a sentence, which man follows by two spaces.
+  if (std::any_of(command.arguments.begin(), command.arguments.end(), is_option)) line += ".RI [ OPTION ]...\\&\n";
   for (const ArgumentDescription& argument : command.arguments) {
     if (!argument.is_positional()) continue;
-    line += argument.is_required ? ".I " + roff(argument.names[0]) + "\n" : ".RI [ " + roff(argument.names[0]) + " ]\n";
-    if (argument.is_list) line += "\\&...\n";
+    const std::string name = roff(argument.names[0]), dots = argument.is_list ? "...\\&" : "";
+    line += argument.is_required ? ".IR " + name + (dots.empty() ? "\n" : " " + dots + "\n")
+                                 : ".RI [ " + name + " ]" + dots + "\n";
   }
   if (!command.commands.empty()) line += ".I COMMAND\n";
   return line;
@@ -55,11 +73,11 @@ std::string entry_of(const ArgumentDescription& argument) {
   for (const std::string& name : argument.names)
     names += (names.empty() ? "" : ", ") + (argument.is_positional() ? italic(name) : bold(name));
   if (!argument.is_positional() && !argument.value.empty()) names += " " + italic(argument.value);
-  std::string text = roff(argument.help);
-  if (!argument.choices.empty()) text += roff(fmt::format(" ({})", fmt::join(argument.choices, ", ")));
-  if (!argument.fallback.empty()) text += roff(fmt::format(" [default: {}]", argument.fallback));
+  std::string text = argument.help;
+  if (!argument.choices.empty()) text += fmt::format(" ({})", fmt::join(argument.choices, ", "));
+  if (!argument.fallback.empty()) text += fmt::format(" [default: {}]", argument.fallback);
   if (argument.is_required && !argument.is_positional()) text += " [required]";
-  return ".TP\n" + names + "\n" + text + "\n";
+  return ".TP\n" + names + "\n" + filled(text) + "\n";
 }
 
 std::string arguments_of(const CommandDescription& command) {
@@ -74,7 +92,7 @@ std::string commands_of(const CommandDescription& command) {
   if (command.commands.empty()) return "";
   std::string out = ".SH COMMANDS\n";
   for (const CommandDescription& below : command.commands) {
-    out += ".TP\n" + bold(below.name) + "\n" + roff(below.help) + "\n";
+    out += ".TP\n" + bold(below.name) + "\n" + filled(below.help) + "\n";
     std::string own;
     for (const ArgumentDescription& argument : below.arguments)
       if (argument.names.back() != "--help") own += entry_of(argument);
@@ -83,20 +101,15 @@ std::string commands_of(const CommandDescription& command) {
   return out;
 }
 
-constexpr const char* statuses = R"(.SH EXIT STATUS
-.TP
-.B 0
-Done.
-.TP
-.B 1
-It failed, or a claim did not hold; one line on standard error says why.
-.TP
-.B 2
-The arguments are wrong.
-.TP
-.B 130
-Stopped by a signal; the same command goes on from there.
-)";
+/// The exit statuses of a command; empty: of the program.
+std::string statuses(std::string_view command) {
+  const bool judges = command == "verify" || command.empty(), resumes = command == "run" || command.empty();
+  return fmt::format(
+             ".SH EXIT STATUS\n.TP\n.B 0\nDone.\n.TP\n.B 1\nIt failed{};\none line on standard error says why.\n",
+             judges ? ", or a claim that was verified does not hold" : "") +
+         fmt::format(".TP\n.B 2\nThe arguments are wrong.\n.TP\n.B 130\nStopped by a signal{}.\n",
+                     resumes ? "; the same command goes on with a run" : "");
+}
 
 constexpr const char* environment = R"(.SH ENVIRONMENT
 .TP
@@ -116,10 +129,19 @@ holds the kernels at a lower level than the processor has.
 Data sets are fetched into
 .I headroom
 below it (default: ~/.cache).
+.TP
+.B NO_COLOR
+Where it is set and not empty, nothing on the terminal is coloured.
+.TP
+.B BROWSER
+What
+.B headroom report \-\-open
+shows a page with.
 .SH FILES
 .TP
 .I PREFIX/share/headroom/experiments
-The studies that come with the program. A study is named by its file or by its id, for which the working folder and its
+The studies that come with the program.
+A study is named by its file or by its id, for which the working folder and its
 .I experiments
 are searched first.
 .TP
@@ -130,29 +152,31 @@ What a run keeps: its store, its report.
 }  // namespace
 
 std::string program_page(const CommandDescription& program) {
-  std::string out = heading("headroom") + ".SH NAME\nheadroom \\- " + roff(program.help) + "\n";
+  std::string out = heading("headroom") + ".SH NAME\nheadroom \\-\n" + filled(program.help) + "\n";
   out += ".SH SYNOPSIS\n.B headroom\n.I COMMAND\n.RI [ ARGUMENT ]...\n";
-  out +=
-      ".SH DESCRIPTION\nTrains small Transformers with attention heads of any number and width as a study file says, "
-      "judges the claims of the study, and writes a report. Each command has a page of its own:\n"
-      ".BR headroom\\-run (1)\nand so on.\n";
+  out += ".SH DESCRIPTION\n" +
+         filled(
+             "Trains small Transformers with attention heads of any number and width as a study file says, judges the "
+             "claims of the study, and writes a report.") +
+         "\nEach command has a page of its own:\n"
+         ".BR headroom\\-run (1)\nand so on.\n";
   out += ".SH COMMANDS\n";
   for (const CommandDescription& command : program.commands)
-    out += ".TP\n" + bold(command.name) + "\n" + roff(command.help) + "\n";
+    out += ".TP\n" + bold(command.name) + "\n" + filled(command.help) + "\n";
   out += ".SH OPTIONS\n";
   for (const ArgumentDescription& argument : program.arguments) out += entry_of(argument);
-  out += std::string(environment) + statuses + ".SH SEE ALSO\n";
+  out += environment + statuses("") + ".SH SEE ALSO\n";
   for (const CommandDescription& command : program.commands)
-    out +=
-        fmt::format(".BR headroom\\-{} (1){}\n", roff(command.name), &command == &program.commands.back() ? "" : ",");
+    out += fmt::format(".BR \\%headroom\\-{} (1){}\n", roff(command.name),
+                       &command == &program.commands.back() ? "" : ",");
   return out;
 }
 
 std::string command_page(const CommandDescription& command) {
   const std::string name = "headroom-" + command.name;
-  return heading(name) + ".SH NAME\n" + roff(name) + " \\- " + roff(command.help) + "\n.SH SYNOPSIS\n" +
-         synopsis(command, "headroom " + command.name) + arguments_of(command) + commands_of(command) + statuses +
-         ".SH SEE ALSO\n.BR headroom (1)\n";
+  return heading(name) + ".SH NAME\n" + roff(name) + " \\-\n" + filled(command.help) + "\n.SH SYNOPSIS\n" +
+         synopsis(command, "headroom " + command.name) + arguments_of(command) + commands_of(command) +
+         statuses(command.name) + ".SH SEE ALSO\n.BR headroom (1)\n";
 }
 
 }  // namespace headroom::experiments

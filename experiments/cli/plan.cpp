@@ -202,7 +202,7 @@ void add_model_options(Command command, PlanArguments& arguments) {
   command.option("--kv-heads", flags.kv_heads, "its key-value heads (default: as many)");
   command.option("--head-dim", flags.head_dim, "width of a head (default: width / heads)");
   command.option("--ffn", flags.ffn, "width of its feed-forward networks, 0 for none");
-  command.option("--activation", flags.activation, "swiglu, silu, gelu, gelu_tanh or relu")
+  command.option("--activation", flags.activation, "what they apply between their matrices")
       .one_of({"swiglu", "silu", "gelu", "gelu_tanh", "relu"})
       .show_default();
   command.option("--vocab", flags.vocab, "tokens of its vocabulary");

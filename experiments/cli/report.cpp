@@ -86,7 +86,7 @@ void add_report_command(Command app) {
   const Command command =
       app.command("report", "render the report of finished trials again; without a study, list every claim");
   const auto arguments = std::make_shared<Arguments>();
-  command.option("STUDY", arguments->files, "study files (TOML)");
+  command.option("STUDY", arguments->files, "ids or files of studies");
   add_study_options(command, *arguments);
   command.flag("--paper", arguments->paper, "every number of the paper beside ours, as text and as a page");
   command.flag("--open", arguments->open, "show the report in a browser; the index of all, for several studies");

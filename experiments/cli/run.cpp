@@ -129,7 +129,7 @@ void run(RunArguments& arguments) {
 void add_run_command(Command app) {
   const Command command = app.command("run", "train what a study still lacks, then report");
   const auto arguments = std::make_shared<RunArguments>();
-  command.option("STUDY", arguments->file, "study file (TOML)").required();
+  command.option("STUDY", arguments->file, "id or file of a study").required();
   add_study_options(command, *arguments);
   command.option("--jobs", arguments->options.jobs, "trials at once (default: as many as threads)").range(1, 4096);
   command.option("--threads", arguments->options.threads, "threads of all trials together (default: all cores)")

@@ -51,7 +51,7 @@ void verify(const VerifyArguments& arguments) {
 void add_verify_command(Command app) {
   const Command command = app.command("verify", "judge the claims of studies; exits 1 when one fails");
   const auto arguments = std::make_shared<VerifyArguments>();
-  command.option("STUDY", arguments->files, "study files (TOML)").required();
+  command.option("STUDY", arguments->files, "ids or files of studies").required();
   add_study_options(command, *arguments);
   command.flag("--json", arguments->json, "a JSON list of study, claim, verdict, measured and paper");
   command.action([arguments] { verify(*arguments); });
