@@ -42,7 +42,7 @@ rmdir "$tree/usr/share/zsh/site-functions"
   python3 - packaging/components.json <<'PYTHON'
 import json, os, sys
 for one in json.load(open(sys.argv[1], encoding="utf-8")):
-    notice = f"/usr/share/doc/{one['debian']}/copyright"
+    notice = f"/usr/share/doc/{one.get('debian')}/copyright"
     if one["use"] == "compiled in" and os.path.exists(notice):
         print(f"\n==== {one['name']} ({one['url']})\n")
         print(open(notice, encoding="utf-8").read().rstrip())

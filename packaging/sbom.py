@@ -14,16 +14,23 @@ with open(os.path.join(here, "components.json"), encoding="utf-8") as file:
     known = json.load(file)
 
 
-def component(entry, version):
-    """One component of the list; its licence is an SPDX id, or an expression of several."""
+def licence_of(entry):
+    """An SPDX id, an expression of several, or the name of one that SPDX has no id for."""
     licence = entry["licence"]
+    if not entry.get("spdx", True):
+        return {"license": {"name": licence}}
+    return {"expression": licence} if " " in licence else {"license": {"id": licence}}
+
+
+def component(entry, version):
+    """One component of the list."""
     return {
         "type": "library",
         "bom-ref": entry["meson"][0],
         "name": entry["name"],
         "version": version,
-        "scope": "excluded" if entry["use"] == "tests" else "required",
-        "licenses": [{"expression": licence}] if " " in licence else [{"license": {"id": licence}}],
+        "scope": {"tests": "excluded", "loaded": "optional"}.get(entry["use"], "required"),
+        "licenses": [licence_of(entry)],
         "externalReferences": [{"type": "website", "url": entry["url"]}],
         "properties": [{"name": "headroom:use", "value": entry["use"]}],
     }
@@ -52,10 +59,12 @@ def bill(build, version, also):
 
 def licences():
     lines = ["# Licences", "", "headroom is under the Apache License 2.0 ([LICENSE](LICENSE)). What it is built with, as",
-             "`packaging/components.json` has it; *linked* libraries are the system's own, of what is *compiled in* the program",
-             "and the libraries hold code. `share/doc/headroom/headroom.cdx.json` of an installation lists the versions.", "",
-             "| | licence (SPDX) | used | for |", "|---|---|---|---|"]
-    lines += [f"| [{one['name']}]({one['url']}) | {one['licence']} | {one['use']} | {one['for']} |"
+             "`packaging/components.json` has it, beside the libraries of the compiler and of C: *linked* and *loaded* libraries are",
+             "the system's own; of what is *compiled in*, the program and the libraries hold code; what is for the *build* or for",
+             "*tests* leaves nothing in them. An installation's `share/doc/headroom/headroom.cdx.json` lists what its build used,",
+             "with versions.", "", "| | licence (SPDX) | used | for |", "|---|---|---|---|"]
+    lines += [f"| [{one['name']}]({one['url']}) | {one['licence']} | {one['use']} "
+              f"| {one['for']}{' (optional)' if one.get('optional') else ''} |"
               for one in sorted(known, key=lambda one: one["name"].lower())]
     return "\n".join(lines) + "\n"
 
