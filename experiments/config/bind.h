@@ -39,7 +39,7 @@ BesidePaper bind_beside(Reader& in, const StudyScope& study);
 
 /// [study], [report] and the [[claim]]s.
 struct StudyHead {
-  std::string id, title, paper, question;
+  std::string id, title, paper, question, guide;
   std::vector<std::string> deviations;  ///< from what the paper did, beside what a profile makes smaller
   ReportConfig report;                  ///< without overlays: each series has its own
   std::vector<ClaimConfig> claims;

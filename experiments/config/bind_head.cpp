@@ -12,6 +12,7 @@ void bind_study(Reader& in, StudyHead& head) {
   head.id = in.text("id", std::nullopt, "name of the study's folder under runs/");
   head.title = in.text("title", {head.id, "the id"}, "headline of the report");
   head.question = in.text("question", "", "the question that it asks, in a sentence");
+  head.guide = in.text("guide", "", "heading of the guide's section that shows its claims");
   head.paper = in.text("paper", "", "what of the paper it repeats");
   head.deviations = in.texts("deviations", "where its set-up is not the paper's, or the paper does not say");
   if (in.is_text("id") && !is_folder_name(head.id))

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -20,18 +21,10 @@ struct Group {
   std::vector<const HeadChoice*> curves;
 };
 
-/// "alibi without scores" → "ALiBi without scores", "none" → "no".
-std::string in_words(std::string positions) {
-  const std::pair<std::string, std::string> names[] = {{"none", "no"}, {"alibi", "ALiBi"}, {"rope", "RoPE"}};
-  for (const auto& [key, name] : names)
-    if (positions.starts_with(key)) positions.replace(0, key.size(), name);
-  return positions;
-}
-
 std::vector<Group> groups_of(const std::vector<const HeadChoice*>& curves) {
   std::map<std::string, std::vector<const HeadChoice*>> by_name;
   for (const HeadChoice* c : curves) {
-    const std::string positions = in_words(c->positions);
+    const std::string positions = positions_in_words(c->positions);
     by_name[fmt::format("{}{}{} positions", c->task, c->task.empty() ? "" : ", ", positions)].push_back(c);
   }
   std::vector<Group> groups;
@@ -89,6 +82,45 @@ std::string best_text(const std::vector<const HeadChoice*>& curves) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// How many curves find several heads of one width good, leave it open, or find it worse.
+using Count = std::map<Standing, int>;
+
+std::map<double, Count> counts_by_width(const Group& group) {
+  std::map<double, Count> counts;
+  for (const HeadChoice* c : group.curves)
+    for (const HeadChoice::Option& o : c->options)
+      if (o.heads > 1) ++counts[o.qk_dim][o.standing];
+  return counts;
+}
+
+int total(const Count& count) {
+  int sum = 0;
+  for (const auto& [standing, n] : count) sum += n;
+  return sum;
+}
+
+/// "width 8 (5 of 19 curves)", "width 2, 4 (0 of 3 curves)": of the widths that at least half of the curves tried,
+/// those with the smallest share of curves on which they are worse; "" for a single curve.
+std::string least_worse_text(const Group& group) {
+  if (group.curves.size() < 2) return "";
+  std::map<double, Count> counts = counts_by_width(group);
+  std::erase_if(counts, [&](const auto& entry) { return 2 * total(entry.second) < std::ssize(group.curves); });
+  double least = INFINITY;
+  const auto share = [](const Count& count) {
+    const auto worse = count.find(Standing::worse);
+    return worse == count.end() ? 0.0 : static_cast<double>(worse->second) / total(count);
+  };
+  for (const auto& [width, count] : counts) least = std::min(least, share(count));
+  std::map<int, std::vector<std::string>> widths;  // curves that tried them → widths
+  for (const auto& [width, count] : counts)
+    if (share(count) == least) widths[total(count)].push_back(exact(width));
+  std::vector<std::string> parts;
+  for (const auto& [tried, some] : widths)
+    parts.push_back(fmt::format("width {} ({:.0f} of {})", fmt::join(some, ", "), least * tried,
+                                count_text(static_cast<size_t>(tried))));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 /// "4 (16 wide), 8 (8 wide)"; two widths where queries and values differ.
 std::string options_text(const HeadChoice& choice, Standing standing) {
   std::vector<std::string> parts;
@@ -101,18 +133,14 @@ std::string options_text(const HeadChoice& choice, Standing standing) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// How many curves find several heads of a width good, leave it open, or find it worse.
+/// The counts of every group, a column per width.
 Block width_table(const std::vector<Group>& groups) {
-  using Count = std::map<Standing, int>;
   std::map<std::string, std::map<double, Count>> counts;
   std::set<double> widths;
-  for (const Group& group : groups)
-    for (const HeadChoice* c : group.curves)
-      for (const HeadChoice::Option& o : c->options) {
-        if (o.heads == 1) continue;
-        ++counts[group.name][o.qk_dim][o.standing];
-        widths.insert(o.qk_dim);
-      }
+  for (const Group& group : groups) {
+    counts[group.name] = counts_by_width(group);
+    for (const auto& [width, count] : counts[group.name]) widths.insert(width);
+  }
   std::vector<std::string> head{"several heads of width"};
   for (const double width : widths) head.push_back(exact(width));
   std::vector<std::vector<Phrase>> rows;
@@ -148,8 +176,8 @@ std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
     steps.insert(static_cast<double>(c->steps));
   }
   out.push_back(paragraph(fmt::format(
-      "What was measured: {}, D {}, {} {}, {} steps of training, all heads D/H wide. Nothing here was measured on "
-      "wider, deeper or longer trained models. A setting that several studies share counts once. “Worse” and “as "
+      "What was measured: {}, D {}, {} {}, {} steps of training, all heads D/H wide; no wider, deeper or longer "
+      "trained model. A setting that several studies share counts once. “Worse” and “as "
       "good” are shown at 5 %, by more and by less than 10 % of an error or 1 % of a cross-entropy; “open” is neither.",
       count_text(curves.size()), range_text(widths), range_text(layers),
       layers == std::set<double>{1} ? "layer" : "layers", range_text(steps))));
@@ -171,6 +199,8 @@ std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
         tokens.empty() ? "" : ", tokens of width " + range_text(tokens), best_text(group.curves));
     if (!one.empty()) words += fmt::format(". One head alone: {}", standing_text(one));
     words += fmt::format(". The narrowest tried ({} wide): {}.", range_text(narrow), standing_text(narrowest));
+    if (const std::string kept = least_worse_text(group); !kept.empty())
+      words += fmt::format(" Of several heads, those least often shown to be worse: {}.", kept);
     out.push_back(item(words));
   }
   std::vector<std::string> failed;

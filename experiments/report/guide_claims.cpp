@@ -3,39 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
-#include <utility>
 
 #include "experiments/claims/number.h"
+#include "experiments/report/claim_group.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/verdict_change.h"
 
 namespace headroom::experiments {
 namespace {
 
-/// One claim of the paper in one study, over all series that it was tried on with one smallest effect.
-struct ClaimGroup {
-  const Finding* finding = nullptr;
-  std::string words;
-  std::string name;  ///< without the series: kind and smallest effect
-  std::vector<Verdict> verdicts;
-};
-
 bool is_judged(const Verdict& v) { return v.status != VerdictStatus::not_run; }
-
-std::vector<ClaimGroup> groups_of(const Finding& f) {
-  std::vector<ClaimGroup> groups;
-  for (const Verdict& v : f.verdicts) {
-    if (source(v.claim) != ClaimSource::paper || !is_judged(v)) continue;
-    const std::string kind = claim_name(v.claim).substr(0, claim_name(v.claim).find(" · "));
-    auto same = std::find_if(groups.begin(), groups.end(),
-                             [&](const ClaimGroup& g) { return g.words == v.claim.paper && g.name == kind; });
-    if (same == groups.end()) same = groups.insert(groups.end(), {&f, v.claim.paper, kind, {}});
-    same->verdicts.push_back(v);
-  }
-  return groups;
-}
 
 /// "quick, 3 seeds".
 std::string strength(const StudyResults& r, const std::string& series) {
@@ -45,29 +23,7 @@ std::string strength(const StudyResults& r, const std::string& series) {
   return fmt::format(", {}, {} {}", r.profile, seeds.size(), seeds.size() == 1 ? "seed" : "seeds");
 }
 
-/// The verdict that supports the claim least: the one to show of several, which cannot flatter them.
-const Verdict& weakest(const std::vector<Verdict>& verdicts) {
-  const auto rank = [](const Verdict& v) {
-    const int status = v.status == VerdictStatus::fail ? 0 : v.status == VerdictStatus::undecided ? 1 : 2;
-    return std::pair(status, std::isnan(v.margin) ? -INFINITY : v.margin);
-  };
-  return *std::min_element(verdicts.begin(), verdicts.end(),
-                           [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
-}
-
 std::string series_prefix(const Verdict& v) { return v.claim.series.empty() ? "" : v.claim.series + ": "; }
-
-/// "undecided: D 256, learned positions", for every status that some series have.
-std::string by_status(const std::vector<Verdict>& verdicts) {
-  std::vector<std::string> parts;
-  for (const VerdictStatus status : {VerdictStatus::pass, VerdictStatus::fail, VerdictStatus::undecided}) {
-    std::vector<std::string> series;
-    for (const Verdict& v : verdicts)
-      if (v.status == status) series.push_back(v.claim.series.empty() ? claim_name(v.claim) : v.claim.series);
-    if (!series.empty()) parts.push_back(fmt::format("{}: {}", name(status), fmt::join(series, ", ")));
-  }
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
 
 /// "about 5 to 18 seeds would decide".
 std::string seeds_text(const std::vector<Verdict>& verdicts) {
@@ -114,7 +70,7 @@ Phrase verdict_cell(const ClaimGroup& g) {
 
 std::vector<Phrase> row_of(const ClaimGroup& g, const std::vector<Finding>& all) {
   const StudyResults& r = g.finding->results;
-  const Verdict& shown = weakest(g.verdicts);
+  const Verdict& shown = g.weakest();
   return {{{r.paper}},
           {{g.words}},
           {{series_prefix(shown) + shown.comparison}},
@@ -147,7 +103,7 @@ std::vector<Block> guide_claims(const std::vector<Finding>& all) {
   for (const Finding& f : all) {
     for (const Verdict& v : f.verdicts)
       if (is_judged(v)) paper.push_back(v);
-    for (const ClaimGroup& g : groups_of(f)) rows.push_back(row_of(g, all));
+    for (const ClaimGroup& g : claim_groups(f, ClaimSource::paper)) rows.push_back(row_of(g, all));
   }
   std::vector<Block> out;
   if (const std::string counts = tally(paper, ClaimSource::paper); !counts.empty())

@@ -1,6 +1,6 @@
 #pragma once
 #include <filesystem>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "experiments/report/blocks.h"
@@ -10,14 +10,16 @@
 
 namespace headroom::experiments {
 
-/// The error over the best of its curve against the width of a head, of all curves whose heads have D/H dimensions.
-std::optional<Figure> guide_figure(const std::vector<HeadChoice>& choices);
+/// The error over the best of its curve against the width of a head, of all curves that a choice can rest on: all tasks
+/// in one figure, whose id is `stem`, then one for each task, where there are several.
+std::vector<Figure> guide_figures(const std::vector<HeadChoice>& choices, const std::string& stem);
 
 /// How many heads, of what width? Each claim of the paper with our answer, its interval, verdict, strength and caveat;
 /// then what to choose, by task, positions and width, with what is as good, what is worse, and what the data leave
-/// open; the law of the best number; where a plan wins; in one line what has not been run. The figure has no drawing
-/// yet. The same results give the same page.
-std::vector<Block> guide_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices);
+/// open; the sections that studies ask for; in one line what has not been run. The figures have no drawing yet. The
+/// same results give the same page.
+std::vector<Block> guide_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices,
+                              const std::vector<Figure>& figures);
 
 /// Writes the page to `file`: as HTML, its figure inside, where its name ends in .html, else as Markdown with the
 /// figure beside it. Without gnuplot there is no figure. Throws Error naming a file that cannot be written.

@@ -130,6 +130,13 @@ std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& a
   return out;
 }
 
+std::string positions_in_words(std::string positions) {
+  const std::pair<std::string, std::string> names[] = {{"none", "no"}, {"alibi", "ALiBi"}, {"rope", "RoPE"}};
+  for (const auto& [key, name] : names)
+    if (positions.starts_with(key)) positions.replace(0, key.size(), name);
+  return positions;
+}
+
 double choice_margin(const std::string& metric) {
   const bool is_narrow = metric.starts_with("cross_entropy") || metric == "perplexity" || metric == "bits_per_char" ||
                          tasks::larger_is_better(metric);

@@ -39,6 +39,9 @@ struct HeadChoice {
   const Option& best() const;
 };
 
+/// "alibi without scores" → "ALiBi without scores", "none" → "no".
+std::string positions_in_words(std::string positions);
+
 /// The smallest ratio to the best that matters for a metric: 1.1 for errors that span decades, 1.01 for
 /// cross-entropies, perplexities and accuracies.
 double choice_margin(const std::string& metric);

@@ -154,7 +154,9 @@ std::string study_page(const Finding& f, const std::string& figure) {
   if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(r, f.verdicts) + failures(f);
   out += law_markdown(r) + "## Numbers\n\n";
   if (r.trials.empty()) return out + "No trial has run.\n";
-  out += "Means over seeds ± their standard error, on the test data where a model was trained.\n\n";
+  out +=
+      "Arithmetic means over seeds ± their standard error, on the test data where a model was trained. Ratios in the "
+      "claims are of geometric means, so a quotient of two means here may differ from them.\n\n";
   for (const Measure& measure : shown_measures(r.report)) out += measure_table(r, measure);
   while (out.ends_with("\n\n")) out.pop_back();
   return out;

@@ -367,6 +367,7 @@ StudyResults planned_results(const Study& study) {
   results.id = study.head.id;
   results.title = study.head.title;
   results.question = study.head.question;
+  results.guide = study.head.guide;
   results.paper = study.head.paper;
   results.deviations = study.head.deviations;
   results.profile = study.run;

@@ -49,29 +49,34 @@ Hypothesis InteriorOptimum::hypothesis(const Case& c) const {
   return Hypothesis::all_of(std::move(ends));
 }
 
-std::optional<Hypothesis> InteriorOptimum::judge(const Case& c, Verdict& verdict) const {
+bool InteriorOptimum::measure(const Case& c, Verdict& verdict, const std::string& claimed) const {
   const auto& points = c.curve.points;
   const std::vector<const Point*> inside = points.size() < 3 ? std::vector<const Point*>{} : candidates(c, among);
   if (inside.empty()) {
     not_run(verdict, fmt::format("an interior optimum needs a value of {} between two others", c.axis));
-    return std::nullopt;
+    return false;
   }
   const Point &low = points.front(), &high = points.back(), &best = c.best(inside);
   const ConfidenceInterval at_low = c.ratio("ratio_low", low, best, inside.size());
   const ConfidenceInterval at_high = c.ratio("ratio_high", high, best, inside.size());
-  Hypothesis claimed = hypothesis(c);
   verdict.numbers = {{"best_x", best.x},
                      {"ratio_low", c.value(low) / c.value(best)},
                      {"ratio_high", c.value(high) / c.value(best)},
-                     {"seeds", claimed.seeds().value_or(1)}};
+                     {"seeds", InteriorOptimum::hypothesis(c).seeds().value_or(1)}};
   verdict.intervals = {at_low, at_high};
   verdict.measured = best.x;
   verdict.summary = fmt::format("{} / {}", in_brackets(at_low), in_brackets(at_high));
-  verdict.sentence = fmt::format(
-      "Of those between the ends, {} has the {}. Against it, {} has {} of the {}, {} has {}; at least {} was claimed.",
-      c.at(best), c.best_noun(), c.at(low), in_brackets(at_low), c.noun(), c.at(high), in_brackets(at_high),
-      factor > 1 ? fmt::format("{} times as bad", exact(factor)) : "any loss at both");
-  return claimed;
+  verdict.sentence =
+      fmt::format("Against {}, the best between the ends, {} has {} of the {}, {} has {}; {} was claimed.", c.at(best),
+                  c.at(low), in_brackets(at_low), c.noun(), c.at(high), in_brackets(at_high), claimed);
+  return true;
+}
+
+std::optional<Hypothesis> InteriorOptimum::judge(const Case& c, Verdict& verdict) const {
+  const std::string claimed =
+      "at least " + (factor > 1 ? fmt::format("{} times as bad", exact(factor)) : "any loss at both");
+  if (!measure(c, verdict, claimed)) return std::nullopt;
+  return hypothesis(c);
 }
 
 }  // namespace headroom::experiments

@@ -18,6 +18,11 @@ struct InteriorOptimum : KindBase {
   std::optional<double> least_effect() const { return factor; }
   Hypothesis hypothesis(const Case& c) const;
   std::optional<Hypothesis> judge(const Case& c, Verdict& verdict) const;
+
+ protected:
+  /// The two ratios and the sentence that ends with "… was claimed"; false, and a verdict that is not run, where no x
+  /// lies between the ends.
+  bool measure(const Case& c, Verdict& verdict, const std::string& claimed) const;
 };
 
 }  // namespace headroom::experiments

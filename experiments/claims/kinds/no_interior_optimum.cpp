@@ -19,10 +19,8 @@ Hypothesis NoInteriorOptimum::hypothesis(const Case& c) const {
 }
 
 std::optional<Hypothesis> NoInteriorOptimum::judge(const Case& c, Verdict& verdict) const {
-  if (!InteriorOptimum::judge(c, verdict)) return std::nullopt;
-  const size_t claimed = verdict.sentence.rfind("; at least");
-  verdict.sentence = verdict.sentence.substr(0, claimed) +
-                     fmt::format("; that an end is less than {} times as bad was claimed.", exact(factor));
+  const std::string claimed = fmt::format("that an end is less than {} times as bad", exact(factor));
+  if (!measure(c, verdict, claimed)) return std::nullopt;
   return hypothesis(c);
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("a U has an interior optimum") {
   CHECK(number(v, "seeds") == 3);
   CHECK(number(v, "ratio_low") == Approx(std::cbrt(100 * (1.2 / 0.011) * (0.9 / 0.0095))));
   CHECK(number(v, "ratio_high") == Approx(std::cbrt(20 * 20 * 0.21 / 0.011)));
-  CHECK(says(v, "heads = 4 has the smallest error. Against it, heads = 1 has 101× ["));
+  CHECK(says(v, "Against heads = 4, the best between the ends, heads = 1 has 101× ["));
   CHECK(says(v, "at least 10 times as bad was claimed. That holds (p = "));
   // SciPy: ttest_rel(log([.2, .21, .19]), log([.01, .011, .0095]), alternative="greater"), the clearest of three x.
   CHECK(verdict(u_curve(), interior()).p == Approx(3 * 1.3536029131767525e-05).epsilon(1e-9));

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "experiments/claims/kinds/kinds.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/guide_page.h"
 #include "tests/experiments/report/folder.h"
@@ -117,7 +118,7 @@ TEST_CASE("the page that answers how many heads") {
       page,
       "| A synthetic curve | D 16, alibi, 300 steps, 3 seeds | 0.101 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | "
       "10 % |"));
-  CHECK(contains(page, "What was measured: 1 curve, D 16, 1 layer, 300 steps of training, all heads D/H wide."));
+  CHECK(contains(page, "What was measured: 1 curve, D 16, 1 layer, 300 steps of training, all heads D/H wide; no wider"));
   CHECK(contains(page,
                  "- sums of earlier tokens, ALiBi positions (1 curve, D 16): best on validation: 2 heads. One head "
                  "alone: worse on 1 of 1 curve (2.00 times the best). The narrowest tried (4 wide): as good on 1 of 1 "
@@ -128,6 +129,53 @@ TEST_CASE("the page that answers how many heads") {
   CHECK(contains(page, "| sums of earlier tokens, ALiBi positions | 1 / 0 / 0 | 1 / 0 / 0 |\n"));
   CHECK(std::filesystem::exists(folder / "how-many.svg") == find_gnuplot().has_value());
   CHECK_FALSE(contains(page, "\n\n\n"));
+}
+
+TEST_CASE("claims of several series share a row, and a study's own section says what each came to") {
+  StudyResults r = trained({1, 2, 4}, {{0.200, 0.202, 0.204}, {0.100, 0.101, 0.102}, {0.100, 0.101, 0.102}});
+  for (TrialRecord& t : r.trials) t.series = "first";
+  const std::vector<TrialRecord> first = r.trials;
+  for (TrialRecord t : first) {
+    t.series = "second";
+    t.id += "-second";
+    r.trials.push_back(t);
+  }
+  r.series = {"first", "second"};
+  r.planned = count_trials(r.trials);
+  r.guide = "Which end is worse?";
+  r.question = "Is one head worse?";
+  for (const char* const series : {"first", "second"}) {
+    ClaimConfig& claim = r.claims.emplace_back(testing::claim("worse_than_best"));
+    claim.series = series;
+    std::get<WorseThanBest>(claim.kind).at = series == std::string("first") ? 1 : 4;
+    std::get<WorseThanBest>(claim.kind).factor = 1.5;
+    claim.paper = "one end is worse";
+  }
+  const TemporaryFolder folder;
+  write_guide({r}, folder / "page.md");
+  const std::string page = read_bytes(folder / "page.md");
+  CHECK(contains(page, "| **1 holds, 1 fails** in a pilot | [synthetic](results/synthetic.md)"));
+  CHECK(contains(page, "pass: first; fail: second"));
+  CHECK(contains(page,
+                 "## Which end is worse?\n\nIs one head worse? (synthetic, quick)\n\n- “one end is worse” (second) "
+                 "does not hold in a pilot: "));
+  CHECK(contains(page, " In all: pass: first; fail: second.\n"));
+}
+
+TEST_CASE("a figure of all tasks, and one for each where there are several") {
+  StudyResults sums = trained({1, 2, 4}, {{0.200, 0.202}, {0.100, 0.101}, {0.100, 0.101}});
+  StudyResults products = sums;
+  for (TrialRecord& t : products.trials) t.config.replace(t.config.find("linear-functional"), 17, "volterra");
+  const HeadChoice a = *head_choice(sums, ""), b = *head_choice(products, "");
+  CHECK(guide_figures({}, "heads").empty());
+  REQUIRE(guide_figures({a}, "heads").size() == 1);
+  CHECK(guide_figures({a}, "heads")[0].plot.id == "heads");
+  const std::vector<Figure> figures = guide_figures({a, b}, "heads");
+  REQUIRE(figures.size() == 3);
+  CHECK(figures[0].plot.layers.size() == 2);
+  CHECK(figures[1].plot.id == "heads-products-of-earlier-tokens");
+  CHECK(figures[2].plot.title == "Sums of earlier tokens");
+  CHECK(figures[2].plot.layers.size() == 1);
 }
 
 }  // namespace headroom::experiments

@@ -74,8 +74,7 @@ TEST_CASE("a report has a page, figures, data, config and verdicts") {
   const std::string& page = files["report.html"];
   CHECK(malformed(page) == "");
   CHECK(contains(page, "33 of 33 trials done, 3 failed"));
-  CHECK(
-      contains(page, "Of those between the ends, heads = 4 has the smallest error. Against it, heads = 1 has 101× ["));
+  CHECK(contains(page, "Against heads = 4, the best between the ends, heads = 1 has 101× ["));
   CHECK(contains(page, "<span class=\"status\">fail</span>"));
   CHECK(contains(page, "The smallest error is at heads = 4. The best of the others, heads = 4, has 0.339× ["));
   CHECK(contains(page, "+ 1 failed"));
