@@ -1,24 +1,33 @@
 #!/usr/bin/env bash
-# packaging/deb.sh [FOLDER]: makes FOLDER/headroom_VERSION_ARCHITECTURE.deb (default: the working folder) on Debian or
+# packaging/deb.sh [FOLDER]: makes FOLDER/headroom_VERSION-1_ARCHITECTURE.deb (default: the working folder) on Debian or
 # Ubuntu: the program with its studies, pages and completions, the libraries with headers and pkg-config files, and the
 # notices of all that is compiled in. Builds in build-deb/, or in $HEADROOM_BUILD; what the package depends on is worked out
 # by dpkg-shlibdeps. Wants dpkg-dev beside what the build wants. The same sources give the same bytes: times are that of the
-# commit, or SOURCE_DATE_EPOCH.
+# commit, or SOURCE_DATE_EPOCH. The maintainer is whoever builds it, as Debian's tools have it: $DEBFULLNAME <$DEBEMAIL>.
 set -euo pipefail
+export LC_ALL=C.UTF-8
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$(realpath "${1:-$OLDPWD}") build=${HEADROOM_BUILD:-$PWD/build-deb}
 for tool in dpkg-deb dpkg-shlibdeps strip; do
   command -v "$tool" >/dev/null || { echo "deb.sh: $tool is missing: apt-get install dpkg-dev" >&2; exit 1; }
 done
 architecture=$(dpkg --print-architecture)
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$({ [ -e .git ] && git log -1 --format=%ct 2>/dev/null; } || stat -c %Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH
+
+# The project has no address of its own. Without the builder's, the field says so: mail to .invalid goes nowhere (RFC 2606).
+if [ -n "${DEBEMAIL:-}" ]; then
+  case $DEBEMAIL in *'<'*) maintainer=$DEBEMAIL ;; *) maintainer="${DEBFULLNAME:-The headroom contributors} <$DEBEMAIL>" ;; esac
+else
+  maintainer="The headroom contributors <no-address@headroom.invalid>"
+fi
 
 # A package for every machine of the architecture: no CUDA, which a build of one's own has.
 [ -f "$build/build.ninja" ] || meson setup "$build" --prefix=/usr --libdir="lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)" \
   --buildtype=release --wrap-mode=nodownload -Dcuda=disabled -Dtests=false
 ninja -C "$build"
 version=$(meson introspect "$build" --projectinfo | python3 -c 'import json, sys; print(json.load(sys.stdin)["version"])')
+revision=$version-1
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,10 +36,19 @@ meson install -C "$build" --no-rebuild --quiet --destdir "$tree"
 documents=$tree/usr/share/doc/headroom
 rm "$documents/LICENSE" # the system has it; `copyright` names it
 mv "$documents/CHANGELOG.md" "$documents/changelog"
-gzip -9n "$documents/changelog" "$tree"/usr/share/man/man1/*.1
-find "$tree" -name '*.so.*' -type f -exec strip --strip-unneeded {} +
-find "$tree" -name '*.a' -exec strip --strip-debug --enable-deterministic-archives {} +
-strip "$tree/usr/bin/headroom"
+cat >"$documents/changelog.Debian" <<CHANGELOG
+headroom ($revision) unstable; urgency=medium
+
+  * $version, by packaging/deb.sh; see changelog.gz.
+
+ -- $maintainer  $(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")
+CHANGELOG
+gzip -9n "$documents"/changelog* "$tree"/usr/share/man/man1/*.1
+install -D -m 644 packaging/lintian-overrides "$tree/usr/share/lintian/overrides/headroom"
+find "$tree" -name '*.so.*' -type f -exec strip --strip-unneeded --remove-section=.comment --remove-section=.note {} + \
+  -exec chmod a-x {} +
+find "$tree" -name '*.a' -exec strip --strip-debug --remove-section=.comment --enable-deterministic-archives {} +
+strip --remove-section=.comment --remove-section=.note "$tree/usr/bin/headroom"
 mkdir "$tree/usr/share/zsh/vendor-completions" # Debian's zsh looks there, not in site-functions
 mv "$tree/usr/share/zsh/site-functions/_headroom" "$tree/usr/share/zsh/vendor-completions"
 rmdir "$tree/usr/share/zsh/site-functions"
@@ -60,22 +78,27 @@ depends=$(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info -l"$libraries" "
 mkdir "$tree/DEBIAN"
 cat >"$tree/DEBIAN/control" <<CONTROL
 Package: headroom
-Version: $version
+Version: $revision
 Architecture: $architecture
-Maintainer: The headroom contributors <headroom@localhost>
-Installed-Size: $(du -sk --apparent-size "$tree/usr" | cut -f 1)
+Maintainer: $maintainer
+Installed-Size: $(find "$tree/usr" -printf '%y %s\n' | awk '{ kib += $1 == "f" ? int(($2 + 1023) / 1024) : 1 } END { print kib }')
 Depends: $depends
 Recommends: gnuplot-nox | gnuplot
-Suggests: g++, pkg-config, libfmt-dev
+Suggests: g++, pkg-config, libfmt-dev, libpcre2-dev, libutf8proc-dev, libsentencepiece-dev, coinor-libclp-dev, libssl-dev
 Section: science
 Priority: optional
 Description: how many attention heads, of what width: studies and an engine
- Trains small Transformers as a study file says, judges the claims of the study, and
- writes a report; plans, probes and compresses the attention heads of trained models.
- With the C++20 libraries that it is built on, their headers and pkg-config files.
+ Trains small Transformers as a study file says, judges the claims of the
+ study, and writes a report; plans, probes and compresses the attention heads
+ of trained models. With the C++20 libraries that it is built on, their headers
+ and pkg-config files.
 CONTROL
 (cd "$tree" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 printf 'activate-noawait ldconfig\n' >"$tree/DEBIAN/triggers"
-find "$tree" -newermt "@$SOURCE_DATE_EPOCH" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+for library in "$libraries"/libheadroom-*.so.*; do # a program that wants one of them wants this very version
+  name=${library##*/}
+  echo "${name%%.so.*} ${name##*.so.} headroom (= $revision)"
+done >"$tree/DEBIAN/shlibs"
+find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 chmod -R u=rwX,go=rX "$tree"
-dpkg-deb --root-owner-group --build -Zxz "$tree" "$out/headroom_${version}_$architecture.deb"
+dpkg-deb --root-owner-group --build -Zxz "$tree" "$out/headroom_${revision}_$architecture.deb"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# run_blocks.sh ROOT BUILD FILE.md: runs every ```sh block of FILE.md as written, in a scratch folder that looks like a
-# fresh clone whose build folder is BUILD. Blocks marked ```sh slow run only with HEADROOM_SLOW=1 and are skipped, and
-# counted, otherwise.
+# run_blocks.sh ROOT BUILD FILE.md: runs every ```sh block of FILE.md as written, and every ```bash block by bash, in a
+# scratch folder that looks like a fresh clone whose build folder is BUILD. Blocks marked ```sh slow run only with
+# HEADROOM_SLOW=1 and are skipped, and counted, otherwise.
 set -eu
 root=$1 HEADROOM_BUILD=$2 document=$3
 export HEADROOM_BUILD
@@ -21,7 +21,11 @@ ln -s "$HEADROOM_BUILD" "$scratch/clone/build"
 
 awk -v folder="$scratch/blocks" '
   /^```/ && file { close(file); file = ""; next }
-  /^```sh( slow)?$/ { file = sprintf("%s/%02d%s", folder, ++n, $2 == "slow" ? "-slow" : ""); printf "" >file; next }
+  /^```(sh|bash)( slow)?$/ {
+    file = sprintf("%s/%02d.%s%s", folder, ++n, substr($1, 4), $2 == "slow" ? "-slow" : "")
+    printf "" >file
+    next
+  }
   file { print >file }
 ' "$root/$document"
 
@@ -38,7 +42,8 @@ for block in "$scratch"/blocks/*; do
       fi
       ;;
   esac
-  if sh -eu "$block" </dev/null; then
+  shell=${block##*.}
+  if "${shell%-slow}" -eu "$block" </dev/null; then
     passed=$((passed + 1))
   else
     echo "FAILED"
