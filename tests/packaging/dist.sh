@@ -1,7 +1,7 @@
 #!/bin/sh
-# dist.sh ROOT [BUILD]: the tarball that `meson dist` makes of the last commit builds the program and some of its tests
-# without the network and without git, passes them, and runs a smoke profile from the tarball's own tree. BUILD (default:
-# ROOT/build) is any configured build folder.
+# dist.sh ROOT [BUILD]: the tarball that `meson dist` makes of the last commit holds the files of that commit, builds the
+# program and some of its tests without the network and without git, passes them, and runs a smoke profile from the
+# tarball's own tree. BUILD (default: ROOT/build) is any configured build folder.
 set -eu
 root=$1 build=${2:-$1/build}
 scratch=$(mktemp -d)
@@ -10,6 +10,9 @@ rm -rf "$build/meson-dist"
 meson dist -C "$build" --no-tests --allow-dirty --formats gztar >"$scratch/dist.log" 2>&1 || { cat "$scratch/dist.log"; exit 1; }
 (cd "$build/meson-dist" && sha256sum --check --quiet ./*.sha256sum)
 tar -xzf "$build"/meson-dist/headroom-*.tar.gz -C "$scratch"
+mkdir "$scratch/commit"
+git -C "$root" archive HEAD | tar -xf - -C "$scratch/commit"
+diff -r "$scratch/commit" "$scratch"/headroom-*
 cd "$scratch"/headroom-*
 [ ! -e .git ]
 meson setup build --wrap-mode=nodownload --werror -Dcuda=disabled >setup.log 2>&1 || { cat setup.log; exit 1; }
