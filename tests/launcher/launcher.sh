@@ -46,7 +46,7 @@ wait "$one" || fail "the first of two failed: $(cat "$scratch/one.err")"
 wait "$two" || fail "the second of two failed: $(cat "$scratch/two.err")"
 [ "$(cat "$scratch/one.out" "$scratch/two.out")" = "ran one
 ran two" ] || fail "the program did not run"
-grep -q "^headroom: building: 1/2$" "$scratch/one.err" "$scratch/two.err" || fail "no line of progress"
+grep -q "^headroom: building: 1/2 steps$" "$scratch/one.err" "$scratch/two.err" || fail "no line of progress"
 if command -v flock >/dev/null; then
   grep -q "^headroom: waiting for another build in $HEADROOM_BUILD$" "$scratch/one.err" "$scratch/two.err" ||
     fail "nobody waited"
