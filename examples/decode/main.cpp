@@ -1,4 +1,4 @@
-// Builds a Transformer whose two layers have unlike heads from a safetensors file, generates with a key-value cache,
+// Builds a Transformer whose two layers have different heads from a safetensors file, generates with a key-value cache,
 // and compares what it saw with one pass over the whole text.
 #include <algorithm>
 #include <cmath>
