@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "experiments/claims/curve.h"
 #include "experiments/claims/study_results.h"
@@ -16,11 +17,14 @@ MeanKind mean_kind(const StudyResults& results, const Curve& curve);
 /// "geometric mean".
 const char* name(MeanKind kind);
 
+/// Of the measures that a report shows, those whose means are geometric in some series with several seeds.
+std::vector<Measure> geometric_measures(const StudyResults& results);
+
 /// The mean over the seeds of one x with its 95 % interval: Student's t over seeds, on logarithms for a geometric mean,
 /// the error of the finite test data included where the trials kept it. NaN without values; no interval below two
-/// seeds.
+/// seeds. The standard error is over seeds alone; of a geometric mean it is that of the logarithms times the mean.
 struct Centre {
-  double mean = 0, low = 0, high = 0;
+  double mean = 0, low = 0, high = 0, standard_error = 0;
   bool has_interval() const { return high > low; }
 };
 Centre centre(const Point& point, MeanKind kind);

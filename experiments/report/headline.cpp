@@ -43,7 +43,8 @@ bool is_pilot(const StudyResults& results) {
   const bool is_computed =
       !results.trials.empty() && std::all_of(results.trials.begin(), results.trials.end(),
                                              [](const TrialRecord& t) { return t.steps == 0 && t.data.empty(); });
-  return results.profile != "paper" && !is_computed;
+  const bool is_own = results.profile == "own" || results.profile.starts_with("own+");  // no paper to be smaller than
+  return results.profile != "paper" && !is_own && !is_computed;
 }
 
 std::string headline(const StudyResults& results, const std::vector<Verdict>& verdicts) {

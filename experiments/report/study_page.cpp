@@ -7,6 +7,7 @@
 #include <map>
 
 #include "experiments/claims/number.h"
+#include "experiments/report/centre.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/law_section.h"
 #include "experiments/report/markdown.h"
@@ -99,7 +100,11 @@ Matrix matrix_of(const StudyResults& r, const std::string& metric) {
   for (const auto& [series, c] : curves) {
     out.rows.push_back(markdown(series));
     out.cells.emplace_back(out.columns.size());
-    for (const Point& p : c.points) out.cells.back()[columns.at(p.x)] = with_error(p.mean, p.standard_error);
+    const MeanKind kind = mean_kind(r, c);
+    for (const Point& p : c.points) {
+      const Centre middle = centre(p, kind);
+      out.cells.back()[columns.at(p.x)] = with_error(middle.mean, middle.standard_error);
+    }
   }
   return out;
 }
@@ -154,9 +159,13 @@ std::string study_page(const Finding& f, const std::string& figure) {
   if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(r, f.verdicts) + failures(f);
   out += law_markdown(r) + "## Numbers\n\n";
   if (r.trials.empty()) return out + "No trial has run.\n";
-  out +=
-      "Arithmetic means over seeds ± their standard error, on the test data where a model was trained. Ratios in the "
-      "claims are of geometric means, so a quotient of two means here may differ from them.\n\n";
+  std::vector<std::string> geometric;
+  for (const Measure& measure : geometric_measures(r)) geometric.push_back(measure.label);
+  out += "Means over seeds ± their standard error, on the test data where a model was trained";
+  if (!geometric.empty())
+    out += fmt::format("; geometric means, which the claims compare, of {}",
+                       markdown(fmt::format("{}", fmt::join(geometric, ", "))));
+  out += ".\n\n";
   for (const Measure& measure : shown_measures(r.report)) out += measure_table(r, measure);
   while (out.ends_with("\n\n")) out.pop_back();
   return out;

@@ -7,6 +7,7 @@
 #include "experiments/claims/claims.h"
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
+#include "experiments/report/centre.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/law_section.h"
 #include "experiments/report/measured.h"
@@ -46,9 +47,11 @@ void add_measures(Rows& rows, const StudyResults& r, const std::string& series) 
     const bool own = measure.metric == r.report.y_metric;
     const Curve c = own ? curve(r, series) : metric_curve(r, series, measure.metric);
     std::vector<std::string> means, errors;
+    const MeanKind kind = mean_kind(r, c);
     for (const Point& p : c.points) {
-      means.push_back(rounded(p.mean));
-      errors.push_back(rounded(p.standard_error));
+      const Centre middle = centre(p, kind);
+      means.push_back(rounded(middle.mean));
+      errors.push_back(rounded(middle.standard_error));
     }
     rows.emplace_back(cut(measure.metric, 24), std::move(means));
     rows.emplace_back("±", std::move(errors));
@@ -132,7 +135,14 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
     out += '\n';
     for (const Point& p : c.points) edge = edge || !p.edges.empty();
   }
-  if (edge) out += "! best at an end of the values tried\n\n";
+  if (edge) out += "! best at an end of the values tried\n";
+  std::vector<std::string> geometric;
+  for (const Measure& measure : geometric_measures(results)) geometric.push_back(measure.metric);
+  if (!geometric.empty())
+    out += aligned({{fmt::format("± standard error over seeds; geometric means, which claims compare: {}",
+                                 fmt::join(geometric, ", "))}},
+                   columns);
+  if (edge || !geometric.empty()) out += '\n';
   const std::vector<Verdict> verdicts = judge(results);
   size_t names = 0, statuses = 0;
   for (const Verdict& v : verdicts) {

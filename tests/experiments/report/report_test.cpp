@@ -403,7 +403,7 @@ TEST_CASE("the findings of many studies as Markdown") {
   CHECK(
       contains(page, "In a pilot (profile quick), the paper’s claims: 1 holds, 1 undecided. Our own claims: 1 fails."));
   CHECK(contains(page, "- 3 trials failed at D 64, heads = 4, and no mean includes them."));
-  CHECK(contains(page, "| D 256 | 1.03 ± 0.09 | 0.103 ± 0.009 | 0.0102 ± 0.0004 | 0.0300 ± 0.0012 | 0.200 ± 0.006 |"));
+  CHECK(contains(page, "| D 256 | 1.03 ± 0.09 | 0.103 ± 0.009 | 0.0101 ± 0.0004 | 0.0300 ± 0.0012 | 0.200 ± 0.006 |"));
   CHECK(contains(page, "](another.svg)") == find_gnuplot().has_value());
   CHECK(std::filesystem::exists(folder / "found" / "another.svg") == find_gnuplot().has_value());
   CHECK(contains(read_bytes(folder / "found" / "not-run.md"), "0 of 33 trials are done"));
@@ -447,8 +447,10 @@ TEST_CASE("the table on the terminal") {
   testing::keys<ArgminIn>(r.claims[1]).among = {4};
   CHECK(terminal_table(r) ==
         "heads        1        2        4        8       16\n"
-        "mse       1.03    0.103   0.0102   0.0300    0.200\n"
-        "    ±   0.0882  0.00882  4.41e-4  0.00115  0.00577\n"
+        "mse       1.03    0.103   0.0101   0.0300    0.200\n"
+        "    ±   0.0862  0.00862  4.36e-4  0.00115  0.00577\n"
+        "\n"
+        "± standard error over seeds; geometric means, which claims compare: mse\n"
         "\n"
         "interior_optimum   pass   101× [81.2, 126] / 19.7× [18.1, 21.4], p = 8e-5\n"
         "argmin_in [4]      pass   4, 2.95× [1.78, 4.89], p = 0.003\n"
