@@ -152,15 +152,21 @@ std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std:
   return plan_allocation(request);
 }
 
+void say_page(const PlanArguments& arguments) {
+  if (!arguments.page.empty()) fmt::print("\npage  {}\n", arguments.page);
+}
+
 /// What trained models of our studies found for such a task, a block for each series.
 void say_measured(const PlanArguments& arguments) {
   const std::vector<MeasuredChoice> found = choices_for(arguments.task, shipped_choices());
+  if (!arguments.page.empty()) write_measured_page(arguments.page, arguments.task, found);
   if (arguments.is_json) return fmt::print("{}", choices_json(found));
   bool is_first = true;
   for (const MeasuredChoice& one : found) {
     fmt::print("{}{}", is_first ? "" : "\n", answer_text(answer_of(one), look_of(STDOUT_FILENO).columns));
     is_first = false;
   }
+  say_page(arguments);
 }
 
 void plan(PlanArguments arguments) {
@@ -174,7 +180,9 @@ void plan(PlanArguments arguments) {
           arguments.terms);
   const std::optional<CostPlan> costs = costs_of(arguments);
   const std::optional<AllocationPlan> allocation = allocation_of(arguments, costs);
-  if (!arguments.page.empty()) write_plan_page(arguments.page, allocation, costs);
+  std::optional<PlanAnswer> answer;
+  if (allocation) answer = answer_of(*allocation, arguments.measured);
+  if (!arguments.page.empty()) write_plan_page(arguments.page, answer, allocation, costs);
   if (arguments.is_json) {
     nlohmann::ordered_json out = allocation ? allocation_json(*allocation) : nlohmann::ordered_json::object();
     if (costs) out["costs"] = cost_json(*costs);
@@ -182,12 +190,12 @@ void plan(PlanArguments arguments) {
     return;
   }
   const auto columns = static_cast<size_t>(look_of(STDOUT_FILENO).columns);
-  if (allocation) fmt::print("{}", answer_text(answer_of(*allocation, arguments.measured), static_cast<int>(columns)));
+  if (answer) fmt::print("{}", answer_text(*answer, static_cast<int>(columns)));
   if (allocation && arguments.has_tables) fmt::print("\n{}", allocation_text(*allocation, columns));
   if (costs) fmt::print("{}{}", allocation ? "\n" : "", cost_text(*costs, columns));
   if (costs || arguments.has_tables) fmt::print("\n{}", basis_text(columns));
   else fmt::print("--tables shows every bound, split and width behind this, and what each number rests on\n");
-  if (!arguments.page.empty()) fmt::print("\npage  {}\n", arguments.page);
+  say_page(arguments);
 }
 
 void add_model_options(Command command, PlanArguments& arguments) {
@@ -256,7 +264,7 @@ void add_plan_command(Command app) {
       .value_name("TASK");
   command.flag("--tables", arguments->has_tables, "also every bound, split and width behind the answer");
   command.flag("--json", arguments->is_json, "JSON instead of sentences and tables");
-  command.option("--html", arguments->page, "also write a page with the trade-off curve").value_name("FILE");
+  command.option("--html", arguments->page, "also write a page: the answer, its curves and tables").value_name("FILE");
   command.action([arguments] { plan(*arguments); });
 }
 

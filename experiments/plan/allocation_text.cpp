@@ -60,7 +60,7 @@ Cells allocation_cells(const AllocationPlan& plan) {
                     fmt::format("fit, R² {:.2f}", plan.request.fits.front().r2)});
   rows.push_back({"equal heads", rounded(plan.best_equal.paper), groups_text(plan.best_equal.groups), "heuristic"});
   if (plan.paper.runner_up)
-    rows.push_back({fmt::format("runner-up, {:+.2g} %", 100 * (plan.paper.runner_up->bound / best.bound - 1)),
+    rows.push_back({fmt::format("runner-up, {:+.1f}\u00a0%", 100 * (plan.paper.runner_up->bound / best.bound - 1)),
                     rounded(plan.paper.runner_up->bound), groups_text(plan.paper.runner_up->groups), "heuristic"});
   rows.push_back({"no heads", rounded(plan.nothing), "", "theorem"});
   return rows;
@@ -86,9 +86,9 @@ Cells curve_cells(const AllocationPlan& plan) {
 }
 
 std::string flatness_text(const AllocationPlan& plan) {
-  std::string out = "How flat:";
+  std::string out = "How flat the bound is:";
   for (const auto& within : plan.within)
-    out += fmt::format("{} a width of {} is within {:.0f} %", &within == plan.within.data() ? "" : ",", within.width,
+    out += fmt::format("{} a width of {} comes within {:.0f} %", &within == plan.within.data() ? "" : ",", within.width,
                        100 * within.share);
   return out + " of the best.";
 }

@@ -8,7 +8,7 @@ const std::vector<std::pair<std::string, std::string>>& basis_words() {
   static const std::vector<std::pair<std::string, std::string>> words{
       {"theorem", "proved, and checked against independent computations"},
       {"heuristic",
-       "rests on 1.3 e^(0.02 m)/H, whose lemma is false: H heads cannot fetch a lag >= H at all (error 1), "
+       "rests on 1.3 e^(0.02 m)/H, whose lemma is false: H heads cannot fetch a lag ≥ H at all (error 1), "
        "and from H = lag + 1 on only rounding and training limit them"},
       {"fit",
        "estimated from a text or a trained model's attention, or scaled to what a study measured; as good as its R²"},

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <set>
+#include <utility>
 
 #include "engine/error.h"
 #include "experiments/claims/number.h"
@@ -56,7 +58,11 @@ Layer line(const std::string& legend, const std::string& colour, int style) {
 void fit_axes(Plot& plot, Scale x_scale, Scale y_scale) {
   std::vector<double> xs, ys;
   for (const Layer& layer : plot.layers)
-    for (const Mark& mark : layer.marks) xs.push_back(mark.x), ys.push_back(mark.y);
+    for (const Mark& mark : layer.marks) {
+      xs.push_back(mark.x);
+      ys.push_back(mark.y);
+      if (mark.high > mark.low) ys.insert(ys.end(), {std::max(mark.low, mark.y / 2), std::min(mark.high, mark.y * 2)});
+    }
   plot.x = fit_axis(x_scale, xs);
   plot.y = fit_axis(y_scale, ys);
 }
@@ -69,7 +75,7 @@ Plot tradeoff_plot(const AllocationPlan& plan) {
                                  plan.request.width, plan.request.token_dim, rounded(plan.best_equal.paper),
                                  plan.best_equal.heads, plan.best_equal.head_dim);
   plot.x_label = "heads";
-  plot.y_label = "bound / B";
+  plot.y_label = "bound on the error, in units of B";
   Layer paper = line("paper's bound", svg::category(0), 0), sharper = line("sharper bound", svg::category(1), 1);
   for (const EqualHeads& equal : plan.equal) {
     const auto heads = static_cast<double>(equal.heads);
@@ -120,7 +126,7 @@ Plot cost_plot(const CostPlan& plan) {
   plot.description =
       "Parameters, FLOPs per token, cache and training memory at every head width, over the model's own.";
   plot.x_label = "head dim";
-  plot.y_label = "share of the model's own";
+  plot.y_label = "times the model as given";
   const CostRow* own = &plan.rows.back();
   for (const CostRow& each : plan.rows)
     if (each.is_model) own = &each;
@@ -152,19 +158,22 @@ std::string figure_of(const Plot& plot, const std::string& caption) {
   }
 }
 
-std::string basis_list() {
+/// What each kind of number on the page rests on.
+std::string basis_list(const std::string& body) {
   std::string out = "<section>\n<h2>What the numbers are based on</h2>\n<ul>\n";
   for (const auto& [word, meaning] : basis_words())
-    out += fmt::format("<li>{}: {}</li>\n", escape(word), escape(meaning));
+    if (body.find(word) != std::string::npos)
+      out += fmt::format("<li><b>{}</b>: {}</li>\n", escape(word), escape(meaning));
   return out + "</ul>\n</section>\n";
 }
 
 std::string allocation_section(const AllocationPlan& plan) {
   std::string out = "<section>\n<h2>How to split the width</h2>\n<p>" + escape(allocation_headline(plan)) + "</p>\n";
-  out += figure_of(tradeoff_plot(plan),
-                   "Equal heads at their best split over lags. The rise of the paper's bound at the "
-                   "right is an artefact of its proof: heads of one lag may take different "
-                   "coordinates, and the sharper bound stays flat.");
+  out += figure_of(
+      tradeoff_plot(plan),
+      "Equal heads at their best split over lags; B bounds the tokens. Where the sharper bound is not seen it "
+      "is the paper's. The rise of the paper's bound on the right is an artefact of its proof: heads of one "
+      "lag may take different coordinates, and the sharper bound stays flat.");
   out += table_of("Allocations", allocation_cells(plan)) + table_of("Terms of the bound", terms_cells(plan)) +
          table_of("Equal heads", curve_cells(plan));
   if (!plan.request.fits.empty())
@@ -178,19 +187,108 @@ std::string cost_section(const CostPlan& plan) {
   std::string out = "<section>\n<h2>What it costs</h2>\n<p>" + escape(cost_headline(plan)) + "</p>\n";
   if (plan.rows.size() > 1)
     out += figure_of(cost_plot(plan), "Counts at each head width, over those of the model as given.");
-  return out + table_of("Counts", count_cells(plan)) + table_of("Memory of training", memory_cells(plan)) +
-         table_of("Least time", time_cells(plan)) + "<p>" + escape(machine_text(plan)) + "</p>\n</section>\n";
+  const auto note = [](const char* text) { return fmt::format("<p class=\"muted\">{}</p>\n", text); };
+  return out + table_of("Counts", count_cells(plan)) + note("* the model as given") +
+         table_of("Memory of training", memory_cells(plan)) +
+         note("Counts; activations are a guess at what a fused attention keeps.") +
+         table_of("Least time", time_cells(plan)) + note("A lower bound.") + "<p>" + escape(machine_text(plan)) +
+         "</p>\n</section>\n";
 }
+
+/// The advice, and below it the rest.
+std::string answer_html(const PlanAnswer& answer) {
+  const auto row = [](const char* term, const std::string& text) {
+    return fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, escape(text));
+  };
+  std::string advice = answer.advice;
+  advice[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(advice[0])));
+  return "<p class=\"headline\"><b>" + escape(advice) + "</b></p>\n<dl class=\"setup\">\n" +
+         row("because", answer.because) + row("how sure", answer.sure) + row("costs", answer.costs) +
+         row("next best", answer.next) + "</dl>\n";
+}
+
+const char* standing_word(HeadChoice::Option::Standing standing) {
+  using Standing = HeadChoice::Option::Standing;
+  if (standing == Standing::best) return "best on validation";
+  if (standing == Standing::as_good) return "as good";
+  return standing == Standing::worse ? "worse" : "not decided";
+}
+
+std::string choice_name(const HeadChoice& choice) {
+  return choice.study + (choice.series.empty() ? "" : ", " + choice.series);
+}
+
+/// Every number of heads of one curve.
+std::string options_table(const HeadChoice& choice) {
+  Cells cells = {{"heads", "width of each", "times the best", "95 % interval", "standing"}};
+  for (const HeadChoice::Option& o : choice.options) {
+    const bool has_interval = std::isfinite(o.low) && std::isfinite(o.high);
+    cells.push_back({exact(o.heads), exact(o.v_dim), rounded(o.ratio),
+                     has_interval ? fmt::format("{} – {}", rounded(o.low), rounded(o.high)) : "—",
+                     standing_word(o.standing)});
+  }
+  return table_of(choice_name(choice), cells);
+}
+
+/// Each curve over its best.
+Plot measured_plot(const std::string& task, const std::vector<MeasuredChoice>& measured) {
+  Plot plot;
+  plot.id = "plan-measured";
+  plot.title = "Times the best against the number of heads: " + task;
+  plot.description = "Of each curve, every number of heads over the best one.";
+  plot.x_label = "heads";
+  plot.y_label = "times the best of its curve";
+  for (const MeasuredChoice& one : measured) {
+    Layer layer = line(choice_name(one.choice), svg::category(plot.layers.size()),
+                       static_cast<int>(plot.layers.size() / svg::kCategories));
+    for (const HeadChoice::Option& o : one.choice.options) {
+      // The best is what the others are measured by: its own interval has no width.
+      const bool has_interval = std::isfinite(o.low) && std::isfinite(o.high);
+      layer.marks.push_back({.x = o.heads,
+                             .y = o.ratio,
+                             .low = has_interval ? o.low : o.ratio * (1 - 1e-9),
+                             .high = has_interval ? o.high : o.ratio * (1 + 1e-9),
+                             .hover = fmt::format("{}, {} heads of width {}: {} times the best", layer.legend,
+                                                  exact(o.heads), exact(o.v_dim), rounded(o.ratio))});
+    }
+    plot.layers.push_back(std::move(layer));
+  }
+  fit_axes(plot, Scale::log2, Scale::log10);
+  return plot;
+}
+
+void write_document(const std::filesystem::path& path, const std::string& title, const std::string& body) {
+  if (path.has_parent_path()) make_folder(path.parent_path());
+  write_file(path, document(title, body, report_rules()));
+}
+
+constexpr const char* kHead = "<header>\n<p class=\"over\">headroom plan{}</p>\n<h1>{}</h1>\n</header>\n<main>\n";
 
 }  // namespace
 
-void write_plan_page(const std::filesystem::path& path, const std::optional<AllocationPlan>& allocation,
-                     const std::optional<CostPlan>& costs) {
-  std::string body = "<header>\n<p class=\"over\">headroom plan</p>\n<h1>Heads for a width</h1>\n</header>\n<main>\n";
+void write_plan_page(const std::filesystem::path& path, const std::optional<PlanAnswer>& answer,
+                     const std::optional<AllocationPlan>& allocation, const std::optional<CostPlan>& costs) {
+  const char* const title = allocation ? "How many heads, of what width?" : "What a width of heads costs";
+  std::string body = fmt::format(kHead, "", title);
+  if (answer) body += answer_html(*answer);
   if (allocation) body += allocation_section(*allocation);
   if (costs) body += cost_section(*costs);
-  if (path.has_parent_path()) make_folder(path.parent_path());
-  write_file(path, document("headroom plan", body + basis_list() + "</main>\n"));
+  write_document(path, title, body + basis_list(body) + "</main>\n");
+}
+
+void write_measured_page(const std::filesystem::path& path, const std::string& task,
+                         const std::vector<MeasuredChoice>& measured) {
+  const char* const title = "How many heads, of what width?";
+  std::string body = fmt::format(kHead, " --for " + escape(task), title);
+  for (const MeasuredChoice& one : measured)
+    body += fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", escape(choice_name(one.choice)),
+                        answer_html(answer_of(one)));
+  body += "<section>\n<h2>What was measured</h2>\n" +
+          figure_of(measured_plot(task, measured),
+                    "Test metric over that of the number of heads that validation prefers, means over seeds, with 95 % "
+                    "intervals.");
+  for (const MeasuredChoice& one : measured) body += options_table(one.choice);
+  write_document(path, title, body + "</section>\n</main>\n");
 }
 
 }  // namespace headroom::experiments

@@ -62,15 +62,15 @@ ProbeFinding width_finding(const ProbeResults& r) {
   const std::vector<double> ranks = of_heads(r, [&](const HeadProbe& head) { return score_rank(head, energy); });
   const auto half = static_cast<double>(r.head_dim) / 2;
   std::string text = fmt::format(
-      "A head has {} dimensions for its queries and keys. For {} of the energy of its scores on this text, the sum of "
-      "their squares over centred keys, the median head needs {:g} of them",
-      r.head_dim, percent(energy), finite_quantile(ranks, 0.5));
+      "The median head needs {:g} of the {} dimensions of its queries and keys to hold {} of "
+      "the energy of its scores on this text",
+      finite_quantile(ranks, 0.5), r.head_dim, percent(energy));
   for (auto lower = r.energies.rbegin() + 1; lower != r.energies.rend(); ++lower)
     text += fmt::format(", {:g} for {}", median_rank(r, &HeadSpectra::weighted, *lower), percent(*lower));
   return {"Where the headroom is",
           text + fmt::format(
-                     ". At {}, {} of {} heads need at most half of their width, one head in ten at most {:g}, "
-                     "one in ten at least {:g}.",
+                     ". At {}, {} of {} heads need at most half of their width, one head in ten at most {:g}, one in "
+                     "ten at least {:g}. Energy is the sum of the scores' squares, over centred keys.",
                      percent(energy), std::count_if(ranks.begin(), ranks.end(), [&](double n) { return n <= half; }),
                      ranks.size(), std::floor(finite_quantile(ranks, 0.1)), std::ceil(finite_quantile(ranks, 0.9)))};
 }
@@ -125,11 +125,13 @@ ProbeFinding slope_finding(const ProbeResults& r) {
   std::string text =
       "Theorem 2 bounds the norm of softmax's Jacobian by 2·exp(2Δ)/L, Δ the largest |logit|: with bounded logits it "
       "falls with a slope of -1 against the length. ";
-  text += near == heads ? "Every head follows it" : near == 0 ? "No head follows it" : "Some heads follow it";
+  text += near == heads ? "Every head follows it"
+          : near == 0   ? "No head follows it"
+                        : fmt::format("{} of {} heads {} it", near, heads, near == 1 ? "follows" : "follow");
   text += fmt::format(
-      ": from L = {} to {} the slope of {} of {} heads is within {:g} of -1, that of {} is flatter than {:g}; the "
-      "median is {:.3f}. ",
-      first, last, near, heads, follows_within, flat, flat_above, finite_quantile(slopes, 0.5));
+      ", with a slope within {:g} of -1 from L = {} to {}; the slope of {} of {} is flatter than {:g}, and the median "
+      "is {:.3f}. ",
+      follows_within, first, last, flat, heads, flat_above, finite_quantile(slopes, 0.5));
   const auto delta = [&](size_t i) {
     return finite_quantile(of_heads(r, [i](const HeadProbe& head) { return head.last[i].largest_logit; }), 0.5);
   };
@@ -148,12 +150,13 @@ ProbeFinding sink_finding(const ProbeResults& r) {
   const auto mass = [](const HeadProbe& head) { return head.last.back().sink_mass; };
   const int64_t half = count_heads(r, [&](const HeadProbe& head) { return mass(head) > 0.5; });
   const int64_t most = count_heads(r, [&](const HeadProbe& head) { return mass(head) > 0.9; });
-  return {"Sinks",
-          fmt::format("Query {}: {} of {} heads put more than half of their weight on the first token, {} more than "
-                      "nine tenths. The median head's entropy is {:.2f} nats of at most {:.2f}.",
-                      r.longest(), half, r.probe.layers * r.probe.heads, most,
-                      finite_quantile(of_heads(r, [](const HeadProbe& head) { return head.last.back().entropy; }), 0.5),
-                      std::log(static_cast<double>(r.longest())))};
+  return {
+      "Attention sinks",
+      fmt::format("At query {}, {} of {} heads put more than half of their attention on the first token, {} of them "
+                  "more than nine tenths. The median head's entropy is {:.2f} nats of at most {:.2f}.",
+                  r.longest(), half, r.probe.layers * r.probe.heads, most,
+                  finite_quantile(of_heads(r, [](const HeadProbe& head) { return head.last.back().entropy; }), 0.5),
+                  std::log(static_cast<double>(r.longest())))};
 }
 
 }  // namespace

@@ -68,8 +68,8 @@ void write_probe_page(const std::filesystem::path& path, const ProbeResults& r) 
       "<header>\n<p class=\"over\">headroom probe</p>\n<h1>{}</h1>\n<p class=\"muted\">{}</p>\n<p "
       "class=\"muted\">{}</p>\n"
       "</header>\n<main>\n<section>\n<h2>{}</h2>\n<p class=\"headline\">{}</p>\n",
-      escape(r.name), escape(probe_subject(r)), escape(probe_source(r)), escape(findings[0].heading),
-      escape(findings[0].text));
+      escape(r.name), escape(probe_subject(r)), escape(fmt::format("{} · {}", r.model, probe_source(r))),
+      escape(findings[0].heading), escape(findings[0].text));
   for (size_t i = 1; i < lead_findings; ++i) body += element("p", escape(findings[i].text)) + "\n";
   body += "</section>\n<section>\n<h2>Every head</h2>\n" + probe_heat_map(r) + "</section>\n";
   for (size_t i = lead_findings; i < findings.size(); ++i)

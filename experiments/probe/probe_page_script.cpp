@@ -88,12 +88,16 @@ const char* const kProbeScript = R"js(
       add(svg, "text", { x: px(v), y: top + h + 16, "text-anchor": "middle" }, String(v));
     });
     add(svg, "text", { x: left + w / 2, y: top + h + 34, "text-anchor": "middle" }, spec.x_label);
-    (spec.uprights || []).forEach(function (upright) {
+    // Names of uprights stand above one another, each beside the one farthest to the right.
+    var uprights = spec.uprights || [], last = Math.max.apply(null, uprights.map(function (u) { return u.x; }).concat(0));
+    uprights.forEach(function (upright) {
       add(svg, "line", { x1: px(upright.x), x2: px(upright.x), y1: top, y2: top + h, stroke: "var(--muted)",
                          "stroke-dasharray": "2 3" });
-      var near_end = x.at(upright.x) > 0.8;
-      add(svg, "text", { "class": "halo", x: px(upright.x) + (near_end ? -3 : 3), y: top + h - 5 - upright.row * 13,
-                         "text-anchor": near_end ? "end" : "start" }, upright.name);
+    });
+    uprights.forEach(function (upright) {
+      var beside = x.at(last) > 0.8 ? Math.min.apply(null, uprights.map(function (u) { return u.x; })) : last;
+      add(svg, "text", { "class": "halo", x: px(beside) + (beside === last ? 4 : -4), y: top + h - 6 - upright.row * 14,
+                         "text-anchor": beside === last ? "start" : "end" }, upright.name);
     });
     var inside = add(svg, "g", { "clip-path": "url(#" + clip + ")" });
     spec.lines.forEach(function (line) {

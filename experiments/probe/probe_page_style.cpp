@@ -37,7 +37,7 @@ const char* const kProbeStyle = R"css(
 .curves text { font-size: 11px; fill: var(--muted); font-variant-numeric: tabular-nums; }
 .curves .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 @media screen and (max-width: 34rem) {
-  .heat { grid-auto-flow: row; grid-template-rows: none; grid-auto-rows: 1.2rem;
+  .heat { grid-auto-flow: row; grid-template-rows: none; grid-auto-rows: 1.5rem;
     grid-template-columns: auto repeat(var(--heads), minmax(1.05rem, 1fr)); max-width: none; }
   .axes { margin-left: 0; } .axes::after { content: "rows: layers · columns: heads"; }
 }

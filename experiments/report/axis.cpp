@@ -51,14 +51,17 @@ std::vector<double> readable_ticks(Scale scale, double low, double high) {
   return even_ticks(low, high);
 }
 
-/// 0.001 → "0.001", 1e-5 → "10⁻⁵": an exponent only where the plain number is long.
+/// 0.001 → "0.001", 1e-5 → "10⁻⁵", 2e-5 → "2·10⁻⁵": an exponent only where the plain number is long. A number without
+/// a round factor stays as it is, as do large ones that are no power of ten: steps and tokens are read as integers.
 std::string tick_label(double tick) {
   static const char* const superscripts[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-  const double exponent = std::log10(tick);
-  const bool power = tick > 0 && std::abs(exponent - std::round(exponent)) < 1e-9;
-  if (!power || std::abs(exponent) < 3.5) return exact(tick);
-  const int e = static_cast<int>(std::lround(exponent));
-  std::string label = e < 0 ? "10⁻" : "10";
+  if (!(tick > 0)) return exact(tick);
+  const int e = static_cast<int>(std::floor(std::log10(tick) + 1e-9));
+  const double factor = e < 0 ? tick * std::pow(10, -e) : tick / std::pow(10, e);
+  const bool is_power = std::abs(factor - 1) < 1e-9;
+  const bool is_round = std::abs(2 * factor - std::round(2 * factor)) < 1e-9;
+  if (std::abs(e) < 4 || !is_round || (e > 0 && !is_power)) return exact(tick);
+  std::string label = (is_power ? "" : exact(std::round(2 * factor) / 2) + "·") + (e < 0 ? "10⁻" : "10");
   for (char digit : std::to_string(std::abs(e))) label += superscripts[digit - '0'];
   return label;
 }
@@ -77,7 +80,8 @@ Axis fit_axis(Scale scale, const std::vector<double>& values) {
   if (axis.scale == Scale::linear) {
     const double spread = axis.high - axis.low;
     const double air = spread > 0 ? 0.06 * spread : std::max(std::abs(axis.high) * 0.1, 1e-12);
-    axis.low -= air;
+    // An axis that nearly reaches zero begins there.
+    axis.low = axis.low > 0 && axis.low < 2 * air ? 0 : axis.low - air;
     axis.high += air;
     return axis;
   }

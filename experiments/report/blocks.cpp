@@ -18,7 +18,8 @@ using Kind = Block::Kind;
 
 /// Tables of words need room, and wrap.
 const char* const own_rules =
-    "body { max-width: 78rem; }\nfigure { max-width: 48rem; }\nmain li { margin: .3rem 0; max-width: 60rem; }\n"
+    "body { max-width: 78rem; }\n.scroll + .scroll { margin-top: 1.5rem; }\nfigure { max-width: 48rem; }\nmain li { "
+    "margin: .3rem 0; max-width: 60rem; }\n"
     "table.sort th.word, table.sort td.word { text-align: left; white-space: normal; overflow-wrap: break-word; }\n";
 
 std::string phrase_as_markdown(const Phrase& line) {
@@ -31,13 +32,16 @@ std::string phrase_as_markdown(const Phrase& line) {
   return out;
 }
 
+/// Markdown files beside the guide are no pages: as HTML it stands alone.
+bool is_page(const std::string& link) { return !link.empty() && link.find(".md") == std::string::npos; }
+
 std::string phrase_as_html(const Phrase& line) {
   std::string out;
   for (const Words& words : line) {
     std::string text = escape(words.text);
     if (words.is_code) text = element("code", text);
     if (words.is_strong) text = element("b", text);
-    out += words.link.empty() ? text : fmt::format("<a href=\"{}\">{}</a>", escape(words.link), text);
+    out += !is_page(words.link) ? text : fmt::format("<a href=\"{}\">{}</a>", escape(words.link), text);
   }
   return out;
 }

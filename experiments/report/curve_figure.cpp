@@ -192,7 +192,7 @@ std::string marks_words(MeanKind kind, const std::vector<Layer>& layers) {
       has_seeds = has_seeds || !m.seeds.empty();
     }
   if (!has_seeds) return "a trial at each point";
-  return fmt::format("{} over seeds{}", name(kind), has_interval ? " with its 95 % interval, cut at the frame" : "");
+  return fmt::format("{} over seeds{}", name(kind), has_interval ? " with its 95 % interval" : "");
 }
 
 size_t place_of(const StudyResults& r, const std::string& series) {
@@ -281,7 +281,7 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigu
   plot.other_y = fit_other(plot.layers, plot.y);
   if (!which.over && measure.metric == r.report.y_metric) plot.guides = paper_guides(r, {}, plot.x);
   figure.caption = fmt::format("{}{} against {}{}: {}.", measure.label, on_data(r), x_label,
-                               names.size() > 1 ? ", the series together" : "", marks_words(kind, plot.layers));
+                               names.size() > 1 ? ", all series" : "", marks_words(kind, plot.layers));
   return figure;
 }
 

@@ -14,6 +14,7 @@
 #include "experiments/report/guide_claims.h"
 #include "experiments/report/guide_sections.h"
 #include "experiments/report/guideline_page.h"
+#include "experiments/report/page_sections.h"
 #include "experiments/report/svg.h"
 
 namespace headroom::experiments {
@@ -127,7 +128,9 @@ void write_guide(const std::vector<StudyResults>& studies, const fs::path& file)
     const Drawing drawn = draw(*gnuplot, figure.plot);
     const std::string name = figure.plot.id + ".svg";
     for (Block& block : page)
-      if (block.file == name) block.svg = drawn.wide;
+      if (block.file == name)
+        block.svg = fmt::format("<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n{}", drawn.wide,
+                                drawn.narrow, page_figure(figure, drawn, "").legend);
     if (!is_html) write_file(file.parent_path() / name, drawn.file);
   }
   write_file(file, is_html ? as_html(page) : as_markdown(page));

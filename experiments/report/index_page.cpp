@@ -39,13 +39,29 @@ std::string url(const std::string& part) {
   return out;
 }
 
+/// Columns of words keep the room that a sentence needs.
+const char* const kIndexRules = R"css(
+body { max-width: 78rem; }
+.index th, .index td { text-align: left; white-space: normal; }
+.index tbody th { font-weight: 600; }
+.index .id { display: block; font-weight: 400; }
+@media screen and (min-width: 34.01rem) {
+  .index .finding { min-width: 20rem; }
+  .index .study { min-width: 13rem; }
+}
+.index thead button { white-space: normal; }
+)css";
+
+std::string word_cell(const std::string& text) { return fmt::format("<td class=\"word\">{}</td>", escape(text)); }
+
 std::string summary_row(const StudySummary& s) {
   return fmt::format(
-      "<tr><th scope=\"row\"><a "
-      "href=\"{}/{}/report.html\">{}</a></th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
-      "<td data-v=\"{}\">{}</td><td>{}</td></tr>\n",
-      url(s.id), url(s.profile), escape(s.title), escape(s.profile), escape(s.paper_tally), escape(s.theorem_tally),
-      escape(s.ours_tally), escape(s.progress), s.seconds, escape(duration(s.seconds)), escape(s.machine));
+             "<tr><th scope=\"row\" class=\"word study\"><a href=\"{}/{}/report.html\">{}</a> <span class=\"muted "
+             "id\">{}</span></th>",
+             url(s.id), url(s.profile), escape(s.title), escape(s.id)) +
+         word_cell(s.profile) + fmt::format("<td class=\"word finding\">{}</td>", escape(s.finding)) +
+         word_cell(s.paper_tally) + word_cell(s.theorem_tally) + word_cell(s.ours_tally) +
+         fmt::format("<td class=\"word\" data-v=\"{}\">{}</td></tr>\n", s.seconds, escape(s.progress));
 }
 
 }  // namespace
@@ -65,6 +81,7 @@ std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verd
                      {"theorem_claims", tally(verdicts, ClaimSource::theorem)},
                      {"our_claims", tally(verdicts, ClaimSource::ours)},
                      {"seconds", training_seconds(r)},
+                     {"finding", verdicts.empty() ? "" : finding(r, verdicts)},
                      {"machine", cpu.empty() || isa.empty() ? cpu + isa : cpu + ", " + isa}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -80,7 +97,7 @@ std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::s
         // Folders, not the file's own words, say where the page is.
         summaries.push_back({study.filename().string(), profile.filename().string(), json.at("title"), json.at("paper"),
                              json.at("progress"), json.at("paper_claims"), json.value("theorem_claims", ""),
-                             json.at("our_claims"), json.at("seconds"), json.at("machine")});
+                             json.at("our_claims"), json.value("finding", ""), json.at("seconds")});
       } catch (const std::exception&) {  // unreadable, or of another version
         unread.push_back(file.string());
       }
@@ -104,14 +121,14 @@ fs::path write_index(const fs::path& out) {
       summaries.size(), summaries.size() == 1 ? "report" : "reports");
   const std::string table = sortable_table(
       "Studies",
-      {"study", "profile", "the paper’s claims", "checks of theorems", "our own", "trials", "training time", "machine"},
-      rows);
+      {"study", "profile", "finding", "the paper’s claims", "checks of theorems", "our own claims", "trials and time"},
+      rows, {0, 1, 2, 3, 4, 5, 6});
   body += "<div class=\"index\">\n" + table + "</div>\n";
   for (const std::string& path : unread)
     body += fmt::format("<p class=\"notes\">{} cannot be read; report that study again.</p>\n", escape(path));
   if (std::error_code ignored; fs::exists(out / "paper.html", ignored))
     body += "<p><a href=\"paper.html\">Every number of the paper beside ours</a></p>\n";
-  write_file(out / "index.html", document("Studies", body + "</main>\n"));
+  write_file(out / "index.html", document("Studies", body + "</main>\n", kIndexRules));
   return out / "index.html";
 }
 

@@ -13,8 +13,8 @@ struct StudySummary {
   std::string id, profile, title, paper;
   std::string progress;                                ///< progress_of()
   std::string paper_tally, theorem_tally, ours_tally;  ///< tally()
+  std::string finding;                                 ///< finding(); "" where no claim is judged
   double seconds = 0;                                  ///< of all trials together
-  std::string machine;                                 ///< CPU and instruction set
 };
 
 /// The summary as JSON: what write_report() leaves in OUT/STUDY/PROFILE/summary.json.

@@ -126,7 +126,7 @@ std::vector<std::string> law_head(const FittedLaw& law) {
   head.insert(head.end(), law.names.begin(), law.names.end());
   head.push_back("best " + law.x_name);
   head.emplace_back("90 % interval");
-  if (law.law) head.emplace_back("law, left out");
+  if (law.law) head.emplace_back("law without it");
   if (!law.beside.empty()) head.push_back(law.beside);
   return head;
 }
@@ -219,14 +219,14 @@ std::string law_html(const StudyResults& r) {
   if (!law) return "";
   std::string rows;
   for (const std::vector<std::string>& cells : law_rows(*law)) {
-    rows += fmt::format("<tr><th scope=\"row\">{}</th>", escape(cells.front()));
+    rows += fmt::format("<tr><th scope=\"row\" class=\"word\">{}</th>", escape(cells.front()));
     for (size_t i = 1; i < cells.size(); ++i) rows += element("td", escape(cells[i]));
     rows += "</tr>\n";
   }
   std::string notes;
   for (const std::string& note : law->notes) notes += element("li", escape(note));
   return fmt::format("<section id=\"law\">\n<h2>The law</h2>\n<p>{}</p>\n{}{}</section>\n", escape(law_sentence(*law)),
-                     rows.empty() ? "" : sortable_table("The law", law_head(*law), rows),
+                     rows.empty() ? "" : sortable_table("The law", law_head(*law), rows, {0}),
                      notes.empty() ? "" : fmt::format("<ul class=\"notes\">{}</ul>\n", notes));
 }
 

@@ -81,7 +81,7 @@ std::string document(const std::string& title, const std::string& body, const st
 
 std::string page(const StudyResults& results, const PageParts& parts) {
   Sections all;
-  all.add("finding", "In one screen", opening_section(results, parts));
+  all.add("finding", "Summary", opening_section(results, parts));
   const PageFigure* const main = main_figure(parts, series_names(results));
   std::string figure = main ? figure_block(*main) : "";
   if (!parts.without_figures.empty())

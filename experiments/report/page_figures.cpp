@@ -70,7 +70,7 @@ PageFigure page_figure(const Figure& figure, Drawing drawing, const std::string&
 std::string figure_block(const PageFigure& figure) {
   const Drawing& d = figure.drawing;
   const std::string link =
-      figure.file.empty() ? "" : fmt::format(" <a href=\"{}\">The figure as a file</a>.", escape(figure.file));
+      figure.file.empty() ? "" : fmt::format(" <a href=\"{}\">The figure as SVG</a>.", escape(figure.file));
   return fmt::format(
       "<figure class=\"plot{}\" data-name=\"{}\" data-parts=\"{}\">\n{}{}{}<figcaption>{}{} <a download=\"{}.csv\" "
       "href=\"data:text/csv;charset=utf-8;base64,{}\">Its numbers as CSV</a>.</figcaption>\n</figure>\n",

@@ -66,9 +66,12 @@ std::string opening_section(const StudyResults& r, const PageParts& parts) {
   const std::string rows = row("Task", task.words.empty() ? "" : escape(task.words) + example) +
                            row("Model", escape(settings_line(r, Edges::left_out))) +
                            row("Varied", r.trials.empty() ? "" : escape(sweep_words(r)));
+  // On a phone the finding stands before the set-up, on its first screen.
+  out += "<div class=\"opening\">\n";
   if (!rows.empty()) out += "<dl class=\"setup\">\n" + rows + "</dl>\n";
+  out += "<div class=\"found\">\n";
   if (!parts.verdicts.empty()) out += fmt::format("<p class=\"headline\">{}</p>\n", escape(finding(r, parts.verdicts)));
-  return out + fmt::format("<p class=\"muted\">{}</p>\n", escape(headline(r, parts.verdicts)));
+  return out + fmt::format("<p class=\"muted\">{}</p>\n</div>\n</div>\n", escape(headline(r, parts.verdicts)));
 }
 
 std::string contents(const std::vector<ContentsEntry>& entries) {

@@ -39,8 +39,12 @@ summary:focus-visible, .contents a:focus-visible { outline: 2px solid var(--c0);
   .contents { margin-bottom: 1.25rem; padding-bottom: .8rem; border-bottom: 1px solid var(--grid); }
   .contents ol { display: flex; flex-wrap: wrap; gap: .25rem 1.1rem; }
   .contents .level-2 { display: none; }
+  .contents a { display: inline-block; padding: .15rem 0; }
 }
 @media screen and (max-width: 34rem) {
+  .opening { display: flex; flex-direction: column; }
+  .opening .found { order: -1; }
+  .headline { margin-top: .6rem; }
   .setup { grid-template-columns: 1fr; gap: .1rem; }
   .setup dd { margin-bottom: .5rem; }
   table.verdicts thead { display: none; }

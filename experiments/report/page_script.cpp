@@ -9,6 +9,12 @@ document.querySelectorAll("table.sort").forEach(function (table) {
     var cell = row.cells[column], text = cell.dataset.v || cell.textContent, number = parseFloat(text);
     return { text: text, number: number, missing: isNaN(number) };
   }
+  if (table.classList.contains("blocks")) {
+    Array.from(body.rows).forEach(function (row) {
+      Array.from(row.cells).forEach(function (cell, column) { cell.dataset.head = heads[column].textContent; });
+    });
+    table.classList.add("named");
+  }
   heads.forEach(function (head, column) {
     var button = document.createElement("button");
     button.type = "button";

@@ -44,7 +44,8 @@ std::string about_section(const StudyResults& results);
 std::string element(const std::string& name, const std::string& html);
 
 /// A table that sorts, in a frame that scrolls by itself. `heads` are plain text, `rows` whole <tr>s. Columns in
-/// `words` hold text rather than numbers: their heads get the class that their cells are to have.
+/// `words` hold text rather than numbers: their heads get the class that their cells are to have. On a phone, rows of a
+/// table of nothing but words stand as blocks, with each cell's head before it.
 std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows,
                            const std::set<size_t>& words = {});
 

@@ -75,7 +75,7 @@ figure svg.swatch { flex: 0 0 auto; width: 22px; height: 10px; }
 table { width: 100%; overflow-wrap: normal; border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .38rem .9rem .38rem 0; text-align: right; vertical-align: baseline; white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 0; }
-thead button { all: unset; cursor: pointer; white-space: nowrap; }
+thead button { all: unset; display: inline-block; padding: .1rem 0; cursor: pointer; white-space: nowrap; }
 thead button:hover { color: var(--ink); }
 thead button:focus-visible { outline: 2px solid var(--c0); outline-offset: 2px; }
 [aria-sort=ascending] button::after { content: " ↑"; } [aria-sort=descending] button::after { content: " ↓"; }
@@ -87,14 +87,6 @@ tr.best > * { background: var(--soft); font-weight: 650; }
 table.words th, table.words td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 table.sort .word { text-align: left; white-space: normal; } table.sort tbody .word { min-width: 7rem; }
 table.words th { width: 12rem; color: var(--muted); font-weight: 400; }
-.index th, .index td { text-align: left; white-space: normal; }
-.index th:first-child { padding-left: 0; }
-.index thead button { white-space: normal; }
-@media screen and (min-width: 1px) {
-  .index th, .index td { min-width: 4.5rem; }
-  .index th:first-child { min-width: 13rem; }
-  .index td:nth-child(6) { min-width: 10.5rem; }
-}
 th:first-child, td:first-child { padding-left: .5rem; } table.words th:first-child { padding-left: 0; }
 details { margin: 1rem 0; }
 summary { cursor: pointer; }
@@ -105,6 +97,17 @@ pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(
   h1 { font-size: 1.4rem; }
   .wide { display: none; } .narrow { display: block; }
   table.words th { width: 7rem; }
+}
+@media screen and (max-width: 34rem) {
+  table.named thead { display: none; }
+  table.named, table.named tbody, table.named tr, table.named th, table.named td { display: block; }
+  table.named tr { padding: .7rem 0; border-top: 1px solid var(--grid); }
+  table.named tbody tr > *, table.named tbody tr + tr > * { min-width: 0; padding: .1rem 0; border: 0; text-align: left;
+    white-space: normal; }
+  table.named td::before { content: attr(data-head) ": "; color: var(--muted); }
+  table.named td:empty { display: none; }
+  summary { padding: .1rem 0; }
+  .legend button, .tools button, figcaption a { padding-top: .3rem; padding-bottom: .3rem; }
 }
 @media print {
   @page { margin: 18mm; }

@@ -40,9 +40,10 @@ std::string beside_cell(const Beside& beside, double x) {
 std::string curve_notes(const StudyResults& r, const Curve& c, MeanKind kind) {
   const std::string axis = last_part(r.report.x_key);
   std::vector<std::string> edges, notes;
-  notes.push_back(fmt::format("mean: the {} over seeds; its 95 % interval by Student's t{}. Shaded: the best {}, {}.",
-                              name(kind), kind == MeanKind::geometric ? " on logarithms" : "", axis,
-                              is_validated(c) ? "chosen on the validation data" : "by that mean"));
+  notes.push_back(
+      fmt::format("mean: the {} over seeds; its 95 % interval by Student’s t{}. Shaded: the best value of {}, {}.",
+                  name(kind), kind == MeanKind::geometric ? " on logarithms" : "", axis,
+                  is_validated(c) ? "chosen on the validation data" : "by that mean"));
   for (const Point& p : c.points) {
     if (!p.edges.empty()) edges.push_back(exact(p.x));
     if (!p.missing.empty())
@@ -73,8 +74,8 @@ std::string series_words(const StudyResults& r, const std::string& series) {
 std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows,
                            const std::set<size_t>& words) {
   std::string out = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table class=\"sort\">\n<thead><tr>",
-      escape(name));
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table class=\"sort{}\">\n<thead><tr>",
+      escape(name), words.size() == heads.size() ? " blocks" : "");
   for (size_t i = 0; i < heads.size(); ++i)
     out += fmt::format("<th scope=\"col\"{}>{}</th>", words.count(i) ? " class=\"word\"" : "", escape(heads[i]));
   return out + "</tr></thead>\n<tbody>\n" + rows + "</tbody>\n</table>\n</div>\n";

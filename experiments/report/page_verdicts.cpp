@@ -11,6 +11,14 @@
 namespace headroom::experiments {
 namespace {
 
+/// Numbers as a narrow column shows them: "p = 2e-7" stays in one line.
+std::string numbers_html(const std::string& summary) {
+  std::string out = escape(summary);
+  for (size_t at = out.find(" = "); at != std::string::npos; at = out.find(" = ", at + 1))
+    out.replace(at, 3, "\u00a0=\u00a0");
+  return out;
+}
+
 /// A row: the verdict, the claim with all that is said of it on demand, its numbers.
 std::string verdict_row(const Verdict& v) {
   const std::string status = name(v.status);
@@ -28,7 +36,7 @@ std::string verdict_row(const Verdict& v) {
   return fmt::format(
       "<tr class=\"{}\"><td><span class=\"status\">{}</span></td><td><details>\n<summary>{}{}</summary>\n{}</details>"
       "</td><td class=\"measured\">{}</td></tr>\n",
-      slug(status), escape(status), escape(in_words(v.claim)), series, more, escape(v.summary));
+      slug(status), escape(status), escape(in_words(v.claim)), series, more, numbers_html(v.summary));
 }
 
 std::string verdict_table_of(const std::vector<Verdict>& verdicts, ClaimSource of) {
@@ -50,7 +58,8 @@ std::string verdict_section(const std::vector<Verdict>& verdicts) {
   for (const ClaimSource source : claim_sources) tables += verdict_table_of(verdicts, source);
   if (tables.empty()) return "";
   return "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n" + tables +
-         "<p class=\"muted\">Each claim opens. In brackets: confidence intervals.</p>\n</section>\n";
+         "<p class=\"muted\">Open a claim to read how it was tested. 3× is three times the value that it is compared "
+         "with; in brackets, its confidence interval. p is adjusted for the number of claims (Holm).</p>\n</section>\n";
 }
 
 std::string failed_section(const StudyResults& r) {

@@ -131,7 +131,7 @@ Script script_of(const Plot& plot, const Axis& y) {
 struct Draft {
   Format format = Format::wide;
   bool other = false;  ///< on other_y
-  bool fixed = false;
+  bool fixed = false;  ///< with colours of its own, for a file that stands alone
   std::string id;
 };
 
@@ -160,7 +160,7 @@ std::string plot_script(const Plot& plot, const Axis& y, const Layout& layout) {
   out += axis_commands(legible_x(plot.x, layout), "x") + axis_commands(y, "y");
   for (const PlotGuide& guide : plot.guides)
     out += fmt::format("set arrow from first {0}, graph 0 to first {0}, graph 1 nohead dt (4,4) lw 1.2 lc rgb '{1}'\n",
-                       guide.x, svg::kTheory);
+                       guide.x, svg::kMuted);
   return out + script_of(plot, y).text();
 }
 
@@ -178,14 +178,14 @@ std::string drawn(const std::filesystem::path& gnuplot, const Plot& plot, const 
   for (const Plot& below : plot.below) parts.emplace_back(&below, &below.y);
   Room room;
   for (const auto& [part, y] : parts) {
-    const Layout alone = layout_of(*part, *y, draft.format);
+    const Layout alone = layout_of(*part, *y, draft.format, {}, draft.fixed);
     room = {std::max(room.left, alone.left), std::max(room.right, alone.width - alone.right)};
   }
   if (parts.size() == 1) room = {};
   std::vector<svg::Panel> panels;
   double width = 0;
   for (const auto& [part, y] : parts) {
-    const Layout layout = layout_of(*part, *y, draft.format, room);
+    const Layout layout = layout_of(*part, *y, draft.format, room, draft.fixed);
     width = layout.width;
     panels.push_back(panel_of(gnuplot, *part, *y, layout));
   }

@@ -132,8 +132,7 @@ void place_guides(const Plot& plot, Layout& out) {
     const double x = out.left + share_of(plot.x, guide.x) * (out.right - out.left);
     const double width = width_of(guide.label) * out.font;
     const bool before = x - 4 + width > out.width;
-    out.texts.push_back(
-        {before ? x + 4 : x - 4, at, guide.label, before ? "end" : "start", svg::kTheory, out.font, ""});
+    out.texts.push_back({before ? x + 4 : x - 4, at, guide.label, before ? "end" : "start", svg::kInk, out.font, ""});
     at += kLine * out.font;
   }
 }
@@ -188,11 +187,12 @@ std::vector<std::string> wrapped(const std::string& text, double ems, size_t mos
   return lines;
 }
 
-bool has_names(const Plot& plot, Format format) {
-  return format == Format::wide && !is_cells(plot) && !plot.square && legends(plot) > 1;
+bool has_names(const Plot& plot, Format format, bool alone) {
+  const auto count = static_cast<size_t>(legends(plot));
+  return format == Format::wide && !is_cells(plot) && !plot.square && count > 1 && (alone || count <= most_named);
 }
 
-Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& least) {
+Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& least, bool alone) {
   const bool wide = format == Format::wide;
   Layout out;
   out.width = wide ? 760 : 380;
@@ -204,7 +204,7 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
   double tall = (wide ? 320 : 230) * (plot.low ? 0.5 : 1), room = wide ? 24 : 16;
   double total = 0;
   std::vector<Name> names;
-  if (has_names(plot, format)) {
+  if (has_names(plot, format, alone)) {
     constexpr double longest = 15;
     names = names_of(plot, longest, out.font);
     double widest = 0;

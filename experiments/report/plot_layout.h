@@ -22,8 +22,11 @@ struct Room {
 };
 
 /// Makes room for what is written: no name is cut, a long one takes further lines. On a wide plot the names of lines
-/// stand at their ends; on a narrow one the page's legend has them.
-Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& room = {});
+/// stand at their ends; on a narrow one, and where more than most_named lines would need long leaders that cross, the
+/// page's legend has them. A drawing that stands `alone`, without a page, names them all.
+Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& room = {}, bool alone = false);
+
+inline constexpr size_t most_named = 12;
 
 /// The x axis of a plot that is laid out like this, without the labels of ticks that would touch others. Powers of two
 /// stay on a scale of theirs; the ticks themselves stay, too.
@@ -37,6 +40,6 @@ std::vector<std::string> wrapped(const std::string& text, double ems, size_t mos
 double width_of(const std::string& text);
 
 /// Whether a plot's lines are named at their ends.
-bool has_names(const Plot& plot, Format format);
+bool has_names(const Plot& plot, Format format, bool alone);
 
 }  // namespace headroom::experiments

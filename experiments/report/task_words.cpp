@@ -96,8 +96,9 @@ std::string scored(const Json& task) {
 
 TaskWords linear_functional(const Json& task) {
   const auto [formula, weights] = kernel_words(part_of(task, "kernel"));
-  TaskWords out{fmt::format("At every position the model is to give {}. {}{}", formula, tokens_of(task), scored(task)),
-                weighted_example(weights)};
+  TaskWords out{
+      fmt::format("At every position the model has to output {}. {}{}", formula, tokens_of(task), scored(task)),
+      weighted_example(weights)};
   if (const auto ranks = part_of(task, "kernel").find("ranks"); ranks != part_of(task, "kernel").end())
     out.words += fmt::format(" Of the token at each lag only some directions count: {} of them, lag 1 first.",
                              ranks->is_string() ? ranks->get<std::string>() : ranks->dump());
@@ -105,22 +106,24 @@ TaskWords linear_functional(const Json& task) {
 }
 
 TaskWords volterra(const Json& task) {
-  return {fmt::format("At every position the model is to give a weighted sum of products of two earlier tokens, taken "
-                      "coordinate by coordinate. {}{}",
-                      tokens_of(task), scored(task)),
-          "with the one product of lags 1 and 2: x = 2, -1, 3, then y = 3 · (-1) = -3"};
+  return {
+      fmt::format("At every position the model has to output a weighted sum of products of two earlier tokens, taken "
+                  "coordinate by coordinate. {}{}",
+                  tokens_of(task), scored(task)),
+      "with the one product of lags 1 and 2: x = 2, -1, 3, then y = 3 · (-1) = -3"};
 }
 
 TaskWords induction_head(const Json& task) {
   const std::string tokens =
       fmt::format("{} distinct tokens, {} to a sequence", value_of(task, "tokens"), value_of(task, "length"));
   if (value_of(task, "target") == "generalized")
-    return {fmt::format("At every position the model is to give the mean of the tokens that followed places like the "
-                        "present one: the last {} tokens are compared. Random sequences of {}.",
-                        exact(number_of(task, "n", 2) - 1), tokens),
-            "7 3 9 2 7: the last token, 7, stood before 3, so the answer is 3"};
+    return {
+        fmt::format("At every position the model has to output the mean of the tokens that followed places like the "
+                    "present one: the last {} tokens are compared. Random sequences of {}.",
+                    exact(number_of(task, "n", 2) - 1), tokens),
+        "7 3 9 2 7: the last token, 7, stood before 3, so the answer is 3"};
   return {fmt::format("A random pattern of {} tokens stands {} times in a random sequence of {}. Inside its later "
-                      "occurrences the model is to give the next token.",
+                      "occurrences the model has to output the next token.",
                       value_of(task, "pattern"), value_of(task, "repeats"), tokens),
           "7 3 9 2 5 … 7 3 9 2 → 5: the pattern 7 3 9 2 5 has been seen before"};
 }
@@ -139,21 +142,21 @@ std::string text_of(const Json& task) {
 
 TaskWords next_token(const Json& task) {
   const bool chars = value_of(task, "tokenizer") == "char" && value_of(task, "source") != "markov";
-  return {fmt::format("Given the text so far, the model is to tell the next token: {}, {} tokens of context.",
+  return {fmt::format("Given the text so far, the model has to predict the next token: {}, {} tokens of context.",
                       text_of(task), value_of(task, "length")),
           chars ? "“To be, or not to b” → “e”" : "a b a c a b a → c, by the odds of what follows"};
 }
 
 TaskWords masked(const Json& task) {
   return {
-      fmt::format("{} of the tokens are hidden or changed ({} of those shown as [MASK]), and the model is to tell "
-                  "them from both sides: {}, {} tokens of context.",
+      fmt::format("{} of the tokens are hidden or changed ({} of those shown as [MASK]), and the model has to "
+                  "recover them from both sides: {}, {} tokens of context.",
                   percent(task, "masked"), percent(task, "replaced_by_mask"), text_of(task), value_of(task, "length")),
       value_of(task, "tokenizer") == "char" ? "“To b_, or n_t to be” → “e”, “o”" : "the _ sat on the mat → cat"};
 }
 
 TaskWords instructions(const Json& task) {
-  return {fmt::format("The model is to continue prompts with their answers, token by token: {}, {} tokens of context; "
+  return {fmt::format("The model has to continue prompts with their answers, token by token: {}, {} tokens of context; "
                       "the loss is taken over {}.",
                       value_of(task, "source"), value_of(task, "length"),
                       value_of(task, "loss") == "all" ? "prompt and answer" : "the answer"),
@@ -161,7 +164,7 @@ TaskWords instructions(const Json& task) {
 }
 
 TaskWords classification(const Json& task) {
-  return {fmt::format("The model is to tell the class of a sequence of {} random tokens, one of {} classes. Made for "
+  return {fmt::format("The model has to tell the class of a sequence of {} random tokens, one of {} classes. Made for "
                       "timing: any data would do.",
                       value_of(task, "length"), value_of(task, "classes")),
           fmt::format("token v is of class v mod {}", value_of(task, "classes"))};
@@ -267,9 +270,10 @@ TaskWords task_words(const StudyResults& r) {
   for (const Json& task : tasks)
     for (const auto& [key, value] : task.items())
       if (const auto first = tasks[0].find(key); first == tasks[0].end() || *first != value) differing.insert(key);
-  if (!differing.empty())
+  if (differing.count("kind")) out.words += " That is the task of the first series; others have tasks of their own.";
+  else if (!differing.empty())
     out.words +=
-        fmt::format(" That is the first of the settings; the trials differ in {}.", fmt::join(differing, ", "));
+        fmt::format(" That describes the first of several settings: they differ in {}.", fmt::join(differing, ", "));
   return out;
 }
 

@@ -80,6 +80,7 @@ Json index_json(RunReaders& readers) {
     const auto summary = summaries.find({snapshot->run.study, snapshot->run.profile});
     run["paper_claims"] = summary == summaries.end() ? "" : summary->second.paper_tally;
     run["theorem_claims"] = summary == summaries.end() ? "" : summary->second.theorem_tally;
+    run["finding"] = summary == summaries.end() ? "" : summary->second.finding;
     run["our_claims"] = summary == summaries.end() ? "" : summary->second.ours_tally;
     state["runs"].push_back(std::move(run));
   }

@@ -5,8 +5,10 @@ Playwright or a Chromium is missing."""
 
 import contextlib
 import os
+import pathlib
 import shutil
 import sys
+import urllib.parse
 
 try:
     from playwright.sync_api import sync_playwright
@@ -117,10 +119,99 @@ CONTRAST = """() => {
 }"""
 
 
+# A figure says what it is, and names both of its axes: in the drawing, or the one above it.
+FIGURES = """() => {
+  const found = [];
+  for (const svg of document.querySelectorAll("figure svg[role=img]")) {
+    if (!svg.getClientRects().length) continue;
+    const title = svg.querySelector("title"), name = title ? title.textContent.trim() : "";
+    if (!name) found.push("a figure without a title");
+    const names = [...svg.querySelectorAll("text")].filter(t => /\\p{L}{2}|\\p{L}$/u.test(t.textContent)).length;
+    if (names + svg.closest("figure").querySelectorAll("figcaption b").length < 2) found.push("axes without names: " + name);
+  }
+  return found;
+}"""
+
+# What a finger has to hit: 24 px (WCAG 2.2, 2.5.8). Links within sentences may be as low as their line.
+SMALL = """() => {
+  const found = new Set();
+  for (const e of document.querySelectorAll("button, summary, select, input, .contents a, .legend button")) {
+    const box = e.getBoundingClientRect();
+    if (!box.width || getComputedStyle(e).visibility == "hidden") continue;
+    const held = e.closest("label") || e, room = e.type == "checkbox" ? e.closest("td, label") : null;
+    const tall = Math.max(box.height, held.getBoundingClientRect().height, room ? room.getBoundingClientRect().height : 0);
+    if (tall < 23.5) found.add(tall.toFixed(0) + " px: " + e.tagName + " " + (e.textContent || e.getAttribute("aria-label") || "").slice(0, 30));
+  }
+  return [...found];
+}"""
+
+# The element that has the focus, and whether it shows.
+FOCUS = """() => {
+  const e = document.activeElement, style = getComputedStyle(e);
+  if (!e || e == document.body) return null;
+  return [style.outlineStyle != "none" && parseFloat(style.outlineWidth) > 0 || style.boxShadow != "none",
+          e.tagName + "." + e.className + " " + e.textContent.trim().slice(0, 30)];
+}"""
+
+
 def check_looks(shown, where):
-    """Nothing is cut or reaches beyond the window, with everything opened, and every text has contrast."""
+    """Nothing is cut or reaches beyond the window, with everything opened, every text has contrast, every figure is named,
+    and what a finger has to hit is large enough."""
     shown.evaluate("() => document.querySelectorAll('details').forEach(e => e.open = true)")
+    for what in shown.evaluate(FIGURES):
+        check(False, "%s: %s" % (where, what))
+    if shown.viewport_size["width"] < 600:
+        for what in shown.evaluate(SMALL):
+            check(False, "%s: small: %s" % (where, what))
     for what in shown.evaluate(CUT):
         check(False, "%s: %s" % (where, what))
     for what in shown.evaluate(CONTRAST):
         check(False, "%s: contrast %s" % (where, what))
+
+
+def check_links(shown, where, path):
+    """Every link of the page in the file `path` leads somewhere: to a place of the page, or to a file that is there."""
+    for href in shown.eval_on_selector_all("a[href]", "all => all.map(e => e.getAttribute('href'))"):
+        if href.startswith(("data:", "http:", "https:")):
+            continue
+        file, _, place = urllib.parse.unquote(href).partition("#")
+        if place and not file:
+            check(shown.locator("[id='%s']" % place).count() == 1, "%s: no place for #%s" % (where, place))
+        else:
+            check((path.parent / file).exists(), "%s: a link to %s, which is not there" % (where, href))
+
+
+def check_focus(shown, where, steps=25):
+    """Whoever goes through a page by the Tab key sees where they are."""
+    seen = set()
+    for _ in range(steps):
+        shown.keyboard.press("Tab")
+        at = shown.evaluate(FOCUS)
+        if at and at[1] not in seen:
+            seen.add(at[1])
+            check(at[0], "%s: the focus does not show on %s" % (where, at[1]))
+    check(seen, where + ": nothing takes the focus")
+
+
+def check_first_screen(shown, where, selector):
+    """What the page has to say begins on the first screen."""
+    box = shown.locator(selector).first.bounding_box()
+    tall = shown.viewport_size["height"]
+    check(box and box["y"] + min(box["height"], 60) <= tall, "%s: %s is not on the first screen" % (where, selector))
+
+
+def check_file(opened, path, views=VIEWS):
+    """All of the above, for a page in a file."""
+    path = pathlib.Path(path).resolve()
+    where = "/".join(path.parts[-3:])
+    for view in views:
+        name = "%s, %s" % (where, view[0])
+        with page(opened, path.as_uri(), view) as shown:
+            check(shown.locator("h1").count() == 1, name + ": one heading")
+            if shown.locator(".headline").count():
+                check_first_screen(shown, name, ".headline")
+            check_links(shown, name, path)
+            if view is views[0]:
+                check_focus(shown, name)
+            check_looks(shown, name)
+    return where

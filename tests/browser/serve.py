@@ -121,7 +121,10 @@ def check_index(opened, server, view, pictures):
         for box in shown.locator("table.runs input").all():
             box.focus()
             shown.keyboard.press("Space")
+        for href in shown.eval_on_selector_all("a[href]", "all => all.map(e => e.href)"):
+            check(shown.request.get(href).ok, "%s: %s answers" % (where, href))
         frame.check_looks(shown, where)
+        frame.check_focus(shown, where)
         picture(shown, pictures, "index-" + view[0])
         shown.get_by_role("button", name="Compare two").click()
         shown.wait_for_selector("h1:has-text('Two runs side by side')")

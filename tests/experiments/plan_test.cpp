@@ -229,15 +229,35 @@ TEST_CASE("the page is well-formed, fetches nothing, and holds what the tables h
   request.decay.source = "<script>";
   const AllocationPlan allocation = plan_allocation(request);
   const CostPlan costs = plan_costs(costs_on_h100(smollm2()));
-  write_plan_page(folder.path() / "deep" / "plan.html", allocation, costs);
+  write_plan_page(folder.path() / "deep" / "plan.html", answer_of(allocation), allocation, costs);
   const std::string page = read(folder.path() / "deep" / "plan.html");
   CHECK(experiments::testing::malformed(page) == "");
   CHECK(contains(page, rounded(allocation.paper.best.bound)));
+  const size_t advice = page.find("Use 16 heads of width 4");
+  CHECK(advice < page.find("<dt>because</dt>"));
+  CHECK(page.find("<dt>next best</dt>") < page.find("How to split the width"));
+  CHECK(contains(page, "<li><b>heuristic</b>"));
   CHECK(contains(page, "135 M"));
   CHECK(contains(page, "&lt;script&gt;"));
   CHECK(contains(page, find_gnuplot() ? "<svg" : "gnuplot is not installed"));
-  write_plan_page(folder.path() / "costs.html", std::nullopt, costs);
+  write_plan_page(folder.path() / "costs.html", std::nullopt, std::nullopt, costs);
   CHECK(experiments::testing::malformed(read(folder.path() / "costs.html")) == "");
+  CHECK_FALSE(contains(read(folder.path() / "costs.html"), "<b>heuristic</b>"));
+}
+
+TEST_CASE("the page of what was measured has the advice of every curve, and all that was tried") {
+  const TemporaryFolder folder;
+  Program program(folder.path(), "plan --for mlm --html mlm.html");
+  REQUIRE(program.wait() == 0);
+  CHECK(contains(program.out(), "\npage  mlm.html\n"));
+  const std::string page = read(folder.path() / "mlm.html");
+  CHECK(experiments::testing::malformed(page) == "");
+  for (const MeasuredChoice& one : choices_for("mlm", shipped_choices())) {
+    std::string advice = answer_of(one).advice;
+    advice[0] = 'U';
+    CHECK(contains(page, advice));
+    for (const HeadChoice::Option& option : one.choice.options) CHECK(contains(page, rounded(option.ratio)));
+  }
 }
 
 TEST_CASE("the program: JSON with the allocation, tables, and one line for what is wrong") {

@@ -97,11 +97,11 @@ TEST_CASE("a quantile lies between its neighbours") {
 
 TEST_CASE("the sentences are computed from the measures") {
   ProbeResults r = made_up();
-  CHECK(finding_of(r, "Where the headroom is") ==
-        "A head has 8 dimensions for its queries and keys. For 99 % of the energy of its scores on this text, the sum "
-        "of their squares over centred keys, the median head needs 4.5 of them, 2.5 for 50 %. At 99 %, 2 of 4 heads "
-        "need at most half of their width, one head in ten "
-        "at most 2, one in ten at least 8.");
+  CHECK(
+      finding_of(r, "Where the headroom is") ==
+      "The median head needs 4.5 of the 8 dimensions of its queries and keys to hold 99 % of the energy of its scores "
+      "on this text, 2.5 for 50 %. At 99 %, 2 of 4 heads need at most half of their width, one head in ten at most 2, "
+      "one in ten at least 8. Energy is the sum of the scores' squares, over centred keys.");
   CHECK(finding_of(r, "In which layers and heads") ==
         "Dimensions for 99 %, median of a layer's heads: fewest in layer 0 (2.5); most in layer 1 (7). The narrowest "
         "head is layer 0 head 0 with 2 of 8, the widest layer 1 head 1 with 8.");
@@ -109,11 +109,12 @@ TEST_CASE("the sentences are computed from the measures") {
   CHECK(contains(finding_of(r, "What the weights alone show"), "shows only with the activations"));
   const std::string slope = finding_of(r, "The slope of Theorem 2");
   CHECK(contains(slope,
-                 "Some heads follow it: from L = 4 to 16 the slope of 3 of 4 heads is within 0.25 of -1, that of "
-                 "1 is flatter than -0.5; the median is -1.000."));
+                 "3 of 4 heads follow it, with a slope within 0.25 of -1 from L = 4 to 16; the slope of 1 of 4 is "
+                 "flatter than -0.5, and the median is -1.000."));
   CHECK(contains(slope, "where the bound is 0.92 and says nothing"));  // 2 e² / 16
   CHECK(contains(slope, "The largest norm at any measured query is 0.400000"));
-  CHECK(contains(finding_of(r, "Sinks"), "1 of 4 heads put more than half of their weight on the first token, 1 more"));
+  CHECK(contains(finding_of(r, "Attention sinks"),
+                 "1 of 4 heads put more than half of their attention on the first token, 1 of them more"));
 
   for (HeadProbe& head : r.probe.probes) head.last = {query(0.25, 0.01), query(1.0 / 16, 0.01)};
   CHECK(contains(finding_of(r, "The slope of Theorem 2"), "Every head follows it"));

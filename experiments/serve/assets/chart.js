@@ -1,8 +1,8 @@
 // Learning curves as one SVG: a line per trial, redrawn as it grows.
-import { make, number } from "./dom.js";
+import { make, number, in_column } from "./dom.js";
 
 const space = "http://www.w3.org/2000/svg";
-const left = 64, right = 16, top = 14, bottom = 44;
+const left = 64, right = 16, top = 32, bottom = 44;
 
 function draw(tag, properties, text) {
   const node = document.createElementNS(space, tag);
@@ -27,14 +27,14 @@ function log_ticks(low, high_end) {
   return list.filter((t) => t >= low && t <= high_end);
 }
 
-// The element, and update(lines): [{name, points: [[step, value], …], running}].
-export function chart(label) {
+// The element, and update(label, lines): what the curves show, and [{name, points: [[step, value], …], running}].
+export function chart() {
   const svg = draw("svg", { role: "img", class: "chart" });
   const title = draw("title", {});
   const legend = make("ul", { class: "legend" });
   const empty = make("p", { class: "muted", text: "No curve yet." });
   const hint = make("output", { class: "hint muted" });
-  let lines = [], is_log = true, place = null, wide = 900, high = 330;
+  let label = "", lines = [], is_log = true, place = null, wide = 900, high = 330;
   const toggle = make("button", { type: "button", class: "quiet", "aria-pressed": "true", text: "logarithmic", onclick: () => {
     is_log = !is_log;
     toggle.setAttribute("aria-pressed", String(is_log));
@@ -66,6 +66,7 @@ export function chart(label) {
     const py = (y) => top + (scale(y1) - scale(y)) / (scale(y1) - scale(y0)) * (high - top - bottom);
     place = { px, py, drawn };
     title.textContent = `${label}: ${drawn.map((line) => `${line.name} from ${number(line.points[0][1])} to ${number(line.points[line.points.length - 1][1])}`).slice(0, 12).join("; ")}`;
+    svg.append(draw("text", { x: 0, y: 14 }, label));
     let levels = is_log ? log_ticks(y0, y1) : ticks(y0, y1, 6);
     if (levels.length < 2) levels = ticks(y0, y1, 5);
     for (const y of levels) {
@@ -82,7 +83,7 @@ export function chart(label) {
       const last = line.points[line.points.length - 1];
       svg.append(draw("path", { d, class: `line k${line.colour % 8}${line.colour >= 8 ? " dashed" : ""}` }),
         draw("circle", { cx: px(last[0]), cy: py(last[1]), r: line.running ? 4 : 2.5, class: `end k${line.colour % 8}${line.running ? " busy" : ""}` }));
-      legend.append(make("li", {}, make("span", { class: `swatch k${line.colour % 8}` }), `${line.name}: ${number(last[1])}`));
+      legend.append(make("li", {}, make("span", { class: `swatch k${line.colour % 8}` }), `${line.name}: ${in_column(last[1])}`));
     });
   }
 
@@ -102,5 +103,5 @@ export function chart(label) {
 
   new ResizeObserver(() => { if (svg.clientWidth && svg.clientWidth !== wide) redraw(); }).observe(svg);
   redraw();
-  return { node: figure, update(now) { lines = now; redraw(); } };
+  return { node: figure, update(what, now) { label = what; lines = now; redraw(); } };
 }

@@ -49,19 +49,25 @@ export function number(value) {
   return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
 }
 
+// The same with all four digits, for columns of numbers.
+export const in_column = (value) => {
+  const text = number(value);
+  return text === "" || text.includes("e") || Number.isInteger(value) ? text : value.toPrecision(4);
+};
+
 export function progress_words(run) {
   const parts = [`${run.finished} of ${run.planned} trials finished`];
   if (run.failed) parts.push(`${run.failed} failed`);
   if (run.running) parts.push(`${run.running} running`);
   if (run.to_do) parts.push(`${run.to_do} to do`);
-  if (run.round > 1) parts.push(`round ${run.round}`);
+  if (run.round > 1) parts.push(`round ${run.round} of the sweep`);
   return parts.join(", ");
 }
 
 export function left_words(run) {
   if (run.seconds_left !== null) return `about ${duration(run.seconds_left)} left`;
   if (run.running) return "time left not known yet";
-  return run.to_do ? "nobody is training it" : "";
+  return run.to_do ? "not training now" : "";
 }
 
 export function progress_bar() {

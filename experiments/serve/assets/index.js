@@ -9,6 +9,7 @@ function row_of(run, on_choice) {
     words: make("span"),
     left: make("span", { class: "muted" }),
     claims: make("span"),
+    finding: make("span", { class: "muted finding" }),
     tags: make("span", { class: "tags" }),
     note: make("span", { class: "muted note" }),
     report: make("a", { href: file_url(run, "report.html"), text: "report" }),
@@ -19,7 +20,7 @@ function row_of(run, on_choice) {
     make("td", { class: "choose" }, node.choose),
     make("th", { scope: "row" }, node.title, make("br"), node.id, node.tags, node.note),
     make("td", { class: "state" }, bar.node, node.words, " ", node.left, node.problem),
-    make("td", {}, node.claims),
+    make("td", {}, node.claims, node.finding),
     make("td", {}, node.report));
   return {
     row, node,
@@ -41,6 +42,7 @@ function row_of(run, on_choice) {
       if (now.theorem_claims) claims.push(`theorems: ${now.theorem_claims}`);
       if (now.our_claims) claims.push(`ours: ${now.our_claims}`);
       set_text(node.claims, claims.join("; "));
+      set_text(node.finding, now.finding);
       node.report.hidden = !now.pages.includes("report.html");
       if (node.tags.dataset.tags !== JSON.stringify(now.tags)) {
         node.tags.dataset.tags = JSON.stringify(now.tags);
@@ -61,7 +63,7 @@ export function show_index(main) {
   } });
   const on_choice = () => { compare.disabled = chosen().length !== 2; };
   const filter = make("input", { type: "search", "aria-label": "Show studies with these words", placeholder: "filter by word or tag", oninput: () => show_matching() });
-  const count = make("p", { class: "muted", role: "status" });
+  const count = make("p", { class: "muted", role: "status", text: "Reading the stores…" });
   const body = make("tbody");
   const pages = make("p");
   function show_matching() {
@@ -72,7 +74,7 @@ export function show_index(main) {
     make("h1", { text: "Studies" }), count,
     make("div", { class: "tools" }, filter, compare),
     make("table", { class: "runs" },
-      make("thead", {}, make("tr", {}, make("th", {}, make("span", { class: "unseen", text: "compare" })), make("th", { text: "study" }), make("th", { text: "trials" }), make("th", { text: "claims" }), make("th", { text: "report" }))),
+      make("thead", {}, make("tr", {}, make("th", {}, make("span", { class: "unseen", text: "compare" })), make("th", { text: "study" }), make("th", { text: "trials" }), make("th", { text: "claims and finding" }), make("th", { text: "report" }))),
       body),
     pages);
   follow("/api/events", (state) => {

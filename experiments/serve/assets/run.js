@@ -1,5 +1,5 @@
 // One run: its learning curves while they grow, its trials, and what people noted about it.
-import { make, set_text, run_url, file_url, duration, number, progress_words, left_words, progress_bar, follow, ask, show_machine, show_error, are_changes_on, may_change } from "./dom.js";
+import { make, set_text, run_url, file_url, duration, in_column, progress_words, left_words, progress_bar, follow, ask, show_machine, show_error, are_changes_on, may_change } from "./dom.js";
 import { chart } from "./chart.js";
 import { annotations } from "./annotations.js";
 
@@ -7,15 +7,18 @@ const most_lines = 8;
 
 // The curves of trials: live ones as events bring them, those of ended trials as they are asked for.
 function curves_of(run) {
-  const figure = chart("training loss");
+  const figure = chart();
   const metric = make("select", { "aria-label": "What the curves show", onchange: () => draw() }, make("option", { value: "train loss", text: "training loss" }));
   const live = new Map(), ended = new Map();
   let wanted = [];
   function draw() {
-    figure.update(wanted.map((trial, colour) => {
+    // What all names begin with stands once, above the curves.
+    const series = wanted.length > 1 && wanted.every((trial) => trial.series === wanted[0].series) ? wanted[0].series : "";
+    const name = metric.selectedOptions[0].textContent;
+    figure.update(series ? `${name}, ${series}` : name, wanted.map((trial, colour) => {
       const stored = ended.get(trial.id);
       const points = stored ? stored[metric.value] || [] : metric.value === "train loss" ? live.get(trial.id) || [] : [];
-      return { name: trial.series ? `${trial.series}, ${trial.label}` : trial.label, points, colour, running: trial.phase === "running" };
+      return { name: trial.series && !series ? `${trial.series}, ${trial.label}` : trial.label, points, colour, running: trial.phase === "running" };
     }));
   }
   async function fetch_ended() {
@@ -79,8 +82,8 @@ function trial_row(on_choice) {
       cells.phase.className = `phase ${trial.phase.replace(" ", "-")}`;
       cells.phase.title = trial.message || (trial.process ? `process ${trial.process}` : "");
       set_text(cells.step, trial.steps && trial.phase === "running" ? `${trial.step} / ${trial.steps}` : trial.step ? String(trial.step) : "");
-      set_text(cells.loss, number(trial.loss));
-      set_text(cells.value, number(trial.value));
+      set_text(cells.loss, in_column(trial.loss));
+      set_text(cells.value, in_column(trial.value));
       set_text(cells.time, trial.seconds ? duration(trial.seconds) : "");
     },
   };
@@ -137,7 +140,7 @@ export function show_run(main, run) {
     set_text(value_head, state.metric ? `test ${state.metric}` : "test");
     if (links.dataset.pages !== JSON.stringify(state.pages)) {
       links.dataset.pages = JSON.stringify(state.pages);
-      links.replaceChildren(...state.pages.flatMap((page) => [make("a", { href: file_url(run, page), text: page === "report.html" ? "report" : page.replace(/\.html$/, "") }), " "]));
+      links.replaceChildren(...state.pages.flatMap((page, i) => [i ? " · " : "", make("a", { href: file_url(run, page), text: page === "report.html" ? "report" : page.replace(/\.html$/, "") })]));
     }
     curves.add_live(state.live);
     for (const trial of state.trials) {

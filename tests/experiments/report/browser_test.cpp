@@ -1,6 +1,7 @@
 #include <cstdlib>
 
 #include "engine/error.h"
+#include "experiments/plan/answer.h"
 #include "experiments/plan/plan_page.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/report.h"
@@ -130,7 +131,8 @@ TEST_CASE("a browser shows the page of a plan") {
   costs.context = 2048;
   costs.machine = machine_named("h100");
   const TemporaryFolder folder;
-  write_plan_page(folder / "plan.html", plan_allocation(request), plan_costs(costs));
+  const AllocationPlan allocation = plan_allocation(request);
+  write_plan_page(folder / "plan.html", answer_of(allocation), allocation, plan_costs(costs));
   check_page(*browser, testing::read_bytes(folder / "plan.html"), "plan", kViews, 3);
 }
 

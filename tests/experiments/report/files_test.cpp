@@ -10,6 +10,7 @@
 #include "experiments/report/report.h"
 #include "experiments/report/text.h"
 #include "tests/experiments/report/folder.h"
+#include "tests/experiments/report/rich.h"
 #include "tests/experiments/report/xml.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
@@ -147,7 +148,7 @@ TEST_CASE("a page opens in the user's browser") {
 
 TEST_CASE("the index lists every report and survives what is broken") {
   const TemporaryFolder folder;
-  StudyResults r = testing::u_curve();
+  StudyResults r = testing::rich();
   r.title = "<b>& a title";
   for (const char* profile : {"smoke", "quick"}) {
     r.profile = profile;
@@ -162,6 +163,7 @@ TEST_CASE("the index lists every report and survives what is broken") {
   CHECK(contains(page, "2 reports"));
   CHECK(contains(page, "<a href=\"synthetic/quick/report.html\">&lt;b&gt;&amp; a title</a>"));
   CHECK(page.find("synthetic/quick/") < page.find("synthetic/smoke/"));
+  CHECK(testing::times(page, "<td class=\"word finding\">“") == 2);
   CHECK(contains(page, "other/paper/summary.json cannot be read"));
   CHECK_FALSE(contains(page, "yet"));
   write_index(folder.path());

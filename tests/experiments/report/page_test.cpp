@@ -131,7 +131,7 @@ TEST_CASE("the tasks of a study's trials are told apart") {
   r.trials[0].config = R"({"task": {"kind": "classification", "length": 8, "classes": 2}})";
   r.trials[1].config = R"({"task": {"kind": "classification", "length": 16, "classes": 2}})";
   CHECK(contains(task_words(r).words, "a sequence of 8 random tokens"));
-  CHECK(contains(task_words(r).words, "the trials differ in length."));
+  CHECK(contains(task_words(r).words, "several settings: they differ in length."));
 }
 
 TEST_CASE("one mean on a page, with its interval") {

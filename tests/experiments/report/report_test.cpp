@@ -330,6 +330,12 @@ TEST_CASE("axes") {
   CHECK(decades.high > 0.02);
   CHECK(decades.ticks == std::vector<double>{1e-4, 1e-3, 1e-2});
   CHECK(contains(axis_commands(decades, "y"), "set ytics ('10⁻⁴' 0.0001, '0.001' 0.001, '0.01' 0.01)"));
+  const Axis small = fit_axis(Scale::log10, {8e-6, 2.5e-4});  // one way of writing for all labels
+  CHECK(contains(axis_commands(small, "y"),
+                 "set ytics ('10⁻⁵' 1e-05, '2·10⁻⁵' 2e-05, '5·10⁻⁵' 5e-05, '10⁻⁴' 0.0001, '2·10⁻⁴' 0.0002)"));
+  CHECK(fit_axis(Scale::linear, {0.1, 2}).low == 0);  // it nearly reaches zero
+  CHECK(fit_axis(Scale::linear, {-0.1, 2}).low < -0.1);
+  CHECK(fit_axis(Scale::linear, {0.9, 2}).low > 0.5);
   CHECK(fit_axis(Scale::log10, {0.9, 5}).ticks == std::vector<double>{1, 2, 5});
   CHECK(fit_axis(Scale::log10, {230, 872}).ticks == std::vector<double>{300, 400, 500, 600, 800});
   CHECK(fit_axis(Scale::log10, {1.74, 1.98}).ticks == std::vector<double>{1.6, 1.8, 2, 2.2});

@@ -157,7 +157,10 @@ TEST_CASE("one page as Markdown and as HTML") {
         "# A \\<title\\>\n\nsee [**a\\|b**](x.md)\n\n- one\n- two\n\n| a | b |\n| --- | --- |\n| 1 \\< 2 | \\* |\n");
   const std::string html = as_html(page);
   CHECK(contains(html, "<h1>A &lt;title&gt;</h1>"));
-  CHECK(contains(html, "see <a href=\"x.md\"><b>a|b</b></a>"));
+  CHECK(contains(html, "see <b>a|b</b>"));  // no page leads to Markdown
+  Block to_page = paragraph("see ");
+  to_page.line.push_back({.text = "a|b", .link = "x.html", .is_strong = true});
+  CHECK(contains(as_html({to_page}), "see <a href=\"x.html\"><b>a|b</b></a>"));
   CHECK(contains(html, "<ul>\n<li>one</li>\n<li>two</li>\n</ul>"));
   CHECK(contains(html, "<th scope=\"row\" class=\"word\">1 &lt; 2</th><td class=\"word\">*</td>"));
 }
