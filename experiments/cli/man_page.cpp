@@ -130,6 +130,11 @@ Data sets are fetched into
 .I headroom
 below it (default: ~/.cache).
 .TP
+.B HEADROOM_SHARE
+The folder whose
+.I experiments
+holds the studies that come with the program (default: as installed beside it).
+.TP
 .B NO_COLOR
 Where it is set and not empty, nothing on the terminal is coloured.
 .TP

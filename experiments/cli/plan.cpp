@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
@@ -156,24 +157,28 @@ void say_page(const PlanArguments& arguments) {
   if (!arguments.page.empty()) fmt::print("\npage  {}\n", arguments.page);
 }
 
-/// What trained models of our studies found for such a task, a block for each series.
+/// What trained models of our studies found for such a task, at --width where that is given.
 void say_measured(const PlanArguments& arguments) {
-  const std::vector<MeasuredChoice> found = choices_for(arguments.task, shipped_choices());
+  std::vector<MeasuredChoice> found = choices_for(arguments.task, shipped_choices());
+  std::set<int64_t> widths;
+  for (const MeasuredChoice& one : found) widths.insert(one.choice.width);
+  require(!arguments.width || widths.contains(*arguments.width),
+          "--width: models for {} were trained at width {} alone, and nothing says what that means for {}; without "
+          "--width, plan says what was measured",
+          arguments.task, fmt::join(widths, ", "), *arguments.width);
+  if (arguments.width)
+    std::erase_if(found, [&](const MeasuredChoice& one) { return one.choice.width != *arguments.width; });
   if (!arguments.page.empty()) write_measured_page(arguments.page, arguments.task, found);
   if (arguments.is_json) return fmt::print("{}", choices_json(found));
-  bool is_first = true;
-  for (const MeasuredChoice& one : found) {
-    fmt::print("{}{}", is_first ? "" : "\n", answer_text(answer_of(one), look_of(STDOUT_FILENO).columns));
-    is_first = false;
-  }
+  fmt::print("{}", measured_text(found, look_of(STDOUT_FILENO).columns));
   say_page(arguments);
 }
 
 void plan(PlanArguments arguments) {
   if (!arguments.task.empty()) {
-    const bool is_alone = !arguments.width && arguments.decay.empty() && arguments.text.empty() &&
-                          arguments.study.empty() && arguments.attention.empty() && arguments.config.empty();
-    require(is_alone, "--for: says what was measured, at the widths of the studies; give no width, decay or model");
+    const bool is_alone = arguments.decay.empty() && arguments.text.empty() && arguments.study.empty() &&
+                          arguments.attention.empty() && arguments.config.empty();
+    require(is_alone, "--for: says what was measured; give no decay and no model");
     return say_measured(arguments);
   }
   require(arguments.terms >= 1 && arguments.terms <= most_terms, "--terms: wants 1 to {}, got {}", most_terms,

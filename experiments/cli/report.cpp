@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +43,21 @@ void check_any_finished(const StudyResults& results) {
 /// What the store has of a study; without a store, its plan and no trial.
 StudyResults results_of(const Study& study, const std::string& out) {
   return has_store(study, out) ? collect_results(study, out) : planned_results(study);
+}
+
+/// The study under the profile that is asked for; where that is its own keys and they have no run, but one other
+/// profile has, under that one. Throws Error where several others have runs.
+Study study_to_report(const std::string& file, const StudyArguments& arguments) {
+  Study study = load_study(file, arguments.profile, arguments.settings);
+  if (arguments.profile != base_profile || !arguments.settings.empty() || has_store(study, arguments.out)) return study;
+  std::vector<Study> run = load_profiles(file);
+  std::erase_if(run, [&](const Study& other) { return !has_store(other, arguments.out); });
+  if (run.empty()) return study;
+  std::vector<std::string> names;
+  for (const Study& other : run) names.push_back(other.run);
+  require(run.size() == 1, "{}: {} has not run; --profile picks one that has: {}", study.head.id, base_profile,
+          fmt::join(names, ", "));
+  return std::move(run[0]);
 }
 
 /// Every claim of every study under `out`, as it was last judged.
@@ -117,7 +132,7 @@ void add_report_command(Command app) {
     std::filesystem::path page = std::filesystem::path(arguments->out) / "index.html";
     std::vector<StudyResults> all;
     for (const std::string& file : files) {
-      const Study study = load_study(file, arguments->profile, arguments->settings);
+      const Study study = study_to_report(file, *arguments);
       if (gathers) all.push_back(results_of(study, arguments->out));
       const bool not_run = !all.empty() && all.back().trials.empty();  // the page says so
       if (!not_run) page = render_report(study, arguments->out);

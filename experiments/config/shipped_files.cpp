@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <system_error>
 
@@ -16,9 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// PREFIX/share/headroom for the running PREFIX/bin/headroom; empty where the system does not say what runs. Found from
-/// the program, not compiled in: an installation may be moved.
+/// HEADROOM_SHARE, else PREFIX/share/headroom for the running PREFIX/bin/headroom; empty where the system does not say
+/// what runs. Found from the program, not compiled in: an installation may be moved.
 fs::path share_folder() {
+  if (const char* const given = std::getenv("HEADROOM_SHARE"); given && *given) return given;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   return error ? fs::path() : program.parent_path().parent_path() / "share" / "headroom";

@@ -6,8 +6,8 @@
 namespace headroom::experiments {
 
 /// A file or folder of the source tree, such as "experiments/bench/workloads.toml": as it lies below the working
-/// folder, else as it was installed beside the program (PREFIX/share/headroom for PREFIX/bin/headroom), else `path`
-/// itself.
+/// folder, else below HEADROOM_SHARE, or without it as it was installed beside the program (PREFIX/share/headroom for
+/// PREFIX/bin/headroom), else `path` itself.
 std::filesystem::path shipped_file(const std::string& path);
 
 /// The study file that `name` means: a file of that name; that of a study's id, "ngram-tradeoff", in the working

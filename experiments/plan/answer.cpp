@@ -82,9 +82,9 @@ std::string reason_of(const AllocationRequest& request, const Groups& groups) {
 /// What a number of heads costs beside parameters, which are the same for every split.
 std::string cost_of(double heads, double width) {
   return fmt::format(
-      "the attention weights of {} heads, {}·T² a layer for T tokens; parameters (4·{}²) do not depend on "
+      "the attention weights of {} {}, {}·T² a layer for T tokens; parameters (4·{}²) do not depend on "
       "the split",
-      exact(heads), exact(heads), exact(width));
+      exact(heads), heads == 1 ? "head" : "heads", exact(heads), exact(width));
 }
 
 /// The best equal heads of the plan's curve that are not those of the best.
@@ -96,6 +96,11 @@ const EqualHeads* next_equal(const AllocationPlan& plan) {
   for (const EqualHeads& equal : plan.equal)
     if (equal.head_dim != taken && equal.heads > 0 && (!next || equal.paper < next->paper)) next = &equal;
   return next;
+}
+
+/// "4 × 8": heads and their width.
+std::string split_text(const HeadChoice::Option& option) {
+  return fmt::format("{} × {}", exact(option.heads), exact(option.v_dim));
 }
 
 std::string options_with(const MeasuredChoice& measured, HeadChoice::Option::Standing standing) {
@@ -139,9 +144,29 @@ std::string wrapped_lines(std::string begin, const std::string& text, size_t ind
   return out + "\n";
 }
 
+/// How many characters a line may have.
+size_t lines_of(int columns) {
+  constexpr int usual = 100, narrowest = 40;
+  return static_cast<size_t>(columns > 0 ? std::max(columns, narrowest) : usual);
+}
+
 std::string answer_line(const char* label, const std::string& text, size_t columns) {
   constexpr size_t indent = 13;
   return wrapped_lines(fmt::format("  {:<{}}", label, indent - 2), text, indent, columns);
+}
+
+/// What models that were trained at this width, or at any, found for sums of earlier tokens.
+std::string trained_at(int64_t width) {
+  std::vector<std::string> found;
+  for (const MeasuredChoice& one : shipped_choices())
+    if (one.task == "linear-functional" && one.choice.width == width)
+      if (const std::string text = exact(one.choice.best().heads); std::count(found.begin(), found.end(), text) == 0)
+        found.push_back(text);
+  if (found.empty()) return "No model of this width was trained; plan --for TASK says what was found at others";
+  return fmt::format(
+      "Models of this width that were trained on sums of earlier tokens did best with {} heads: plan --for n-gram "
+      "--width {} says on which, and how sure that is",
+      fmt::join(found, ", "), width);
 }
 
 }  // namespace
@@ -155,9 +180,8 @@ PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoic
   answer.advice = advice_on(best.groups);
   answer.because = reason_of(request, best.groups);
   answer.sure = fmt::format(
-      "the paper's bound, a heuristic, says so ({} where no heads leave {}); no training stands behind it: a place to "
-      "start. The decay is {}. plan --for TASK says what trained models found",
-      rounded(best.bound), rounded(plan.nothing), request.decay.source);
+      "the paper's bound, a heuristic, says so ({} where no heads leave {}): a place to start. The decay is {}. {}",
+      rounded(best.bound), rounded(plan.nothing), request.decay.source, trained_at(request.width));
   answer.costs = cost_of(static_cast<double>(heads_of(best.groups)), static_cast<double>(request.width));
   const EqualHeads* next = next_equal(plan);
   answer.next = next && best.bound > 0
@@ -182,7 +206,7 @@ PlanAnswer answer_of(const MeasuredChoice& measured) {
   answer.sure = fmt::format("{} seeds", choice.seeds);
   const double percent = 100 * (choice.margin - 1);
   if (const std::string good = options_with(measured, Standing::as_good); !good.empty())
-    answer.sure += fmt::format("; as good (at most {:.0f} % worse): {} heads", percent, good);
+    answer.sure += fmt::format("; as good (at most {:.0f} % worse): {}", percent, good);
   if (const std::string worse = options_with(measured, Standing::worse); !worse.empty())
     answer.sure += fmt::format("; at least {:.0f} % worse: {}", percent, worse);
   if (const std::string open = options_with(measured, Standing::open); !open.empty())
@@ -200,9 +224,35 @@ PlanAnswer answer_of(const MeasuredChoice& measured) {
   return answer;
 }
 
+std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns) {
+  using Standing = HeadChoice::Option::Standing;
+  constexpr size_t in_full = 2;
+  std::string out;
+  if (measured.size() <= in_full) {
+    for (const MeasuredChoice& one : measured) out += (out.empty() ? "" : "\n") + answer_text(answer_of(one), columns);
+    return out;
+  }
+  std::vector<std::vector<std::string>> rows{
+      {"positions", "use", "as good", "open", "worse", "D", "steps", "seeds", "measured by"}};
+  const HeadChoice& first = measured[0].choice;
+  for (const MeasuredChoice& one : measured) {
+    const HeadChoice& choice = one.choice;
+    rows.push_back(
+        {positions_in_words(choice.positions), split_text(choice.best()), options_with(one, Standing::as_good),
+         options_with(one, Standing::open), options_with(one, Standing::worse), fmt::format("{}", choice.width),
+         fmt::format("{}", choice.steps), fmt::format("{}", choice.seeds), choice.study + series_text(choice)});
+  }
+  out =
+      wrapped_lines("",
+                    fmt::format("{} curves of small models; use: heads × width, the best on validation; as good, open, "
+                                "worse: other numbers of heads, by {:.0f} % of the {}",
+                                measured.size(), 100 * (first.margin - 1), measured[0].metric),
+                    0, lines_of(columns));
+  return out + "\n" + aligned(rows, lines_of(columns));
+}
+
 std::string answer_text(const PlanAnswer& answer, int columns) {
-  constexpr int usual = 100, narrowest = 40;
-  const auto wide = static_cast<size_t>(columns > 0 ? std::max(columns, narrowest) : usual);
+  const size_t wide = lines_of(columns);
   return wrapped_lines("", answer.advice, 4, wide) + answer_line("because", answer.because, wide) +
          answer_line("how sure", answer.sure, wide) + answer_line("costs", answer.costs, wide) +
          answer_line("next best", answer.next, wide);

@@ -21,6 +21,10 @@ PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoic
 /// The advice of one measured curve.
 PlanAnswer answer_of(const MeasuredChoice& measured);
 
+/// What several measured curves say, a row for each: its positions, the best number of heads, those that are as good,
+/// not decided and worse, and where it was measured. One or two of them: the answer of each in full.
+std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns = 0);
+
 /// The advice, and below it the rest; no line is wider than `columns` characters, 100 where that is 0.
 std::string answer_text(const PlanAnswer& answer, int columns = 0);
 

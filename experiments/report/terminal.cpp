@@ -12,6 +12,7 @@
 #include "experiments/report/law_section.h"
 #include "experiments/report/measured.h"
 #include "experiments/report/report.h"
+#include "experiments/report/verdict_change.h"
 
 namespace headroom::experiments {
 namespace {
@@ -135,7 +136,7 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
     out += '\n';
     for (const Point& p : c.points) edge = edge || !p.edges.empty();
   }
-  if (edge) out += "! best at an end of the values tried\n";
+  if (edge) out += "! best at an end of the values tried; best_of = { values = [...], extend = true } widens them\n";
   std::vector<std::string> geometric;
   for (const Measure& measure : geometric_measures(results)) geometric.push_back(measure.metric);
   if (!geometric.empty())
@@ -153,7 +154,9 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
   const bool is_below = look.columns > 0;
   for (const Verdict& v : verdicts) {
     const bool plain = v.summary.empty();  // then the sentence says why
-    const std::string word = left(name(v.status), statuses), said = plain ? v.sentence : v.summary;
+    const std::string word = left(name(v.status), statuses);
+    std::string said = plain ? v.sentence : v.summary;
+    if (!plain && has_choice_at_edge(v)) said += ", with a chosen value at an end of those tried";
     out += fmt::format("{}   {}", left(claim_name(v.claim), names),
                        look.has_colours ? coloured_verdict(v.status, word) : word);
     if (!is_below || names + 3 + statuses + 3 + width(said) <= columns) out += fmt::format("   {}\n", said);

@@ -311,7 +311,8 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
       "headroom: error: --ffn: missing, wants the width of the feed-forward networks: 0 for a model without, often 4 × "
       "width (512)\n");
   CHECK(contains(complaint("--for chess"), "--for: nothing was measured for 'chess'; there are "));
-  CHECK(contains(complaint("--for mlm --width 8"), "--for: says what was measured, at the widths of the studies"));
+  CHECK(contains(complaint("--for mlm --width 8"), "--width: models for mlm were trained at width 32 alone"));
+  CHECK(contains(complaint("--for mlm --decay 1"), "--for: says what was measured; give no decay and no model"));
   CHECK(contains(complaint("--config config.json --context 0 --on h100"), "--context: wants 1 to"));
   CHECK(contains(complaint("--config config.json --batch=-1 --on h100"), "--batch: wants 1 to"));
   CHECK(contains(complaint("--config config.json --on abacus"), "--on: no machine"));
@@ -329,7 +330,7 @@ TEST_CASE("a plan answers in its first line, and says why, how sure, at what cos
   const PlanAnswer equal = answer_of(plan_allocation(request_of(256, 8, "1,1,1,1")));
   CHECK(equal.advice == "use 32 heads of width 8 (4 lags × 8)");
   CHECK(equal.because == "heads as wide as the token (8) lose nothing of what they fetch; width 256 holds 32 of them");
-  CHECK(contains(equal.sure, "a heuristic, says so (0.683 where no heads leave 4.00); no training stands behind it"));
+  CHECK(contains(equal.sure, "a heuristic, says so (0.683 where no heads leave 4.00): a place to start. "));
   CHECK(contains(equal.costs, "32·T² a layer"));
   CHECK(contains(equal.next, "16 heads of width 16: the bound is "));
   CHECK(
@@ -363,7 +364,11 @@ TEST_CASE("what was measured at a width goes before what a bound says of it") {
   const PlanAnswer answer = answer_of(measured);
   CHECK(answer.advice == "use 4 heads of width 16 (measured at width 64)");
   CHECK(contains(answer.because, "mlm · quick trained, sinusoidal; masked, positions sinusoidal, 1200 steps"));
-  CHECK(answer.sure == "5 seeds; as good (at most 1 % worse): 8 heads; at least 1 % worse: 1; not decided: 16");
+  CHECK(answer.sure == "5 seeds; as good (at most 1 % worse): 8; at least 1 % worse: 1; not decided: 16");
+  CHECK(measured_text({measured, measured}) == answer_text(answer) + "\n" + answer_text(answer));
+  const std::string table = measured_text({measured, measured, measured}, 100);
+  CHECK(contains(table, "by 1 % of the cross_entropy\n\npositions    use      as good   open   worse   D "));
+  CHECK(contains(table, "sinusoidal   4 × 16   8         16     1       64   1200    5       mlm, sinusoidal\n"));
   CHECK(contains(answer.next, "8 heads of width 8: 1.00 times the best (95 % interval 0.999 to "));
   const std::string json = choices_json({measured});
   const std::vector<MeasuredChoice> read = parse_choices(json);

@@ -133,3 +133,14 @@ TEST_CASE("compare prints what differs") {
   CHECK(status == 1);
   CHECK(contains(err, "'large': runs has no such run; there is small/quick"));
 }
+
+TEST_CASE("report takes the one profile that has run, and asks where there are several") {
+  const Folder f;
+  const std::string study = "'" + source_root() + "/experiments/allocation-curve.toml'";
+  CHECK(std::get<0>(f.call("run " + study + " --profile smoke --quiet")) == 0);
+  CHECK(contains(std::get<1>(f.call("report " + study)), "report  runs/allocation-curve/smoke/report.html"));
+  CHECK(std::get<0>(f.call("run " + study + " --profile quick --quiet")) == 0);
+  const auto [status, out, err] = f.call("report " + study);
+  CHECK(status == 1);
+  CHECK(contains(err, "allocation-curve: paper has not run; --profile picks one that has: quick, smoke"));
+}

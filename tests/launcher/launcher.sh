@@ -30,7 +30,7 @@ rmdir "$build/at-work"
 [ ! -e "$build/broken" ] || { echo "a type error"; exit 3; }
 echo "[2/2] second"
 mkdir -p "$build/experiments"
-printf '#!/bin/sh\necho "ran $1"\n' >"$build/experiments/headroom"
+printf '#!/bin/sh\necho "ran $1"\ntest -f "$HEADROOM_SHARE/headroom"\n' >"$build/experiments/headroom"
 chmod +x "$build/experiments/headroom"
 NINJA
 chmod +x "$scratch"/bin/*
