@@ -56,6 +56,18 @@ Sample combined_sample(const Terms& terms, bool logs) {
   return sample;
 }
 
+ConfidenceInterval interval_of(const std::string& name, const Estimate& number, double level) {
+  if (number.is_computed() || level <= 0) return {.name = name, .value = number.value};
+  const auto [low, high] = number.interval(level);
+  return {name, number.value, low, high, level, number.method()};
+}
+
+ConfidenceInterval exponential(ConfidenceInterval logs) {
+  for (double* end : {&logs.value, &logs.low, &logs.high}) *end = std::exp(*end);
+  if (!logs.method.empty()) logs.method.insert(logs.method.find('t') + 1, " on logs");
+  return logs;
+}
+
 const Point& Case::best(const std::vector<const Point*>& points) const {
   const bool validated = std::all_of(points.begin(), points.end(), [](const Point* p) { return p->validation; });
   const auto number = [&](const Point* p) { return validated ? *p->validation : value(*p); };
@@ -104,10 +116,9 @@ double Case::times_worse(const Point& a, const Point& b) const {
 ConfidenceInterval Case::interval(const std::string& name, const Estimate& number, size_t comparisons) const {
   const double level =
       1 - 2 * claim.significance * results.level / static_cast<double>(std::max<size_t>(comparisons, 1));
-  if (number.is_computed() || level <= 0) return {.name = name, .value = number.value};
-  const auto [low, high] = number.interval(level);
-  const std::string correction = comparisons > 1 ? fmt::format(", Bonferroni over {}", comparisons) : "";
-  return {name, number.value, low, high, level, number.method() + correction};
+  ConfidenceInterval interval = interval_of(name, number, level);
+  if (comparisons > 1 && !interval.method.empty()) interval.method += fmt::format(", Bonferroni over {}", comparisons);
+  return interval;
 }
 
 ConfidenceInterval Case::ratio(const std::string& name, const Point& a, const Point& b, size_t comparisons) const {
@@ -115,10 +126,7 @@ ConfidenceInterval Case::ratio(const std::string& name, const Point& a, const Po
     if (claim.deterministic) return {.name = name, .value = value(a) / value(b)};
     return interval(name + "_difference", combine({{&a, 1}, {&b, -1}}), comparisons);
   }
-  ConfidenceInterval logs = interval(name, combine({{&a, 1}, {&b, -1}}, true), comparisons);
-  for (double* end : {&logs.value, &logs.low, &logs.high}) *end = std::exp(*end);
-  if (!logs.method.empty()) logs.method.insert(logs.method.find('t') + 1, " on logs");
-  return logs;
+  return exponential(interval(name, combine({{&a, 1}, {&b, -1}}, true), comparisons));
 }
 
 std::string Case::at(const Point& p) const { return fmt::format("{} = {}", axis, exact(p.x)); }

@@ -18,6 +18,11 @@ using Terms = std::vector<std::pair<const Point*, double>>;
 /// values on parts of the test data where all trials kept as many.
 Sample combined_sample(const Terms& terms, bool logs);
 
+/// An estimate with its two-sided interval of that level; without one where the number was computed, or the level is 0.
+ConfidenceInterval interval_of(const std::string& name, const Estimate& number, double level);
+/// The exponential of an interval on logarithms: of the mean of log a − log b, the ratio of the geometric means.
+ConfidenceInterval exponential(ConfidenceInterval logs);
+
 /// What every judge works on: one claim and the curve that it is about.
 struct Case {
   const StudyResults& results;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tasks/language/utf8.h"
+
 namespace headroom::experiments {
 namespace {
 
@@ -67,16 +69,32 @@ std::string probability(double p) {
 
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
-size_t display_width(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
+namespace {
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+/// The widest cell of each column.
+std::vector<size_t> column_widths(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
   }
+  return widths;
+}
+
+}  // namespace
+
+size_t display_width(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), tasks::begins_code_point));
+}
+
+std::string clip(const std::string& text, size_t columns) {
+  for (size_t at = 0; at < text.size(); ++at)
+    if (tasks::begins_code_point(text[at]) && columns-- == 0) return text.substr(0, at);
+  return text;
+}
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  const std::vector<size_t> widths = column_widths(rows);
   std::string out;
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) out += row[i] + std::string(widths[i] - display_width(row[i]) + 3, ' ');
@@ -109,11 +127,7 @@ std::vector<std::string> lines_of(const std::string& text, size_t columns) {
 
 std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t columns) {
   constexpr size_t gap = 3, narrowest = 10;
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
-  }
+  std::vector<size_t> widths = column_widths(rows);
   size_t total = widths.empty() ? 0 : gap * (widths.size() - 1);
   for (const size_t width : widths) total += width;
   if (columns == 0 || total <= columns) return aligned(rows);

@@ -26,6 +26,8 @@ std::string last_part(const std::string& key);
 
 /// Columns that a text takes on a terminal: its characters, not its bytes.
 size_t display_width(const std::string& text);
+/// The first `columns` of them.
+std::string clip(const std::string& text, size_t columns);
 
 /// Rows of equally many cells as lines of aligned columns, three spaces between them, none at a line's end.
 std::string aligned(const std::vector<std::vector<std::string>>& rows);

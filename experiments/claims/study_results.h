@@ -32,7 +32,10 @@ struct StudyResults {
   std::map<std::string, std::string> provenance;  ///< version, compiler, CPU, ISA, threads, libraries, wall time
 };
 
-/// Trials by id: series of a study may share some. Those without an id count each.
+/// Each trial once: series of a study may share some, which stand there for each. Those without an id are all
+/// different.
+std::vector<const TrialRecord*> each_once(const std::vector<TrialRecord>& trials);
+/// How many those are.
 int64_t count_trials(const std::vector<TrialRecord>& trials);
 
 }  // namespace headroom::experiments

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "experiments/claims/number.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/status_text.h"
 
@@ -33,16 +34,6 @@ winsize terminal_size() {
   return size;
 }
 
-/// The first `most` characters of a line.
-std::string cut_line(const std::string& line, size_t most) {
-  size_t count = 0;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const bool begins = (static_cast<unsigned char>(line[i]) & 0xC0) != 0x80;
-    if (begins && ++count > most) return line.substr(0, i);
-  }
-  return line;
-}
-
 /// Text on a terminal that is written over. No line of it wraps, so that as many lines go as came.
 class Screen {
  public:
@@ -52,7 +43,7 @@ class Screen {
     size_t lines = 0;
     for (size_t at = 0; at < text.size() && lines + 1 < size.ws_row; ++lines) {
       const size_t end = std::min(text.find('\n', at), text.size());
-      shown += cut_line(text.substr(at, end - at), size.ws_col - 1U) + "\033[K\n";
+      shown += clip(text.substr(at, end - at), size.ws_col - 1U) + "\033[K\n";
       at = end + 1;
     }
     write_output((lines_ > 0 ? fmt::format("\033[{}A", lines_) : "") + shown + "\033[J");

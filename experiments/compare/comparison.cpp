@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "engine/error.h"
+#include "experiments/claims/case.h"
 #include "experiments/claims/curve.h"
 #include "experiments/claims/estimate.h"
-#include "experiments/claims/number.h"
 #include "experiments/compare/settings_difference.h"
 #include "experiments/run/store.h"
 #include "experiments/toml/document.h"
@@ -89,28 +89,24 @@ ComparedSide side_of(const Point& point) {
 }
 
 ComparedMetric compared(const Curve& curve, const Point& a, const Point& b) {
-  ComparedMetric metric{curve.series, curve.metric, a.x,         side_of(a), side_of(b), 0,
-                        std::nullopt, std::nan(""), std::nan("")};
-  Sample logs;
-  bool is_positive = true;
-  for (const auto& [seed, value] : a.values) {
-    const auto other = b.values.find(seed);
-    if (other == b.values.end()) continue;
-    ++metric.pairs;
-    is_positive = is_positive && value > 0 && other->second > 0;
-    logs.seeds.push_back(std::log(other->second / value));
-  }
+  const Sample logs = combined_sample({{&b, 1}, {&a, -1}}, true);
+  ComparedMetric metric{.series = curve.series,
+                        .metric = curve.metric,
+                        .x = a.x,
+                        .a = side_of(a),
+                        .b = side_of(b),
+                        .pairs = static_cast<int>(logs.seeds.size())};
   if (metric.pairs == 0) {
     if (a.mean > 0 && b.mean > 0) metric.ratio = b.mean / a.mean;
     return metric;
   }
-  if (!is_positive) return metric;
-  const Estimate ratio = estimate(logs);
-  metric.ratio = std::exp(ratio.value);
-  if (metric.pairs < 2) return metric;
-  const auto [low, high] = ratio.interval(0.95);
-  metric.low = std::exp(low);
-  metric.high = std::exp(high);
+  // A value that is not above 0 has no logarithm.
+  if (!std::all_of(logs.seeds.begin(), logs.seeds.end(), [](double log) { return std::isfinite(log); })) return metric;
+  const ConfidenceInterval ratio = exponential(interval_of("ratio", estimate(logs), 0.95));
+  metric.ratio = ratio.value;
+  metric.low = ratio.low;
+  metric.high = ratio.high;
+  if (metric.pairs > 1) metric.method = ratio.method;
   return metric;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -26,10 +27,11 @@ struct ComparedMetric {
   double x = 0;
   ComparedSide a, b;
   int pairs = 0;  ///< seeds that both have
-  /// B / A: the geometric mean over the paired seeds, with its 95 % interval by Student's t on the logs; without pairs
-  /// the ratio of the means. None where a value is not above 0; the interval's ends are NaN below two pairs.
-  std::optional<double> ratio;
-  double low = 0, high = 0;
+  /// B / A: the geometric mean over the paired seeds, with its 95 % interval as claims have it; without pairs the ratio
+  /// of the means. None where a value is not above 0; the interval's ends are NaN below two pairs.
+  std::optional<double> ratio{};
+  double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
+  std::string method{};  ///< ConfidenceInterval::method; "" where there is no interval
 };
 
 /// Two runs side by side.
@@ -50,8 +52,8 @@ struct Comparison {
 /// they do not both have.
 Comparison compare_runs(const StoredRun& a, const StoredRun& b, const std::string& metric = "");
 
-/// For a terminal.
-std::string comparison_text(const Comparison& comparison);
+/// For a terminal, in lines of at most `columns` characters where words allow; 0: as wide as it gets.
+std::string comparison_text(const Comparison& comparison, size_t columns = 0);
 
 /// {"runs": […], "settings": […], "metrics": […], "remarks": […]}; null for what is not known.
 nlohmann::ordered_json comparison_json(const Comparison& comparison);

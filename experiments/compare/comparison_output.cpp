@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "experiments/claims/number.h"
@@ -31,57 +30,48 @@ std::string ratio_text(const ComparedMetric& m) {
   return fmt::format("{:.3g} ({:.3g} to {:.3g})", *m.ratio, m.low, m.high);
 }
 
-/// Code points, not bytes: what a terminal shows of "±" is one column.
-size_t columns(const std::string& text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; }));
-}
-
-/// Rows of cells under each other, two spaces apart; the first row holds the heads.
-std::string in_columns(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows)
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (widths.size() <= i) widths.push_back(0);
-      widths[i] = std::max(widths[i], columns(row[i]));
-    }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (size_t i = 0; i < row.size(); ++i) line += " " + row[i] + std::string(widths[i] - columns(row[i]) + 1, ' ');
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+/// What the intervals of a table hold.
+std::string ratio_heading(const std::vector<const ComparedMetric*>& metrics) {
+  size_t intervals = 0, crossed = 0;
+  for (const ComparedMetric* m : metrics) {
+    intervals += !m->method.empty();
+    crossed += m->method.starts_with("crossed");
   }
-  return text;
+  if (intervals == 0) return "B / A";
+  if (crossed == 0) return "B / A, 95 % over paired seeds";
+  return crossed == intervals ? "B / A, 95 % over paired seeds and test data" : "B / A, 95 %";
 }
 
 }  // namespace
 
-std::string comparison_text(const Comparison& comparison) {
+std::string comparison_text(const Comparison& comparison, size_t columns) {
   std::string text;
   for (const auto& [name, side] : {std::pair{"A", &comparison.a}, {"B", &comparison.b}})
     text += fmt::format("{}  {} · {}   {} of {} trials finished   {}\n", name, side->run.study, side->run.profile,
                         side->finished, side->planned, side->title);
-  std::vector<std::vector<std::string>> rows{{"setting", "A", "B"}};
+  std::vector<std::vector<std::string>> rows{{"  setting", "A", "B"}};
   std::string long_ones;  // under each other, so that short ones stay beside each other
   for (const SettingDifference& s : comparison.settings) {
     const std::string a = s.a.empty() ? "–" : s.a, b = s.b.empty() ? "–" : s.b;
     constexpr size_t wide = 24;
-    if (columns(a) <= wide && columns(b) <= wide) rows.push_back({s.key, a, b});
+    if (display_width(a) <= wide && display_width(b) <= wide) rows.push_back({"  " + s.key, a, b});
     else long_ones += fmt::format("  {}\n    A  {}\n    B  {}\n", s.key, a, b);
   }
   if (comparison.settings.empty()) text += "\nno setting differs\n";
-  else text += "\n" + (rows.size() > 1 ? in_columns(rows) : "  settings that differ\n") + long_ones;
-  std::string metric;
-  rows.clear();
+  else text += "\n" + (rows.size() > 1 ? aligned(rows, columns) : "  settings that differ\n") + long_ones;
+  std::vector<const ComparedMetric*> table;  // of one metric
   const auto flush = [&] {
-    if (!rows.empty()) text += fmt::format("\n{} on the test data\n{}", metric, in_columns(rows));
-    rows.clear();
+    if (table.empty()) return;
+    rows = {{"  series", "x", "A", "B", ratio_heading(table)}};
+    for (const ComparedMetric* m : table)
+      rows.push_back(
+          {"  " + m->series, place_text(comparison, m->x), side_text(m->a), side_text(m->b), ratio_text(*m)});
+    text += fmt::format("\n{} on the test data\n{}", table[0]->metric, aligned(rows, columns));
+    table.clear();
   };
   for (const ComparedMetric& m : comparison.metrics) {
-    if (m.metric != metric) flush();
-    metric = m.metric;
-    if (rows.empty()) rows.push_back({"series", "x", "A", "B", "B / A, 95 % over paired seeds"});
-    rows.push_back({m.series, place_text(comparison, m.x), side_text(m.a), side_text(m.b), ratio_text(m)});
+    if (!table.empty() && table[0]->metric != m.metric) flush();
+    table.push_back(&m);
   }
   flush();
   for (const std::string& remark : comparison.remarks) text += "\n" + remark + "\n";
@@ -112,7 +102,8 @@ Json comparison_json(const Comparison& comparison) {
                                {"pairs", m.pairs},
                                {"ratio", m.ratio ? finite_or_null(*m.ratio) : Json(nullptr)},
                                {"low", finite_or_null(m.low)},
-                               {"high", finite_or_null(m.high)}});
+                               {"high", finite_or_null(m.high)},
+                               {"method", m.method}});
   json["remarks"] = comparison.remarks;
   return json;
 }

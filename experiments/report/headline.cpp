@@ -92,7 +92,7 @@ std::string subject_in_brackets(const ClaimConfig& claim) {
 
 double training_seconds(const StudyResults& results) {
   double seconds = 0;
-  for (const TrialRecord& t : results.trials) seconds += t.seconds;
+  for (const TrialRecord* t : each_once(results.trials)) seconds += t->seconds;
   return seconds;
 }
 
@@ -109,9 +109,10 @@ double wall_seconds(const StudyResults& results) {
 }
 
 std::string progress_of(const StudyResults& r) {
-  const auto failed = std::count_if(r.trials.begin(), r.trials.end(),
-                                    [](const TrialRecord& t) { return t.status == TrialStatus::failed; });
-  const int64_t done = count_trials(r.trials);
+  const std::vector<const TrialRecord*> trials = each_once(r.trials);
+  const auto failed = std::count_if(trials.begin(), trials.end(),
+                                    [](const TrialRecord* t) { return t->status == TrialStatus::failed; });
+  const int64_t done = std::ssize(trials);
   const double seconds = training_seconds(r);
   return fmt::format("{} of {} trials done, {} failed{}{}", done, std::max<int64_t>(r.planned, done), failed,
                      r.running > 0 ? fmt::format(", {} running", r.running) : "",

@@ -17,15 +17,11 @@
 namespace headroom::experiments {
 namespace {
 
-/// Columns a text takes on a terminal: its characters, not its bytes.
-size_t width(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
 std::string right(const std::string& text, size_t columns) {
-  return std::string(columns > width(text) ? columns - width(text) : 0, ' ') + text;
+  return std::string(columns > display_width(text) ? columns - display_width(text) : 0, ' ') + text;
 }
 std::string left(const std::string& text, size_t columns) {
-  return text + std::string(columns > width(text) ? columns - width(text) : 0, ' ');
+  return text + std::string(columns > display_width(text) ? columns - display_width(text) : 0, ' ');
 }
 
 /// Labelled rows of equally many cells.
@@ -33,13 +29,7 @@ using Rows = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 /// At most `columns` characters.
 std::string cut(const std::string& text, size_t columns) {
-  if (width(text) <= columns) return text;
-  std::string out;
-  for (char c : text) {
-    if ((c & 0xC0) != 0x80 && width(out) + 1 == columns) break;
-    out += c;
-  }
-  return out + "…";
+  return display_width(text) <= columns ? text : clip(text, columns - 1) + "…";
 }
 
 /// Every metric with its standard error.
@@ -87,8 +77,8 @@ Rows curve_rows(const StudyResults& r, const Curve& c) {
 std::string layout(const Rows& rows, size_t columns) {
   size_t label = 0, cell = 0;
   for (const auto& [name, cells] : rows) {
-    label = std::max(label, width(name));
-    for (const std::string& text : cells) cell = std::max(cell, width(text));
+    label = std::max(label, display_width(name));
+    for (const std::string& text : cells) cell = std::max(cell, display_width(text));
   }
   cell += 2;
   const size_t count = rows[0].second.size(), fit = columns > label + cell ? (columns - label) / cell : 1;
@@ -147,8 +137,8 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
   const std::vector<Verdict> verdicts = judge(results);
   size_t names = 0, statuses = 0;
   for (const Verdict& v : verdicts) {
-    names = std::max(names, width(claim_name(v.claim)));
-    statuses = std::max(statuses, width(name(v.status)));
+    names = std::max(names, display_width(claim_name(v.claim)));
+    statuses = std::max(statuses, display_width(name(v.status)));
   }
   // A terminal has the sentence below the claim: beside it there is no room for a line.
   const bool is_below = look.columns > 0;
@@ -159,7 +149,7 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
     if (!plain && has_choice_at_edge(v)) said += ", with a chosen value at an end of those tried";
     out += fmt::format("{}   {}", left(claim_name(v.claim), names),
                        look.has_colours ? coloured_verdict(v.status, word) : word);
-    if (!is_below || names + 3 + statuses + 3 + width(said) <= columns) out += fmt::format("   {}\n", said);
+    if (!is_below || names + 3 + statuses + 3 + display_width(said) <= columns) out += fmt::format("   {}\n", said);
     else out += "\n" + aligned({{"  ", said}}, columns);
   }
   const size_t sentence = is_below ? columns : 0;

@@ -6,26 +6,12 @@
 #include <cmath>
 #include <vector>
 
+#include "experiments/claims/number.h"
+
 namespace headroom::experiments {
 namespace {
 
 constexpr int most_cells = 28, fewest_cells = 4, wanted_cells = 8;
-
-/// Characters of UTF-8 text.
-int characters(const std::string& text) {
-  return static_cast<int>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-/// The first `columns` characters of UTF-8 text.
-std::string clip(const std::string& text, int columns) {
-  size_t at = 0;
-  for (; at < text.size(); ++at) {
-    const bool starts_character = (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
-    if (starts_character && columns-- == 0) break;
-  }
-  return text.substr(0, at);
-}
 
 /// A bar in eighths of a character.
 std::string bar(double fraction, int cells) {
@@ -61,11 +47,11 @@ std::string progress_text(const ProgressText& at, int columns) {
     optional.push_back(at.label);
   }
   if (at.left) optional.push_back(clock_text(at.so_far) + " so far");
-  int room = columns - characters(first + always);
+  int room = columns - static_cast<int>(display_width(first + always));
   constexpr int frame = gap + 2;  // of a bar
   std::string rest;
   for (const std::string& part : optional) {
-    const int wanted = gap + characters(part);
+    const int wanted = gap + static_cast<int>(display_width(part));
     if (columns > 0 && room - wanted < frame + wanted_cells) break;
     room -= wanted;
     rest += between + part;
@@ -73,7 +59,7 @@ std::string progress_text(const ProgressText& at, int columns) {
   const int cells = std::min(room - frame, most_cells);
   const std::string drawn = cells >= fewest_cells ? between + bar(at.fraction, cells) : "";
   const std::string line = first + drawn + always + rest;
-  return columns > 0 ? clip(line, columns) : line;
+  return columns > 0 ? clip(line, static_cast<size_t>(columns)) : line;
 }
 
 }  // namespace headroom::experiments

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <utility>
@@ -60,6 +61,11 @@ const LiveAsset* asset(const std::string& name) {
   return found == all.end() ? nullptr : &*found;
 }
 
+std::string type_of(const LiveAsset& asset) {
+  const std::string extension = std::filesystem::path(asset.name).extension();
+  return fmt::format("text/{}; charset=utf-8", extension == ".js" ? "javascript" : extension.substr(1));
+}
+
 HttpAnswer curves(const RunSnapshot& snapshot, const std::string& ids) {
   constexpr size_t most_trials = 200;
   const RunStore store(snapshot.run.store(), RunStore::Access::read);
@@ -82,7 +88,7 @@ HttpAnswer LiveView::answer(const HttpRequest& request) const {
     if (!parts.empty() && parts[0] == "files") return file(parts);
     if (parts.size() == 2 && parts[0] == "assets") {
       const LiveAsset* found = parts[1] == "page.html" ? nullptr : asset(parts[1]);
-      return found ? HttpAnswer{200, found->type, found->text, ""} : not_found("there is no such file");
+      return found ? HttpAnswer{200, type_of(*found), found->text, ""} : not_found("there is no such file");
     }
     if (parts.size() == 3 && parts[0] == "run")
       return page(run_named(readers_->out(), parts[1] + "/" + parts[2]) ? 200 : 404);
@@ -95,7 +101,7 @@ HttpAnswer LiveView::answer(const HttpRequest& request) const {
 
 HttpAnswer LiveView::page(int status) const {
   const LiveAsset* shell = asset("page.html");
-  return {status, shell->type,
+  return {status, type_of(*shell),
           fmt::format(fmt::runtime(shell->text), fmt::arg("changes", guard_.allows_changes ? "yes" : "no")), ""};
 }
 

@@ -62,6 +62,36 @@ TEST_CASE("two runs are compared by the seeds that both have") {
   CHECK(json["runs"][0]["finished"] == 6);
 }
 
+TEST_CASE("the interval holds the error of the test data that both runs share") {
+  TemporaryFolder folder;
+  const auto out = folder.path() / "runs";
+  const auto put = [&](const char* run, double error, const std::vector<double>& parts) {
+    RunStore store(out / run / "quick" / "store.sqlite");
+    planned(store, run, {1}, {1, 2, 3});
+    for (int64_t seed = 1; seed <= 3; ++seed) {
+      TrialRecord trial = stored_trial(1, seed, error);
+      if (!parts.empty()) trial.test_parts = {{"mse", parts}};
+      store.put(trial);
+    }
+  };
+  put("a", 1, {1, 1});
+  put("b", 2, {1.8, 2.2});
+  put("none", 2, {});
+  // No seed differs, and the logarithms of the two parts are log 2 ± 0.1: the mean's error is 0.1 on one degree.
+  const Comparison c = compare_runs(find_run("a", out), find_run("b", out));
+  REQUIRE(c.metrics.size() == 1);
+  CHECK(*c.metrics[0].ratio == Approx(2));
+  CHECK(c.metrics[0].low == Approx(2 * std::exp(-1.27062)).epsilon(1e-4));
+  CHECK(c.metrics[0].high == Approx(2 * std::exp(1.27062)).epsilon(1e-4));
+  CHECK(c.metrics[0].method == "crossed t on logs");
+  CHECK(contains(comparison_text(c), "B / A, 95 % over paired seeds and test data"));
+  CHECK(comparison_json(c)["metrics"][0]["method"] == "crossed t on logs");
+  const Comparison without = compare_runs(find_run("a", out), find_run("none", out));
+  CHECK(without.metrics[0].method == "t on logs");
+  CHECK(without.metrics[0].low == Approx(2));
+  CHECK(contains(comparison_text(without), "B / A, 95 % over paired seeds\n"));
+}
+
 TEST_CASE("a metric may be named; one that a run lacks is an error") {
   const Two two;
   CHECK(two.compare("other").metrics[0].metric == "other");

@@ -26,7 +26,7 @@ export async function show_comparison(main, query) {
   const rows = found.metrics.map((m) => [
     [m.series, m.place].filter((part) => part).join(", ") || "all", m.metric, estimate(m.a), estimate(m.b),
     m.ratio === null ? "" : m.low === null ? number(m.ratio) : `${number(m.ratio)} (${number(m.low)} to ${number(m.high)})`,
-    m.pairs > 1 ? `${m.pairs} paired seeds` : m.pairs === 1 ? "1 paired seed" : "no seed in both"]);
+    m.pairs > 1 ? `${m.pairs} paired seeds${m.method.startsWith("crossed") ? ", test data" : ""}` : m.pairs === 1 ? "1 paired seed" : "no seed in both"]);
   main.replaceChildren(
     make("h1", { text: "Two runs side by side" }),
     make("p", {}, "A: ", link(a), " ", a.title), make("p", {}, "B: ", link(b), " ", b.title),

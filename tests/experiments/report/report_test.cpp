@@ -365,6 +365,25 @@ TEST_CASE("a study's time is the time in which some trial was trained") {
   CHECK(training_seconds(r) == 115);
 }
 
+TEST_CASE("a trial that two series share is counted once, also where it failed") {
+  StudyResults r;
+  r.planned = 2;
+  TrialRecord shared;
+  shared.id = "shared";
+  shared.status = TrialStatus::failed;
+  shared.seconds = 40;
+  for (const char* const series : {"a", "b"}) {
+    shared.series = series;
+    r.trials.push_back(shared);
+  }
+  TrialRecord own;
+  own.id = "own";
+  own.series = "a";
+  own.seconds = 20;
+  r.trials.push_back(own);
+  CHECK(progress_of(r) == "2 of 2 trials done, 1 failed, 60 s of training");
+}
+
 TEST_CASE("what was read is on the page with its hash") {
   StudyResults r = rich();
   r.data["a <text>.txt"] = "0123abcd";
