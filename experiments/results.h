@@ -10,6 +10,9 @@ namespace headroom::experiments {
 
 enum class TrialStatus { finished, failed };
 
+/// "finished", "failed".
+constexpr const char* name_of(TrialStatus status) { return status == TrialStatus::finished ? "finished" : "failed"; }
+
 /// One number measured along a trial's training.
 struct HistoryPoint {
   int64_t step = 0;    ///< updates done

@@ -148,7 +148,8 @@ Candidates values_of(const ArgumentDescription& argument, const CompletionContex
   if (name == "--device") return {{{"cpu", ""}, {"cuda", ""}}, Files::none};
   if (name == "workload") return {workloads(), Files::none};
   if (name == "NAME" && context.command.starts_with("data ")) return {data_sets(), Files::none};
-  if (is_one_of(name, {"DIR", "--dir", "--data"}) || (name == "--out" && argument.fallback == "runs"))
+  if (is_one_of(name, {"DIR", "--dir", "--data"}) || argument.value == "FOLDER" ||
+      (name == "--out" && argument.fallback == "runs"))
     return {{}, Files::folders};
   if (argument.is_positional() || is_one_of(argument.value, {"TEXT", "FILE", "OUT", "PAGE", "PATH"}))
     return {{}, Files::any};

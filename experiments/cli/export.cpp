@@ -1,16 +1,19 @@
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <memory>
 
+#include "engine/excerpt.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/export/export.h"
+#include "experiments/report/text.h"
 
 namespace headroom::experiments {
 namespace {
 
 struct ExportArguments {
-  std::string out = "runs", folder;
+  std::string out = "runs", folder, project;
   std::vector<std::string> studies;
   bool metrics_only = false;
 
@@ -23,6 +26,17 @@ StoredTrials trials(const ExportArguments& arguments) {
   StoredTrials found(arguments.out, ids);
   for (const auto& [store, count] : found.unchecked()) note_unchecked(store, count);
   return found;
+}
+
+/// Throws UsageError for what W&B takes for no name of a project.
+void check_project(const std::string& name) {
+  constexpr size_t longest = 128;
+  constexpr const char* forbidden = "/\\#?%:";
+  if (name.size() > longest)
+    throw UsageError(fmt::format("--project has {} bytes, and W&B takes {}", name.size(), longest));
+  if (name.find_first_of(forbidden) != std::string::npos || clean(name) != name || name.find('\n') != std::string::npos)
+    throw UsageError(
+        fmt::format("--project: '{}' holds what W&B does not take: / \\ # ? % : or control characters", excerpt(name)));
 }
 
 }  // namespace
@@ -44,10 +58,19 @@ void add_export_command(Command app) {
   csv.action([arguments] { export_csv(trials(*arguments), arguments->clock(), write_output); });
   json.action([arguments] { export_json(trials(*arguments), arguments->clock(), write_output); });
   const Command tensorboard = add("tensorboard", "one event file per trial");
-  tensorboard.option("--to", arguments->folder, "folder of the event files").required();
+  tensorboard.option("--to", arguments->folder, "folder of the event files").required().value_name("FOLDER");
   tensorboard.action([arguments] {
     const size_t count = export_tensorboard(trials(*arguments), arguments->folder);
     fmt::print("{} trials in {}\n", count, arguments->folder);
+  });
+  const Command wandb = add("wandb", "one offline run of Weights & Biases per trial, for wandb sync");
+  wandb.option("--to", arguments->folder, "folder that gets a folder wandb").required().value_name("FOLDER");
+  wandb.option("--project", arguments->project, "W&B project (default: the study's id)");
+  wandb.action([arguments] {
+    check_project(arguments->project);
+    const size_t count = export_wandb(trials(*arguments), arguments->folder, arguments->project);
+    const std::string runs = (std::filesystem::path(arguments->folder) / "wandb").string();
+    fmt::print("{} trials in {}; wandb sync {}/offline-run-* uploads them\n", count, runs, runs);
   });
 }
 

@@ -17,6 +17,7 @@
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
 #include "experiments/config/study.h"
+#include "experiments/export/live_events.h"
 #include "experiments/report/index_page.h"
 #include "experiments/report/report.h"
 #include "experiments/run/dry_run.h"
@@ -42,9 +43,9 @@ void stop_on_signals() {
 }
 
 struct RunArguments : StudyArguments {
-  std::string file, data, device;
+  std::string file, data, device, tensorboard;
   RunOptions options;
-  bool is_quiet = false, is_json = false, is_dry = false, is_sure = false;
+  bool is_quiet = false, is_json = false, is_dry = false, is_sure = false, is_live = false;
 };
 
 void print_event(const nlohmann::json& event) {
@@ -81,6 +82,7 @@ void announce_run(const RunArguments& arguments, const Study& study) {
 
 void run(RunArguments& arguments) {
   stop_on_signals();
+  if (arguments.is_live && arguments.tensorboard.empty()) throw UsageError("--tensorboard wants the name of a folder");
   Study study = load_study(arguments.file, arguments.profile, arguments.settings);
   if (!arguments.device.empty()) {
     const engine::Device device = engine::device_of(arguments.device);
@@ -105,6 +107,11 @@ void run(RunArguments& arguments) {
     fmt::print("{} · {} · {} · {} {} ({}){}\n", study.head.id, study.run, trials_text(study), threads,
                threads == 1 ? "core" : "cores", engine::name_of(engine::active_isa()), gpu_of(study));
     flush_output();  // a full disk shows before the training, not after it
+  }
+  std::optional<LiveEvents> events;  // the folder is made here: where that fails, nothing has been trained
+  if (arguments.is_live) {
+    events.emplace(arguments.tensorboard, study.head.id, study.run);
+    options.watch = [&events](const auto& trial, const auto& warn) { return events->watch(trial, warn); };
   }
   if (!run_trials(study, options)) {
     const StudyResults results = collect_results(study, arguments.out);
@@ -136,13 +143,20 @@ void add_run_command(Command app) {
       .range(1, 4096);
   command.option("--device", arguments->device,
                  "cpu or cuda, in place of train.device; formulas run on the CPU, but for trainings of trained models");
+  const Option live = command
+                          .option("--tensorboard", arguments->tensorboard,
+                                  "folder of event files that grow while trials train: tensorboard --logdir FOLDER")
+                          .value_name("FOLDER");
   command.flag("--dry-run", arguments->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
   command.flag("--yes", arguments->is_sure, "start also what takes more than an hour, at a terminal");
   add_data_option(command, arguments->data);
   const Option quiet = command.flag("--quiet", arguments->is_quiet, "no progress");
   command.flag("--json", arguments->is_json, "one event per line on standard output, in place of the table")
       .excludes(quiet);
-  command.action([arguments] { run(*arguments); });
+  command.action([arguments, live] {
+    arguments->is_live = live.is_given();
+    run(*arguments);
+  });
 }
 
 }  // namespace headroom::experiments

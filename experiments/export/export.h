@@ -26,4 +26,11 @@ void export_json(const StoredTrials& trials, Clock clock, const TextSink& out);
 /// trial: use the step axis. Throws Error when a file cannot be written.
 size_t export_tensorboard(const StoredTrials& trials, const std::filesystem::path& folder);
 
+/// Writes FOLDER/wandb/offline-run-START-ID/run-ID.wandb for each trial, a run that `wandb sync` uploads: config, a
+/// line of history per step, the latest values and the scores as its summary, tags and notes of its study's run, exit
+/// code 1 where it failed. The project is `project`, or else the study; the group is the profile. IDs are made of
+/// study, profile and trial: to sync an export again changes the same runs. Folders of earlier exports of the same
+/// trial are replaced. Returns how many. Throws Error when a file cannot be written.
+size_t export_wandb(const StoredTrials& trials, const std::filesystem::path& folder, const std::string& project);
+
 }  // namespace headroom::experiments

@@ -12,10 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* status_of(const TrialRecord& record) {
-  return record.status == TrialStatus::finished ? "finished" : "failed";
-}
-
 /// Every number of a trial, in order of (step, split, metric).
 std::vector<HistoryPoint> points(const TrialRecord& r, Clock clock) {
   std::vector<HistoryPoint> all = r.history;
@@ -44,9 +40,9 @@ void export_csv(const StoredTrials& trials, Clock clock, const TextSink& out) {
   trials.each([&](const StoredTrial& trial) {
     std::string rows;
     for (const HistoryPoint& p : points(trial.record, clock))
-      rows +=
-          csv_row({trial.study, trial.profile, trial.config, fmt::format("{}", trial.record.seed), trial.record.id,
-                   status_of(trial.record), fmt::format("{}", p.step), p.split, p.metric, fmt::format("{}", p.value)});
+      rows += csv_row({trial.study, trial.profile, trial.config, fmt::format("{}", trial.record.seed), trial.record.id,
+                       name_of(trial.record.status), fmt::format("{}", p.step), p.split, p.metric,
+                       fmt::format("{}", p.value)});
     out(rows);
   });
 }
@@ -62,7 +58,7 @@ void export_json(const StoredTrials& trials, Clock clock, const TextSink& out) {
     entry["config"] = Json::parse(r.config, nullptr, false);
     if (entry["config"].is_discarded()) entry["config"] = nullptr;
     entry.update({{"seed", r.seed},
-                  {"status", status_of(r)},
+                  {"status", name_of(r.status)},
                   {"message", r.message},
                   {"steps", r.steps},
                   {"parameters", r.parameters},

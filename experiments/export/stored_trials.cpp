@@ -105,6 +105,10 @@ std::map<std::pair<std::string, std::string>, fs::path> find_stores(const fs::pa
 
 }  // namespace
 
+std::string StoredTrial::words() const {
+  return fmt::format("{}{}seed {}", config, config.empty() ? "" : " ", record.seed);
+}
+
 StoredTrials::StoredTrials(const fs::path& out, const std::vector<std::string>& studies) : stores_(find_stores(out)) {
   require(!stores_.empty(), "{}: there is no run store; run a study first", out.string());
   for (const std::string& wanted : studies) {

@@ -18,6 +18,9 @@ struct StoredTrial {
   std::string config;
   TrialRecord record;                        ///< `series`, `x` and `choice` belong to a plan and are empty
   std::vector<std::string> tags{}, notes{};  ///< of its run
+
+  /// "model.heads=4 train.optimizer.lr=0.01 seed 1".
+  std::string words() const;
 };
 
 /// The trials of OUT/STUDY/PROFILE/store.sqlite, of all studies or of those whose ids are given.

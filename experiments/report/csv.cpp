@@ -64,8 +64,8 @@ std::string csv(const StudyResults& results, Clock clock) {
     std::vector<std::string> row = {t.series, fmt::format("{}", t.x)};
     for (const std::string& key : choices) row.push_back(cell(t.choice, key));
     const bool chosen = curves[t.series].at(t.x)->choice == t.choice;
-    row.insert(row.end(), {fmt::format("{}", t.seed), t.status == TrialStatus::finished ? "finished" : "failed",
-                           chosen ? "yes" : "no", fmt::format("{}", t.parameters), fmt::format("{}", t.flops)});
+    row.insert(row.end(), {fmt::format("{}", t.seed), name_of(t.status), chosen ? "yes" : "no",
+                           fmt::format("{}", t.parameters), fmt::format("{}", t.flops)});
     if (clock == Clock::kept) row.push_back(fmt::format("{}", t.seconds));
     for (const std::string& key : validation) row.push_back(cell(t.validation, key));
     for (const std::string& key : test) row.push_back(cell(t.test, key));

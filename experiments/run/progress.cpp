@@ -71,7 +71,7 @@ void Progress::finish_trial(int worker, const std::string& label, const TrialRec
           {"trial", trial.id},
           {"series", trial.series},
           {"label", label},
-          {"status", is_finished ? "finished" : "failed"},
+          {"status", name_of(trial.status)},
           {"message", trial.message},
           {"steps", trial.steps},
           {"validation", trial.validation},

@@ -191,10 +191,11 @@ class Sweeper {
       leases_.update(trial.id, step, steps, loss);
       return !is_stopped();
     };
-    TrialOutcome outcome = run_trial(trial.config, problem, on_step,
-                                     {.checkpoint = checkpoint,
-                                      .warn = [this](const std::string& line) { progress_.say(line); },
-                                      .stages = folder_ / "stages"});
+    const auto say = [this](const std::string& line) { progress_.say(line); };
+    const std::unique_ptr<TrialWatcher> watcher = options_.watch ? options_.watch(trial, say) : nullptr;
+    TrialFiles files{.checkpoint = checkpoint, .warn = say, .stages = folder_ / "stages"};
+    if (watcher) files.on_curve = [&](const std::vector<HistoryPoint>& curve) { watcher->curve(curve); };
+    TrialOutcome outcome = run_trial(trial.config, problem, on_step, files);
     if (outcome.stopped) return;
     TrialRecord record = record_of(trial, problem, outcome);
     if (pending.known.is_finished && record.status == TrialStatus::failed) {
@@ -211,6 +212,7 @@ class Sweeper {
       held_.push_back(&pending);
       return;
     }
+    if (watcher) watcher->end(record);
     std::error_code ignored;
     std::filesystem::remove(checkpoint, ignored);
     progress_.finish_trial(worker, trial.label, record, pending.cost);

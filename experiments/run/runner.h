@@ -5,6 +5,7 @@
 #include "experiments/claims/study_results.h"
 #include "experiments/config/study.h"
 #include "experiments/run/progress.h"
+#include "experiments/run/trial_watcher.h"
 
 namespace headroom::experiments {
 
@@ -15,6 +16,7 @@ struct RunOptions {
   tasks::DataRoots data;
   ProgressOutput output = ProgressOutput::text;
   const std::atomic<bool>* stop = nullptr;  ///< raised from outside (a signal): end soon, keep what is finished
+  WatchTrial watch{};                       ///< makes a watcher for each trial that this process trains
 };
 
 /// OUT/STUDY/PROFILE: the store, and the report's files. Settings that change trials or report have a folder of their

@@ -137,6 +137,7 @@ class Trial {
   }
 
   TrialOutcome run() {
+    show_curve();
     bool has_ended = at_.step >= train_.steps || is_stale();
     while (!has_ended) {
       if (on_step_ && !on_step_(at_.step, at_.last_loss)) {
@@ -145,7 +146,9 @@ class Trial {
         break;
       }
       if (clock() - saved_at_ >= train_.save_every) save();
+      const size_t points = at_.history.size();
       has_ended = !advance();
+      if (at_.history.size() > points) show_curve();
     }
     return finish();
   }
@@ -165,6 +168,10 @@ class Trial {
 
   void warn(const std::string& line) const {
     if (files_.warn) files_.warn(one_line(line));
+  }
+
+  void show_curve() const {
+    if (files_.on_curve) files_.on_curve(at_.history);
   }
 
   Training::Note note() const {

@@ -34,6 +34,8 @@ struct TrialFiles {
   /// Called with one line when a checkpoint could not be read or written; the training goes on all the same.
   std::function<void(const std::string&)> warn;
   std::filesystem::path stages{};  ///< of formulas: a folder that all trials of a study share; empty: none
+  /// Called with the curve so far when the training begins, and whenever points were added to it.
+  std::function<void(const std::vector<HistoryPoint>&)> on_curve{};
 };
 
 /// Throws Error where the config asks for bf16 that this CPU would emulate, unless it allows that.

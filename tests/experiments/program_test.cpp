@@ -309,6 +309,7 @@ TEST_CASE("output that is lost is an error of every command") {
                                     "export csv",
                                     "export json",
                                     "export tensorboard --to events",
+                                    "export wandb --to runs_of_wandb",
                                     "status",
                                     "status --json",
                                     "list studies",
@@ -493,5 +494,8 @@ TEST_CASE("what is exported does not depend on jobs or time") {
   Program events(folder, "export tensorboard small --to events --out one");
   CHECK(events.wait() == 0);
   CHECK(events.out() == "8 trials in events\n");
+  Program offline(folder, "export wandb small --to boards --out one");
+  CHECK(offline.wait() == 0);
+  CHECK(offline.out() == "8 trials in boards/wandb; wandb sync boards/wandb/offline-run-* uploads them\n");
   CHECK(contains(complaint(folder, "export csv other --out one", 1), "no run store of study 'other'"));
 }

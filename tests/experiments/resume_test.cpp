@@ -8,6 +8,7 @@
 #include <random>
 
 #include "experiments/run/store.h"
+#include "tests/experiments/export/wire.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -148,6 +149,51 @@ TEST_CASE("a run killed at 20 random moments ends with the bits of an uninterrup
   CHECK(last.wait() == 0);
   CHECK(last.err().empty());
   check_same();
+}
+
+TEST_CASE("event files hold the curves of a run that was killed, each step once; none of them can stop a trial") {
+  const StudyFile file(long_study());
+  const fs::path events = file.folder() / "events/small/paper";
+  int kills = 0;
+  while (kills < 3) {
+    Program cut(file.folder(), "run study.toml --quiet --threads 2 --tensorboard events");
+    usleep(150000);
+    if (!cut.is_running()) break;
+    ++kills;
+    cut.signal(SIGKILL);
+    cut.wait();
+  }
+  CHECK(kills > 0);
+  Program last(file.folder(), "run study.toml --quiet --threads 2 --tensorboard events");
+  REQUIRE(last.wait() == 0);
+  const std::string wanted = contents(file.folder() / "runs/small/paper/store.sqlite");
+  const RunStore store(file.folder() / "runs/small/paper/store.sqlite", RunStore::Access::read);
+  size_t trials = 0;
+  store.each([&](TrialRecord&& trial) {
+    for (const auto& folder : fs::directory_iterator(events)) {
+      if (!folder.path().string().ends_with("-" + trial.id.substr(0, 8))) continue;
+      ++trials;
+      fs::path newest;
+      for (const auto& entry : fs::directory_iterator(folder)) newest = std::max(newest, entry.path());
+      std::vector<std::string> points{"start 0"};
+      const auto add = [&](int64_t step, const std::string& name, double value) {
+        points.push_back(fmt::format("{} {} {:f}", step, name, static_cast<float>(value)));
+      };
+      for (const HistoryPoint& p : trial.history) add(p.step, p.split + "/" + p.metric, p.value);
+      for (const auto& [metric, value] : trial.test) add(trial.steps, "test/" + metric, value);
+      CHECK(event_lines(read(newest)) == points);
+    }
+  });
+  CHECK(trials == 4);
+  // A file in the way of each trial's folder.
+  fs::create_directories(file.folder() / "taken/small/paper");
+  for (const auto& folder : fs::directory_iterator(events))
+    std::ofstream(file.folder() / "taken/small/paper" / folder.path().filename()) << "in the way";
+  Program blocked(file.folder(), "run study.toml --quiet --threads 2 --out other --tensorboard taken");
+  CHECK(blocked.wait() == 0);
+  CHECK(contents(file.folder() / "other/small/paper/store.sqlite") == wanted);
+  CHECK(contains(blocked.err(), "headroom: --tensorboard: cannot make folder taken/small/paper/"));
+  CHECK(blocked.err().find("the training goes on") == blocked.err().rfind("the training goes on"));
 }
 
 TEST_CASE("two runs on one folder share the trials: none twice, none missing") {

@@ -269,9 +269,8 @@ void write_trial(const Database& database, const TrialRecord& trial, int64_t att
                    "attempts, seconds, ended_at, weights) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                    "coalesce(nullif(?, ''), CURRENT_TIMESTAMP), ?)");
   insert
-      .bind(trial.id, trial.config, trial.code, json(trial.data).dump(),
-            trial.status == TrialStatus::finished ? "finished" : "failed", trial.message, trial.steps, trial.parameters,
-            trial.flops, attempts, trial.seconds, ended_at, trial.weights)
+      .bind(trial.id, trial.config, trial.code, json(trial.data).dump(), name_of(trial.status), trial.message,
+            trial.steps, trial.parameters, trial.flops, attempts, trial.seconds, ended_at, trial.weights)
       .run();
   for (const char* sql : {"DELETE FROM scores WHERE trial = ?", "DELETE FROM test_parts WHERE trial = ?",
                           "DELETE FROM metrics WHERE trial = ?", "DELETE FROM predictions WHERE trial = ?"})

@@ -10,6 +10,7 @@
 
 #include "experiments/export/tensorboard.h"
 #include "experiments/run/store.h"
+#include "tests/experiments/export/wire.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
@@ -150,72 +151,6 @@ TEST_CASE("CRC-32C by the check value of its definition") {
   CHECK(crc32c("") == 0);
 }
 
-namespace {
-
-template <class T>
-T little_endian(const std::string& bytes, size_t at) {
-  T value = 0;
-  REQUIRE(at + sizeof(T) <= bytes.size());
-  for (size_t i = 0; i < sizeof(T); ++i) value |= static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
-  return value;
-}
-
-/// The payloads of an event file, every checksum checked.
-std::vector<std::string> payloads(const std::string& file) {
-  const auto unmask = [](uint32_t masked) {
-    const uint32_t rotated = masked - 0xa282ead8U;
-    return rotated << 15 | rotated >> 17;
-  };
-  std::vector<std::string> all;
-  for (size_t at = 0; at < file.size();) {
-    const auto length = little_endian<uint64_t>(file, at);
-    CHECK(unmask(little_endian<uint32_t>(file, at + 8)) == crc32c(file.substr(at, 8)));
-    REQUIRE(at + 12 + length + 4 <= file.size());
-    all.push_back(file.substr(at + 12, length));
-    CHECK(unmask(little_endian<uint32_t>(file, at + 12 + length)) == crc32c(all.back()));
-    at += 12 + length + 4;
-  }
-  return all;
-}
-
-/// Protobuf fields of one message: number → bytes of its value.
-std::map<uint64_t, std::string> fields(const std::string& bytes) {
-  std::map<uint64_t, std::string> all;
-  size_t at = 0;
-  const auto varint = [&] {
-    uint64_t value = 0;
-    for (int shift = 0;; shift += 7) {
-      REQUIRE(at < bytes.size());
-      const auto byte = static_cast<unsigned char>(bytes[at++]);
-      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-  };
-  while (at < bytes.size()) {
-    const uint64_t key = varint();
-    const size_t start = at;
-    size_t size = 0;
-    if ((key & 7) == 0) {
-      varint();
-      size = at - start;
-      at = start;
-    } else if ((key & 7) == 1) {
-      size = 8;
-    } else if ((key & 7) == 5) {
-      size = 4;
-    } else {
-      REQUIRE((key & 7) == 2);
-      size = varint();
-    }
-    REQUIRE(at + size <= bytes.size());
-    all[key >> 3] = bytes.substr(at, size);
-    at += size;
-  }
-  return all;
-}
-
-}  // namespace
-
 TEST_CASE("event files are read back") {
   TemporaryFolder folder;
   put(folder.path() / "runs", "s", {record(4, 0.01, 1), record(8, 0.01, 1)});
@@ -236,7 +171,7 @@ TEST_CASE("event files are read back") {
   CHECK(event.at(2) == "\x0a");
   const auto scalar = fields(fields(event.at(5)).at(1));
   CHECK(scalar.at(1) == "train/loss");
-  const auto bits = little_endian<uint32_t>(scalar.at(2), 0);
+  const auto bits = number_at<uint32_t>(scalar.at(2), 0);
   float value = 0;
   std::memcpy(&value, &bits, sizeof value);
   CHECK(value == 0.5F);
