@@ -26,7 +26,7 @@ std::string in_words(const Verdict& v, const Hypothesis& hypothesis, size_t fami
       break;
   }
   if (hypothesis.seeds().value_or(2) < 2) return "Fewer than two seeds in common decide nothing.";
-  return fmt::format("Undecided: p = {} for it, {} against it{}; {}.", probability(v.p), probability(v.p_against), holm,
+  return fmt::format("Undecided: p = {} for a pass, {} for a fail{}; {}.", probability(v.p), probability(v.p_against), holm,
                      v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
                                     : "1,000 seeds of this spread would not decide");
 }
@@ -85,7 +85,7 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
           seeds_to_decide(hypothesis, next_step(adjusted, significance), next_step(adjusted_against, significance));
     v.summary += fmt::format(", p = {}", probability(v.status == VerdictStatus::fail ? v.p_against : v.p));
     if (v.status == VerdictStatus::undecided)
-      v.summary += fmt::format(" for it, {} against it", probability(v.p_against));
+      v.summary += fmt::format(" for a pass, {} for a fail", probability(v.p_against));
     v.sentence += " " + in_words(v, hypothesis, sampled.size());
     if (!hypothesis.has_parts())
       v.notes.emplace_back("the interval is over seeds alone: it does not hold the error of the finite test data");

@@ -24,8 +24,10 @@ struct Group {
 std::vector<Group> groups_of(const std::vector<const HeadChoice*>& curves) {
   std::map<std::string, std::vector<const HeadChoice*>> by_name;
   for (const HeadChoice* c : curves) {
-    const std::string positions = positions_in_words(c->positions);
-    by_name[fmt::format("{}{}{} positions", c->task, c->task.empty() ? "" : ", ", positions)].push_back(c);
+    std::string positions = positions_in_words(c->positions);
+    const size_t scheme = std::min(positions.find(' '), positions.size());
+    positions.insert(scheme, " positions");  // "ALiBi positions without scores"
+    by_name[fmt::format("{}{}{}", c->task, c->task.empty() ? "" : ", ", positions)].push_back(c);
   }
   std::vector<Group> groups;
   for (auto& [name, members] : by_name) groups.push_back({name, std::move(members)});
@@ -222,14 +224,15 @@ std::vector<Block> choice_tables(const std::vector<HeadChoice>& choices) {
   }
   std::vector<std::vector<Phrase>> rows;
   for (const HeadChoice& c : choices)
-    rows.push_back({{{c.title + (c.series.empty() ? "" : " · " + c.series)}},
-                    {{fmt::format("D {}, {}, {} steps, {} seeds", c.width, c.positions, c.steps, c.seeds)}},
-                    {{rounded(c.best_value)}},
-                    {{options_text(c, Standing::best)}},
-                    {{options_text(c, Standing::as_good)}},
-                    {{options_text(c, Standing::open)}},
-                    {{options_text(c, Standing::worse)}},
-                    {{fmt::format("{:.0f} %", 100 * (c.margin - 1))}}});
+    rows.push_back(
+        {{{c.title + (c.series.empty() ? "" : " · " + c.series)}},
+         {{fmt::format("D {}, {}, {} steps, {} seeds", c.width, positions_in_words(c.positions), c.steps, c.seeds)}},
+         {{rounded(c.best_value)}},
+         {{options_text(c, Standing::best)}},
+         {{options_text(c, Standing::as_good)}},
+         {{options_text(c, Standing::open)}},
+         {{options_text(c, Standing::worse)}},
+         {{fmt::format("{:.0f} %", 100 * (c.margin - 1))}}});
   out.push_back(table("Numbers of heads by task",
                       {"task", "setting", "best error", "best on validation", "as good", "open", "worse", "by"},
                       std::move(rows)));

@@ -132,8 +132,8 @@ std::string settings_line(const StudyResults& r, Edges edges) {
   add(width, "D " + width.text());
   add(layers, counted(layers, "layer"));
   add(steps, fmt::format("{} of {}", counted(steps, "step"), counted(batch, "sequence")));
-  add(rate, fmt::format("{}, rates {}{}{}", kind.text(), rate.text(), edges == Edges::told ? singles_of(r) : "",
-                        edges == Edges::told ? edges_of(r) : ""));
+  add(rate, fmt::format("{}, learning rates {}{}{}", kind.text(), rate.text(),
+                        edges == Edges::told ? singles_of(r) : "", edges == Edges::told ? edges_of(r) : ""));
   parts.push_back(seeds_of(r));
   add(positions, "positions " + positions.text());
   add(first, "loss from position " + first.text());

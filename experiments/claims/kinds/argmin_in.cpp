@@ -55,10 +55,10 @@ std::optional<Hypothesis> ArgminIn::judge(const Case& c, Verdict& verdict) const
   verdict.intervals = {ratio};
   verdict.measured = best.x;
   verdict.summary = fmt::format("{}, {}", exact(best.x), in_brackets(ratio));
-  verdict.sentence =
-      fmt::format("The {} is at {}. The best of the others, {}, has {} of the {} of {}; {} was claimed of every other.",
-                  c.best_noun(), c.at(best), c.at(rival), in_brackets(ratio), c.noun(), c.at(inside),
-                  factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse");
+  verdict.sentence = fmt::format(
+      "The {} is at {}. At {}, the best of the others, the {} is {} that of {}; {} was claimed of every other.",
+      c.best_noun(), c.at(best), c.at(rival), c.noun(), in_brackets(ratio), c.at(inside),
+      factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse");
   return says;
 }
 

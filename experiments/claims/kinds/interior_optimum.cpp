@@ -67,8 +67,8 @@ bool InteriorOptimum::measure(const Case& c, Verdict& verdict, const std::string
   verdict.measured = best.x;
   verdict.summary = fmt::format("{} / {}", in_brackets(at_low), in_brackets(at_high));
   verdict.sentence =
-      fmt::format("Against {}, the best between the ends, {} has {} of the {}, {} has {}; {} was claimed.", c.at(best),
-                  c.at(low), in_brackets(at_low), c.noun(), c.at(high), in_brackets(at_high), claimed);
+      fmt::format("The best between the ends is {}. At {} the {} is {} that, at {} {}; {} was claimed.", c.at(best),
+                  c.at(low), c.noun(), in_brackets(at_low), c.at(high), in_brackets(at_high), claimed);
   return true;
 }
 

@@ -33,8 +33,8 @@ std::optional<Hypothesis> WithinFactor::judge(const Case& c, Verdict& verdict) c
   const auto other = compare_with_others(c, point, says, verdict);
   if (!other) return std::nullopt;
   verdict.sentence =
-      fmt::format("{} has {} of the {} of {}, the best other; at most {} times as bad as any was claimed.", c.at(point),
-                  in_brackets(other->ratio), c.noun(), c.at(other->point), exact(factor));
+      fmt::format("At {} the {} is {} that at {}, the best other; at most {} times as bad as any was claimed.",
+                  c.at(point), c.noun(), in_brackets(other->ratio), c.at(other->point), exact(factor));
   return says;
 }
 

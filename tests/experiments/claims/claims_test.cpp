@@ -49,7 +49,7 @@ TEST_CASE("a U has an interior optimum") {
   CHECK(number(v, "seeds") == 3);
   CHECK(number(v, "ratio_low") == Approx(std::cbrt(100 * (1.2 / 0.011) * (0.9 / 0.0095))));
   CHECK(number(v, "ratio_high") == Approx(std::cbrt(20 * 20 * 0.21 / 0.011)));
-  CHECK(says(v, "Against heads = 4, the best between the ends, heads = 1 has 101× ["));
+  CHECK(says(v, "The best between the ends is heads = 4. At heads = 1 the error is 101× ["));
   CHECK(says(v, "at least 10 times as bad was claimed. That holds (p = "));
   // SciPy: ttest_rel(log([.2, .21, .19]), log([.01, .011, .0095]), alternative="greater"), the clearest of three x.
   CHECK(verdict(u_curve(), interior()).p == Approx(3 * 1.3536029131767525e-05).epsilon(1e-9));
@@ -71,7 +71,7 @@ TEST_CASE("an interval is as wide as the test that it belongs to") {
 TEST_CASE("a U that is shallower than claimed fails") {
   const Verdict v = verdict(u_curve(), interior(50));
   CHECK(v.status == VerdictStatus::fail);
-  CHECK(says(v, "heads = 16 has 19.7× ["));
+  CHECK(says(v, "at heads = 16 19.7× ["));
   CHECK(says(v, "The claim is false (p = "));
   CHECK(v.p_against < 0.05);
 }
@@ -191,7 +191,7 @@ TEST_CASE("the argmin is where it was claimed, or not") {
   CHECK(number(holds, "argmin") == 4);
   CHECK(number(holds, "rival_x") == 8);
   CHECK(holds.summary.rfind("4, 2.95× [", 0) == 0);
-  CHECK(says(holds, "The smallest error is at heads = 4. The best of the others, heads = 8, has 2.95× ["));
+  CHECK(says(holds, "The smallest error is at heads = 4. At heads = 8, the best of the others, the error is 2.95× ["));
 
   const Verdict elsewhere = verdict(u_curve(), argmin({8}));
   CHECK(elsewhere.status == VerdictStatus::fail);
@@ -234,7 +234,7 @@ TEST_CASE("within a factor of the best") {
   CHECK(number(near, "best_x") == 4);
   CHECK(verdict(u_curve(), within(8, 3)).status == VerdictStatus::undecided);
   CHECK(verdict(u_curve(), within(8, 1.2)).status == VerdictStatus::fail);
-  CHECK(says(verdict(u_curve(), within(8, 1.2)), "heads = 8 has 2.95× ["));
+  CHECK(says(verdict(u_curve(), within(8, 1.2)), "At heads = 8 the error is 2.95× ["));
   CHECK(verdict(u_curve(), within(4, 1)).status == VerdictStatus::pass);
 }
 

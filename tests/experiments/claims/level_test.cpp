@@ -289,7 +289,7 @@ TEST_CASE("claims about a metric of which more is better") {
   const Verdict interior = about(claim("interior_optimum"));
   CHECK(interior.status == VerdictStatus::pass);
   CHECK(interior.measured == 2);
-  CHECK(says(interior, "heads = 1 has 0.630× ["));
+  CHECK(says(interior, "At heads = 1 the masked_accuracy is 0.630× ["));
   ClaimConfig c = claim("interior_optimum");
   keys<InteriorOptimum>(c).factor = 1.25;
   CHECK(about(c).status == VerdictStatus::pass);

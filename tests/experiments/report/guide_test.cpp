@@ -116,9 +116,10 @@ TEST_CASE("the page that answers how many heads") {
   CHECK_FALSE(contains(page, "our own words"));
   CHECK(contains(
       page,
-      "| A synthetic curve | D 16, alibi, 300 steps, 3 seeds | 0.101 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | "
+      "| A synthetic curve | D 16, ALiBi, 300 steps, 3 seeds | 0.101 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | "
       "10 % |"));
-  CHECK(contains(page, "What was measured: 1 curve, D 16, 1 layer, 300 steps of training, all heads D/H wide; no wider"));
+  CHECK(
+      contains(page, "What was measured: 1 curve, D 16, 1 layer, 300 steps of training, all heads D/H wide; no wider"));
   CHECK(contains(page,
                  "- sums of earlier tokens, ALiBi positions (1 curve, D 16): best on validation: 2 heads. One head "
                  "alone: worse on 1 of 1 curve (2.00 times the best). The narrowest tried (4 wide): as good on 1 of 1 "

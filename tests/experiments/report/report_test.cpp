@@ -74,9 +74,9 @@ TEST_CASE("a report has a page, figures, data, config and verdicts") {
   const std::string& page = files["report.html"];
   CHECK(malformed(page) == "");
   CHECK(contains(page, "33 of 33 trials done, 3 failed"));
-  CHECK(contains(page, "Against heads = 4, the best between the ends, heads = 1 has 101× ["));
+  CHECK(contains(page, "The best between the ends is heads = 4. At heads = 1 the error is 101× ["));
   CHECK(contains(page, "<span class=\"status\">fail</span>"));
-  CHECK(contains(page, "The smallest error is at heads = 4. The best of the others, heads = 4, has 0.339× ["));
+  CHECK(contains(page, "The smallest error is at heads = 4. At heads = 4, the best of the others, the error is 0.339× ["));
   CHECK(contains(page, "+ 1 failed"));
   CHECK(contains(page, "last finite 0.5"));
   CHECK(contains(page, ">edge<"));
@@ -459,7 +459,8 @@ TEST_CASE("what trials were trained with, in a line") {
                    "train": {"steps": 300, "batch": 32, "optimizer": {"kind": "adamw", "lr": 0.01}}})";
   r.trials.back().config = R"({"model": {"width": 256, "layers": 2}, "train": {"steps": 600}})";
   CHECK(settings_line(r) ==
-        "D 64, 256 · 1, 2 layers · 300, 600 steps of 32 sequences · adamw, rates 0.01 · 3 seeds · positions alibi · "
+        "D 64, 256 · 1, 2 layers · 300, 600 steps of 32 sequences · adamw, learning rates 0.01 · 3 seeds · positions "
+        "alibi · "
         "loss from position 3");
   for (TrialRecord& t : r.trials) t.config = R"({"task": {"kind": "lemma"}})";
   CHECK(settings_line(r).empty());

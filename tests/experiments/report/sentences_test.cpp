@@ -74,14 +74,15 @@ TEST_CASE("the finding is the first decided claim of the paper, and says that a 
   r.claims[0].theorem = "four are best";
   for (TrialRecord& t : r.trials) t.steps = 10;
   const std::string found = finding(r, judge(r));
-  CHECK(found.starts_with(
-      "“as the paper says” holds in a pilot: against heads = 4, the best between the ends, heads = 1 has 101× ["));
+  CHECK(
+      found.starts_with("“as the paper says” holds in a pilot: the best between the ends is heads = 4. At heads = 1 "
+                        "the error is 101× ["));
   CHECK_FALSE(contains(found, "was claimed"));
   r.profile = "paper";
-  CHECK(contains(finding(r, judge(r)), "“as the paper says” holds: against heads = 4"));
+  CHECK(contains(finding(r, judge(r)), "“as the paper says” holds: the best between the ends is heads = 4"));
   r.profile = "quick";
   for (TrialRecord& t : r.trials) t.steps = 0;  // a formula is no pilot
-  CHECK(contains(finding(r, judge(r)), "“as the paper says” holds: against heads = 4"));
+  CHECK(contains(finding(r, judge(r)), "“as the paper says” holds: the best between the ends is heads = 4"));
   r.planned = 100;
   CHECK(finding(r, judge(r)) == "Not judged: 15 of 100 trials are done.");
   CHECK(finding(r, {}) == "This profile judges no claim.");
@@ -172,7 +173,7 @@ TEST_CASE("the settings say where one rate alone was tried") {
     t.config =
         R"({"model": {"width": 8}, "train": {"steps": 5, "batch": 2, "optimizer": {"kind": "adamw", "lr": 0.01}}})";
   }
-  CHECK(contains(settings_line(r), "adamw, rates 0.01 (one lr for every heads)"));
+  CHECK(contains(settings_line(r), "adamw, learning rates 0.01 (one lr for every heads)"));
 }
 
 }  // namespace headroom::experiments
