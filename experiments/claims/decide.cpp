@@ -21,7 +21,7 @@ std::string in_words(const Verdict& v, const Hypothesis& hypothesis, size_t fami
     case VerdictStatus::pass:
       return fmt::format("That holds (p = {}{}).", probability(v.p), holm);
     case VerdictStatus::fail:
-      return fmt::format("The claim is false (p = {}{}).", probability(v.p_against), holm);
+      return fmt::format("It does not hold (p = {}{}).", probability(v.p_against), holm);
     default:
       break;
   }
@@ -62,7 +62,7 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
                            : evidence.p_against == 0 ? VerdictStatus::fail
                                                      : VerdictStatus::undecided;
       verdicts[i].sentence += verdicts[i].status == VerdictStatus::pass   ? " That holds."
-                              : verdicts[i].status == VerdictStatus::fail ? " The claim is false."
+                              : verdicts[i].status == VerdictStatus::fail ? " It does not hold."
                                                                           : " That cannot be told.";
       continue;
     }

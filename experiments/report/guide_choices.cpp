@@ -101,26 +101,34 @@ int total(const Count& count) {
   return sum;
 }
 
-/// "width 8 (5 of 19 curves)", "width 2, 4 (0 of 3 curves)": of the widths that at least half of the curves tried,
-/// those with the smallest share of curves on which they are worse; "" for a single curve.
-std::string least_worse_text(const Group& group) {
-  if (group.curves.size() < 2) return "";
+int count_of(const Count& count, Standing standing) {
+  const auto found = count.find(standing);
+  return found == count.end() ? 0 : found->second;
+}
+
+/// "8: good on 7, open on 7, worse on 5": of the widths that at least half of the curves tried, the one that is worse
+/// on the smallest share of them; of several, the one that is shown to be good on most, and those that are like it.
+std::string safest_text(const Group& group) {
   std::map<double, Count> counts = counts_by_width(group);
   std::erase_if(counts, [&](const auto& entry) { return 2 * total(entry.second) < std::ssize(group.curves); });
-  double least = INFINITY;
-  const auto share = [](const Count& count) {
-    const auto worse = count.find(Standing::worse);
-    return worse == count.end() ? 0.0 : static_cast<double>(worse->second) / total(count);
+  if (counts.empty()) return "";
+  const auto rank = [](const Count& count) {
+    const double tried = total(count);
+    return std::pair(count_of(count, Standing::worse) / tried,
+                     -(count_of(count, Standing::best) + count_of(count, Standing::as_good)) / tried);
   };
-  for (const auto& [width, count] : counts) least = std::min(least, share(count));
-  std::map<int, std::vector<std::string>> widths;  // curves that tried them → widths
-  for (const auto& [width, count] : counts)
-    if (share(count) == least) widths[total(count)].push_back(exact(width));
+  const Count& count = std::min_element(counts.begin(), counts.end(), [&](const auto& a, const auto& b) {
+                         return rank(a.second) < rank(b.second);
+                       })->second;
   std::vector<std::string> parts;
-  for (const auto& [tried, some] : widths)
-    parts.push_back(fmt::format("width {} ({:.0f} of {})", fmt::join(some, ", "), least * tried,
-                                count_text(static_cast<size_t>(tried))));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  const int good = count_of(count, Standing::best) + count_of(count, Standing::as_good);
+  if (good > 0) parts.push_back(fmt::format("good on {}", good));
+  if (const int open = count_of(count, Standing::open); open > 0) parts.push_back(fmt::format("open on {}", open));
+  if (const int worse = count_of(count, Standing::worse); worse > 0) parts.push_back(fmt::format("worse on {}", worse));
+  std::vector<std::string> widths;
+  for (const auto& [like, its] : counts)
+    if (rank(its) == rank(count) && total(its) == total(count)) widths.push_back(exact(like));
+  return fmt::format("{}: {}", fmt::join(widths, ", "), fmt::join(parts, ", "));
 }
 
 /// "4 (16 wide), 8 (8 wide)"; two widths where queries and values differ.
@@ -178,17 +186,20 @@ std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
     steps.insert(static_cast<double>(c->steps));
   }
   out.push_back(paragraph(fmt::format(
-      "What was measured: {}, D {}, {} {}, {} steps of training, all heads D/H wide; no wider, deeper or longer "
-      "trained model. A setting that several studies share counts once. “Worse” and “as "
-      "good” are shown at 5 %, by more and by less than 10 % of an error or 1 % of a cross-entropy; “open” is neither.",
+      "Measured on {}: small models of width D {}, {} {}, {} steps of training, all heads D/H wide. Nothing here was "
+      "measured on a wider or deeper trained model: for one, it is a hypothesis to test. A setting that several "
+      "studies "
+      "share counts once.",
       count_text(curves.size()), range_text(widths), range_text(layers),
       layers == std::set<double>{1} ? "layer" : "layers", range_text(steps))));
+  std::vector<std::vector<Phrase>> rows;
   for (const Group& group : groups_of(curves)) {
     std::vector<const HeadChoice::Option*> one, narrowest;
-    std::set<double> sizes, narrow, tokens;
+    std::set<double> sizes, narrow, tokens, left;
     for (const HeadChoice* c : group.curves) {
       if (c->token_dim > 0) tokens.insert(c->token_dim);
       sizes.insert(static_cast<double>(c->width));
+      left.insert(c->best_value);
       for (const HeadChoice::Option& o : c->options)
         if (o.heads == 1) one.push_back(&o);
       const auto& last = *std::min_element(c->options.begin(), c->options.end(),
@@ -196,22 +207,33 @@ std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
       narrowest.push_back(&last);
       narrow.insert(last.qk_dim);
     }
-    std::string words = fmt::format(
-        "{} ({}, D {}{}): best on validation: {}", group.name, count_text(group.curves.size()), range_text(sizes),
-        tokens.empty() ? "" : ", tokens of width " + range_text(tokens), best_text(group.curves));
-    if (!one.empty()) words += fmt::format(". One head alone: {}", standing_text(one));
-    words += fmt::format(". The narrowest tried ({} wide): {}.", range_text(narrow), standing_text(narrowest));
-    if (const std::string kept = least_worse_text(group); !kept.empty())
-      words += fmt::format(" Of several heads, those least often shown to be worse: {}.", kept);
-    out.push_back(item(words));
+    rows.push_back({{{group.name}},
+                    {{fmt::format("{}, D {}{}", count_text(group.curves.size()), range_text(sizes),
+                                  tokens.empty() ? "" : ", tokens " + range_text(tokens) + " wide")}},
+                    {{best_text(group.curves)}},
+                    {{safest_text(group)}},
+                    {{one.empty() ? "" : standing_text(one)}},
+                    {{fmt::format("{} wide: {}", range_text(narrow), standing_text(narrowest))}},
+                    {{left.size() == 1 ? rounded(*left.begin())
+                                       : fmt::format("{} to {}", rounded(*left.begin()), rounded(*left.rbegin()))}}});
   }
+  out.push_back(table("What to choose",
+                      {"task, positions", "measured", "best on validation", "safest width of several heads", "one head",
+                       "the narrowest heads", "error that the best leaves"},
+                      std::move(rows)));
+  out.push_back(paragraph(
+      "Worse: shown, at the 5 % level, to be more than 10 % worse (1 % of a cross-entropy or an accuracy) than another "
+      "number; as good, good: shown to be less than that worse than every other; open: neither. Compare rows by the "
+      "last column first: a flat curve may be flat since nothing was learned well. Errors of sums, products, copying "
+      "and induction are shares of the target’s variance; of texts, cross-entropies in nats. D is the model’s width, H "
+      "the number of heads; a token of a synthetic task is a vector of so many numbers."));
   std::vector<std::string> failed;
   for (const HeadChoice& c : choices)
     if (!c.is_learned) failed.push_back(fmt::format("{} ({})", curve_name(c), rounded(c.best_value)));
   if (!failed.empty())
     out.push_back(paragraph(fmt::format(
-        "Left out, since the best number of heads leaves more than half of the target’s variance (in brackets: how "
-        "much): {}.",
+        "Left out, since even the best number of heads leaves more than half of the target’s variance (in brackets: "
+        "how much): {}.",
         fmt::join(failed, ", "))));
   return out;
 }

@@ -92,28 +92,31 @@ std::vector<Block> guide_page(const std::vector<Finding>& all, const std::vector
                               const std::vector<Figure>& figures) {
   std::vector<Block> page{
       title("How many attention heads, of what width?"),
-      paragraph("Written by headroom report STUDY… --guide FILE from the run stores. A pilot is "
-                "smaller and shorter than what the paper trained; its verdicts speak of the pilot.")};
+      paragraph("Which number of heads does a task want, under which positions, and how sure is that? The answers "
+                "come from trained models, most of them pilots: smaller and trained for less time than the paper’s.")};
   Block& links = page.emplace_back();
   links.line = {{"What the verdicts mean is in "},
                 {.text = "claims.md", .link = "claims.md"},
                 {", every number in "},
                 {.text = "results.md", .link = "results.md"},
                 {"."}};
-  append(page, guide_claims(all));
   if (!choices.empty()) {
     page.push_back(heading("What to choose"));
     append(page, choice_sentences(choices));
     if (const std::string words = guideline_sentence(choices); !words.empty()) page.push_back(paragraph(words));
-    for (const Figure& figure : figures) {
-      Block& block = page.emplace_back();
-      block.kind = Block::Kind::figure;
-      block.line = {{figure.plot.title}};
-      block.file = figure.plot.id + ".svg";
-    }
-    append(page, choice_tables(choices));
   }
+  page.push_back(heading("What the paper says, and what was measured"));
+  append(page, guide_claims(all));
   append(page, guide_sections(all));
+  if (choices.empty()) return page;
+  page.push_back(heading("Curve by curve"));
+  for (const Figure& figure : figures) {
+    Block& block = page.emplace_back();
+    block.kind = Block::Kind::figure;
+    block.line = {{figure.plot.title}};
+    block.file = figure.plot.id + ".svg";
+  }
+  append(page, choice_tables(choices));
   return page;
 }
 

@@ -28,8 +28,9 @@ std::string ratio_text(const HeadChoice::Option& o) {
 std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
   int curves = 0, best = 0, good = 0, worse = 0;
   double worst = 0;
-  for (const HeadChoice& c : choices) {
-    if (!c.found || !c.is_learned) continue;
+  for (const HeadChoice* const one : distinct_learned(choices)) {
+    const HeadChoice& c = *one;
+    if (!c.found) continue;
     ++curves;
     best += c.found->heads == c.best().heads ? 1 : 0;
     good += c.found->standing == Standing::as_good ? 1 : 0;
@@ -39,14 +40,11 @@ std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
   }
   if (curves == 0) return "";
   return fmt::format(
-      "Starting from the fewest heads and adding more as long as validation improves ends at the number that is best "
-      "on "
-      "validation on {} of {} curves of models that learned their task; where it ends is shown to be within the margin "
+      "The paper advises a local search. Starting from the fewest heads and adding more until validation no longer "
+      "improves ends at the best on validation on {} of {} curves. Where it ends is shown to be within the margin "
       "(10 % of an error, 1 % of a cross-entropy or an accuracy) of every other number on {} of them, shown to be "
-      "worse "
-      "on {}{}, and open on {}. That is our reading of the paper’s “local sweep”; it costs a search of the rate for "
-      "each number tried.",
-      best, curves, good, worse, worse > 0 ? fmt::format(" (at most {} times the best other)", rounded(worst)) : "",
+      "worse on {}{}, and undecided on {}. It costs a search of learning rates for each number tried.",
+      best, curves, good, worse, worse > 0 ? fmt::format(" (by at most {} times)", rounded(worst)) : "",
       curves - good - worse);
 }
 

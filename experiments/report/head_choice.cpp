@@ -9,6 +9,7 @@
 #include "experiments/claims/case.h"
 #include "experiments/claims/guideline.h"
 #include "experiments/claims/number.h"
+#include "experiments/report/centre.h"
 #include "tasks/task.h"
 
 namespace headroom::experiments {
@@ -30,10 +31,17 @@ struct Architecture {
   double token_dim = 0;
 };
 
-/// A kind of task in words; the kind itself where there are none.
-std::string task_in_words(const std::string& kind) {
-  static const std::map<std::string, std::string> words{{"linear-functional", "sums of earlier tokens"},
-                                                        {"volterra", "products of earlier tokens"},
+/// What a linear functional sums: a few tokens alike, one of them, or a long memory.
+std::string sum_in_words(const std::string& kernel) {
+  if (kernel == "n-gram") return "equal sums of the last tokens";
+  return kernel == "delta" ? "one earlier token" : "weighted sums of earlier tokens";
+}
+
+/// A task in words; its kind itself where there are none.
+std::string task_in_words(const Json& task) {
+  const std::string kind = task.value("kind", "");
+  if (kind == "linear-functional") return sum_in_words(task.value("kernel", Json::object()).value("kind", ""));
+  static const std::map<std::string, std::string> words{{"volterra", "products of earlier tokens"},
                                                         {"induction-head", "copying and induction"},
                                                         {"next-token", "next token of a text"},
                                                         {"masked", "masked tokens of a text"}};
@@ -74,7 +82,7 @@ Architecture architecture_of(const StudyResults& r, const std::string& series) {
     if (!a.setting.empty()) continue;
     a.setting = setting_of(config);
     if (!config.contains("task")) continue;
-    a.task = task_in_words(config["task"].value("kind", ""));
+    a.task = task_in_words(config["task"]);
     a.token_dim = config["task"].value("token_dim", 0.0);
   }
   return a;
@@ -174,7 +182,7 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
   choice.token_dim = a.token_dim;
   choice.layers = *a.layers.rbegin();
   choice.setting = a.setting;
-  choice.best_value = best.mean;
+  choice.best_value = centre(best, mean_kind(r, c.curve)).mean;
   choice.is_learned = c.curve.metric != "relative_mse" || choice.best_value < 0.5;
   for (const Point& p : c.curve.points) {
     choice.seeds = std::min(choice.seeds, p.values.size());

@@ -27,7 +27,7 @@ struct HeadChoice {
   /// Where an upward search ends that stops as soon as validation gets no better, with its standing by the tests even
   /// where it is the best, and its ratio to the best of the others; none where the search cannot start.
   std::optional<Option> found;
-  std::string task{};  ///< the kind in words: "sums of earlier tokens"; "" where the config does not say
+  std::string task{};  ///< the kind in words: "equal sums of the last tokens"; "" where the config does not say
   int64_t layers = 0;
   double token_dim = 0;   ///< 0 where the task has none
   std::string setting{};  ///< what the curve's trials have in common, so that two studies of one setting are known

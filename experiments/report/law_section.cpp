@@ -186,8 +186,17 @@ std::string law_sentence(const FittedLaw& law) {
     formula += fmt::format(" · {}^{} [{}, {}]", law.names[k], rounded(e.value), rounded(e.low), rounded(e.high));
   }
   const std::string judged = law.compared == law.rows.size() ? series : fmt::format("{} of {}", law.compared, series);
-  return fmt::format("Best {} = {}, off by a factor of {} for a series that it was not fitted to ({}){}.", law.x_name,
-                     formula, factor_text(law.law_factor), judged, other.empty() ? "" : "; " + other);
+  std::vector<std::string> ranges;
+  for (size_t k = 0; k < law.names.size(); ++k) {
+    const auto [least, most] = std::minmax_element(law.rows.begin(), law.rows.end(),
+                                                   [k](const auto& a, const auto& b) { return a.keys[k] < b.keys[k]; });
+    ranges.push_back(fmt::format("{} {} to {}", law.names[k], exact(least->keys[k]), exact(most->keys[k])));
+  }
+  return fmt::format(
+      "Best {} = {}, off by a factor of {} for a series that it was not fitted to ({}){}. Nothing says that it holds "
+      "beyond what it was fitted to: {}.",
+      law.x_name, formula, factor_text(law.law_factor), judged, other.empty() ? "" : "; " + other,
+      fmt::join(ranges, ", "));
 }
 
 std::string law_text(const StudyResults& r) {

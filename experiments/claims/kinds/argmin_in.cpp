@@ -55,10 +55,11 @@ std::optional<Hypothesis> ArgminIn::judge(const Case& c, Verdict& verdict) const
   verdict.intervals = {ratio};
   verdict.measured = best.x;
   verdict.summary = fmt::format("{}, {}", exact(best.x), in_brackets(ratio));
-  verdict.sentence = fmt::format(
-      "The {} is at {}. At {}, the best of the others, the {} is {} that of {}; {} was claimed of every other.",
-      c.best_noun(), c.at(best), c.at(rival), c.noun(), in_brackets(ratio), c.at(inside),
-      factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse");
+  const std::string subject =
+      &rival == &best ? "It" : fmt::format("At {}, the best of the others, the {}", c.at(rival), c.noun());
+  verdict.sentence = fmt::format("The {} is at {}. {} is {} that at {}; {} was claimed of every other.", c.best_noun(),
+                                 c.at(best), subject, in_brackets(ratio), c.at(inside),
+                                 factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse");
   return says;
 }
 

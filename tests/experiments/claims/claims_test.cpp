@@ -72,7 +72,7 @@ TEST_CASE("a U that is shallower than claimed fails") {
   const Verdict v = verdict(u_curve(), interior(50));
   CHECK(v.status == VerdictStatus::fail);
   CHECK(says(v, "at heads = 16 19.7× ["));
-  CHECK(says(v, "The claim is false (p = "));
+  CHECK(says(v, "It does not hold (p = "));
   CHECK(v.p_against < 0.05);
 }
 

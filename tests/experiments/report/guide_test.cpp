@@ -94,7 +94,7 @@ TEST_CASE("a curve that was not learned, and a setting that two studies share, a
   CHECK_FALSE(all[2].is_learned);
   CHECK(all[0].setting == all[1].setting);
   CHECK(all[0].setting != all[2].setting);
-  CHECK(all[0].task == "sums of earlier tokens");
+  CHECK(all[0].task == "weighted sums of earlier tokens");
   const auto counted = distinct_learned(all);
   REQUIRE(counted.size() == 1);
   CHECK(counted[0]->seeds == 3);
@@ -119,15 +119,16 @@ TEST_CASE("the page that answers how many heads") {
       "| A synthetic curve | D 16, ALiBi, 300 steps, 3 seeds | 0.101 | 2 (8 wide) | 4 (4 wide) |  | 1 (16 wide) | "
       "10 % |"));
   CHECK(
-      contains(page, "What was measured: 1 curve, D 16, 1 layer, 300 steps of training, all heads D/H wide; no wider"));
-  CHECK(contains(page,
-                 "- sums of earlier tokens, ALiBi positions (1 curve, D 16): best on validation: 2 heads. One head "
-                 "alone: worse on 1 of 1 curve (2.00 times the best). The narrowest tried (4 wide): as good on 1 of 1 "
-                 "curve.\n"));
-  CHECK(contains(page,
-                 "Starting from the fewest heads and adding more as long as validation improves ends at the number "
-                 "that is best on validation on 1 of 1 curves of models that learned their task"));
-  CHECK(contains(page, "| sums of earlier tokens, ALiBi positions | 1 / 0 / 0 | 1 / 0 / 0 |\n"));
+      contains(page, "Measured on 1 curve: small models of width D 16, 1 layer, 300 steps of training, all heads D/H"));
+  CHECK(contains(
+      page,
+      "| weighted sums of earlier tokens, ALiBi positions | 1 curve, D 16 | 2 heads | 4, 8: good on 1 | worse on "
+      "1 of 1 curve (2.00 times the best) | 4 wide: as good on 1 of 1 curve | 0.101 |\n"));
+  CHECK(
+      contains(page,
+               "Starting from the fewest heads and adding more until validation no longer improves ends at the best on "
+               "validation on 1 of 1 curves."));
+  CHECK(contains(page, "| weighted sums of earlier tokens, ALiBi positions | 1 / 0 / 0 | 1 / 0 / 0 |\n"));
   CHECK(std::filesystem::exists(folder / "how-many.svg") == find_gnuplot().has_value());
   CHECK_FALSE(contains(page, "\n\n\n"));
 }
@@ -175,7 +176,7 @@ TEST_CASE("a figure of all tasks, and one for each where there are several") {
   REQUIRE(figures.size() == 3);
   CHECK(figures[0].plot.layers.size() == 2);
   CHECK(figures[1].plot.id == "heads-products-of-earlier-tokens");
-  CHECK(figures[2].plot.title == "Sums of earlier tokens");
+  CHECK(figures[2].plot.title == "Weighted sums of earlier tokens");
   CHECK(figures[2].plot.layers.size() == 1);
 }
 
