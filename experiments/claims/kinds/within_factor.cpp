@@ -27,14 +27,30 @@ Hypothesis WithinFactor::hypothesis(const Case& c) const {
   return Hypothesis::all_of(std::move(near));
 }
 
+const Point* WithinFactor::open_rival(const Case& c, const Point& point, const Point& best) const {
+  const auto p = [&](const Point& rival) { return c.not_worse(point, rival, factor).evidence().p; };
+  const Point* worst = &best;
+  for (const Point* rival : c.points({point.x}))
+    if (p(*rival) > p(*worst)) worst = rival;
+  const double level = c.claim.significance * c.results.level;
+  return p(best) <= level && p(*worst) > level ? worst : nullptr;
+}
+
 std::optional<Hypothesis> WithinFactor::judge(const Case& c, Verdict& verdict) const {
   const Point& point = *c.curve.at(*at);
   Hypothesis says = hypothesis(c);
   const auto other = compare_with_others(c, point, says, verdict);
   if (!other) return std::nullopt;
+  std::string open;
+  if (const Point* rival = open_rival(c, point, other->point)) {
+    const ConfidenceInterval ratio = c.ratio("ratio_to_open_x", point, *rival, c.points({point.x}).size());
+    verdict.intervals.push_back(ratio);
+    verdict.summary += fmt::format(", {} of {}", in_brackets(ratio), exact(rival->x));
+    open = fmt::format(", and {} that at {}, which is what stands in the way", in_brackets(ratio), c.at(*rival));
+  }
   verdict.sentence =
-      fmt::format("At {} the {} is {} that at {}, the best other; at most {} times as bad as any was claimed.",
-                  c.at(point), c.noun(), in_brackets(other->ratio), c.at(other->point), exact(factor));
+      fmt::format("At {} the {} is {} that at {}, the best other{}; at most {} times as bad as any was claimed.",
+                  c.at(point), c.noun(), in_brackets(other->ratio), c.at(other->point), open, exact(factor));
   return says;
 }
 

@@ -19,6 +19,11 @@ struct WithinFactor : KindBase {
   std::optional<double> most_effect() const { return factor; }
   Hypothesis hypothesis(const Case& c) const;
   std::optional<Hypothesis> judge(const Case& c, Verdict& verdict) const;
+
+ private:
+  /// Where the comparison with the best other x passes by itself, the x with which it is farthest from passing; nullptr
+  /// where every comparison passes, or already the best other's does not.
+  const Point* open_rival(const Case& c, const Point& point, const Point& best) const;
 };
 
 }  // namespace headroom::experiments

@@ -236,6 +236,12 @@ TEST_CASE("within a factor of the best") {
   CHECK(verdict(u_curve(), within(8, 1.2)).status == VerdictStatus::fail);
   CHECK(says(verdict(u_curve(), within(8, 1.2)), "At heads = 8 the error is 2.95× ["));
   CHECK(verdict(u_curve(), within(4, 1)).status == VerdictStatus::pass);
+  // Against the best other it holds; another one spreads too widely to tell, and the sentence names it.
+  const StudyResults noisy = study({1, 2, 4}, {{1.00, 1.01, 1.02}, {1.00, 1.01, 1.015}, {0.5, 4.0, 1.3}});
+  const Verdict open = verdict(noisy, within(1, 1.5));
+  CHECK(open.status == VerdictStatus::undecided);
+  CHECK(says(open, "that at heads = 2, the best other, and "));
+  CHECK(says(open, " that at heads = 4, which is what stands in the way; at most 1.5 times"));
 }
 
 TEST_CASE("the best x is chosen on validation") {
