@@ -117,6 +117,7 @@ pre { margin: .75rem 0; padding: 1rem 1.1rem; overflow-x: auto; background: var(
   h2 { break-after: avoid; }
   .scroll { overflow: visible; background: none; }
   table.sort { font-size: 8pt; }
+  table.sort tbody .word { min-width: 0; }
   table.sort th, table.sort td, thead button { white-space: normal; }
   table.sort th, table.sort td { padding-right: .5em; overflow-wrap: anywhere; }
   tr.best > *, pre { background: none; }

@@ -38,6 +38,7 @@ TEST_CASE("a study is named by its file or by its id") {
 TEST_CASE("an installed program finds its studies beside itself, wherever it was moved") {
   const TemporaryFolder folder;
   REQUIRE(std::getenv("HEADROOM_PROGRAM") != nullptr);
+  unsetenv("HEADROOM_SHARE");  // which a launcher may have set
   const std::string built = std::getenv("HEADROOM_PROGRAM");
   std::filesystem::create_directories(folder / "moved/bin");
   std::filesystem::copy_file(built, folder / "moved/bin/headroom");
@@ -52,4 +53,9 @@ TEST_CASE("an installed program finds its studies beside itself, wherever it was
   write(elsewhere / "experiments/small.toml", "[study\n");
   CHECK(contains(first_line(elsewhere, "run small"), "experiments/small.toml:1:7: malformed TOML"));
   setenv("HEADROOM_PROGRAM", built.c_str(), 1);
+  std::filesystem::create_directories(folder / "share/experiments");
+  write(folder / "share/experiments/other.toml", replaced(small_study(), "\"small\"", "\"other\""));
+  setenv("HEADROOM_SHARE", (folder / "share").c_str(), 1);
+  CHECK(contains(first_line(folder.path(), "run other --threads 1"), "other · "));
+  unsetenv("HEADROOM_SHARE");
 }
