@@ -126,7 +126,7 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
     out += '\n';
     for (const Point& p : c.points) edge = edge || !p.edges.empty();
   }
-  if (edge) out += "! best at an end of the values tried; best_of = { values = [...], extend = true } widens them\n";
+  if (edge) out += aligned({{"! best at an end of the values tried: extend = true in best_of widens them"}}, columns);
   std::vector<std::string> geometric;
   for (const Measure& measure : geometric_measures(results)) geometric.push_back(measure.metric);
   if (!geometric.empty())
