@@ -85,49 +85,40 @@ std::string best_text(const std::vector<const HeadChoice*>& curves) {
 }
 
 /// How many curves find several heads of one width good, leave it open, or find it worse.
-using Count = std::map<Standing, int>;
+struct Count {
+  int good = 0, open = 0, worse = 0;
+  int all() const { return good + open + worse; }
+  void add(Standing standing) { ++(standing == Standing::worse ? worse : standing == Standing::open ? open : good); }
+};
 
 std::map<double, Count> counts_by_width(const Group& group) {
   std::map<double, Count> counts;
   for (const HeadChoice* c : group.curves)
     for (const HeadChoice::Option& o : c->options)
-      if (o.heads > 1) ++counts[o.qk_dim][o.standing];
+      if (o.heads > 1) counts[o.qk_dim].add(o.standing);
   return counts;
-}
-
-int total(const Count& count) {
-  int sum = 0;
-  for (const auto& [standing, n] : count) sum += n;
-  return sum;
-}
-
-int count_of(const Count& count, Standing standing) {
-  const auto found = count.find(standing);
-  return found == count.end() ? 0 : found->second;
 }
 
 /// "8: good on 7, open on 7, worse on 5": of the widths that at least half of the curves tried, the one that is worse
 /// on the smallest share of them; of several, the one that is shown to be good on most, and those that are like it.
 std::string safest_text(const Group& group) {
   std::map<double, Count> counts = counts_by_width(group);
-  std::erase_if(counts, [&](const auto& entry) { return 2 * total(entry.second) < std::ssize(group.curves); });
+  std::erase_if(counts, [&](const auto& entry) { return 2 * entry.second.all() < std::ssize(group.curves); });
   if (counts.empty()) return "";
   const auto rank = [](const Count& count) {
-    const double tried = total(count);
-    return std::pair(count_of(count, Standing::worse) / tried,
-                     -(count_of(count, Standing::best) + count_of(count, Standing::as_good)) / tried);
+    const double tried = count.all();
+    return std::pair(count.worse / tried, -count.good / tried);
   };
   const Count& count = std::min_element(counts.begin(), counts.end(), [&](const auto& a, const auto& b) {
                          return rank(a.second) < rank(b.second);
                        })->second;
   std::vector<std::string> parts;
-  const int good = count_of(count, Standing::best) + count_of(count, Standing::as_good);
-  if (good > 0) parts.push_back(fmt::format("good on {}", good));
-  if (const int open = count_of(count, Standing::open); open > 0) parts.push_back(fmt::format("open on {}", open));
-  if (const int worse = count_of(count, Standing::worse); worse > 0) parts.push_back(fmt::format("worse on {}", worse));
+  if (count.good > 0) parts.push_back(fmt::format("good on {}", count.good));
+  if (count.open > 0) parts.push_back(fmt::format("open on {}", count.open));
+  if (count.worse > 0) parts.push_back(fmt::format("worse on {}", count.worse));
   std::vector<std::string> widths;
   for (const auto& [like, its] : counts)
-    if (rank(its) == rank(count) && total(its) == total(count)) widths.push_back(exact(like));
+    if (rank(its) == rank(count) && its.all() == count.all()) widths.push_back(exact(like));
   return fmt::format("{}: {}", fmt::join(widths, ", "), fmt::join(parts, ", "));
 }
 
@@ -154,7 +145,7 @@ Block width_table(const std::vector<Group>& groups) {
   std::vector<std::string> head{"several heads of width"};
   for (const double width : widths) head.push_back(exact(width));
   std::vector<std::vector<Phrase>> rows;
-  for (auto& [name, by_width] : counts) {
+  for (const auto& [name, by_width] : counts) {
     std::vector<Phrase>& row = rows.emplace_back();
     row.push_back({{name}});
     for (const double width : widths) {
@@ -163,9 +154,8 @@ Block width_table(const std::vector<Group>& groups) {
         row.push_back({{""}});
         continue;
       }
-      Count& count = found->second;
-      row.push_back({{fmt::format("{} / {} / {}", count[Standing::best] + count[Standing::as_good],
-                                  count[Standing::open], count[Standing::worse])}});
+      const Count& count = found->second;
+      row.push_back({{fmt::format("{} / {} / {}", count.good, count.open, count.worse)}});
     }
   }
   return table("Widths of heads by task and positions", head, std::move(rows));

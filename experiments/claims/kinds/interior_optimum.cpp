@@ -49,34 +49,34 @@ Hypothesis InteriorOptimum::hypothesis(const Case& c) const {
   return Hypothesis::all_of(std::move(ends));
 }
 
-bool InteriorOptimum::measure(const Case& c, Verdict& verdict, const std::string& claimed) const {
+std::optional<Hypothesis> InteriorOptimum::measure(const Case& c, Verdict& verdict, const std::string& claimed) const {
   const auto& points = c.curve.points;
   const std::vector<const Point*> inside = points.size() < 3 ? std::vector<const Point*>{} : candidates(c, among);
   if (inside.empty()) {
     not_run(verdict, fmt::format("an interior optimum needs a value of {} between two others", c.axis));
-    return false;
+    return std::nullopt;
   }
   const Point &low = points.front(), &high = points.back(), &best = c.best(inside);
   const ConfidenceInterval at_low = c.ratio("ratio_low", low, best, inside.size());
   const ConfidenceInterval at_high = c.ratio("ratio_high", high, best, inside.size());
+  Hypothesis says = InteriorOptimum::hypothesis(c);
   verdict.numbers = {{"best_x", best.x},
                      {"ratio_low", c.value(low) / c.value(best)},
                      {"ratio_high", c.value(high) / c.value(best)},
-                     {"seeds", InteriorOptimum::hypothesis(c).seeds().value_or(1)}};
+                     {"seeds", says.seeds().value_or(1)}};
   verdict.intervals = {at_low, at_high};
   verdict.measured = best.x;
   verdict.summary = fmt::format("{} / {}", in_brackets(at_low), in_brackets(at_high));
   verdict.sentence =
       fmt::format("The best between the ends is {}. At {} the {} is {} that, at {} {}; {} was claimed.", c.at(best),
                   c.at(low), c.noun(), in_brackets(at_low), c.at(high), in_brackets(at_high), claimed);
-  return true;
+  return says;
 }
 
 std::optional<Hypothesis> InteriorOptimum::judge(const Case& c, Verdict& verdict) const {
   const std::string claimed =
       "at least " + (factor > 1 ? fmt::format("{} times as bad", exact(factor)) : "any loss at both");
-  if (!measure(c, verdict, claimed)) return std::nullopt;
-  return hypothesis(c);
+  return measure(c, verdict, claimed);
 }
 
 }  // namespace headroom::experiments

@@ -20,9 +20,9 @@ struct InteriorOptimum : KindBase {
   std::optional<Hypothesis> judge(const Case& c, Verdict& verdict) const;
 
  protected:
-  /// The two ratios and the sentence that ends with "… was claimed"; false, and a verdict that is not run, where no x
-  /// lies between the ends.
-  bool measure(const Case& c, Verdict& verdict, const std::string& claimed) const;
+  /// The two ratios and the sentence that ends with "… was claimed"; returns the hypothesis that there is an interior
+  /// optimum. None, and a verdict that is not run, where no x lies between the ends.
+  std::optional<Hypothesis> measure(const Case& c, Verdict& verdict, const std::string& claimed) const;
 };
 
 }  // namespace headroom::experiments

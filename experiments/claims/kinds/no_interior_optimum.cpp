@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "experiments/claims/case.h"
 #include "experiments/claims/number.h"
 
@@ -20,8 +22,9 @@ Hypothesis NoInteriorOptimum::hypothesis(const Case& c) const {
 
 std::optional<Hypothesis> NoInteriorOptimum::judge(const Case& c, Verdict& verdict) const {
   const std::string claimed = fmt::format("that an end is less than {} times as bad", exact(factor));
-  if (!measure(c, verdict, claimed)) return std::nullopt;
-  return hypothesis(c);
+  std::optional<Hypothesis> interior = measure(c, verdict, claimed);
+  if (!interior) return std::nullopt;
+  return Hypothesis::opposite_of(std::move(*interior));
 }
 
 }  // namespace headroom::experiments
