@@ -59,6 +59,25 @@ void note_weaknesses(const Case& c, Verdict& verdict) {
                                         last_part(choice.first), exact(choice.second)));
 }
 
+/// The least error of the series that a claim compares, where not even that one has learned the target.
+std::optional<double> unlearned(const Case& c, const std::string& other) {
+  if (c.claim.deterministic || !std::visit([](const auto& kind) { return kind.compares; }, c.claim.kind))
+    return std::nullopt;
+  const std::optional<double> own = unlearned_best(c.curve);
+  if (other.empty() || !own) return own;
+  const std::optional<double> others = unlearned_best(curve_in_range(c.results, other, c.claim.metric, c.claim));
+  return others ? std::optional(std::min(*own, *others)) : std::nullopt;
+}
+
+void leave_open(Verdict& verdict, double least) {
+  verdict.status = VerdictStatus::undecided;
+  verdict.seeds_needed.reset();
+  verdict.sentence = fmt::format(
+      "{} Left open all the same: nothing was learned here, as even the least error leaves {} of the target's "
+      "variance.",
+      verdict.comparison, rounded(least));
+}
+
 /// A verdict with what is known before anything is measured.
 Verdict blank(const ClaimConfig& claim) {
   Verdict verdict;
@@ -73,6 +92,7 @@ std::vector<Verdict> judge(const StudyResults& results) {
   const auto names = series_names(results);
   std::vector<Verdict> verdicts;
   std::vector<std::optional<Hypothesis>> hypotheses;
+  std::vector<std::optional<double>> least;  // of claims about what was not learned
   for (const ClaimConfig& claim : results.claims) {
     std::optional<Hypothesis> hypothesis;
     const std::string series = claim.series.empty() && names.size() == 1 ? names[0] : claim.series;
@@ -81,11 +101,14 @@ std::vector<Verdict> judge(const StudyResults& results) {
       require(std::count(names.begin(), names.end(), wanted) > 0, "claim {}: the study has no series '{}'; it has {}",
               kind_name(claim), wanted, fmt::join(names, ", "));
     Verdict verdict = blank(claim);
+    std::optional<double>& nothing_learned = least.emplace_back();
     try {
       const Case c{results, claim, curve_in_range(results, series, claim.metric, claim),
                    last_part(results.report.x_key)};
       if (const std::string reason = obstacle(c); !reason.empty()) not_run(verdict, reason);
       else hypothesis = std::visit([&](const auto& kind) { return kind.judge(c, verdict); }, claim.kind);
+      if (hypothesis) nothing_learned = unlearned(c, other);
+      verdict.is_learned = !nothing_learned;
       note_weaknesses(c, verdict);
     } catch (const Error& error) {  // a metric that the trials lack leaves one claim open, not the report
       not_run(verdict, error.what());
@@ -98,6 +121,8 @@ std::vector<Verdict> judge(const StudyResults& results) {
     hypotheses.push_back(std::move(hypothesis));
   }
   decide(verdicts, hypotheses, results.level);
+  for (size_t i = 0; i < verdicts.size(); ++i)
+    if (least[i]) leave_open(verdicts[i], *least[i]);
   return verdicts;
 }
 

@@ -33,6 +33,7 @@ struct Verdict {
   double measured = none;           ///< the one number that says most; NaN when not run
   double p = none;                  ///< that the claim is false would show as much for it; after Holm's correction
   double p_against = none;          ///< that the claim is true would show as much against it; likewise
+  bool is_learned = true;           ///< false where no x has learned the target: then neither pass nor fail
   double margin = none;             ///< Hypothesis::margin(): how far it is from the other verdict
   std::optional<int> seeds_needed;  ///< that would decide an undecided claim, from the spread seen
   std::optional<double> paper;      ///< the paper's number, where the claim names one
@@ -54,6 +55,9 @@ struct Verdict {
 /// that of even one false fail. What was computed, and not sampled, is compared as it is. Between claims that exclude
 /// each other, no two pass. Which direction is better follows from the metric (tasks::larger_is_better); a ratio of
 /// errors says how many times *worse*. What each kind claims: kinds/.
+///
+/// Where the values are sampled shares of a target's variance, and even the best is above unlearned_share, ratios say
+/// nothing about how many heads the target needs: such a claim is undecided, and more seeds will not change that.
 ///
 /// An x without a finished trial or a sweep that is not complete gives `not_run`, a claim that neither p decides
 /// `undecided`. Throws Error for a series that does not exist.

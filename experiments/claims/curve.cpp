@@ -24,9 +24,10 @@ struct Candidate {
   bool complete() const { return failed.empty() && missing.empty(); }
 };
 
-/// What a curve is made of, and what its choices are made on.
+/// What a curve is made of, and what its choices are made on, each with its mean over seeds.
 struct Metric {
   std::string name, choice;
+  MeanKind kind = MeanKind::arithmetic, choice_kind = MeanKind::arithmetic;
 };
 
 double validation(const TrialRecord& trial, const std::string& name) {
@@ -59,14 +60,14 @@ void add_edges(Point& point, const std::map<Choice, Candidate>& candidates) {
   }
 }
 
-std::optional<double> validation_mean(const Candidate& candidate, const std::string& metric) {
+std::optional<double> validation_mean(const Candidate& candidate, const Metric& metric) {
   std::vector<double> values;
   for (const auto& [seed, trial] : candidate.finished) {
-    const auto found = trial->validation.find(metric);
+    const auto found = trial->validation.find(metric.name);
     if (found == trial->validation.end() || !std::isfinite(found->second)) return std::nullopt;
     values.push_back(found->second);
   }
-  return values.empty() ? std::nullopt : std::optional(mean(values));
+  return values.empty() ? std::nullopt : std::optional(mean(values, metric.kind));
 }
 
 Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::set<int64_t>& seeds,
@@ -78,7 +79,8 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
     if (candidates.size() == 1) break;  // nothing to choose: validation is not asked for
     std::vector<double> values;
     for (const auto& trial : candidate.finished) values.push_back(validation(*trial.second, metric.choice));
-    candidate.loss = values.empty() ? INFINITY : mean(values) * (tasks::larger_is_better(metric.choice) ? -1 : 1);
+    const double sign = tasks::larger_is_better(metric.choice) ? -1 : 1;
+    candidate.loss = values.empty() ? INFINITY : sign * mean(values, metric.choice_kind);
   }
   // The first of equals: the smallest choice.
   const auto chosen = std::min_element(candidates.begin(), candidates.end(),
@@ -99,7 +101,7 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
     if (const auto parts = trial->test_parts.find(metric.name); parts != trial->test_parts.end())
       point.parts[seed] = parts->second;
   }
-  point.validation = validation_mean(chosen->second, metric.name);
+  point.validation = validation_mean(chosen->second, metric);
   summarise(point, tasks::larger_is_better(metric.name));
   return point;
 }
@@ -124,6 +126,19 @@ bool usable(const TrialRecord& trial, const Metric& metric) {
   };
   return trial.status == TrialStatus::finished && finite(trial.validation, metric.choice) &&
          finite(trial.test, metric.name);
+}
+
+/// The kind of mean of a metric by its values in trials, on validation and on test.
+MeanKind kind_over(const StudyResults& results, const std::vector<const TrialRecord*>& trials,
+                   const std::string& name) {
+  std::vector<double> values;
+  for (const TrialRecord* trial : trials) {
+    if (trial->status != TrialStatus::finished) continue;
+    for (const auto* metrics : {&trial->validation, &trial->test})
+      if (const auto found = metrics->find(name); found != metrics->end() && std::isfinite(found->second))
+        values.push_back(found->second);
+  }
+  return mean_kind(results, name, values);
 }
 
 }  // namespace
@@ -152,8 +167,14 @@ bool Curve::better(double a, double b) const {
 const Point* Curve::best() const {
   const Point* found = nullptr;
   for (const Point& point : points)
-    if (!std::isnan(point.mean) && (!found || better(point.mean, found->mean))) found = &point;
+    if (!std::isnan(mean(point)) && (!found || better(mean(point), mean(*found)))) found = &point;
   return found;
+}
+
+std::optional<double> unlearned_best(const Curve& curve) {
+  const Point* best = curve.best();
+  if (curve.metric != "relative_mse" || !best || curve.mean(*best) <= unlearned_share) return std::nullopt;
+  return curve.mean(*best);
 }
 
 std::optional<double> measured(const TrialRecord& trial, const std::string& metric) {
@@ -192,7 +213,9 @@ Curve curve(const StudyResults& results, const std::string& series, const std::s
   for (const TrialRecord& trial : results.trials)
     if (trial.series == series) trials.push_back(&trial);
   sort_series(trials, results.report.x_key);
-  const Metric metric{name.empty() ? results.report.y_metric : name, results.report.y_metric};
+  Metric metric{name.empty() ? results.report.y_metric : name, results.report.y_metric};
+  metric.kind = kind_over(results, trials, metric.name);
+  metric.choice_kind = kind_over(results, trials, metric.choice);
   std::map<double, std::map<Choice, Candidate>> by_x;
   std::set<int64_t> seeds;
   for (const TrialRecord* trial : trials) {
@@ -201,7 +224,7 @@ Curve curve(const StudyResults& results, const std::string& series, const std::s
     if (usable(*trial, metric)) candidate.finished[trial->seed] = trial;
     else candidate.failed.insert(trial->seed);
   }
-  Curve result{series, metric.name, tasks::larger_is_better(metric.name), {}};
+  Curve result{series, metric.name, tasks::larger_is_better(metric.name), metric.kind, {}};
   for (auto& [x, candidates] : by_x) result.points.push_back(make_point(x, candidates, seeds, metric));
   return result;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/claims/mean_kind.h"
 #include "experiments/claims/study_results.h"
 
 namespace headroom::experiments {
@@ -17,7 +18,7 @@ struct Point {
   std::vector<std::string> single;   ///< keys of `choice` of which one value alone was tried
   std::map<int64_t, double> values;  ///< seed → test metric, of the finished trials
   std::map<int64_t, std::vector<double>> parts;  ///< seed → its pseudo-values over parts of the test data, where it has
-  std::optional<double> validation;     ///< mean over seeds of the same metric on validation, where all trials have it
+  std::optional<double> validation;     ///< Curve::mean of the same metric on validation, where all trials have it
   std::vector<int64_t> failed;          ///< seeds of the chosen trials that failed: in none of the means below
   std::vector<int64_t> missing;         ///< seeds of the series that have no trial here
   int failed_elsewhere = 0;             ///< failed trials of the choices that were not taken
@@ -32,7 +33,11 @@ void summarise(Point& point, bool larger_is_better);
 struct Curve {
   std::string series, metric;
   bool larger_is_better = false;
+  MeanKind kind = MeanKind::geometric;
   std::vector<Point> points;
+
+  /// The mean over seeds of that kind, of the test metric.
+  double mean(const Point& point) const { return kind == MeanKind::geometric ? point.geometric_mean : point.mean; }
 
   /// The point at x; nullptr when there is none.
   const Point* at(double x) const;
@@ -41,6 +46,12 @@ struct Curve {
   /// The point of the best mean; nullptr when no point has a mean.
   const Point* best() const;
 };
+
+/// The share of the target's variance above which an error ("relative_mse") says that the target was not learned.
+constexpr double unlearned_share = 0.5;
+
+/// The best mean, where it is an error above that share: then no x has learned the target. None for other metrics.
+std::optional<double> unlearned_best(const Curve& curve);
 
 /// The names of the study's series: {""} when it has no [[series]].
 std::vector<std::string> series_names(const StudyResults& results);
@@ -53,11 +64,11 @@ std::vector<const TrialRecord*> ordered_trials(const StudyResults& results);
 std::optional<double> measured(const TrialRecord& trial, const std::string& metric);
 
 /// The curve of one series of `metric`; without one, of the report's. At each x the `best_of` choice is the one with
-/// the best mean over seeds of the *report's* metric on validation, never on test: whatever metric is shown, it is that
-/// of the same trained models. Which direction is better: tasks::larger_is_better. A choice with a failed or missing
-/// seed comes after every complete one, because a mean over the seeds that survived would favour choices that diverge.
-/// A metric that is not finite counts as a failed trial. Throws Error when a finished trial lacks the metric, or when a
-/// choice is to be made and validation lacks the report's.
+/// the best mean over seeds, of mean_kind(), of the *report's* metric on validation, never on test: whatever metric is
+/// shown, it is that of the same trained models. Which direction is better: tasks::larger_is_better. A choice with a
+/// failed or missing seed comes after every complete one, because a mean over the seeds that survived would favour
+/// choices that diverge. A metric that is not finite counts as a failed trial. Throws Error when a finished trial lacks
+/// the metric, or when a choice is to be made and validation lacks the report's.
 Curve curve(const StudyResults& results, const std::string& series, const std::string& metric = "");
 
 }  // namespace headroom::experiments

@@ -7,12 +7,12 @@ namespace headroom::experiments {
 
 std::optional<UpwardSearch> search_upward(const Curve& curve, double percent) {
   const Point* best = curve.best();
-  if (curve.points.size() < 3 || std::isnan(curve.points.front().mean)) return std::nullopt;
+  if (curve.points.size() < 3 || std::isnan(curve.mean(curve.points.front()))) return std::nullopt;
   for (const Point& p : curve.points)
-    if (p.mean <= 0) return std::nullopt;
+    if (curve.mean(p) <= 0) return std::nullopt;
   const bool is_validated =
       std::all_of(curve.points.begin(), curve.points.end(), [](const Point& p) { return p.validation.has_value(); });
-  const auto seen = [&](const Point& p) { return is_validated ? *p.validation : p.mean; };
+  const auto seen = [&](const Point& p) { return is_validated ? *p.validation : curve.mean(p); };
   UpwardSearch search;
   const Point* found = &curve.points.front();
   search.tried.push_back(found->x);
@@ -23,7 +23,8 @@ std::optional<UpwardSearch> search_upward(const Curve& curve, double percent) {
   }
   search.found_x = found->x;
   search.best_x = best->x;
-  search.times_worse = curve.larger_is_better ? best->mean / found->mean : found->mean / best->mean;
+  search.times_worse =
+      curve.larger_is_better ? curve.mean(*best) / curve.mean(*found) : curve.mean(*found) / curve.mean(*best);
   search.reached = search.times_worse <= 1 + percent / 100;
   return search;
 }

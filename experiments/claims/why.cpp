@@ -96,7 +96,7 @@ double measured_at(const PlaceHolder& place, const StudyResults& results, const 
   try {
     const Curve found = curve(results, place.series.empty() ? series : place.series, place.name);
     const Point* point = found.at(*place.x);
-    return point ? point->mean : Verdict::none;
+    return point ? found.mean(*point) : Verdict::none;
   } catch (const Error&) {  // a metric that the trials lack
     return Verdict::none;
   }

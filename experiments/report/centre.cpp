@@ -28,17 +28,6 @@ double error_of_logs(const Point& p) {
 
 }  // namespace
 
-MeanKind mean_kind(const StudyResults& r, const Curve& c) {
-  if (c.larger_is_better) return MeanKind::arithmetic;
-  for (const ClaimConfig& claim : r.claims)
-    if (!claim.log_error && (claim.metric.empty() ? r.report.y_metric : claim.metric) == c.metric)
-      return MeanKind::arithmetic;
-  for (const Point& p : c.points)
-    for (const auto& entry : p.values)
-      if (!(entry.second > 0)) return MeanKind::arithmetic;
-  return MeanKind::geometric;
-}
-
 const char* name(MeanKind kind) { return kind == MeanKind::geometric ? "geometric mean" : "mean"; }
 
 std::vector<Measure> geometric_measures(const StudyResults& r) {
@@ -47,7 +36,7 @@ std::vector<Measure> geometric_measures(const StudyResults& r) {
     const std::vector<std::string> names = series_names(r);
     if (std::any_of(names.begin(), names.end(), [&](const std::string& series) {
           const Curve c = metric_curve(r, series, measure.metric);
-          return mean_kind(r, c) == MeanKind::geometric &&
+          return c.kind == MeanKind::geometric &&
                  std::any_of(c.points.begin(), c.points.end(), [](const Point& p) { return p.values.size() > 1; });
         }))
       found.push_back(measure);
@@ -71,9 +60,9 @@ bool is_validated(const Curve& c) {
   return std::all_of(c.points.begin(), c.points.end(), [](const Point& p) { return !drawn(p) || p.validation; });
 }
 
-const Point* best_point(const Curve& c, MeanKind kind) {
+const Point* best_point(const Curve& c) {
   const bool validated = is_validated(c);
-  const auto number = [&](const Point& p) { return validated ? *p.validation : centre(p, kind).mean; };
+  const auto number = [&](const Point& p) { return validated ? *p.validation : c.mean(p); };
   const Point* best = nullptr;
   for (const Point& p : c.points)
     if (drawn(p) && (!best || c.better(number(p), number(*best)))) best = &p;

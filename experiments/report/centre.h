@@ -7,13 +7,6 @@
 
 namespace headroom::experiments {
 
-/// The mean over seeds that a page shows of a metric. geometric: of ratios of errors, as verdicts compare them.
-enum class MeanKind { geometric, arithmetic };
-
-/// geometric, but for values that are not all positive, for metrics of which more is better, and where a claim on the
-/// metric says `log_error = false`.
-MeanKind mean_kind(const StudyResults& results, const Curve& curve);
-
 /// "geometric mean".
 const char* name(MeanKind kind);
 
@@ -34,7 +27,7 @@ bool is_validated(const Curve& curve);
 
 /// The best point, chosen as verdicts choose theirs: on the validation data where all points have been validated, by
 /// the mean otherwise; nullptr when no point has a mean.
-const Point* best_point(const Curve& curve, MeanKind kind);
+const Point* best_point(const Curve& curve);
 
 /// "0.0123 [0.0101, 0.0150]"; without an interval the mean alone.
 std::string in_words(const Centre& centre);

@@ -15,18 +15,6 @@
 namespace headroom::experiments {
 namespace {
 
-/// A curve as a figure shows it.
-struct Shown {
-  Curve curve;
-  MeanKind kind = MeanKind::geometric;
-};
-
-Shown shown(const StudyResults& r, const std::string& series, const std::string& metric) {
-  Shown out{metric_curve(r, series, metric), {}};
-  out.kind = mean_kind(r, out.curve);
-  return out;
-}
-
 std::string hover(const std::string& axis, const Point& p, const Centre& c) {
   std::string text = fmt::format("{} = {}: {} ({} {})", axis, exact(p.x), in_words(c), p.values.size(),
                                  p.values.size() == 1 ? "seed" : "seeds");
@@ -34,10 +22,10 @@ std::string hover(const std::string& axis, const Point& p, const Centre& c) {
   return text;
 }
 
-Layer mean_layer(const Shown& s, const std::string& axis, const std::string& colour) {
+Layer mean_layer(const Curve& s, const std::string& axis, const std::string& colour) {
   Layer layer;
   layer.colour = colour;
-  for (const Point& p : s.curve.points) {
+  for (const Point& p : s.points) {
     const Centre c = centre(p, s.kind);
     if (!std::isfinite(c.mean)) continue;
     Mark mark{p.x, c.mean, c.low, c.high, hover(axis, p, c)};
@@ -90,14 +78,14 @@ Axis fit_x(Scale scale, const std::vector<double>& xs) {
   return axis;
 }
 
-std::string in_words(const Shown& s, const std::string& axis) {
+std::string in_words(const Curve& s, const std::string& axis) {
   const auto value = [&](const Point& p) {
     return fmt::format("{} at {} = {}", rounded(centre(p, s.kind).mean), axis, exact(p.x));
   };
-  const Point* best = best_point(s.curve, s.kind);
+  const Point* best = best_point(s);
   if (!best) return "No trial finished.";
   const auto drawn = [](const Point& p) { return std::isfinite(p.mean); };
-  const auto& points = s.curve.points;
+  const auto& points = s.points;
   const auto first = std::find_if(points.begin(), points.end(), drawn);
   const auto last = std::find_if(points.rbegin(), points.rend(), drawn);
   return fmt::format("The {} over seeds is {}, {}, and best, {}.", name(s.kind), value(*first), value(*last),
@@ -137,7 +125,7 @@ void add_overlay(Plot& plot, const Overlay& overlay, const Curve& c, const std::
 }
 
 /// A second metric.
-void add_second(Plot& plot, const Measure& measure, const Shown& s, const std::string& axis) {
+void add_second(Plot& plot, const Measure& measure, const Curve& s, const std::string& axis) {
   Layer layer = mean_layer(s, axis, svg::category(1));
   if (layer.marks.empty()) return;
   plot.below.push_back(panel(plot, measure.label, std::move(layer), measure.scale));
@@ -145,10 +133,10 @@ void add_second(Plot& plot, const Measure& measure, const Shown& s, const std::s
 }
 
 /// Puts every point of a curve at what another metric measured at its x. Points where that has no mean are left out.
-void put_over(Curve& c, const Shown& over) {
+void put_over(Curve& c, const Curve& over) {
   std::vector<Point> points;
   for (Point& p : c.points) {
-    const Point* at = over.curve.at(p.x);
+    const Point* at = over.at(p.x);
     const double x = at ? centre(*at, over.kind).mean : NAN;
     if (!std::isfinite(x)) continue;
     p.x = x;
@@ -204,8 +192,7 @@ size_t place_of(const StudyResults& r, const std::string& series) {
 
 std::optional<Figure> curve_figure(const StudyResults& r, const std::string& series) {
   const ReportConfig& report = r.report;
-  const Shown s = shown(r, series, report.y_metric);
-  const Curve& c = s.curve;
+  const Curve c = metric_curve(r, series, report.y_metric);
   if (c.points.empty()) return std::nullopt;
   const std::string axis = last_part(report.x_key);
   Figure figure;
@@ -215,10 +202,10 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
   plot.title = series.empty() ? r.title : r.title + ", " + series;
   plot.x_label = report.x_label;
   plot.y_label = report.y_label;
-  plot.description = fmt::format("{} against {}. {}", report.y_label, report.x_label, in_words(s, axis));
+  plot.description = fmt::format("{} against {}. {}", report.y_label, report.x_label, in_words(c, axis));
 
-  Layer means = mean_layer(s, axis, svg::category(place_of(r, series))), failed;
-  means.legend = name(s.kind);
+  Layer means = mean_layer(c, axis, svg::category(place_of(r, series))), failed;
+  means.legend = name(c.kind);
   std::vector<double> xs;
   for (const Point& p : c.points) xs.push_back(p.x);
   plot.layers = {std::move(means)};
@@ -227,20 +214,20 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
   plot.other_y = fit_other(plot.layers, plot.y);
   plot.guides = paper_guides(r, series, plot.x);
   figure.caption =
-      fmt::format("{}{} against {}: {}.", report.y_label, on_data(r), report.x_label, marks_words(s.kind, plot.layers));
+      fmt::format("{}{} against {}: {}.", report.y_label, on_data(r), report.x_label, marks_words(c.kind, plot.layers));
   failed.kind = Layer::Kind::crosses;
   failed.legend = "failed seeds";
   failed.colour = svg::kWarning;
   for (const Point& p : c.points) {
     if (p.failed.empty()) continue;
     // A point without a finished seed is marked at the top, where an error without bound belongs.
-    const Centre middle = centre(p, s.kind);
+    const Centre middle = centre(p, c.kind);
     failed.marks.push_back({p.x, std::isfinite(middle.mean) ? middle.mean : plot.y.high, 0, 0,
                             fmt::format("{} = {}: {} of {} seeds failed", axis, exact(p.x), p.failed.size(),
                                         p.failed.size() + p.values.size())});
   }
   if (!failed.marks.empty()) plot.layers.push_back(std::move(failed));
-  if (report.right) add_second(plot, *report.right, shown(r, series, report.right->metric), axis);
+  if (report.right) add_second(plot, *report.right, metric_curve(r, series, report.right->metric), axis);
   else if (const Overlay* overlay = overlay_of(r, series)) add_overlay(plot, *overlay, c, axis);
   if (!plot.below.empty()) figure.caption += fmt::format(" Below: {}.", plot.below[0].y_label);
   return figure;
@@ -261,8 +248,8 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigu
   MeanKind kind = MeanKind::geometric;
   const auto names = drawn_series(r);
   for (size_t i = 0; i < names.size(); ++i) {
-    Shown s = shown(r, names[i], measure.metric);
-    if (which.over) put_over(s.curve, shown(r, names[i], which.over->metric));
+    Curve s = metric_curve(r, names[i], measure.metric);
+    if (which.over) put_over(s, metric_curve(r, names[i], which.over->metric));
     kind = s.kind;
     Layer layer = mean_layer(s, axis, svg::category(i));
     if (layer.marks.empty()) continue;

@@ -182,8 +182,8 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
   choice.token_dim = a.token_dim;
   choice.layers = *a.layers.rbegin();
   choice.setting = a.setting;
-  choice.best_value = centre(best, mean_kind(r, c.curve)).mean;
-  choice.is_learned = c.curve.metric != "relative_mse" || choice.best_value < 0.5;
+  choice.best_value = centre(best, c.curve.kind).mean;
+  choice.is_learned = c.curve.metric != "relative_mse" || choice.best_value <= unlearned_share;
   for (const Point& p : c.curve.points) {
     choice.seeds = std::min(choice.seeds, p.values.size());
     const HeadShape& shape = a.shapes.at(p.x);

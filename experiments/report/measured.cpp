@@ -21,6 +21,7 @@ Curve metric_curve(const StudyResults& results, const std::string& series, const
   Curve shown = curve(results, series);
   shown.metric = metric;
   shown.larger_is_better = tasks::larger_is_better(metric);
+  std::vector<double> values;
   for (Point& point : shown.points) {
     point.values.clear();
     point.parts.clear();
@@ -29,11 +30,13 @@ Curve metric_curve(const StudyResults& results, const std::string& series, const
       const std::optional<double> value = measured(*t, metric);
       if (!value || !std::isfinite(*value)) continue;
       point.values[t->seed] = *value;
+      values.push_back(*value);
       if (const auto parts = t->test_parts.find(metric); parts != t->test_parts.end())
         point.parts[t->seed] = parts->second;
     }
     summarise(point, shown.larger_is_better);
   }
+  if (metric != results.report.y_metric) shown.kind = mean_kind(results, metric, values);
   return shown;
 }
 

@@ -31,7 +31,7 @@ std::string sweep_words(const StudyResults& r) {
   const auto names = series_names(r);
   std::string out = fmt::format("{} = {}", r.report.x_label, few_of(xs));
   if (names.size() > 1) out += fmt::format(", in {} series", names.size());
-  const MeanKind kind = mean_kind(r, metric_curve(r, names[0], r.report.y_metric));
+  const MeanKind kind = metric_curve(r, names[0], r.report.y_metric).kind;
   const bool larger = metric_curve(r, names[0], r.report.y_metric).larger_is_better;
   out += fmt::format(". Shown is {}, {} is better", r.report.y_label, larger ? "more" : "less");
   if (seeds.size() > 1) out += fmt::format(": the {} over seeds with its 95 % interval", name(kind));

@@ -25,7 +25,6 @@ std::string chosen_cell(const Point& p, const std::string& key) {
 struct Beside {
   std::string label;
   Curve curve;
-  MeanKind kind;
 };
 
 std::string interval_cell(const Centre& c) {
@@ -34,15 +33,15 @@ std::string interval_cell(const Centre& c) {
 
 std::string beside_cell(const Beside& beside, double x) {
   const Point* p = beside.curve.at(x);
-  return element("td", p ? rounded(centre(*p, beside.kind).mean) : "—");
+  return element("td", p ? rounded(centre(*p, beside.curve.kind).mean) : "—");
 }
 
-std::string curve_notes(const StudyResults& r, const Curve& c, MeanKind kind) {
+std::string curve_notes(const StudyResults& r, const Curve& c) {
   const std::string axis = last_part(r.report.x_key);
   std::vector<std::string> edges, notes;
   notes.push_back(
       fmt::format("mean: the {} over seeds; its 95 % interval by Student’s t{}. Shaded: the best value of {}, {}.",
-                  name(kind), kind == MeanKind::geometric ? " on logarithms" : "", axis,
+                  name(c.kind), c.kind == MeanKind::geometric ? " on logarithms" : "", axis,
                   is_validated(c) ? "chosen on the validation data" : "by that mean"));
   for (const Point& p : c.points) {
     if (!p.edges.empty()) edges.push_back(exact(p.x));
@@ -65,10 +64,9 @@ std::string curve_notes(const StudyResults& r, const Curve& c, MeanKind kind) {
 
 std::string series_words(const StudyResults& r, const std::string& series) {
   const Curve c = metric_curve(r, series, r.report.y_metric);
-  const MeanKind kind = mean_kind(r, c);
-  const Point* best = best_point(c, kind);
+  const Point* best = best_point(c);
   if (!best) return "no trial has finished";
-  return fmt::format("best at {} = {}: {}", last_part(r.report.x_key), exact(best->x), in_words(centre(*best, kind)));
+  return fmt::format("best at {} = {}: {}", last_part(r.report.x_key), exact(best->x), in_words(centre(*best, c.kind)));
 }
 
 std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows,
@@ -93,21 +91,19 @@ std::string curve_table(const StudyResults& r, const std::string& series) {
   for (const Measure& measure : shown_measures(r.report))
     if (measure.metric != r.report.y_metric) {
       Curve other = metric_curve(r, series, measure.metric);
-      const MeanKind other_kind = mean_kind(r, other);
-      besides.push_back({measure.label, std::move(other), other_kind});
+      besides.push_back({measure.label, std::move(other)});
     }
 
   std::vector<std::string> heads = {last_part(r.report.x_key), "mean", "95 % interval", "best seed", "seeds"};
   for (const std::string& key : keys) heads.push_back("best " + last_part(key));
   for (const Beside& beside : besides) heads.push_back(beside.label);
   if (overlay) heads.push_back(overlay->label);
-  const MeanKind kind = mean_kind(r, c);
-  const Point* best = best_point(c, kind);
+  const Point* best = best_point(c);
   std::string rows;
   for (const Point& p : c.points) {
     rows += &p == best ? "<tr class=\"best\">" : "<tr>";
     rows += fmt::format("<th scope=\"row\">{}</th>", exact(p.x));
-    const Centre middle = centre(p, kind);
+    const Centre middle = centre(p, c.kind);
     rows += element("td", rounded(middle.mean)) + interval_cell(middle) + element("td", rounded(p.best));
     rows += p.failed.empty()
                 ? element("td", fmt::format("{}", p.values.size()))
@@ -118,7 +114,7 @@ std::string curve_table(const StudyResults& r, const std::string& series) {
     rows += "</tr>\n";
   }
   return sortable_table(fmt::format("{} in numbers", series.empty() ? "The curve" : series), heads, rows) +
-         curve_notes(r, c, kind);
+         curve_notes(r, c);
 }
 
 }  // namespace headroom::experiments

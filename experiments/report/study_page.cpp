@@ -100,7 +100,7 @@ Matrix matrix_of(const StudyResults& r, const std::string& metric) {
   for (const auto& [series, c] : curves) {
     out.rows.push_back(markdown(series));
     out.cells.emplace_back(out.columns.size());
-    const MeanKind kind = mean_kind(r, c);
+    const MeanKind kind = c.kind;
     for (const Point& p : c.points) {
       const Centre middle = centre(p, kind);
       out.cells.back()[columns.at(p.x)] = with_error(middle.mean, middle.standard_error);

@@ -38,7 +38,7 @@ void add_measures(Rows& rows, const StudyResults& r, const std::string& series) 
     const bool own = measure.metric == r.report.y_metric;
     const Curve c = own ? curve(r, series) : metric_curve(r, series, measure.metric);
     std::vector<std::string> means, errors;
-    const MeanKind kind = mean_kind(r, c);
+    const MeanKind kind = c.kind;
     for (const Point& p : c.points) {
       const Centre middle = centre(p, kind);
       means.push_back(rounded(middle.mean));

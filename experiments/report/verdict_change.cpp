@@ -37,6 +37,7 @@ bool has_choice_at_edge(const Verdict& v) {
 
 std::string what_would_change(const StudyResults& r, const Verdict& v) {
   if (v.status == VerdictStatus::not_run) return "";
+  if (!v.is_learned) return "longer training, or a model that learns the target";
   std::vector<std::string> parts;
   const auto add = [&](const std::string& part) {
     if (!part.empty()) parts.push_back(part);

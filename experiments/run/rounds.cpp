@@ -136,11 +136,11 @@ bool widen_grids(Rounds& rounds, const StudyResults& results) {
   return true;
 }
 
-/// The series that undecided claims speak of.
+/// The series that claims speak of which more seeds may decide.
 std::set<std::string> undecided_series(const StudyResults& results) {
   std::set<std::string> undecided;
   for (const Verdict& verdict : judge(results)) {
-    if (verdict.status != VerdictStatus::undecided) continue;
+    if (verdict.status != VerdictStatus::undecided || !verdict.is_learned) continue;
     undecided.insert(verdict.claim.series.empty() ? series_names(results)[0] : verdict.claim.series);
     const std::string other = std::visit([](const auto& kind) { return kind.other_series(); }, verdict.claim.kind);
     if (!other.empty()) undecided.insert(other);

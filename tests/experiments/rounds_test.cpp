@@ -33,14 +33,15 @@ Study study_of(const std::string& sweep, const std::string& claims, const std::v
 const std::string heads = "\"model.heads\" = [1, 2]\n";
 const std::string two_is_better = "[[claim]]\nkind = \"less_than\"\nat = 2\nthan = { at = 1 }\n";
 
-using Error = std::function<double(const PlannedTrial&)>;  ///< NaN: the trial fails
+using Error =
+    std::function<double(const PlannedTrial&)>;  ///< in percent of the target's variance; NaN: the trial fails
 
 TrialRecord record_of(const PlannedTrial& trial, const Error& error) {
   TrialRecord record;
   record.id = trial.id;
   const double value = error(trial);
   if (std::isnan(value)) record.status = TrialStatus::failed;
-  else record.validation = record.test = {{"relative_mse", value}};
+  else record.validation = record.test = {{"relative_mse", value / 100}};
   return record;
 }
 
@@ -208,6 +209,9 @@ TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at 
   CHECK(rounds.notes[0] == "round 2: 6 more trials: seeds up to 106 of positions=alibi for claims that are undecided");
   for (uint64_t order = 1; order < 10; ++order)
     CHECK(ids_of(finish(study, noise, order).study) == ids_of(rounds.study));
+  // More seeds do not decide what was not learned.
+  const Rounds unlearned = finish(study, [&](const PlannedTrial& trial) { return 100 * noise(trial); });
+  CHECK(ids_of(unlearned.study) == ids_of(study));
   // A difference that three seeds show needs no more.
   const Rounds clear = finish(study, [](const PlannedTrial& trial) {
     return (trial.x == 2 ? 0.1 : 1) * (1 + 0.001 * static_cast<double>(trial.seed % 3));

@@ -387,4 +387,20 @@ TEST_CASE("claims have names for a list") {
   CHECK(claim_name(c) == "interior_optimum · D 256");
 }
 
+TEST_CASE("where no x has learned the target, nothing is said of the number of heads") {
+  const auto judged = [](double scale) {
+    StudyResults r = study({1, 2, 4}, {{0.9, 0.91, 0.89}, {0.6, 0.61, 0.59}, {0.8, 0.81, 0.79}});
+    r.report.y_metric = "relative_mse";
+    for (TrialRecord& t : r.trials) t.validation["relative_mse"] = t.test["relative_mse"] = scale * t.test["mse"];
+    r.claims = {claim("interior_optimum")};
+    return judge(r).at(0);
+  };
+  CHECK(judged(0.8).status == VerdictStatus::pass);
+  const Verdict verdict = judged(1);
+  CHECK(verdict.status == VerdictStatus::undecided);
+  CHECK_FALSE(verdict.is_learned);
+  CHECK_FALSE(verdict.seeds_needed);
+  CHECK(contains(verdict.sentence, "even the least error leaves 0.600 of the target's variance"));
+}
+
 }  // namespace headroom::experiments

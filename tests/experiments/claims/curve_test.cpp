@@ -54,9 +54,16 @@ TEST_CASE("the choice is made on validation, never on test") {
 
 TEST_CASE("the choice is made on the mean over seeds") {
   StudyResults r = study({}, {});
-  // lr 0.01 has the best single seed, lr 0.02 the best mean.
-  r.trials = {at_lr(0.01, 0, 0.1, 1), at_lr(0.01, 1, 0.9, 1), at_lr(0.02, 0, 0.4, 2), at_lr(0.02, 1, 0.4, 2)};
-  CHECK(curve(r, "").points.at(0).choice.at("train.optimizer.lr") == 0.02);
+  // lr 0.01 has the best single seed, lr 0.02 the best geometric mean, lr 0.04 the best arithmetic one.
+  r.trials = {at_lr(0.01, 0, 0.1, 1), at_lr(0.01, 1, 2.5, 1),  at_lr(0.02, 0, 0.2, 2),
+              at_lr(0.02, 1, 0.8, 2), at_lr(0.04, 0, 0.45, 3), at_lr(0.04, 1, 0.45, 3)};
+  const Point p = curve(r, "").points.at(0);
+  CHECK(p.choice.at("train.optimizer.lr") == 0.02);
+  CHECK(*p.validation == Approx(0.4));
+  // Where a claim compares differences, choices are by the arithmetic mean.
+  r.claims = {testing::claim("interior_optimum")};
+  r.claims[0].log_error = false;
+  CHECK(curve(r, "").points.at(0).choice.at("train.optimizer.lr") == 0.04);
 }
 
 TEST_CASE("a choice at the end of its grid is flagged") {

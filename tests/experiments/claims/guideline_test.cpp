@@ -40,6 +40,13 @@ TEST_CASE("an upward search stops at a tie and at an x that diverged") {
   CHECK_FALSE(search_upward(curve(r, "")));
 }
 
+TEST_CASE("one seed that failed to train does not end an upward search") {
+  const Curve c = curve(study({1, 2, 4}, {{1, 1, 1, 1}, {0.1, 0.1, 0.1, 4}, {0.2, 0.2, 0.2, 0.2}}), "");
+  CHECK(c.at(2)->mean > c.at(1)->mean);
+  CHECK(c.best()->x == 4);
+  CHECK(search_upward(c)->found_x == 4);
+}
+
 TEST_CASE("an upward search goes where more is better") {
   StudyResults r = study({1, 2, 4}, {{0.5}, {0.6}, {0.55}});
   for (TrialRecord& t : r.trials) t.test["accuracy"] = t.test["mse"];

@@ -16,7 +16,7 @@ using testing::study;
 /// A curve over x = 1, 2, 4, … 128 whose log is a parabola around `best`, with normal noise on each seed's logs.
 Curve around(double best, int seeds, double noise, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
-  Curve curve{"", "mse", false, {}};
+  Curve curve{"", "mse", false, MeanKind::geometric, {}};
   for (int i = 0; i < 8; ++i) {
     Point p;
     p.x = std::exp2(i);

@@ -59,7 +59,7 @@ struct Truth {
 constexpr int parts_of_data = 16;
 
 Curve simulate(const Truth& truth, int seeds, bool with_parts, Normals& normal) {
-  Curve curve{"", "mse", false, {}};
+  Curve curve{"", "mse", false, MeanKind::geometric, {}};
   std::vector<double> by_seed(seeds);
   for (double& effect : by_seed) effect = truth.shared * normal.next();
   for (size_t i = 0; i < truth.middle.size(); ++i) {

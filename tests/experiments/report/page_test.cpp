@@ -137,7 +137,7 @@ TEST_CASE("the tasks of a study's trials are told apart") {
 TEST_CASE("one mean on a page, with its interval") {
   const StudyResults r = testing::u_curve();
   const Curve c = metric_curve(r, "", "mse");
-  CHECK(mean_kind(r, c) == MeanKind::geometric);
+  CHECK(c.kind == MeanKind::geometric);
   const Centre middle = centre(*c.at(1), MeanKind::geometric);
   CHECK(middle.mean == Approx(std::cbrt(1.0 * 1.2 * 0.9)));
   // t of 97.5 % with 2 degrees of freedom is 4.3027.
@@ -147,15 +147,15 @@ TEST_CASE("one mean on a page, with its interval") {
   const double half = 4.302652729911275 * std::sqrt(spread / 2 / 3);
   CHECK(middle.low == Approx(std::exp(mean - half)));
   CHECK(middle.high == Approx(std::exp(mean + half)));
-  CHECK(best_point(c, MeanKind::geometric)->x == 4);
+  CHECK(best_point(c)->x == 4);
 
   StudyResults other = r;
   other.claims = {testing::claim("interior_optimum")};
   other.claims[0].log_error = false;
-  CHECK(mean_kind(other, c) == MeanKind::arithmetic);
+  CHECK(metric_curve(other, "", "mse").kind == MeanKind::arithmetic);
   CHECK(centre(*c.at(1), MeanKind::arithmetic).mean == Approx(3.1 / 3));
   const StudyResults zero = testing::study({1}, {{0, 1}});
-  CHECK(mean_kind(zero, metric_curve(zero, "", "mse")) == MeanKind::arithmetic);
+  CHECK(metric_curve(zero, "", "mse").kind == MeanKind::arithmetic);
   const Curve one = metric_curve(testing::study({1}, {{1}}), "", "mse");
   CHECK_FALSE(centre(*one.at(1), MeanKind::geometric).has_interval());
 }
@@ -164,7 +164,7 @@ TEST_CASE("the best x is the one that validation chose, as in the verdicts") {
   StudyResults r = testing::u_curve();
   for (TrialRecord& t : r.trials) t.validation["mse"] = t.x == 8 ? 0.001 : t.test["mse"];
   const Curve c = metric_curve(r, "", "mse");
-  CHECK(best_point(c, MeanKind::geometric)->x == 8);
+  CHECK(best_point(c)->x == 8);
   CHECK(contains(page_of(r), "<tr class=\"best\"><th scope=\"row\">8</th>"));
   CHECK(contains(page_of(r), "chosen on the validation data"));
 }
