@@ -8,6 +8,7 @@
 #include "experiments/claims/exclusions.h"
 #include "experiments/claims/number.h"
 #include "experiments/claims/reference.h"
+#include "experiments/claims/smallest_effect.h"
 #include "experiments/claims/why.h"
 #include "experiments/toml/reader.h"
 
@@ -50,6 +51,16 @@ void check_subject(Reader& in, const ClaimConfig& claim, const StudyScope& study
     in.complain("reference", fmt::format("the paper has no number at any {} of the claim", scope.x_name()));
 }
 
+/// An effect that is not the usual one is named in the claim's words, or has its reason.
+void check_effect(Reader& in, const ClaimConfig& claim, const StudyScope& study) {
+  const std::string& metric = claim.metric.empty() ? study.y_metric : claim.metric;
+  if (metric.empty() || !wants_reason(claim, metric)) return;
+  in.complain("factor",
+              fmt::format("is {}, where a claim on {} usually states {}, and the claim's words do not name it: "
+                          "name it there, or say why in `because`",
+                          exact(*stated_effect(claim)), metric, exact(standard_effect(metric))));
+}
+
 }  // namespace
 
 ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<ClaimConfig>& above) {
@@ -69,6 +80,7 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
     in.complain("ours", "wants one of paper, theorem and ours");
   claim.why = in.text(
       "why", "", "why it fails, shown where it does; {ratio}, {metric @ x} and {metric @ x of series} are filled in");
+  claim.because = in.text("because", "", "why the smallest effect is not the usual one");
   bind_reference(in, claim);
   claim.from = in.optional_real("from", {}, "smallest x it speaks of");
   claim.to = in.optional_real("to", {}, "largest x it speaks of");
@@ -95,6 +107,7 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   if (is_known) {
     check_exclusions(in, claim, above);
     check_why(in, claim, scope);
+    check_effect(in, claim, study);
   }
   return claim;
 }

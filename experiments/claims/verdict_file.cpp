@@ -26,6 +26,7 @@ Json claim_json(const ClaimConfig& c) {
     if (value) out[key] = *value;
   };
   if (!c.metric.empty()) out["metric"] = c.metric;
+  if (!c.because.empty()) out["because"] = c.because;
   if (!c.reference.empty()) out["reference"] = c.reference;
   double factor = 1;
   std::visit(

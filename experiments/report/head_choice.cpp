@@ -9,8 +9,8 @@
 #include "experiments/claims/case.h"
 #include "experiments/claims/guideline.h"
 #include "experiments/claims/number.h"
+#include "experiments/claims/smallest_effect.h"
 #include "experiments/report/centre.h"
-#include "tasks/task.h"
 
 namespace headroom::experiments {
 namespace {
@@ -145,12 +145,6 @@ std::string positions_in_words(std::string positions) {
   return positions;
 }
 
-double choice_margin(const std::string& metric) {
-  const bool is_narrow = metric.starts_with("cross_entropy") || metric == "perplexity" || metric == "bits_per_char" ||
-                         tasks::larger_is_better(metric);
-  return is_narrow ? 1.01 : 1.1;
-}
-
 std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& series) {
   if (last_part(r.report.x_key) != "heads" || count_trials(r.trials) < r.planned) return std::nullopt;
   const Architecture a = architecture_of(r, series);
@@ -174,7 +168,7 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
                     *a.positions.begin(),
                     *a.widths.begin(),
                     *a.steps.rbegin(),
-                    choice_margin(c.curve.metric),
+                    standard_effect(c.curve.metric),
                     best.values.size(),
                     {},
                     {}};

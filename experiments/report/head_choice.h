@@ -42,10 +42,6 @@ struct HeadChoice {
 /// "alibi without scores" → "ALiBi without scores", "none" → "no".
 std::string positions_in_words(std::string positions);
 
-/// The smallest ratio to the best that matters for a metric: 1.1 for errors that span decades, 1.01 for
-/// cross-entropies, perplexities and accuracies.
-double choice_margin(const std::string& metric);
-
 /// The curves that a choice can rest on, each with heads of D/H dimensions: of those that were learned, one for each
 /// setting, from the study with the most seeds.
 std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all);

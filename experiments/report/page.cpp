@@ -95,7 +95,7 @@ std::string page(const StudyResults& results, const PageParts& parts) {
   if (!figure.empty())
     all.add("main-figure", "The figure",
             "<section id=\"main-figure\" aria-label=\"The figure\">\n" + figure + "</section>\n");
-  all.add("verdicts", "Verdicts", verdict_section(parts.verdicts));
+  all.add("verdicts", "Verdicts", verdict_section(results, parts.verdicts));
   all.add("law", "The law", law_html(results));
   all.add("failed", "What failed", failed_section(results));
   std::string series;

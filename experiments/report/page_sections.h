@@ -20,7 +20,7 @@ struct ContentsEntry {
 std::string contents(const std::vector<ContentsEntry>& entries);
 
 /// Every claim in tables, the paper's first, then ours: verdict, claim, numbers, and the rest on demand.
-std::string verdict_section(const std::vector<Verdict>& verdicts);
+std::string verdict_section(const StudyResults& results, const std::vector<Verdict>& verdicts);
 
 /// The trials that failed, and why; "" when none did.
 std::string failed_section(const StudyResults& results);

@@ -4,9 +4,11 @@
 
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
+#include "experiments/claims/smallest_effect.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
+#include "experiments/report/verdict_change.h"
 
 namespace headroom::experiments {
 namespace {
@@ -20,7 +22,7 @@ std::string numbers_html(const std::string& summary) {
 }
 
 /// A row: the verdict, the claim with all that is said of it on demand, its numbers.
-std::string verdict_row(const Verdict& v) {
+std::string verdict_row(const StudyResults& r, const Verdict& v) {
   const std::string status = name(v.status);
   std::string more = element("p", escape(v.sentence)) + "\n";
   if (v.status == VerdictStatus::fail && !v.why.empty())
@@ -30,6 +32,11 @@ std::string verdict_row(const Verdict& v) {
     for (const std::string& note : v.notes) more += element("li", escape(note));
     more += "</ul>\n";
   }
+  if (const std::string change = what_would_change(r, v); !change.empty())
+    more += fmt::format("<p><b>What would change it:</b> {}.</p>\n", escape(change));
+  if (!v.claim.because.empty())
+    more += fmt::format("<p><b>Why {}× is the smallest effect:</b> {}.</p>\n", exact(*stated_effect(v.claim)),
+                        escape(v.claim.because));
   more += fmt::format("<p class=\"muted mono\">{}</p>\n", escape(claim_name(v.claim)));
   const std::string series =
       v.claim.series.empty() ? "" : fmt::format(" <span class=\"of\">{}</span>", escape(v.claim.series));
@@ -39,10 +46,10 @@ std::string verdict_row(const Verdict& v) {
       slug(status), escape(status), escape(in_words(v.claim)), series, more, numbers_html(v.summary));
 }
 
-std::string verdict_table_of(const std::vector<Verdict>& verdicts, ClaimSource of) {
+std::string verdict_table_of(const StudyResults& r, const std::vector<Verdict>& verdicts, ClaimSource of) {
   std::string rows;
   for (const Verdict& v : verdicts)
-    if (source(v.claim) == of) rows += verdict_row(v);
+    if (source(v.claim) == of) rows += verdict_row(r, v);
   if (rows.empty()) return "";
   return fmt::format(
       "<h3>{0} <span class=\"muted\">{1}</span></h3>\n<table class=\"verdicts\" aria-label=\"{0}\">\n<thead><tr><th "
@@ -53,9 +60,9 @@ std::string verdict_table_of(const std::vector<Verdict>& verdicts, ClaimSource o
 
 }  // namespace
 
-std::string verdict_section(const std::vector<Verdict>& verdicts) {
+std::string verdict_section(const StudyResults& r, const std::vector<Verdict>& verdicts) {
   std::string tables;
-  for (const ClaimSource source : claim_sources) tables += verdict_table_of(verdicts, source);
+  for (const ClaimSource source : claim_sources) tables += verdict_table_of(r, verdicts, source);
   if (tables.empty()) return "";
   return "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n" + tables +
          "<p class=\"muted\">Open a claim to read how it was tested. 3× is three times the value that it is compared "

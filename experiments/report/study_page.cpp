@@ -7,6 +7,7 @@
 #include <map>
 
 #include "experiments/claims/number.h"
+#include "experiments/claims/smallest_effect.h"
 #include "experiments/report/centre.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/law_section.h"
@@ -36,6 +37,25 @@ std::string claim_table(const StudyResults& r, const std::vector<Verdict>& verdi
         rows.push_back({status_cell(r, v), name(source), markdown(in_words(v.claim) + subject_in_brackets(v.claim)),
                         markdown(v.summary), markdown(what_would_change(r, v))});
   return markdown_table({"verdict", "whose", "claim", "numbers", "what would change it"}, rows);
+}
+
+/// Why smallest effects are not the usual ones.
+std::string effects(const std::vector<Verdict>& verdicts) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // each with its claims
+  for (const Verdict& v : verdicts) {
+    if (v.claim.because.empty()) continue;
+    const std::string reason = fmt::format("{}×: {}", exact(*stated_effect(v.claim)), v.claim.because);
+    auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& entry) { return entry.first == reason; });
+    if (found == reasons.end()) found = reasons.insert(found, {reason, {}});
+    const std::string words = fmt::format("“{}”", in_words(v.claim));
+    if (std::count(found->second.begin(), found->second.end(), words) == 0) found->second.push_back(words);
+  }
+  if (reasons.empty()) return "";
+  std::string out =
+      "Smallest effects that are not the usual ones (1.1 for errors, 1.01 for cross-entropies and accuracies):\n\n";
+  for (const auto& [reason, claims] : reasons)
+    out += fmt::format("- {} ({})\n", markdown(reason), markdown(fmt::format("{}", fmt::join(claims, ", "))));
+  return out + "\n";
 }
 
 /// Every claim that does not hold, and every trial that failed, in plain words.
@@ -156,7 +176,7 @@ std::string study_page(const Finding& f, const std::string& figure) {
                      is_pilot(r) ? ", a pilot" : "", r.paper.empty() ? "" : " · " + markdown(r.paper), progress_of(r));
   if (!settings.empty()) out += fmt::format("Settings: {}.\n\n", markdown(settings));
   out += paragraph("Not as in the paper", r.deviations) + paragraph("Rounds", in_short(r.rounds));
-  if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(r, f.verdicts) + failures(f);
+  if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(r, f.verdicts) + effects(f.verdicts) + failures(f);
   out += law_markdown(r) + "## Numbers\n\n";
   if (r.trials.empty()) return out + "No trial has run.\n";
   std::vector<std::string> geometric;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/error.h"
+#include "experiments/claims/smallest_effect.h"
 #include "experiments/config/study.h"
 #include "experiments/toml/document.h"
 #include "experiments/toml/expression.h"
@@ -111,6 +112,9 @@ TEST_CASE("each mistake is named with its place, its path and what is wanted") {
       {"among = [2]", "", "35:1: claim.among: missing: argmin_in wants the x that may be the best"},
       {"among = [2]", "among = [2]\nfactr = 2", "38:1: claim.factr: unknown key"},
       {"among = [2]", "among = [2]\nlow = 2", "38:1: claim.low: "},
+      {"among = [2]", "among = [2]\nfactor = 1.25\nours = \"the best by 5 times\"",
+       "38:1: claim.factor: is 1.25, where a claim on relative_mse usually states 1.1, and the claim's words do not "
+       "name it"},
       {"kind = \"argmin_in\"\namong = [2]", "kind = \"monotone\"", "35:1: claim.direction: missing: monotone wants"},
       {"kind = \"argmin_in\"\namong = [2]", "kind = \"slope\"\nlow = 2\nhigh = 1", "38:1: claim.high: wants to be"},
       {"kind = \"argmin_in\"\namong = [2]", "kind = \"band\"", "35:1: claim.low: missing: band wants low, high or"},
@@ -305,6 +309,22 @@ TEST_CASE("schedules: a warm-up beside another kind is a factor of its own") {
                  "train.schedule.steps: wants the steps between drops"));
   CHECK(contains(only_problem(small_study(), {"train.schedule={kind=\"cosine\", warmup=7}"}),
                  "train.schedule.warmup: 7 is out of range"));
+}
+
+TEST_CASE("an effect that is not the usual one has a reason, or stands in the claim's words") {
+  const auto loads = [](const std::string& keys) {
+    const StudyFile file(replaced(small_study(), "among = [2]", "among = [2]\n" + keys));
+    return load_study(file.path()).head.claims.at(0);
+  };
+  CHECK(loads("factor = 1.25\nours = \"best by 25 %\"").because.empty());
+  CHECK(loads("factor = 3\npaper = \"by at least 3 times\"").because.empty());
+  CHECK(loads("factor = 1.1\npaper = \"clearly the best\"").because.empty());
+  CHECK(loads("factor = 7").because.empty());  // no words: nothing is claimed of it
+  CHECK(loads("factor = 2\npaper = \"best\"\nbecause = \"as in Table 3\"").because == "as in Table 3");
+  CHECK_FALSE(names_effect("13 times or 3.5 times", 3));
+  CHECK_FALSE(names_effect("10.5 times", 10));
+  CHECK(names_effect("10. That is all", 10));
+  CHECK(standard_effect("stage1_loss") == 1.01);
 }
 
 TEST_CASE("a claim may speak of what another profile measures, and of nothing that none does") {

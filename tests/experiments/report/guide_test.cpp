@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "experiments/claims/kinds/kinds.h"
+#include "experiments/claims/smallest_effect.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/guide_page.h"
 #include "tests/experiments/report/folder.h"
@@ -75,9 +76,9 @@ TEST_CASE("formulas, other axes and mixed widths leave no choice of heads") {
 }
 
 TEST_CASE("errors count by a tenth, cross-entropies and accuracies by a hundredth") {
-  CHECK(choice_margin("relative_mse") == 1.1);
-  CHECK(choice_margin("cross_entropy") == 1.01);
-  CHECK(choice_margin("accuracy") == 1.01);
+  CHECK(standard_effect("relative_mse") == 1.1);
+  CHECK(standard_effect("cross_entropy") == 1.01);
+  CHECK(standard_effect("accuracy") == 1.01);
 }
 
 TEST_CASE("a curve that was not learned, and a setting that two studies share, are counted once or not at all") {
