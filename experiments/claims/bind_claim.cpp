@@ -81,6 +81,7 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   claim.why = in.text(
       "why", "", "why it fails, shown where it does; {ratio}, {metric @ x} and {metric @ x of series} are filled in");
   claim.because = in.text("because", "", "why the smallest effect is not the usual one");
+  claim.worded_after = in.text("worded_after", "", "results that had been seen when it was worded: a disclosure");
   bind_reference(in, claim);
   claim.from = in.optional_real("from", {}, "smallest x it speaks of");
   claim.to = in.optional_real("to", {}, "largest x it speaks of");

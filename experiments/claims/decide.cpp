@@ -26,7 +26,8 @@ std::string in_words(const Verdict& v, const Hypothesis& hypothesis, size_t fami
       break;
   }
   if (hypothesis.seeds().value_or(2) < 2) return "Fewer than two seeds in common decide nothing.";
-  return fmt::format("Undecided: p = {} for a pass, {} for a fail{}; {}.", probability(v.p), probability(v.p_against), holm,
+  return fmt::format("Undecided: p = {} for a pass, {} for a fail{}; {}.", probability(v.p), probability(v.p_against),
+                     holm,
                      v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
                                     : "1,000 seeds of this spread would not decide");
 }

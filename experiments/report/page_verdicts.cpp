@@ -34,6 +34,8 @@ std::string verdict_row(const StudyResults& r, const Verdict& v) {
   }
   if (const std::string change = what_would_change(r, v); !change.empty())
     more += fmt::format("<p><b>What would change it:</b> {}.</p>\n", escape(change));
+  if (!v.claim.worded_after.empty())
+    more += fmt::format("<p>Worded after {} had been seen.</p>\n", escape(v.claim.worded_after));
   if (!v.claim.because.empty())
     more += fmt::format("<p><b>Why {}× is the smallest effect:</b> {}.</p>\n", exact(*stated_effect(v.claim)),
                         escape(v.claim.because));

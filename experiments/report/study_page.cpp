@@ -29,13 +29,21 @@ std::string status_cell(const StudyResults& r, const Verdict& v) {
   return fmt::format("**{}**{}", name(v.status), is_decided && is_the_papers && is_pilot(r) ? " in a pilot" : "");
 }
 
+/// Whether the claim was there before the data.
+std::string disclosure(const Verdict& v) {
+  return v.claim.worded_after.empty()
+             ? ""
+             : fmt::format(". *Worded after {} had been seen*", markdown(v.claim.worded_after));
+}
+
 std::string claim_table(const StudyResults& r, const std::vector<Verdict>& verdicts) {
   std::vector<std::vector<std::string>> rows;
   for (const ClaimSource source : claim_sources)
     for (const Verdict& v : verdicts)
       if (experiments::source(v.claim) == source)
-        rows.push_back({status_cell(r, v), name(source), markdown(in_words(v.claim) + subject_in_brackets(v.claim)),
-                        markdown(v.summary), markdown(what_would_change(r, v))});
+        rows.push_back({status_cell(r, v), name(source),
+                        markdown(in_words(v.claim) + subject_in_brackets(v.claim)) + disclosure(v), markdown(v.summary),
+                        markdown(what_would_change(r, v))});
   return markdown_table({"verdict", "whose", "claim", "numbers", "what would change it"}, rows);
 }
 

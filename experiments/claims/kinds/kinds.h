@@ -6,6 +6,7 @@
 #include "experiments/claims/kinds/bound_holds.h"
 #include "experiments/claims/kinds/curved.h"
 #include "experiments/claims/kinds/flat.h"
+#include "experiments/claims/kinds/gap.h"
 #include "experiments/claims/kinds/interior_optimum.h"
 #include "experiments/claims/kinds/less_than.h"
 #include "experiments/claims/kinds/monotone.h"
@@ -20,7 +21,7 @@ namespace headroom::experiments {
 
 /// The kinds of claim. A new one is its files in this folder and its place here.
 using ClaimKind = std::variant<InteriorOptimum, ArgminIn, WithinFactor, WorseThanBest, Monotone, Slope, Saturates, Band,
-                               LessThan, BoundHolds, WithinPercent, Flat, NoInteriorOptimum, Curved>;
+                               LessThan, BoundHolds, WithinPercent, Flat, NoInteriorOptimum, Curved, Gap>;
 
 /// Calls f with each kind in turn, its keys at their defaults.
 template <class F>

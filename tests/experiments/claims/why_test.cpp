@@ -26,7 +26,15 @@ TEST_CASE("measured numbers fill a why") {
 
 TEST_CASE("every kind fills the numbers that it promises") {
   StudyResults r = testing::u_curve();
+  r.series = {"", "other"};
   for (TrialRecord& t : r.trials) t.test["bound"] = 2;
+  const std::vector<TrialRecord> own = r.trials;
+  for (TrialRecord t : own) {
+    t.series = "other";
+    t.id += "-other";
+    t.test["mse"] *= 1 + 0.1 * static_cast<double>(t.seed) + 0.01 * t.x * static_cast<double>(t.seed);
+    r.trials.push_back(t);
+  }
   for_each_kind([&](auto kind) {
     ClaimConfig c = testing::claim(kind.name);
     std::visit(
@@ -37,6 +45,7 @@ TEST_CASE("every kind fills the numbers that it promises") {
           if constexpr (requires { keys.percent; }) keys.percent = 5;
           if constexpr (requires { keys.limits; }) keys.limits.low = -1;
           if constexpr (requires { keys.direction; }) keys.direction = "falling";
+          if constexpr (requires { keys.rival; }) keys.rival = "other", keys.direction = "closing";
           if constexpr (requires { keys.bound; }) keys.bound = "bound";
           if constexpr (requires { keys.value; }) keys.value = 1;
           if constexpr (requires { keys.than; }) keys.than.at = 2;
