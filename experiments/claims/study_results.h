@@ -17,6 +17,7 @@ struct StudyResults {
   std::string profile;                  ///< with what settings change: "quick+train.steps=10"
   std::vector<std::string> overrides;   ///< those settings as given, "train.steps=10"; none in most reports
   std::vector<std::string> deviations;  ///< from what the paper did
+  std::vector<std::string> changes;     ///< what the profile trains and the study's own keys do not
   ReportConfig report;
   std::vector<std::string> series;
   std::vector<ClaimConfig> claims;

@@ -11,6 +11,7 @@
 #include "engine/excerpt.h"
 #include "experiments/config/metrics.h"
 #include "experiments/config/overrides.h"
+#include "experiments/config/profile_changes.h"
 #include "experiments/config/schema.h"
 #include "experiments/config/series.h"
 #include "experiments/config/settings.h"
@@ -267,6 +268,8 @@ std::vector<Study> bind_profiles(const std::string& file, std::string& chosen,
     studies.push_back(std::move(one.study));
   }
   problems.raise();
+  for (Study& study : studies)
+    if (&study != &studies.front()) study.changes = profile_changes(study, studies.front());
   chosen = profile_name(document, chosen);
   return studies;
 }

@@ -17,6 +17,7 @@ struct Study {
   std::vector<PlannedTrial> trials;  ///< of the first round: of all, where a study has one only
   std::vector<PlannedTrial> later;   ///< those that further rounds may add (run/rounds.h)
   std::optional<SeedRule> seed_rule;
+  std::vector<std::string> changes;  ///< profile_changes() from the study's own keys; none in their own profile
   std::string resolved;  ///< the file as TOML, with the profile and the settings in place
 };
 

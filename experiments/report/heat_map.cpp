@@ -6,7 +6,7 @@
 #include <set>
 
 #include "experiments/claims/number.h"
-#include "experiments/claims/statistics.h"
+#include "experiments/report/centre.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/measured.h"
 #include "experiments/report/svg.h"
@@ -29,14 +29,14 @@ uint32_t viridis(double share) {
 }
 
 /// Mean over seeds of the validation metric, which choices are made on; of the test metric where there is no other.
-double cell_value(const std::vector<const TrialRecord*>& trials, const std::string& metric) {
+double cell_value(const std::vector<const TrialRecord*>& trials, const std::string& metric, MeanKind kind) {
   std::vector<double> values;
   for (const TrialRecord* t : trials) {
     const auto& metrics = t->validation.count(metric) ? t->validation : t->test;
     const auto found = metrics.find(metric);
     if (found != metrics.end() && std::isfinite(found->second)) values.push_back(found->second);
   }
-  return mean(values);
+  return mean(values, kind);
 }
 
 struct Cell {
@@ -64,7 +64,7 @@ std::optional<Figure> heat_map(const StudyResults& r, const std::string& series)
   std::vector<Cell> cells;
   double low = INFINITY, high = -INFINITY;
   for (auto& [at, trials] : groups) {
-    const double value = cell_value(trials, report.y_metric);
+    const double value = cell_value(trials, report.y_metric, chosen.kind);
     if (!std::isfinite(value)) continue;
     const Point* point = chosen.at(at.first);
     const bool is_chosen = point && !point->choice.empty() && point->choice.begin()->second == at.second;
@@ -115,10 +115,11 @@ std::optional<Figure> heat_map(const StudyResults& r, const std::string& series)
   }
   plot.layers = {std::move(field), std::move(frame)};
   figure.caption = fmt::format(
-      "{} on the validation data (mean over seeds) for every {} and {}: light is low ({}), dark is high ({}){}. "
+      "{} on the validation data ({} over seeds) for every {} and {}: light is low ({}), dark is high ({}){}. "
       "Framed: "
       "the choice at each {}.",
-      report.y_label, axis, other, rounded(low), rounded(high), log ? ", on a logarithmic scale" : "", axis);
+      report.y_label, name(chosen.kind), axis, other, rounded(low), rounded(high),
+      log ? ", on a logarithmic scale" : "", axis);
   return figure;
 }
 

@@ -101,6 +101,13 @@ std::string about_section(const StudyResults& r) {
     row("time of all trials together", escape(duration(training_seconds(r))));
   }
   for (const std::string& line : r.deviations) row("not as in the paper", escape(line));
+  if (!r.changes.empty()) {
+    std::string lines;
+    for (const std::string& line : r.changes) lines += element("p", escape(line));
+    row("not the study’s own settings (in brackets)",
+        fmt::format("<details>\n<summary>{} that this profile changes</summary>\n{}</details>", r.changes.size(),
+                    lines));
+  }
   if (!r.rounds.empty()) {
     std::string lines;
     for (const std::string& line : r.rounds) lines += element("p", escape(line));

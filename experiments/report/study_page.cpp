@@ -14,6 +14,7 @@
 #include "experiments/report/markdown.h"
 #include "experiments/report/measured.h"
 #include "experiments/report/settings_line.h"
+#include "experiments/report/tried_choices.h"
 #include "experiments/report/verdict_change.h"
 
 namespace headroom::experiments {
@@ -183,7 +184,9 @@ std::string study_page(const Finding& f, const std::string& figure) {
   out += fmt::format("{} · profile {}{}{} · {}\n\n", markdown_code(r.id), markdown_code(r.profile),
                      is_pilot(r) ? ", a pilot" : "", r.paper.empty() ? "" : " · " + markdown(r.paper), progress_of(r));
   if (!settings.empty()) out += fmt::format("Settings: {}.\n\n", markdown(settings));
-  out += paragraph("Not as in the paper", r.deviations) + paragraph("Rounds", in_short(r.rounds));
+  out += paragraph("Not as in the paper", r.deviations) +
+         paragraph("In place of the study’s own settings, which are in brackets", r.changes) +
+         paragraph("Rounds", in_short(r.rounds));
   if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(r, f.verdicts) + effects(f.verdicts) + failures(f);
   out += law_markdown(r) + "## Numbers\n\n";
   if (r.trials.empty()) return out + "No trial has run.\n";
@@ -195,6 +198,7 @@ std::string study_page(const Finding& f, const std::string& figure) {
                        markdown(fmt::format("{}", fmt::join(geometric, ", "))));
   out += ".\n\n";
   for (const Measure& measure : shown_measures(r.report)) out += measure_table(r, measure);
+  out += tried_choices(r);
   while (out.ends_with("\n\n")) out.pop_back();
   return out;
 }

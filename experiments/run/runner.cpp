@@ -372,6 +372,7 @@ StudyResults planned_results(const Study& study) {
   results.guide = study.head.guide;
   results.paper = study.head.paper;
   results.deviations = study.head.deviations;
+  results.changes = study.changes;
   results.profile = study.run;
   results.overrides = study.head.overrides;
   results.report = study.head.report;

@@ -311,6 +311,17 @@ TEST_CASE("schedules: a warm-up beside another kind is a factor of its own") {
                  "train.schedule.warmup: 7 is out of range"));
 }
 
+TEST_CASE("what a profile changes is told from the trials themselves") {
+  const std::string text = small_study() +
+                           "[profile.quick]\ntask.length = 4\nmodel.layers = 2\ntrain.steps = 3\n"
+                           "train.eval_every = 1\nsweep.\"model.heads\" = [1, 2, 4]\nsweep.seed = [7]\n";
+  const StudyFile file(text);
+  CHECK(load_study(file.path()).changes.empty());
+  CHECK(load_study(file.path(), "quick").changes == std::vector<std::string>{"model.heads 1, 2, 4 (1, 2)",
+                                                                             "model.layers 2 (1)", "task.length 4 (6)",
+                                                                             "train.steps 3 (6)"});
+}
+
 TEST_CASE("an effect that is not the usual one has a reason, or stands in the claim's words") {
   const auto loads = [](const std::string& keys) {
     const StudyFile file(replaced(small_study(), "among = [2]", "among = [2]\n" + keys));

@@ -452,6 +452,27 @@ TEST_CASE("a long curve stands with its x in rows") {
   CHECK_FALSE(contains(page, "| 1 | 2 | 3 |"));
 }
 
+TEST_CASE("a page tells what validation said of every rate that was tried") {
+  StudyResults r = testing::study({}, {});
+  for (const double lr : {0.01, 0.1})
+    for (const int64_t seed : {0, 1, 2}) {
+      if (lr == 0.1 && seed == 2) continue;  // only the chosen rate has further seeds
+      TrialRecord t = testing::trial(4, seed, 0.5);
+      t.choice["train.optimizer.lr"] = lr;
+      t.id += lr == 0.1 ? "-fast" : "";
+      t.validation["mse"] = lr == 0.1 ? (seed == 0 ? 4 : 9) : (seed == 0 ? 1 : seed == 1 ? 4 : 100);
+      r.trials.push_back(t);
+    }
+  r.planned = std::ssize(r.trials);
+  const std::string page = study_page({r, {}}, "");
+  CHECK(contains(page, "| heads | 0.01 | 0.1 |\n"));
+  CHECK(contains(page, "| 4 | **2.00** | 6.00 |\n"));
+  r.trials.back() = testing::failed(r.trials.back());
+  CHECK(contains(study_page({r, {}}, ""), "| 4 | **2.00** | failed |\n"));
+  std::erase_if(r.trials, [](const TrialRecord& t) { return t.choice.at("train.optimizer.lr") == 0.1; });
+  CHECK_FALSE(contains(study_page({r, {}}, ""), "<details>"));
+}
+
 TEST_CASE("what trials were trained with, in a line") {
   StudyResults r = testing::u_curve();
   for (TrialRecord& t : r.trials)
