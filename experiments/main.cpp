@@ -42,6 +42,7 @@ int run(int argc, char** argv) {
   add_report_command(line.root());
   add_verify_command(line.root());
   add_export_command(line.root());
+  add_import_command(line.root());
   add_status_command(line.root());
   add_serve_command(line.root());
   add_compare_command(line.root());

@@ -7,6 +7,7 @@
 
 #include "engine/parallel.h"
 #include "experiments/run/dry_run.h"
+#include "experiments/run/known_heads.h"
 #include "experiments/run/problem_pool.h"
 #include "experiments/run/store.h"
 #include "experiments/run/trial.h"
@@ -24,7 +25,9 @@ Study without_finished(const Study& study, const std::filesystem::path& out) {
   left.later.clear();
   const std::filesystem::path path = study_folder(study, out) / "store.sqlite";
   if (!std::filesystem::exists(path)) return left;
-  const auto known = RunStore(path, RunStore::Access::read).known();
+  const RunStore store(path, RunStore::Access::read);
+  find_known_heads(left, store);
+  const auto known = store.known();
   std::erase_if(left.trials, [&](const PlannedTrial& trial) {
     const auto found = known.find(trial.id);
     return found != known.end() && found->second.is_finished;

@@ -21,8 +21,10 @@ void add_rm_command(Command app);
 void add_report_command(Command app);
 /// `verify STUDY.toml…`: the verdicts on their claims; exits 1 when one fails or a study was not run.
 void add_verify_command(Command app);
-/// `export csv|json|tensorboard`: the trials of all run stores.
+/// `export csv|json|tensorboard|wandb|trials`: the trials of all run stores.
 void add_export_command(Command app);
+/// `import FILE|FOLDER…`: puts what `export trials` wrote into run stores.
+void add_import_command(Command app);
 /// `list [DIR]`: the studies of a folder with their profiles and numbers of trials; exits 1 when one is wrong.
 void add_list_command(Command app);
 /// `schema [--json]`: every key that a study file may have.

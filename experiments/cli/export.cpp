@@ -7,6 +7,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/export/export.h"
+#include "experiments/export/publish.h"
 #include "experiments/report/text.h"
 
 namespace headroom::experiments {
@@ -15,17 +16,31 @@ namespace {
 struct ExportArguments {
   std::string out = "runs", folder, project;
   std::vector<std::string> studies;
-  bool metrics_only = false;
+  bool metrics_only = false, findings_only = false;
 
   Clock clock() const { return metrics_only ? Clock::left_out : Clock::kept; }
 };
 
-StoredTrials trials(const ExportArguments& arguments) {
+std::vector<std::string> study_ids(const ExportArguments& arguments) {
   std::vector<std::string> ids;
   for (const std::string& study : arguments.studies) ids.push_back(study_id(study));
-  StoredTrials found(arguments.out, ids);
+  return ids;
+}
+
+StoredTrials trials(const ExportArguments& arguments) {
+  StoredTrials found(arguments.out, study_ids(arguments));
   for (const auto& [store, count] : found.unchecked()) note_unchecked(store, count);
   return found;
+}
+
+void publish(const ExportArguments& arguments) {
+  for (const Published& one :
+       export_trials(arguments.out, study_ids(arguments), arguments.folder, !arguments.findings_only)) {
+    const std::string rest =
+        one.left_out == 0 ? "" : fmt::format("; {} of another version of the training code left out", one.left_out);
+    fmt::print("{}: {} {} in {}{}\n", one.run, one.trials, one.trials == 1 ? "trial" : "trials", one.file.string(),
+               rest);
+  }
 }
 
 /// Throws UsageError for what W&B takes for no name of a project.
@@ -42,7 +57,7 @@ void check_project(const std::string& name) {
 }  // namespace
 
 void add_export_command(Command app) {
-  const Command command = app.command("export", "print the runs of studies as csv or json, or write event files");
+  const Command command = app.command("export", "print the runs of studies as csv or json, or write them as files");
   command.require_command();
   const auto arguments = std::make_shared<ExportArguments>();
   const auto add = [&](const char* name, const char* what) {
@@ -72,6 +87,14 @@ void add_export_command(Command app) {
     const std::string runs = (std::filesystem::path(arguments->folder) / "wandb").string();
     fmt::print("{} trials in {}; wandb sync {}/offline-run-* uploads them\n", count, runs, runs);
   });
+  const Command published = add("trials", "a file per run that import takes, to be kept and shared");
+  published.option("--to", arguments->folder, "folder that gets STUDY/PROFILE.jsonl.gz")
+      .required()
+      .value_name("FOLDER");
+  published.flag(
+      "--findings-only", arguments->findings_only,
+      "an eighth of the bytes: without learning curves and predictions, which findings and claims do not need");
+  published.action([arguments] { publish(*arguments); });
 }
 
 }  // namespace headroom::experiments

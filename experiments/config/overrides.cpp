@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+
+#include "experiments/toml/value.h"
 
 namespace headroom::experiments {
 namespace {
@@ -40,6 +43,15 @@ std::string run_name(const std::string& profile, const std::vector<std::string>&
   if (!is_exact || plain.size() > most_of_name)
     plain = fmt::format("{}-{:08x}", plain.substr(0, most_of_name - digits), checksum(all));
   return profile + "+" + plain;
+}
+
+bool is_run_name(const std::string& name) {
+  const size_t plus = name.find('+');
+  if (!is_folder_name(name.substr(0, plus))) return false;
+  if (plus == std::string::npos) return true;
+  const std::string settings = name.substr(plus + 1);
+  return !settings.empty() && settings.size() <= most_of_name &&
+         std::all_of(settings.begin(), settings.end(), [](char c) { return is_kept(c) || c == ',' || c == '+'; });
 }
 
 }  // namespace headroom::experiments

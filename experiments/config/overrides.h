@@ -10,4 +10,7 @@ namespace headroom::experiments {
 /// its name, so no such folder is a profile's.
 std::string run_name(const std::string& profile, const std::vector<std::string>& overrides);
 
+/// Whether a text can be such a name, and so a folder's.
+bool is_run_name(const std::string& name);
+
 }  // namespace headroom::experiments

@@ -15,12 +15,14 @@ std::string canonical_json(const TrialConfig& config) {
                      config.task_record, config.train_record);
 }
 
-std::string trial_id(const TrialConfig& config) {
+std::string trial_id(const TrialConfig& config) { return trial_id_of(canonical_json(config)); }
+
+std::string trial_id_of(const std::string& canonical) {
   // FNV-1a (Fowler, Noll & Vo), 128 bits.
   __extension__ using Wide = unsigned __int128;
   constexpr Wide prime = (Wide{1} << 88) + 0x13b;
   Wide hash = (Wide{0x6c62272e07bb0142} << 64) + 0x62b821756295c58d;
-  for (const char c : code_version + canonical_json(config)) {
+  for (const char c : code_version + canonical) {
     hash ^= static_cast<unsigned char>(c);
     hash *= prime;
   }

@@ -63,5 +63,7 @@ struct TrialConfig {
 std::string canonical_json(const TrialConfig& config);
 /// 32 hexadecimal digits: 128-bit FNV-1a of the canonical JSON and of the version of the training code.
 std::string trial_id(const TrialConfig& config);
+/// The same of a canonical JSON.
+std::string trial_id_of(const std::string& canonical);
 
 }  // namespace headroom::experiments

@@ -17,6 +17,7 @@
 #include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "experiments/run/known_heads.h"
 #include "experiments/run/lease_keeper.h"
 #include "experiments/run/preflight.h"
 #include "experiments/run/problem_pool.h"
@@ -347,11 +348,13 @@ std::filesystem::path study_folder(const Study& study, const std::filesystem::pa
   return out / study.head.id / study.run;
 }
 
-bool run_trials(const Study& study, const RunOptions& options) {
+bool run_trials(const Study& written, const RunOptions& options) {
   ProblemPool pool(options.data);
   // A study that cannot be trained leaves nothing behind.
-  if (!std::filesystem::exists(store_path(study, options.out))) check_plan(study, options, pool);
-  RunStore store(store_path(study, options.out));
+  if (!std::filesystem::exists(store_path(written, options.out))) check_plan(written, options, pool);
+  RunStore store(store_path(written, options.out));
+  Study study = written;
+  find_known_heads(study, store);
   copy_finished(study, options.out, store);
   std::set<std::string> done;
   while (true) {
@@ -387,10 +390,12 @@ bool has_store(const Study& study, const std::filesystem::path& out) {
   return std::filesystem::exists(path_to_read(study, out));
 }
 
-StudyResults collect_results(const Study& study, const std::filesystem::path& out) {
-  const std::filesystem::path path = path_to_read(study, out);
+StudyResults collect_results(const Study& written, const std::filesystem::path& out) {
+  const std::filesystem::path path = path_to_read(written, out);
   require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
   const RunStore store(path, RunStore::Access::read);
+  Study study = written;
+  find_known_heads(study, store);
   const Rounds rounds = plan_rounds(study, records_of(study, store));
   StudyResults results = planned_results(rounds.study);
   results.level = rounds.level;

@@ -1,6 +1,10 @@
 #include "experiments/run/store.h"
 
+#include <fmt/chrono.h>
+
+#include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
@@ -52,6 +56,26 @@ class Snapshot {
   Database& database_;
 };
 
+/// Seconds since 1970 as SQLite's CURRENT_TIMESTAMP has them: "2026-01-02 03:04:05".
+std::string utc_text(double seconds) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
+/// In a transaction of the caller's.
+void write_plan(Database& database, const std::map<std::string, std::string>& study,
+                const std::vector<PlanEntry>& plan) {
+  database.run("DELETE FROM plan; DELETE FROM study");
+  Statement fact(database, "INSERT INTO study (key, value) VALUES (?, ?)");
+  for (const auto& [key, value] : study) fact.bind(key, value).run();
+  Statement insert(database,
+                   "INSERT INTO plan (position, trial, series, label, x, choice, seed) VALUES (?, ?, ?, ?, ?, ?, ?)");
+  int64_t position = 0;
+  for (const PlanEntry& entry : plan)
+    insert.bind(position++, entry.trial, entry.series, entry.label, entry.x, json(entry.choice).dump(), entry.seed)
+        .run();
+  seal_plan(database);
+}
+
 constexpr const char* lease_columns =
     "SELECT trial, label, owner, machine, pid, started, heartbeat, step, steps, loss FROM leases";
 
@@ -86,6 +110,12 @@ void RunStore::each(const std::function<void(TrialRecord&&)>& f) const {
   const std::lock_guard lock(mutex_);
   const Snapshot snapshot(database_);
   for_each_trial(database_, Depth::whole, [&](TrialRow&& row) { f(std::move(row.record)); });
+}
+
+void RunStore::each_counted(const std::function<void(TrialRecord&&, int64_t)>& f) const {
+  const std::lock_guard lock(mutex_);
+  const Snapshot snapshot(database_);
+  for_each_trial(database_, Depth::whole, [&](TrialRow&& row) { f(std::move(row.record), row.attempts); });
 }
 
 void RunStore::each_config(const std::function<void(const std::string&, const std::string&)>& f) const {
@@ -133,6 +163,31 @@ bool RunStore::put(const TrialRecord& trial, const Owner* owner) {
   erase_live_points(database_, trial.id);
   transaction.commit();
   return true;
+}
+
+RunStore::TakenOver RunStore::take_over(const Others& others) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction(database_);
+  TakenOver count;
+  others.each_trial([&](const TrialRecord& trial, int64_t attempts) {
+    const Known here = known_of(database_, trial.id);
+    const bool is_better = trial.status == TrialStatus::finished && !here.is_finished;
+    if (here.attempts > 0 && !is_better) {
+      ++count.there;
+      return;
+    }
+    write_trial(database_, trial, here.attempts + attempts, utc_text(trial.ended));
+    erase_live_points(database_, trial.id);
+    ++count.added;
+  });
+  if (database_.number("SELECT count(*) FROM study") == 0) write_plan(database_, others.study, others.plan);
+  const std::vector<Note> here = read_notes(database_);
+  for (const Note& note : others.notes)
+    if (std::none_of(here.begin(), here.end(), [&](const Note& n) { return n.at == note.at && n.text == note.text; }))
+      write_note_row(database_, note.text, note.at);
+  for (const std::string& tag : others.tags) write_tag(database_, tag);
+  transaction.commit();
+  return count;
 }
 
 LeaseResult RunStore::acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
@@ -220,16 +275,7 @@ bool RunStore::remove_tag(const std::string& tag) {
 void RunStore::set_plan(const std::map<std::string, std::string>& study, const std::vector<PlanEntry>& plan) {
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
-  database_.run("DELETE FROM plan; DELETE FROM study");
-  Statement fact(database_, "INSERT INTO study (key, value) VALUES (?, ?)");
-  for (const auto& [key, value] : study) fact.bind(key, value).run();
-  Statement insert(database_,
-                   "INSERT INTO plan (position, trial, series, label, x, choice, seed) VALUES (?, ?, ?, ?, ?, ?, ?)");
-  int64_t position = 0;
-  for (const PlanEntry& entry : plan)
-    insert.bind(position++, entry.trial, entry.series, entry.label, entry.x, json(entry.choice).dump(), entry.seed)
-        .run();
-  seal_plan(database_);
+  write_plan(database_, study, plan);
   transaction.commit();
 }
 

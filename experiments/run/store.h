@@ -61,6 +61,8 @@ class RunStore {
   /// Every trial that came to an end, by id, in one pass; `f` must not use the store. Throws Error, at the end, when
   /// trials are missing.
   void each(const std::function<void(TrialRecord&&)>& f) const;
+  /// The same with how many times the trial came to an end.
+  void each_counted(const std::function<void(TrialRecord&&, int64_t attempts)>& f) const;
   /// The same with id and config only.
   void each_config(const std::function<void(const std::string& id, const std::string& config)>& f) const;
   /// The same without scores, curve and predictions, with how many times the trial came to an end.
@@ -80,6 +82,23 @@ class RunStore {
   /// still that one's, which then ends: false when another process has taken the trial over. Throws Error when the disk
   /// is full; what was there stays.
   bool put(const TrialRecord& trial, const Owner* owner = nullptr);
+
+  using TakeTrial = std::function<void(const TrialRecord& trial, int64_t attempts)>;
+  /// What another store has.
+  struct Others {
+    std::function<void(const TakeTrial&)> each_trial;  ///< hands all to its argument
+    std::map<std::string, std::string> study;          ///< study()
+    std::vector<PlanEntry> plan;
+    std::vector<Note> notes;
+    std::vector<std::string> tags;
+  };
+  struct TakenOver {
+    int64_t added = 0, there = 0;  ///< trials
+  };
+  /// Takes over what another store has, in one transaction. A trial that is there stays, unless it failed there and
+  /// finished in the other store; one that is added keeps when it ended, and how often. So does the plan of the latest
+  /// run, where there is one. Notes and tags are added that are not there. What each_trial() throws undoes everything.
+  TakenOver take_over(const Others& others);
 
   /// Takes a trial for `owner`, also one that was known to be finished, unless it came to an end after `known` was
   /// read, or another owner holds it, is not known to be gone and was heard of less than lease_seconds before `now`.

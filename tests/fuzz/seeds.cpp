@@ -2,12 +2,16 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/quantized/block_format.h"
 #include "engine/tensor.h"
+#include "experiments/config/trial_config.h"
+#include "experiments/export/published.h"
 #include "models/compact/compact_model.h"
 #include "models/gguf/gguf.h"
 #include "models/pretrained/model_files.h"
@@ -169,6 +173,43 @@ void write_compact_seeds(const fs::path& folder) {
   }
 }
 
+/// The same two trials whole and without curves, as gzip; and their lines, which bytes can be changed in.
+void write_published_seeds(const fs::path& folder) {
+  experiments::PublishedRun run;
+  run.study = "small";
+  run.profile = "quick";
+  run.tags = {"final"};
+  run.notes = {{0, "2026-01-02 03:04:05", "a note"}};
+  std::set<std::string> ids;
+  std::map<std::string, experiments::PublishedTrial> trials;
+  for (const char* config : {R"({"seed":1})", R"({"seed":2})"}) {
+    experiments::PublishedTrial trial;
+    experiments::TrialRecord& r = trial.record;
+    r.config = config;
+    r.id = experiments::trial_id_of(config);
+    r.history = {{1, "train", "loss", 0.5}, {2, "train", "loss", 0.1}};
+    r.validation = r.test = {{"mse", 0.1}};
+    r.test_parts = {{"mse", {0.1, 0.2}}};
+    r.predictions = {{1, 0.5}};
+    r.data = {{"text", "ab"}};
+    run.plan.push_back({r.id, "", "seed=1", 1, {{"lr", 0.1}}, 1});
+    ids.insert(r.id);
+    trials[r.id] = trial;
+  }
+  run.plan.push_back({std::string(32, 'f'), "s", "missing", 2, {}, 3});
+  for (const bool is_whole : {true, false}) {
+    run.is_whole = is_whole;
+    const fs::path path = folder / (is_whole ? "whole" : "findings");
+    experiments::PublishedWriter writer(path, run, ids);
+    for (const auto& [id, trial] : trials) writer.add(trial);
+    writer.commit();
+    experiments::LineReader lines(path);
+    std::string text;
+    for (std::string line; lines.next(line);) text += line + "\n";
+    write(path.string() + ".jsonl", text);
+  }
+}
+
 }  // namespace
 }  // namespace headroom::fuzz
 
@@ -185,5 +226,6 @@ int main(int argc, char** argv) {
   headroom::fuzz::write_compact_seeds(folder / "compact_config");
   headroom::fuzz::write_tokenizer_seeds(folder / "tokenizer_json");
   headroom::fuzz::write_sentencepiece_seeds(folder / "sentencepiece_model");
+  headroom::fuzz::write_published_seeds(folder / "published_trials");
   return 0;
 }

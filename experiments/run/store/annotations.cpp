@@ -1,16 +1,11 @@
 #include "experiments/run/store/annotations.h"
 
-#include <algorithm>
-
 #include "engine/error.h"
-#include "engine/excerpt.h"
+#include "experiments/run/store/annotation_rules.h"
 #include "experiments/run/store/digest.h"
-#include "models/files/utf8.h"
 
 namespace headroom::experiments {
 namespace {
-
-constexpr size_t longest_note = 4000, longest_tag = 60;
 
 constexpr const char* annotation_tables = R"(
   CREATE TABLE IF NOT EXISTS notes (
@@ -78,12 +73,12 @@ std::vector<std::string> read_tags(Database& database) {
   return tags;
 }
 
-void write_note_row(Database& database, const std::string& text) {
-  const auto is_blank = [](unsigned char c) { return c <= ' '; };
-  require(!std::all_of(text.begin(), text.end(), is_blank), "the note is empty");
-  require(text.size() <= longest_note, "the note has {} bytes; at most {} are kept", text.size(), longest_note);
-  require(models::valid_utf8(text) == text.size() && text.find('\0') == std::string::npos, "the note is no UTF-8 text");
-  Statement(database, "INSERT INTO notes (text, digest) VALUES (?, ?)").bind(text, digest_of_text(text)).run();
+void write_note_row(Database& database, const std::string& text, const std::string& at) {
+  check_note(text);
+  if (!at.empty()) check_note_time(at);
+  Statement(database, "INSERT INTO notes (text, digest, at) VALUES (?, ?, coalesce(nullif(?, ''), CURRENT_TIMESTAMP))")
+      .bind(text, digest_of_text(text), at)
+      .run();
 }
 
 bool erase_note(Database& database, int64_t id) {
@@ -92,11 +87,7 @@ bool erase_note(Database& database, int64_t id) {
 }
 
 void write_tag(Database& database, const std::string& tag) {
-  const auto is_refused = [](unsigned char c) { return c <= ' ' || c == ',' || c == 127; };
-  require(!tag.empty(), "the tag is empty");
-  require(tag.size() <= longest_tag, "the tag has {} bytes; at most {} are kept", tag.size(), longest_tag);
-  require(models::valid_utf8(tag) == tag.size() && std::none_of(tag.begin(), tag.end(), is_refused),
-          "'{}': a tag is one word without commas", excerpt(tag));
+  check_tag(tag);
   Statement(database, "INSERT OR IGNORE INTO tags (tag, digest) VALUES (?, ?)").bind(tag, digest_of_text(tag)).run();
 }
 

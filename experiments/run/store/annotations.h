@@ -34,12 +34,11 @@ std::vector<Note> read_notes(Database& database);
 /// In the order of the alphabet; as read_notes().
 std::vector<std::string> read_tags(Database& database);
 
-/// Keeps a note. Throws Error for one that is empty, longer than 4000 bytes, or no UTF-8 text.
-void write_note_row(Database& database, const std::string& text);
+/// Keeps a note. `at`: when it was written, as Note has it; "": now. Throws Error as check_note() does.
+void write_note_row(Database& database, const std::string& text, const std::string& at = "");
 /// False when there is no such note.
 bool erase_note(Database& database, int64_t id);
-/// Keeps a tag; one that is there already stays. Throws Error for one that is empty, longer than 60 bytes, or holds
-/// blanks, commas or control characters.
+/// Keeps a tag; one that is there already stays. Throws Error as check_tag() does.
 void write_tag(Database& database, const std::string& tag);
 /// False when there is no such tag.
 bool erase_tag(Database& database, const std::string& tag);
