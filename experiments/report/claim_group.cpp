@@ -55,7 +55,7 @@ std::string by_status(const std::vector<Verdict>& verdicts) {
     std::vector<std::string> subjects;
     for (const Verdict& v : verdicts)
       if (v.status == status) subjects.push_back(subject(v));
-    if (!subjects.empty()) parts.push_back(fmt::format("{}: {}", name(status), fmt::join(subjects, ", ")));
+    if (!subjects.empty()) parts.push_back(fmt::format("{}: {}", name(status), fmt::join(subjects, " · ")));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }

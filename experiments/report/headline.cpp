@@ -62,7 +62,7 @@ std::string finding(const StudyResults& results, const std::vector<Verdict>& ver
     const bool is_decided = v.status == VerdictStatus::pass || v.status == VerdictStatus::fail;
     const bool has_interval =
         std::any_of(v.intervals.begin(), v.intervals.end(), [](const auto& i) { return !std::isnan(i.low); });
-    return std::tuple(v.status == VerdictStatus::not_run, by_source, !is_decided, !has_interval);
+    return std::tuple(v.status == VerdictStatus::not_run, !is_decided, by_source, !has_interval);
   };
   const Verdict& v = *std::min_element(verdicts.begin(), verdicts.end(),
                                        [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
@@ -116,7 +116,7 @@ std::string progress_of(const StudyResults& r) {
   const double seconds = training_seconds(r);
   return fmt::format("{} of {} trials done, {} failed{}{}", done, std::max<int64_t>(r.planned, done), failed,
                      r.running > 0 ? fmt::format(", {} running", r.running) : "",
-                     seconds > 0 ? ", " + duration(seconds) + " of training" : "");
+                     seconds > 0 ? ", " + duration(seconds) + " of training, all trials added up" : "");
 }
 
 std::string duration(double seconds) {

@@ -27,8 +27,8 @@ std::string headline(const StudyResults& results, const std::vector<Verdict>& ve
 /// is computed alone, without a model or a text, is no pilot.
 bool is_pilot(const StudyResults& results);
 
-/// What a study found, in one sentence with an interval: of its claims (the paper's before our own, and these before
-/// theorems; decided ones before others) the first with what was measured. "“both ends are worse” (D 64) holds in a
+/// What a study found, in one sentence with an interval: of its claims (decided ones before others; the paper's before
+/// our own, and these before theorems) the first with what was measured. "“both ends are worse” (D 64) holds in a
 /// pilot: …". Without a claim that was judged, why there is none.
 std::string finding(const StudyResults& results, const std::vector<Verdict>& verdicts);
 

@@ -42,7 +42,7 @@ std::string overview(const std::vector<Finding>& all, const std::string& folder)
                     duration(wall_seconds(r))});
   }
   return markdown_table(
-      {"study", "profile", "what was found", "the paper’s claims", "theorems", "our own", "trials", "time"}, rows);
+      {"study", "profile", "what was found", "the paper’s claims", "theorems", "our own", "trials", "wall time"}, rows);
 }
 
 /// All verdicts of studies and of pilots, apart: what a pilot says is not what the paper's own experiment would.

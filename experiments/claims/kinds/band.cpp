@@ -78,11 +78,13 @@ std::optional<Hypothesis> Band::judge(const Case& c, Verdict& verdict) const {
                                                rounded_beside(value.high, limit));
   };
   const std::string from = text(low, limits.low), to = text(high, limits.high);
-  const char* const what = c.claim.deterministic ? "values" : "means";
+  const bool is_named = !c.claim.metric.empty() && c.claim.metric != c.results.report.y_metric;
+  const std::string of = is_named ? " of " + c.curve.metric : "";
+  const std::string what = (c.claim.deterministic ? "values" : "means") + of;
   verdict.summary = least == most ? (limits.high ? to : from) : fmt::format("{} … {}", from, to);
   verdict.sentence =
       least == most && c.curve.points.size() == 1 && !c.claim.deterministic
-          ? fmt::format("At {} the mean is {}; {} was claimed.", c.at(*least->point), limits.high ? to : from,
+          ? fmt::format("At {} the mean{} is {}; {} was claimed.", c.at(*least->point), of, limits.high ? to : from,
                         claimed_limits(limits))
       : low.value == high.value
           ? fmt::format("All {} are {}; {} was claimed.", what, limits.high ? to : from, claimed_limits(limits))

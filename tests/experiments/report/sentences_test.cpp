@@ -83,10 +83,14 @@ TEST_CASE("the finding is the first decided claim of the paper, and says that a 
   r.profile = "quick";
   for (TrialRecord& t : r.trials) t.steps = 0;  // a formula is no pilot
   CHECK(contains(finding(r, judge(r)), "“as the paper says” holds: the best between the ends is heads = 4"));
+  std::swap(r.claims[0].ours, r.claims[0].theorem);
+  std::vector<Verdict> verdicts = judge(r);
+  verdicts[1].status = VerdictStatus::undecided;  // what is decided comes before what is the paper's
+  CHECK(contains(finding(r, verdicts), "“four are best” holds"));
   r.planned = 100;
   CHECK(finding(r, judge(r)) == "Not judged: 15 of 100 trials are done.");
   CHECK(finding(r, {}) == "This profile judges no claim.");
-  CHECK(headline(judge(r)) == "The paper’s claims: 1 not run. Checks of theorems: 1 not run.");
+  CHECK(headline(judge(r)) == "The paper’s claims: 1 not run. Our own claims: 1 not run.");
 }
 
 TEST_CASE("what would change a verdict") {
