@@ -13,6 +13,7 @@
 #include "experiments/claims/curve.h"
 #include "experiments/claims/estimate.h"
 #include "experiments/compare/settings_difference.h"
+#include "experiments/report/centre.h"
 #include "experiments/run/store.h"
 #include "experiments/toml/document.h"
 
@@ -41,6 +42,21 @@ std::string text_at(const Value& table, std::initializer_list<const char*> path)
   return found && found->kind == Value::Kind::text ? found->text : "";
 }
 
+/// The claims that are on differences, as mean_kind() asks for them.
+std::vector<ClaimConfig> claims_on_differences(const Value& config) {
+  std::vector<ClaimConfig> claims;
+  const Value* list = value_at(config, {"claim"});
+  if (!list) return claims;
+  for (const Value& claim : list->list) {
+    const Value* on_logs = value_at(claim, {"log_error"});
+    if (!on_logs || on_logs->kind != Value::Kind::boolean || on_logs->boolean) continue;
+    ClaimConfig& found = claims.emplace_back();
+    found.metric = text_at(claim, {"metric"});
+    found.log_error = false;
+  }
+  return claims;
+}
+
 Loaded load(const StoredRun& run) {
   Loaded loaded;
   loaded.side.run = run;
@@ -53,6 +69,7 @@ Loaded load(const StoredRun& run) {
   results.id = run.study;
   results.profile = run.profile;
   results.report.y_metric = text_at(config, {"report", "y", "metric"});
+  results.claims = claims_on_differences(config);
   std::unordered_map<std::string, std::vector<PlanEntry>> places;
   for (PlanEntry& entry : store.plan()) {
     const bool is_new = std::find(results.series.begin(), results.series.end(), entry.series) == results.series.end();
@@ -84,29 +101,32 @@ Loaded load(const StoredRun& run) {
   return loaded;
 }
 
-ComparedSide side_of(const Point& point) {
-  return {static_cast<int>(point.values.size()), point.mean, point.standard_error};
+ComparedSide side_of(const Point& point, MeanKind kind) {
+  const Centre middle = centre(point, kind);
+  return {static_cast<int>(point.values.size()), middle.mean, middle.standard_error};
 }
 
-ComparedMetric compared(const Curve& curve, const Point& a, const Point& b) {
-  const Sample logs = combined_sample({{&b, 1}, {&a, -1}}, true);
+/// `kind`: of both curves' means.
+ComparedMetric compared(const Curve& curve, const Point& a, const Point& b, MeanKind kind) {
+  const bool on_logs = kind == MeanKind::geometric;
+  const Sample sample = combined_sample({{&b, 1}, {&a, -1}}, on_logs);
   ComparedMetric metric{.series = curve.series,
                         .metric = curve.metric,
                         .x = a.x,
-                        .a = side_of(a),
-                        .b = side_of(b),
-                        .pairs = static_cast<int>(logs.seeds.size())};
+                        .a = side_of(a, kind),
+                        .b = side_of(b, kind),
+                        .kind = kind,
+                        .pairs = static_cast<int>(sample.seeds.size())};
   if (metric.pairs == 0) {
-    if (a.mean > 0 && b.mean > 0) metric.ratio = b.mean / a.mean;
+    metric.change = on_logs ? metric.b.mean / metric.a.mean : metric.b.mean - metric.a.mean;
     return metric;
   }
-  // A value that is not above 0 has no logarithm.
-  if (!std::all_of(logs.seeds.begin(), logs.seeds.end(), [](double log) { return std::isfinite(log); })) return metric;
-  const ConfidenceInterval ratio = exponential(interval_of("ratio", estimate(logs), 0.95));
-  metric.ratio = ratio.value;
-  metric.low = ratio.low;
-  metric.high = ratio.high;
-  if (metric.pairs > 1) metric.method = ratio.method;
+  ConfidenceInterval change = interval_of("change", estimate(sample), 0.95);
+  if (on_logs) change = exponential(change);
+  metric.change = change.value;
+  metric.low = change.low;
+  metric.high = change.high;
+  if (metric.pairs > 1) metric.method = change.method;
   return metric;
 }
 
@@ -165,10 +185,12 @@ Comparison compare_runs(const StoredRun& run_a, const StoredRun& run_b, const st
     const StudyResults of_a = judged_by(a, metric), of_b = judged_by(b, metric);
     for (const auto& [name_a, name_b] : pairs) {
       const Curve curve_a = curve(of_a, name_a, metric), curve_b = curve(of_b, name_b, metric);
+      const bool is_geometric = curve_a.kind == MeanKind::geometric && curve_b.kind == MeanKind::geometric;
+      const MeanKind kind = is_geometric ? MeanKind::geometric : MeanKind::arithmetic;
       for (const Point& point : curve_a.points) {
         const Point* other = curve_b.at(point.x);
         if (other == nullptr || point.values.empty() || other->values.empty()) ++alone;
-        else comparison.metrics.push_back(compared(curve_a, point, *other));
+        else comparison.metrics.push_back(compared(curve_a, point, *other, kind));
       }
     }
   }

@@ -1,10 +1,10 @@
 #pragma once
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/claims/mean_kind.h"
 #include "experiments/run/stored_runs.h"
 
 namespace headroom::experiments {
@@ -17,8 +17,8 @@ struct SettingDifference {
 /// What one run's seeds say at one place.
 struct ComparedSide {
   int seeds = 0;
-  double mean = 0;
-  double error = 0;  ///< standard error of the mean; NaN for one seed
+  double mean = 0;   ///< of ComparedMetric::kind
+  double error = 0;  ///< its standard error, as Centre has it; NaN for one seed
 };
 
 /// A metric of two runs at the same x of the same series, each at the choice that its own validation prefers.
@@ -26,10 +26,11 @@ struct ComparedMetric {
   std::string series, metric;
   double x = 0;
   ComparedSide a, b;
-  int pairs = 0;  ///< seeds that both have
-  /// B / A: the geometric mean over the paired seeds, with its 95 % interval as claims have it; without pairs the ratio
-  /// of the means. None where a value is not above 0; the interval's ends are NaN below two pairs.
-  std::optional<double> ratio{};
+  MeanKind kind = MeanKind::geometric;  ///< of both sides: the one that their reports show, geometric where both do
+  int pairs = 0;                        ///< seeds that both have
+  /// B / A of geometric means, B - A of arithmetic ones: over the paired seeds, with its 95 % interval as claims have
+  /// it; without pairs of the means. NaN where that is no number; the interval's ends are NaN below two pairs.
+  double change = std::numeric_limits<double>::quiet_NaN();
   double low = std::numeric_limits<double>::quiet_NaN(), high = std::numeric_limits<double>::quiet_NaN();
   std::string method{};  ///< ConfidenceInterval::method; "" where there is no interval
 };

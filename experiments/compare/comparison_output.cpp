@@ -4,6 +4,7 @@
 
 #include "experiments/claims/number.h"
 #include "experiments/compare/comparison.h"
+#include "experiments/report/centre.h"
 
 namespace headroom::experiments {
 namespace {
@@ -23,23 +24,24 @@ std::string side_text(const ComparedSide& side) {
                                    : fmt::format("{:.4g} (one seed)", side.mean);
 }
 
-std::string ratio_text(const ComparedMetric& m) {
-  if (!m.ratio) return "–";
-  if (m.pairs == 0) return fmt::format("{:.3g} (no seed in both)", *m.ratio);
-  if (!std::isfinite(m.low)) return fmt::format("{:.3g} (one pair)", *m.ratio);
-  return fmt::format("{:.3g} ({:.3g} to {:.3g})", *m.ratio, m.low, m.high);
+std::string change_text(const ComparedMetric& m) {
+  if (!std::isfinite(m.change)) return "–";
+  if (m.pairs == 0) return fmt::format("{:.3g} (no seed in both)", m.change);
+  if (!std::isfinite(m.low)) return fmt::format("{:.3g} (one pair)", m.change);
+  return fmt::format("{:.3g} ({:.3g} to {:.3g})", m.change, m.low, m.high);
 }
 
 /// What the intervals of a table hold.
-std::string ratio_heading(const std::vector<const ComparedMetric*>& metrics) {
+std::string change_heading(const std::vector<const ComparedMetric*>& metrics) {
+  const std::string change = metrics[0]->kind == MeanKind::geometric ? "B / A" : "B - A";
   size_t intervals = 0, crossed = 0;
   for (const ComparedMetric* m : metrics) {
     intervals += !m->method.empty();
     crossed += m->method.starts_with("crossed");
   }
-  if (intervals == 0) return "B / A";
-  if (crossed == 0) return "B / A, 95 % over paired seeds";
-  return crossed == intervals ? "B / A, 95 % over paired seeds and test data" : "B / A, 95 %";
+  if (intervals == 0) return change;
+  if (crossed == 0) return change + ", 95 % over paired seeds";
+  return change + (crossed == intervals ? ", 95 % over paired seeds and test data" : ", 95 %");
 }
 
 }  // namespace
@@ -62,15 +64,16 @@ std::string comparison_text(const Comparison& comparison, size_t columns) {
   std::vector<const ComparedMetric*> table;  // of one metric
   const auto flush = [&] {
     if (table.empty()) return;
-    rows = {{"  series", "x", "A", "B", ratio_heading(table)}};
+    rows = {{"  series", "x", "A", "B", change_heading(table)}};
     for (const ComparedMetric* m : table)
       rows.push_back(
-          {"  " + m->series, place_text(comparison, m->x), side_text(m->a), side_text(m->b), ratio_text(*m)});
-    text += fmt::format("\n{} on the test data\n{}", table[0]->metric, aligned(rows, columns));
+          {"  " + m->series, place_text(comparison, m->x), side_text(m->a), side_text(m->b), change_text(*m)});
+    text += fmt::format("\n{} on the test data, {}s ± standard error\n{}", table[0]->metric, name(table[0]->kind),
+                        aligned(rows, columns));
     table.clear();
   };
   for (const ComparedMetric& m : comparison.metrics) {
-    if (!table.empty() && table[0]->metric != m.metric) flush();
+    if (!table.empty() && (table[0]->metric != m.metric || table[0]->kind != m.kind)) flush();
     table.push_back(&m);
   }
   flush();
@@ -99,8 +102,10 @@ Json comparison_json(const Comparison& comparison) {
                                {"metric", m.metric},
                                {"a", side_json(m.a)},
                                {"b", side_json(m.b)},
+                               {"means", m.kind == MeanKind::geometric ? "geometric" : "arithmetic"},
                                {"pairs", m.pairs},
-                               {"ratio", m.ratio ? finite_or_null(*m.ratio) : Json(nullptr)},
+                               {"ratio", m.kind == MeanKind::geometric ? finite_or_null(m.change) : Json(nullptr)},
+                               {"difference", m.kind == MeanKind::geometric ? Json(nullptr) : finite_or_null(m.change)},
                                {"low", finite_or_null(m.low)},
                                {"high", finite_or_null(m.high)},
                                {"method", m.method}});

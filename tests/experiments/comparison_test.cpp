@@ -49,10 +49,10 @@ TEST_CASE("two runs are compared by the seeds that both have") {
   CHECK(c.metrics[0].a.seeds == 3);
   // Seeds 2 and 3: 1.4 and 1.6. The mean of their logs ± t(1) = 12.706 times its error.
   const double middle = std::sqrt(1.4 * 1.6), wide = std::pow(1.6 / 1.4, 12.7062 / 2);
-  CHECK(*c.metrics[0].ratio == Approx(middle));
+  CHECK(c.metrics[0].change == Approx(middle));
   CHECK(c.metrics[0].low == Approx(middle / wide).epsilon(1e-4));
   CHECK(c.metrics[0].high == Approx(middle * wide).epsilon(1e-4));
-  CHECK(*c.metrics[1].ratio == Approx(0.5));
+  CHECK(c.metrics[1].change == Approx(0.5));
   CHECK(c.remarks.empty());
   const std::string text = comparison_text(c);
   CHECK(contains(text, "train.steps"));
@@ -80,7 +80,7 @@ TEST_CASE("the interval holds the error of the test data that both runs share") 
   // No seed differs, and the logarithms of the two parts are log 2 ± 0.1: the mean's error is 0.1 on one degree.
   const Comparison c = compare_runs(find_run("a", out), find_run("b", out));
   REQUIRE(c.metrics.size() == 1);
-  CHECK(*c.metrics[0].ratio == Approx(2));
+  CHECK(c.metrics[0].change == Approx(2));
   CHECK(c.metrics[0].low == Approx(2 * std::exp(-1.27062)).epsilon(1e-4));
   CHECK(c.metrics[0].high == Approx(2 * std::exp(1.27062)).epsilon(1e-4));
   CHECK(c.metrics[0].method == "crossed t on logs");
@@ -115,8 +115,37 @@ TEST_CASE("what cannot be compared is said") {
   const Comparison c = compare("d", "a");
   REQUIRE(c.metrics.size() == 1);
   CHECK(c.metrics[0].pairs == 0);
-  CHECK_FALSE(c.metrics[0].ratio.has_value());
+  CHECK(c.metrics[0].kind == MeanKind::arithmetic);  // an error of -1 has no logarithm
+  CHECK(c.metrics[0].change == Approx(1.2 + 1));
   CHECK(c.remarks == std::vector<std::string>{"1 place of A has no finished trial in B at the same x"});
   CHECK(comparison_json(c)["metrics"][0]["ratio"].is_null());
-  CHECK(*compare("a", "a").metrics[0].ratio == 1);
+  CHECK(comparison_json(c)["metrics"][0]["difference"].get<double>() == Approx(2.2));
+  CHECK(contains(comparison_text(c), "B - A"));
+  CHECK(compare("a", "a").metrics[0].change == 1);
+}
+
+TEST_CASE("both sides and their change are of the mean that the reports show") {
+  const Two two;
+  const auto x1 = [&](const std::string& metric) { return two.compare(metric).metrics[0]; };
+  const double logs = std::cbrt(1.1 * 1.2 * 1.3);
+  CHECK(x1("mse").kind == MeanKind::geometric);
+  CHECK(x1("mse").a.mean == Approx(logs));
+  CHECK(contains(comparison_text(two.compare()), "mse on the test data, geometric means ± standard error"));
+  CHECK(comparison_json(two.compare())["metrics"][0]["means"] == "geometric");
+  // A claim of one of the two that is on differences makes the means of both arithmetic.
+  RunStore b(two.out / "b" / "quick" / "store.sqlite");
+  auto facts = b.study();
+  facts["config"] += "[[claim]]\nkind = \"trend\"\nlog_error = false\n";
+  b.set_plan(facts, b.plan());
+  const ComparedMetric m = x1("mse");
+  CHECK(m.kind == MeanKind::arithmetic);
+  CHECK(m.a.mean == Approx(1.2));
+  CHECK(m.a.error == Approx(0.1 / std::sqrt(3)));
+  // Seeds 2 and 3: 0.4 of 1.2, and 0.6 of 1.3, t(1) = 12.706 times the error to each side.
+  const double low = 0.4 * 1.2, high = 0.6 * 1.3;
+  CHECK(m.change == Approx((low + high) / 2));
+  CHECK(m.high - m.change == Approx(12.7062 * (high - low) / 2).epsilon(1e-4));
+  CHECK(m.method == "t");
+  CHECK(contains(comparison_text(two.compare()), "B - A, 95 % over paired seeds"));
+  CHECK(x1("other").kind == MeanKind::geometric);
 }
