@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 
 #include "experiments/claims/number.h"
 #include "tasks/task.h"
@@ -11,14 +13,17 @@
 namespace headroom::experiments {
 namespace {
 
-/// Whether `number` stands in a text, and not as a part of a longer one.
-bool stands_in(const std::string& text, const std::string& number) {
-  const auto is_digit = [&](size_t i) { return i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])); };
-  for (size_t at = text.find(number); at != std::string::npos; at = text.find(number, at + 1)) {
-    const size_t end = at + number.size();
-    const bool goes_on = is_digit(end) || (end < text.size() && text[end] == '.' && is_digit(end + 1));
-    const bool has_begun = at > 0 && (is_digit(at - 1) || text[at - 1] == '.');
-    if (!goes_on && !has_begun) return true;
+/// Whether `words` stand in a text and are no part of longer ones: "3 times" is none of "13 times".
+bool stands_in(const std::string& text, const std::string& words) {
+  const auto is_of_number = [&](size_t i) {
+    return std::isdigit(static_cast<unsigned char>(text[i])) || text[i] == '.' || text[i] == ',';
+  };
+  for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
+    const size_t end = at + words.size();
+    const bool goes_on =
+        end + 1 < text.size() && is_of_number(end) && std::isdigit(static_cast<unsigned char>(text[end + 1]));
+    const bool is_digit_next = end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]));
+    if (!goes_on && !is_digit_next && (at == 0 || !is_of_number(at - 1))) return true;
   }
   return false;
 }
@@ -41,8 +46,10 @@ std::optional<double> stated_effect(const ClaimConfig& claim) {
 }
 
 bool names_effect(const std::string& text, double factor) {
-  const double percent = std::round(1e6 * (factor - 1)) / 1e4;
-  return stands_in(text, exact(factor)) || stands_in(text, exact(percent) + " %");
+  const std::string times = exact(factor), percent = exact(std::round(1e6 * (factor - 1)) / 1e4);
+  const std::string forms[] = {times + " times", times + "×", "factor of " + times, "1/" + times, percent + " %"};
+  return std::any_of(std::begin(forms), std::end(forms),
+                     [&](const std::string& form) { return stands_in(text, form); });
 }
 
 bool wants_reason(const ClaimConfig& claim, const std::string& metric) {

@@ -13,7 +13,8 @@ double standard_effect(const std::string& metric);
 /// The claim's `factor`; none for kinds without one.
 std::optional<double> stated_effect(const ClaimConfig& claim);
 
-/// Whether a text holds the number, "1.25", or what it is more than 1 in percent, "25 %".
+/// Whether a text names the effect: "1.25 times", "1.25×", "a factor of 1.25", "1/1.25" or, what it is more than 1,
+/// "25 %".
 bool names_effect(const std::string& text, double factor);
 
 /// Whether a claim on `metric` states an effect that is not the standard one, and its words do not name it: then a

@@ -30,7 +30,9 @@ const std::vector<std::pair<std::string, std::string>>& short_words() {
                                                                       {"ntp", "next-token"},
                                                                       {"n-gram", "linear-functional"},
                                                                       {"kernel", "linear-functional"},
-                                                                      {"induction", "induction-head"}};
+                                                                      {"induction", "induction-head"},
+                                                                      {"copy", "induction-head"},
+                                                                      {"copying", "induction-head"}};
   return words;
 }
 

@@ -95,7 +95,7 @@ std::map<double, Count> counts_by_width(const Group& group) {
   std::map<double, Count> counts;
   for (const HeadChoice* c : group.curves)
     for (const HeadChoice::Option& o : c->options)
-      if (o.heads > 1) counts[o.qk_dim].add(o.standing);
+      if (o.heads > 1) counts[o.qk_dim].add(o.standing == Standing::best ? c->best_standing : o.standing);
   return counts;
 }
 

@@ -55,7 +55,14 @@ std::string guideline_markdown(const std::vector<HeadChoice>& choices) {
     rows.push_back({markdown_code(c.study), markdown(c.series), exact(c.found->heads), exact(c.best().heads),
                     ratio_text(*c.found), words_of(c.found->standing), fmt::format("{:.0f} %", 100 * (c.margin - 1))});
   }
-  return fmt::format("# The guideline: start with few heads and search upward\n\n{}\n\n", guideline_sentence(choices)) +
+  return fmt::format(
+             "# The guideline: start with few heads and search upward\n\n{}\n\nThe table has every curve; the sentence "
+             "counts those that learned their task, and a setting that several studies share once. A number of heads "
+             "is "
+             "within the margin where every comparison with another number shows it; the interval in the table is of "
+             "one "
+             "of them, the best other, and may reach further than the test does.\n\n",
+             guideline_sentence(choices)) +
          markdown_table({"study", "series", "ends at", "best on validation",
                          "times the error of the best other \\[interval\\]", "against every other number", "margin"},
                         rows);

@@ -184,6 +184,7 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
     HeadChoice::Option option{p.x, shape.qk_dim, shape.v_dim, c.times_worse(p, best), NAN, NAN, {}};
     if (&p == &best) {
       option.standing = HeadChoice::Option::Standing::best;
+      choice.best_standing = standing(c, p, choice.margin);
     } else {
       const bool larger = c.curve.larger_is_better;
       const ConfidenceInterval ratio =

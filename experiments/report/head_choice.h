@@ -36,6 +36,9 @@ struct HeadChoice {
   /// about one that works.
   bool is_learned = true;
 
+  /// What the tests say of the best: open where it is not shown to be as good as every other.
+  Option::Standing best_standing = Option::Standing::open;
+
   const Option& best() const;
 };
 

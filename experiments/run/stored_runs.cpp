@@ -90,6 +90,9 @@ StoredRun find_run(const std::string& name, const fs::path& out) {
   if (found.size() == 1) return found[0];
   require(found.empty(), "'{}' has several runs: {}; name one of them", name, fmt::join(names, ", "));
   if (has_store(path)) return run_in(path);
+  std::vector<fs::path> profiles = folders_below(path);  // of a study's folder that was copied elsewhere
+  std::erase_if(profiles, [](const fs::path& profile) { return !has_store(profile); });
+  if (profiles.size() == 1) return run_in(profiles[0]);
   names.clear();
   for (const StoredRun& run : stored_runs(out)) names.push_back(run.name());
   require(!names.empty(), "{}: there is no run store", out.string());

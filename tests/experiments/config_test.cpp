@@ -334,7 +334,10 @@ TEST_CASE("an effect that is not the usual one has a reason, or stands in the cl
   CHECK(loads("factor = 2\npaper = \"best\"\nbecause = \"as in Table 3\"").because == "as in Table 3");
   CHECK_FALSE(names_effect("13 times or 3.5 times", 3));
   CHECK_FALSE(names_effect("10.5 times", 10));
-  CHECK(names_effect("10. That is all", 10));
+  CHECK_FALSE(names_effect("the theory's D/d = 8 heads are best", 8));
+  CHECK_FALSE(names_effect("125 % more", 1.25));
+  CHECK(names_effect("by a factor of 10. That is all", 10));
+  CHECK(names_effect("at most 1/2 of the steps", 2));
   CHECK(standard_effect("stage1_loss") == 1.01);
 }
 

@@ -54,7 +54,7 @@ std::optional<Hypothesis> ArgminIn::judge(const Case& c, Verdict& verdict) const
                      {"seeds", says.seeds().value_or(1)}};
   verdict.intervals = {ratio};
   verdict.measured = best.x;
-  verdict.summary = fmt::format("{}, {}", exact(best.x), in_brackets(ratio));
+  verdict.summary = fmt::format("best {}, {}", c.at(best), in_brackets(ratio));
   const std::string subject =
       &rival == &best ? "It" : fmt::format("At {}, the best of the others, the {}", c.at(rival), c.noun());
   verdict.sentence = fmt::format("The {} is at {}. {} is {} that at {}; {} was claimed of every other.", c.best_noun(),

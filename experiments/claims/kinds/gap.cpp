@@ -39,8 +39,8 @@ Curve other_curve(const Case& c, const std::string& rival) {
 
 void Gap::read(Reader& in, const ClaimScope& scope) {
   factor = read_factor(in, factor);
-  direction = in.word("direction", {"", "it must be given"}, {"closing", "opening"},
-                      "whether the other series is caught up with, or left behind");
+  direction = in.word("direction", {"", "it must be given"}, {"catches_up", "falls_behind"},
+                      "whether the series catches up with the other (its lead grows, where it leads), or falls behind");
   in.optional_table("than", "the series that it is compared with", [&](Reader& other) {
     rival = other.text("series", "", "its series");
     if (!rival.empty()) scope.check_series(other, "series", rival);
@@ -54,7 +54,7 @@ void Gap::read(Reader& in, const ClaimScope& scope) {
 
 std::optional<MissingKey> Gap::missing(const ClaimConfig& claim) const {
   if (rival.empty()) return MissingKey{"than", "the series that it is compared with"};
-  if (direction.empty()) return MissingKey{"direction", "closing or opening"};
+  if (direction.empty()) return MissingKey{"direction", "catches_up or falls_behind"};
   if (!claim.log_error) return MissingKey{"log_error", "logarithms: it compares ratios"};
   return std::nullopt;
 }
@@ -63,7 +63,7 @@ Hypothesis Gap::hypothesis(const Case& c) const {
   const Curve other = other_curve(c, rival);
   const Estimate change = Ends(c.curve, other).change(c);
   // Of errors a larger ratio is a wider gap; of accuracies a smaller one.
-  const bool grows = (direction == "opening") != c.curve.larger_is_better;
+  const bool grows = (direction == "falls_behind") != c.curve.larger_is_better;
   return grows ? Hypothesis::at_least(change, std::log(factor), factor == 1)
                : Hypothesis::at_most(change, -std::log(factor));
 }
@@ -87,8 +87,8 @@ std::optional<Hypothesis> Gap::judge(const Case& c, Verdict& verdict) const {
   verdict.sentence = fmt::format(
       "At {} the {} is {} times as bad as that of {}, at {} {} times: a change by {}; {} was claimed.",
       c.at(*ends.first), c.noun(), rounded(first), rival, c.at(*ends.last), rounded(last), in_brackets(ratio),
-      direction == "closing" ? fmt::format("at most {}×", rounded(1 / factor))
-                             : fmt::format("at least {}×", exact(factor)));
+      direction == "catches_up" ? fmt::format("at most {}×", rounded(1 / factor))
+                                : fmt::format("at least {}×", exact(factor)));
   return says;
 }
 

@@ -5,8 +5,9 @@ namespace headroom::experiments {
 
 struct Curve;
 
-/// How many times worse the series is than another changes by `factor` at least from the first x to the last: it gets
-/// less where `direction` is "closing", more where it is "opening". One contrast of four logarithms, paired over seeds.
+/// How many times the error of the series is that of another changes by `factor` at least from the first x to the last:
+/// it gets less where the series "catches_up", more where it "falls_behind", on whichever side of 1 it is. One contrast
+/// of four logarithms, paired over seeds.
 struct Gap : KindBase {
   static constexpr const char* name = "gap";
   static constexpr bool compares = true;

@@ -67,9 +67,13 @@ std::optional<Hypothesis> InteriorOptimum::measure(const Case& c, Verdict& verdi
   verdict.intervals = {at_low, at_high};
   verdict.measured = best.x;
   verdict.summary = fmt::format("{} / {}", in_brackets(at_low), in_brackets(at_high));
-  verdict.sentence =
-      fmt::format("The best between the ends is {}. At {} the {} is {} that, at {} {}; {} was claimed.", c.at(best),
-                  c.at(low), c.noun(), in_brackets(at_low), c.at(high), in_brackets(at_high), claimed);
+  const auto shown = [&](const ConfidenceInterval& ratio) {
+    const bool larger = c.curve.larger_is_better;
+    const double least = larger ? 1 / ratio.high : ratio.low, most = larger ? 1 / ratio.low : ratio.high;
+    return in_brackets(ratio) + (least > 1 && most < factor ? " (worse, but by less than counts)" : "");
+  };
+  verdict.sentence = fmt::format("The best between the ends is {}. At {} the {} is {} that, at {} {}; {} was claimed.",
+                                 c.at(best), c.at(low), c.noun(), shown(at_low), c.at(high), shown(at_high), claimed);
   return says;
 }
 

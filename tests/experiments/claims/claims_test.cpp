@@ -190,7 +190,7 @@ TEST_CASE("the argmin is where it was claimed, or not") {
   CHECK(holds.status == VerdictStatus::pass);
   CHECK(number(holds, "argmin") == 4);
   CHECK(number(holds, "rival_x") == 8);
-  CHECK(holds.summary.rfind("4, 2.95× [", 0) == 0);
+  CHECK(holds.summary.rfind("best heads = 4, 2.95× [", 0) == 0);
   CHECK(says(holds, "The smallest error is at heads = 4. At heads = 8, the best of the others, the error is 2.95× ["));
 
   const Verdict elsewhere = verdict(u_curve(), argmin({8}));

@@ -46,13 +46,13 @@ TEST_CASE("a gap closes or opens from the first x to the last, as the ratio of t
     r.claims = {c};
     return judge(r).at(0);
   };
-  const Verdict closing = gap("closing", 2);
+  const Verdict closing = gap("catches_up", 2);
   CHECK(closing.status == VerdictStatus::pass);
   CHECK(number(closing, "ratio_first") == Approx(8 * std::cbrt(1.1 * 0.95)));
   CHECK(number(closing, "ratio") == Approx(0.25));
-  CHECK(gap("closing", 8).status == VerdictStatus::fail);
-  CHECK(gap("opening", 1).status == VerdictStatus::fail);
-  CHECK(gap("closing", 1, 4).status == VerdictStatus::not_run);
+  CHECK(gap("catches_up", 8).status == VerdictStatus::fail);
+  CHECK(gap("falls_behind", 1).status == VerdictStatus::fail);
+  CHECK(gap("catches_up", 1, 4).status == VerdictStatus::not_run);
 
   // The same contrast as `less_than` of the ratios, two x of one series.
   StudyResults ratios = study({1, 4}, {{}, {}});

@@ -83,7 +83,7 @@ TEST_CASE("the list of verdicts as JSON") {
 TEST_CASE("the list of verdicts as a table") {
   const StudyResults r = two_claims();
   const std::string table = verdict_table({stored(r, judge(r))});
-  CHECK(testing::contains(table, "synthetic · quick   argmin_in [8]          fail      4, 0.339× ["));
+  CHECK(testing::contains(table, "synthetic · quick   argmin_in [8]          fail      best heads = 4, 0.339× ["));
   CHECK(testing::contains(table, "paper 8\n"));
   CHECK(testing::contains(table, "not run   Not judged: heads = 3 is no point of the sweep.\n"));
 }

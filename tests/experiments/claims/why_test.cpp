@@ -45,7 +45,7 @@ TEST_CASE("every kind fills the numbers that it promises") {
           if constexpr (requires { keys.percent; }) keys.percent = 5;
           if constexpr (requires { keys.limits; }) keys.limits.low = -1;
           if constexpr (requires { keys.direction; }) keys.direction = "falling";
-          if constexpr (requires { keys.rival; }) keys.rival = "other", keys.direction = "closing";
+          if constexpr (requires { keys.rival; }) keys.rival = "other", keys.direction = "catches_up";
           if constexpr (requires { keys.bound; }) keys.bound = "bound";
           if constexpr (requires { keys.value; }) keys.value = 1;
           if constexpr (requires { keys.than; }) keys.than.at = 2;
