@@ -70,6 +70,7 @@ int run(int argc, char** argv) {
   add_new_op_command(line.root());
   add_completion_command(line);
   add_man_command(line);
+  add_help_command(line);
   return line.run(argc, argv);
 }
 

@@ -51,8 +51,9 @@ void validate_group(const HeadGroup& group, const std::string& path, size_t inde
   require(group.kv_heads >= 0 && group.heads % group.key_value_heads() == 0,
           "model.{} is {}; it must be 0 (as many as heads) or divide heads, which is {}", field("kv_heads"),
           group.kv_heads, group.heads);
-  require(c.positions != Positions::rope || group.qk_dim % 2 == 0, "model.{} is {}; rope needs it to be even",
-          field("qk_dim"), group.qk_dim);
+  require(c.positions != Positions::rope || group.qk_dim % 2 == 0,
+          "model.{} is {}, the head_dim of its {} heads; rope needs it to be even, for it turns pairs of numbers",
+          field("qk_dim"), group.qk_dim, group.heads);
   validate_rank(field("q_rank"), group.q_rank, c.width, group.heads, group.qk_dim);
   validate_rank(field("k_rank"), group.k_rank, c.width, group.key_value_heads(), group.qk_dim);
   validate_rank(field("v_rank"), group.v_rank, c.width, group.key_value_heads(), group.v_dim);
@@ -63,8 +64,9 @@ void validate_group(const HeadGroup& group, const std::string& path, size_t inde
           group.qk_dim);
   const auto pairs = static_cast<size_t>(group.qk_dim / 2);
   require(group.rope_frequencies.empty() || group.rope_frequencies.size() == pairs,
-          "model.{} holds {} frequencies; it must hold none or qk_dim/2, which is {}", field("rope_frequencies"),
-          group.rope_frequencies.size(), pairs);
+          "model.{} holds {} frequencies; it must hold none or one for each pair of numbers of a head, qk_dim/2, which "
+          "is {}",
+          field("rope_frequencies"), group.rope_frequencies.size(), pairs);
   for (const double f : group.rope_frequencies)
     require(std::isfinite(f), "model.{} holds {}; each must be finite", field("rope_frequencies"), f);
 }

@@ -56,6 +56,7 @@ Option Command::option(const char* name, T& value, const char* help) const {
           return errno == ERANGE ? fmt::format("'{}' does not fit into 64 bits", text) : std::string();
         },
         ""));
+  if (heading_ != nullptr) option->group(heading_);
   return Option(option);
 }
 template Option Command::option(const char*, std::string&, const char*) const;
@@ -66,7 +67,9 @@ template Option Command::option(const char*, std::optional<int64_t>&, const char
 template Option Command::option(const char*, std::vector<std::string>&, const char*) const;
 
 Option Command::flag(const char* name, bool& value, const char* help) const {
-  return Option(app_->add_flag(name, value, help));
+  CLI::Option* option = app_->add_flag(name, value, help);
+  if (heading_ != nullptr) option->group(heading_);
+  return Option(option);
 }
 
 void Command::action(std::function<void()> run) const { app_->callback(std::move(run)); }
@@ -75,25 +78,65 @@ void Command::require_command() const { app_->require_subcommand(1); }
 
 namespace {
 
+/// The command of that name below another; null where there is none.
+const CLI::App* command_below(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (command->get_name() == name) return command;
+  return nullptr;
+}
+
+/// That a word names no command below this one, with the nearest that there is.
+std::string no_command(const CLI::App& app, const std::string& word) {
+  std::set<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (!command->get_group().empty()) names.insert(command->get_name());
+  const std::string near = nearest_path(word, names);
+  return fmt::format("'{}' is no command of {}{}{}", excerpt(word), app.get_name(),
+                     near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                     names.empty() ? "" : fmt::format(": there are {}", fmt::join(names, ", ")));
+}
+
 /// The first word that stands where the name of a command should, with the nearest one.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
-    if (commands.empty() || word.empty() || word[0] == '-') return "";
-    std::set<std::string> names;
-    const CLI::App* next = nullptr;
-    for (const CLI::App* command : commands) {
-      if (!command->get_group().empty()) names.insert(command->get_name());
-      if (command->get_name() == word) next = command;
-    }
-    if (next == nullptr) {
-      const std::string near = nearest_path(word, names);
-      return fmt::format("'{}' is no command of {}{}: there are {}", excerpt(word), at->get_name(),
-                         near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", "));
-    }
+    const bool has_commands = !at->get_subcommands([](const CLI::App*) { return true; }).empty();
+    if (!has_commands || word.empty() || word[0] == '-') return "";
+    const CLI::App* next = command_below(*at, word);
+    if (next == nullptr) return no_command(*at, word);
     at = next;
+  }
+  return "";
+}
+
+/// The long option of a command that a mistyped one stands for: one that begins so, or the fewest edits away; "" where
+/// none is near.
+std::string option_near(const CLI::App& command, const std::string& word) {
+  constexpr size_t least = 5;  // two letters behind the dashes are near to too much
+  if (word.size() < least || !word.starts_with("--")) return "";
+  std::set<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames())
+      if (!option->get_group().empty()) names.insert("--" + name);
+  const auto begins = names.lower_bound(word);
+  return begins != names.end() && begins->starts_with(word) ? *begins : nearest_path(word, names);
+}
+
+/// The first option that its command does not have but for a slip, with the right one; "" where there is none. It is
+/// said before what is missing: "--metod plain" lacks --method.
+std::string mistyped_option(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i], name = word.substr(0, word.find('='));
+    if (word == "--") return "";
+    if (!word.starts_with("-")) {
+      if (const CLI::App* next = command_below(*at, word)) at = next;
+      continue;
+    }
+    if (at->get_option_no_throw(name) != nullptr) continue;
+    if (const std::string near = option_near(*at, name); !near.empty())
+      return fmt::format("'{}' is no option of {}; did you mean {}?", excerpt(name), at->get_name(), near);
   }
   return "";
 }
@@ -106,6 +149,16 @@ std::string in_words(const CLI::ParseError& error) {
   if (text.find(" missing", colon) != std::string::npos) return text.substr(0, colon) + ": wants a value";
   if (text.find("At Most 1 required", colon) != std::string::npos) return text.substr(0, colon) + ": is given twice";
   return text;
+}
+
+/// What is wrong with the arguments, in the words that help most.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (std::string unknown = unknown_command(app, argc, argv); !unknown.empty()) return unknown;
+  const bool may_be_mistyped = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                               dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (std::string mistyped = may_be_mistyped ? mistyped_option(app, argc, argv) : ""; !mistyped.empty())
+    return mistyped;
+  return in_words(error);
 }
 
 ArgumentDescription describe(CLI::Option& option) {
@@ -125,6 +178,7 @@ ArgumentDescription describe(CLI::Option& option) {
   }
   argument.fallback = option.get_default_str();
   argument.help = option.get_description();
+  if (option.get_group() != CLI::OptionDefaults().get_group()) argument.heading = option.get_group();
   argument.is_required = option.get_required();
   argument.is_list = option.get_items_expected_max() > 1;
   return argument;
@@ -153,16 +207,28 @@ Command CommandLine::root() const { return Command(app_.get()); }
 
 CommandDescription CommandLine::description() const { return describe(*app_); }
 
+std::string CommandLine::help(const std::vector<std::string>& words) const {
+  const CLI::App* at = app_.get();
+  std::string path = at->get_name();
+  for (const std::string& word : words) {
+    const CLI::App* next = command_below(*at, word);
+    if (next == nullptr) throw UsageError(no_command(*at, word));
+    at = next;
+    path += " " + word;
+  }
+  // Not help(), which goes on to the command that was called: help itself.
+  return at->get_formatter()->make_help(at, path, CLI::AppFormatMode::Normal);
+}
+
 int CommandLine::run(int argc, char** argv) {
+  // Not before: commands take it over when they are added.
+  app_->footer("headroom help COMMAND shows the options of a command.");
   try {
     app_->parse(argc, argv);
   } catch (const Exit& exit) {
     return exit.status;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) {
-      const std::string unknown = unknown_command(*app_, argc, argv);
-      throw UsageError(excerpt(unknown.empty() ? in_words(error) : unknown, 500));
-    }
+    if (error.get_exit_code() != 0) throw UsageError(excerpt(complaint(*app_, error, argc, argv), 500));
     std::ostringstream text;  // --help, --version
     const int status = app_->exit(error, text, text);
     std::fputs(text.str().c_str(), stdout);

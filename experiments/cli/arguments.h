@@ -31,6 +31,7 @@ struct ArgumentDescription {
   std::string value;                 ///< the word for its value, "TEXT" or "FILE"; "" of a flag
   std::vector<std::string> choices;  ///< of one_of()
   std::string fallback, help;        ///< its default, where the help shows it; its line
+  std::string heading{};             ///< in the help, of the options that it stands among; "" of those without one
   bool is_required = false, is_list = false;
   bool is_positional() const { return !names[0].starts_with('-'); }
 };
@@ -72,10 +73,12 @@ class Option {
 /// A command of the program, such as `run`, or the program itself.
 class Command {
  public:
-  explicit Command(CLI::App* app) : app_(app) {}
+  explicit Command(CLI::App* app, const char* heading = nullptr) : app_(app), heading_(heading) {}
   Command command(const char* name, const char* help) const;
   /// Leaves the command out of help, man pages and completions.
   Command hidden() const;
+  /// The same command, through which options are added that stand under a heading in the help and in the manual.
+  Command under(const char* heading) const { return Command(app_, heading); }
   /// An option ("--out") or, without dashes, a positional argument ("STUDY"), read into `value`, which must live as
   /// long as the command line. T is std::string, int, int64_t, double, std::optional<int64_t> or
   /// std::vector<std::string>.
@@ -90,6 +93,7 @@ class Command {
 
  private:
   CLI::App* app_;
+  const char* heading_;  ///< null: none
 };
 
 /// What the program is called with.
@@ -101,6 +105,9 @@ class CommandLine {
   Command root() const;
   /// Every command that was added.
   CommandDescription description() const;
+  /// The help of the command of these words ({"data", "fetch"}); of the program, of none. Throws UsageError with the
+  /// nearest name where there is no such command.
+  std::string help(const std::vector<std::string>& words) const;
   /// Reads the arguments and runs the action of the command that they name; without any, prints the help. Returns the
   /// program's exit status: 0, or what an action threw as Exit. Throws UsageError, and whatever an action throws.
   int run(int argc, char** argv);

@@ -7,7 +7,9 @@
 #include "engine/transfer.h"
 #include "experiments/bench/bench.h"
 #include "experiments/cli/commands.h"
+#include "experiments/report/file.h"
 #include "models/files/atomic_file.h"
+#include "models/files/file_size.h"
 
 namespace headroom::experiments {
 namespace {
@@ -35,6 +37,7 @@ void run(const BenchArguments& arguments) {
   options.precision = arguments.precision == "bf16" ? engine::Precision::bf16 : engine::Precision::f32;
   options.device = engine::device_of(arguments.device);
   options.profiled = options.profiled || !arguments.trace.empty();
+  if (!arguments.trace.empty()) check_file(arguments.trace);
   const BenchResult r = bench(read_workload(arguments.file, arguments.workload), options);
   if (!arguments.trace.empty()) models::write_file(arguments.trace, engine::profile_trace(r.ops, r.device));
   if (arguments.json) {
@@ -42,10 +45,10 @@ void run(const BenchArguments& arguments) {
     return;
   }
   std::puts(fmt::format("{}: {:.1f} ms per step (least {:.1f}, {} steps), {:.0f} tokens/s, {} threads, {}{}\n"
-                        "{} parameters, {:.1f} MB of tensors at most, {} system allocations after the second step",
+                        "{} parameters, {} of tensors at most, {} system allocations after the second step",
                         r.workload, r.ms_median, r.ms_min, r.steps, r.tokens_per_second, r.threads,
-                        engine::name_of(r.dtype), place_of(r), r.parameters, static_cast<double>(r.peak_bytes) * 1e-6,
-                        r.system_allocations)
+                        engine::name_of(r.dtype), place_of(r), r.parameters,
+                        models::size_text(static_cast<uint64_t>(r.peak_bytes)), r.system_allocations)
                 .c_str());
   if (options.profiled) std::fputs(("\n" + engine::profile_text(r.ops)).c_str(), stdout);
 }

@@ -70,6 +70,8 @@ void add_doctor_command(Command app);
 /// of a command line from standard input. Hidden from the help. `line` must have all other commands and outlive this
 /// one.
 void add_completion_command(CommandLine& line);
+/// `help [COMMAND…]`: what `headroom COMMAND --help` prints. Hidden likewise.
+void add_help_command(CommandLine& line);
 /// `man [COMMAND]`: the program's page or a command's, as roff; `man --to FOLDER` writes all. Hidden likewise.
 void add_man_command(CommandLine& line);
 

@@ -16,8 +16,10 @@
 #include "experiments/cli/standard_streams.h"
 #include "experiments/compress/accounting.h"
 #include "experiments/compress/make.h"
+#include "experiments/compress/size_note.h"
+#include "experiments/version.h"
 #include "tasks/compression/perplexity_base.h"
-#include "tasks/data/sha256.h"
+#include "tasks/pretrained/model_hash.h"
 
 namespace headroom::experiments {
 namespace {
@@ -39,12 +41,36 @@ void measure(const CompressArguments& arguments, const CompressJob& job, const m
   after.perplexity = measured.measure(*compressed, *job.layers.begin());
 }
 
+/// The options that made the model, as they would be given again.
+std::string command_of(const CompressArguments& a, const CompressJob& job) {
+  std::string text = fmt::format("headroom {} compress --part {} --method {}", version(), a.part, a.method);
+  if (!a.vo_method.empty()) text += " --vo-method " + a.vo_method;
+  text += fmt::format(" {} --layers {}", rank_option(a), a.layers);
+  if (a.seed != 0) text += fmt::format(" --seed {}", a.seed);
+  const auto add_text = [&](const char* option, const std::optional<TextRange>& range) {
+    if (range) text += fmt::format(" --{} {} --{}-tokens {}:{}", option, range->file, option, range->begin, range->end);
+  };
+  add_text("calibrate", job.calibration);
+  add_text("eval", job.evaluation);
+  if (job.calibration || job.evaluation) text += fmt::format(" --context {}", a.context);
+  if (job.refinement) {
+    text += " --refine " + a.refine;
+    if (!a.refine_text.empty())
+      text += fmt::format(" --refine-text {} --refine-tokens {}:{}", job.refinement->file, job.refinement->begin,
+                          job.refinement->end);
+    text += fmt::format(" --refine-steps {} --refine-batch {} --refine-context {} --refine-lr {}", a.training.steps,
+                        a.training.batch, a.training.context, a.training.lr);
+  }
+  text += " --format " + a.format;
+  return a.dtype.empty() ? text : text + " --dtype " + a.dtype;
+}
+
 models::ModelCard card_of(const CompressArguments& arguments, const CompressJob& job, const CompressedModel& made,
                           const ModelAccount& before, const ModelAccount& after) {
   models::ModelCard card{.base = arguments.model};
-  if (!std::filesystem::is_directory(arguments.model)) card.base_sha256 = tasks::sha256_of_file(arguments.model);
-  card.made_by = fmt::format("headroom compress --part {} --method {} {} --layers {}", arguments.part, arguments.method,
-                             rank_option(arguments), arguments.layers);
+  card.base_bytes = before.bytes;
+  card.base_sha256 = tasks::sha256_of_model(arguments.model);
+  card.made_by = command_of(arguments, job);
   const auto part = [&](const char* name, const char* method, const std::vector<std::vector<int64_t>>& ranks) {
     models::ModelCard::Part own{.name = name, .method = method, .ranks = {}};
     for (const int64_t layer : tasks::changed_layers(made.plan))
@@ -131,17 +157,21 @@ void compress(CompressArguments& arguments) {
   }
   ModelAccount before = counted(job.base->description().config, arguments.context),
                after = counted(made.edit.config, arguments.context);
+  before.bytes = models::model_bytes(arguments.model);
   measure(arguments, job, *base, made, before, after);
   models::ExportOptions options{.force = arguments.force};
   if (!arguments.dtype.empty()) options.type = models::weight_type_named(arguments.dtype);
   options.card = card_of(arguments, job, made, before, after);
   if (!made.shortage.empty()) options.card->notes.push_back(made.shortage);
   const models::Conversion written = models::export_model(*job.base, made.edit, job.format, arguments.out, options);
+  after.bytes = written.bytes;
+  const std::string size = size_note(arguments, job, made.edit, before, after);
   if (arguments.json) {
     nlohmann::ordered_json out = json_of(arguments, job, made);
     out["before"] = json_of(before);
     out["after"] = json_of(after);
     out["logit_error"] = written.logit_error;
+    if (!size.empty()) out["size_note"] = size;
     fmt::print("{}\n", out.dump());
     return;
   }
@@ -150,6 +180,7 @@ void compress(CompressArguments& arguments) {
     fmt::print("refined  {} numbers in {} steps: loss {:.4g}, then {:.4g}\n", made.refinement->trained,
                arguments.training.steps, made.refinement->first_loss, made.refinement->last_loss);
   fmt::print("{}", table_of(before, after, arguments.context));
+  if (!size.empty()) fmt::print("note     {}\n", size);
   for (const std::string& note : written.notes) fmt::print("note     {}\n", note);
   fmt::print("written  {}: {}, read back: logits differ by at most {:.2g} of {:.3g}\n", arguments.out, written.written,
              written.logit_error, written.largest_logit);
@@ -161,70 +192,73 @@ void add_compress_command(Command app) {
   const Command command = app.command("compress", "make the heads of a trained model smaller, and write it");
   const auto a = std::make_shared<CompressArguments>();
   command.option("MODEL", a->model, "a GGUF file, or a folder with config.json and safetensors").required();
-  command.option("-o,--out", a->out, "FILE.gguf, or the folder to be made").value_name("OUT").required();
-  command.option("--part", a->part, "queries and keys, values and output, or both")
+  const Command cut = command.under("What to cut"), texts = command.under("Texts to calibrate and measure on"),
+                refining = command.under("Refinement"), output = command.under("Output"),
+                machine = command.under("Machine");
+  cut.option("--part", a->part, "queries and keys, values and output, or both")
       .one_of({"qk", "vo", "qk,vo"})
       .show_default();
-  command
-      .option("--method", a->method,
-              fmt::format("qk: {}; vo: {}", fmt::join(tasks::qk_method_names(), ", "),
-                          fmt::join(tasks::vo_method_names(), ", "))
-                  .c_str())
+  cut.option("--method", a->method,
+             fmt::format("qk: {}; vo: {}", fmt::join(tasks::qk_method_names(), ", "),
+                         fmt::join(tasks::vo_method_names(), ", "))
+                 .c_str())
       .value_name("M")
       .required();
-  command.option("--vo-method", a->vo_method, "of --part qk,vo, for the values (default: --method)").value_name("M");
-  command.option("--rank", a->rank, "of every key-value head of the layers").value_name("R");
-  command
-      .option("--mean-rank", a->mean_rank,
-              "in place of --rank: what that rank would take, spent over the heads by what each loses on --calibrate")
+  cut.option("--vo-method", a->vo_method, "of --part qk,vo, for the values (default: --method)").value_name("M");
+  cut.option("--rank", a->rank, "of every key-value head of the layers").value_name("R");
+  cut.option("--mean-rank", a->mean_rank,
+             "in place of --rank: what that rank would take, spent over the heads by what each loses on --calibrate")
       .value_name("R");
-  command.option("--keep", a->keep, "likewise: a share of the parameters of the part in those layers").value_name("S");
-  command.option("--cache", a->cache, "likewise: a share of the whole key-value cache").value_name("S");
-  command.option("--kl", a->kl, "likewise: the least that keeps the KL divergence from MODEL within so many nats")
+  cut.option("--keep", a->keep, "likewise: a share of the parameters of the part in those layers").value_name("S");
+  cut.option("--cache", a->cache, "likewise: a share of the whole key-value cache").value_name("S");
+  cut.option("--kl", a->kl, "likewise: the least that keeps the KL divergence from MODEL within so many nats")
       .value_name("X");
-  command.option("--vo-rank", a->vo_rank, "of --part qk,vo, for the values (default: --rank)").value_name("R");
-  command.option("--layers", a->layers, "all, odd, deepest:4, random:4, or numbers and ranges from 0: 0-5,7")
+  cut.option("--vo-rank", a->vo_rank, "of --part qk,vo, for the values (default: --rank)").value_name("R");
+  cut.option("--layers", a->layers, "all, odd, deepest:4, random:4, or numbers and ranges from 0: 0-5,7")
       .show_default();
-  command.option("--seed", a->seed, "of random layers").value_name("N").show_default();
-  command.option("--calibrate", a->calibrate, "a text that methods which read activations are made from")
+  cut.option("--seed", a->seed, "of random layers").value_name("N").show_default();
+  texts.option("--calibrate", a->calibrate, "a text that methods which read activations are made from")
       .value_name("FILE");
-  command
+  texts
       .option("--calibrate-tokens", a->calibrate_tokens,
               "tokens [A, B) of it, counted as the model's tokenizer does (default: the first 8192)")
       .value_name("A:B");
-  command.option("--eval", a->eval, "a text whose perplexity is measured before and after").value_name("FILE");
-  command.option("--eval-tokens", a->eval_tokens, "tokens [A, B) of it (default: the first 8192)").value_name("A:B");
-  command
+  texts.option("--eval", a->eval, "a text whose perplexity is measured before and after").value_name("FILE");
+  texts.option("--eval-tokens", a->eval_tokens, "tokens [A, B) of it (default: the first 8192)").value_name("A:B");
+  texts
       .option("--context", a->context,
               "tokens that the model sees at once, in both texts (default: 512, or all that it takes)")
       .value_name("N");
-  command.option("--refine", a->refine, "train the smaller heads towards this of MODEL")
+  refining.option("--refine", a->refine, "train the smaller heads towards this of MODEL")
       .one_of(tasks::refine_target_names());
-  command.option("--refine-text", a->refine_text, "on this text (default: that of --calibrate)").value_name("FILE");
-  command.option("--refine-tokens", a->refine_tokens, "tokens [A, B) of it (default: the first 400000)")
+  refining.option("--refine-text", a->refine_text, "on this text (default: that of --calibrate)").value_name("FILE");
+  refining.option("--refine-tokens", a->refine_tokens, "tokens [A, B) of it (default: the first 400000)")
       .value_name("A:B");
-  command.option("--refine-steps", a->training.steps, "of Adam").value_name("N").show_default();
-  command.option("--refine-batch", a->training.batch, "windows of a step").value_name("B").show_default();
-  command.option("--refine-context", a->training.context, "tokens of a window").value_name("N").show_default();
-  command.option("--refine-lr", a->training.lr, "the largest learning rate").value_name("LR").show_default();
-  command
+  refining.option("--refine-steps", a->training.steps, "of Adam").value_name("N").show_default();
+  refining.option("--refine-batch", a->training.batch, "windows of a step").value_name("B").show_default();
+  refining.option("--refine-context", a->training.context, "tokens of a window").value_name("N").show_default();
+  refining.option("--refine-lr", a->training.lr, "the largest learning rate").value_name("LR").show_default();
+  refining
       .option("--checkpoint", a->checkpoint,
               "where refinement is saved now and then: the same command goes on from there, to the same bits")
       .value_name("FILE");
-  command
+  output.option("-o,--out", a->out, "FILE.gguf, or the folder to be made").value_name("OUT").required();
+  output
       .option("--format", a->format,
               "compat: full shapes, loads elsewhere; compact: smaller, loads here; plain: narrower heads that load "
               "elsewhere")
       .one_of({"compat", "compact", "plain"})
       .required();
-  command.option("--dtype", a->dtype, "of the changed matrices (default: f32; a folder has one for all)")
+  output
+      .option("--dtype", a->dtype,
+              "of the changed matrices and factors (default: f32; a folder in format compat has one for all)")
       .one_of({"f32", "f16", "bf16", "q8_0"});
-  command.flag("--force", a->force, "replace what has the name");
-  command.flag("--no-speed", a->without_speed, "measure no tokens per second");
-  command.option("--device", a->device, "cpu or cuda: what runs the models; decompositions are the CPU's")
+  output.flag("--force", a->force, "replace what has the name");
+  output.flag("--no-speed", a->without_speed, "measure no tokens per second");
+  output.flag("--json", a->json, "one JSON object");
+  machine.option("--device", a->device, "cpu or cuda: what runs the models; decompositions are the CPU's")
       .show_default();
-  command.option("--threads", a->threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
-  command.flag("--json", a->json, "one JSON object");
+  machine.option("--threads", a->threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
   command.action([a] { compress(*a); });
 }
 

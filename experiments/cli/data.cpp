@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/study_arguments.h"
+#include "models/files/file_size.h"
 #include "models/files/regular_file.h"
 #include "tasks/data/fetch.h"
 
@@ -62,8 +63,8 @@ void list(const DataArguments& arguments) {
 void show_progress(const std::string& path, int64_t done, int64_t total) {
   static const bool terminal = isatty(STDERR_FILENO) != 0;
   if (!terminal) return;
-  fmt::print(stderr, "\r{}  {:.1f}{} MB\x1b[K", path, static_cast<double>(done) * 1e-6,
-             total > 0 ? fmt::format(" of {:.1f}", static_cast<double>(total) * 1e-6) : "");
+  fmt::print(stderr, "\r{}  {}{}\x1b[K", path, models::size_text(static_cast<uint64_t>(done)),
+             total > 0 ? " of " + models::size_text(static_cast<uint64_t>(total)) : "");
   if (total > 0 && done == total) fmt::print(stderr, "\n");
 }
 

@@ -16,6 +16,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/finetune_arguments.h"
 #include "experiments/cli/progress_line.h"
+#include "experiments/report/file.h"
 #include "experiments/version.h"
 #include "models/export/export.h"
 #include "models/pretrained/classifier.h"
@@ -100,6 +101,7 @@ FinetunePlan plan_of(const FinetuneArguments& a) {
   check_numbers(a);
   FinetunePlan plan{.base = models::ModelFiles::open(a.model), .data = {}, .edit = {}, .rng = engine::Rng(a.seed)};
   models::check_target(a.model, a.out, a.force);
+  models::check_card(a.out, a.force);
   plan.data = read_finetune_data(a.data, *plan.base, plan.base->tokenizer());
   plan.steps = steps_of(a, *plan.data);
   plan.edit.config = plan.base->description().config;
@@ -136,13 +138,16 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan) {
   FinetuneResult result;
   const FinetuneData& data = *plan.data;
   const auto seed = static_cast<uint64_t>(a.seed);
-  const std::unique_ptr<models::Transformer> model = loaded(a, plan);
-  tasks::Trainer trainer(*model, data.objective(), trainer_config(a, plan.steps), plan.rng);
+  // What is written during the training is tried before the model is read and measured.
   std::filesystem::path file;
   if (!a.checkpoint.empty()) {
-    std::filesystem::create_directories(a.checkpoint);
+    make_folder(a.checkpoint);
     file = std::filesystem::path(a.checkpoint) / "finetune.safetensors";
+    check_file(file);
   }
+  StepLog log(a, data);
+  const std::unique_ptr<models::Transformer> model = loaded(a, plan);
+  tasks::Trainer trainer(*model, data.objective(), trainer_config(a, plan.steps), plan.rng);
   tasks::Finetuning training(trainer, file, settings_of(a, data, plan.steps));
   result.parameters = model->parameter_count();
   for (const autograd::Parameter& parameter : model->parameters()) result.trained += parameter.var.value().numel();
@@ -156,7 +161,6 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan) {
   result.resumed_at = trainer.steps_done();
   result.before = training.before;
   print_start(a, plan, result);
-  StepLog log(a, data);
   for (const tasks::FinetuneStep& step : training.log()) log.add(step);
   {
     ProgressLine line;

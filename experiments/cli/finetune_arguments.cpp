@@ -122,43 +122,44 @@ void add_data_options(Command command, FinetuneDataArguments& data) {
 
 void add_finetune_options(Command command, FinetuneArguments& a) {
   command.option("MODEL", a.model, "a GGUF file, or a folder with config.json and safetensors").required();
-  command.option("-o,--out", a.out, "FILE.gguf, or the folder to be made").value_name("OUT").required();
-  add_data_options(command, a.data);
-  command
+  add_data_options(command.under("Data"), a.data);
+  const Command training = command.under("Training"), kept = command.under("Checkpoints and log"),
+                output = command.under("Output"), machine = command.under("Machine");
+  training
       .option("--train", a.part,
               "all weights, the matrices (or factors) of queries and keys, or the readout; a classifier's readout is "
               "new, and always trained")
       .one_of({"all", "heads", "head"})
       .show_default();
   const Option epochs =
-      command.option("--epochs", a.epochs, "times through the training file").value_name("E").show_default();
-  command.option("--steps", a.steps, "in place of --epochs").value_name("N").excludes(epochs);
-  command.option("--batch", a.batch, "sequences of a step").value_name("B").show_default();
-  command.option("--accumulate", a.parts, "parts of a batch, one after the other; their gradients add up")
+      training.option("--epochs", a.epochs, "times through the training file").value_name("E").show_default();
+  training.option("--steps", a.steps, "in place of --epochs").value_name("N").excludes(epochs);
+  training.option("--batch", a.batch, "sequences of a step").value_name("B").show_default();
+  training.option("--accumulate", a.parts, "parts of a batch, one after the other; their gradients add up")
       .value_name("N")
       .show_default();
-  command.option("--lr", a.lr, "AdamW's learning rate").show_default();
-  command.option("--schedule", a.schedule, "of the learning rate: cosine falls to 0")
+  training.option("--lr", a.lr, "AdamW's learning rate").show_default();
+  training.option("--schedule", a.schedule, "of the learning rate: cosine falls to 0")
       .one_of({"constant", "cosine"})
       .show_default();
-  command.option("--warmup", a.warmup, "first steps, in which the learning rate rises").value_name("N");
-  command.option("--weight-decay", a.weight_decay, "of matrices").show_default();
-  command.option("--clip", a.clip, "largest norm of the gradient; 0: any").show_default();
-  command.option("--seed", a.seed, "of the order of examples and of a new readout").show_default();
-  command.flag("--recompute", a.recompute, "compute each layer again in the backward pass: less memory, more time");
-  command
-      .option("--checkpoint", a.checkpoint,
+  training.option("--warmup", a.warmup, "first steps, in which the learning rate rises").value_name("N");
+  training.option("--weight-decay", a.weight_decay, "of matrices").show_default();
+  training.option("--clip", a.clip, "largest norm of the gradient; 0: any").show_default();
+  training.option("--seed", a.seed, "of the order of examples and of a new readout").show_default();
+  training.flag("--recompute", a.recompute, "compute each layer again in the backward pass: less memory, more time");
+  kept.option("--checkpoint", a.checkpoint,
               "save the training here, and go on from what is here: killed and run again, it ends in the same bits")
       .value_name("DIR");
-  command.option("--save-every", a.save_every, "steps between two saves").value_name("N").show_default();
-  command.option("--log", a.log, "each step as a JSON object on a line").value_name("FILE");
-  command.option("--format", a.format, "compat loads in other software, compact here only")
+  kept.option("--save-every", a.save_every, "steps between two saves").value_name("N").show_default();
+  kept.option("--log", a.log, "each step as a JSON object on a line").value_name("FILE");
+  output.option("-o,--out", a.out, "FILE.gguf, or the folder to be made").value_name("OUT").required();
+  output.option("--format", a.format, "compat loads in other software, compact here only")
       .one_of({"compat", "compact", "plain"})
       .show_default();
-  command.flag("--force", a.force, "replace what has OUT's name");
-  command.flag("--json", a.json, "the result as one JSON object");
-  command.option("--device", a.device, "cpu or cuda").show_default();
-  command.option("--threads", a.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
+  output.flag("--force", a.force, "replace what has OUT's name");
+  output.flag("--json", a.json, "the result as one JSON object");
+  machine.option("--device", a.device, "cpu or cuda").show_default();
+  machine.option("--threads", a.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
 }
 
 }  // namespace headroom::experiments

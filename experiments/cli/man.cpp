@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
@@ -43,6 +44,13 @@ void add_man_command(CommandLine& line) {
     if (folder->empty()) print_page(line.description(), *name);
     else write_pages(line.description(), *folder);
   });
+}
+
+void add_help_command(CommandLine& line) {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  const Command command = line.root().command("help", "the help of the program, or of a command").hidden();
+  command.option("COMMAND", *words, "a command; none: the program itself");
+  command.action([&line, words] { std::fputs(line.help(*words).c_str(), stdout); });
 }
 
 }  // namespace headroom::experiments

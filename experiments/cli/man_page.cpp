@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "experiments/version.h"
 
@@ -81,9 +83,20 @@ std::string entry_of(const ArgumentDescription& argument) {
 }
 
 std::string arguments_of(const CommandDescription& command) {
-  std::string positional, options;
-  for (const ArgumentDescription& argument : command.arguments)
-    (argument.is_positional() ? positional : options) += entry_of(argument);
+  std::string positional;
+  std::vector<std::pair<std::string, std::string>> headings;  // in the order of the help, with their options
+  for (const ArgumentDescription& argument : command.arguments) {
+    if (argument.is_positional()) {
+      positional += entry_of(argument);
+      continue;
+    }
+    auto own =
+        std::find_if(headings.begin(), headings.end(), [&](const auto& h) { return h.first == argument.heading; });
+    if (own == headings.end()) own = headings.insert(own, {argument.heading, ""});
+    own->second += entry_of(argument);
+  }
+  std::string options;
+  for (const auto& [name, entries] : headings) options += (name.empty() ? "" : ".SS " + roff(name) + "\n") + entries;
   return (positional.empty() ? "" : ".SH ARGUMENTS\n" + positional) +
          (options.empty() ? "" : ".SH OPTIONS\n" + options);
 }

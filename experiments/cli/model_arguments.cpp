@@ -23,15 +23,16 @@ int ModelArguments::threads() const { return thread_count > 0 ? thread_count : e
 
 void add_model_options(Command command, ModelArguments& arguments) {
   command.option("MODEL", arguments.path, "a GGUF file, or a folder with config.json and safetensors").required();
-  command
+  const Command machine = command.under("How the model is run");
+  machine
       .option("--weights", arguments.weights,
               "how matrices are kept in memory: as the file has them, as bf16, or in --dtype")
       .one_of({"stored", "bf16", "computed"})
       .show_default();
-  command.option("--dtype", arguments.dtype, "of the computation").one_of({"f32", "f64"}).show_default();
-  command.option("--device", arguments.device, "cpu or cuda").show_default();
-  command.option("--threads", arguments.thread_count, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
-  command.flag("--exact", arguments.exact, "activations in f32, not rounded to 8 bits for products with blocks");
+  machine.option("--dtype", arguments.dtype, "of the computation").one_of({"f32", "f64"}).show_default();
+  machine.option("--device", arguments.device, "cpu or cuda").show_default();
+  machine.option("--threads", arguments.thread_count, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
+  machine.flag("--exact", arguments.exact, "activations in f32, not rounded to 8 bits for products with blocks");
 }
 
 }  // namespace headroom::experiments

@@ -18,6 +18,7 @@
 #include "experiments/plan/measured_choice.h"
 #include "experiments/plan/plan_page.h"
 #include "experiments/plan/study_run.h"
+#include "experiments/report/file.h"
 #include "experiments/run/terminal_look.h"
 #include "tasks/pretrained/text_tokens.h"
 
@@ -270,7 +271,10 @@ void add_plan_command(Command app) {
   command.flag("--tables", arguments->has_tables, "also every bound, split and width behind the answer");
   command.flag("--json", arguments->is_json, "JSON instead of sentences and tables");
   command.option("--html", arguments->page, "also write a page: the answer, its curves and tables").value_name("FILE");
-  command.action([arguments] { plan(*arguments); });
+  command.action([arguments] {
+    if (!arguments->page.empty()) check_file(arguments->page, true);
+    plan(*arguments);
+  });
 }
 
 }  // namespace headroom::experiments

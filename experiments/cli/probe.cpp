@@ -17,6 +17,7 @@
 #include "experiments/cli/progress_line.h"
 #include "experiments/probe/probe_output.h"
 #include "experiments/probe/probe_page.h"
+#include "experiments/report/file.h"
 #include "models/files/mapped_file.h"
 #include "tasks/pretrained/text_tokens.h"
 
@@ -134,6 +135,7 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
   results.energies = energies_of(arguments.energies);
   require(arguments.max_tokens >= 0, "--max-tokens: {} is below 0", arguments.max_tokens);
   require(arguments.spans >= 1 && arguments.spans <= 10000, "--spans: {} is not between 1 and 10000", arguments.spans);
+  if (!arguments.page.empty()) check_file(arguments.page, true);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const ModelDescription& description = files->description();
   tasks::require_probed(description.config);
@@ -149,7 +151,6 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
     for (const tasks::ProbeSpans& own : spans) lengths.push_back(own.length);
     spans = tasks::draw_spans(lengths, arguments.spans, results.tokens, static_cast<uint64_t>(arguments.seed));
   }
-  if (!arguments.page.empty()) check_probe_page(arguments.page);
   results.name = description.name;
   results.family = description.family;
   for (const models::HeadGroup& group : models::first_layer(description.config).groups)
@@ -188,26 +189,27 @@ void add_probe_command(Command app) {
   const Command command = app.command("probe", "measure a trained model's heads: where they have width to spare");
   const auto arguments = std::make_shared<ProbeArguments>();
   add_model_options(command, arguments->model);
-  command.option("--text", arguments->text, "a text file, taken as it is").required().value_name("FILE");
+  const Command measured = command.under("What is measured"), output = command.under("Output");
+  measured.option("--text", arguments->text, "a text file, taken as it is").required().value_name("FILE");
   const Option lengths =
-      command
+      measured
           .option("--lengths", arguments->lengths, "tokens of a piece: 4,8,16 or FROM:TO, doubling (default: 4:1024)")
           .value_name("L,…");
-  const Option spans = command.option("--spans", arguments->spans, "pieces of each length, drawn from the text")
+  const Option spans = measured.option("--spans", arguments->spans, "pieces of each length, drawn from the text")
                            .value_name("N")
                            .show_default();
-  const Option seed = command.option("--seed", arguments->seed, "of the draw").show_default();
-  command.option("--spans-file", arguments->spans_file, "the pieces instead: {\"LENGTH\": [first token, …], …}")
+  const Option seed = measured.option("--seed", arguments->seed, "of the draw").show_default();
+  measured.option("--spans-file", arguments->spans_file, "the pieces instead: {\"LENGTH\": [first token, …], …}")
       .value_name("FILE")
       .excludes(lengths)
       .excludes(spans)
       .excludes(seed);
-  command.option("--max-tokens", arguments->max_tokens, "only the first N tokens of the text").value_name("N");
-  command.option("--energies", arguments->energies, "of effective ranks: shares of the sum of squared singular values")
+  measured.option("--max-tokens", arguments->max_tokens, "only the first N tokens of the text").value_name("N");
+  measured.option("--energies", arguments->energies, "of effective ranks: shares of the sum of squared singular values")
       .value_name("E,…")
       .show_default();
-  command.flag("--json", arguments->json, "everything as one JSON object");
-  command.option("-o,--html", arguments->page, "also write a page: heat maps of layers and heads, each head's curves")
+  output.flag("--json", arguments->json, "everything as one JSON object");
+  output.option("-o,--html", arguments->page, "also write a page: heat maps of layers and heads, each head's curves")
       .value_name("FILE");
   command.action([arguments, lengths] { probe(*arguments, lengths.is_given()); });
 }

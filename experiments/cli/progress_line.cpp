@@ -5,6 +5,9 @@
 
 #include <cstdio>
 
+#include "experiments/cli/standard_streams.h"
+#include "experiments/run/units.h"
+
 namespace headroom::experiments {
 
 ProgressLine::ProgressLine() : is_terminal_(isatty(STDERR_FILENO) != 0) {}
@@ -14,13 +17,19 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::show(const std::string& done, double share) {
-  if (!is_terminal_) return;
+  constexpr double worth_a_word = 120;
   const auto now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  if (const std::optional<double> left = said_.to_say(share, seconds, worth_a_word)) {
+    if (has_line_) fmt::print(stderr, "\r\033[K");
+    write_note(fmt::format("headroom: {}: what is left takes about {} by estimate", done, seconds_text(*left)));
+  }
+  const std::optional<double> left = drawn_.at(share, seconds);
+  if (!is_terminal_) return;
   if (has_line_ && now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
   has_line_ = true;
-  const double seconds = std::chrono::duration<double>(now - start_).count();
-  fmt::print(stderr, "\r\033[K{}  {:.0f} s left", done, seconds * (1 - share) / share);
+  fmt::print(stderr, "\r\033[K{}{}", done, left ? fmt::format("  {:.0f} s left", *left) : "");
   std::fflush(stderr);
 }
 

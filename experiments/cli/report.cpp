@@ -127,6 +127,10 @@ void add_report_command(Command app) {
             !arguments->results.empty() ? "--results"
             : !arguments->guide.empty() ? "--guide"
                                         : "--choices");
+    // Before studies are read and figures drawn.
+    if (!arguments->results.empty()) check_results(arguments->results);
+    if (!arguments->guide.empty()) check_file(arguments->guide);
+    if (!arguments->choices.empty()) check_file(arguments->choices);
     if (arguments->paper) compare_with_paper(arguments->out);
     else if (files.empty()) list_claims(arguments->out);
     std::filesystem::path page = std::filesystem::path(arguments->out) / "index.html";

@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
 #include "experiments/cli/model_arguments.h"
+#include "experiments/report/file.h"
 #include "experiments/version.h"
 #include "models/files/atomic_file.h"
 #include "models/files/json.h"
@@ -32,6 +33,7 @@ std::vector<int32_t> tokens_of(const models::ModelFiles& files, const std::strin
 }
 
 void write_reference(const VerifyModelArguments& arguments) {
+  check_file(arguments.write);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const auto model = arguments.model.load(*files);
   models::ReferenceLogits reference{files->description().name, fmt::format("headroom {}", version()), {}};

@@ -9,6 +9,7 @@
 
 #include "engine/device_stream.h"
 #include "models/decode_state.h"
+#include "models/files/file_size.h"
 #include "models/generation/recorded_decoder.h"
 #include "tasks/theory/model_costs.h"
 
@@ -72,6 +73,10 @@ ModelAccount counted(const models::TransformerConfig& config, int64_t context) {
 std::string table_of(const ModelAccount& before, const ModelAccount& after, int64_t context) {
   std::string text = fmt::format("{:<28}{:>16}{:>16}   ratio\n", "", "before", "after");
   text += compared_row("parameters", static_cast<double>(before.parameters), static_cast<double>(after.parameters), 0);
+  if (after.bytes > 0)
+    text += fmt::format("{:<28}{:>16}{:>16}   {:.3f}\n", "files", models::size_text(before.bytes),
+                        models::size_text(after.bytes),
+                        static_cast<double>(after.bytes) / static_cast<double>(before.bytes));
   text += compared_row(fmt::format("MFLOPs/token, {} keys", context), before.flops / 1e6, after.flops / 1e6, 3);
   text += compared_row("cache bytes/token (f32)", before.cache_bytes, after.cache_bytes, 0);
   const MeasuredSpeed& speed = before.speed;
@@ -95,6 +100,7 @@ nlohmann::ordered_json json_of(const ModelAccount& account) {
   nlohmann::ordered_json out{{"parameters", account.parameters},
                              {"flops_per_token", account.flops},
                              {"kv_cache_bytes_per_token", account.cache_bytes}};
+  if (account.bytes > 0) out["file_bytes"] = account.bytes;
   if (account.speed.prompt > 0) {
     out["prompt_tokens_per_second"] = account.speed.prompt;
     out["decode_tokens_per_second"] = account.speed.decode;

@@ -21,6 +21,7 @@ struct ModelAccount {
   int64_t parameters = 0;
   double flops = 0;        ///< per token at the context
   double cache_bytes = 0;  ///< of keys and values per token, f32
+  uint64_t bytes = 0;      ///< of its files, as models::model_bytes() counts them; 0: not known
   MeasuredSpeed speed{};
   std::optional<tasks::Perplexity> perplexity{};
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "experiments/report/file.h"
 #include "tasks/compression/layer_set.h"
 #include "tasks/pretrained/text_tokens.h"
 
@@ -122,6 +123,7 @@ CompressJob job_of(CompressArguments& arguments) {
   require(refusal.empty(), "{}: {}", arguments.out, refusal);
   models::check_target(arguments.model, arguments.out, arguments.force);
   models::check_card(arguments.out, arguments.force);
+  if (!arguments.checkpoint.empty()) check_file(arguments.checkpoint);
   const int64_t longest = description.sliding_window.value_or(description.context);
   if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
   require(arguments.context >= 4 && arguments.context <= longest, "--context {}: wants 4 to {}, the model's",

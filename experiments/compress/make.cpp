@@ -27,6 +27,23 @@ tasks::Calibration calibration_of(const CompressArguments& arguments, const Comp
                            }});
 }
 
+/// The share of the time that measuring the first `done` of `all` heads takes, layer after layer, as often as there are
+/// parts: what changes in a layer is run from there on, so that the first ones take longest.
+double measured_share(const CompressJob& job, int64_t layers, int64_t done, int64_t all) {
+  const int64_t parts = (job.plan.qk != tasks::QkMethod::none) + (job.plan.vo != tasks::VoMethod::none);
+  const auto heads = all / (parts * std::ssize(job.layers));
+  double sum = 0, whole = 0;
+  int64_t at = 0;
+  for (int64_t part = 0; part < parts; ++part)
+    for (const int64_t layer : job.layers)
+      for (int64_t head = 0; head < heads; ++head, ++at) {
+        const auto runs = static_cast<double>(layers - layer);
+        whole += runs;
+        if (at < done) sum += runs;
+      }
+  return sum / whole;
+}
+
 /// The plan that the budget buys.
 tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJob& job,
                              const models::Transformer& base, const tasks::HeadDecompositions& heads,
@@ -34,7 +51,8 @@ tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJ
   using tasks::BudgetOf;
   const tasks::LayerProbe probe(base, tasks::probed_texts(calibration_pieces(arguments, job), arguments.context));
   const tasks::HeadBudget budget(heads, probe, job.plan.qk, job.plan.vo, job.layers, [&](int64_t done, int64_t all) {
-    progress(fmt::format("budget: head {} of {} measured", done, all), share(done, all));
+    progress(fmt::format("budget: head {} of {} measured", done, all),
+             measured_share(job, base.config().layers, done, all));
   });
   if (!std::isnan(arguments.keep))
     return budget.spend(BudgetOf::parameters, arguments.keep * budget.full(BudgetOf::parameters));

@@ -11,7 +11,6 @@
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
 #include "experiments/version.h"
-#include "models/files/atomic_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -56,11 +55,6 @@ std::string source_section(const ProbeResults& r) {
 }
 
 }  // namespace
-
-void check_probe_page(const std::filesystem::path& path) {
-  if (path.has_parent_path()) make_folder(path.parent_path());
-  const models::AtomicFile file(path);  // goes again without commit()
-}
 
 void write_probe_page(const std::filesystem::path& path, const ProbeResults& r) {
   const std::vector<ProbeFinding> findings = probe_findings(r);

@@ -11,10 +11,6 @@ namespace headroom::experiments {
 /// page's script; tables and the first heat map do not. Throws Error naming the path when it cannot be written.
 void write_probe_page(const std::filesystem::path& path, const ProbeResults& results);
 
-/// Throws Error, as write_probe_page() would, when a page cannot be written to `path`. Leaves nothing behind but the
-/// folders above it.
-void check_probe_page(const std::filesystem::path& path);
-
 /// The heat maps as HTML: the first measure's cells, and what the script needs for the others.
 std::string probe_heat_map(const ProbeResults& results);
 

@@ -119,10 +119,19 @@ std::string results_index(const std::vector<Finding>& all, const std::string& fo
   return out;
 }
 
-void write_results(const std::vector<StudyResults>& studies, const fs::path& file) {
-  const std::string folder = file.stem().string();
-  require(!folder.empty() && folder != file.filename(), "{}: wants a name with an extension, such as results.md",
+void check_results(const fs::path& file) {
+  const fs::path folder = file.parent_path() / file.stem();
+  require(file.has_stem() && file.has_extension(), "{}: wants a name with an extension, such as results.md",
           file.string());
+  check_file(file, true);
+  std::error_code none;
+  require(!fs::exists(folder, none) || fs::is_directory(folder, none),
+          "{}: its pages go into {}, which is no folder; name another", file.string(), folder.string());
+}
+
+void write_results(const std::vector<StudyResults>& studies, const fs::path& file) {
+  check_results(file);
+  const std::string folder = file.stem().string();
   const fs::path pages = file.parent_path() / folder;
   make_folder(pages);
   const std::vector<Finding> all = findings(studies);

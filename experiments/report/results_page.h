@@ -30,6 +30,10 @@ std::string page_name(const std::vector<Finding>& all, const Finding& finding);
 /// same results give the same bytes, in any order.
 std::string results_index(const std::vector<Finding>& all, const std::string& folder);
 
+/// Throws Error, as write_results() would, where `file` or the folder beside it cannot be written. Leaves nothing
+/// behind.
+void check_results(const std::filesystem::path& file);
+
 /// Writes the index to `file`, and beside it a folder of its name ("docs/results/" for docs/results.md) with a page per
 /// study, named by its id (and profile, where several of them are there), and its first figure as SVG, where gnuplot is
 /// installed. The page of a study that is not among them stays. Throws Error naming a file that cannot be written.

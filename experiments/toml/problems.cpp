@@ -25,6 +25,57 @@ size_t edits(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
+/// Words of other software, or of a reader's guess, and ours.
+constexpr std::pair<const char*, const char*> synonyms[] = {{"max", "at_most"},
+                                                            {"maximum", "at_most"},
+                                                            {"n_heads", "heads"},
+                                                            {"num_heads", "heads"},
+                                                            {"n_head", "heads"},
+                                                            {"d_model", "width"},
+                                                            {"hidden_size", "width"},
+                                                            {"n_layers", "layers"},
+                                                            {"num_layers", "layers"},
+                                                            {"depth", "layers"},
+                                                            {"batch_size", "batch"},
+                                                            {"d_head", "head_dim"},
+                                                            {"head_width", "head_dim"},
+                                                            {"n_kv_heads", "kv_heads"},
+                                                            {"d_ff", "ffn_width"},
+                                                            {"learning_rate", "lr"},
+                                                            {"num_attention_heads", "heads"},
+                                                            {"num_hidden_layers", "layers"},
+                                                            {"intermediate_size", "ffn_width"}};
+
+/// Our word for the last one of a path; "" where it is none of other software's.
+std::string our_word(const std::string& path) {
+  for (const auto& [theirs, ours] : synonyms)
+    if (last_word(path) == theirs) return ours;
+  return "";
+}
+
+/// The shortest known key of a trial with that last word, of the first table that has one.
+std::string key_of_trial(const std::string& word, const std::set<std::string>& known) {
+  for (const char* table : {"model.", "train.", "task."}) {
+    std::string shortest;
+    for (auto key = known.lower_bound(table); key != known.end() && key->starts_with(table); ++key)
+      if (last_word(*key) == word && (shortest.empty() || key->size() < shortest.size())) shortest = *key;
+    if (!shortest.empty()) return shortest;
+  }
+  return "";
+}
+
+/// The known key that an unknown one stands for, as it is written: in a sweep, the trial's keys are quoted.
+std::string right_key(const std::string& path, const std::set<std::string>& known) {
+  const std::string word = last_word(path), ours = our_word(path), table = path.substr(0, path.size() - word.size());
+  if (!ours.empty() && known.contains(table + ours)) return table + ours;
+  const std::string near = nearest_path(path, known);
+  if (table == "sweep." && !near.starts_with(table)) {
+    const std::string meant = key_of_trial(ours.empty() ? word : ours, known);
+    if (!meant.empty()) return fmt::format("sweep.\"{}\"", meant);
+  }
+  return !near.empty() || ours.empty() ? near : key_of_trial(ours, known);
+}
+
 }  // namespace
 
 std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
@@ -72,7 +123,7 @@ void Problems::raise() const {
   std::vector<Problem> all = found_;
   for (Problem problem : unknown_) {
     const auto conditions = conditions_.find(problem.path);
-    const std::string nearest = nearest_path(problem.path, known_);
+    const std::string nearest = right_key(problem.path, known_);
     problem.message = conditions != conditions_.end() ? "exists only " + conditions->second
                       : nearest.empty()               ? "unknown key"
                                                       : fmt::format("unknown key; did you mean {}?", nearest);

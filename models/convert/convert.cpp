@@ -12,6 +12,7 @@
 #include "models/convert/tensors.h"
 #include "models/export/export.h"
 #include "models/files/atomic_file.h"
+#include "models/files/file_size.h"
 #include "models/files/json.h"
 
 namespace headroom::models {
@@ -39,7 +40,7 @@ void describe(const std::vector<TensorMove>& moves, const Rounding& rounding, ui
   for (const TensorMove& move : moves) ++forms[gguf_name(move.form)];
   std::string text;
   for (const auto& [form, count] : forms) text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, form);
-  conversion.written = fmt::format("{} tensors ({}), {:.1f} MB", moves.size(), text, static_cast<double>(bytes) / 1e6);
+  conversion.written = fmt::format("{} tensors ({}), {}", moves.size(), text, size_text(bytes));
   conversion.rounded = rounding.tensors > 0;
   if (conversion.rounded)
     conversion.notes.push_back(

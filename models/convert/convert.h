@@ -24,6 +24,7 @@ struct Conversion {
   std::string written;             ///< "GGUF, 272 tensors, Q8_0 and F32, 144.8 MB"
   std::vector<std::string> notes;  ///< what the new files say less exactly than the old, or leave out
   bool rounded = false;            ///< some numbers are not those of the source
+  uint64_t bytes = 0;              ///< of the new files, as model_bytes() counts them
   double logit_error = 0;          ///< largest difference between the two models' logits of a few tokens
   double largest_logit = 0;
 };
@@ -55,8 +56,12 @@ Conversion convert_model(const std::filesystem::path& from, const std::filesyste
 /// The same of a model that is open, and whose layers are all of one shape.
 Conversion write_model(const ModelFiles& source, const std::filesystem::path& to, const ConvertOptions& options = {});
 
+/// The bytes of a model on disk: of its GGUF file, or of weights, config and tokenizer in its folder.
+uint64_t model_bytes(const std::filesystem::path& path);
+
 /// Whether a model may be written under that name: throws Error as write_model() does for a `to` that exists without
-/// `force`, that is no file of a model's, or that is the model at `from` itself.
+/// `force`, that is no file of a model's, or that is the model at `from` itself; and for a folder of `to` that is not
+/// there, or that cannot be written to. Leaves nothing behind.
 void check_target(const std::filesystem::path& from, const std::filesystem::path& to, bool force);
 /// Whether a model card may lie beside it: throws Error for one that is there without `force`.
 void check_card(const std::filesystem::path& to, bool force);

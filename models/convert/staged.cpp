@@ -16,9 +16,8 @@ bool is_gguf_name(const fs::path& to) { return to.extension() == ".gguf"; }
 /// Where the card of a GGUF file lies.
 fs::path card_beside(fs::path to) { return to.replace_extension(".md"); }
 
-}  // namespace
-
-void check_target(const fs::path& from, const fs::path& to, bool force) {
+/// What has the name already, and whether it may be replaced.
+void check_name(const fs::path& from, const fs::path& to, bool force) {
   const bool is_gguf = is_gguf_name(to);
   std::error_code error;
   const fs::file_status there = fs::symlink_status(to, error);
@@ -35,6 +34,23 @@ void check_target(const fs::path& from, const fs::path& to, bool force) {
     require(entry.is_regular_file() && is_model_file(entry.path().filename().string()),
             "{}: holds {}, which is no file of a model: name another folder", to.string(),
             quoted_name(entry.path().filename().string()));
+}
+
+}  // namespace
+
+uint64_t model_bytes(const fs::path& path) {
+  if (!fs::is_directory(path)) return fs::file_size(path);
+  uint64_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (name != model_card_name && is_model_file(name) && entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+void check_target(const fs::path& from, const fs::path& to, bool force) {
+  check_name(from, to, force);
+  const StagingFolder tried(to);  // goes again
 }
 
 void check_card(const fs::path& to, bool force) {
@@ -56,6 +72,7 @@ Conversion staged(const fs::path& to, const ConvertOptions& options,
   const fs::path card = is_gguf ? staging.path() / model_card_name : made / model_card_name;
   try {
     write(made, conversion);
+    conversion.bytes = model_bytes(made);
     if (options.card) write_file(card, options.card(conversion));
   } catch (const Error& error) {
     // Of the name that is to be, not of the one until then.

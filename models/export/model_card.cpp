@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "models/files/file_size.h"
+
 namespace headroom::models {
 namespace {
 
@@ -45,6 +47,8 @@ std::string markdown_of(const ModelCard& card, const std::string& format, const 
   }
   if (!card.measures.empty()) {
     text += "\n## Measured\n\n| | original | this model |\n|---|---|---|\n";
+    if (card.base_bytes > 0)
+      text += fmt::format("| files | {} | {} |\n", size_text(card.base_bytes), size_text(conversion.bytes));
     for (const ModelCard::Measure& m : card.measures)
       text += fmt::format("| {} | {} | {} |\n", in_line(m.name), number(m.before), number(m.after));
     if (card.evaluation) text += "\n" + row_of("evaluated on", *card.evaluation);

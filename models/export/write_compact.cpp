@@ -12,6 +12,7 @@
 #include "models/convert/folder_files.h"
 #include "models/convert/staged.h"
 #include "models/files/atomic_file.h"
+#include "models/files/file_size.h"
 
 namespace headroom::models {
 namespace {
@@ -24,21 +25,23 @@ using engine::QuantizedMatrix;
 /// Notes every weight that a model asks another source for.
 class NotedWeights : public WeightSource {
  public:
+  /// A whole matrix; a factor of one, or a map of scores, which is a matrix of numbers too; a bias or a norm's scale.
+  enum class Kind { matrix, factor, vector };
   struct Noted {
     std::string name;
     StoredTensor stored;
-    bool is_matrix;
+    Kind kind;
   };
   explicit NotedWeights(WeightSource& inner) : inner_(inner) {}
   Weight matrix(const std::string& name, int64_t out, int64_t in, const Draw& draw) override {
     Weight weight = inner_.matrix(name, out, in, draw);
     const auto* blocks = std::get_if<QuantizedMatrix>(&weight.form());
-    noted_.push_back({name, blocks ? StoredTensor(*blocks) : StoredTensor(weight.values(DType::f32)), true});
+    noted_.push_back({name, blocks ? StoredTensor(*blocks) : StoredTensor(weight.values(DType::f32)), Kind::matrix});
     return weight;
   }
   Var tensor(const std::string& name, const Shape& shape, const Draw& draw) override {
     Var leaf = inner_.tensor(name, shape, draw);
-    noted_.push_back({name, leaf.value(), false});
+    noted_.push_back({name, leaf.value(), shape.rank() == 2 ? Kind::factor : Kind::vector});
     return leaf;
   }
   DType dtype() const override { return inner_.dtype(); }
@@ -119,9 +122,14 @@ std::vector<NotedWeights::Noted> weights_to_write(const ModelFiles& base, const 
   std::set<std::string> edited;
   for (const auto& [name, tensor] : edit.weights) edited.insert(name);
   std::vector<NotedWeights::Noted> all = notes.noted();
+  const bool is_compact = base.layout().scheme == NameScheme::headroom;
   for (NotedWeights::Noted& weight : all) {
+    using Kind = NotedWeights::Kind;
+    const bool is_edited = edited.contains(weight.name);
+    // The model has the factors of a compact base unpacked: they stay as they lie there.
+    if (weight.kind == Kind::factor && is_compact && !is_edited) weight.stored = base.tensors().read(weight.name);
     weight.stored = as_numbers(weight.stored);
-    if (weight.is_matrix && edited.contains(weight.name))
+    if (weight.kind == Kind::matrix && is_edited)
       if (const auto blocks = blocks_of_base(base, weight.name))
         if (const auto rows = in_rows_of(*blocks, numbers_of(weight.stored))) {
           weight.stored = *rows;
@@ -129,13 +137,25 @@ std::vector<NotedWeights::Noted> weights_to_write(const ModelFiles& base, const 
         }
     // Without an edit the type is that of the whole model; blocks of other formats are not rounded once more to Q8_0.
     const bool is_kept = type == WeightType::q8_0 && std::holds_alternative<QuantizedMatrix>(weight.stored);
-    if (type && weight.is_matrix && (edited.empty() ? !is_kept : edited.contains(weight.name)))
+    if (type && weight.kind != Kind::vector && (edited.empty() ? !is_kept : is_edited))
       weight.stored = in_type(numbers_of(weight.stored), *type);
   }
   return all;
 }
 
+int64_t bytes_of(const StoredTensor& stored) {
+  if (const auto* blocks = std::get_if<QuantizedMatrix>(&stored)) return blocks->bytes();
+  const auto& tensor = std::get<Tensor>(stored);
+  return tensor.numel() * engine::size_of(tensor.dtype());
+}
+
 }  // namespace
+
+int64_t compact_bytes(const ModelFiles& base, const ModelEdit& edit, std::optional<WeightType> type) {
+  int64_t bytes = 0;
+  for (const NotedWeights::Noted& weight : weights_to_write(base, edit, type)) bytes += bytes_of(weight.stored);
+  return bytes;
+}
 
 Conversion write_compact(const ModelFiles& base, const ModelEdit& edit, const fs::path& to,
                          const ConvertOptions& options) {
@@ -173,8 +193,8 @@ Conversion write_compact(const ModelFiles& base, const ModelEdit& edit, const fs
     conversion.rounded = options.type && *options.type != WeightType::f32;
     std::string text;
     for (const auto& [kind, count] : kinds) text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, kind);
-    conversion.written = fmt::format("{} tensors ({}), {:.1f} MB", weights.size(), text,
-                                     static_cast<double>(fs::file_size(folder / "model.safetensors")) / 1e6);
+    conversion.written = fmt::format("{} tensors ({}), {}", weights.size(), text,
+                                     size_text(fs::file_size(folder / "model.safetensors")));
     check_conversion(base, load(base, edit), folder, conversion);
   });
 }

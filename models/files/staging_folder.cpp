@@ -57,6 +57,9 @@ StagingFolder::StagingFolder(fs::path target) : target_(std::move(target)) {
   if (!target_.has_filename()) target_ = target_.parent_path();  // "folder/"
   require(target_.has_filename() && target_.filename() != "." && target_.filename() != "..",
           "{}: is no name of a file or folder to be written", target_.string());
+  std::error_code none;
+  require(fs::exists(folder_of(target_), none), "{}: cannot be written: there is no folder {}", target_.string(),
+          folder_of(target_).string());
   remove_killed(target_);
   for (int n = 0; lock_ < 0; ++n) {
     folder_ = folder_of(target_) / fmt::format(".{}.{}-{}.tmp", target_.filename().string(), getpid(), n);

@@ -53,9 +53,11 @@ void read_rope_divisors(const GgufFile& file, TransformerConfig& c) {
   HeadGroup& group = c.groups[0];
   const StoredTensor stored = file.read(name);
   const auto* divisors = std::get_if<engine::Tensor>(&stored);
-  require(divisors && divisors->shape() == Shape{group.qk_dim / 2} && divisors->dtype() == engine::DType::f32,
-          "{}: tensor '{}' is {} {}, f32 ({}) is wanted: one divisor for each pair of a head", file.path().string(),
-          name, file.type(name), file.shape(name).str(), group.qk_dim / 2);
+  require(
+      divisors && divisors->shape() == Shape{group.qk_dim / 2} && divisors->dtype() == engine::DType::f32,
+      "{}: tensor '{}' is {} {}, f32 ({}) is wanted: one divisor for each pair of numbers of a head, and the {} heads "
+      "have a head_dim of {}",
+      file.path().string(), name, file.type(name), file.shape(name).str(), group.qk_dim / 2, group.heads, group.qk_dim);
   group.rope_frequencies = rope_frequencies(c, group);
   const std::vector<double> values = divisors->to_vector<double>();
   for (size_t i = 0; i < values.size(); ++i) {

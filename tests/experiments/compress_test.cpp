@@ -2,6 +2,7 @@
 // by the other commands.
 #include <fmt/core.h>
 
+#include "models/convert/convert.h"
 #include "tests/experiments/program_json.h"
 #include "tests/support/catch.h"
 
@@ -35,7 +36,18 @@ TEST_CASE("compressed models of every format compute what compress measured", "[
     CHECK(made["after"]["perplexity"] != made["before"]["perplexity"]);
     const json before = run_json(folder, fmt::format("eval out --exact --text {} --context 32", small_text()));
     CHECK(before["tokens_scored"].get<int64_t>() > 0);
-    CHECK_THAT(read(folder / "out" / "README.md"), contains("queries and keys"));
+    const std::string card = read(folder / "out" / "README.md");
+    const std::string hash = made["calibration"]["sha256"].get<std::string>();
+    for (const std::string& line :
+         {fmt::format("compress --part {}", std::string(method).find("--part") == std::string::npos ? "qk" : "qk,vo"),
+          std::string("--rank 4 --layers all --calibrate "), fmt::format("--format {}`", format),
+          std::string("- queries and keys: ") + std::string(method).substr(0, std::string(method).find(' ')),
+          fmt::format("tokens 0 to 400, SHA-256 {}", hash), fmt::format("tokens 500 to "),
+          fmt::format("| perplexity (disjoint 32) | {:.6g} | {:.6g} |", made["before"]["perplexity"].get<double>(),
+                      made["after"]["perplexity"].get<double>()),
+          std::string("| files | ")})
+      CHECK_THAT(card, contains(line));
+    CHECK(card.find("smollm2`, SHA-256 ") != std::string::npos);
   }
 }
 
@@ -57,6 +69,32 @@ TEST_CASE("budgets are kept, and heads get ranks of their own", "[compress]") {
   CHECK(c["after"]["parameters"] == c["before"]["parameters"]);
   const json d = run_json(within, command(factors + "--kl 1e9"));
   CHECK(d["after"]["parameters"] < b["after"]["parameters"]);
+}
+
+TEST_CASE("the size of the files is told, and what would make them smaller", "[compress]") {
+  const TemporaryFolder folder;
+  const auto bytes_of = [&](const fs::path& model) {
+    uintmax_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(model))
+      if (entry.path().filename() != "README.md") bytes += entry.file_size();
+    return bytes;
+  };
+  const auto compressed = [&](const std::string& options) { return command("--method whitened-grouped " + options); };
+  const json full = run_json(folder, compressed("--rank 2 --format compat"));
+  CHECK(full["before"]["file_bytes"] == headroom::models::model_bytes(checkpoints() / "smollm2"));
+  CHECK(full["after"]["file_bytes"] == bytes_of(folder / "out"));
+  CHECK_THAT(full["size_note"].get<std::string>(), contains("--format compat keeps every matrix at its full shape"));
+  const json whole = run_json(folder, compressed("--rank 4 --format compact --force"));
+  CHECK(whole["after"]["file_bytes"] == bytes_of(folder / "out"));
+  CHECK_THAT(whole["size_note"].get<std::string>(), contains("; --dtype bf16 would make about "));
+  const json rounded = run_json(folder, compressed("--rank 4 --format compact --dtype bf16 --force"));
+  CHECK(rounded["after"]["file_bytes"] < whole["after"]["file_bytes"]);
+  Program table(folder.path(), compressed("--rank 4 --format compact --force"));
+  REQUIRE(table.wait() == 0);
+  CHECK_THAT(table.out(), contains(" kB"));
+  CHECK_FALSE(table.out().find(" 0.0 ") != std::string::npos);
+  CHECK_THAT(table.out(), contains("note     the new files are no smaller than the model's"));
+  CHECK_THAT(read(folder / "out" / "README.md"), contains("| files | "));
 }
 
 TEST_CASE("a refinement that was killed goes on to the same bits", "[compress]") {

@@ -22,6 +22,36 @@ TEST_CASE("there is a page for the program and for each command, with its option
   CHECK(none.err() == "headroom: error: man: 'nothing' is no command\n");
 }
 
+TEST_CASE("help prints what --help does, with options under headings, as the page has them") {
+  const TemporaryFolder folder;
+  for (const std::string command : {"compress", "data fetch", "probe"}) {
+    CAPTURE(command);
+    Program help(folder.path(), "help " + command), option(folder.path(), command + " --help", "", "option-");
+    CHECK(help.wait() == 0);
+    CHECK(option.wait() == 0);
+    CHECK(help.out() == option.out());
+  }
+  Program whole(folder.path(), "help"), option(folder.path(), "--help", "", "option-");
+  CHECK(whole.wait() == 0);
+  CHECK(option.wait() == 0);
+  CHECK(whole.out() == option.out());
+  CHECK(contains(whole.out(), "headroom help COMMAND"));
+  Program compress(folder.path(), "help compress"), page(folder.path(), "man compress", "", "page-");
+  CHECK(compress.wait() == 0);
+  CHECK(page.wait() == 0);
+  CHECK_FALSE(contains(compress.out(), "headroom help COMMAND"));
+  size_t before = 0, before_in_page = 0;
+  for (const std::string heading : {"What to cut", "Texts to calibrate and measure on", "Refinement", "Output"}) {
+    CAPTURE(heading);
+    const size_t at = compress.out().find("\n" + heading + ":\n"), in_page = page.out().find(".SS " + heading + "\n");
+    REQUIRE(at != std::string::npos);
+    REQUIRE(in_page != std::string::npos);
+    CHECK(at > before);
+    CHECK(in_page > before_in_page);
+    before = at, before_in_page = in_page;
+  }
+}
+
 TEST_CASE("groff has no complaint about any page") {
   if (std::system("command -v groff >/dev/null") != 0) return skip("groff is not installed");
   const TemporaryFolder folder;

@@ -8,7 +8,9 @@
 #include "engine/ops/concat/concat.h"
 #include "models/compact/compact_model.h"
 #include "models/convert/convert.h"
+#include "models/export/write_compact.h"
 #include "models/files/atomic_file.h"
+#include "models/files/file_size.h"
 #include "models/gguf/gguf.h"
 #include "tests/models/export/edits.h"
 #include "tests/support/error_of.h"
@@ -159,6 +161,49 @@ TEST_CASE("what an edit leaves alone keeps its bits", "[export]") {
   CHECK(narrow->tensors().type("blocks.0.ffn.up.weight") == "F16");
 }
 
+TEST_CASE("a type is also that of factors, which other edits leave as they lie", "[export]") {
+  const auto base = ModelFiles::open(checkpoints() / "smollm2");
+  const ModelEdit edit = edit_of(*base, testing::with_head_factors(base->description().config));
+  const TemporaryFolder folder;
+  const auto type_of = [&](const char* model, const char* name) {
+    return ModelFiles::open(folder / model)->tensors().type(fmt::format("blocks.0.{}", name));
+  };
+  const auto bytes_of = [&](const char* model) {
+    return static_cast<int64_t>(fs::file_size(folder / model / "model.safetensors"));
+  };
+  export_model(*base, edit, ExportFormat::compact, folder / "f32");
+  export_model(*base, edit, ExportFormat::compact, folder / "half", {.type = WeightType::f16});
+  int64_t numbers = 0;
+  for (const auto& [name, tensor] : edit.weights) {
+    INFO(name);
+    REQUIRE(tensor.rank() == 2);
+    numbers += tensor.numel();
+    CHECK(ModelFiles::open(folder / "f32")->tensors().type(name) == "F32");
+    CHECK(ModelFiles::open(folder / "half")->tensors().type(name) == "F16");
+  }
+  CHECK(type_of("half", "ffn.up.weight") == "BF16");  // as the base has it
+  CHECK(type_of("half", "attention_norm.weight") == "F32");
+  // Two bytes less for every number; the header's names of types differ by a few.
+  CHECK(std::abs(bytes_of("f32") - bytes_of("half") - 2 * numbers) < 256);
+  CHECK(compact_bytes(*base, edit, std::nullopt) - compact_bytes(*base, edit, WeightType::f16) == 2 * numbers);
+  CHECK(relative_difference(logits_of(*ModelFiles::open(folder / "half")->load()),
+                            logits_of(*ModelFiles::open(folder / "f32")->load())) < 0.05);
+
+  // Of a base with factors in 16 bits another edit keeps those that it does not make anew, bit for bit.
+  const auto half = ModelFiles::open(folder / "half");
+  TransformerConfig config = half->description().config;
+  config.unequal_layers[1].groups[0].v_dim /= 2;
+  export_model(*half, edit_of(*half, config), ExportFormat::compact, folder / "more");
+  CHECK(type_of("more", "attention.0.q_proj.weight_a") == "F16");
+  CHECK(relative_difference(logits_of(*load(*half, edit_of(*half, config))),
+                            logits_of(*ModelFiles::open(folder / "more")->load())) < 1e-5);
+  // Without an edit a type is that of all matrices, of factors too.
+  export_model(*half, {half->description().config, {}}, ExportFormat::compact, folder / "bf16",
+               {.type = WeightType::bf16});
+  CHECK(type_of("bf16", "attention.0.q_proj.weight_b") == "BF16");
+  CHECK(type_of("bf16", "attention_norm.weight") == "F32");
+}
+
 TEST_CASE("a model card says what is known, beside the weights", "[export]") {
   const auto base = ModelFiles::open(checkpoints() / "smollm2");
   const ModelEdit edit = edit_of(*base, testing::with_narrow_values(base->description().config));
@@ -181,6 +226,28 @@ TEST_CASE("a model card says what is known, beside the weights", "[export]") {
   CHECK_THAT(error_of([&] { export_model(*base, edit, ExportFormat::compat, folder / "m.gguf", options); }),
              contains("m.md: exists, and is where the model card of"));
   CHECK_FALSE(fs::exists(folder / "m.gguf"));
+}
+
+TEST_CASE("where a model cannot be written is said by what checks its name", "[export]") {
+  const TemporaryFolder folder;
+  const fs::path from = checkpoints() / "smollm2";
+  write_file(folder / "file", "x");
+  CHECK_THAT(error_of([&] { check_target(from, folder / "none/out", false); }),
+             contains("none/out: cannot be written: there is no folder"));
+  CHECK_THAT(error_of([&] { check_target(from, folder / "file/out.gguf", false); }),
+             contains("file/out.gguf: cannot be written: "));
+  CHECK_NOTHROW(check_target(from, folder / "out", false));
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);  // nothing is left behind
+}
+
+TEST_CASE("sizes are in the unit that says something", "[export]") {
+  CHECK(size_text(0) == "0 B");
+  CHECK(size_text(999) == "999 B");
+  CHECK(size_text(1000) == "1.0 kB");
+  CHECK(size_text(999'949) == "999.9 kB");
+  CHECK(size_text(999'950) == "1.0 MB");
+  CHECK(size_text(98'412'345) == "98.4 MB");
+  CHECK(size_text(999'950'000) == "1.00 GB");
 }
 
 TEST_CASE("a disk that fills up leaves nothing behind", "[export]") {
