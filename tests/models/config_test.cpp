@@ -61,7 +61,8 @@ TEST_CASE("a bad config is refused with the field and what is allowed", "[models
   CHECK(refusal([](auto& c) { c.groups[0].kv_heads = -2; }) == "model.groups[0].kv_heads is -2; " + kv);
   CHECK(refusal([](auto& c) { c.groups[0].kv_heads = 8; }) == "model.groups[0].kv_heads is 8; " + kv);
   CHECK(refusal([](auto& c) { c.positions = Positions::rope, c.groups[0].qk_dim = 3; }) ==
-        "model.groups[0].qk_dim is 3; rope needs it to be even");
+        "model.groups[0].qk_dim is 3, the head_dim of its 4 heads; rope needs it to be even, for it turns pairs of "
+        "numbers");
   CHECK(refusal([](auto& c) { c.vocab = -1; }) == "model.vocab is -1; it must be at least 0");
   CHECK(refusal([](auto& c) { c.input_dim = 2; }) ==
         "model.vocab is 11 and model.input_dim is 2; exactly one of them must be above 0");
@@ -103,7 +104,9 @@ TEST_CASE("ranks, frequencies, scalings and unequal layers are checked by their 
   CHECK(refusal([](auto& c) { c.o_rank = 33; }) == "model.o_rank is 33" + rank + "32");
   CHECK(refusal([](auto& c) {
           c.groups[0].rope_frequencies = {1, 2, 3};
-        }) == "model.groups[0].rope_frequencies holds 3 frequencies; it must hold none or qk_dim/2, which is 4");
+        }) ==
+        "model.groups[0].rope_frequencies holds 3 frequencies; it must hold none or one for each pair of numbers of a "
+        "head, qk_dim/2, which is 4");
   CHECK(refusal([](auto& c) {
           c.groups[0].rope_frequencies = {1, 2, 3, INFINITY};
         }) == "model.groups[0].rope_frequencies holds inf; each must be finite");

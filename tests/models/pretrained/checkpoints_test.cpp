@@ -170,7 +170,7 @@ TEST_CASE("a folder whose files contradict each other is refused by file and fie
   copy.set("eos_token_id", 99);
   CHECK_THAT(copy.refusal(), contains("config.json: eos_token_id: 99 is no token of the vocabulary of 37"));
   fs::remove(copy.path() / "config.json");
-  CHECK_THAT(copy.refusal(), contains("config.json: cannot read the file"));
+  CHECK_THAT(copy.refusal(), contains("is no model's folder, as it has no config.json"));
   CHECK_THAT(error_of([&] { ModelFiles::open(copy.path() / "absent"); }), contains("there is no such model"));
 }
 
