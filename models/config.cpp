@@ -60,9 +60,11 @@ const char* name_of(Activation activation) {
     case Activation::silu:
       return "silu";
     case Activation::swiglu:
+      return "swiglu";
+    case Activation::library:
       break;
   }
-  return "swiglu";
+  return "library";
 }
 
 const char* name_of(Pooling pooling) {

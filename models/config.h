@@ -37,7 +37,8 @@ struct LayerConfig {
 enum class Positions { none, sinusoidal, learned, rope, alibi };
 enum class Norm { none, layer_norm, rms_norm };
 enum class NormPlace { pre, post };
-enum class Activation { relu, gelu, gelu_tanh, silu, swiglu };
+/// `library`: an op of a shared library (models/op_library/op_library.h).
+enum class Activation { relu, gelu, gelu_tanh, silu, swiglu, library };
 /// What leaves the model: one vector per position, or one per sequence: the mean over the positions that a key mask
 /// keeps, or the last of them (transformers' classifiers of causal models).
 enum class Pooling { none, mean, last };
@@ -93,6 +94,7 @@ struct TransformerConfig {
   int64_t ffn_width = 0;  ///< of every layer; 0: no feed-forward network
   int64_t o_rank = 0;     ///< of every layer
   Activation activation = Activation::gelu;
+  std::string op_library, library_op;                  ///< of Activation::library: the file, and the op's name in it
   bool attention_bias = true;                          ///< on Q, K, V and O,
   std::optional<bool> q_bias, k_bias, v_bias, o_bias;  ///< where these do not say otherwise
   bool ffn_bias = true;

@@ -13,6 +13,7 @@ FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const 
     add_child(name, *projection);
     return projection;
   };
+  if (activation_ == Activation::library) op_ = &library_op(config.op_library, config.library_op);
   if (activation_ == Activation::swiglu) gate_ = project("gate", width_, hidden_, false);
   up_ = project("up", width_, hidden_, false);
   down_ = project("down", hidden_, width_, true);
@@ -29,6 +30,8 @@ Var FeedForward::forward(const Var& x) const {
       return down_->forward(autograd::gelu_tanh(h));
     case Activation::silu:
       return down_->forward(autograd::silu(h));
+    case Activation::library:
+      return down_->forward((*op_)(h));
     case Activation::swiglu:
       break;
   }
@@ -36,7 +39,8 @@ Var FeedForward::forward(const Var& x) const {
 }
 
 std::string FeedForward::describe() const {
-  return fmt::format("{} feed-forward {} -> {} -> {}", name_of(activation_), width_, hidden_, width_);
+  return fmt::format("{} feed-forward {} -> {} -> {}", op_ ? op_->name() : name_of(activation_), width_, hidden_,
+                     width_);
 }
 
 }  // namespace headroom::models

@@ -1,4 +1,5 @@
 #pragma once
+#include "models/op_library/op_library.h"
 #include "models/weights/projection.h"
 
 namespace headroom::models {
@@ -6,7 +7,7 @@ namespace headroom::models {
 /// down(f(up(x))), or with swiglu down(silu(gate(x)) · up(x)) (Shazeer, "GLU variants improve Transformer", 2020).
 class FeedForward : public Module {
  public:
-  /// `hidden` wide.
+  /// `hidden` wide. Loads the library where the activation is an op of one.
   FeedForward(const TransformerConfig& config, int64_t hidden, const WeightScope& scope);
 
   /// (B, T, D) → (B, T, D)
@@ -15,6 +16,7 @@ class FeedForward : public Module {
 
  private:
   Activation activation_;
+  const LibraryOp* op_ = nullptr;  ///< of Activation::library
   int64_t width_, hidden_;
   std::unique_ptr<Projection> gate_;  ///< swiglu only
   std::unique_ptr<Projection> up_, down_;

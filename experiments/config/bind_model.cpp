@@ -1,5 +1,8 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "experiments/config/beside.h"
 #include "experiments/config/bind.h"
 #include "experiments/toml/reader.h"
 
@@ -111,8 +114,35 @@ void bind_positions(Reader& in, TransformerConfig& model) {
       in.real("alibi_slope_last", model.alibi_slope_last, above(0), "ALiBi: where the last head's slope starts");
 }
 
+/// A built-in activation, or with op_library an op of that library: only training loads it. Where it is not used, a
+/// trial's id is what it is without it.
+void bind_activation(Reader& in, TransformerConfig& model) {
+  using models::Activation;
+  const char* doc = "of the feed-forward network; swiglu has three matrices of ffn_width";
+  const std::vector<std::pair<const char*, Activation>> built_in{{"relu", Activation::relu},
+                                                                 {"gelu", Activation::gelu},
+                                                                 {"gelu_tanh", Activation::gelu_tanh},
+                                                                 {"silu", Activation::silu},
+                                                                 {"swiglu", Activation::swiglu}};
+  const std::string library =
+      in.text("op_library", {"", "none"}, "shared library with ops of your own, which activation may name");
+  if (in.has_empty_text("op_library")) in.complain("op_library", "is empty");
+  const bool may_name_op = !library.empty() && in.is_text("activation");
+  in.when(!may_name_op, "", [&] { model.activation = in.choice("activation", model.activation, built_in, doc); });
+  in.when(may_name_op, "with op_library", [&] {
+    const std::string name = in.text("activation", {"gelu"}, "the same, or the name of an op of the library");
+    const auto found =
+        std::find_if(built_in.begin(), built_in.end(), [&](const auto& one) { return one.first == name; });
+    model.activation = found == built_in.end() ? Activation::library : found->second;
+    if (found == built_in.end()) model.library_op = name;
+    if (name.empty()) in.complain("activation", "is empty");
+  });
+  if (model.activation == Activation::library) model.op_library = beside(in.place("op_library"), library);
+  else in.leave_out("op_library");
+}
+
 void bind_block(Reader& in, TransformerConfig& model) {
-  using models::Activation, models::Norm, models::NormPlace;
+  using models::Norm, models::NormPlace;
   model.norm = in.choice("norm", model.norm,
                          {{"none", Norm::none}, {"layer_norm", Norm::layer_norm}, {"rms_norm", Norm::rms_norm}},
                          "normalisation");
@@ -120,13 +150,7 @@ void bind_block(Reader& in, TransformerConfig& model) {
                                "before each branch, or after its sum with the residual");
   model.final_norm = in.flag("final_norm", model.final_norm, "one more norm before the readout, for norm_place = pre");
   model.norm_eps = in.real("norm_eps", model.norm_eps, above(0), "added to the variance");
-  model.activation = in.choice("activation", model.activation,
-                               {{"relu", Activation::relu},
-                                {"gelu", Activation::gelu},
-                                {"gelu_tanh", Activation::gelu_tanh},
-                                {"silu", Activation::silu},
-                                {"swiglu", Activation::swiglu}},
-                               "of the feed-forward network; swiglu has three matrices of ffn_width");
+  bind_activation(in, model);
   model.attention_bias = in.flag("attention_bias", model.attention_bias, "biases on Q, K, V and O");
   const auto bias = [&](const char* key, const char* doc) {
     return optional_flag(in, key, {model.attention_bias, "attention_bias"}, doc);

@@ -10,6 +10,7 @@
 #include "engine/excerpt.h"
 #include "engine/isa.h"
 #include "engine/transfer.h"
+#include "experiments/run/op_library.h"
 #include "experiments/run/trial.h"
 #include "experiments/run/units.h"
 #include "experiments/toml/problems.h"
@@ -77,6 +78,7 @@ struct DataBytes {
 };
 
 void check_trial(const TrialConfig& config, ProblemPool& pool, const MemoryLimit& limit) {
+  check_op_library(config);
   engine::check_device(config.train.device);
   check_precision(config.train);
   const double data = std::visit(DataBytes{}, config.task);

@@ -19,6 +19,7 @@
 #include "engine/parallel.h"
 #include "experiments/run/known_heads.h"
 #include "experiments/run/lease_keeper.h"
+#include "experiments/run/op_library.h"
 #include "experiments/run/preflight.h"
 #include "experiments/run/problem_pool.h"
 #include "experiments/run/progress.h"
@@ -246,7 +247,7 @@ class Sweeper {
     record.seconds = outcome.seconds;
     record.config = canonical_json(trial.config);
     record.code = version_text();
-    record.data = tasks::data_hashes(problem);
+    record.data = data_hashes(trial.config, tasks::data_hashes(problem));
     return record;
   }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/error.h"
+#include "experiments/run/op_library.h"
 
 namespace headroom::experiments {
 namespace {
@@ -33,7 +34,7 @@ void compare(const Hashes& trained_on, const Hashes& present) {
 /// None where the data cannot be read: a study that is finished needs them no more.
 Hashes present_hashes(const TrialConfig& config, ProblemPool& pool) {
   try {
-    return tasks::data_hashes(pool.get(config));
+    return data_hashes(config, tasks::data_hashes(pool.get(config)));
   } catch (const Error&) {
     return {};
   }
@@ -49,7 +50,7 @@ void check_same_data(const Study& study, const std::unordered_map<std::string, R
     if (found == all.end()) continue;
     const RunStore::Known& known = found->second;
     if (!known.is_finished || known.data.empty()) continue;
-    if (seen.emplace(trial.config.task_record, known.data).second)
+    if (seen.emplace(trial.config.task_record + trial.config.model.op_library, known.data).second)
       compare(known.data, present_hashes(trial.config, pool));
   }
 }

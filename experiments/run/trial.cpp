@@ -14,6 +14,7 @@
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "engine/transfer.h"
+#include "experiments/run/op_library.h"
 #include "experiments/run/phase_timer.h"
 #include "models/weights/sources.h"
 #include "tasks/theory/layer_flops.h"
@@ -36,7 +37,7 @@ std::string one_line(std::string text) {
 /// What a checkpoint belongs to: the trial's id and the hashes of its data.
 std::string identity_of(const TrialConfig& config, const tasks::Task& task) {
   std::string identity = trial_id(config);
-  for (const auto& [path, hash] : task.data_hashes()) identity += " " + hash;
+  for (const auto& [path, hash] : data_hashes(config, task.data_hashes())) identity += " " + hash;
   return identity;
 }
 

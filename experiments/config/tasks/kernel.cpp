@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
+#include "experiments/config/beside.h"
 #include "experiments/toml/expression.h"
 
 namespace headroom::experiments {
@@ -21,15 +21,6 @@ std::vector<double> evaluate_kernel(const std::string& expression, double alpha,
       fail("{} is not s or alpha", excerpt(name));
     }));
   return values;
-}
-
-/// A name from the study file's folder, else, where there is no such file, from the working folder.
-std::string beside(const Place& place, const std::string& file) {
-  const std::filesystem::path folder = std::filesystem::path(place.source).parent_path();
-  const bool is_setting = place.source.starts_with("--set");
-  std::error_code ignored;
-  const bool is_here = !std::filesystem::exists(folder / file, ignored) && std::filesystem::exists(file, ignored);
-  return (is_setting || is_here ? std::filesystem::path(file) : folder / file).string();
 }
 
 /// Keys that came later: where they are not given, a trial's id is what it was.
