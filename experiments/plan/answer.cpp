@@ -199,10 +199,11 @@ PlanAnswer answer_of(const MeasuredChoice& measured) {
   answer.advice =
       fmt::format("use {} (measured at width {})",
                   heads_text(static_cast<int64_t>(best.heads), static_cast<int64_t>(best.v_dim)), choice.width);
-  answer.because =
-      fmt::format("it has the best {} of the {} numbers of heads that {} · {} trained{}; {}, positions {}, {} steps",
-                  measured.metric, choice.options.size(), choice.study, choice.profile, series_text(choice),
-                  measured.task, choice.positions, choice.steps);
+  answer.because = fmt::format(
+      "it had the best {} on validation of the {} numbers of heads that {} · {} trained{}; {}, positions {}, {} "
+      "steps",
+      measured.metric, choice.options.size(), choice.study, choice.profile, series_text(choice), measured.task,
+      choice.positions, choice.steps);
   answer.sure = fmt::format("{} seeds", choice.seeds);
   const double percent = 100 * (choice.margin - 1);
   if (const std::string good = options_with(measured, Standing::as_good); !good.empty())
@@ -215,11 +216,12 @@ PlanAnswer answer_of(const MeasuredChoice& measured) {
   const HeadChoice::Option* next = next_option(choice);
   answer.next = "none";
   if (next) {
-    answer.next = fmt::format("{}: {} times the best",
+    answer.next = fmt::format("{}: {} times its error on the test data",
                               heads_text(static_cast<int64_t>(next->heads), static_cast<int64_t>(next->v_dim)),
                               rounded(next->ratio));
     if (std::isfinite(next->low) && std::isfinite(next->high))
-      answer.next += fmt::format(" (95 % interval {} to {})", rounded(next->low), rounded(next->high));
+      answer.next += fmt::format(" (interval {} to {}, corrected for the {} comparisons)", rounded(next->low),
+                                 rounded(next->high), choice.options.size() - 1);
   }
   return answer;
 }

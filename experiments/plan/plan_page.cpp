@@ -220,7 +220,7 @@ std::string choice_name(const HeadChoice& choice) {
 
 /// Every number of heads of one curve.
 std::string options_table(const HeadChoice& choice) {
-  Cells cells = {{"heads", "width of each", "times the best", "95 % interval", "standing"}};
+  Cells cells = {{"heads", "width of each", "times the best", "interval", "standing"}};
   for (const HeadChoice::Option& o : choice.options) {
     const bool has_interval = std::isfinite(o.low) && std::isfinite(o.high);
     cells.push_back({exact(o.heads), exact(o.v_dim), rounded(o.ratio),

@@ -120,6 +120,9 @@ Value parse_toml(const std::string& text, const std::string& source, bool positi
   } catch (const toml::parse_error& error) {
     std::string what(error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');
+    // What the library says of a string that meets the end of its line.
+    if (what.find("unescaped control characters") != std::string::npos)
+      what = "a string is not closed on this line, or holds a control character";
     fail("{}: malformed TOML: {}", converter.place(error.source()).str(), excerpt(what, 200));
   }
 }

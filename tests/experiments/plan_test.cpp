@@ -369,7 +369,7 @@ TEST_CASE("what was measured at a width goes before what a bound says of it") {
   const std::string table = measured_text({measured, measured, measured}, 100);
   CHECK(contains(table, "by 1 % of the cross_entropy\n\npositions    use      as good   open   worse   D "));
   CHECK(contains(table, "sinusoidal   4 × 16   8         16     1       64   1200    5       mlm, sinusoidal\n"));
-  CHECK(contains(answer.next, "8 heads of width 8: 1.00 times the best (95 % interval 0.999 to "));
+  CHECK(contains(answer.next, "8 heads of width 8: 1.00 times its error on the test data (interval 0.999 to "));
   const std::string json = choices_json({measured});
   const std::vector<MeasuredChoice> read = parse_choices(json);
   REQUIRE(read.size() == 1);
