@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -33,7 +34,11 @@ Option Option::range(double least, double most) const {
 }
 Option Option::one_of(const std::vector<std::string>& values) const {
   // The validator's name keeps them for describe(): its own text, "{a,b}", could not be taken apart again.
-  return Option(option_->check(CLI::IsMember(values).name(fmt::format("{}", fmt::join(values, "\n")))));
+  CLI::Validator member = CLI::IsMember(values).name(fmt::format("{}", fmt::join(values, "\n")));
+  const bool has_comma = std::any_of(values.begin(), values.end(),
+                                     [](const std::string& value) { return value.find(',') != std::string::npos; });
+  if (has_comma) member.description(fmt::format("{{{}}}", fmt::join(values, " | ")));
+  return Option(option_->check(member));
 }
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
 Option Option::one_value() const { return Option(option_->expected(1)); }
