@@ -121,6 +121,8 @@ CompressJob job_of(CompressArguments& arguments) {
   const std::string refusal =
       models::refusal_of(job.format, *job.base, tasks::compressed_config(description.config, job.plan), arguments.out);
   require(refusal.empty(), "{}: {}", arguments.out, refusal);
+  if (job.format != models::ExportFormat::compact && !arguments.dtype.empty())
+    models::check_type(arguments.out, models::weight_type_named(arguments.dtype));
   models::check_target(arguments.model, arguments.out, arguments.force);
   models::check_card(arguments.out, arguments.force);
   if (!arguments.checkpoint.empty()) check_file(arguments.checkpoint);

@@ -119,12 +119,12 @@ void write_folder_model(const fs::path& folder, const ModelFiles& source, const 
   describe(moves, rounding, bytes, conversion);
 }
 
-void check_type(const fs::path& to, const ConvertOptions& options) {
-  require(to.extension() == ".gguf" || options.type != WeightType::q8_0,
+}  // namespace
+
+void check_type(const fs::path& to, std::optional<WeightType> type) {
+  require(to.extension() == ".gguf" || type != WeightType::q8_0,
           "{}: a folder holds f32, f16 or bf16; q8_0 is for a file that ends in .gguf", to.string());
 }
-
-}  // namespace
 
 const char* name_of(WeightType type) {
   for (const auto& [known, name] : weight_types)
@@ -143,7 +143,7 @@ WeightType weight_type_named(const std::string& name) {
 
 Conversion write_model(const ModelFiles& source, const fs::path& to, const ConvertOptions& options) {
   const bool is_gguf = to.extension() == ".gguf";
-  check_type(to, options);
+  check_type(to, options.type);
   const std::vector<std::string>& not_run = source.description().not_run;
   require(not_run.empty(), "{}: is not run here, so that no copy can be compared with it: {}", source.path().string(),
           fmt::join(not_run, "; "));
@@ -158,7 +158,7 @@ Conversion write_model(const ModelFiles& source, const fs::path& to, const Conve
 }
 
 Conversion convert_model(const fs::path& from, const fs::path& to, const ConvertOptions& options) {
-  check_type(to, options);
+  check_type(to, options.type);
   const auto source = ModelFiles::open(from);
   if (source->layout().scheme != NameScheme::headroom) return write_model(*source, to, options);
   // A compact model goes to files of other software at full shape.

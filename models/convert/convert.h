@@ -19,6 +19,9 @@ const char* name_of(WeightType type);
 /// The type of that name. Throws Error that lists the known ones.
 WeightType weight_type_named(const std::string& name);
 
+/// Throws Error where no file of that name in another program's format holds weights of that type: q8_0 is GGUF's.
+void check_type(const std::filesystem::path& to, std::optional<WeightType> type);
+
 /// What a conversion did.
 struct Conversion {
   std::string written;             ///< "GGUF, 272 tensors, Q8_0 and F32, 144.8 MB"
