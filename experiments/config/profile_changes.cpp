@@ -7,29 +7,12 @@
 #include <set>
 #include <utility>
 
-#include "experiments/toml/reader.h"
+#include "experiments/claims/value_set.h"
 
 namespace headroom::experiments {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The values of one key: numbers in order, then words.
-struct KeyValues {
-  std::set<double> numbers;
-  std::set<std::string> words;
-  bool operator==(const KeyValues&) const = default;
-
-  std::string text() const {
-    constexpr size_t most_listed = 6;
-    std::vector<std::string> parts;
-    for (const double number : numbers) parts.push_back(fmt::format("{}", number));
-    if (parts.size() > most_listed)
-      parts = {fmt::format("{} to {} in {} steps", parts.front(), parts.back(), parts.size())};
-    parts.insert(parts.end(), words.begin(), words.end());
-    return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
-  }
-};
 
 bool is_told(const std::string& path, const std::set<std::string>& choices) {
   static const std::set<std::string> follows{"model.head_dim",       "model.qk_dim",         "model.v_dim",
@@ -41,7 +24,7 @@ bool is_told(const std::string& path, const std::set<std::string>& choices) {
 }
 
 void add_values(const Json& node, const std::string& path, const std::set<std::string>& choices,
-                std::map<std::string, KeyValues>& values) {
+                std::map<std::string, ValueSet>& values) {
   if (node.is_object()) {
     for (const auto& [key, value] : node.items())
       add_values(value, path.empty() ? key : path + "." + key, choices, values);
@@ -57,8 +40,8 @@ void add_values(const Json& node, const std::string& path, const std::set<std::s
 }
 
 /// One trial of each place in a figure stands for all of its seeds and choices.
-std::map<std::string, KeyValues> values_of(const Study& study, const std::set<std::string>& choices) {
-  std::map<std::string, KeyValues> values;
+std::map<std::string, ValueSet> values_of(const Study& study, const std::set<std::string>& choices) {
+  std::map<std::string, ValueSet> values;
   std::set<std::pair<std::string, double>> seen;
   for (const PlannedTrial& trial : study.trials)
     if (seen.emplace(trial.series, trial.x).second)
@@ -73,7 +56,7 @@ std::vector<std::string> profile_changes(const Study& profile, const Study& base
   for (const Study* study : {&profile, &base})
     for (const PlannedTrial& trial : study->trials)
       for (const auto& [key, value] : trial.choice) choices.insert(key);
-  const std::map<std::string, KeyValues> own = values_of(profile, choices), others = values_of(base, choices);
+  const std::map<std::string, ValueSet> own = values_of(profile, choices), others = values_of(base, choices);
   std::vector<std::string> changes;
   for (const auto& [path, values] : own) {
     const auto other = others.find(path);

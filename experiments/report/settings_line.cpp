@@ -10,6 +10,7 @@
 
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
+#include "experiments/claims/value_set.h"
 
 namespace headroom::experiments {
 namespace {
@@ -29,25 +30,9 @@ std::vector<Json> training_configs(const StudyResults& r) {
   return configs;
 }
 
-/// The values of one setting: numbers in order, then words.
-struct Values {
-  std::set<double> numbers;
-  std::set<std::string> words;
-
-  bool empty() const { return numbers.empty() && words.empty(); }
-  std::string text() const {
-    constexpr size_t most_listed = 5;
-    std::vector<std::string> parts;
-    for (const double number : numbers) parts.push_back(exact(number));
-    if (parts.size() > most_listed) parts = {fmt::format("{} to {}", parts.front(), parts.back())};
-    parts.insert(parts.end(), words.begin(), words.end());
-    return fmt::format("{}", fmt::join(parts, ", "));
-  }
-};
-
-Values values_of(const std::vector<Json>& configs, const std::string& path) {
+ValueSet values_of(const std::vector<Json>& configs, const std::string& path) {
   const Json::json_pointer pointer(path);
-  Values values;
+  ValueSet values;
   for (const Json& config : configs) {
     if (!config.contains(pointer)) continue;
     const Json& value = config.at(pointer);
@@ -58,7 +43,7 @@ Values values_of(const std::vector<Json>& configs, const std::string& path) {
 }
 
 /// "1 layer", "2, 3 layers".
-std::string counted(const Values& values, const std::string& noun) {
+std::string counted(const ValueSet& values, const std::string& noun) {
   const bool is_one = values.numbers.size() == 1 && *values.numbers.begin() == 1;
   return fmt::format("{} {}{}", values.text(), noun, is_one ? "" : "s");
 }
@@ -123,12 +108,12 @@ std::string settings_line(const StudyResults& r, Edges edges) {
   if (configs.empty()) return "";
   const auto of = [&](const char* path) { return values_of(configs, path); };
   std::vector<std::string> parts;
-  const auto add = [&](const Values& values, const std::string& text) {
+  const auto add = [&](const ValueSet& values, const std::string& text) {
     if (!values.empty()) parts.push_back(text);
   };
-  const Values width = of("/model/width"), layers = of("/model/layers"), steps = of("/train/steps"),
-               batch = of("/train/batch"), kind = of("/train/optimizer/kind"), rate = of("/train/optimizer/lr"),
-               positions = of("/model/positions"), first = of("/task/first_position");
+  const ValueSet width = of("/model/width"), layers = of("/model/layers"), steps = of("/train/steps"),
+                 batch = of("/train/batch"), kind = of("/train/optimizer/kind"), rate = of("/train/optimizer/lr"),
+                 positions = of("/model/positions"), first = of("/task/first_position");
   add(width, "D " + width.text());
   add(layers, counted(layers, "layer"));
   add(steps, fmt::format("{} of {}", counted(steps, "step"), counted(batch, "sequence")));
