@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
     headroom::experiments::flush_output();
     return status;
   } catch (const headroom::experiments::UsageError& error) {
-    return complain(std::string(error.what()) + " (see headroom --help)", usage);
+    return complain(error.what(), usage);
   } catch (const headroom::experiments::ConfigError& error) {
     for (const std::string& problem : error.problems()) complain(problem, failed);
     return failed;

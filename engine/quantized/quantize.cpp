@@ -14,9 +14,10 @@ namespace {
 bool quantize_block_q8_0(const float* x, uint8_t* block) {
   float most = 0;
   for (int i = 0; i < 32; ++i) most = std::max(most, std::fabs(x[i]));
-  const float step = most / 127, inverse = step > 0 ? 1 / step : 0;
+  const float step = most / 127;
   const f16 scale(step);
   if (!std::isfinite(static_cast<float>(scale))) return false;
+  const float inverse = static_cast<float>(scale) > 0 ? 1 / step : 0;  // 1 / step may be infinite where the scale is 0
   std::memcpy(block, &scale.bits, 2);
   for (int i = 0; i < 32; ++i) block[2 + i] = static_cast<uint8_t>(static_cast<int8_t>(std::round(x[i] * inverse)));
   return true;

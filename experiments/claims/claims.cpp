@@ -30,13 +30,22 @@ std::string obstacle(const Case& c) {
                                                     return kind.compares && is_relative;
                                                   },
                                                   claim.kind);
-  for (const Point& p : c.curve.points) {
+  for (const Point& p : c.curve.points)
     if (p.values.empty()) return fmt::format("no trial at {} finished", c.at(p));
-    for (const auto& entry : p.values)
-      if (ratios && !(entry.second > 0))
-        return fmt::format("the claim compares logarithms, and {} reached {}: log_error = false compares differences",
-                           c.at(p), rounded(entry.second));
-  }
+  if (!ratios) return "";
+  const std::string series = std::visit([](const auto& kind) { return kind.other_series(); }, claim.kind);
+  const std::string metric = std::visit([](const auto& kind) { return kind.other_metric(); }, claim.kind);
+  std::vector<Curve> compared{c.curve};
+  if (!series.empty() || !metric.empty())
+    compared.push_back(curve_in_range(c.results, series.empty() ? c.curve.series : series,
+                                      metric.empty() ? c.curve.metric : metric, claim));
+  for (const Curve& one : compared)
+    for (const Point& p : one.points)
+      for (const auto& entry : p.values)
+        if (!(entry.second > 0))
+          return fmt::format(
+              "the claim compares logarithms, and {}{} reached {}: log_error = false compares differences",
+              &one == &compared[0] ? "" : "what it is compared with at ", c.at(p), rounded(entry.second));
   return "";
 }
 

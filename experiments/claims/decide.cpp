@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "experiments/claims/number.h"
 
@@ -40,11 +41,15 @@ void exclude(std::vector<Verdict>& verdicts) {
       if (&a != &b && a.status == VerdictStatus::pass && b.status == VerdictStatus::pass && !b.claim.id.empty() &&
           std::count(a.claim.excludes.begin(), a.claim.excludes.end(), b.claim.id) > 0)
         both.emplace_back(&a, &b);
+  const auto leave_open = [](Verdict& v, const std::string& why) {
+    v.status = VerdictStatus::undecided;
+    v.margin = std::numeric_limits<double>::quiet_NaN();  // no number of seeds decides between the two
+    v.sentence = fmt::format("{} Left open all the same: {}.", v.comparison, why);
+    v.notes.push_back(why);
+  };
   for (const auto& [a, b] : both) {
-    a->status = b->status = VerdictStatus::undecided;
-    a->notes.push_back(fmt::format("it excludes the claim \"{}\", which the data support as well", b->claim.id));
-    b->notes.push_back(
-        fmt::format("the claim \"{}\" excludes it, which the data support as well", claim_name(a->claim)));
+    leave_open(*a, fmt::format("it excludes the claim \"{}\", which the data support as well", b->claim.id));
+    leave_open(*b, fmt::format("the claim \"{}\" excludes it, which the data support as well", claim_name(a->claim)));
   }
 }
 

@@ -42,7 +42,8 @@ std::string rounded(double value, int digits) {
 }
 
 std::string with_error(double mean, double error) {
-  if (!std::isfinite(mean) || !std::isfinite(error) || error <= 0) return rounded(mean);
+  constexpr double rounding = 1e-12;  // of values that are equal but for it
+  if (!std::isfinite(mean) || !std::isfinite(error) || error <= rounding * std::abs(mean)) return rounded(mean);
   const bool leads_with_one = fmt::format("{:.1e}", error)[0] == '1';
   const int last = printed_exponent(error, leads_with_one ? 2 : 1) - (leads_with_one ? 1 : 0);
   const int first = std::max(printed_exponent(std::max(std::abs(mean), error), 3), last);

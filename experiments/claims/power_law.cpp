@@ -1,12 +1,12 @@
 #include "experiments/claims/power_law.h"
 
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 
 #include "engine/error.h"
 #include "engine/linalg/svd.h"
 #include "engine/tensor.h"
+#include "experiments/claims/statistics.h"
 
 namespace headroom::experiments {
 namespace {
@@ -72,8 +72,7 @@ std::optional<PowerLaw> fit_power_law(const Rows& log_keys, const std::vector<do
   }
   const double between = std::max(0.0, (squares - expected) / law.degrees);
   law.between = std::sqrt(between);
-  const double t =
-      boost::math::quantile(boost::math::complement(boost::math::students_t(law.degrees), (1 - level) / 2));
+  const double t = t_reach(law.degrees, 1 - level);
   for (size_t k = 0; k < columns; ++k) {
     double variance = 0;
     for (size_t i = 0; i < rows; ++i) variance += (*w)[k][i] * (*w)[k][i] * (variances[i] + between);

@@ -36,6 +36,10 @@ double geometric_mean(const std::vector<double>& values) {
   return std::exp(mean(logs));
 }
 
+double t_reach(double degrees, double significance) {
+  return boost::math::quantile(boost::math::complement(boost::math::students_t(degrees), significance / 2));
+}
+
 Line fit_line(const std::vector<double>& x, const std::vector<double>& y, double significance) {
   require(x.size() == y.size(), "fit_line: {} x against {} y", x.size(), y.size());
   Line line{static_cast<int>(x.size()), kNan, kNan, kNan, kNan};
@@ -55,8 +59,7 @@ Line fit_line(const std::vector<double>& x, const std::vector<double>& y, double
     residual += error * error;
   }
   const int degrees = line.points - 2;
-  const double t = boost::math::quantile(boost::math::complement(boost::math::students_t(degrees), significance / 2));
-  const double half = t * std::sqrt(residual / degrees / xx);
+  const double half = t_reach(degrees, significance) * std::sqrt(residual / degrees / xx);
   line.low = line.slope - half;
   line.high = line.slope + half;
   return line;

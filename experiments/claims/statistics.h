@@ -15,6 +15,9 @@ double standard_error(const std::vector<double>& values);
 /// exp(mean(log v)); 0 when a value is 0; NaN when empty or when a value is negative.
 double geometric_mean(const std::vector<double>& values);
 
+/// Standard errors on each side of an estimate that its interval at 1 − significance takes: Student's t.
+double t_reach(double degrees, double significance);
+
 /// The least-squares line y = intercept + slope · x, with the confidence interval of its slope from the residuals
 /// (Student's t on n − 2 degrees).
 struct Line {

@@ -10,6 +10,7 @@
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
 #include "models/files/regular_file.h"
+#include "models/files/visible_folders.h"
 
 namespace headroom::experiments {
 namespace {
@@ -83,16 +84,6 @@ StoredVerdict read_verdict(const Json& node) {
 /// The series that a claim speaks of.
 std::string series_of(const ClaimConfig& claim, const StudyResults& results) {
   return claim.series.empty() ? series_names(results).front() : claim.series;
-}
-
-/// Folders inside a folder, by name; none when it does not exist.
-std::vector<fs::path> folders(const fs::path& folder) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (it->is_directory(error)) found.push_back(it->path());
-  std::sort(found.begin(), found.end());
-  return found;
 }
 
 }  // namespace
@@ -185,8 +176,8 @@ std::string verdicts_json(const StudyResults& results, const std::vector<Verdict
 
 std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
   std::vector<StoredVerdicts> all;
-  for (const fs::path& study : folders(out)) {
-    for (const fs::path& profile : folders(study)) {
+  for (const fs::path& study : models::visible_folders(out)) {
+    for (const fs::path& profile : models::visible_folders(study)) {
       const fs::path path = profile / "verdicts.json";
       if (!fs::exists(path)) continue;
       const std::string text = models::read_file(path, {"file of verdicts", uint64_t{1} << 26});

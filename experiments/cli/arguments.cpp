@@ -166,6 +166,19 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error, int arg
   return in_words(error);
 }
 
+/// What shows the options of the command that the arguments name.
+std::string help_call(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  std::string words;
+  for (int i = 1; i < argc; ++i) {
+    const CLI::App* next = command_below(*at, argv[i]);
+    if (next == nullptr) break;
+    at = next;
+    words += " " + at->get_name();
+  }
+  return app.get_name() + (words.empty() ? " --help" : " help" + words);
+}
+
 ArgumentDescription describe(CLI::Option& option) {
   ArgumentDescription argument;
   for (const std::string& name : option.get_snames()) argument.names.push_back("-" + name);
@@ -228,6 +241,14 @@ std::string CommandLine::help(const std::vector<std::string>& words) const {
 int CommandLine::run(int argc, char** argv) {
   // Not before: commands take it over when they are added.
   app_->footer("headroom help COMMAND shows the options of a command.");
+  try {
+    return run_command(argc, argv);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{} (see {})", error.what(), help_call(*app_, argc, argv)));
+  }
+}
+
+int CommandLine::run_command(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
   } catch (const Exit& exit) {

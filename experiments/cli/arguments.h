@@ -109,10 +109,12 @@ class CommandLine {
   /// nearest name where there is no such command.
   std::string help(const std::vector<std::string>& words) const;
   /// Reads the arguments and runs the action of the command that they name; without any, prints the help. Returns the
-  /// program's exit status: 0, or what an action threw as Exit. Throws UsageError, and whatever an action throws.
+  /// program's exit status: 0, or what an action threw as Exit. Throws UsageError that says what shows the command's
+  /// options, and whatever else an action throws.
   int run(int argc, char** argv);
 
  private:
+  int run_command(int argc, char** argv);
   std::unique_ptr<CLI::App> app_;
 };
 

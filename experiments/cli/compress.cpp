@@ -15,9 +15,11 @@
 #include "experiments/cli/progress_line.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/compress/accounting.h"
+#include "experiments/compress/divergence.h"
 #include "experiments/compress/make.h"
 #include "experiments/compress/size_note.h"
 #include "experiments/version.h"
+#include "models/files/file_size.h"
 #include "tasks/compression/perplexity_base.h"
 #include "tasks/pretrained/model_hash.h"
 
@@ -98,6 +100,10 @@ models::ModelCard card_of(const CompressArguments& arguments, const CompressJob&
   if (after.perplexity) {
     measure_of(fmt::format("perplexity (disjoint {})", arguments.context), before.perplexity->ppl,
                after.perplexity->ppl);
+    const PerplexityRatio ratio = perplexity_ratio(*after.perplexity);
+    if (after.perplexity->windows > 1)
+      card.notes.push_back(fmt::format("Perplexity over the original's: {:.4f} [{:.4f}, {:.4f}] at 95 %, {} windows.",
+                                       ratio.value, ratio.low, ratio.high, after.perplexity->windows));
     card.measures.push_back({.name = "KL from the original, nats", .after = after.perplexity->against->kl_mean});
   }
   return card;
@@ -172,7 +178,7 @@ void compress(CompressArguments& arguments) {
     out["after"] = json_of(after);
     out["logit_error"] = written.logit_error;
     if (!size.empty()) out["size_note"] = size;
-    fmt::print("{}\n", out.dump());
+    print_json(out);
     return;
   }
   if (!made.shortage.empty()) fmt::print("note     {}\n", made.shortage);
@@ -182,8 +188,8 @@ void compress(CompressArguments& arguments) {
   fmt::print("{}", table_of(before, after, arguments.context));
   if (!size.empty()) fmt::print("note     {}\n", size);
   for (const std::string& note : written.notes) fmt::print("note     {}\n", note);
-  fmt::print("written  {}: {}, read back: logits differ by at most {:.2g} of {:.3g}\n", arguments.out, written.written,
-             written.logit_error, written.largest_logit);
+  fmt::print("written  {}: {}, {}; read back: logits differ by at most {:.2g} of {:.3g}\n", arguments.out,
+             written.written, models::size_text(written.bytes), written.logit_error, written.largest_logit);
 }
 
 }  // namespace

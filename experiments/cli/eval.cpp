@@ -12,7 +12,10 @@
 #include "experiments/cli/eval_choices.h"
 #include "experiments/cli/model_arguments.h"
 #include "experiments/cli/progress_line.h"
+#include "experiments/cli/standard_streams.h"
+#include "experiments/compress/divergence.h"
 #include "experiments/run/memory_limit.h"
+#include "models/convert/convert.h"
 #include "tasks/pretrained/perplexity.h"
 #include "tasks/pretrained/text_tokens.h"
 
@@ -39,20 +42,11 @@ std::vector<int32_t> tokens_of(const EvalArguments& arguments, const models::Mod
   return tokens;
 }
 
-/// Bytes of a model's files.
-double bytes_of(const std::filesystem::path& model) {
-  if (!std::filesystem::is_directory(model)) return static_cast<double>(std::filesystem::file_size(model));
-  double bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(model))
-    if (entry.path().extension() == ".safetensors") bytes += static_cast<double>(entry.file_size());
-  return bytes;
-}
-
 /// Windows that go through the layers together. Weights that do not stay in memory are read from the file once for all
 /// of them: then as many as 1 GiB of hidden states holds.
 int64_t windows_at_once(const EvalArguments& arguments, const models::ModelDescription& description) {
   constexpr int64_t usual = 8, hidden_bytes = int64_t{1} << 30;
-  if (bytes_of(arguments.model.path) < 0.8 * memory_limit().bytes) return usual;
+  if (static_cast<double>(models::model_bytes(arguments.model.path)) < 0.8 * memory_limit().bytes) return usual;
   return std::max(usual, hidden_bytes / (4 * arguments.context * description.config.width));
 }
 
@@ -70,9 +64,7 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
   if (arguments.protocol == "hf-strided") out["stride"] = arguments.stride;
   if (p.against) {
     out["against"] = arguments.against;
-    out["kl_mean"] = p.against->kl_mean;
-    out["kl_p99"] = p.against->kl_p99;
-    out["top1_agreement"] = p.against->top1_agreement;
+    add_divergence(p, out);
   }
   out["seconds"] = seconds;
   return out;
@@ -86,12 +78,14 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, double se
              p.stderr_tokens);
   fmt::print("perplexity     {:.5f}  ± {:.3f}\n", p.ppl, p.ppl * p.stderr_windows);
   fmt::print("bits per byte  {:.5f}\n", p.bits_per_byte);
-  if (p.against)
-    fmt::print(
-        "against {}: KL {:.6f} nats in the mean, {:.4f} at the 99th percentile; the likeliest token is the "
-        "same at {:.2f} %\n",
-        arguments.against, p.against->kl_mean, p.against->kl_p99, 100 * p.against->top1_agreement);
+  if (p.against) fmt::print("{}", divergence_text(p, arguments.against));
   fmt::print("{:.1f} s, {:.0f} tokens/s\n", seconds, static_cast<double>(p.windows * arguments.context) / seconds);
+}
+
+/// Most models compute beyond the length that they were trained for without complaint.
+void check_context(int64_t context, const models::ModelDescription& model, const char* of_what) {
+  const int64_t longest = model.sliding_window.value_or(model.context);
+  require(context <= longest, "--context {} is longer than that of {}, which is {}", context, of_what, longest);
 }
 
 void eval(EvalArguments& arguments) {
@@ -103,9 +97,7 @@ void eval(EvalArguments& arguments) {
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
   if (arguments.stride == 0) arguments.stride = arguments.context;
-  const int64_t longest = description.sliding_window.value_or(description.context);
-  require(arguments.context <= longest, "--context {} is longer than the model's, which is {}", arguments.context,
-          longest);
+  check_context(arguments.context, description, "the model");
   const tasks::PerplexityOptions options{.protocol = tasks::protocol_named(arguments.protocol),
                                          .context = arguments.context,
                                          .stride = arguments.stride,
@@ -114,7 +106,15 @@ void eval(EvalArguments& arguments) {
   const std::vector<int32_t> tokens = tokens_of(arguments, *files, *tokenizer);
   const auto model = arguments.model.load(*files);
   std::unique_ptr<models::Transformer> base;
-  if (!arguments.against.empty()) base = arguments.model.load(*models::ModelFiles::open(arguments.against));
+  if (!arguments.against.empty()) {
+    const auto base_files = models::ModelFiles::open(arguments.against);
+    check_context(arguments.context, base_files->description(), "--against");
+    require(!base_files->has_tokenizer() || tasks::tokens_of_file(arguments.text, *base_files->tokenizer()) ==
+                                                tasks::tokens_of_file(arguments.text, *tokenizer),
+            "--against {}: its tokenizer cuts {} otherwise than that of {}: their predictions cannot be compared",
+            arguments.against, arguments.text, arguments.model.path);
+    base = arguments.model.load(*base_files);
+  }
   const auto start = std::chrono::steady_clock::now();
   tasks::Perplexity result;
   {
@@ -126,7 +126,7 @@ void eval(EvalArguments& arguments) {
         });
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (arguments.json) fmt::print("{}\n", json_of(result, arguments, seconds).dump());
+  if (arguments.json) print_json(json_of(result, arguments, seconds));
   else print(result, arguments, seconds);
 }
 
@@ -136,6 +136,7 @@ void add_eval_command(Command app) {
   const Command command = app.command("eval", "measure a trained model's perplexity on a text, or its choices");
   const auto arguments = std::make_shared<EvalArguments>();
   add_model_options(command, arguments->model);
+  add_exact_option(command, arguments->model);
   command.option("--text", arguments->text, "a text file, taken as it is").value_name("FILE");
   command.option("--protocol", arguments->protocol, "which tokens are scored, with what before them")
       .one_of({"disjoint", "hf-strided", "llamacpp"})
@@ -143,7 +144,9 @@ void add_eval_command(Command app) {
   command.option("--context", arguments->context, "tokens that the model sees at once").value_name("N").show_default();
   command.option("--stride", arguments->stride, "of hf-strided (default: the context)").value_name("S");
   command.option("--max-tokens", arguments->max_tokens, "only the first N tokens of the text").value_name("N");
-  command.option("--against", arguments->against, "a base model: KL divergence from it, and how often the two agree")
+  command
+      .option("--against", arguments->against,
+              "a base model: perplexity over its, KL divergence from it, and how often the two agree")
       .value_name("BASE");
   add_choice_options(command, arguments->choices);
   command.flag("--json", arguments->json, "as one JSON object; \"stderr\" is that of the NLL over windows");

@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "experiments/cli/progress_line.h"
+#include "experiments/cli/standard_streams.h"
 #include "tasks/pretrained/choice_scores.h"
 
 namespace headroom::experiments {
@@ -104,7 +105,7 @@ void eval_choices(const ModelArguments& arguments, const ChoiceArguments& choice
                 static_cast<double>(done) / static_cast<double>(items.size()));
     });
   }
-  if (as_json) fmt::print("{}\n", json_of(scores).dump());
+  if (as_json) print_json(json_of(scores));
   else print(scores);
 }
 

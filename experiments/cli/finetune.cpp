@@ -16,9 +16,11 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/finetune_arguments.h"
 #include "experiments/cli/progress_line.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/report/file.h"
 #include "experiments/version.h"
 #include "models/export/export.h"
+#include "models/files/file_size.h"
 #include "models/pretrained/classifier.h"
 #include "tasks/pretrained/model_hash.h"
 
@@ -44,7 +46,7 @@ class StepLog {
         {"tokens", s.tokens},
         {"seconds", s.seconds},
         {"examples", data_.examples(s.step - 1, arguments_.batch, static_cast<uint64_t>(arguments_.seed))}};
-    file_ << line.dump() << std::endl;
+    file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
     require(file_.good(), "{}: cannot be written", arguments_.log);
   }
 
@@ -67,7 +69,7 @@ double tokens_per_second(const std::vector<tasks::FinetuneStep>& steps) {
   return seconds > 0 ? tokens / seconds : 0;
 }
 
-void print_json(const FinetuneArguments& a, const FinetuneResult& r) {
+void print_as_json(const FinetuneArguments& a, const FinetuneResult& r) {
   std::vector<double> losses;
   for (const tasks::FinetuneStep& step : r.steps) losses.push_back(step.loss);
   const nlohmann::ordered_json out{{"model", a.model},
@@ -82,8 +84,9 @@ void print_json(const FinetuneArguments& a, const FinetuneResult& r) {
                                    {"after", r.after},
                                    {"tokens_per_second", tokens_per_second(r.steps)},
                                    {"written", r.written.written},
+                                   {"file_bytes", r.written.bytes},
                                    {"notes", r.written.notes}};
-  fmt::print("{}\n", out.dump());
+  print_json(out);
 }
 
 /// What is trained, on what, and what comes out: known before anything is computed.
@@ -216,9 +219,9 @@ void finetune(const FinetuneArguments& a) {
     std::fflush(stdout);
   }
   result.written = write_out(a, plan, result);
-  if (a.json) return print_json(a, result);
+  if (a.json) return print_as_json(a, result);
   for (const std::string& note : result.written.notes) fmt::print("note     {}\n", note);
-  fmt::print("written  {}: {}\n", a.out, result.written.written);
+  fmt::print("written  {}: {}, {}\n", a.out, result.written.written, models::size_text(result.written.bytes));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ std::string json_of(const models::Generation& g) {
                                 {"prompt_tokens", g.prompt_tokens},
                                 {"prompt_seconds", g.prompt_seconds},
                                 {"decode_seconds", g.decode_seconds}}
-      .dump();
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string prompt_of(const GenerateArguments& arguments, bool has_prompt) {
@@ -140,6 +140,7 @@ void add_generate_command(Command app) {
   const Command command = app.command("generate", "continue a text with a trained model");
   const auto arguments = std::make_shared<GenerateArguments>();
   add_model_options(command, arguments->model);
+  add_exact_option(command, arguments->model);
   const Option prompt = command.option("--prompt", arguments->prompt, "the text; standard input without it")
                             .value_name("TEXT")
                             .one_value();
@@ -160,6 +161,7 @@ void add_chat_command(Command app) {
   const auto arguments = std::make_shared<GenerateArguments>();
   arguments->options.max_tokens = 1024;
   add_model_options(command, arguments->model);
+  add_exact_option(command, arguments->model);
   command.option("--system", arguments->system, "the system message (default: the model's own)").value_name("TEXT");
   add_generation_options(command, *arguments);
   command.action([arguments] { chat(*arguments); });

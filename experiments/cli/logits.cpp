@@ -104,6 +104,7 @@ void add_logits_command(Command app) {
   const Command command = app.command("logits", "print what a trained model predicts after each token");
   const auto arguments = std::make_shared<LogitsArguments>();
   add_model_options(command, arguments->model);
+  add_exact_option(command, arguments->model);
   command.option("--tokens", arguments->tokens, "token ids, separated by commas").required().value_name("1,2,3");
   command.option("--top", arguments->top, "how many of the likeliest tokens are printed").value_name("K");
   command.flag("--rounded", arguments->rounded,

@@ -4,6 +4,11 @@
 #include "engine/parallel.h"
 
 namespace headroom::experiments {
+namespace {
+
+constexpr const char* how_it_is_run = "How the model is run";
+
+}  // namespace
 
 models::LoadOptions ModelArguments::options() const {
   models::LoadOptions options;
@@ -23,7 +28,7 @@ int ModelArguments::threads() const { return thread_count > 0 ? thread_count : e
 
 void add_model_options(Command command, ModelArguments& arguments) {
   command.option("MODEL", arguments.path, "a GGUF file, or a folder with config.json and safetensors").required();
-  const Command machine = command.under("How the model is run");
+  const Command machine = command.under(how_it_is_run);
   machine
       .option("--weights", arguments.weights,
               "how matrices are kept in memory: as the file has them, as bf16, or in --dtype")
@@ -32,7 +37,11 @@ void add_model_options(Command command, ModelArguments& arguments) {
   machine.option("--dtype", arguments.dtype, "of the computation").one_of({"f32", "f64"}).show_default();
   machine.option("--device", arguments.device, "cpu or cuda").show_default();
   machine.option("--threads", arguments.thread_count, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
-  machine.flag("--exact", arguments.exact, "activations in f32, not rounded to 8 bits for products with blocks");
+}
+
+void add_exact_option(Command command, ModelArguments& arguments) {
+  command.under(how_it_is_run)
+      .flag("--exact", arguments.exact, "activations in f32, not rounded to 8 bits for products with blocks");
 }
 
 }  // namespace headroom::experiments

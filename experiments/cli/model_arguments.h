@@ -45,7 +45,9 @@ class ModelScope {
   engine::StreamScope on_stream_;
 };
 
-/// MODEL, --weights, --dtype, --device, --threads and --exact.
+/// MODEL, --weights, --dtype, --device and --threads.
 void add_model_options(Command command, ModelArguments& arguments);
+/// --exact, of commands that may round.
+void add_exact_option(Command command, ModelArguments& arguments);
 
 }  // namespace headroom::experiments

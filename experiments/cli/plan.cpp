@@ -94,6 +94,8 @@ void read_study(PlanArguments& arguments) {
   AllocationRequest& request = arguments.allocation;
   const StudyRun run(arguments.study, arguments.series);
   note_unchecked(run.name(), run.unchecked());
+  if (!run.problem().empty())
+    write_note(fmt::format("headroom: {}: its study cannot be read, only its trials: {}", run.name(), run.problem()));
   request.decay = decay_of_study(run, arguments.terms, data_roots(arguments.data));
   request.fits = fit_study(run);
   for (MeasuredChoice& measured : measured_choices(run.results()))

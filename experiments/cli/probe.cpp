@@ -15,6 +15,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/model_arguments.h"
 #include "experiments/cli/progress_line.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/probe/probe_output.h"
 #include "experiments/probe/probe_page.h"
 #include "experiments/report/file.h"
@@ -176,7 +177,7 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
   results.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!arguments.page.empty()) write_probe_page(arguments.page, results);
   if (arguments.json) {
-    fmt::print("{}\n", probe_json(results).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_json(probe_json(results));
     return;
   }
   fmt::print("{}", probe_text(results));

@@ -48,9 +48,7 @@ struct RunArguments : StudyArguments {
   bool is_quiet = false, is_json = false, is_dry = false, is_sure = false, is_live = false;
 };
 
-void print_event(const nlohmann::json& event) {
-  fmt::print("{}\n", event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
+void print_event(const nlohmann::json& event) { print_json(event); }
 
 /// " · NVIDIA H200, …" where a trial runs on it.
 std::string gpu_of(const Study& study) {

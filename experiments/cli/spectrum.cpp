@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/linalg/svd.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/standard_streams.h"
 #include "models/safetensors/safetensors.h"
 #include "tasks/training/weights_file.h"
 
@@ -108,7 +109,7 @@ void spectrum(const SpectrumArguments& arguments, bool has_times, bool has_rank)
   out["energy"] = s.energy;
   out["error"] = s.error;
   out["spectral_error"] = s.spectral_error;
-  fmt::print("{}\n", out.dump());
+  print_json(out);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/error.h"
@@ -42,6 +43,10 @@ std::string read_input() {
 void write_output(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail("{}: {}", lost, std::strerror(errno));
   flush_output();
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void write_note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }

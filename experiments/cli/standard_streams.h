@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,9 @@ std::string read_input();
 
 /// Writes to standard output at once. Throws Error naming the system's reason: half a table looks like a whole one.
 void write_output(std::string_view text);
+
+/// Writes a line of JSON to standard output; bytes that are not UTF-8, as names of files may have, as U+FFFD.
+void print_json(const nlohmann::ordered_json& json);
 
 /// A line on standard error. Never an error itself: there is nowhere left to say so.
 void write_note(const std::string& line);

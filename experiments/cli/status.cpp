@@ -10,6 +10,7 @@
 
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
+#include "experiments/cli/standard_streams.h"
 #include "experiments/cli/status_text.h"
 #include "experiments/config/study.h"
 #include "experiments/report/headline.h"
@@ -54,7 +55,7 @@ void show(const StatusArguments& arguments) {
     try {
       const RunStatus status = read_status(run);
       if (!arguments.is_json) fmt::print("{}\n{}", status_line(status), status_details(status));
-      else fmt::print("{}\n", status_json(status).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+      else print_json(status_json(status));
     } catch (const Error& error) {
       problems.emplace_back(error.what());
     }

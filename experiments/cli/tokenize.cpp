@@ -40,7 +40,7 @@ void add_tokenize_command(Command app) {
   const auto arguments = std::make_shared<TokenizeArguments>();
   command
       .option("--tokenizer", arguments->tokenizer,
-              "a tokenizer's folder or file (GPT-2's, Llama 3's, tokenizer.json), or \"byte\"")
+              "a tokenizer's folder or file (GPT-2's, Llama 2's, Llama 3's, tokenizer.json), a GGUF file, or \"byte\"")
       .required()
       .value_name("PATH");
   const Option text =

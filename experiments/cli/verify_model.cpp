@@ -95,6 +95,7 @@ void add_verify_model_command(Command app) {
   const Command command = app.command("verify-model", "whether a copy of a trained model computes what it should");
   const auto arguments = std::make_shared<VerifyModelArguments>();
   add_model_options(command, arguments->model);
+  add_exact_option(command, arguments->model);
   command.option("--against", arguments->against, "known logits of the model").value_name("FILE");
   command.option("--write", arguments->write, "write such a file from this model").value_name("FILE");
   command.option("--prompt", arguments->prompts, "with --write: a text to be known (may be given again)")

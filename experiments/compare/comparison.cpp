@@ -90,13 +90,7 @@ Loaded load(const StoredRun& run) {
       is_first = false;
     }
     ++(trial.status == TrialStatus::finished ? loaded.side.finished : loaded.side.failed);
-    for (const PlanEntry& place : found->second) {
-      TrialRecord& record = results.trials.emplace_back(trial);
-      record.series = place.series;
-      record.x = place.x;
-      record.choice = place.choice;
-      record.seed = place.seed;
-    }
+    for (const PlanEntry& place : found->second) results.trials.push_back(in_place(trial, place));
   });
   return loaded;
 }

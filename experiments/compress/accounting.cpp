@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device_stream.h"
+#include "experiments/compress/divergence.h"
 #include "models/decode_state.h"
 #include "models/files/file_size.h"
 #include "models/generation/recorded_decoder.h"
@@ -88,12 +89,7 @@ std::string table_of(const ModelAccount& before, const ModelAccount& after, int6
   }
   if (!after.perplexity) return text;
   text += compared_row("perplexity", before.perplexity->ppl, after.perplexity->ppl, 4);
-  text += fmt::format(
-      "KL from the original {:.5f} nats in the mean, {:.4f} at the 99th percentile; the likeliest token "
-      "is the same at {:.2f} %\n",
-      after.perplexity->against->kl_mean, after.perplexity->against->kl_p99,
-      100 * after.perplexity->against->top1_agreement);
-  return text;
+  return text + divergence_text(*after.perplexity, "the original");
 }
 
 nlohmann::ordered_json json_of(const ModelAccount& account) {
@@ -109,11 +105,7 @@ nlohmann::ordered_json json_of(const ModelAccount& account) {
     out["perplexity"] = account.perplexity->ppl;
     out["nll"] = account.perplexity->nll;
     out["nll_stderr"] = account.perplexity->stderr_windows;
-    if (account.perplexity->against) {
-      out["kl_mean"] = account.perplexity->against->kl_mean;
-      out["kl_p99"] = account.perplexity->against->kl_p99;
-      out["top1_agreement"] = account.perplexity->against->top1_agreement;
-    }
+    if (account.perplexity->against) add_divergence(*account.perplexity, out);
   }
   return out;
 }

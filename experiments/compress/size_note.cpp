@@ -3,19 +3,12 @@
 #include <fmt/format.h>
 
 #include "models/convert/convert.h"
-#include "models/export/write_compact.h"
 #include "models/files/file_size.h"
 
 namespace headroom::experiments {
 namespace {
 
 using models::ExportFormat, models::WeightType;
-
-/// The bytes of the base's tensors, as they lie in its files.
-int64_t tensor_bytes(const models::ModelFiles& base) {
-  const models::ModelEdit none{base.description().config, {}};
-  return models::compact_bytes(base, none, std::nullopt);
-}
 
 std::string why(const CompressArguments& arguments, const CompressJob& job, const ModelAccount& before,
                 const ModelAccount& after) {
@@ -30,6 +23,35 @@ std::string why(const CompressArguments& arguments, const CompressJob& job, cons
                      arguments.dtype.empty() ? "f32, where --dtype says nothing" : arguments.dtype);
 }
 
+/// Another way to write the model.
+struct Choice {
+  ExportFormat format;
+  std::optional<WeightType> type;
+};
+
+/// In this order: the same format in fewer bits, what other software loads too, then what loads here only.
+std::vector<Choice> other_choices(const CompressArguments& arguments, const CompressJob& job,
+                                  const models::TransformerConfig& config) {
+  std::optional<WeightType> given;
+  if (!arguments.dtype.empty()) given = models::weight_type_named(arguments.dtype);
+  const bool is_gguf = std::filesystem::path(arguments.out).extension() == ".gguf";
+  std::vector<ExportFormat> formats = {job.format};
+  for (const ExportFormat format : {ExportFormat::plain, ExportFormat::compact})
+    if (format != job.format) formats.push_back(format);
+  std::vector<Choice> choices;
+  for (const ExportFormat format : formats) {
+    // A compact model is a folder, whatever the name that was given.
+    if (format != ExportFormat::compact && !refusal_of(format, *job.base, config, arguments.out).empty()) continue;
+    const bool holds_blocks = format == ExportFormat::compact || is_gguf;
+    for (const std::optional<WeightType> type :
+         {given, std::optional(WeightType::bf16), std::optional(WeightType::q8_0)}) {
+      const bool is_taken = format == job.format && type == given;
+      if (!is_taken && (holds_blocks || type != WeightType::q8_0)) choices.push_back({format, type});
+    }
+  }
+  return choices;
+}
+
 }  // namespace
 
 std::string size_note(const CompressArguments& arguments, const CompressJob& job, const models::ModelEdit& edit,
@@ -38,21 +60,19 @@ std::string size_note(const CompressArguments& arguments, const CompressJob& job
   const std::string reason =
       fmt::format("the new files are no smaller than the model's: {}", why(arguments, job, before, after));
   // Of two models, all but the tensors (the tokenizer above all) is taken to be as large.
-  const int64_t rest = static_cast<int64_t>(before.bytes) - tensor_bytes(*job.base);
-  const bool is_compact = job.format == ExportFormat::compact;
-  std::optional<WeightType> given;
-  if (!arguments.dtype.empty()) given = models::weight_type_named(arguments.dtype);
-  for (const std::optional<WeightType> type :
-       {given, std::optional(WeightType::bf16), std::optional(WeightType::q8_0)}) {
-    if (is_compact && type == given) continue;
-    const int64_t bytes = rest + models::compact_bytes(*job.base, edit, type);
+  const models::ModelEdit none{job.base->description().config, {}};
+  const int64_t rest = static_cast<int64_t>(before.bytes) -
+                       export_bytes(*job.base, none, ExportFormat::compact, arguments.out, std::nullopt);
+  for (const auto& [format, type] : other_choices(arguments, job, edit.config)) {
+    const int64_t bytes = rest + export_bytes(*job.base, edit, format, arguments.out, type);
     // Estimates of less than a hundredth promise nothing.
     if (static_cast<double>(bytes) > 0.99 * static_cast<double>(before.bytes)) continue;
-    const std::string options =
-        fmt::format("{}{}{}", is_compact ? "" : "--format compact", is_compact || !type ? "" : " ",
-                    type ? fmt::format("--dtype {}", models::name_of(*type)) : "");
-    return fmt::format("{}; {} would make about {}{}", reason, options, models::size_text(static_cast<uint64_t>(bytes)),
-                       is_compact ? "" : ", which loads here only");
+    const bool is_other = format != job.format;
+    return fmt::format("{}; {}{}{} would make about {}{}", reason,
+                       is_other ? fmt::format("--format {}", name_of(format)) : "", is_other && type ? " " : "",
+                       type ? fmt::format("--dtype {}", models::name_of(*type)) : "",
+                       models::size_text(static_cast<uint64_t>(bytes)),
+                       is_other && format == ExportFormat::compact ? ", a folder that loads here only" : "");
   }
   return fmt::format(
       "{}, and no --format or --dtype would make them smaller by a hundredth; a lower rank would, or quantising the "

@@ -13,12 +13,15 @@ namespace {
 
 constexpr size_t run_length = 64;  ///< tokens in a row that two texts do not share by chance
 
+constexpr const char* wanted =
+    "wants A:B, the first token and the one behind the last, or the number of the first ones";
+
 int64_t position(std::string_view digits, int64_t fallback, const std::string& option, const std::string& range) {
   if (digits.empty()) return fallback;
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  require(error == std::errc() && end == digits.data() + digits.size() && value >= 0,
-          "{} {}: wants A:B, the first token and the one behind the last", option, range);
+  require(error == std::errc() && end == digits.data() + digits.size() && value >= 0, "{} {}: {}", option, range,
+          wanted);
   return value;
 }
 
@@ -48,9 +51,9 @@ TextRange text_range(const std::string& file, const std::vector<int32_t>& all, c
   text.end = std::min(usual, length);
   if (!range.empty()) {
     const size_t colon = range.find(':');
-    require(colon != std::string::npos, "{} {}: wants A:B, the first token and the one behind the last", option, range);
-    text.begin = position(std::string_view(range).substr(0, colon), 0, option, range);
-    text.end = position(std::string_view(range).substr(colon + 1), length, option, range);
+    const bool is_count = colon == std::string::npos;
+    text.begin = is_count ? 0 : position(std::string_view(range).substr(0, colon), 0, option, range);
+    text.end = position(std::string_view(range).substr(is_count ? 0 : colon + 1), length, option, range);
     require(text.begin < text.end && text.end <= length, "{} {}: {} has {} tokens", option, range, file, length);
   }
   text.tokens.assign(all.begin() + text.begin, all.begin() + text.end);

@@ -13,9 +13,9 @@ struct TextRange {
   int64_t count() const { return end - begin; }
 };
 
-/// Of a file with the ids `all`, the range "A:B" ("A:" to its end, ":B" from its beginning); "": the first `usual`, or
-/// all where there are fewer. `option`: how the range is given, for messages. Throws Error naming file and range where
-/// the range is none, or not in the text.
+/// Of a file with the ids `all`, the range "A:B" ("A:" to its end, ":B" or "B" from its beginning); "": the first
+/// `usual`, or all where there are fewer. `option`: how the range is given, for messages. Throws Error naming file and
+/// range where the range is none, or not in the text.
 TextRange text_range(const std::string& file, const std::vector<int32_t>& all, const std::string& range, int64_t usual,
                      const std::string& option);
 

@@ -97,6 +97,14 @@ std::string no_number(const std::string& path, const Numbers& numbers, const cha
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
+/// Why a key cannot be on the x axis.
+std::string no_x(const std::string& key, const Sweep& sweep, const Numbers& numbers) {
+  for (const SweepAxis& axis : sweep.axes)
+    if (std::find(axis.paths.begin(), axis.paths.end(), key) != axis.paths.end())
+      return fmt::format("the values of {} are no numbers; with another x each of them gets a curve of its own", key);
+  return no_number(key, numbers, "the trials");
+}
+
 /// The first constraint that a trial breaks; one that cannot be evaluated is a problem.
 std::optional<size_t> broken_constraint(const Sweep& sweep, const Numbers& numbers, Problems& problems) {
   for (size_t i = 0; i < sweep.constraints.size(); ++i) {
@@ -201,7 +209,7 @@ std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const st
     if (constraint) continue;
     const auto x = numbers.find(x_key);
     if (x == numbers.end() && !x_key.empty() && of_trial.empty())
-      problems.add(sweep.place, "report.x.key", no_number(x_key, numbers, "the trials"));
+      problems.add(sweep.place, "report.x.key", no_x(x_key, sweep, numbers));
     for (size_t seed = 0; seed < sweep.seeds.size(); ++seed) {
       kept.push_back(combine(sweep, positions, seed));
       PlannedTrial& trial = kept.back().trial;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -88,50 +87,34 @@ std::vector<Row> rows_of(const RunStore& store) {
   return rows;
 }
 
-/// OUT/STUDY/PROFILE/store.sqlite: (study, profile) → path, ordered.
-std::map<std::pair<std::string, std::string>, fs::path> find_stores(const fs::path& out) {
-  std::map<std::pair<std::string, std::string>, fs::path> stores;
-  std::error_code error;
-  for (fs::directory_iterator study(out, error), end; !error && study != end; study.increment(error)) {
-    std::error_code inner;
-    for (fs::directory_iterator profile(study->path(), inner); !inner && profile != end; profile.increment(inner)) {
-      const fs::path path = profile->path() / "store.sqlite";
-      if (fs::exists(path, inner))
-        stores[{study->path().filename().string(), profile->path().filename().string()}] = path;
-    }
-  }
-  return stores;
-}
-
 }  // namespace
 
 std::string StoredTrial::words() const {
   return fmt::format("{}{}seed {}", config, config.empty() ? "" : " ", record.seed);
 }
 
-StoredTrials::StoredTrials(const fs::path& out, const std::vector<std::string>& studies) : stores_(find_stores(out)) {
-  require(!stores_.empty(), "{}: there is no run store; run a study first", out.string());
+StoredTrials::StoredTrials(const fs::path& out, const std::vector<std::string>& studies) : runs_(stored_runs(out)) {
+  require(!runs_.empty(), "{}: there is no run store; run a study first", out.string());
   for (const std::string& wanted : studies) {
-    const bool known =
-        std::any_of(stores_.begin(), stores_.end(), [&](const auto& s) { return s.first.first == wanted; });
+    const bool known = std::any_of(runs_.begin(), runs_.end(), [&](const auto& run) { return run.study == wanted; });
     require(known, "{}: there is no run store of study '{}'", out.string(), wanted);
   }
   if (!studies.empty())
-    std::erase_if(stores_, [&](const auto& s) {
-      return std::find(studies.begin(), studies.end(), s.first.first) == studies.end();
+    std::erase_if(runs_, [&](const StoredRun& run) {
+      return std::find(studies.begin(), studies.end(), run.study) == studies.end();
     });
 }
 
 void StoredTrials::each(const std::function<void(const StoredTrial&)>& f) const {
-  for (const auto& [names, path] : stores_) {
-    const RunStore store(path, RunStore::Access::read);
+  for (const StoredRun& run : runs_) {
+    const RunStore store(run.store(), RunStore::Access::read);
     const std::vector<std::string> tags = store.tags();
     std::vector<std::string> notes;
     for (Note& note : store.notes()) notes.push_back(std::move(note.text));
     for (const Row& row : rows_of(store)) {
       std::optional<TrialRecord> record = store.find(row.id);
-      require(record.has_value(), "{}: trial {} is not found any more", path.string(), row.id);
-      StoredTrial trial{names.first, names.second, "", std::move(*record), tags, notes};
+      require(record.has_value(), "{}: trial {} is not found any more", run.store().string(), row.id);
+      StoredTrial trial{run.study, run.profile, "", std::move(*record), tags, notes};
       trial.record.seed = row.seed;
       for (const auto& [key, value] : row.config)
         trial.config += fmt::format("{}{}={}", trial.config.empty() ? "" : " ", key, text_of(value));
@@ -142,8 +125,8 @@ void StoredTrials::each(const std::function<void(const StoredTrial&)>& f) const 
 
 std::vector<std::pair<std::string, int64_t>> StoredTrials::unchecked() const {
   std::vector<std::pair<std::string, int64_t>> counts;
-  for (const auto& [names, path] : stores_)
-    counts.emplace_back(path.string(), RunStore(path, RunStore::Access::read).unchecked());
+  for (const StoredRun& run : runs_)
+    counts.emplace_back(run.store().string(), RunStore(run.store(), RunStore::Access::read).unchecked());
   return counts;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "experiments/results.h"
+#include "experiments/run/stored_runs.h"
 
 namespace headroom::experiments {
 
@@ -36,7 +36,7 @@ class StoredTrials {
   std::vector<std::pair<std::string, int64_t>> unchecked() const;
 
  private:
-  std::map<std::pair<std::string, std::string>, std::filesystem::path> stores_;  ///< (study, profile) → path
+  std::vector<StoredRun> runs_;
 };
 
 /// A study's id: that of a TOML file, or the argument itself when there is no such file.

@@ -86,12 +86,13 @@ std::optional<StudyFit> fit_series(const StudyRun& run, const StudyResults& resu
     }
   }
   if (fit.rho.empty() || variance == 0) return std::nullopt;
-  for (const experiments::Point& point : curve(results, series, metric).points) {
-    if (!std::isfinite(point.mean)) continue;  // none of its seeds finished
+  const Curve measured = curve(results, series, metric);
+  for (const experiments::Point& point : measured.points) {
+    if (!std::isfinite(measured.mean(point))) continue;  // none of its seeds finished
     for (const StudyRun::Trial& trial : run.trials()) {
       if (trial.record.series != series || trial.record.x != point.x) continue;
       const models::HeadGroup* const heads = equal_heads_of(trial);
-      fit.points.push_back({heads->heads, heads->v_dim, std::sqrt(point.mean * variance)});
+      fit.points.push_back({heads->heads, heads->v_dim, std::sqrt(measured.mean(point) * variance)});
       break;
     }
   }

@@ -4,9 +4,9 @@
 
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "engine/error.h"
+#include "experiments/run/rounds.h"
 #include "experiments/run/runner.h"
 #include "models/files/mapped_file.h"
 #include "tasks/training/weights_file.h"
@@ -16,14 +16,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The study as the run resolved it; none when the folder has no such file, or one that this program cannot read.
-std::optional<Study> resolved_study(const fs::path& folder) {
+/// The study as the run resolved it; none when the folder has no such file, or with `problem` one that this program
+/// cannot read.
+std::optional<Study> resolved_study(const fs::path& folder, std::string& problem) {
   const fs::path file = folder / "config.toml";
   if (!fs::is_regular_file(file)) return std::nullopt;
   try {
     return load_study(file.string());
-  } catch (const Error&) {
-    return std::nullopt;  // of another version: what the store itself knows remains
+  } catch (const Error& error) {
+    problem = error.what();  // of another version: what the store itself knows remains
+    return std::nullopt;
   }
 }
 
@@ -34,10 +36,11 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
   require(fs::is_regular_file(path), "--from-study: {}: no run store; give a folder like runs/ngram-tradeoff/quick",
           run);
   folder_ = path.parent_path();
-  study_ = resolved_study(folder_);
+  study_ = resolved_study(folder_, problem_);
   std::map<std::string, const TrialConfig*> configs;
   if (study_)
-    for (const PlannedTrial& planned : study_->trials) configs[planned.id] = &planned.config;
+    for (const auto* planned : {&study_->trials, &study_->later})
+      for (const PlannedTrial& trial : *planned) configs[trial.id] = &trial.config;
   std::set<std::string> known;
   try {
     const RunStore store(path, RunStore::Access::read);
@@ -48,23 +51,25 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
             "{}: is not the study that the store has a plan of; headroom run STUDY writes both again",
             (folder_ / "config.toml").string());
     unchecked_ = store.unchecked();
-    std::unordered_map<std::string, TrialRecord> records;
-    store.each([&](TrialRecord&& record) {
-      if (record.status == TrialStatus::finished) records.emplace(record.id, std::move(record));
-    });
+    Records records;
+    store.each([&](TrialRecord&& record) { records.emplace(record.id, std::move(record)); });
+    if (study_) level_ = plan_rounds(*study_, records).level;
+    std::set<std::string> planned;
     for (const PlanEntry& entry : store.plan()) {
       known.insert(entry.series);
       if (!series.empty() && entry.series != series) continue;
+      planned.insert(entry.trial);
       const auto found = records.find(entry.trial);
       if (found == records.end()) continue;
-      TrialRecord record = found->second;
-      record.series = entry.series;
-      record.x = entry.x;
-      record.choice = entry.choice;
-      record.seed = entry.seed;
+      TrialRecord record = in_place(found->second, entry);
+      if (record.status == TrialStatus::failed) {
+        failed_.push_back(std::move(record));
+        continue;
+      }
       const auto config = configs.find(entry.trial);
       trials_.push_back({std::move(record), entry.label, config == configs.end() ? nullptr : config->second});
     }
+    planned_ = std::ssize(planned);
   } catch (const Error& error) {
     fail("--from-study: {}", error.what());
   }
@@ -75,7 +80,11 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
 StudyResults StudyRun::results() const {
   if (!study_) return {};
   StudyResults results = planned_results(*study_);
+  results.profile = folder_.filename().string();  // the run's file has its profile's keys as its own
+  results.level = level_;
+  results.planned = planned_;
   for (const Trial& trial : trials_) results.trials.push_back(trial.record);
+  results.trials.insert(results.trials.end(), failed_.begin(), failed_.end());
   return results;
 }
 

@@ -27,9 +27,11 @@ class StudyRun {
   const std::string& name() const { return name_; }
   /// How many of the store's trials have no checksum.
   int64_t unchecked() const { return unchecked_; }
+  /// Why the study of the run's folder could not be read; "" where it could, and where there is none.
+  const std::string& problem() const { return problem_; }
   /// Finished ones of the latest plan, in its order.
   const std::vector<Trial>& trials() const { return trials_; }
-  /// Its trials as collected for a report; no results without the study.
+  /// Its trials, of the series alone where one was named, as collected for a report; no results without the study.
   StudyResults results() const;
   /// The judged weights of a trial, compared with their checksum; an empty path where they were not kept. Throws Error
   /// naming file and trial when they were changed.
@@ -40,7 +42,10 @@ class StudyRun {
   std::filesystem::path folder_;
   std::optional<Study> study_;
   std::vector<Trial> trials_;
-  int64_t unchecked_ = 0;
+  std::vector<TrialRecord> failed_;
+  int64_t unchecked_ = 0, planned_ = 0;
+  double level_ = 1;  ///< StudyResults::level of the run's present look
+  std::string problem_;
 };
 
 /// A trial's error on validation, by which the best one is chosen: its relative MSE, MSE or cross-entropy. Throws Error

@@ -30,7 +30,7 @@ std::string seeds_text(const std::vector<Verdict>& verdicts) {
   int fewest = 0, most = 0;
   bool is_hopeless = false, is_open = false;
   for (const Verdict& v : verdicts) {
-    if (v.status != VerdictStatus::undecided) continue;
+    if (v.status != VerdictStatus::undecided || !is_about_seeds(v)) continue;
     is_open = true;
     if (!v.seeds_needed) {
       is_hopeless = true;

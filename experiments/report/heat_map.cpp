@@ -10,6 +10,7 @@
 #include "experiments/report/figure.h"
 #include "experiments/report/measured.h"
 #include "experiments/report/svg.h"
+#include "experiments/report/tried.h"
 
 namespace headroom::experiments {
 namespace {
@@ -28,14 +29,11 @@ uint32_t viridis(double share) {
   return colour;
 }
 
-/// Mean over seeds of the validation metric, which choices are made on; of the test metric where there is no other.
-double cell_value(const std::vector<const TrialRecord*>& trials, const std::string& metric, MeanKind kind) {
+/// Mean over those seeds that did not fail; NaN where all did.
+double cell_value(const std::map<int64_t, double>& metrics, const std::set<int64_t>& seeds, MeanKind kind) {
   std::vector<double> values;
-  for (const TrialRecord* t : trials) {
-    const auto& metrics = t->validation.count(metric) ? t->validation : t->test;
-    const auto found = metrics.find(metric);
-    if (found != metrics.end() && std::isfinite(found->second)) values.push_back(found->second);
-  }
+  for (const int64_t seed : seeds)
+    if (const double value = metrics.at(seed); std::isfinite(value)) values.push_back(value);
   return mean(values, kind);
 }
 
@@ -49,29 +47,30 @@ struct Cell {
 
 std::optional<Figure> heat_map(const StudyResults& r, const std::string& series) {
   const ReportConfig& report = r.report;
-  std::map<std::pair<double, double>, std::vector<const TrialRecord*>> groups;  // (x, value of the key) → trials
+  const std::string key = choice_key(r, &series);
+  if (key.empty()) return std::nullopt;
+  const std::map<double, Tried> by_x = tried_by_x(r, series, key);
   std::set<double> xs, values;
-  std::string key;
-  for (const TrialRecord& t : r.trials) {
-    if (t.series != series || t.choice.empty() || t.status != TrialStatus::finished) continue;
-    key = t.choice.begin()->first;
-    groups[{t.x, t.choice.begin()->second}].push_back(&t);
-    xs.insert(t.x);
-    values.insert(t.choice.begin()->second);
+  for (const auto& [x, tried] : by_x) {
+    xs.insert(x);
+    for (const auto& [value, metrics] : tried) values.insert(value);
   }
   const std::string axis = last_part(report.x_key), other = last_part(key);
   const Curve chosen = curve(r, series);
   std::vector<Cell> cells;
   double low = INFINITY, high = -INFINITY;
-  for (auto& [at, trials] : groups) {
-    const double value = cell_value(trials, report.y_metric, chosen.kind);
-    if (!std::isfinite(value)) continue;
-    const Point* point = chosen.at(at.first);
-    const bool is_chosen = point && !point->choice.empty() && point->choice.begin()->second == at.second;
-    cells.push_back({static_cast<size_t>(std::distance(xs.begin(), xs.find(at.first))),
-                     static_cast<size_t>(std::distance(values.begin(), values.find(at.second))), value, is_chosen});
-    low = std::min(low, value);
-    high = std::max(high, value);
+  for (const auto& [x, tried] : by_x) {
+    const Point* point = chosen.at(x);
+    const std::set<int64_t> seeds = common_seeds(tried);
+    for (const auto& [swept, metrics] : tried) {
+      const double value = cell_value(metrics, seeds, chosen.kind);
+      if (!std::isfinite(value)) continue;
+      const bool is_chosen = point && point->choice.contains(key) && point->choice.at(key) == swept;
+      cells.push_back({static_cast<size_t>(std::distance(xs.begin(), xs.find(x))),
+                       static_cast<size_t>(std::distance(values.begin(), values.find(swept))), value, is_chosen});
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
   }
   if (cells.empty()) return std::nullopt;
 
@@ -115,10 +114,11 @@ std::optional<Figure> heat_map(const StudyResults& r, const std::string& series)
   }
   plot.layers = {std::move(field), std::move(frame)};
   figure.caption = fmt::format(
-      "{} on the validation data ({} over seeds) for every {} and {}: light is low ({}), dark is high ({}){}. "
+      "{} on the validation data ({} over the seeds that every {} has) for every {} and {}: light is low ({}), dark is "
+      "high ({}){}. "
       "Framed: "
       "the choice at each {}.",
-      report.y_label, name(chosen.kind), axis, other, rounded(low), rounded(high),
+      report.y_label, name(chosen.kind), other, axis, other, rounded(low), rounded(high),
       log ? ", on a logarithmic scale" : "", axis);
   return figure;
 }

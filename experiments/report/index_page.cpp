@@ -12,21 +12,13 @@
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
 #include "models/files/regular_file.h"
+#include "models/files/visible_folders.h"
 
 namespace headroom::experiments {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-/// The folders in a folder, whatever else lies there; none when it cannot be read.
-std::vector<fs::path> folders_in(const fs::path& folder) {
-  std::vector<fs::path> folders;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    if (std::error_code ignored; it->is_directory(ignored)) folders.push_back(it->path());
-  return folders;
-}
 
 /// A path from the page to a file, as a URL: everything but letters, digits and -._~ as %XX.
 std::string url(const std::string& part) {
@@ -88,8 +80,8 @@ std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verd
 
 std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::string>& unread) {
   std::vector<StudySummary> summaries;
-  for (const fs::path& study : folders_in(out)) {
-    for (const fs::path& profile : folders_in(study)) {
+  for (const fs::path& study : models::visible_folders(out)) {
+    for (const fs::path& profile : models::visible_folders(study)) {
       const fs::path file = profile / "summary.json";
       if (std::error_code none; !fs::exists(file, none)) continue;  // no report yet
       try {

@@ -6,6 +6,7 @@
 
 #include "experiments/claims/number.h"
 #include "experiments/claims/statistics.h"
+#include "experiments/report/centre.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/measured.h"
 #include "experiments/report/svg.h"
@@ -32,7 +33,7 @@ std::optional<Track> track_of(const StudyResults& r, const std::string& series) 
 }
 
 /// step → mean over the trials that have it.
-std::map<int64_t, double> followed(const std::vector<const TrialRecord*>& trials, const Track& track) {
+std::map<int64_t, double> followed(const std::vector<const TrialRecord*>& trials, const Track& track, MeanKind kind) {
   std::map<int64_t, std::vector<double>> values;
   for (const TrialRecord* t : trials)
     for (const HistoryPoint& p : t->history)
@@ -43,7 +44,7 @@ std::map<int64_t, double> followed(const std::vector<const TrialRecord*>& trials
   size_t i = 0;
   for (const auto& [step, list] : values) {
     const bool is_last = i + 1 == values.size();
-    if (i++ % std::max<size_t>(stride, 1) == 0 || is_last) means[step] = mean(list);
+    if (i++ % std::max<size_t>(stride, 1) == 0 || is_last) means[step] = mean(list, kind);
   }
   return means;
 }
@@ -65,6 +66,8 @@ std::optional<Figure> learning_curves(const StudyResults& r, const std::string& 
   plot.y_label = fmt::format("{}, {}", label, track->first);
   plot.description = fmt::format("{} on the {} data along training, a line per {}.", label, track->first, axis);
   const Curve c = curve(r, series);
+  // What the report shows is followed by the report's own mean; losses by the plain one.
+  const MeanKind kind = own ? c.kind : MeanKind::arithmetic;
   std::vector<double> steps, values;
   for (size_t i = 0; i < c.points.size(); ++i) {
     const Point& point = c.points[i];
@@ -74,7 +77,7 @@ std::optional<Figure> learning_curves(const StudyResults& r, const std::string& 
     layer.style = static_cast<int>(i % 3 == 0 ? 0 : i % 3 + 1);
     layer.points = false;
     layer.legend = fmt::format("{} = {}", axis, exact(point.x));
-    for (const auto& [step, value] : followed(chosen_trials(r, series, point), *track)) {
+    for (const auto& [step, value] : followed(chosen_trials(r, series, point), *track, kind)) {
       layer.marks.push_back(
           {static_cast<double>(step), value, 0, 0, fmt::format("{}, step {}: {}", layer.legend, step, rounded(value))});
       steps.push_back(static_cast<double>(step));
@@ -91,8 +94,8 @@ std::optional<Figure> learning_curves(const StudyResults& r, const std::string& 
   plot.x = fit_axis(Scale::linear, steps);
   plot.y = fit_axis(own ? r.report.y_scale : *low > 0 && *high / *low > 20 ? Scale::log10 : Scale::linear, values);
   if (plot.y.scale != Scale::linear) plot.other_y = fit_axis(Scale::linear, values);
-  figure.caption =
-      fmt::format("{} on the {} data along training, at the chosen values, mean over seeds.", label, track->first);
+  figure.caption = fmt::format("{} on the {} data along training, at the chosen values, {} over seeds.", label,
+                               track->first, name(kind));
   return figure;
 }
 

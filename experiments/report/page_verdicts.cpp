@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
@@ -73,16 +75,16 @@ std::string verdict_section(const StudyResults& r, const std::vector<Verdict>& v
 
 std::string failed_section(const StudyResults& r) {
   std::string rows;
-  size_t count = 0;
+  std::set<std::string> failed;  // series may share a trial
   for (const TrialRecord* trial : ordered_trials(r)) {
     const TrialRecord& t = *trial;
     if (t.status != TrialStatus::failed) continue;
+    failed.insert(t.id);
     std::string where = t.series.empty() ? "" : t.series + " · ";
     where += fmt::format("{} = {}", last_part(r.report.x_key), exact(t.x));
     for (const auto& [key, value] : t.choice) where += fmt::format(", {} = {}", last_part(key), exact(value));
     rows += fmt::format("<tr><th scope=\"row\">{}, seed {}</th><td>{}</td></tr>\n", escape(where), t.seed,
                         escape(t.message));
-    ++count;
   }
   if (rows.empty()) return "";
   return fmt::format(
@@ -91,7 +93,7 @@ std::string failed_section(const StudyResults& r) {
       "of a swept key at which a seed failed is chosen only where one failed at every other value, too.</p>\n"
       "<details{}>\n<summary>Each of them</summary>\n<table class=\"words\"><tbody>\n{}</tbody></table>\n</details>\n"
       "</section>\n",
-      count, r.trials.size(), count > 8 ? "" : " open=\"open\"", rows);
+      failed.size(), count_trials(r.trials), failed.size() > 8 ? "" : " open=\"open\"", rows);
 }
 
 }  // namespace headroom::experiments

@@ -38,7 +38,7 @@ std::string overview(const std::vector<Finding>& all, const std::string& folder)
     rows.push_back({fmt::format("[{}]({}/{}.md)", markdown(r.title), folder, page_name(all, f)),
                     markdown_code(r.profile), f.verdicts.empty() ? "" : markdown(finding(r, f.verdicts)),
                     tally(f.verdicts, ClaimSource::paper), tally(f.verdicts, ClaimSource::theorem),
-                    tally(f.verdicts, ClaimSource::ours), fmt::format("{}", r.trials.size()),
+                    tally(f.verdicts, ClaimSource::ours), fmt::format("{}", count_trials(r.trials)),
                     duration(wall_seconds(r))});
   }
   return markdown_table(

@@ -11,40 +11,10 @@
 #include "experiments/claims/curve.h"
 #include "experiments/claims/number.h"
 #include "experiments/report/markdown.h"
+#include "experiments/report/tried.h"
 
 namespace headroom::experiments {
 namespace {
-
-/// The trials at one x of a series: value of the swept key → seed → metric on validation; NaN of a trial that failed.
-using Tried = std::map<double, std::map<int64_t, double>>;
-
-/// The only key that the trials choose by; "" where there is none, or several.
-std::string choice_key(const StudyResults& r) {
-  std::set<std::string> keys;
-  for (const TrialRecord& t : r.trials)
-    for (const auto& [key, value] : t.choice) keys.insert(key);
-  return keys.size() == 1 ? *keys.begin() : "";
-}
-
-std::map<double, Tried> tried_by_x(const StudyResults& r, const std::string& series, const std::string& key) {
-  std::map<double, Tried> by_x;
-  for (const TrialRecord& t : r.trials) {
-    if (t.series != series || !t.choice.contains(key)) continue;
-    const auto found = t.validation.find(r.report.y_metric);
-    const bool is_measured = t.status == TrialStatus::finished && found != t.validation.end();
-    by_x[t.x][t.choice.at(key)][t.seed] = is_measured ? found->second : NAN;
-  }
-  return by_x;
-}
-
-/// The seeds that every value has.
-std::set<int64_t> common_seeds(const Tried& tried) {
-  std::set<int64_t> common;
-  for (const auto& [seed, metric] : tried.begin()->second)
-    if (std::all_of(tried.begin(), tried.end(), [&](const auto& one) { return one.second.contains(seed); }))
-      common.insert(seed);
-  return common;
-}
 
 std::string cell(const std::map<int64_t, double>& metrics, const std::set<int64_t>& seeds, MeanKind kind) {
   std::vector<double> values;

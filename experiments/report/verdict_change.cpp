@@ -22,7 +22,7 @@ std::string distance(const Verdict& v) {
 }
 
 std::string seeds(const Verdict& v) {
-  if (v.status != VerdictStatus::undecided || std::isnan(v.margin)) return "";
+  if (v.status != VerdictStatus::undecided || !is_about_seeds(v)) return "";
   return v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
                         : "no number of seeds up to 1,000 would decide";
 }
@@ -34,6 +34,8 @@ bool has_choice_at_edge(const Verdict& v) {
     return note.find("an end of the values tried") != std::string::npos;
   });
 }
+
+bool is_about_seeds(const Verdict& v) { return v.is_learned && !std::isnan(v.margin); }
 
 std::string what_would_change(const StudyResults& r, const Verdict& v) {
   if (v.status == VerdictStatus::not_run) return "";

@@ -15,6 +15,7 @@
 #include "experiments/claims/looks.h"
 #include "experiments/claims/number.h"
 #include "experiments/run/runner.h"
+#include "experiments/run/store.h"
 
 namespace headroom::experiments {
 namespace {
@@ -184,14 +185,6 @@ StudyResults results_of(const Rounds& rounds, const Records& records) {
 }
 
 }  // namespace
-
-TrialRecord in_place(TrialRecord trial, const PlannedTrial& planned) {
-  trial.series = planned.series;
-  trial.x = planned.x;
-  trial.choice = planned.choice;
-  trial.seed = planned.seed;
-  return trial;
-}
 
 Rounds plan_rounds(const Study& study, const Records& records) {
   Rounds rounds{.study = study, .notes = {}};

@@ -35,7 +35,4 @@ Rounds plan_rounds(const Study& study, const Records& records);
 /// The most that a study may come to train: every value of every grid, and all seeds at one choice for each x.
 std::vector<const PlannedTrial*> largest_plan(const Study& study);
 
-/// A stored trial with what belongs to its place in a plan: series, x, choice and seed.
-TrialRecord in_place(TrialRecord trial, const PlannedTrial& planned);
-
 }  // namespace headroom::experiments

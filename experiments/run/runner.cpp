@@ -90,8 +90,10 @@ class Sweeper {
     for (int i = 0; i < jobs; ++i)
       workers.emplace_back([this, i, each = std::max(1, threads_of(options_) / wanted)] { work(i, each); });
     for (std::thread& worker : workers) worker.join();
+    // Another run of the study may have found the folder there, and not yet put anything into it.
+    const std::vector<Lease> leases = store_.leases();
     std::error_code not_empty;
-    std::filesystem::remove(checkpoints(), not_empty);
+    if (std::none_of(leases.begin(), leases.end(), is_alive)) std::filesystem::remove(checkpoints(), not_empty);
     if (error_) std::rethrow_exception(error_);
     return !is_stopped();
   }

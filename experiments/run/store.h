@@ -35,6 +35,16 @@ struct Lease {
 /// Whether its process was heard of lately and is not known to be gone.
 bool is_alive(const Lease& lease);
 
+/// A stored trial with what belongs to its place in a plan, a PlanEntry or a PlannedTrial: series, x, choice and seed.
+template <class Place>
+TrialRecord in_place(TrialRecord trial, const Place& place) {
+  trial.series = place.series;
+  trial.x = place.x;
+  trial.choice = place.choice;
+  trial.seed = place.seed;
+  return trial;
+}
+
 /// What acquire() found.
 enum class LeaseResult {
   taken,  ///< the trial is the caller's

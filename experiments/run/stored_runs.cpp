@@ -3,26 +3,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
 #include "experiments/run/store.h"
+#include "models/files/visible_folders.h"
 
 namespace headroom::experiments {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> folders_below(const fs::path& folder) {
-  std::vector<fs::path> folders;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (std::error_code none; entry->is_directory(none) && !entry->path().filename().string().starts_with("."))
-      folders.push_back(entry->path());
-  return folders;
-}
 
 StoredRun run_in(const fs::path& folder) {
   std::error_code error;
@@ -67,10 +58,9 @@ std::optional<Lease> living_lease(const StoredRun& run) {
 
 std::vector<StoredRun> stored_runs(const fs::path& out) {
   std::vector<StoredRun> runs;
-  for (const fs::path& study : folders_below(out))
-    for (const fs::path& profile : folders_below(study))
+  for (const fs::path& study : models::visible_folders(out))
+    for (const fs::path& profile : models::visible_folders(study))
       if (has_store(profile)) runs.push_back({study.filename().string(), profile.filename().string(), profile});
-  std::sort(runs.begin(), runs.end(), [](const StoredRun& a, const StoredRun& b) { return a.folder < b.folder; });
   return runs;
 }
 
@@ -90,7 +80,7 @@ StoredRun find_run(const std::string& name, const fs::path& out) {
   if (found.size() == 1) return found[0];
   require(found.empty(), "'{}' has several runs: {}; name one of them", name, fmt::join(names, ", "));
   if (has_store(path)) return run_in(path);
-  std::vector<fs::path> profiles = folders_below(path);  // of a study's folder that was copied elsewhere
+  std::vector<fs::path> profiles = models::visible_folders(path);  // of a study's folder that was copied elsewhere
   std::erase_if(profiles, [](const fs::path& profile) { return !has_store(profile); });
   if (profiles.size() == 1) return run_in(profiles[0]);
   names.clear();

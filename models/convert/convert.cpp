@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "engine/error.h"
@@ -35,17 +36,22 @@ ConvertTarget target_of(const ModelDescription& model, bool is_gguf) {
 }
 
 /// What was written, and how far it is from the source.
-void describe(const std::vector<TensorMove>& moves, const Rounding& rounding, uint64_t bytes, Conversion& conversion) {
+void describe(const std::vector<TensorMove>& moves, const Rounding& rounding, Conversion& conversion) {
   std::map<std::string, int64_t> forms;
   for (const TensorMove& move : moves) ++forms[gguf_name(move.form)];
   std::string text;
   for (const auto& [form, count] : forms) text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, form);
-  conversion.written = fmt::format("{} tensors ({}), {}", moves.size(), text, size_text(bytes));
+  conversion.written = fmt::format("{} tensors ({})", moves.size(), text);
   conversion.rounded = rounding.tensors > 0;
   if (conversion.rounded)
     conversion.notes.push_back(
         fmt::format("{} tensors are rounded, by at most {:.1e} of a tensor's largest number ({})", rounding.tensors,
                     rounding.worst, rounding.worst_name));
+}
+
+/// Whether it is a matrix that is in F16 because its rows are no whole blocks.
+bool has_partial_blocks(const TensorMove& move) {
+  return move.form == engine::BlockFormat::f16 && move.shape.rank() > 1 && !fills_blocks(move.shape[-1]);
 }
 
 void write_gguf_model(const fs::path& path, const ModelFiles& source, const ConvertOptions& options,
@@ -66,7 +72,9 @@ void write_gguf_model(const fs::path& path, const ModelFiles& source, const Conv
                          return tensor;
                        }});
   stream_gguf(path, metadata, planned);
-  describe(moves, rounding, fs::file_size(path), conversion);
+  if (options.type == WeightType::q8_0)
+    note_partial_blocks(std::count_if(moves.begin(), moves.end(), has_partial_blocks), conversion.notes);
+  describe(moves, rounding, conversion);
 }
 
 /// Runs of tensors of at most `most` bytes, but for larger tensors.
@@ -82,8 +90,8 @@ std::vector<std::vector<SafetensorsPlanned>> in_shards(std::vector<SafetensorsPl
   return shards;
 }
 
-/// model.safetensors, or numbered shards and their index. Returns their bytes.
-uint64_t write_shards(const fs::path& folder, const std::vector<std::vector<SafetensorsPlanned>>& shards) {
+/// model.safetensors, or numbered shards and their index.
+void write_shards(const fs::path& folder, const std::vector<std::vector<SafetensorsPlanned>>& shards) {
   const std::map<std::string, std::string> metadata{{"format", "pt"}};
   nlohmann::ordered_json map = nlohmann::ordered_json::object();
   uint64_t bytes = 0;
@@ -96,7 +104,6 @@ uint64_t write_shards(const fs::path& folder, const std::vector<std::vector<Safe
   }
   const nlohmann::ordered_json index = {{"metadata", {{"total_size", bytes}}}, {"weight_map", map}};
   if (shards.size() > 1) write_file(folder / "model.safetensors.index.json", index.dump(2) + "\n");
-  return bytes;
 }
 
 void write_folder_model(const fs::path& folder, const ModelFiles& source, const ConvertOptions& options,
@@ -115,8 +122,8 @@ void write_folder_model(const fs::path& folder, const ModelFiles& source, const 
                          if (options.progress) options.progress(++done, moves.size());
                          return tensor;
                        }});
-  const uint64_t bytes = write_shards(folder, in_shards(std::move(planned), options.shard_bytes));
-  describe(moves, rounding, bytes, conversion);
+  write_shards(folder, in_shards(std::move(planned), options.shard_bytes));
+  describe(moves, rounding, conversion);
 }
 
 }  // namespace
@@ -139,6 +146,14 @@ WeightType weight_type_named(const std::string& name) {
     names += (names.empty() ? "" : ", ") + std::string(known);
   }
   fail("{} is no type of weights ({} are)", quoted_name(name), names);
+}
+
+int64_t tensor_bytes(const ModelFiles& source, const fs::path& to, const ConvertOptions& options) {
+  check_type(to, options.type);
+  int64_t bytes = 0;
+  for (const TensorMove& move : plan_moves(source, target_of(source.description(), to.extension() == ".gguf"), options))
+    bytes += bytes_of(move);
+  return bytes;
 }
 
 Conversion write_model(const ModelFiles& source, const fs::path& to, const ConvertOptions& options) {

@@ -24,7 +24,7 @@ void check_type(const std::filesystem::path& to, std::optional<WeightType> type)
 
 /// What a conversion did.
 struct Conversion {
-  std::string written;             ///< "GGUF, 272 tensors, Q8_0 and F32, 144.8 MB"
+  std::string written;             ///< "272 tensors (61 in F32, 211 in Q8_0)"
   std::vector<std::string> notes;  ///< what the new files say less exactly than the old, or leave out
   bool rounded = false;            ///< some numbers are not those of the source
   uint64_t bytes = 0;              ///< of the new files, as model_bytes() counts them
@@ -58,6 +58,9 @@ Conversion convert_model(const std::filesystem::path& from, const std::filesyste
                          const ConvertOptions& options = {});
 /// The same of a model that is open, and whose layers are all of one shape.
 Conversion write_model(const ModelFiles& source, const std::filesystem::path& to, const ConvertOptions& options = {});
+
+/// The bytes of the tensors that write_model() would write. Throws Error as check_type().
+int64_t tensor_bytes(const ModelFiles& source, const std::filesystem::path& to, const ConvertOptions& options = {});
 
 /// The bytes of a model on disk: of its GGUF file, or of weights, config and tokenizer in its folder.
 uint64_t model_bytes(const std::filesystem::path& path);

@@ -1,5 +1,7 @@
 #include "models/convert/tensors.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "engine/error.h"
@@ -56,8 +58,7 @@ GgufForm common_form(const TensorStore& store, const std::vector<TensorMove>& mo
 GgufForm gguf_form_of(const TensorStore& store, const TensorMove& move, std::optional<WeightType> type) {
   if (move.shape.rank() < 2 || move.to == "position_embd.weight") return std::nullopt;
   if (!type) return stored_form(store, move.from);
-  const bool is_whole = move.shape[-1] % engine::layout_of(BlockFormat::q8_0).elements == 0;
-  return *type == WeightType::q8_0 && !is_whole ? BlockFormat::f16 : form_of(*type);
+  return *type == WeightType::q8_0 && !fills_blocks(move.shape[-1]) ? BlockFormat::f16 : form_of(*type);
 }
 
 /// The rows (R, …) of heads of queries or keys, each of d rows: (i, i + d/2) become (2i, 2i + 1), or back.
@@ -110,6 +111,20 @@ DType dense_dtype(GgufForm form) {
   require(is_dense(form), "{} is no dtype", gguf_name(form));
   if (!form) return DType::f32;
   return *form == BlockFormat::f16 ? DType::f16 : DType::bf16;
+}
+
+int64_t bytes_of(const TensorMove& move) {
+  if (!move.form) return move.shape.numel() * engine::size_of(DType::f32);
+  const engine::BlockLayout& layout = engine::layout_of(*move.form);
+  return move.shape.numel() / layout.elements * layout.bytes;
+}
+
+bool fills_blocks(int64_t row) { return row % engine::layout_of(BlockFormat::q8_0).elements == 0; }
+
+void note_partial_blocks(int64_t matrices, std::vector<std::string>& notes) {
+  if (matrices > 0)
+    notes.push_back(fmt::format("the rows of {} matrices do not fill Q8_0's blocks of {} numbers: these are in F16",
+                                matrices, engine::layout_of(BlockFormat::q8_0).elements));
 }
 
 std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget& target,

@@ -35,6 +35,14 @@ struct Rounding {
 /// The dtype of a form that is no block. Throws Error for others.
 engine::DType dense_dtype(GgufForm form);
 
+/// The bytes of a tensor as it is written.
+int64_t bytes_of(const TensorMove& move);
+
+/// Whether rows of so many numbers are whole blocks of Q8_0.
+bool fills_blocks(int64_t row);
+/// Notes that so many matrices are in F16 where Q8_0 was asked for; nothing for none.
+void note_partial_blocks(int64_t matrices, std::vector<std::string>& notes);
+
 /// Every tensor of `source` but buffers, in the source's order, in the form that the options' type asks for.
 /// In GGUF files vectors and position tables are f32; a matrix whose rows are not whole blocks of 32 is f16 where q8_0
 /// is asked for. Throws Error for a tensor without a name in the target.

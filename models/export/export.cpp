@@ -30,6 +30,12 @@ TransformerConfig shape_in(ExportFormat format, const ModelFiles& base, const Tr
   return full_shape(full, edited, widest);
 }
 
+/// Which tensors a type is for: those of the edit, or all of a file that is not edited.
+std::function<bool(const std::string&)> retyped_in(const EditedFiles& files, const ModelEdit& edit) {
+  if (edit.weights.empty()) return {};
+  return [&files](const std::string& name) { return files.is_changed(name); };
+}
+
 }  // namespace
 
 const char* name_of(ExportFormat format) {
@@ -72,6 +78,13 @@ std::string refusal_of(ExportFormat format, const ModelFiles& base, const Transf
   return "";
 }
 
+int64_t export_bytes(const ModelFiles& base, const ModelEdit& edit, ExportFormat format, const fs::path& to,
+                     std::optional<WeightType> type) {
+  if (format == ExportFormat::compact) return compact_bytes(base, edit, type);
+  const EditedFiles files(base, rebuilt(base, edit, shape_in(format, base, edit.config)));
+  return tensor_bytes(files, to, {.type = type, .is_retyped = retyped_in(files, edit)});
+}
+
 Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFormat format, const fs::path& to,
                         const ExportOptions& options) {
   const std::string refusal = refusal_of(format, base, edit.config, to);
@@ -84,8 +97,7 @@ Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFor
   if (format == ExportFormat::compact) return write_compact(base, edit, to, convert);
   const EditedFiles files(base, rebuilt(base, edit, shape_in(format, base, edit.config)));
   convert.reference = [&] { return load(base, edit); };
-  // Without an edit the type is that of the whole file.
-  if (!edit.weights.empty()) convert.is_retyped = [&](const std::string& name) { return files.is_changed(name); };
+  convert.is_retyped = retyped_in(files, edit);
   return write_model(files, to, convert);
 }
 

@@ -36,6 +36,10 @@ struct ExportOptions {
   std::optional<ModelCard> card{};                    ///< written beside the weights; see ConvertOptions::card
 };
 
+/// The bytes of the tensors that export_model() would write with that type. Throws Error as it does for shapes.
+int64_t export_bytes(const ModelFiles& base, const ModelEdit& edit, ExportFormat format,
+                     const std::filesystem::path& to, std::optional<WeightType> type);
+
 /// Writes base and edit to `to`, a GGUF file where its name ends in ".gguf", else a folder; reads it back, and compares
 /// its logits with those of load(base, edit) before `to` appears. Throws Error with refusal_of(), and as write_model().
 Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFormat format,

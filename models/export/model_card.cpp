@@ -35,7 +35,8 @@ std::string markdown_of(const ModelCard& card, const std::string& format, const 
   for (const ModelCard::Part& part : card.parts) text += fmt::format("- {}: {}\n", part.name, part.method);
   if (!card.refinement.empty()) text += fmt::format("- refined: {}\n", card.refinement);
   if (card.calibration) text += row_of("calibrated on", *card.calibration);
-  text += fmt::format("- format: {}, loaded by {}\n- files: {}\n", format, loaded_by, conversion.written);
+  text += fmt::format("- format: {}, loaded by {}\n- files: {}, {}\n", format, loaded_by, conversion.written,
+                      size_text(conversion.bytes));
   text += fmt::format(
       "- read back: logits of a few tokens differ by at most {:.2g} from those in memory, of which the "
       "largest is {:.3g}\n",

@@ -11,8 +11,8 @@
 #include "models/convert/check.h"
 #include "models/convert/folder_files.h"
 #include "models/convert/staged.h"
+#include "models/convert/tensors.h"
 #include "models/files/atomic_file.h"
-#include "models/files/file_size.h"
 
 namespace headroom::models {
 namespace {
@@ -62,8 +62,7 @@ Tensor numbers_of(const StoredTensor& stored) {
 StoredTensor in_type(const Tensor& values, WeightType type) {
   if (type == WeightType::f32) return values;
   if (type == WeightType::bf16) return values.to(DType::bf16);
-  const bool is_whole = values.dim(1) % engine::layout_of(BlockFormat::q8_0).elements == 0;
-  if (type == WeightType::f16 || !is_whole) return values.to(DType::f16);
+  if (type == WeightType::f16 || !fills_blocks(values.dim(1))) return values.to(DType::f16);
   return engine::quantize_q8_0(values);
 }
 
@@ -143,6 +142,12 @@ std::vector<NotedWeights::Noted> weights_to_write(const ModelFiles& base, const 
   return all;
 }
 
+/// Whether it is a matrix in F16 whose rows are no whole blocks.
+bool has_partial_blocks(const NotedWeights::Noted& weight) {
+  const auto* tensor = std::get_if<Tensor>(&weight.stored);
+  return tensor && tensor->dtype() == DType::f16 && tensor->rank() == 2 && !fills_blocks(tensor->dim(1));
+}
+
 int64_t bytes_of(const StoredTensor& stored) {
   if (const auto* blocks = std::get_if<QuantizedMatrix>(&stored)) return blocks->bytes();
   const auto& tensor = std::get<Tensor>(stored);
@@ -193,8 +198,9 @@ Conversion write_compact(const ModelFiles& base, const ModelEdit& edit, const fs
     conversion.rounded = options.type && *options.type != WeightType::f32;
     std::string text;
     for (const auto& [kind, count] : kinds) text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, kind);
-    conversion.written = fmt::format("{} tensors ({}), {}", weights.size(), text,
-                                     size_text(fs::file_size(folder / "model.safetensors")));
+    conversion.written = fmt::format("{} tensors ({})", weights.size(), text);
+    if (options.type == WeightType::q8_0)
+      note_partial_blocks(std::count_if(weights.begin(), weights.end(), has_partial_blocks), conversion.notes);
     check_conversion(base, load(base, edit), folder, conversion);
   });
 }

@@ -76,6 +76,18 @@ StagingFolder::~StagingFolder() {
   close(lock_);
 }
 
+int StagingFolder::rename_in_steps(const fs::path& made, Replace replace) const {
+  std::error_code none;
+  const bool is_there = fs::exists(fs::symlink_status(target_, none));
+  if (is_there && replace == Replace::never) {
+    errno = EEXIST;
+    return -1;
+  }
+  const bool is_folder = fs::is_directory(fs::symlink_status(target_, none));
+  if (is_folder && std::rename(target_.c_str(), (folder_ / "replaced").c_str()) != 0) return -1;
+  return std::rename(made.c_str(), target_.c_str());
+}
+
 void StagingFolder::publish(const fs::path& name, Replace replace) {
   const fs::path made = folder_ / name;
   sync(made);
@@ -83,6 +95,7 @@ void StagingFolder::publish(const fs::path& name, Replace replace) {
   // What was there comes into the staging folder, and goes with it.
   if (failed != 0 && errno == EEXIST && replace == Replace::allowed)
     failed = renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE);
+  if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) failed = rename_in_steps(made, replace);
   require(failed == 0, "{}: cannot take its name: {}", target_.string(), std::strerror(errno));
   sync(folder_of(target_));
 }

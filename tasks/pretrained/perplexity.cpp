@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "engine/error.h"
 #include "engine/ops/log_softmax/log_softmax.h"
@@ -13,7 +14,7 @@ namespace {
 
 /// What one token's prediction tells.
 struct TokenScore {
-  double nll = 0;
+  double nll = 0, base_nll = 0;
   double kl = 0;
   bool same_top1 = true;
 };
@@ -46,11 +47,14 @@ std::vector<TokenScore> scores_of(const ScoredWindow& window, const std::vector<
       });
     for_each_logits(model, hidden, from, to, [&](int64_t row, const float* logits) {
       const double norm = engine::log_sum_exp(logits, vocab);
+      const int32_t target = tokens[static_cast<size_t>(window.begin + row + 1)];
       TokenScore& score = score_at(row);
-      score.nll = norm - logits[tokens[static_cast<size_t>(window.begin + row + 1)]];
+      score.nll = norm - logits[target];
       if (!base) return;
       const float* p = base_logits.data() + (row - from) * vocab;
-      score.kl = kl_of_logits(p, engine::log_sum_exp(p, vocab), logits, norm, vocab);
+      const double base_norm = engine::log_sum_exp(p, vocab);
+      score.base_nll = base_norm - p[target];
+      score.kl = kl_of_logits(p, base_norm, logits, norm, vocab);
       score.same_top1 = likeliest(p, vocab) == likeliest(logits, vocab);
     });
   }
@@ -61,14 +65,16 @@ std::vector<TokenScore> scores_of(const ScoredWindow& window, const std::vector<
 class Tally {
  public:
   void add(const std::vector<TokenScore>& scores) {
-    double sum = 0;
+    double sum = 0, added = 0;
     for (const TokenScore& score : scores) {
       sum += score.nll;
+      added += score.nll - score.base_nll;
       squares_ += score.nll * score.nll;
       kl_.push_back(score.kl);
       same_ += score.same_top1 ? 1 : 0;
     }
     sums_.push_back(sum);
+    added_.push_back(added);
     counts_.push_back(static_cast<double>(scores.size()));
     total_ += sum;
     count_ += static_cast<double>(scores.size());
@@ -83,20 +89,28 @@ class Tally {
     out.nll = nll();
     out.ppl = std::exp(out.nll);
     if (count_ > 1) out.stderr_tokens = std::sqrt(std::max(0.0, squares_ / count_ - out.nll * out.nll) / (count_ - 1));
-    // The ratio estimator: windows may score unequal numbers of tokens.
-    double spread = 0;
-    for (size_t i = 0; i < sums_.size(); ++i) spread += std::pow(sums_[i] - counts_[i] * out.nll, 2);
-    const auto windows = static_cast<double>(sums_.size());
-    if (windows > 1) out.stderr_windows = std::sqrt(spread * windows / (windows - 1)) / count_;
+    out.stderr_windows = stderr_over_windows(sums_, out.nll);
     out.bits_per_byte = total_ / std::numbers::ln2 / bytes;
     if (has_base) out.against = divergence_of();
     return out;
   }
 
  private:
+  /// Of `mean`, which is the sums over windows per token: the ratio estimator, as windows may score unequal numbers of
+  /// tokens.
+  double stderr_over_windows(const std::vector<double>& sums, double mean) const {
+    const auto windows = static_cast<double>(sums.size());
+    if (windows < 2) return 0;
+    double spread = 0;
+    for (size_t i = 0; i < sums.size(); ++i) spread += std::pow(sums[i] - counts_[i] * mean, 2);
+    return std::sqrt(spread * windows / (windows - 1)) / count_;
+  }
+
   Divergence divergence_of() const {
     Divergence out;
     for (const double kl : kl_) out.kl_mean += kl / count_;
+    out.nll_added = std::accumulate(added_.begin(), added_.end(), 0.0) / count_;
+    out.stderr_added = stderr_over_windows(added_, out.nll_added);
     std::vector<double> sorted = kl_;
     const auto place = static_cast<size_t>(std::ceil(0.99 * count_)) - 1;
     std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(place), sorted.end());
@@ -105,7 +119,8 @@ class Tally {
     return out;
   }
 
-  std::vector<double> sums_, counts_, kl_;  ///< per window, per window, per token
+  std::vector<double> sums_, added_, counts_;  ///< per window
+  std::vector<double> kl_;                     ///< per token
   double total_ = 0, count_ = 0, squares_ = 0, same_ = 0;
 };
 

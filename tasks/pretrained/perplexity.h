@@ -30,6 +30,8 @@ struct Divergence {
   double kl_mean = 0;         ///< of KL(base ‖ model), nats
   double kl_p99 = 0;          ///< its 99th percentile over tokens
   double top1_agreement = 0;  ///< share of tokens where the likeliest next token is the same
+  double nll_added = 0;       ///< the model's NLL per scored token less the base's
+  double stderr_added = 0;    ///< of nll_added, over windows; 0 with a single window
 };
 
 struct Perplexity {

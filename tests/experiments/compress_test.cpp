@@ -34,6 +34,11 @@ TEST_CASE("compressed models of every format compute what compress measured", "[
                                                            "500:",
                                                            method, format, small_text())));
     CHECK(made["after"]["perplexity"] != made["before"]["perplexity"]);
+    const double ratio = made["after"]["ppl_ratio"];
+    CHECK(ratio == Approx(made["after"]["perplexity"].get<double>() / made["before"]["perplexity"].get<double>()));
+    const auto [low, high] = made["after"]["ppl_ratio_interval"].get<std::pair<double, double>>();
+    CHECK(low * high == Approx(ratio * ratio));
+    CHECK(low < high);
     const json before = run_json(folder, fmt::format("eval out --exact --text {} --context 32", small_text()));
     CHECK(before["tokens_scored"].get<int64_t>() > 0);
     const std::string card = read(folder / "out" / "README.md");
@@ -95,6 +100,29 @@ TEST_CASE("the size of the files is told, and what would make them smaller", "[c
   CHECK_FALSE(table.out().find(" 0.0 ") != std::string::npos);
   CHECK_THAT(table.out(), contains("note     the new files are no smaller than the model's"));
   CHECK_THAT(read(folder / "out" / "README.md"), contains("| files | "));
+}
+
+TEST_CASE("files that grew say so, with what would have made smaller ones for the same programs", "[compress]") {
+  const TemporaryFolder folder;
+  Program grown(folder.path(), fmt::format("convert {} -o half.gguf --dtype q8_0", small_model()));
+  REQUIRE(grown.wait() == 0);
+  CHECK_THAT(grown.out(), contains("note     the rows of 15 matrices do not fill Q8_0's blocks of 32 numbers"));
+  Program whole(folder.path(), "convert half.gguf -o whole --dtype f32");
+  REQUIRE(whole.wait() == 0);
+  CHECK_THAT(whole.out(), contains("note     the new files have "));
+  CHECK_THAT(whole.out(), contains("; --dtype bf16 would make about "));
+  Program shorter(folder.path(), "convert whole -o again.gguf --dtype bf16");
+  REQUIRE(shorter.wait() == 0);
+  CHECK(shorter.out().find("the new files have") == std::string::npos);
+  const auto compressed = [&](const std::string& format) {
+    return run_json(folder, fmt::format("compress half.gguf -o {0}.gguf --no-speed --part qk,vo --method pairs-even "
+                                        "--vo-method whitened --rank 4 --dtype q8_0 --calibrate {1} --format {0}",
+                                        format, small_text()));
+  };
+  const json compat = compressed("compat"), plain = compressed("plain");
+  CHECK_THAT(compat["size_note"].get<std::string>(), contains("; --format plain --dtype q8_0 would make about "));
+  CHECK(share(plain, "file_bytes") < 0.9);
+  CHECK(plain.count("size_note") == 0);
 }
 
 TEST_CASE("a refinement that was killed goes on to the same bits", "[compress]") {

@@ -102,23 +102,12 @@ TEST_CASE("a killed run with a library goes on to the same results, and a change
       all.push_back(trial.history);
     return all;
   };
-  const auto first = [&] {
-    Program dry(file.folder(), "run study.toml --dry-run");
-    CHECK(dry.wait() == 0);
-    Program whole(file.folder(), "run study.toml --quiet --threads 1 --out whole");
-    REQUIRE(whole.wait() == 0);
-  };
-  first();
-  int kills = 0;
-  for (int tries = 0; tries < 6; ++tries) {
-    Program cut(file.folder(), "run study.toml --quiet --threads 2 --out cut", "", "cut-");
-    usleep(60000 * static_cast<useconds_t>(1 + tries));
-    if (!cut.is_running()) break;
-    ++kills;
-    cut.signal(SIGKILL);
-    cut.wait();
-  }
-  CHECK(kills > 0);
+  Program dry(file.folder(), "run study.toml --dry-run");
+  CHECK(dry.wait() == 0);
+  Program whole(file.folder(), "run study.toml --quiet --threads 1 --out whole");
+  REQUIRE(whole.wait() == 0);
+  const auto longer_each_time = [](int run) { return 60000 * (1 + run); };
+  CHECK(killed_runs(file.folder(), "run study.toml --quiet --threads 2 --out cut", 6, longer_each_time) > 0);
   Program last(file.folder(), "run study.toml --quiet --threads 2 --out cut");
   CHECK(last.wait() == 0);
   CHECK(numbers("cut") == numbers("whole"));

@@ -57,6 +57,44 @@ TEST_CASE("a decay from a text and from a run's attention") {
   CHECK(contains(error_of([&] { StudyRun((folder.path() / "run").string(), "x"); }), "--series"));
 }
 
+TEST_CASE("a run in rounds is read with the trials of all of them, under its own profile and level") {
+  const TemporaryFolder folder;
+  std::string text =
+      replaced(small_study(), "seed                 = [1, 2]", "seed = { from = 1, until = \"decided\", at_most = 6 }");
+  text = replaced(text, "best_of = [1e-3, 1e-2]", "best_of = [1e-2]");
+  text = replaced(text, "kind = \"argmin_in\"\namong = [2]", "kind = \"less_than\"\nat = 2\nthan = { at = 1 }");
+  const std::filesystem::path run = folder.path() / "quick";
+  std::filesystem::create_directories(run);
+  std::ofstream(run / "config.toml") << text;
+  const Study study = load_study((run / "config.toml").string());
+  REQUIRE_FALSE(study.later.empty());
+  {
+    RunStore store(run / "store.sqlite");
+    std::vector<PlanEntry> plan;
+    for (const auto* trials : {&study.trials, &study.later})
+      for (const PlannedTrial& planned : *trials) {
+        TrialRecord record;
+        record.id = planned.id;
+        // Seeds differ by more than heads do: undecided with three seeds.
+        const double error = 0.1 * (planned.seed % 3 == 0 ? planned.x : 1 / planned.x);
+        record.validation["relative_mse"] = record.test["relative_mse"] = error;
+        store.put(record);
+        plan.push_back({planned.id, planned.series, planned.label, planned.x, planned.choice, planned.seed});
+      }
+    store.set_plan({{"id", "small"}}, plan);
+  }
+  const StudyRun read(run.string());
+  REQUIRE(read.trials().size() == study.trials.size() + study.later.size());
+  for (const StudyRun::Trial& trial : read.trials()) CHECK(trial.config != nullptr);
+  const StudyResults results = read.results();
+  CHECK(results.profile == "quick");
+  CHECK(results.planned == std::ssize(read.trials()));
+  CHECK(results.level < 1);
+  CHECK(read.problem().empty());
+  std::ofstream(run / "config.toml") << replaced(text, "kind = \"less_than\"", "kind = \"less\"");
+  CHECK(contains(StudyRun(run.string()).problem(), "claim.kind"));
+}
+
 TEST_CASE("the bound's terms are fitted to a study's curve, and found again") {
   const TemporaryFolder folder;
   const std::string text = replaced(small_study(), "\"model.heads\"        = [1, 2]", "\"model.heads\" = [1, 2, 4, 8]");

@@ -57,4 +57,18 @@ class Program {
   pid_t pid_ = 0;
 };
 
+/// Starts the program `tries` times and kills it after as many microseconds as `wait` says for each, until one run ends
+/// before that. How many were killed.
+template <class Wait>
+int killed_runs(const std::filesystem::path& folder, const std::string& arguments, int tries, const Wait& wait) {
+  for (int i = 0; i < tries; ++i) {
+    Program cut(folder, arguments, "", "cut-");
+    usleep(static_cast<useconds_t>(wait(i)));
+    if (!cut.is_running()) return i;
+    cut.signal(SIGKILL);
+    cut.wait();
+  }
+  return tries;
+}
+
 }  // namespace headroom::testing

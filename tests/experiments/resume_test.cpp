@@ -86,16 +86,8 @@ TEST_CASE("a study in rounds ends with the same trials however often it is kille
   CHECK(contains(status.out(), "\"remaining\":0,"));
   const std::string wanted = contents(store("whole"));
   std::mt19937 random(21);
-  int kills = 0;
-  for (int tries = 0; tries < 12; ++tries) {
-    Program cut(file.folder(), "run study.toml --quiet --threads 2 --out cut", "", "cut-");
-    usleep(static_cast<useconds_t>(std::uniform_real_distribution<>(5000, 250000)(random)));
-    if (!cut.is_running()) break;
-    ++kills;
-    cut.signal(SIGKILL);
-    cut.wait();
-  }
-  CHECK(kills > 0);
+  const auto some_time = [&](int) { return std::uniform_real_distribution<>(5000, 250000)(random); };
+  CHECK(killed_runs(file.folder(), "run study.toml --quiet --threads 2 --out cut", 12, some_time) > 0);
   Program last(file.folder(), "run study.toml --quiet --threads 2 --out cut");
   CHECK(last.wait() == 0);
   CHECK(contents(store("cut")) == wanted);
@@ -154,16 +146,8 @@ TEST_CASE("a run killed at 20 random moments ends with the bits of an uninterrup
 TEST_CASE("event files hold the curves of a run that was killed, each step once; none of them can stop a trial") {
   const StudyFile file(long_study());
   const fs::path events = file.folder() / "events/small/paper";
-  int kills = 0;
-  while (kills < 3) {
-    Program cut(file.folder(), "run study.toml --quiet --threads 2 --tensorboard events");
-    usleep(150000);
-    if (!cut.is_running()) break;
-    ++kills;
-    cut.signal(SIGKILL);
-    cut.wait();
-  }
-  CHECK(kills > 0);
+  const auto some_time = [](int) { return 150000; };
+  CHECK(killed_runs(file.folder(), "run study.toml --quiet --threads 2 --tensorboard events", 3, some_time) > 0);
   Program last(file.folder(), "run study.toml --quiet --threads 2 --tensorboard events");
   REQUIRE(last.wait() == 0);
   const std::string wanted = contents(file.folder() / "runs/small/paper/store.sqlite");

@@ -13,6 +13,7 @@
 #include "experiments/claims/claims.h"
 #include "experiments/claims/looks.h"
 #include "experiments/run/runner.h"
+#include "experiments/run/store.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

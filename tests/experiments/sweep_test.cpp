@@ -130,6 +130,9 @@ TEST_CASE("the x axis may be a number that a sweep makes of other keys") {
                  "sweep: does not sweep the report's x axis, model.width, but more than one other key"));
   CHECK(contains(error_in("\"model.head_dim\" = [4, 8]", {"report.x.key=\"model.wdith\""}),
                  "report.x.key: model.wdith is no number of the trials; did you mean model.width?"));
+  CHECK(contains(
+      error_in("\"model.activation\" = [\"relu\", \"gelu\"]", {"report.x.key=\"model.activation\""}),
+      "report.x.key: the values of model.activation are no numbers; with another x each of them gets a curve"));
   CHECK(contains(error_in("\"model.head_dim\" = [4, 8]"), "sweep: two trials have x = 1: "));
   // One config alone is a study, too.
   const Study single = plan("seed = [5]");

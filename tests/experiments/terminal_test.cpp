@@ -118,7 +118,7 @@ TEST_CASE("a run of more than an hour wants --yes at a terminal, and names a qui
   CAPTURE(asked);
   CHECK(WEXITSTATUS(status) == 2);
   CHECK(contains(asked, "what is left to train takes about "));
-  CHECK(contains(asked, " by estimate; --profile quick takes less; --yes starts it (see headroom --help)"));
+  CHECK(contains(asked, " by estimate; --profile quick takes less; --yes starts it (see headroom help run)"));
   CHECK_FALSE(std::filesystem::exists(study.folder() / "runs"));
   // A script is told, and never asked.
   Program script(study.folder(), "run study.toml --threads 1 --set train.steps=2000000000 </dev/null");

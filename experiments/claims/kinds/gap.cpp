@@ -25,9 +25,10 @@ struct Ends {
   bool complete() const {
     return first != last && other_first && other_last && !other_first->values.empty() && !other_last->values.empty();
   }
-  /// log of how many times the value of the one series is that of the other, at the last x less that at the first.
+  /// log of how many times as bad the one series is as the other, at the last x less that at the first.
   Estimate change(const Case& c) const {
-    return c.combine({{last, 1}, {other_last, -1}, {first, -1}, {other_first, 1}}, true);
+    const double sign = c.curve.larger_is_better ? -1 : 1;
+    return c.combine({{last, sign}, {other_last, -sign}, {first, -sign}, {other_first, sign}}, true);
   }
 };
 
@@ -62,10 +63,8 @@ std::optional<MissingKey> Gap::missing(const ClaimConfig& claim) const {
 Hypothesis Gap::hypothesis(const Case& c) const {
   const Curve other = other_curve(c, rival);
   const Estimate change = Ends(c.curve, other).change(c);
-  // Of errors a larger ratio is a wider gap; of accuracies a smaller one.
-  const bool grows = (direction == "falls_behind") != c.curve.larger_is_better;
-  return grows ? Hypothesis::at_least(change, std::log(factor), factor == 1)
-               : Hypothesis::at_most(change, -std::log(factor));
+  return direction == "falls_behind" ? Hypothesis::at_least(change, std::log(factor), factor == 1)
+                                     : Hypothesis::at_most(change, -std::log(factor));
 }
 
 std::optional<Hypothesis> Gap::judge(const Case& c, Verdict& verdict) const {

@@ -68,9 +68,10 @@ std::optional<Hypothesis> InteriorOptimum::measure(const Case& c, Verdict& verdi
   verdict.measured = best.x;
   verdict.summary = fmt::format("{} / {}", in_brackets(at_low), in_brackets(at_high));
   const auto shown = [&](const ConfidenceInterval& ratio) {
-    const bool larger = c.curve.larger_is_better;
+    const bool larger = c.curve.larger_is_better, is_difference = !c.on_logs();
     const double least = larger ? 1 / ratio.high : ratio.low, most = larger ? 1 / ratio.low : ratio.high;
-    return in_brackets(ratio) + (least > 1 && most < factor ? " (worse, but by less than counts)" : "");
+    return in_brackets(ratio) +
+           (!is_difference && least > 1 && most < factor ? " (worse, but by less than counts)" : "");
   };
   verdict.sentence = fmt::format("The best between the ends is {}. At {} the {} is {} that, at {} {}; {} was claimed.",
                                  c.at(best), c.at(low), c.noun(), shown(at_low), c.at(high), shown(at_high), claimed);

@@ -44,6 +44,8 @@ struct KindBase {
   std::optional<double> required_x() const { return std::nullopt; }
   /// The series that it compares with; "" when that is its own.
   std::string other_series() const { return ""; }
+  /// The metric that it compares with; "" when that is its own.
+  std::string other_metric() const { return ""; }
   /// The names of the numbers that its verdict has.
   static std::vector<std::string> numbers() { return {}; }
   /// A difference of so many times that it claims to be there at least, and one that it claims not to be there.

@@ -27,6 +27,7 @@ struct LessThan : KindBase {
   std::string details() const;
   std::optional<double> required_x() const { return at; }
   std::string other_series() const { return than.series; }
+  std::string other_metric() const { return than.metric; }
   static std::vector<std::string> numbers() { return {"ratio", "worst_x", "pairs", "seeds"}; }
   Hypothesis hypothesis(const Case& c) const;
   std::optional<Hypothesis> judge(const Case& c, Verdict& verdict) const;

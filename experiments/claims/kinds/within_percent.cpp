@@ -45,7 +45,7 @@ Curve WithinPercent::targets(const Case& c) const {
 }
 
 std::vector<WithinPercent::Comparison> WithinPercent::comparisons(const Case& c, const Curve& metric) const {
-  const auto column = of.empty() ? paper_points(c.claim.reference) : std::vector<std::pair<double, double>>{};
+  const auto column = of.empty() && !value ? paper_points(c.claim.reference) : std::vector<std::pair<double, double>>{};
   const std::optional<double> paper = c.claim.paper_number ? c.claim.paper_number : paper_number(c.claim.reference);
   std::vector<Comparison> all;
   for (const Point& p : c.curve.points) {

@@ -72,7 +72,8 @@ tasks::TaskConfig bind_two_stage(Reader& in) {
                  {"head-only", TwoStageRow::head_only}},
                 "the classifier that is measured: of factored heads, the whole model fine-tuned, or the whole model "
                 "with a readout that alone is trained");
-  task.layers = in.text("layers", task.layers, "whose heads become factors: all, odd, or as 0-5,7");
+  task.layers =
+      in.text("layers", task.layers, "whose heads become factors: all, odd, deepest:4, random:4, or as 0-5,7");
   task.rank = in.integer("rank", task.rank, count, "of each head's factors, d_h");
   task.init = in.choice("init", task.init, {{"svd", tasks::FactorInit::svd}, {"kaiming", tasks::FactorInit::kaiming}},
                         "how the factors start");

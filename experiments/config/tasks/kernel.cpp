@@ -43,8 +43,10 @@ tasks::KernelConfig bind_kernel(Reader& in, int64_t last) {
   const std::string kind =
       in.word("kind", "n-gram", {"n-gram", "exponential", "polynomial", "delta", "airy", "expression", "file"},
               "shape of rho(s), s = 1, 2, ...");
-  in.when(kind == "n-gram", "with kind = \"n-gram\"",
-          [&] { kernel.n = in.integer("n", kernel.n, count, "rho(s) = 1 for s = 1..n"); });
+  in.when(kind == "n-gram", "with kind = \"n-gram\"", [&] {
+    kernel.n = in.integer("n", kernel.n, count, "rho(s) = 1 for s = 1..n");
+    if (kernel.n > last) in.complain("n", fmt::format("{} is beyond the longest lag of the task, {}", kernel.n, last));
+  });
   const bool has_formula = kind != "n-gram" && kind != "file";
   in.when(has_formula, "with a kind that is a formula", [&] {
     kernel.alpha = in.real("alpha", kernel.alpha, {},

@@ -12,7 +12,7 @@ function row_of(run, on_choice) {
     finding: make("span", { class: "muted finding" }),
     tags: make("span", { class: "tags" }),
     note: make("span", { class: "muted note" }),
-    report: make("a", { href: file_url(run, "report.html"), text: "report" }),
+    report: make("a", { text: "report", hidden: true }),
     problem: make("span", { class: "problem" }),
     choose: make("input", { type: "checkbox", "aria-label": `compare ${run.study} ${run.profile}`, onchange: on_choice }),
   };
@@ -44,6 +44,7 @@ function row_of(run, on_choice) {
       set_text(node.claims, claims.join("; "));
       set_text(node.finding, now.finding);
       node.report.hidden = !now.pages.includes("report.html");
+      if (!node.report.hidden) node.report.href = file_url(now, "report.html");
       if (node.tags.dataset.tags !== JSON.stringify(now.tags)) {
         node.tags.dataset.tags = JSON.stringify(now.tags);
         node.tags.replaceChildren(...now.tags.map((tag) => make("span", { class: "tag", text: tag })));

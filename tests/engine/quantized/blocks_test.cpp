@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "engine/quantized/quantize.h"
 #include "engine/quantized/quantized_matrix.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -67,6 +68,14 @@ TEST_CASE("blocks are unpacked in any dtype, each number rounded once") {
     CHECK(matrix.dequantize(dtype).to_vector<double>() == numbers.to(dtype).to_vector<double>());
   CHECK(error_of([&] { matrix.dequantize(DType::i32); }) ==
         "quantized matrix: q4_1 (5, 64) in i32; real numbers are wanted");
+}
+
+TEST_CASE("numbers too small for a scale of 16 bits are quantised to 0") {
+  if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
+  for (const float tiny : {1e-45F, 1e-38F, 1e-9F}) {
+    const Tensor matrix = Tensor::from({1, 32}, std::vector<float>(32, tiny));
+    CHECK(quantize_q8_0(matrix).dequantize().to_vector<float>() == std::vector<float>(32, 0.0F));
+  }
 }
 
 TEST_CASE("a quantised matrix is as many whole blocks as its shape says") {

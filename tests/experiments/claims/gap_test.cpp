@@ -11,8 +11,10 @@ namespace {
 using testing::claim;
 using testing::keys;
 using testing::number;
+using testing::says;
 using testing::study;
 using testing::trial;
+using testing::verdict;
 
 /// Two series over x = 1, 2, 4: how many times worse "slow" is than "fast" falls from 8 to 2.
 StudyResults slow_and_fast() {
@@ -53,6 +55,30 @@ TEST_CASE("a gap closes or opens from the first x to the last, as the ratio of t
   CHECK(gap("catches_up", 8).status == VerdictStatus::fail);
   CHECK(gap("falls_behind", 1).status == VerdictStatus::fail);
   CHECK(gap("catches_up", 1, 4).status == VerdictStatus::not_run);
+
+  // Of accuracies, which fall where errors grow, the numbers and the interval say the same.
+  StudyResults right = slow_and_fast();
+  for (TrialRecord& t : right.trials) t.test = {{"accuracy", 0.1 / t.test.at("mse")}};
+  ClaimConfig accuracy = claim("gap");
+  accuracy.series = "slow";
+  accuracy.metric = "accuracy";
+  keys<Gap>(accuracy).rival = "fast";
+  keys<Gap>(accuracy).direction = "catches_up";
+  keys<Gap>(accuracy).factor = 2;
+  const Verdict more = verdict(right, accuracy);
+  CHECK(more.status == VerdictStatus::pass);
+  CHECK(number(more, "ratio") == Approx(0.25));
+  CHECK(more.intervals.at(0).value == Approx(0.25));
+  CHECK(more.intervals.at(0).low == Approx(closing.intervals.at(0).low));
+  CHECK(more.p == Approx(closing.p));
+
+  // A rival that reached 0 has no logarithm.
+  StudyResults exact = slow_and_fast();
+  for (TrialRecord& t : exact.trials)
+    if (t.series == "fast" && t.x == 4) t.test["mse"] = 0;
+  exact.claims = {closing.claim};
+  CHECK(judge(exact).at(0).status == VerdictStatus::not_run);
+  CHECK(says(judge(exact).at(0), "what it is compared with at heads = 4 reached 0: log_error = false"));
 
   // The same contrast as `less_than` of the ratios, two x of one series.
   StudyResults ratios = study({1, 4}, {{}, {}});

@@ -72,6 +72,7 @@ TEST_CASE("a mean shows the digits that its error leaves certain") {
   CHECK(with_error(0.0931, 0.00096) == "0.093 ± 0.001");
   CHECK(with_error(1.2e-4, 3.1e-6) == "(1.20 ± 0.03)e-4");
   CHECK(with_error(253.6, 12) == "254 ± 12");
+  CHECK(with_error(100.00000000000013, 3e-14) == "100");  // equal but for rounding
   CHECK(with_error(-1.5, 0.26) == "-1.5 ± 0.3");
   CHECK(with_error(0, 0.01) == "0.000 ± 0.010");
   CHECK(with_error(1.5, 0) == "1.50");

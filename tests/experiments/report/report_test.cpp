@@ -45,6 +45,24 @@ std::map<std::string, std::string> files_of(const StudyResults& results) {
 
 }  // namespace
 
+TEST_CASE("a heat map compares values of a choice over the seeds that all of them have") {
+  StudyResults r = testing::study({}, {});
+  for (const double x : {1.0, 2.0, 4.0})
+    for (const double lr : {0.01, 0.02})
+      for (int seed = 0; seed < (lr == 0.02 ? 6 : 2);
+           ++seed) {  // the chosen one has seeds of later rounds, which are bad
+        TrialRecord t = testing::trial(x, seed, seed < 2 ? (lr == 0.02 ? 0.1 : 0.2) : 0.9);
+        t.choice = {{"train.optimizer.lr", lr}};
+        t.id += std::to_string(lr);
+        r.trials.push_back(t);
+      }
+  r.planned = std::ssize(r.trials);
+  const std::optional<Figure> map = heat_map(r, "");
+  REQUIRE(map);
+  CHECK(testing::contains(map->plot.description, "heads = 1, lr = 0.02: 0.100, chosen."));
+  CHECK(testing::contains(map->plot.description, "heads = 1, lr = 0.01: 0.200."));
+}
+
 TEST_CASE("of many series the first are drawn, and the tables hold all") {
   StudyResults r = testing::u_curve();
   const std::vector<TrialRecord> curve = r.trials;

@@ -1,6 +1,7 @@
 // What lies beside a file until it is whole.
 #include "models/files/staging_folder.h"
 
+#include "models/files/visible_folders.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 #include "tests/support/folder.h"
@@ -44,6 +45,14 @@ TEST_CASE("a staged file or folder takes its name whole, or leaves nothing", "[f
   CHECK(entries == 1);
   CHECK_THAT(error_of([&] { StagingFolder(folder / "absent/out"); }), contains("absent/out: cannot be written"));
   CHECK_THAT(error_of([] { StagingFolder("/"); }), contains("is no name of a file or folder"));
+}
+
+TEST_CASE("visible folders are those that nothing is writing or deleting", "[files]") {
+  const testing::TemporaryFolder folder;
+  for (const char* name : {"b", "a", ".removed-1-quick", ".out.1-0.tmp"}) fs::create_directory(folder / name);
+  testing::write_bytes(folder / "file", "x");
+  CHECK(visible_folders(folder.path()) == std::vector<fs::path>{folder / "a", folder / "b"});
+  CHECK(visible_folders(folder / "none").empty());
 }
 
 }  // namespace headroom::models

@@ -109,11 +109,22 @@ TEST_CASE("a model does not diverge from itself, and does from another", "[perpl
   const Perplexity same = measure_perplexity(*model, *bytes, tokens, {.context = 20}, model.get());
   CHECK(std::abs(same.against->kl_mean) < 1e-9);
   CHECK(same.against->top1_agreement == 1);
+  CHECK(same.against->nll_added == 0);
+  CHECK(same.against->stderr_added == 0);
   const Perplexity apart = measure_perplexity(*model, *bytes, tokens, {.context = 20}, other.get());
   CHECK(apart.nll == same.nll);
   CHECK(apart.against->kl_mean > 0.01);
   CHECK(apart.against->kl_p99 > apart.against->kl_mean);
   CHECK(apart.against->top1_agreement < 1);
+  const Perplexity base = measure_perplexity(*other, *bytes, tokens, {.context = 20});
+  CHECK(apart.against->nll_added == Approx(apart.nll - base.nll));
+  // By hand: two windows of 19 scored tokens each, whose differences d_1 and d_2 have the error |d_1 - d_2| / 2.
+  const auto added_in = [&](int64_t window) {
+    const std::vector<int32_t> own(tokens.begin() + 20 * window, tokens.begin() + 20 * (window + 1));
+    return measure_perplexity(*model, *bytes, own, {.context = 20}).nll -
+           measure_perplexity(*other, *bytes, own, {.context = 20}).nll;
+  };
+  CHECK(apart.against->stderr_added == Approx(std::abs(added_in(0) - added_in(1)) / 2));
 }
 
 TEST_CASE("a head's measures are those of its probabilities", "[probe]") {
