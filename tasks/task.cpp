@@ -32,6 +32,11 @@ bool larger_is_better(const std::string& metric) {
          metric.ends_with("share_of_peak");
 }
 
+bool is_share(const std::string& metric) {
+  const auto has = [&](const char* part) { return metric.find(part) != std::string::npos; };
+  return has("share") || has("attention_at_lag_") || metric.ends_with("_off_plan");
+}
+
 bool is_clock_metric(const std::string& metric) {
   return metric.ends_with("_ms") || metric.ends_with("_gflops") || metric.ends_with("share_of_peak");
 }

@@ -39,6 +39,9 @@ using Metrics = std::map<std::string, double>;  ///< name → value
 /// Whether more of a metric is better: true for accuracies, rates and shares of a peak; false for errors, losses,
 /// perplexities and times.
 bool larger_is_better(const std::string& metric);
+/// Whether a metric is a part of a whole, between 0 and 1, where differences say more than ratios: shares of attention,
+/// of heads, of the squared error.
+bool is_share(const std::string& metric);
 /// Whether a metric is read off a clock, and so differs from run to run: times, rates, shares of a peak.
 bool is_clock_metric(const std::string& metric);
 

@@ -8,7 +8,7 @@
 namespace headroom::experiments {
 
 MeanKind mean_kind(const StudyResults& results, const std::string& metric, const std::vector<double>& values) {
-  if (tasks::larger_is_better(metric)) return MeanKind::arithmetic;
+  if (tasks::larger_is_better(metric) || tasks::is_share(metric)) return MeanKind::arithmetic;
   for (const ClaimConfig& claim : results.claims)
     if (!claim.log_error && (claim.metric.empty() ? results.report.y_metric : claim.metric) == metric)
       return MeanKind::arithmetic;

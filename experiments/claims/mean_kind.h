@@ -10,8 +10,8 @@ namespace headroom::experiments {
 /// compare them; one seed that failed to train does not outweigh all others.
 enum class MeanKind { geometric, arithmetic };
 
-/// geometric, but for values that are not all positive, for metrics of which more is better, and where a claim on the
-/// metric says `log_error = false`.
+/// geometric, but for values that are not all positive, for metrics of which more is better, for shares, and where a
+/// claim on the metric says `log_error = false`.
 MeanKind mean_kind(const StudyResults& results, const std::string& metric, const std::vector<double>& values);
 
 /// That mean; NaN when empty.

@@ -25,7 +25,11 @@ function curves_of(run) {
     const lacking = wanted.filter((trial) => (trial.phase === "finished" || trial.phase === "failed") && !ended.has(trial.id));
     if (!lacking.length) return;
     for (const trial of lacking) ended.set(trial.id, {});
-    const answer = await ask(`${run_url(run, "api/run")}/curves?${new URLSearchParams({ trials: lacking.map((trial) => trial.id).join(",") })}`);
+    const url = `${run_url(run, "api/run")}/curves?${new URLSearchParams({ trials: lacking.map((trial) => trial.id).join(",") })}`;
+    const answer = await ask(url).catch((error) => {
+      for (const trial of lacking) ended.delete(trial.id);  // the next event asks for them again
+      throw error;
+    });
     for (const [id, tracks] of Object.entries(answer)) {
       ended.set(id, tracks);
       for (const track of Object.keys(tracks))
