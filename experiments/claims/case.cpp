@@ -69,10 +69,8 @@ ConfidenceInterval exponential(ConfidenceInterval logs) {
 }
 
 const Point& Case::best(const std::vector<const Point*>& points) const {
-  const bool validated = std::all_of(points.begin(), points.end(), [](const Point* p) { return p->validation; });
-  const auto number = [&](const Point* p) { return validated ? *p->validation : value(*p); };
-  return **std::min_element(points.begin(), points.end(),
-                            [&](const Point* a, const Point* b) { return curve.better(number(a), number(b)); });
+  const Point* chosen = curve.choose(points);
+  return chosen ? *chosen : *points.front();
 }
 
 std::vector<const Point*> Case::points(const std::vector<double>& without) const {

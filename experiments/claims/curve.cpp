@@ -171,6 +171,25 @@ const Point* Curve::best() const {
   return found;
 }
 
+const Point* Curve::choose(const std::vector<const Point*>& among) const {
+  const bool validated = is_validated(among);
+  const Point* found = nullptr;
+  for (const Point* p : among)
+    if (std::isfinite(p->mean) && (!found || better(chosen_by(*p, validated), chosen_by(*found, validated)))) found = p;
+  return found;
+}
+
+std::vector<const Point*> Curve::all_points() const {
+  std::vector<const Point*> all;
+  for (const Point& p : points) all.push_back(&p);
+  return all;
+}
+
+bool is_validated(const std::vector<const Point*>& points) {
+  return std::all_of(points.begin(), points.end(),
+                     [](const Point* p) { return !std::isfinite(p->mean) || p->validation.has_value(); });
+}
+
 std::optional<double> unlearned_best(const Curve& curve) {
   const Point* best = curve.best();
   if (curve.metric != "relative_mse" || !best || curve.mean(*best) <= unlearned_share) return std::nullopt;

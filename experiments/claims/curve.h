@@ -43,9 +43,17 @@ struct Curve {
   const Point* at(double x) const;
   /// Whether `a` is the better value. A NaN is worse than every number.
   bool better(double a, double b) const;
-  /// The point of the best mean; nullptr when no point has a mean.
+  /// The point of the best mean on test; nullptr when no point has a mean.
   const Point* best() const;
+  /// What an x is chosen by: the point's mean on validation, or that on test where not every point has one.
+  double chosen_by(const Point& point, bool validated) const { return validated ? *point.validation : mean(point); }
+  /// Of some points the one to choose, without regard to those that have no mean; nullptr when none has one.
+  const Point* choose(const std::vector<const Point*>& among) const;
+  std::vector<const Point*> all_points() const;
 };
+
+/// Whether each of some points that has a mean has been validated, so that validation can choose between them.
+bool is_validated(const std::vector<const Point*>& points);
 
 /// The share of the target's variance above which an error ("relative_mse") says that the target was not learned.
 constexpr double unlearned_share = 0.5;

@@ -10,9 +10,8 @@ std::optional<UpwardSearch> search_upward(const Curve& curve, double percent) {
   if (curve.points.size() < 3 || std::isnan(curve.mean(curve.points.front()))) return std::nullopt;
   for (const Point& p : curve.points)
     if (curve.mean(p) <= 0) return std::nullopt;
-  const bool is_validated =
-      std::all_of(curve.points.begin(), curve.points.end(), [](const Point& p) { return p.validation.has_value(); });
-  const auto seen = [&](const Point& p) { return is_validated ? *p.validation : curve.mean(p); };
+  const bool validated = is_validated(curve.all_points());
+  const auto seen = [&](const Point& p) { return curve.chosen_by(p, validated); };
   UpwardSearch search;
   const Point* found = &curve.points.front();
   search.tried.push_back(found->x);

@@ -16,8 +16,6 @@ namespace {
 
 constexpr double shown_level = 0.95;
 
-bool drawn(const Point& p) { return std::isfinite(p.mean); }
-
 /// The standard error of the mean logarithm of the values.
 double error_of_logs(const Point& p) {
   Point logs;
@@ -54,19 +52,6 @@ Centre centre(const Point& p, MeanKind kind) {
   found.low = logs ? std::exp(low) : low;
   found.high = logs ? std::exp(high) : high;
   return found;
-}
-
-bool is_validated(const Curve& c) {
-  return std::all_of(c.points.begin(), c.points.end(), [](const Point& p) { return !drawn(p) || p.validation; });
-}
-
-const Point* best_point(const Curve& c) {
-  const bool validated = is_validated(c);
-  const auto number = [&](const Point& p) { return validated ? *p.validation : c.mean(p); };
-  const Point* best = nullptr;
-  for (const Point& p : c.points)
-    if (drawn(p) && (!best || c.better(number(p), number(*best)))) best = &p;
-  return best;
 }
 
 std::string in_words(const Centre& c) {

@@ -22,13 +22,6 @@ struct Centre {
 };
 Centre centre(const Point& point, MeanKind kind);
 
-/// Whether every point that has a mean has been validated.
-bool is_validated(const Curve& curve);
-
-/// The best point, chosen as verdicts choose theirs: on the validation data where all points have been validated, by
-/// the mean otherwise; nullptr when no point has a mean.
-const Point* best_point(const Curve& curve);
-
 /// "0.0123 [0.0101, 0.0150]"; without an interval the mean alone.
 std::string in_words(const Centre& centre);
 

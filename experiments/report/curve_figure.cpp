@@ -82,7 +82,7 @@ std::string in_words(const Curve& s, const std::string& axis) {
   const auto value = [&](const Point& p) {
     return fmt::format("{} at {} = {}", rounded(centre(p, s.kind).mean), axis, exact(p.x));
   };
-  const Point* best = best_point(s);
+  const Point* best = s.choose(s.all_points());
   if (!best) return "No trial finished.";
   const auto drawn = [](const Point& p) { return std::isfinite(p.mean); };
   const auto& points = s.points;

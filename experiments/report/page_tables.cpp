@@ -42,7 +42,7 @@ std::string curve_notes(const StudyResults& r, const Curve& c) {
   notes.push_back(
       fmt::format("mean: the {} over seeds; its 95 % interval by Student’s t{}. Shaded: the best value of {}, {}.",
                   name(c.kind), c.kind == MeanKind::geometric ? " on logarithms" : "", axis,
-                  is_validated(c) ? "chosen on the validation data" : "by that mean"));
+                  is_validated(c.all_points()) ? "chosen on the validation data" : "by that mean"));
   for (const Point& p : c.points) {
     if (!p.edges.empty()) edges.push_back(exact(p.x));
     if (!p.missing.empty())
@@ -64,7 +64,7 @@ std::string curve_notes(const StudyResults& r, const Curve& c) {
 
 std::string series_words(const StudyResults& r, const std::string& series) {
   const Curve c = metric_curve(r, series, r.report.y_metric);
-  const Point* best = best_point(c);
+  const Point* best = c.choose(c.all_points());
   if (!best) return "no trial has finished";
   return fmt::format("best at {} = {}: {}", last_part(r.report.x_key), exact(best->x), in_words(centre(*best, c.kind)));
 }
@@ -98,7 +98,7 @@ std::string curve_table(const StudyResults& r, const std::string& series) {
   for (const std::string& key : keys) heads.push_back("best " + last_part(key));
   for (const Beside& beside : besides) heads.push_back(beside.label);
   if (overlay) heads.push_back(overlay->label);
-  const Point* best = best_point(c);
+  const Point* best = c.choose(c.all_points());
   std::string rows;
   for (const Point& p : c.points) {
     rows += &p == best ? "<tr class=\"best\">" : "<tr>";

@@ -34,7 +34,7 @@ double correlation(const std::vector<std::pair<double, double>>& pairs) {
 
 std::optional<Figure> prediction_figure(const StudyResults& r, const std::string& series) {
   const Curve c = metric_curve(r, series, r.report.y_metric);
-  const Point* best = best_point(c);
+  const Point* best = c.choose(c.all_points());
   if (!best) return std::nullopt;
   std::vector<std::pair<double, double>> pairs;
   for (const TrialRecord* t : chosen_trials(r, series, *best))

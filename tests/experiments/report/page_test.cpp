@@ -147,7 +147,7 @@ TEST_CASE("one mean on a page, with its interval") {
   const double half = 4.302652729911275 * std::sqrt(spread / 2 / 3);
   CHECK(middle.low == Approx(std::exp(mean - half)));
   CHECK(middle.high == Approx(std::exp(mean + half)));
-  CHECK(best_point(c)->x == 4);
+  CHECK(c.choose(c.all_points())->x == 4);
 
   StudyResults other = r;
   other.claims = {testing::claim("interior_optimum")};
@@ -167,7 +167,7 @@ TEST_CASE("the best x is the one that validation chose, as in the verdicts") {
   StudyResults r = testing::u_curve();
   for (TrialRecord& t : r.trials) t.validation["mse"] = t.x == 8 ? 0.001 : t.test["mse"];
   const Curve c = metric_curve(r, "", "mse");
-  CHECK(best_point(c)->x == 8);
+  CHECK(c.choose(c.all_points())->x == 8);
   CHECK(contains(page_of(r), "<tr class=\"best\"><th scope=\"row\">8</th>"));
   CHECK(contains(page_of(r), "chosen on the validation data"));
 }
