@@ -8,6 +8,7 @@
 #include <map>
 
 #include "experiments/claims/number.h"
+#include "experiments/claims/statistics.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/guide_choices.h"
@@ -26,14 +27,60 @@ void append(std::vector<Block>& page, std::vector<Block> more) {
   for (Block& block : more) page.push_back(std::move(block));
 }
 
+/// A figure of errors over widths, still without lines.
+Figure width_figure(const std::string& id, const std::string& title) {
+  Figure figure;
+  figure.plot.id = id;
+  figure.plot.title = title;
+  figure.plot.x_label = "width of a head, D/H";
+  figure.plot.y_label = "error / best";
+  return figure;
+}
+
+/// The tasks' curves, by the task's words.
+using ByTask = std::map<std::string, std::vector<const HeadChoice*>>;
+
+/// One line per task: at each width that half of the task's curves have, the geometric mean over those of error / best.
+Figure joint_figure(const ByTask& tasks, const std::string& id) {
+  Figure figure = width_figure(id, "All tasks: error over the best of its curve against the width of a head");
+  Plot& plot = figure.plot;
+  std::vector<double> xs, ys;
+  for (const auto& [task, curves] : tasks) {
+    std::map<double, std::vector<double>> ratios;  // width → of the curves that have it
+    for (const HeadChoice* const curve : curves)
+      for (const HeadChoice::Option& o : curve->options)
+        if (std::isfinite(o.ratio) && o.ratio > 0) ratios[o.qk_dim].push_back(o.ratio);
+    Layer layer;
+    layer.legend = task;
+    layer.colour = svg::category(plot.layers.size());
+    for (const auto& [width, some] : ratios) {
+      if (2 * some.size() < curves.size()) continue;
+      const double middle = geometric_mean(some);
+      const auto [least, most] = std::minmax_element(some.begin(), some.end());
+      const std::string range =
+          some.size() == 1 ? "" : fmt::format(" on average, {} to {}", rounded(*least), rounded(*most));
+      layer.marks.push_back(
+          {width, middle, middle, middle,
+           fmt::format("{}: heads of width {}: {} times the best{} ({} of {} {})", task, exact(width), rounded(middle),
+                       range, some.size(), curves.size(), curves.size() == 1 ? "curve" : "curves")});
+      xs.push_back(width);
+      ys.push_back(middle);
+    }
+    if (!layer.marks.empty()) plot.layers.push_back(std::move(layer));
+  }
+  plot.x = fit_axis(Scale::log2, xs);
+  plot.y = fit_axis(Scale::log10, ys);
+  plot.description =
+      "Error over the best of its curve against the width of a head, a line for each task: the geometric mean over the "
+      "task's curves, at the widths that at least half of them have. Single curves, with intervals: the figures below.";
+  figure.caption = plot.description;
+  return figure;
+}
+
 /// One layer per curve, one colour per kind of positions.
 Figure curves_figure(const std::vector<const HeadChoice*>& curves, const std::string& id, const std::string& title) {
-  Figure figure;
+  Figure figure = width_figure(id, title);
   Plot& plot = figure.plot;
-  plot.id = id;
-  plot.title = title;
-  plot.x_label = "width of a head, D/H";
-  plot.y_label = "error / best";
   std::vector<double> xs, ys;
   std::map<std::string, size_t> colours;  // positions → category
   for (const HeadChoice* const curve : curves) {
@@ -71,19 +118,15 @@ std::string file_word(std::string words) {
 }  // namespace
 
 std::vector<Figure> guide_figures(const std::vector<HeadChoice>& choices, const std::string& stem) {
+  ByTask by_task;
+  for (const HeadChoice* c : distinct_learned(choices)) by_task[c->task.empty() ? "other tasks" : c->task].push_back(c);
   std::vector<Figure> figures;
-  const std::vector<const HeadChoice*> all = distinct_learned(choices);
-  if (all.empty()) return figures;
-  figures.push_back(
-      curves_figure(all, stem, "All tasks: error over the best of its curve against the width of a head"));
-  std::map<std::string, std::vector<const HeadChoice*>> by_task;
-  for (const HeadChoice* c : all) by_task[c->task].push_back(c);
-  if (by_task.size() < 2) return figures;
-  for (auto& [task, curves] : by_task) {
-    if (task.empty()) continue;
+  const bool is_joint = by_task.size() > 1;
+  if (is_joint) figures.push_back(joint_figure(by_task, stem));
+  for (const auto& [task, curves] : by_task) {
     std::string title = task;
     title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(title[0])));
-    figures.push_back(curves_figure(curves, stem + "-" + file_word(task), title));
+    figures.push_back(curves_figure(curves, is_joint ? stem + "-" + file_word(task) : stem, title));
   }
   return figures;
 }

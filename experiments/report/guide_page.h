@@ -10,8 +10,9 @@
 
 namespace headroom::experiments {
 
-/// The error over the best of its curve against the width of a head, of all curves that a choice can rest on: all tasks
-/// in one figure, whose id is `stem`, then one for each task, where there are several.
+/// The error over the best of its curve against the width of a head, of all curves that a choice can rest on: a line
+/// for each task in one figure, whose id is `stem`, then a figure for each task with all its curves. Of one task alone
+/// there is only the latter, under the id `stem`.
 std::vector<Figure> guide_figures(const std::vector<HeadChoice>& choices, const std::string& stem);
 
 /// How many heads, of what width? Each claim of the paper with our answer, its interval, verdict, strength and caveat;

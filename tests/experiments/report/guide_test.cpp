@@ -175,7 +175,10 @@ TEST_CASE("a figure of all tasks, and one for each where there are several") {
   CHECK(guide_figures({a}, "heads")[0].plot.id == "heads");
   const std::vector<Figure> figures = guide_figures({a, b}, "heads");
   REQUIRE(figures.size() == 3);
-  CHECK(figures[0].plot.layers.size() == 2);
+  REQUIRE(figures[0].plot.layers.size() == 2);  // a line for each task
+  CHECK(figures[0].plot.layers[0].legend == "products of earlier tokens");
+  REQUIRE(figures[0].plot.layers[0].marks.size() == 3);
+  CHECK(contains(figures[0].plot.layers[0].marks.back().hover, "times the best (1 of 1 curve)"));
   CHECK(figures[1].plot.id == "heads-products-of-earlier-tokens");
   CHECK(figures[2].plot.title == "Weighted sums of earlier tokens");
   CHECK(figures[2].plot.layers.size() == 1);
