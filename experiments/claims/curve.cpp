@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <tuple>
 
@@ -169,6 +170,11 @@ const Point* Curve::best() const {
   for (const Point& point : points)
     if (!std::isnan(mean(point)) && (!found || better(mean(point), mean(*found)))) found = &point;
   return found;
+}
+
+double Curve::chosen_by(const Point& point, bool validated) const {
+  if (!std::isfinite(point.mean)) return std::numeric_limits<double>::quiet_NaN();
+  return validated ? *point.validation : mean(point);
 }
 
 const Point* Curve::choose(const std::vector<const Point*>& among) const {

@@ -45,8 +45,9 @@ struct Curve {
   bool better(double a, double b) const;
   /// The point of the best mean on test; nullptr when no point has a mean.
   const Point* best() const;
-  /// What an x is chosen by: the point's mean on validation, or that on test where not every point has one.
-  double chosen_by(const Point& point, bool validated) const { return validated ? *point.validation : mean(point); }
+  /// What an x is chosen by: the point's mean on validation, or that on test where not every point has one; NaN for a
+  /// point without a mean.
+  double chosen_by(const Point& point, bool validated) const;
   /// Of some points the one to choose, without regard to those that have no mean; nullptr when none has one.
   const Point* choose(const std::vector<const Point*>& among) const;
   std::vector<const Point*> all_points() const;

@@ -155,7 +155,7 @@ TEST_CASE("one mean on a page, with its interval") {
   CHECK(metric_curve(other, "", "mse").kind == MeanKind::arithmetic);
   CHECK(centre(*c.at(1), MeanKind::arithmetic).mean == Approx(3.1 / 3));
   StudyResults share = r;
-  for (TrialRecord& trial : share.trials) trial.test = {{"layer_1_share_at_lag_1", trial.test.at("mse")}};
+  for (TrialRecord& trial : share.trials) trial.test["layer_1_share_at_lag_1"] = trial.test.at("mse");
   CHECK(metric_curve(share, "", "layer_1_share_at_lag_1").kind == MeanKind::arithmetic);
   const StudyResults zero = testing::study({1}, {{0, 1}});
   CHECK(metric_curve(zero, "", "mse").kind == MeanKind::arithmetic);
