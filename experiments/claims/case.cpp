@@ -146,7 +146,8 @@ std::optional<BestOther> compare_with_others(const Case& c, const Point& point, 
   }
   const Point& best = c.best(others);
   const ConfidenceInterval ratio = c.ratio("ratio", point, best, others.size());
-  verdict.numbers = {{"ratio", c.times_worse(point, best)}, {"best_x", best.x}, {"seeds", says.seeds().value_or(1)}};
+  verdict.numbers = {
+      {"ratio", c.value(point) / c.value(best)}, {"best_x", best.x}, {"seeds", says.seeds().value_or(1)}};
   verdict.intervals = {ratio};
   verdict.measured = c.times_worse(point, best);
   verdict.summary = fmt::format("{} of {}", in_brackets(ratio), exact(best.x));
