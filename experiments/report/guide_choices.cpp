@@ -207,10 +207,11 @@ std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
                     {{left.size() == 1 ? rounded(*left.begin())
                                        : fmt::format("{} to {}", rounded(*left.begin()), rounded(*left.rbegin()))}}});
   }
-  out.push_back(table("What to choose",
-                      {"task, positions", "measured", "best on validation", "safest width of several heads", "one head",
-                       "the narrowest heads", "error that the best leaves"},
-                      std::move(rows)));
+  out.push_back(
+      table("What to choose",
+            {"task, positions", "measured", "best on validation", "width that suits most curves (2 heads or more)",
+             "one head", "the narrowest heads", "error that the best leaves"},
+            std::move(rows)));
   out.push_back(paragraph(
       "Worse: shown, at the 5 % level, to be more than 10 % worse (1 % of a cross-entropy or an accuracy) than another "
       "number; as good, good: shown to be less than that worse than every other; open: neither. Compare rows by the "

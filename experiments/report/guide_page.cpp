@@ -72,7 +72,8 @@ Figure joint_figure(const ByTask& tasks, const std::string& id) {
   plot.y = fit_axis(Scale::log10, ys);
   plot.description =
       "Error over the best of its curve against the width of a head, a line for each task: the geometric mean over the "
-      "task's curves, at the widths that at least half of them have. Single curves, with intervals: the figures below.";
+      "task's curves, at the widths that at least half of them have. The single curves, with their intervals, are "
+      "under “Curve by curve”.";
   figure.caption = plot.description;
   return figure;
 }
@@ -108,6 +109,14 @@ Figure curves_figure(const std::vector<const HeadChoice*>& curves, const std::st
   return figure;
 }
 
+Block figure_block(const Figure& figure) {
+  Block block;
+  block.kind = Block::Kind::figure;
+  block.line = {{figure.plot.title}};
+  block.file = figure.plot.id + ".svg";
+  return block;
+}
+
 /// "sums-of-earlier-tokens".
 std::string file_word(std::string words) {
   std::replace_if(
@@ -135,16 +144,21 @@ std::vector<Block> guide_page(const std::vector<Finding>& all, const std::vector
                               const std::vector<Figure>& figures) {
   std::vector<Block> page{
       title("How many attention heads, of what width?"),
-      paragraph("Which number of heads does a task want, under which positions, and how sure is that? The answers "
-                "come from trained models, most of them pilots: smaller and trained for less time than the paper’s.")};
+      paragraph("How many heads suit a task, under which positions, and how sure is that? The answers come "
+                "from trained models, most of them pilots: smaller and trained for less time than the paper’s.")};
   Block& links = page.emplace_back();
   links.line = {{"What the verdicts mean is in "},
                 {.text = "claims.md", .link = "claims.md"},
                 {", every number in "},
                 {.text = "results.md", .link = "results.md"},
                 {"."}};
+  const bool is_joint = figures.size() > 1;
   if (!choices.empty()) {
     page.push_back(heading("What to choose"));
+    if (is_joint) {
+      page.push_back(figure_block(figures.front()));
+      page.push_back(paragraph(figures.front().caption));
+    }
     append(page, choice_sentences(choices));
     if (const std::string words = guideline_sentence(choices); !words.empty()) page.push_back(paragraph(words));
   }
@@ -153,12 +167,7 @@ std::vector<Block> guide_page(const std::vector<Finding>& all, const std::vector
   append(page, guide_sections(all));
   if (choices.empty()) return page;
   page.push_back(heading("Curve by curve"));
-  for (const Figure& figure : figures) {
-    Block& block = page.emplace_back();
-    block.kind = Block::Kind::figure;
-    block.line = {{figure.plot.title}};
-    block.file = figure.plot.id + ".svg";
-  }
+  for (size_t i = is_joint ? 1 : 0; i < figures.size(); ++i) page.push_back(figure_block(figures[i]));
   append(page, choice_tables(choices));
   return page;
 }
