@@ -233,28 +233,30 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
   return figure;
 }
 
-std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigure& which) {
+std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigure& which, const SeriesGroup& group) {
   const Measure& measure = which.y;
   const std::string axis = which.over ? which.over->metric : last_part(r.report.x_key);
   const std::string& x_label = which.over ? which.over->label : r.report.x_label;
   Figure figure;
   Plot& plot = figure.plot;
-  plot.id = "figure-" + measure.metric + (which.over ? "-over-" + which.over->metric : "");
-  plot.title = fmt::format("{}: {}", r.title, measure.label);
+  const std::string part = group.name.empty() ? "" : group.name + ": ";
+  plot.id = "figure-" + measure.metric + (which.over ? "-over-" + which.over->metric : "") +
+            (group.name.empty() ? "" : "-" + group.name);
+  plot.title = fmt::format("{}: {}{}", r.title, part, measure.label);
   plot.x_label = x_label;
   plot.y_label = measure.label;
-  plot.description = fmt::format("{} against {}.", measure.label, x_label);
+  plot.description = fmt::format("{}{} against {}.", part, measure.label, x_label);
   std::vector<double> xs;
   MeanKind kind = MeanKind::geometric;
-  const auto names = drawn_series(r);
+  const std::vector<std::string>& names = group.series;
   for (size_t i = 0; i < names.size(); ++i) {
     Curve s = metric_curve(r, names[i], measure.metric);
     if (which.over) put_over(s, metric_curve(r, names[i], which.over->metric));
     kind = s.kind;
-    Layer layer = mean_layer(s, axis, svg::category(i));
+    Layer layer = mean_layer(s, axis, svg::category(group.colours[i]));
     if (layer.marks.empty()) continue;
-    layer.legend = names.size() > 1 ? names[i] : name(s.kind);
-    layer.style = static_cast<int>(i / svg::kCategories);
+    layer.legend = names.size() > 1 ? group.labels[i] : name(s.kind);
+    layer.style = static_cast<int>(group.colours[i] / svg::kCategories);
     for (Mark& mark : layer.marks) {
       if (!names[i].empty()) mark.hover = names[i] + ", " + mark.hover;
       xs.push_back(mark.x);
@@ -267,8 +269,8 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigu
   plot.y = fit_y(plot.layers, measure.scale);
   plot.other_y = fit_other(plot.layers, plot.y);
   if (!which.over && measure.metric == r.report.y_metric) plot.guides = paper_guides(r, {}, plot.x);
-  figure.caption = fmt::format("{}{} against {}{}: {}.", measure.label, on_data(r), x_label,
-                               names.size() > 1 ? ", all series" : "", marks_words(kind, plot.layers));
+  figure.caption = fmt::format("{}{}{} against {}{}: {}.", part, measure.label, on_data(r), x_label,
+                               names.size() > 1 && part.empty() ? ", all series" : "", marks_words(kind, plot.layers));
   return figure;
 }
 

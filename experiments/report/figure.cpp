@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "experiments/claims/curve.h"
+#include "experiments/report/svg.h"
 #include "experiments/report/text.h"
 
 namespace headroom::experiments {
@@ -38,12 +41,46 @@ std::vector<std::string> drawn_series(const StudyResults& results) {
   return names;
 }
 
+std::vector<SeriesGroup> series_groups(const StudyResults& results) {
+  const std::vector<std::string> names = drawn_series(results);
+  std::vector<SeriesGroup> groups;
+  std::map<std::string, size_t> colours;  // label → category
+  for (const std::string& name : names) {
+    const size_t end = std::min(name.find(", "), name.find(": "));
+    if (end == std::string::npos) break;
+    const std::string group = name.substr(0, end), label = name.substr(end + 2);
+    auto found = std::find_if(groups.begin(), groups.end(), [&](const SeriesGroup& g) { return g.name == group; });
+    if (found == groups.end()) found = groups.insert(groups.end(), SeriesGroup{group, {}, {}, {}});
+    found->series.push_back(name);
+    found->labels.push_back(label);
+    found->colours.push_back(colours.emplace(label, colours.size()).first->second);
+  }
+  size_t grouped = 0;
+  for (const SeriesGroup& group : groups) grouped += group.series.size() > 1 ? group.series.size() : 0;
+  if (names.size() > svg::kCategories && grouped == names.size() && groups.size() > 1) return groups;
+  SeriesGroup all{"", names, names, {}};
+  for (size_t i = 0; i < names.size(); ++i) all.colours.push_back(i);
+  return {all};
+}
+
 std::vector<Figure> study_figures(const StudyResults& r) {
   Collection all;
   const auto names = drawn_series(r);
-  if (names.size() > 1) all.add(comparison_figure(r, {{r.report.y_metric, r.report.y_label, r.report.y_scale}, {}}));
-  else all.add(curve_figure(r, names[0]));
-  for (const FurtherFigure& which : r.report.also) all.add(comparison_figure(r, which));
+  const std::vector<SeriesGroup> groups = series_groups(r);
+  const auto compare = [&](const FurtherFigure& which, bool is_main) {
+    for (const SeriesGroup& group : groups)
+      if (auto figure = comparison_figure(r, which, group)) {
+        figure->is_main = is_main;
+        all.add(std::move(figure));
+      }
+  };
+  if (names.size() > 1) {
+    compare({{r.report.y_metric, r.report.y_label, r.report.y_scale}, {}}, true);
+  } else if (auto figure = curve_figure(r, names[0])) {
+    figure->is_main = true;
+    all.add(std::move(figure));
+  }
+  for (const FurtherFigure& which : r.report.also) compare(which, false);
   for (const std::string& series : names) {
     if (names.size() > 1) all.add(curve_figure(r, series));
     if (r.report.heat_map) all.add(heat_map(r, series));

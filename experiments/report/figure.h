@@ -12,7 +12,8 @@ namespace headroom::experiments {
 struct Figure {
   Plot plot;
   std::string caption;
-  std::string series;  ///< "" for those of several series
+  std::string series;    ///< "" for those of several series
+  bool is_main = false;  ///< the page opens with it
 };
 
 /// Series that are drawn at most: lines of a figure beyond it cannot be told apart, and each series has figures of its
@@ -30,8 +31,21 @@ std::optional<Figure> curve_figure(const StudyResults& results, const std::strin
 /// The series that figures show, in their order.
 std::vector<std::string> drawn_series(const StudyResults& results);
 
-/// One metric of every series that is drawn: means with their 95 % intervals.
-std::optional<Figure> comparison_figure(const StudyResults& results, const FurtherFigure& which);
+/// Series that share a figure. Of "copy, RoPE" and "sinusoidal: the plan" the groups are "copy" and "sinusoidal".
+struct SeriesGroup {
+  std::string name;  ///< "" for all series together
+  std::vector<std::string> series;
+  std::vector<std::string> labels;  ///< their names inside the group: "RoPE"
+  std::vector<size_t> colours;      ///< the same label has the same colour in every group
+};
+
+/// All drawn series as one group; or, where they are more than there are colours, the groups that their names tell,
+/// each of two series at least.
+std::vector<SeriesGroup> series_groups(const StudyResults& results);
+
+/// One metric of every series of a group: means with their 95 % intervals.
+std::optional<Figure> comparison_figure(const StudyResults& results, const FurtherFigure& which,
+                                        const SeriesGroup& group);
 
 /// The validation metric over x and the values of the first best_of key, the chosen ones framed.
 std::optional<Figure> heat_map(const StudyResults& results, const std::string& series);

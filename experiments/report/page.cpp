@@ -13,26 +13,18 @@ namespace {
 
 constexpr size_t kOpenSeries = 1;  ///< a study of so few series shows their numbers at once
 
-/// The figure that the page opens with: of all series, or of the only one.
-const PageFigure* main_figure(const PageParts& parts, const std::vector<std::string>& series) {
-  if (parts.figures.empty()) return nullptr;
-  const PageFigure& first = parts.figures[0];
-  return first.series.empty() || series.size() == 1 ? &first : nullptr;
-}
-
 /// The figures of `series` that stand further down.
-std::string further_figures(const PageParts& parts, const std::string& series, const PageFigure* main) {
+std::string further_figures(const PageParts& parts, const std::string& series) {
   std::string out;
   for (const PageFigure& figure : parts.figures)
-    if (&figure != main && figure.series == series) out += figure_block(figure);
+    if (!figure.is_main && figure.series == series) out += figure_block(figure);
   return out;
 }
 
 /// One series: a line that says what came of it, and on demand its figures and numbers.
 std::string series_block(const StudyResults& r, const PageParts& parts, const std::string& series,
                          const std::string& id, bool open) {
-  const std::string body = (series.empty() ? "" : further_figures(parts, series, main_figure(parts, series_names(r)))) +
-                           curve_table(r, series);
+  const std::string body = (series.empty() ? "" : further_figures(parts, series)) + curve_table(r, series);
   if (series.empty()) return fmt::format("<div id=\"{}\">\n{}</div>\n", id, body);
   return fmt::format(
       "<details class=\"series\" id=\"{}\"{}>\n<summary><h3>{}</h3> <span class=\"muted\">{}</span>"
@@ -82,8 +74,9 @@ std::string document(const std::string& title, const std::string& body, const st
 std::string page(const StudyResults& results, const PageParts& parts) {
   Sections all;
   all.add("finding", "Summary", opening_section(results, parts));
-  const PageFigure* const main = main_figure(parts, series_names(results));
-  std::string figure = main ? figure_block(*main) : "";
+  std::string figure;
+  for (const PageFigure& one : parts.figures)
+    if (one.is_main) figure += figure_block(one);
   if (!parts.without_figures.empty())
     figure += fmt::format("<p class=\"notes\">Figures are missing: {} The tables hold the same numbers.</p>\n",
                           escape(parts.without_figures));
@@ -104,7 +97,7 @@ std::string page(const StudyResults& results, const PageParts& parts) {
   all.add_section("series", names[0].empty() ? "In numbers" : "Each series", series);
   if (!names[0].empty())
     for (size_t i = 0; i < names.size(); ++i) all.mention(fmt::format("series-{}", i + 1), names[i]);
-  all.add_section("more", "More figures", further_figures(parts, "", main));
+  all.add_section("more", "More figures", further_figures(parts, ""));
   all.add("about", "Where this comes from", about_section(results));
   return document(fmt::format("{} · {}", results.title, results.profile), all.text(), report_rules());
 }

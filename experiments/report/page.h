@@ -19,6 +19,7 @@ struct PageFigure {
   std::string csv;                 ///< what is drawn
   std::vector<std::string> parts;  ///< what can be switched: "interval", "seeds", "log-linear" (shown, other)
   bool hides_seeds = false;        ///< until they are switched on
+  bool is_main = false;            ///< the page opens with it
 };
 
 /// What report.html is made of, beyond the results.

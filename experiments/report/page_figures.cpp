@@ -64,6 +64,7 @@ PageFigure page_figure(const Figure& figure, Drawing drawing, const std::string&
   if (plot.other_y) out.parts.push_back(fmt::format("{}-{}", scale_word(plot.y), scale_word(*plot.other_y)));
   // Of several lines the seeds' points would bury them: they come on demand.
   out.hides_seeds = plot.layers.size() > 2;
+  out.is_main = figure.is_main;
   return out;
 }
 

@@ -59,15 +59,20 @@ std::string totals(const std::vector<Finding>& all) {
   return out.empty() ? "" : out + "\n";
 }
 
-/// The study's first figure as `folder`/`page`.svg; the file's name, or "" without gnuplot or data.
-std::string write_figure(const StudyResults& r, const fs::path& folder, const std::string& page) {
+/// The study's main figures as `folder`/`page`.svg, or `page`-2.svg and so on where there are several; their titles and
+/// the files' names. None without gnuplot or data.
+std::vector<StudyFigure> write_figures(const StudyResults& r, const fs::path& folder, const std::string& page) {
+  std::vector<StudyFigure> written;
   const auto gnuplot = find_gnuplot();
-  if (!gnuplot || r.trials.empty()) return "";
-  const std::vector<Figure> figures = study_figures(r);
-  if (figures.empty()) return "";
-  const std::string name = page + ".svg";
-  write_file(folder / name, draw(*gnuplot, figures.front().plot).file);
-  return name;
+  if (!gnuplot || r.trials.empty()) return written;
+  for (const Figure& figure : study_figures(r)) {
+    if (!figure.is_main) continue;
+    const std::string number = written.empty() ? "" : fmt::format("-{}", written.size() + 1);
+    const std::string name = page + number + ".svg";
+    write_file(folder / name, draw(*gnuplot, figure.plot).file);
+    written.push_back({figure.plot.title, figure.caption, name});
+  }
+  return written;
 }
 
 }  // namespace
@@ -137,7 +142,7 @@ void write_results(const std::vector<StudyResults>& studies, const fs::path& fil
   const std::vector<Finding> all = findings(studies);
   for (const Finding& f : all) {
     const std::string page = page_name(all, f);
-    write_file(pages / (page + ".md"), study_page(f, write_figure(f.results, pages, page)));
+    write_file(pages / (page + ".md"), study_page(f, write_figures(f.results, pages, page)));
   }
   if (const std::vector<HeadChoice> choices = head_choices(all); !guideline_sentence(choices).empty())
     write_file(pages / guideline_file, guideline_markdown(choices));

@@ -174,13 +174,16 @@ std::vector<std::string> in_short(const std::vector<std::string>& rounds) {
 
 }  // namespace
 
-std::string study_page(const Finding& f, const std::string& figure) {
+std::string study_page(const Finding& f, const std::vector<StudyFigure>& figures) {
   const StudyResults& r = f.results;
   const std::string settings = settings_line(r);
   std::string out = fmt::format("# {}\n\n", markdown(r.title));
   if (!f.verdicts.empty()) out += markdown(finding(r, f.verdicts)) + "\n\n";
   out += markdown(headline(r, f.verdicts)) + "\n\n";
-  if (!figure.empty()) out += fmt::format("![{}]({})\n\n", markdown(r.title), figure);
+  for (const StudyFigure& figure : figures) {
+    out += fmt::format("![{}]({})\n\n", markdown(figure.title), figure.file);
+    if (figures.size() > 1) out += markdown(figure.caption) + "\n\n";
+  }
   out += fmt::format("{} · profile {}{}{} · {}\n\n", markdown_code(r.id), markdown_code(r.profile),
                      is_pilot(r) ? ", a pilot" : "", r.paper.empty() ? "" : " · " + markdown(r.paper), progress_of(r));
   if (!settings.empty()) out += fmt::format("Settings: {}.\n\n", markdown(settings));

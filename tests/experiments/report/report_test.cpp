@@ -85,6 +85,50 @@ TEST_CASE("of many series the first are drawn, and the tables hold all") {
   CHECK(contains(files["report.html"], "series 29"));
 }
 
+TEST_CASE("series that are too many for one figure are drawn in the groups that their names tell") {
+  StudyResults r = testing::u_curve();
+  const std::vector<TrialRecord> curve = r.trials;
+  r.trials.clear();
+  r.claims.clear();
+  const auto add = [&](const std::string& name) {
+    r.series.push_back(name);
+    for (TrialRecord trial : curve) {
+      trial.series = name;
+      trial.id += name;
+      r.trials.push_back(trial);
+    }
+    r.planned = std::ssize(r.trials);
+  };
+  for (const char* const positions : {"none", "RoPE", "ALiBi", "learned"}) add(std::string("copy, ") + positions);
+  for (const char* const positions : {"RoPE", "ALiBi", "learned", "none"}) add(std::string("sums, ") + positions);
+  CHECK(series_groups(r).size() == 1);  // eight colours for eight series
+  add("sums, sinusoidal");
+  const std::vector<SeriesGroup> groups = series_groups(r);
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].name == "copy");
+  CHECK(groups[1].series.size() == 5);
+  CHECK(groups[1].labels[0] == "RoPE");
+  CHECK(groups[1].colours[0] == groups[0].colours[1]);  // RoPE looks the same in both
+  const std::vector<Figure> figures = study_figures(r);
+  CHECK(figures[0].is_main);
+  CHECK(figures[1].is_main);
+  CHECK_FALSE(figures[2].is_main);
+  CHECK(figures[1].plot.id == "figure-mse-sums");
+  CHECK(figures[1].plot.layers[0].legend == "RoPE");
+  CHECK(contains(figures[1].plot.title, "sums: "));
+  const std::string page = study_page({r, {}}, {{"one", "first words", "a.svg"}, {"two", "second words", "a-2.svg"}});
+  CHECK(contains(page, "![one](a.svg)\n\nfirst words\n\n![two](a-2.svg)\n\nsecond words\n\n"));
+  add("alone, RoPE");
+  CHECK(series_groups(r).size() == 1);  // a figure of one series would compare nothing
+  if (!find_gnuplot()) return;
+  r.series.pop_back();
+  std::erase_if(r.trials, [](const TrialRecord& trial) { return trial.series == "alone, RoPE"; });
+  r.planned = std::ssize(r.trials);
+  const std::string html = files_of(r)["report.html"];
+  CHECK(html.find("data-name=\"figure-mse-copy\"") < html.find("data-name=\"figure-mse-sums\""));
+  CHECK(html.find("data-name=\"figure-mse-sums\"") < html.find("id=\"verdicts\""));
+}
+
 TEST_CASE("a report has a page, figures, data, config and verdicts") {
   auto files = files_of(rich());
   const bool drawn = find_gnuplot().has_value();
@@ -190,7 +234,7 @@ TEST_CASE("names of lines are whole, apart and within the figure") {
       r.trials.push_back(trial);
     }
   }
-  const Plot plot = comparison_figure(r, {{"mse", "MSE", Scale::log10}, {}})->plot;
+  const Plot plot = comparison_figure(r, {{"mse", "MSE", Scale::log10}, {}}, series_groups(r)[0])->plot;
   const Layout layout = layout_of(plot, plot.y, Format::wide);
   std::map<std::string, std::string> names;
   std::vector<double> baselines;
@@ -236,7 +280,7 @@ TEST_CASE("text is wrapped between words, and only what is too long for all line
 TEST_CASE("a metric over another stands at what the trials of each x measured") {
   StudyResults r = rich();
   r.report.also = {{{"accuracy", "accuracy"}, Measure{"forward_ms", "milliseconds"}}};
-  const std::optional<Figure> figure = comparison_figure(r, r.report.also[0]);
+  const std::optional<Figure> figure = comparison_figure(r, r.report.also[0], series_groups(r)[0]);
   REQUIRE(figure);
   CHECK(figure->plot.id == "figure-accuracy-over-forward_ms");
   CHECK(figure->plot.x_label == "milliseconds");
@@ -308,13 +352,13 @@ TEST_CASE("a report says where a study is not the paper's, and what its rounds a
   StudyResults r = rich();
   r.deviations = {"f32 in place of <mixed> precision", "batches of 8"};
   r.rounds = {"round 2: 6 more trials: lr 0.1 at heads = 4"};
-  const std::string html = files_of(r)["report.html"], markdown = study_page({r, judge(r)}, "");
+  const std::string html = files_of(r)["report.html"], markdown = study_page({r, judge(r)}, {});
   CHECK(malformed(html) == "");
   CHECK(contains(html, "f32 in place of &lt;mixed&gt; precision"));
   CHECK(contains(html, "round 2: 6 more trials"));
   CHECK(contains(markdown, "Not as in the paper: f32 in place of \\<mixed\\> precision; batches of 8.\n"));
   CHECK(contains(markdown, "Rounds: round 2: 6 more trials.\n"));
-  CHECK_FALSE(contains(study_page({rich(), judge(rich())}, ""), "Not as in the paper"));
+  CHECK_FALSE(contains(study_page({rich(), judge(rich())}, {}), "Not as in the paper"));
 }
 
 TEST_CASE("a study in its first minutes has a report, too") {
@@ -464,7 +508,7 @@ TEST_CASE("a long curve stands with its x in rows") {
     r.trials.back().x = x;
     r.trials.back().id += std::to_string(x);
   }
-  const std::string page = study_page({r, {}}, "");
+  const std::string page = study_page({r, {}}, {});
   CHECK(contains(page, "| heads | MSE |\n"));
   CHECK(contains(page, "| 12 | 0.500 |\n"));
   CHECK_FALSE(contains(page, "| 1 | 2 | 3 |"));
@@ -482,13 +526,13 @@ TEST_CASE("a page tells what validation said of every rate that was tried") {
       r.trials.push_back(t);
     }
   r.planned = std::ssize(r.trials);
-  const std::string page = study_page({r, {}}, "");
+  const std::string page = study_page({r, {}}, {});
   CHECK(contains(page, "| heads | 0.01 | 0.1 |\n"));
   CHECK(contains(page, "| 4 | **2.00** | 6.00 |\n"));
   r.trials.back() = testing::failed(r.trials.back());
-  CHECK(contains(study_page({r, {}}, ""), "| 4 | **2.00** | failed |\n"));
+  CHECK(contains(study_page({r, {}}, {}), "| 4 | **2.00** | failed |\n"));
   std::erase_if(r.trials, [](const TrialRecord& t) { return t.choice.at("train.optimizer.lr") == 0.1; });
-  CHECK_FALSE(contains(study_page({r, {}}, ""), "<details>"));
+  CHECK_FALSE(contains(study_page({r, {}}, {}), "<details>"));
 }
 
 TEST_CASE("what trials were trained with, in a line") {
