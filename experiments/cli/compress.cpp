@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 
 #include "engine/context.h"
 #include "engine/device_stream.h"
@@ -26,15 +27,11 @@
 namespace headroom::experiments {
 namespace {
 
+/// Both models' perplexities, of matrices in f32: before --dtype rounds those that changed.
 void measure(const CompressArguments& arguments, const CompressJob& job, const models::Transformer& base,
              const CompressedModel& made, ModelAccount& before, ModelAccount& after) {
-  const auto compressed = models::load(base, made.edit);
-  if (!arguments.without_speed) {
-    const int64_t prompt = std::min<int64_t>(arguments.context, job.base->description().context - 32);
-    before.speed = measure_speed(base, prompt, 32);
-    after.speed = measure_speed(*compressed, prompt, 32);
-  }
   if (!job.evaluation) return;
+  const auto compressed = models::load(base, made.edit);
   std::vector<int32_t> tokens = job.evaluation->tokens;
   if (const auto bos = bos_of(job.base->description())) tokens.insert(tokens.begin(), static_cast<int32_t>(*bos));
   const auto tokenizer = job.base->tokenizer();
@@ -138,9 +135,19 @@ nlohmann::ordered_json json_of(const CompressArguments& arguments, const Compres
   return out;
 }
 
-std::unique_ptr<models::Transformer> loaded(const models::ModelFiles& files, engine::Device device) {
+std::unique_ptr<models::Transformer> loaded(const models::ModelFiles& files, engine::Device device, models::Keep keep) {
   const engine::DeviceScope scope(device);
-  return files.load({.keep = models::Keep::computed});
+  return files.load({.keep = keep});
+}
+
+/// The speeds of both models as `generate` runs them: weights as the files hold them.
+void measure_files(const CompressArguments& arguments, const CompressJob& job, engine::Device device,
+                   ModelAccount& before, ModelAccount& after) {
+  const int64_t prompt = std::min<int64_t>(arguments.context, job.base->description().context - 32);
+  const auto written = models::ModelFiles::open(arguments.out);
+  const auto first = loaded(*job.base, device, models::Keep::stored),
+             second = loaded(*written, device, models::Keep::stored);
+  std::tie(before.speed, after.speed) = measure_speeds(*first, *second, prompt, 32);
 }
 
 void compress(CompressArguments& arguments) {
@@ -154,7 +161,7 @@ void compress(CompressArguments& arguments) {
   const engine::DeviceStream stream(device);
   const engine::StreamScope on_stream(stream.handle());
   arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
-  const std::unique_ptr<models::Transformer> base = loaded(*job.base, device);
+  std::unique_ptr<models::Transformer> base = loaded(*job.base, device, models::Keep::computed);
   CompressedModel made;
   {
     ProgressLine line;
@@ -165,12 +172,14 @@ void compress(CompressArguments& arguments) {
                after = counted(made.edit.config, arguments.context);
   before.bytes = models::model_bytes(arguments.model);
   measure(arguments, job, *base, made, before, after);
+  base.reset();  // the files are loaded again below
   models::ExportOptions options{.force = arguments.force};
   if (!arguments.dtype.empty()) options.type = models::weight_type_named(arguments.dtype);
   options.card = card_of(arguments, job, made, before, after);
   if (!made.shortage.empty()) options.card->notes.push_back(made.shortage);
   const models::Conversion written = models::export_model(*job.base, made.edit, job.format, arguments.out, options);
   after.bytes = written.bytes;
+  if (!arguments.without_speed) measure_files(arguments, job, device, before, after);
   const std::string size = size_note(arguments, job, made.edit, before, after);
   if (arguments.json) {
     nlohmann::ordered_json out = json_of(arguments, job, made);
@@ -211,9 +220,10 @@ void add_compress_command(Command app) {
       .value_name("M")
       .required();
   cut.option("--vo-method", a->vo_method, "of --part qk,vo, for the values (default: --method)").value_name("M");
-  cut.option("--rank", a->rank, "of every key-value head of the layers").value_name("R");
+  cut.option("--rank", a->rank, "of every key-value head in these layers").value_name("R");
   cut.option("--mean-rank", a->mean_rank,
-             "in place of --rank: what that rank would take, spent over the heads by what each loses on --calibrate")
+             "in place of --rank: as many parameters as that rank takes, shared out over the heads by their loss on "
+             "--calibrate")
       .value_name("R");
   cut.option("--keep", a->keep, "likewise: a share of the parameters of the part in those layers").value_name("S");
   cut.option("--cache", a->cache, "likewise: a share of the whole key-value cache").value_name("S");
@@ -260,7 +270,7 @@ void add_compress_command(Command app) {
               "of the changed matrices and factors (default: f32; a folder in format compat has one for all)")
       .one_of({"f32", "f16", "bf16", "q8_0"});
   output.flag("--force", a->force, "replace what has the name");
-  output.flag("--no-speed", a->without_speed, "measure no tokens per second");
+  output.flag("--no-speed", a->without_speed, "do not measure tokens per second");
   output.flag("--json", a->json, "one JSON object");
   machine.option("--device", a->device, "cpu or cuda: what runs the models; decompositions are the CPU's")
       .show_default();

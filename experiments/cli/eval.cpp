@@ -74,9 +74,11 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, double se
   fmt::print("{} tokens scored, {} of {} tokens ({}){}\n", p.tokens_scored, p.windows, arguments.context,
              arguments.protocol,
              arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "");
-  fmt::print("NLL            {:.7f}  ± {:.4f} over windows, {:.4f} over tokens\n", p.nll, p.stderr_windows,
-             p.stderr_tokens);
-  fmt::print("perplexity     {:.5f}  ± {:.3f}\n", p.ppl, p.ppl * p.stderr_windows);
+  // One window says nothing of how windows differ.
+  const bool is_one = p.windows < 2;
+  fmt::print("NLL            {:.7f}  {}{:.4f} over tokens\n", p.nll,
+             is_one ? "one window, ± " : fmt::format("± {:.4f} over windows, ", p.stderr_windows), p.stderr_tokens);
+  fmt::print("perplexity     {:.5f}{}\n", p.ppl, is_one ? "" : fmt::format("  ± {:.3f}", p.ppl * p.stderr_windows));
   fmt::print("bits per byte  {:.5f}\n", p.bits_per_byte);
   if (p.against) fmt::print("{}", divergence_text(p, arguments.against));
   fmt::print("{:.1f} s, {:.0f} tokens/s\n", seconds, static_cast<double>(p.windows * arguments.context) / seconds);

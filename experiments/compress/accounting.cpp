@@ -50,20 +50,30 @@ std::string compared_row(const std::string& name, double before, double after, i
 
 }  // namespace
 
-MeasuredSpeed measure_speed(const models::Transformer& model, int64_t prompt_tokens, int64_t decoded_tokens) {
-  constexpr int runs = 3;
-  std::array<double, runs> prompts{}, decodes{};
-  const engine::Tensor prompt = some_tokens(prompt_tokens, model.config().vocab),
-                       next = some_tokens(1, model.config().vocab);
-  for (int i = 0; i < runs; ++i) {
-    models::DecodeState state(model.config());
-    prompts[i] = seconds_of(model.device(), [&] { model.decode(prompt, state, {}, 1); });
-    decodes[i] = seconds_of(model.device(), [&] { decode(model, state, next, decoded_tokens); });
-  }
-  std::sort(prompts.begin(), prompts.end());
-  std::sort(decodes.begin(), decodes.end());
-  return {prompt_tokens, decoded_tokens, static_cast<double>(prompt_tokens) / prompts[runs / 2],
-          static_cast<double>(decoded_tokens) / decodes[runs / 2]};
+std::pair<MeasuredSpeed, MeasuredSpeed> measure_speeds(const models::Transformer& first,
+                                                       const models::Transformer& second, int64_t prompt_tokens,
+                                                       int64_t decoded_tokens) {
+  constexpr size_t rounds = 3;
+  const std::array<const models::Transformer*, 2> both{&first, &second};
+  std::array<std::array<double, rounds>, 2> prompts{}, decodes{};
+  for (size_t round = 0; round < rounds; ++round)
+    for (size_t which = 0; which < both.size(); ++which) {
+      const models::Transformer& model = *both[which];
+      const engine::Tensor prompt = some_tokens(prompt_tokens, model.config().vocab),  // (1, prompt_tokens)
+          next = some_tokens(1, model.config().vocab);                                 // (1, 1)
+      models::DecodeState state(model.config());
+      prompts[which][round] = seconds_of(model.device(), [&] { model.decode(prompt, state, {}, 1); });
+      decodes[which][round] = seconds_of(model.device(), [&] { decode(model, state, next, decoded_tokens); });
+    }
+  const auto median = [](std::array<double, rounds> seconds) {
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[rounds / 2];
+  };
+  const auto speed = [&](size_t which) {
+    return MeasuredSpeed{prompt_tokens, decoded_tokens, static_cast<double>(prompt_tokens) / median(prompts[which]),
+                         static_cast<double>(decoded_tokens) / median(decodes[which])};
+  };
+  return {speed(0), speed(1)};
 }
 
 ModelAccount counted(const models::TransformerConfig& config, int64_t context) {
@@ -88,7 +98,7 @@ std::string table_of(const ModelAccount& before, const ModelAccount& after, int6
         compared_row(fmt::format("decode of {}, tokens/s", speed.decoded_tokens), speed.decode, after.speed.decode, 1);
   }
   if (!after.perplexity) return text;
-  text += compared_row("perplexity", before.perplexity->ppl, after.perplexity->ppl, 4);
+  text += compared_row("perplexity, computed in f32", before.perplexity->ppl, after.perplexity->ppl, 4);
   return text + divergence_text(*after.perplexity, "the original");
 }
 

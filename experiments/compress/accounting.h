@@ -2,6 +2,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "models/transformer.h"
 #include "tasks/pretrained/perplexity.h"
@@ -13,8 +14,11 @@ struct MeasuredSpeed {
   int64_t prompt_tokens = 0, decoded_tokens = 0;
   double prompt = 0, decode = 0;
 };
-/// The median of three runs.
-MeasuredSpeed measure_speed(const models::Transformer& model, int64_t prompt_tokens, int64_t decoded_tokens);
+/// The speeds of two models, in this order: medians of three rounds in which they take turns, so that other work on the
+/// machine slows both.
+std::pair<MeasuredSpeed, MeasuredSpeed> measure_speeds(const models::Transformer& first,
+                                                       const models::Transformer& second, int64_t prompt_tokens,
+                                                       int64_t decoded_tokens);
 
 /// What a model costs and does.
 struct ModelAccount {

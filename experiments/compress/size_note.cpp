@@ -75,8 +75,8 @@ std::string size_note(const CompressArguments& arguments, const CompressJob& job
                        is_other && format == ExportFormat::compact ? ", a folder that loads here only" : "");
   }
   return fmt::format(
-      "{}, and no --format or --dtype would make them smaller by a hundredth; a lower rank would, or quantising the "
-      "whole model",
+      "{}, and no --format or --dtype would make them smaller than the model's by a hundredth; a lower rank would, or "
+      "quantising the whole model",
       reason);
 }
 

@@ -120,10 +120,10 @@ std::string probe_text(const ProbeResults& r) {
   out += "What these measures do not say:\n";
   for (const std::string& limit : probe_limits(r)) out += in_short_lines("- " + limit);
   out += fmt::format(
-      "What heads of half the width would cost in perplexity:\n"
-      "  headroom compress {} --part qk --method {} --rank {} \\\n"
-      "    --calibrate TEXT --eval ANOTHER-TEXT --format compact -o FOLDER\n",
-      r.model, r.rotary ? "whitened-relative" : "whitened", std::max<int64_t>(r.head_dim / 2, 1));
+      "What rank {0}, half the width, would cost in perplexity:\n"
+      "  headroom compress {1} --part qk --method {2} --rank {0} \\\n"
+      "    --calibrate TEXT --eval ANOTHER-TEXT --format compact --dtype bf16 -o FOLDER\n",
+      std::max<int64_t>(r.head_dim / 2, 1), r.model, r.rotary ? "whitened-relative" : "whitened");
   return out + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 
