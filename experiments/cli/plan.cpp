@@ -201,7 +201,7 @@ void plan(PlanArguments arguments) {
   if (answer) fmt::print("{}", answer_text(*answer, static_cast<int>(columns)));
   if (allocation && arguments.has_tables) fmt::print("\n{}", allocation_text(*allocation, columns));
   if (costs) fmt::print("{}{}", allocation ? "\n" : "", cost_text(*costs, columns));
-  if (costs || arguments.has_tables) fmt::print("\n{}", basis_text(columns));
+  if (costs || arguments.has_tables) fmt::print("\n{}", basis_text(allocation.has_value(), columns));
   else fmt::print("--tables shows every bound, split and width behind this, and what each number rests on\n");
   say_page(arguments);
 }

@@ -41,7 +41,9 @@ std::vector<int64_t> parse_head_dims(const std::string& text);
 /// Counts the model at every head width. Throws Error naming the argument that is wrong.
 CostPlan plan_costs(const CostRequest& request);
 
-/// The parts of both the terminal's tables and the page.
+/// The parts of both the terminal's tables and the page. The answer says what heads of half the model's width would cost,
+/// in multiples of what the model does; "" where they are not among the rows.
+std::string cost_answer(const CostPlan& plan);
 std::string cost_headline(const CostPlan& plan);
 Cells count_cells(const CostPlan& plan);
 Cells memory_cells(const CostPlan& plan);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "experiments/claims/number.h"
 #include "experiments/plan/cost_plan.h"
 #include "experiments/run/units.h"
@@ -36,6 +38,21 @@ Cells time_cells(const CostPlan& plan) {
   return rows;
 }
 
+std::string cost_answer(const CostPlan& plan) {
+  const auto find = [&](auto holds) { return std::find_if(plan.rows.begin(), plan.rows.end(), holds); };
+  const auto model = find([](const CostRow& row) { return row.is_model; });
+  if (model == plan.rows.end()) return "";
+  const auto half = find([&](const CostRow& row) { return 2 * row.head_dim == model->head_dim; });
+  if (half == plan.rows.end()) return "";
+  const auto times = [](double now, double before) { return fmt::format("{:.2f} times", now / before); };
+  return fmt::format(
+      "heads {} wide in place of {}: {} the parameters, {} the FLOPs forward, {} the key-value cache. These are costs; "
+      "what a trained model loses with narrower heads, `headroom compress` measures",
+      half->head_dim, model->head_dim,
+      times(static_cast<double>(half->costs.parameters), static_cast<double>(model->costs.parameters)),
+      times(half->costs.forward_flops, model->costs.forward_flops), times(half->costs.kv_bytes, model->costs.kv_bytes));
+}
+
 std::string cost_headline(const CostPlan& plan) {
   const CostRequest& request = plan.request;
   const models::TransformerConfig& model = request.model.config;
@@ -58,7 +75,9 @@ std::string machine_text(const CostPlan& plan) {
 }
 
 std::string cost_text(const CostPlan& plan, size_t columns) {
-  return cost_headline(plan) + "\n\ncounts (* the model as given)\n" + aligned(count_cells(plan), columns) +
+  const std::string words = cost_answer(plan);
+  const std::string answer = words.empty() ? "" : aligned({{words}}, columns) + "\n";
+  return answer + cost_headline(plan) + "\n\ncounts (* the model as given)\n" + aligned(count_cells(plan), columns) +
          "\nmemory of training (counts; activations: a guess at what a fused attention keeps)\n" +
          aligned(memory_cells(plan), columns) + "\nleast time (lower bound)\n" + aligned(time_cells(plan), columns) +
          machine_text(plan) + "\n";

@@ -161,7 +161,7 @@ std::string figure_of(const Plot& plot, const std::string& caption) {
 /// What each kind of number on the page rests on.
 std::string basis_list(const std::string& body) {
   std::string out = "<section>\n<h2>What the numbers are based on</h2>\n<ul>\n";
-  for (const auto& [word, meaning] : basis_words())
+  for (const auto& [word, meaning] : basis_words(true))
     if (body.find(word) != std::string::npos)
       out += fmt::format("<li><b>{}</b>: {}</li>\n", escape(word), escape(meaning));
   return out + "</ul>\n</section>\n";
@@ -185,6 +185,7 @@ std::string allocation_section(const AllocationPlan& plan) {
 
 std::string cost_section(const CostPlan& plan) {
   std::string out = "<section>\n<h2>What it costs</h2>\n<p>" + escape(cost_headline(plan)) + "</p>\n";
+  if (const std::string words = cost_answer(plan); !words.empty()) out += "<p>" + escape(words) + ".</p>\n";
   if (plan.rows.size() > 1)
     out += figure_of(cost_plot(plan), "Counts at each head width, over those of the model as given.");
   const auto note = [](const char* text) { return fmt::format("<p class=\"muted\">{}</p>\n", text); };
