@@ -17,6 +17,7 @@
 #include "experiments/report/guideline_page.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/svg.h"
+#include "experiments/report/text.h"
 
 namespace headroom::experiments {
 namespace {
@@ -117,13 +118,6 @@ Block figure_block(const Figure& figure) {
   return block;
 }
 
-/// "sums-of-earlier-tokens".
-std::string file_word(std::string words) {
-  std::replace_if(
-      words.begin(), words.end(), [](unsigned char c) { return !std::isalnum(c); }, '-');
-  return words;
-}
-
 }  // namespace
 
 std::vector<Figure> guide_figures(const std::vector<HeadChoice>& choices, const std::string& stem) {
@@ -135,7 +129,7 @@ std::vector<Figure> guide_figures(const std::vector<HeadChoice>& choices, const 
   for (const auto& [task, curves] : by_task) {
     std::string title = task;
     title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(title[0])));
-    figures.push_back(curves_figure(curves, is_joint ? stem + "-" + file_word(task) : stem, title));
+    figures.push_back(curves_figure(curves, is_joint ? stem + "-" + slug(task) : stem, title));
   }
   return figures;
 }
