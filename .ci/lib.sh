@@ -59,7 +59,7 @@ step() {
   return $((f > 0))
 }
 
-# What -Dcuda=emulated wants beside the launcher's packages.
+# What -Dcuda=emulated needs beside the launcher's packages.
 boost_context() {
   echo 'int main() {}' | c++ -x c++ - -lboost_context -o /dev/null 2>/dev/null || [ "$(id -u)" != 0 ] ||
     (apt-get install -y --no-install-recommends libboost-context-dev ||

@@ -20,7 +20,7 @@ struct Node;
 
 class Var;
 
-/// Which operands of an op want a gradient: needs[i] for the i-th; a vjp computes nothing for the others. And what
+/// Which operands of an op need a gradient: needs[i] for the i-th; a vjp computes nothing for the others. And what
 /// spares a pass over memory where a vjp can do with it.
 class Needs {
  public:
@@ -59,7 +59,7 @@ class Var {
   explicit Var(Tensor value, bool requires_grad = false);
 
   bool defined() const { return node_ != nullptr; }
-  const Tensor& value() const;  ///< undefined for an undefined Var: an op that wants one says which
+  const Tensor& value() const;  ///< undefined for an undefined Var: an op that needs one says which
   const Shape& shape() const { return value().shape(); }
   int64_t dim(int axis) const { return value().dim(axis); }
   bool requires_grad() const;

@@ -179,7 +179,7 @@ class CachingAllocator {
     const auto mib = [](int64_t n) { return static_cast<double>(n) / static_cast<double>(1 << 20); };
     const auto [free, all] = source_.room ? source_.room() : std::pair<int64_t, int64_t>{};
     fail(
-        "{} is out of memory: {} wants {:.1f} MiB; tensors of this pool hold {:.1f} MiB, {:.1f} of the device's {:.1f} "
+        "{} is out of memory: {} needs {:.1f} MiB; tensors of this pool hold {:.1f} MiB, {:.1f} of the device's {:.1f} "
         "MiB are free. A smaller batch, train.accumulate, bf16 or fewer trials at once (--jobs) take less",
         device.str(), op_at_work ? op_at_work : "a tensor", mib(static_cast<int64_t>(bytes)), mib(stats_.active),
         mib(free), mib(all));

@@ -116,7 +116,7 @@ class Pool {
  private:
   static constexpr uint32_t closed = 1u << 31, stop = 0xfff;
 
-  /// The low 12 bits of a call say how many helpers it wants (or `stop`), the others count the calls.
+  /// The low 12 bits of a call say how many helpers it needs (or `stop`), the others count the calls.
   void announce(uint32_t wanted) {
     call_.store(((call_.load(std::memory_order_relaxed) >> 12) + 1) << 12 | wanted, std::memory_order_release);
     call_.notify_all();

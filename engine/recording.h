@@ -39,7 +39,7 @@ class Recorder {
 
   /// How the next run() goes.
   Turn turn() const;
-  /// Takes its turn; f() as Recording wants it. Throws Error where f() does, and at the turn to record where it cannot
+  /// Takes its turn; f() as Recording needs it. Throws Error where f() does, and at the turn to record where it cannot
   /// be recorded: then nothing was run.
   void run(const std::function<void()>& f);
   /// Begins anew, as what f() reads or writes has moved; the memory stays.

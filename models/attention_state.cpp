@@ -33,7 +33,7 @@ AttentionState& AttentionState::operator=(AttentionState&& other) noexcept {
 void AttentionState::append(const Tensor& k, const Tensor& v) {
   if (k.rank() != 4 || v.rank() != 4 || k.dtype() != v.dtype() || k.device() != v.device() || k.dim(0) != v.dim(0) ||
       k.dim(1) != v.dim(1) || k.dim(2) != v.dim(2))
-    fail("attention state: wants k (B, T, H_kv, d), v (B, T, H_kv, d_v) of one dtype: k {}, v {}", k.str(), v.str());
+    fail("attention state: expected k (B, T, H_kv, d), v (B, T, H_kv, d_v) of one dtype: k {}, v {}", k.str(), v.str());
   if (!fits(keys_, k) || !fits(values_, v))
     fail("attention state: k {}, v {} do not fit those held: k {}, v {}", k.str(), v.str(), keys().str(),
          values().str());

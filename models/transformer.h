@@ -35,7 +35,7 @@ struct ForwardContext {
 /// a ForwardContext, a random source and a DecodeState of its own.
 class Transformer : public Module {
  public:
-  /// With the weights of a source. Throws Error when the config is invalid or the source has not what it wants.
+  /// With the weights of a source. Throws Error when the config is invalid or the source has not what it needs.
   Transformer(const TransformerConfig& config, WeightSource& source);
   /// Parameters f32 or f64, drawn from rng's stream "init". Throws Error when the config is invalid.
   Transformer(const TransformerConfig& config, engine::Rng& rng, engine::DType dtype = engine::DType::f32);

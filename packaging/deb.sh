@@ -2,7 +2,7 @@
 # packaging/deb.sh [FOLDER]: makes FOLDER/headroom_VERSION-1_ARCHITECTURE.deb (default: the working folder) on Debian or
 # Ubuntu: the program with its studies, pages and completions, the libraries with headers and pkg-config files, and the
 # notices of all that is compiled in. Builds in build-deb/, or in $HEADROOM_BUILD; what the package depends on is worked out
-# by dpkg-shlibdeps. Wants dpkg-dev beside what the build wants. The same sources give the same bytes: times are that of the
+# by dpkg-shlibdeps. Needs dpkg-dev beside what the build needs. The same sources give the same bytes: times are that of the
 # commit, or SOURCE_DATE_EPOCH. The maintainer is whoever builds it, as Debian's tools have it: $DEBFULLNAME <$DEBEMAIL>.
 set -euo pipefail
 export LC_ALL=C.UTF-8
@@ -95,7 +95,7 @@ Description: how many attention heads, of what width: studies and an engine
 CONTROL
 (cd "$tree" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 printf 'activate-noawait ldconfig\n' >"$tree/DEBIAN/triggers"
-for library in "$libraries"/libheadroom-*.so.*; do # a program that wants one of them wants this very version
+for library in "$libraries"/libheadroom-*.so.*; do # a program that needs one of them needs this very version
   name=${library##*/}
   echo "${name%%.so.*} ${name##*.so.} headroom (= $revision)"
 done >"$tree/DEBIAN/shlibs"

@@ -17,7 +17,7 @@ struct Queries {
   std::vector<bool> is_kept;
 
   Queries(const Batch& batch, int64_t last) : length(batch.input.dim(1)) {
-    require(last >= 0 && last < length, "attention by lag: lags up to {} want more than {} positions", last, length);
+    require(last >= 0 && last < length, "attention by lag: lags up to {} need more than {} positions", last, length);
     const int64_t sequences = batch.input.dim(0);
     is_kept.assign(static_cast<size_t>(sequences * length), true);
     if (batch.key_mask.defined())
@@ -35,8 +35,8 @@ struct Queries {
 
 std::vector<Tensor> attention_probabilities(const models::Transformer& model, const Batch& batch, int64_t begin,
                                             int64_t end) {
-  require(begin >= 0 && begin < end && end <= model.config().layers, "attention: wants layers of 0 to {}, got {} to {}",
-          model.config().layers - 1, begin, end - 1);
+  require(begin >= 0 && begin < end && end <= model.config().layers,
+          "attention: expected layers of 0 to {}, got {} to {}", model.config().layers - 1, begin, end - 1);
   const autograd::NoGrad no_grad;
   std::vector<Tensor> all;
   model.forward(batch.input, {.key_mask = batch.key_mask, .probabilities = &all});
@@ -50,7 +50,7 @@ std::vector<Tensor> attention_probabilities(const models::Transformer& model, co
 }
 
 Metrics attention_by_lag(const models::Transformer& model, const Batch& batch, int64_t last, int64_t layers) {
-  require(layers >= 1 && layers <= model.config().layers, "attention by lag: wants 1 to {} layers, got {}",
+  require(layers >= 1 && layers <= model.config().layers, "attention by lag: expected 1 to {} layers, got {}",
           model.config().layers, layers);
   const Queries queries(batch, last);
   const int64_t length = queries.length;
@@ -76,7 +76,7 @@ int64_t HeadLags::peak() const { return std::max_element(share.begin(), share.en
 int64_t HeadLags::centre() const { return std::llround(mean_lag); }
 
 std::vector<HeadLags> head_lags(const models::Transformer& model, const Batch& batch, int64_t last, int64_t layer) {
-  require(layer >= 0 && layer < model.config().layers, "attention by lag: wants layer 0 to {}, got {}",
+  require(layer >= 0 && layer < model.config().layers, "attention by lag: expected layer 0 to {}, got {}",
           model.config().layers - 1, layer);
   const Queries queries(batch, last);
   const int64_t length = queries.length;

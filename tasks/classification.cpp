@@ -12,9 +12,9 @@
 namespace headroom::tasks {
 
 void validate(const ClassificationConfig& config) {
-  require(config.classes >= 2, "classes: wants >= 2, got {}", config.classes);
-  require(config.vocab >= config.classes, "vocab: wants >= classes = {}, got {}", config.classes, config.vocab);
-  require(config.length >= 1, "length: wants >= 1, got {}", config.length);
+  require(config.classes >= 2, "classes: expected >= 2, got {}", config.classes);
+  require(config.vocab >= config.classes, "vocab: expected >= classes = {}, got {}", config.classes, config.vocab);
+  require(config.length >= 1, "length: expected >= 1, got {}", config.length);
 }
 
 Classification::Classification(const ClassificationConfig& config) : config_(config) { validate(config); }

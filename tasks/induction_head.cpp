@@ -37,18 +37,19 @@ int64_t multiple_of_four(int64_t n) { return (n + 3) / 4 * 4; }
 }  // namespace
 
 void validate(const InductionHeadConfig& config) {
-  require(config.tokens >= 2, "tokens: wants >= 2, got {}", config.tokens);
-  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
-  require(config.pattern >= 3, "pattern: wants >= 3, got {}", config.pattern);
-  require(config.repeats >= 2, "repeats: wants >= 2, got {}", config.repeats);
+  require(config.tokens >= 2, "tokens: expected >= 2, got {}", config.tokens);
+  require(config.length >= 2, "length: expected >= 2, got {}", config.length);
+  require(config.pattern >= 3, "pattern: expected >= 3, got {}", config.pattern);
+  require(config.repeats >= 2, "repeats: expected >= 2, got {}", config.repeats);
   require(config.pattern * config.repeats <= config.length,
           "repeats: {} patterns of {} tokens do not fit into length {}", config.repeats, config.pattern, config.length);
-  require(config.train_sequences >= 1, "train_sequences: wants >= 1, got {}", config.train_sequences);
-  require(config.data_seed >= 0, "data_seed: wants >= 0, got {}", config.data_seed);
-  require(config.n >= 2 && config.n < config.length, "n: wants 2 <= n < length = {}, got {}", config.length, config.n);
+  require(config.train_sequences >= 1, "train_sequences: expected >= 1, got {}", config.train_sequences);
+  require(config.data_seed >= 0, "data_seed: expected >= 0, got {}", config.data_seed);
+  require(config.n >= 2 && config.n < config.length, "n: expected 2 <= n < length = {}, got {}", config.length,
+          config.n);
   require(config.attention_lags >= 0 && config.attention_lags <= most_attention_lags &&
               config.attention_lags < config.length,
-          "attention_lags: wants 0 to {} and below length = {}, got {}", most_attention_lags, config.length,
+          "attention_lags: expected 0 to {} and below length = {}, got {}", most_attention_lags, config.length,
           config.attention_lags);
   require(std::isfinite(config.lambda), "lambda: {} is not finite", config.lambda);
 }

@@ -33,18 +33,18 @@ const std::vector<std::string>& kernel_kinds() {
 
 void validate(const KernelConfig& config) {
   const auto& kinds = kernel_kinds();
-  require(std::find(kinds.begin(), kinds.end(), config.kind) != kinds.end(), "kernel.kind: wants one of {}, got {}",
+  require(std::find(kinds.begin(), kinds.end(), config.kind) != kinds.end(), "kernel.kind: expected one of {}, got {}",
           fmt::join(kinds, ", "), config.kind);
-  require(config.n >= 1, "kernel.n: wants >= 1, got {}", config.n);
+  require(config.n >= 1, "kernel.n: expected >= 1, got {}", config.n);
   require(std::isfinite(config.alpha), "kernel.alpha: {} is not finite", config.alpha);
   if (config.kind == "exponential" || config.kind == "polynomial")
-    require(config.alpha > 0, "kernel.alpha: a kernel that does not decay, wants > 0, got {}", config.alpha);
+    require(config.alpha > 0, "kernel.alpha: a kernel that does not decay, expected > 0, got {}", config.alpha);
   if (config.kind == "delta")
     require(config.alpha >= 1 && config.alpha == std::floor(config.alpha),
-            "kernel.alpha: the lag of a delta, wants an integer >= 1, got {}", config.alpha);
-  for (const int64_t rank : config.ranks) require(rank >= 1, "kernel.ranks: wants ranks >= 1, got {}", rank);
-  require(config.rank_seed >= 0, "kernel.rank_seed: wants >= 0, got {}", config.rank_seed);
-  if (config.kind == "list") require(!config.values.empty(), "kernel.values: empty, wants rho(1), rho(2), ...");
+            "kernel.alpha: the lag of a delta, expected an integer >= 1, got {}", config.alpha);
+  for (const int64_t rank : config.ranks) require(rank >= 1, "kernel.ranks: expected ranks >= 1, got {}", rank);
+  require(config.rank_seed >= 0, "kernel.rank_seed: expected >= 0, got {}", config.rank_seed);
+  if (config.kind == "list") require(!config.values.empty(), "kernel.values: empty, expected rho(1), rho(2), ...");
 }
 
 std::vector<double> kernel_values(const KernelConfig& config, int64_t last) {

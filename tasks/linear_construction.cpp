@@ -57,7 +57,7 @@ void rewrite(const models::Transformer& model, const std::string& name,
                          engine::Tensor::from<double>(value.shape(), values).to(value.dtype()).to(value.device()));
     return;
   }
-  fail("construction: the model has no '{}': it wants a whole matrix there", name);
+  fail("construction: the model has no '{}': it needs a whole matrix there", name);
 }
 
 void clear(const models::Transformer& model, const std::string& name) {
@@ -65,17 +65,18 @@ void clear(const models::Transformer& model, const std::string& name) {
 }
 
 void check(const models::TransformerConfig& c, int64_t d, Construct what) {
-  require(c.causal && c.positions == models::Positions::alibi, "construction: wants a causal model with ALiBi, got {}",
-          models::name_of(c.positions));
+  require(c.causal && c.positions == models::Positions::alibi,
+          "construction: expected a causal model with ALiBi, got {}", models::name_of(c.positions));
   const models::LayerConfig layer = models::first_layer(c);
-  require(c.layers == 1 && layer.groups.size() == 1, "construction: wants one layer of heads of one shape");
+  require(c.layers == 1 && layer.groups.size() == 1, "construction: expected one layer of heads of one shape");
   const int64_t v = layer.groups[0].v_dim;
-  require(v >= d || d % v == 0, "construction: wants values of a width that divides d = {}, or of {} at least, got {}",
-          d, d, v);
+  require(v >= d || d % v == 0,
+          "construction: expected values of a width that divides d = {}, or of {} at least, got {}", d, d, v);
   if (what == Construct::slopes) return;
   require(c.norm == models::Norm::none && layer.ffn_width == 0 && c.readout_width == 0,
-          "construction: wants norm = none, no feed-forward network and a readout of one layer");
-  require(layer.groups[0].key_value_heads() == layer.groups[0].heads, "construction: wants a value of each head's own");
+          "construction: expected norm = none, no feed-forward network and a readout of one layer");
+  require(layer.groups[0].key_value_heads() == layer.groups[0].heads,
+          "construction: expected a value of each head's own");
   require(c.width >= 2 * d, "construction: a width of {} does not hold the token and its target, 2·{}", c.width, d);
 }
 

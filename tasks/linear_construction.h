@@ -24,7 +24,7 @@ struct LagMap {
 ///   W_O's rows [d, 2d) = Σ_m weight_m α_{m,h} P_m, W_read = the rows [d, 2d); biases of all these 0.
 /// Lags that n heads cannot fetch (m >= n) are left out. What is not named stays as drawn, so that all of it can train.
 /// Sequences have no zero tokens in front, so early positions are off by softmax's normaliser. Throws Error naming what
-/// does not fit: weights want norm = none, no feed-forward network, one readout layer, whole projections and D >= 2d.
+/// does not fit: weights need norm = none, no feed-forward network, one readout layer, whole projections and D >= 2d.
 void write_construction(const models::Transformer& model, const std::vector<LagMap>& target, int64_t token_dim,
                         Construct what);
 

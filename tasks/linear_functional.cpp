@@ -28,16 +28,16 @@ void normalise_rows(const Tensor& x) {
 
 void validate(const LinearFunctionalConfig& config) {
   validate(config.kernel);
-  require(config.token_dim >= 1, "token_dim: wants >= 1, got {}", config.token_dim);
-  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  require(config.token_dim >= 1, "token_dim: expected >= 1, got {}", config.token_dim);
+  require(config.length >= 2, "length: expected >= 2, got {}", config.length);
   check_ranks("kernel.ranks", {config.token_dim, config.kernel.ranks});
   require(config.attention_lags >= 0 && config.attention_lags <= most_attention_lags &&
               config.attention_lags < config.length,
-          "attention_lags: wants 0 to {} and below length = {}, got {}", most_attention_lags, config.length,
+          "attention_lags: expected 0 to {} and below length = {}, got {}", most_attention_lags, config.length,
           config.attention_lags);
   // Before t = 1 the target is 0 everywhere: a loss over t = 0 alone has no variance to be relative to.
   require(config.first_position >= 0 && config.first_position < config.length,
-          "first_position: wants 0 <= first_position < length = {}, got {}", config.length, config.first_position);
+          "first_position: expected 0 <= first_position < length = {}, got {}", config.length, config.first_position);
 }
 
 LinearFunctional::LinearFunctional(const LinearFunctionalConfig& config) : config_(config) {

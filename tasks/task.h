@@ -82,7 +82,7 @@ class Objective {
   /// The sequences of one update: a pure function of the seed, the streams' offsets and `step`, so that a resumed run
   /// sees the same ones. `rng` is left at the same offsets whatever the data.
   virtual Batch train_batch(int64_t step, int64_t sequences, engine::Rng& rng) const = 0;
-  /// A batch on the CPU as the loss wants it: whatever is worked out from it one number at a time is done here, since
+  /// A batch on the CPU as the loss needs it: whatever is worked out from it one number at a time is done here, since
   /// loss() may have it on a device. What it has done once it leaves as it is.
   virtual Batch staged(const Batch& batch) const { return batch; }
   /// output (B, T, output_dim) → scalar, as it trains.

@@ -44,17 +44,17 @@ std::vector<VolterraTerm> exponential_terms(int64_t last) {
 }
 
 void validate(const VolterraConfig& config) {
-  require(!config.terms.empty(), "terms: empty, wants at least one pair of lags");
-  require(config.token_dim >= 1, "token_dim: wants >= 1, got {}", config.token_dim);
-  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  require(!config.terms.empty(), "terms: empty, expected at least one pair of lags");
+  require(config.token_dim >= 1, "token_dim: expected >= 1, got {}", config.token_dim);
+  require(config.length >= 2, "length: expected >= 2, got {}", config.length);
   for (const VolterraTerm& term : config.terms) {
     const auto [low, high] = std::minmax({term.first, term.second});
-    require(low >= 0 && high < config.length, "terms: lags ({}, {}) are out of range: wants 0 <= lag < length = {}",
+    require(low >= 0 && high < config.length, "terms: lags ({}, {}) are out of range: expected 0 <= lag < length = {}",
             term.first, term.second, config.length);
     require(std::isfinite(term.weight), "terms: the weight {} is not finite", term.weight);
   }
   require(config.first_position >= 0 && config.first_position < config.length,
-          "first_position: wants 0 <= first_position < length = {}, got {}", config.length, config.first_position);
+          "first_position: expected 0 <= first_position < length = {}, got {}", config.length, config.first_position);
 }
 
 VolterraBoundConfig bound_config(const VolterraConfig& config) {

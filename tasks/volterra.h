@@ -10,7 +10,7 @@
 namespace headroom::tasks {
 
 /// x ~ N(0, I); or every number ±1 with equal odds: bounded by B = √d, independent, of identity covariance, as the
-/// paper's theorem wants them.
+/// paper's theorem needs them.
 enum class VolterraInput { normal, rademacher };
 
 /// Who multiplies. `model`: the readout is ŷ, so the feed-forward network must. `exact`: the readout is a token

@@ -14,7 +14,7 @@ using engine::DType;
 
 std::string unlike(const Tensor& got, const Tensor& want) {
   if (got.defined() != want.defined() || (got.defined() && got.shape() != want.shape()))
-    return fmt::format("got {}, want {}", got.str(), want.str());
+    return fmt::format("got {}, expected {}", got.str(), want.str());
   return "";
 }
 
@@ -128,7 +128,7 @@ std::string compare_close(const Tensor& got, const Tensor& want, Tolerance toler
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
     const double allowed = tolerance.ulps * ulp_at(got.dtype(), b[i]) + tolerance.scale * size;
     if (std::fabs(a[i] - b[i]) <= allowed) continue;  // false for NaN
-    return fmt::format("element {}: got {:.9g}, want {:.9g} (tolerance {:.2g})",
+    return fmt::format("element {}: got {:.9g}, expected {:.9g} (tolerance {:.2g})",
                        element_name(got.shape(), static_cast<int64_t>(i)), a[i], b[i], allowed);
   }
   return "";
@@ -136,14 +136,14 @@ std::string compare_close(const Tensor& got, const Tensor& want, Tolerance toler
 
 std::string compare_bits(const Tensor& got, const Tensor& want) {
   if (std::string difference = unlike(got, want); !difference.empty() || !got.defined()) return difference;
-  if (got.dtype() != want.dtype()) return fmt::format("got {}, want {}", got.str(), want.str());
+  if (got.dtype() != want.dtype()) return fmt::format("got {}, expected {}", got.str(), want.str());
   const Tensor a = got.contiguous().to(engine::cpu), b = want.contiguous().to(engine::cpu);
   const int64_t size = size_of(a.dtype());
   const auto *p = static_cast<const char*>(a.raw()), *q = static_cast<const char*>(b.raw());
   for (int64_t i = 0; i < a.numel(); ++i) {
     if (std::memcmp(p + i * size, q + i * size, static_cast<size_t>(size)) == 0) continue;
     const auto e = static_cast<size_t>(i);
-    return fmt::format("element {}: got {:.17g}, want the bits of {:.17g}", element_name(a.shape(), i),
+    return fmt::format("element {}: got {:.17g}, expected the bits of {:.17g}", element_name(a.shape(), i),
                        a.to_vector<double>()[e], b.to_vector<double>()[e]);
   }
   return "";

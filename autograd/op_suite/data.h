@@ -40,7 +40,7 @@ Tensor other_than(const Tensor& x);
 /// The cotangent that run() takes for a result like `value`.
 Tensor cotangent_for(const std::string& name, const Tensor& value);
 
-/// An empty string, or what differs: "element (1, 2): got 0.5, want 0.25 (tolerance 2e-05)".
+/// An empty string, or what differs: "element (1, 2): got 0.5, expected 0.25 (tolerance 2e-05)".
 std::string compare_close(const Tensor& got, const Tensor& want, Tolerance tolerance);
 std::string compare_bits(const Tensor& got, const Tensor& want);
 /// The same over value and gradients, the message preceded by "value: " or "gradient of x: ".

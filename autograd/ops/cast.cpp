@@ -10,7 +10,7 @@ Var cast(const Var& x, engine::DType dtype) {
   require(x.defined(), "cast: operand x is undefined");
   const engine::DType from = x.value().dtype();
   if (from == dtype) return x;
-  require(engine::is_floating(from) && engine::is_floating(dtype), "cast: from {} to {}, wants real dtypes",
+  require(engine::is_floating(from) && engine::is_floating(dtype), "cast: from {} to {}, expected real dtypes",
           x.value().str(), engine::name_of(dtype));
   return record(
       "cast", x.value().to(dtype), {x},

@@ -15,7 +15,7 @@ namespace {
 const Tensor& entry(const std::map<std::string, Tensor>& state, const std::string& name, const Shape& shape) {
   const auto found = state.find(name);
   require(found != state.end(), "optimizer state: no '{}'", name);
-  require(found->second.shape() == shape, "optimizer state: '{}' is {}, want {}", name, found->second.str(),
+  require(found->second.shape() == shape, "optimizer state: '{}' is {}, expected {}", name, found->second.str(),
           shape.str());
   return found->second;
 }
@@ -200,7 +200,7 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
   require(values.updates >= 0, "optimizer state: {} updates done", values.updates);
   for (const auto& [name, moment] : moments_) {
     const Tensor& kept = entry(state, name, moment.shape());
-    require(kept.dtype() == moment.dtype(), "optimizer state: '{}' is {}, want {}", name, kept.str(), moment.str());
+    require(kept.dtype() == moment.dtype(), "optimizer state: '{}' is {}, expected {}", name, kept.str(), moment.str());
   }
   for (const auto& [name, moment] : moments_) engine::copy_inplace(moment, state.at(name).to(moment.device()));
   engine::write_step_state(step_state_, values);

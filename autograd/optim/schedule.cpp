@@ -92,7 +92,7 @@ class ReduceOnPlateau final : public Schedule {
   }
   std::vector<double> state() const override { return {factor_, best_, bad_}; }
   void load_state(const std::vector<double>& state) override {
-    require(state.size() == 3, "schedule state: want 3 numbers, got {}", state.size());
+    require(state.size() == 3, "schedule state: expected 3 numbers, got {}", state.size());
     factor_ = state[0], best_ = state[1], bad_ = state[2];
   }
 
@@ -131,7 +131,7 @@ class Product final : public Schedule {
       part->load_state({state.begin() + static_cast<int64_t>(at), state.begin() + static_cast<int64_t>(at + n)});
       at += n;
     }
-    require(at == state.size(), "schedule state: want {} numbers, got {}", at, state.size());
+    require(at == state.size(), "schedule state: expected {} numbers, got {}", at, state.size());
   }
 
  private:

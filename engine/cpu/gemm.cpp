@@ -57,7 +57,7 @@ T* scratch() {
 /// One tile through oneDNN, else through our own kernel.
 void fast_tile(const GemmTile<float>& t, bool own) {
   const bool at = t.a_column != 1, bt = t.b_column != 1;
-  // A factor of one row may have any stride; oneDNN wants one that holds the row.
+  // A factor of one row may have any stride; oneDNN needs one that holds the row.
   const int64_t lda = std::max(std::max(t.a_row, t.a_column), at ? t.m : t.k);
   const int64_t ldb = std::max(std::max(t.b_row, t.b_column), bt ? t.k : t.n);
   if (own || !onednn_sgemm(at, bt, t.m, t.n, t.k, t.a, lda, t.b, ldb, t.c, t.ldc))

@@ -87,8 +87,8 @@ void cache_token_inplace(const Tensor& cache, const Tensor& row, const Tensor& l
   CacheTokenCall call{cache, row, length};
   cache_token_op.check(call);
   require(cache.rank() == 4 && cache.is_contiguous() && row.shape() == cache.shape().with(1, 1) && length.numel() == 1,
-          "cache_token: wants a cache (B, capacity, H, d), a row (B, 1, H, d) and one length: {}, {}, {}", cache.str(),
-          row.str(), length.str());
+          "cache_token: expected a cache (B, capacity, H, d), a row (B, 1, H, d) and one length: {}, {}, {}",
+          cache.str(), row.str(), length.str());
   if (row.numel() == 0) return;
   cache_token_op.run(call);
   cache.bump_version();

@@ -33,7 +33,7 @@ void OpBase::check_operands(std::span<const Operand> operands) const {
     if (operand.kind == Operand::Kind::mask && x.dtype() != DType::boolean)
       fail("{}: {} {} is not bool", name_, operand.name, x.str());
     if (operand.kind == Operand::Kind::statistic && x.dtype() != statistic_dtype(first.dtype()))
-      fail("{}: {} {} is not {}, as {} {} wants it", name_, operand.name, x.str(),
+      fail("{}: {} {} is not {}, as {} {} needs it", name_, operand.name, x.str(),
            name_of(statistic_dtype(first.dtype())), operands[0].name, first.str());
     if (operand.kind == Operand::Kind::real && x.dtype() != first.dtype())
       fail("{}: operands differ in dtype: {} {}, {} {}", name_, operands[0].name, first.str(), operand.name, x.str());

@@ -80,7 +80,7 @@ void step_begin_inplace(const Tensor& state, const Tensor& rates) {
   StepBeginCall call{rates, state};
   step_begin_op.check(call);
   check_step_state("step_begin", state, rates.device());
-  require(rates.rank() == 1 && rates.numel() > 0, "step_begin: want a list of learning rates, got {}", rates.str());
+  require(rates.rank() == 1 && rates.numel() > 0, "step_begin: expected a list of learning rates, got {}", rates.str());
   step_begin_op.run(call);
 }
 

@@ -15,7 +15,8 @@ QuantizedMatrix::QuantizedMatrix(BlockFormat format, int64_t rows, int64_t cols,
   require(rows >= 0 && cols >= 0 && cols % layout.elements == 0,
           "quantized matrix: {} ({}, {}): rows are not whole blocks of {}", layout.name, rows, cols, layout.elements);
   require(blocks_.defined() && blocks_.dtype() == DType::u8 && blocks_.is_contiguous(),
-          "quantized matrix: {} ({}, {}): blocks are {}, want contiguous u8", layout.name, rows, cols, blocks_.str());
+          "quantized matrix: {} ({}, {}): blocks are {}, expected contiguous u8", layout.name, rows, cols,
+          blocks_.str());
   // Divisions, as the product of sizes read from a file may overflow.
   const int64_t row_blocks = cols / layout.elements, have = blocks_.numel();
   row_bytes_ = have / layout.bytes >= row_blocks ? row_blocks * layout.bytes : have + 1;
@@ -31,7 +32,7 @@ void QuantizedMatrix::dequantize_row(int64_t index, int64_t begin, int64_t end, 
 
 Tensor QuantizedMatrix::dequantize(int64_t begin, int64_t end, DType dtype) const {
   require(begin >= 0 && begin <= end && end <= rows_, "quantized matrix: rows [{}, {}) of {}", begin, end, str());
-  require(is_floating(dtype), "quantized matrix: {} in {}; real numbers are wanted", str(), name_of(dtype));
+  require(is_floating(dtype), "quantized matrix: {} in {}; expected real numbers", str(), name_of(dtype));
   if (!device().is_cpu()) return rows_between(begin, end).to(cpu).dequantize(dtype).to(device());
   const Tensor values = Tensor::empty({end - begin, cols_}, dtype);  // (rows, cols)
   visit_dtype(dtype, [&](auto zero) {
@@ -89,7 +90,7 @@ Tensor quantized_rows(const QuantizedMatrix& matrix, const Tensor& indices, DTyp
   quantized_rows_op.check(call);
   require(indices.device() == matrix.device(), "quantized rows: indices on {}, {} on {}", indices.device().str(),
           matrix.str(), matrix.device().str());
-  require(is_floating(dtype), "quantized rows: {} in {}; real numbers are wanted", matrix.str(), name_of(dtype));
+  require(is_floating(dtype), "quantized rows: {} in {}; expected real numbers", matrix.str(), name_of(dtype));
   Shape shape = indices.shape();
   shape.push_back(matrix.cols());
   call.y = Tensor::empty(shape, dtype, matrix.device());  // (…, cols)

@@ -20,7 +20,7 @@
 namespace headroom::experiments {
 namespace {
 
-/// What a store holds of its plan, as curve() wants it.
+/// What a store holds of its plan, as curve() needs it.
 struct Loaded {
   Comparison::Side side;
   StudyResults results;

@@ -36,35 +36,35 @@ class LineTable {
   }
   std::string text(const char* key) const {
     const json& value = at(key);
-    require(value.is_string(), "'{}' is {}: wants a string", key, models::shown(value));
+    require(value.is_string(), "'{}' is {}: expected a string", key, models::shown(value));
     return value.get<std::string>();
   }
   int64_t count(const char* key, int64_t most = most_number) const {
     const json& value = at(key);
     const bool fits = value.is_number_integer() && value >= 0 && value <= most;
-    require(fits, "'{}' is {}: wants a whole number from 0 to {}", key, models::shown(value), most);
+    require(fits, "'{}' is {}: expected a whole number from 0 to {}", key, models::shown(value), most);
     return value.get<int64_t>();
   }
   double amount(const char* key) const {
     const json& value = at(key);
     const double x = value.is_number() ? value.get<double>() : -1;
-    require(std::isfinite(x) && x >= 0, "'{}' is {}: wants a number from 0", key, models::shown(value));
+    require(std::isfinite(x) && x >= 0, "'{}' is {}: expected a number from 0", key, models::shown(value));
     return x;
   }
   const json& list(const char* key) const {
     const json& value = at(key);
-    require(value.is_array(), "'{}' is {}: wants a list", key, models::shown(value));
+    require(value.is_array(), "'{}' is {}: expected a list", key, models::shown(value));
     return value;
   }
   const json& table(const char* key) const {
     const json& value = at(key);
-    require(value.is_object(), "'{}' is {}: wants a table", key, models::shown(value));
+    require(value.is_object(), "'{}' is {}: expected a table", key, models::shown(value));
     return value;
   }
   std::map<std::string, std::string> texts(const char* key) const {
     std::map<std::string, std::string> out;
     for (const auto& [name, value] : table(key).items()) {
-      require(value.is_string(), "'{}.{}' is {}: wants a string", key, excerpt(name), models::shown(value));
+      require(value.is_string(), "'{}.{}' is {}: expected a string", key, excerpt(name), models::shown(value));
       out[name] = value.get<std::string>();
     }
     return out;
@@ -79,21 +79,21 @@ double read_real(const json& value, const char* what) {
   if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();
   if (value == "inf") return std::numeric_limits<double>::infinity();
   if (value == "-inf") return -std::numeric_limits<double>::infinity();
-  require(value.is_number(), "{} has {}: wants a number, null, \"inf\" or \"-inf\"", what, models::shown(value));
+  require(value.is_number(), "{} has {}: expected a number, null, \"inf\" or \"-inf\"", what, models::shown(value));
   return value.get<double>();
 }
 
 std::string plain_name(const json& value, const char* what) {
-  require(value.is_string(), "{} has {}: wants a name", what, models::shown(value));
+  require(value.is_string(), "{} has {}: expected a name", what, models::shown(value));
   const auto& name = value.get_ref<const std::string&>();
   require(!name.empty() && name.size() <= longest_plain_name && name.find('\0') == std::string::npos,
-          "{} has a name of {} bytes: wants 1 to {}, none of them 0", what, name.size(), longest_plain_name);
+          "{} has a name of {} bytes: expected 1 to {}, none of them 0", what, name.size(), longest_plain_name);
   return name;
 }
 
 std::vector<double> read_reals(const json& value, const char* what) {
   const bool is_narrow = value.is_object() && value.size() == 1 && value.contains("f32") && value["f32"].is_array();
-  require(value.is_array() || is_narrow, "{} has {}: wants a list of numbers", what, models::shown(value));
+  require(value.is_array() || is_narrow, "{} has {}: expected a list of numbers", what, models::shown(value));
   std::vector<double> out;
   for (const json& one : is_narrow ? value["f32"] : value) {
     const double x = read_real(one, what);
@@ -113,7 +113,7 @@ std::vector<HistoryPoint> read_history(const json& curves) {
   std::vector<HistoryPoint> out;
   for (const json& curve : curves) {
     require(curve.is_array() && curve.size() == 4 && curve[2].is_array(),
-            "'history' has {}: wants lists of split, metric, steps and values", models::shown(curve));
+            "'history' has {}: expected lists of split, metric, steps and values", models::shown(curve));
     const std::string split = plain_name(curve[0], "'history'"), metric = plain_name(curve[1], "'history'");
     const std::vector<double> values = read_reals(curve[3], "'history'");
     require(values.size() == curve[2].size(), "'history': {}/{} has {} steps and {} values", excerpt(split),
@@ -122,7 +122,7 @@ std::vector<HistoryPoint> read_history(const json& curves) {
     for (size_t i = 0; i < values.size(); ++i) {
       const json& step = curve[2][i];
       const bool fits = step.is_number_integer() && step > last && step <= most_number;
-      require(fits, "'history': step {} of {}/{} after {}: wants whole numbers that rise", models::shown(step),
+      require(fits, "'history': step {} of {}/{} after {}: expected whole numbers that rise", models::shown(step),
               excerpt(split), excerpt(metric), last);
       last = step.get<int64_t>();
       out.push_back({last, split, metric, values[i]});
@@ -137,7 +137,7 @@ std::vector<HistoryPoint> read_history(const json& curves) {
 }
 
 std::vector<std::pair<double, double>> read_predictions(const json& lists) {
-  require(lists.size() == 2, "'predictions' has {} lists: wants targets and outputs", lists.size());
+  require(lists.size() == 2, "'predictions' has {} lists: expected targets and outputs", lists.size());
   const std::vector<double> targets = read_reals(lists[0], "'predictions'"),
                             outputs = read_reals(lists[1], "'predictions'");
   require(targets.size() == outputs.size(), "'predictions' has {} targets and {} outputs", targets.size(),
@@ -158,7 +158,7 @@ void add_place(const json& place, const std::string& trial, std::map<int64_t, Pl
   const bool is_whole = place.is_array() && place.size() == 6 && place[0].is_number_integer() && place[0] >= 0 &&
                         place[0] < most_published && place[1].is_string() && place[2].is_string() &&
                         place[4].is_object() && place[5].is_number_integer();
-  require(is_whole, "a place in the plan is {}: wants position, series, label, x, choice and seed",
+  require(is_whole, "a place in the plan is {}: expected position, series, label, x, choice and seed",
           excerpt(place.dump(-1, ' ', false, json::error_handler_t::replace)));
   PlanEntry entry;
   entry.trial = trial;
@@ -173,24 +173,24 @@ void add_place(const json& place, const std::string& trial, std::map<int64_t, Pl
 
 json line_object(const std::string& line) {
   json object = models::parse_json(line);
-  require(object.is_object(), "is {}: wants a JSON object", models::shown(object));
+  require(object.is_object(), "is {}: expected a JSON object", models::shown(object));
   return object;
 }
 
 PublishedRun published_run(const LineTable& in, std::map<int64_t, PlanEntry>& plan) {
-  require(in.at("headroom") == "trials", "'headroom' is {}: wants \"trials\"", models::shown(in.at("headroom")));
+  require(in.at("headroom") == "trials", "'headroom' is {}: expected \"trials\"", models::shown(in.at("headroom")));
   const int64_t format = in.count("format");
   require(format == published_format, "format {}, and this program reads {}: {}", format, published_format,
           format > published_format ? "the file is from a newer headroom" : "there never was such a one");
   PublishedRun run;
   run.study = in.text("study");
   run.profile = in.text("profile");
-  require(is_folder_name(run.study), "'study' is '{}': wants letters, digits, - and _, at most 100",
+  require(is_folder_name(run.study), "'study' is '{}': expected letters, digits, - and _, at most 100",
           excerpt(run.study));
-  require(is_run_name(run.profile), "'profile' is '{}': wants the name of a run's folder", excerpt(run.profile));
+  require(is_run_name(run.profile), "'profile' is '{}': expected the name of a run's folder", excerpt(run.profile));
   run.version = in.text("version");
   run.trials = in.count("trials", most_published);
-  require(in.at("whole").is_boolean(), "'whole' is {}: wants true or false", models::shown(in.at("whole")));
+  require(in.at("whole").is_boolean(), "'whole' is {}: expected true or false", models::shown(in.at("whole")));
   run.is_whole = in.at("whole").get<bool>();
   run.facts = in.texts("facts");
   for (const json& tag : in.list("tags")) {
@@ -199,7 +199,7 @@ PublishedRun published_run(const LineTable& in, std::map<int64_t, PlanEntry>& pl
   }
   for (const json& note : in.list("notes")) {
     const bool is_note = note.is_array() && note.size() == 2 && note[0].is_string() && note[1].is_string();
-    require(is_note, "'notes' has {}: wants lists of time and text", models::shown(note));
+    require(is_note, "'notes' has {}: expected lists of time and text", models::shown(note));
     run.notes.push_back({0, note[0].get<std::string>(), note[1].get<std::string>()});
     check_note_time(run.notes.back().at);
     check_note(run.notes.back().text);
@@ -207,7 +207,7 @@ PublishedRun published_run(const LineTable& in, std::map<int64_t, PlanEntry>& pl
   for (const json& missing : in.list("missing")) {
     const bool is_pair = missing.is_array() && missing.size() == 2 && missing[0].is_string() &&
                          is_trial_id(missing[0].get_ref<const std::string&>());
-    require(is_pair, "'missing' has {}: wants lists of an id and a place", models::shown(missing));
+    require(is_pair, "'missing' has {}: expected lists of an id and a place", models::shown(missing));
     add_place(missing[1], missing[0].get<std::string>(), plan);
   }
   return run;
@@ -227,7 +227,7 @@ PublishedTrial published_trial(const LineTable& in, bool is_whole, std::map<int6
     fail("'config' {}", error.what());
   }
   const std::string status = in.text("status");
-  require(status == "finished" || status == "failed", "'status' is '{}': wants finished or failed", excerpt(status));
+  require(status == "finished" || status == "failed", "'status' is '{}': expected finished or failed", excerpt(status));
   r.status = status == "finished" ? TrialStatus::finished : TrialStatus::failed;
   r.message = in.text("message");
   constexpr int64_t year_9999 = 253'402'300'799;
@@ -245,7 +245,7 @@ PublishedTrial published_trial(const LineTable& in, bool is_whole, std::map<int6
   for (const auto& [metric, values] : in.table("test_parts").items()) {
     r.test_parts[plain_name(metric, "'test_parts'")] = read_reals(values, "'test_parts'");
     for (const double x : r.test_parts[metric])
-      require(!std::isnan(x), "'test_parts' of {} has null: wants numbers", excerpt(metric));
+      require(!std::isnan(x), "'test_parts' of {} has null: expected numbers", excerpt(metric));
   }
   if (!is_whole) return trial;
   r.history = read_history(in.list("history"));
@@ -257,7 +257,7 @@ PublishedTrial published_trial(const LineTable& in, bool is_whole, std::map<int6
 
 PublishedReader::PublishedReader(const std::filesystem::path& path, const LineLimits& limits) : lines_(path, limits) {
   std::string line;
-  if (!lines_.next(line)) lines_.complain("the file is empty: wants a file that 'headroom export trials' wrote");
+  if (!lines_.next(line)) lines_.complain("the file is empty: expected a file that 'headroom export trials' wrote");
   try {
     const json object = line_object(line);
     run_ = published_run(LineTable(object), plan_);
@@ -279,7 +279,7 @@ bool PublishedReader::next(PublishedTrial& trial) {
   try {
     const json object = line_object(line);
     trial = published_trial(LineTable(object), run_.is_whole, plan_);
-    require(trial.record.id > last_, "trial {} after {}: wants them in the order of their ids, each once",
+    require(trial.record.id > last_, "trial {} after {}: expected them in the order of their ids, each once",
             trial.record.id, last_);
     require(++count_ <= run_.trials, "there are more trials than the {} of the first line", run_.trials);
   } catch (const Error& error) {

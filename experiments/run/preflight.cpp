@@ -36,7 +36,7 @@ void check_sets(const Task& task) {
   for (const tasks::Split split : {tasks::Split::validation, tasks::Split::test}) task.evaluation(split, 1);
 }
 
-/// What the task and the trainer say to the config, without training: what a construction wants of the model, and the
+/// What the task and the trainer say to the config, without training: what a construction needs of the model, and the
 /// patterns, which are held against the model's own names.
 void check_start(const TrialConfig& config, const Task& task) {
   const TrainConfig& wanted = config.train;

@@ -123,7 +123,7 @@ class RunStore {
   /// The losses so far of trials that have not ended, also of those that were stopped.
   std::vector<LivePoint> live_points() const;
 
-  /// What the latest run wants of this store, so that it can be read without the study's file.
+  /// What the latest run needs of this store, so that it can be read without the study's file.
   void set_plan(const std::map<std::string, std::string>& study, const std::vector<PlanEntry>& plan);
   std::vector<PlanEntry> plan() const;
   /// "id", "title", "profile", "config" (TOML).

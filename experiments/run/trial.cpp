@@ -363,7 +363,7 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
   const tasks::ModelInterface wanted = task.model_interface();
   require(!wanted.predicts || config.model.causal,
           "model.causal: is false, but the task's targets are the next tokens, which such a model would read; "
-          "wants model.causal = true");
+          "expected model.causal = true");
   models::TransformerConfig model = config.model;
   model.max_length = wanted.length;
   model.vocab = wanted.vocab;

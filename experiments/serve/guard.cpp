@@ -57,8 +57,9 @@ HttpAnswer Guard::check(const HttpRequest& request) const {
   if (request.method != "POST") return refuse(405, "only GET, HEAD and POST are answered");
   if (!allows_changes) return refuse(403, "changes are off, because others can reach this address");
   if (request.origin != "http://" + request.host) return refuse(403, "a change must come from this server's own page");
-  if (!is_same_secret(request.token, token)) return refuse(403, "the token is not this server's: open the address that it printed");
-  if (!request.content_type.starts_with("application/json")) return refuse(415, "a change wants JSON");
+  if (!is_same_secret(request.token, token))
+    return refuse(403, "the token is not this server's: open the address that it printed");
+  if (!request.content_type.starts_with("application/json")) return refuse(415, "a change needs JSON");
   return {};
 }
 

@@ -13,7 +13,7 @@ struct Guard {
 
   /// Why a request is refused, as an answer of status 403, 405 or 415; status 200 when it is not. A Host header must be
   /// a name of this machine's loopback interface, an IP address, or the address listened on: a page from elsewhere
-  /// whose name was made to lead here (DNS rebinding) has another. A change wants the token, JSON, and an Origin that
+  /// whose name was made to lead here (DNS rebinding) has another. A change needs the token, JSON, and an Origin that
   /// is this server.
   HttpAnswer check(const HttpRequest& request) const;
 };

@@ -27,10 +27,10 @@ const Json& needed(const Json& json, const char* key, const std::string& source)
 }
 
 void require_decoder(const TransformerConfig& c, const std::string& source) {
-  require(c.vocab > 0 && c.causal, "{}: config: a causal model of tokens is wanted (vocab {}, causal {})", source,
+  require(c.vocab > 0 && c.causal, "{}: config: expected a causal model of tokens (vocab {}, causal {})", source,
           c.vocab, c.causal);
   require(c.positions == Positions::rope || c.positions == Positions::learned || c.positions == Positions::none,
-          "{}: config.positions is {}; rope, learned or none is wanted", source, name_of(c.positions));
+          "{}: config.positions is {}; expected rope, learned or none", source, name_of(c.positions));
 }
 
 ModelDescription describe_compact(const fs::path& folder, const Json& json, const CompactConfig& read) {
@@ -79,17 +79,17 @@ std::string compact_config_json(const ModelDescription& model, const Transformer
 
 CompactConfig read_compact_config(const Json& json, const std::string& source) {
   const Json& version = needed(json, "version", source);
-  require(version == schema_version, "{}: version is {}; {} is wanted", source, shown(version), schema_version);
+  require(version == schema_version, "{}: version is {}; expected {}", source, shown(version), schema_version);
   const Json& family = needed(json, "family", source);
   require(std::find(compact_families.begin(), compact_families.end(), family) != compact_families.end(),
-          "{}: family is {}; one of {} is wanted", source, shown(family), fmt::join(compact_families, ", "));
+          "{}: family is {}; expected one of {}", source, shown(family), fmt::join(compact_families, ", "));
   CompactConfig read{family.get<std::string>(), read_config(needed(json, "config", source), source, "config"),
                      read_config(needed(json, "full_config", source), source, "full_config")};
   require_decoder(read.config, source);
   require(
       read.full.unequal_layers.empty() && read.full.layers == read.config.layers &&
           read.full.width == read.config.width && read.full.vocab == read.config.vocab,
-      "{}: full_config: as many layers of the same width, and the same vocabulary, as config's are wanted, all layers "
+      "{}: full_config: expected as many layers of the same width, and the same vocabulary, as config's, all layers "
       "of one shape",
       source);
   return read;

@@ -124,7 +124,7 @@ struct JsonPlace {
   std::string source, path;
   JsonPlace at(const std::string& key) const { return {source, path + "." + key}; }
   [[noreturn]] void refuse(const Json& json, const char* wanted) const {
-    fail("{}: {} is {}; {} is wanted", source, path, shown(json), wanted);
+    fail("{}: {} is {}; expected {}", source, path, shown(json), wanted);
   }
 };
 

@@ -113,7 +113,7 @@ GgufPairs gguf_metadata(const ModelFiles& source, const std::vector<TensorMove>&
       if (key != "general.alignment" && !(type && key == "general.file_type")) pairs.emplace_back(key, value);
     set_heads(source.description(), pairs);
     if (type) pairs.emplace_back("general.file_type", gguf_u32(file_type(moves)));
-    // Readers that take the keys as they come want the architecture first.
+    // Readers that take the keys as they come need the architecture first.
     std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
       return a.first == "general.architecture" && b.first != "general.architecture";
     });

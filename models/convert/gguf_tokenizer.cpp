@@ -111,11 +111,11 @@ void add_characters(const BpeVocabulary& vocabulary, const nlohmann::json& confi
   require(vocabulary.normalization == Normalization::none, "{}: GGUF files cannot say that text is normalized to {}",
           vocabulary.files.front().string(), name_of(vocabulary.normalization));
   TokenList list = tokens_of(vocabulary);
-  // With all bytes there is nothing unknown, and the file need not name its token; SentencePiece wants one.
+  // With all bytes there is nothing unknown, and the file need not name its token; SentencePiece needs one.
   if (std::find(list.types.begin(), list.types.end(), unknown_type) == list.types.end()) {
     const auto found = std::find(list.texts.begin(), list.texts.end(), "<unk>");
     const auto id = id_named(config, "unk_token", list.texts).value_or(found - list.texts.begin());
-    require(id < static_cast<int64_t>(list.texts.size()), "{}: has no unknown token, which a GGUF file of llama wants",
+    require(id < static_cast<int64_t>(list.texts.size()), "{}: has no unknown token, which a GGUF file of llama needs",
             vocabulary.files.front().string());
     list.types[static_cast<size_t>(id)] = unknown_type;
   }
@@ -181,7 +181,7 @@ void add_tokenizer(const ModelFiles& source, GgufPairs& pairs, std::vector<std::
   const ModelDescription& model = source.description();
   const nlohmann::json config = read_optional_object(source.path() / "tokenizer_config.json");
   if (!source.has_tokenizer()) {
-    notes.emplace_back("the folder holds no tokenizer: the GGUF file has none either, and other software wants one");
+    notes.emplace_back("the folder holds no tokenizer: the GGUF file has none either, and other software needs one");
     add_specials(model, config, {}, pairs, notes);
     return;
   }

@@ -53,7 +53,7 @@ Json read_optional_object(const std::filesystem::path& path) {
   std::error_code unreadable;
   if (!std::filesystem::exists(path, unreadable)) return Json::object();
   Json json = read_json(path);
-  require(json.is_object(), "{}: wants a JSON object, got {}", path.string(), shown(json));
+  require(json.is_object(), "{}: expected a JSON object, got {}", path.string(), shown(json));
   return json;
 }
 

@@ -28,7 +28,7 @@ engine::Tensor penalised(const engine::Tensor& logits, const std::vector<int32_t
 
 Sampler::Sampler(const SamplingOptions& options) : options_(options), rng_(options.seed) {
   const auto wants = [](const char* name, double value, bool ok, const char* wanted) {
-    require(ok, "sampling: {} is {}, {} is wanted", name, value, wanted);
+    require(ok, "sampling: {} is {}, expected {}", name, value, wanted);
   };
   wants("temperature", options.temperature, std::isfinite(options.temperature) && options.temperature >= 0,
         "0 or more");

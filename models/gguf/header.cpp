@@ -45,7 +45,7 @@ class Cursor {
 
  private:
   std::string_view take(uint64_t count, const char* what) {
-    require(count <= left(), "{}: {} bytes are wanted, {} are left (truncated?)", what, count, left());
+    require(count <= left(), "{}: expected {} bytes, {} are left (truncated?)", what, count, left());
     const std::string_view bytes = bytes_.substr(at_, count);
     at_ += count;
     return bytes;
@@ -90,7 +90,7 @@ int64_t read_integer(Cursor& in, GgufValueType type) {
       return integer_of<int64_t>(in);
   }
   const int64_t value = integer_of<uint8_t>(in);
-  require(value <= 1, "a bool is {}, 0 or 1 is wanted", value);
+  require(value <= 1, "a bool is {}, expected 0 or 1", value);
   return value;
 }
 
@@ -220,7 +220,7 @@ GgufHeader read_header(std::string_view file, const std::string& source) {
   }
   const int64_t alignment = header.metadata.count("general.alignment", 32);
   require(alignment >= 8 && alignment <= 1 << 20 && std::has_single_bit(static_cast<uint64_t>(alignment)),
-          "general.alignment is {}, a power of two from 8 to 2^20 is wanted", alignment);
+          "general.alignment is {}, expected a power of two from 8 to 2^20", alignment);
   for (uint64_t i = 0; i < tensors; ++i) header.entries.push_back(read_entry(in));
   place_entries(header.entries, aligned(in.at(), static_cast<uint64_t>(alignment)), file.size(),
                 static_cast<uint64_t>(alignment));

@@ -33,13 +33,13 @@ const std::vector<T>& GgufMetadata::items(const std::string& key, bool is_array,
   const auto* list = std::get_if<std::vector<T>>(&value.items);
   if (list == nullptr || value.is_array != is_array)
     complain(key,
-             fmt::format("is {}{}, {} is wanted", value.is_array ? "an array of " : "", name_of(value.type), wanted));
+             fmt::format("is {}{}, expected {}", value.is_array ? "an array of " : "", name_of(value.type), wanted));
   return *list;
 }
 
 int64_t GgufMetadata::count(const std::string& key) const {
   const int64_t value = items<int64_t>(key, false, "a whole number")[0];
-  if (value < 1 || value > most_counted) complain(key, fmt::format("wants a number from 1 to 2^40, got {}", value));
+  if (value < 1 || value > most_counted) complain(key, fmt::format("expected a number from 1 to 2^40, got {}", value));
   return value;
 }
 
@@ -50,14 +50,14 @@ std::optional<int64_t> GgufMetadata::integer(const std::string& key) const {
 
 double GgufMetadata::positive(const std::string& key) const {
   const double value = items<double>(key, false, "a fraction")[0];
-  if (!(value > 0) || !std::isfinite(value)) complain(key, fmt::format("wants a number above 0, got {}", value));
+  if (!(value > 0) || !std::isfinite(value)) complain(key, fmt::format("expected a number above 0, got {}", value));
   return value;
 }
 
 bool GgufMetadata::flag(const std::string& key, bool otherwise) const {
   if (!contains(key)) return otherwise;
   const int64_t value = items<int64_t>(key, false, "true or false")[0];
-  if (values_.at(key).type != GgufValueType::boolean) complain(key, "is no bool, true or false is wanted");
+  if (values_.at(key).type != GgufValueType::boolean) complain(key, "is no bool, expected true or false");
   return value != 0;
 }
 

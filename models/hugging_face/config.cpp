@@ -18,7 +18,7 @@ constexpr int64_t most = int64_t(1) << 40;
 class Fields {
  public:
   Fields(const json& fields, std::string source) : fields_(fields), source_(std::move(source)) {
-    require(fields.is_object(), "{}: wants a JSON object, got {}", source_, shown(fields));
+    require(fields.is_object(), "{}: expected a JSON object, got {}", source_, shown(fields));
   }
   [[noreturn]] void complain(const char* name, const std::string& message) const {
     fail("{}: {}: {}", source_, name, message);
@@ -31,26 +31,26 @@ class Fields {
     const bool is_count = value.is_number_integer() &&
                           (value.is_number_unsigned() ? value.get<uint64_t>() <= most : value.get<int64_t>() >= 1);
     if (!is_count || value.get<int64_t>() < 1 || value.get<int64_t>() > most)
-      complain(name, "wants an integer from 1 to 2^40, got " + shown(value));
+      complain(name, "expected an integer from 1 to 2^40, got " + shown(value));
     return value.get<int64_t>();
   }
   int64_t count(const char* name, int64_t otherwise) const { return has(name) ? count(name) : otherwise; }
   bool flag(const char* name, bool otherwise) const {
     if (!has(name)) return otherwise;
-    if (!fields_[name].is_boolean()) complain(name, "wants true or false, got " + shown(fields_[name]));
+    if (!fields_[name].is_boolean()) complain(name, "expected true or false, got " + shown(fields_[name]));
     return fields_[name].get<bool>();
   }
   double positive(const char* name, double otherwise) const {
     if (!has(name)) return otherwise;
     const json& value = fields_[name];
     if (!value.is_number() || !(value.get<double>() > 0) || !std::isfinite(value.get<double>()))
-      complain(name, "wants a number above 0, got " + shown(value));
+      complain(name, "expected a number above 0, got " + shown(value));
     return value.get<double>();
   }
   /// An object's fields; nothing when it is absent.
   std::optional<Fields> object(const char* name) const {
     if (!has(name)) return std::nullopt;
-    if (!fields_[name].is_object()) complain(name, "wants an object, got " + shown(fields_[name]));
+    if (!fields_[name].is_object()) complain(name, "expected an object, got " + shown(fields_[name]));
     return Fields(fields_[name], source_ + ": " + name);
   }
   /// Two names of one thing, of which a file may give both only with the same value.
@@ -69,7 +69,7 @@ class Fields {
   int64_t entries(const char* name) const { return has(name) ? static_cast<int64_t>(fields_[name].size()) : 0; }
   std::string text(const char* name) const {
     if (!has(name)) complain(name, "missing");
-    if (!fields_[name].is_string()) complain(name, "wants a string, got " + shown(fields_[name]));
+    if (!fields_[name].is_string()) complain(name, "expected a string, got " + shown(fields_[name]));
     return fields_[name].get<std::string>();
   }
 
@@ -97,7 +97,7 @@ void read_gate(const Fields& in, HuggingFaceModel& model) {
   const std::string name = in.has("hidden_act") ? in.text("hidden_act") : "silu";
   const bool is_silu = name == "silu" || name == "swish";
   if (!is_silu && name != "gelu" && name != "gelu_new" && name != "gelu_pytorch_tanh")
-    in.complain("hidden_act", fmt::format("wants silu or gelu, got {}", quoted_name(name)));
+    in.complain("hidden_act", fmt::format("expected silu or gelu, got {}", quoted_name(name)));
   model.config.activation = Activation::swiglu;  // three matrices, whichever function gates
   if (!is_silu) model.not_run.push_back(fmt::format("hidden_act: {} gates, here silu does", name));
 }
@@ -215,7 +215,7 @@ HuggingFaceModel read_hugging_face(const json& config, const std::string& source
   const bool known = type == "llama" || type == "mistral" || type == "qwen2" || type == "qwen3";
   if (!known && type != "gpt2")
     in.complain("model_type",
-                fmt::format("wants one of llama, mistral, qwen2, qwen3, gpt2, got {}", quoted_name(type)));
+                fmt::format("expected one of llama, mistral, qwen2, qwen3, gpt2, got {}", quoted_name(type)));
   in.agree("hidden_size", "n_embd");
   in.agree("num_hidden_layers", "n_layer");
   in.agree("num_attention_heads", "n_head");

@@ -6,8 +6,8 @@ namespace headroom::models {
 
 ModelEdit classifier_of(ModelEdit model, int64_t classes, engine::Rng& rng) {
   TransformerConfig& config = model.config;
-  require(classes >= 2, "classifier: {} classes; two or more are wanted", classes);
-  require(config.causal && config.vocab > 0, "classifier: wants a causal model of tokens");
+  require(classes >= 2, "classifier: {} classes; expected two or more", classes);
+  require(config.causal && config.vocab > 0, "classifier: expected a causal model of tokens");
   config.tied = config.readout_bias = false;
   config.readout_width = 0;
   config.output_dim = classes;

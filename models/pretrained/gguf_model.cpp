@@ -55,13 +55,13 @@ void read_rope_divisors(const GgufFile& file, TransformerConfig& c) {
   const auto* divisors = std::get_if<engine::Tensor>(&stored);
   require(
       divisors && divisors->shape() == Shape{group.qk_dim / 2} && divisors->dtype() == engine::DType::f32,
-      "{}: tensor '{}' is {} {}, f32 ({}) is wanted: one divisor for each pair of numbers of a head, and the {} heads "
+      "{}: tensor '{}' is {} {}, expected f32 ({}): one divisor for each pair of numbers of a head, and the {} heads "
       "have a head_dim of {}",
       file.path().string(), name, file.type(name), file.shape(name).str(), group.qk_dim / 2, group.heads, group.qk_dim);
   group.rope_frequencies = rope_frequencies(c, group);
   const std::vector<double> values = divisors->to_vector<double>();
   for (size_t i = 0; i < values.size(); ++i) {
-    require(values[i] > 0, "{}: tensor '{}': element {} is {}, above 0 is wanted", file.path().string(), name, i,
+    require(values[i] > 0, "{}: tensor '{}': element {} is {}, expected above 0", file.path().string(), name, i,
             values[i]);
     group.rope_frequencies[i] /= values[i];
   }
@@ -149,8 +149,8 @@ ModelDescription describe_gguf(const GgufFile& file) {
   ModelDescription model;
   const std::string architecture = file.metadata().text("general.architecture");
   if (architecture != "llama" && architecture != "qwen2" && architecture != "qwen3" && architecture != "gpt2")
-    file.metadata().complain("general.architecture",
-                             fmt::format("wants one of llama, qwen2, qwen3, gpt2, got {}", quoted_name(architecture)));
+    file.metadata().complain("general.architecture", fmt::format("expected one of llama, qwen2, qwen3, gpt2, got {}",
+                                                                 quoted_name(architecture)));
   const ArchitectureKeys in(file, architecture);
   model.family = architecture;
   model.name = file.metadata().text("general.name", file.path().stem().string());

@@ -21,10 +21,10 @@ void require_config(const fs::path& folder) {
   for (fs::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
     if (entry->path().extension() == ".gguf") found.push_back(entry->path().string());
   std::sort(found.begin(), found.end());
-  require(found.empty(), "{}: is no model's folder, as it has no config.json, but holds {}: name the file, {}",
+  require(found.empty(), "{}: is not a model's folder: it has no config.json, but holds {}: name the file, {}",
           folder.string(), found.size() == 1 ? "a GGUF file" : "GGUF files", fmt::join(found, " or "));
   fail(
-      "{}: is no model's folder, as it has no config.json: a GGUF file is wanted, or a folder with config.json, "
+      "{}: is not a model's folder: it has no config.json; expected a GGUF file, or a folder with config.json, "
       "model.safetensors and the tokenizer's files",
       folder.string());
 }
@@ -45,7 +45,7 @@ void require_not_weights_alone(const fs::path& file) {
 std::unique_ptr<ModelFiles> ModelFiles::open(const std::filesystem::path& path) {
   std::error_code unreadable;
   require(std::filesystem::exists(path, unreadable),
-          "{}: there is no such model: a folder of Hugging Face's or a GGUF file is wanted", path.string());
+          "{}: there is no such model: expected a folder of Hugging Face's or a GGUF file", path.string());
   if (!std::filesystem::is_directory(path, unreadable)) {
     require_not_weights_alone(path);
     return open_gguf(path);

@@ -70,7 +70,7 @@ T field(const nlohmann::json& text, const char* key) {
 }
 
 ReferenceText read_text(const nlohmann::json& json) {
-  require(json.is_object(), "is {}, an object is wanted", shown(json));
+  require(json.is_object(), "is {}, expected an object", shown(json));
   ReferenceText text;
   text.text = field<std::string>(json, "text");
   text.ids = field<std::vector<int32_t>>(json, "ids");
@@ -80,7 +80,7 @@ ReferenceText read_text(const nlohmann::json& json) {
   if (json.contains("greedy_margin")) text.greedy_margin = field<std::vector<double>>(json, "greedy_margin");
   require(!text.ids.empty(), "ids is empty");
   require(text.logsumexp.size() == text.ids.size() && text.top.size() == text.ids.size(),
-          "{} ids, {} entries of logsumexp and {} of top10: one for each id is wanted", text.ids.size(),
+          "{} ids, {} entries of logsumexp and {} of top10: expected one for each id", text.ids.size(),
           text.logsumexp.size(), text.top.size());
   text.greedy_margin.resize(text.greedy.size(), INFINITY);
   return text;
@@ -93,7 +93,7 @@ ReferenceLogits read_reference_logits(const std::filesystem::path& path) {
   ReferenceLogits reference;
   const auto texts = json.is_object() ? json.find("texts") : json.end();
   require(json.is_object() && texts != json.end() && texts->is_array() && !texts->empty(),
-          "{}: texts: a list of known texts is wanted", path.string());
+          "{}: texts: expected a list of known texts", path.string());
   for (const char* key : {"model", "made_with"})
     if (const auto found = json.find(key); found != json.end() && found->is_string())
       (std::string(key) == "model" ? reference.model : reference.made_with) = found->get<std::string>();

@@ -17,7 +17,7 @@ std::map<std::string, std::string> read_weight_map(const fs::path& index) {
   try {
     const Json json = parse_json(file.text());
     require(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
-            "weight_map: an object is wanted");
+            "weight_map: expected an object");
     for (const auto& [tensor, shard] : json["weight_map"].items()) {
       require(shard.is_string(), "weight_map: {}: {} is no file name", quoted_name(tensor), shown(shard));
       const std::string name = shard.get<std::string>();

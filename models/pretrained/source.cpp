@@ -57,11 +57,11 @@ StoredTensor PretrainedWeights::found(const std::string& name, const WeightPlace
   if (place.transposed) wanted = {shape[1], shape[0]};
   if (place.parts > 1) wanted = wanted.with(place.transposed ? -1 : 0, wanted[place.transposed ? -1 : 0] * place.parts);
   const Shape have = store_->shape(theirs);
-  require(have == wanted, "{}: tensor {} is {} {}, the model wants {}", store_->place(theirs), quoted_name(theirs),
+  require(have == wanted, "{}: tensor {} is {} {}, the model needs {}", store_->place(theirs), quoted_name(theirs),
           store_->type(theirs), have.str(), wanted.str());
   StoredTensor stored = store_->read(theirs);
   if (const auto* tensor = std::get_if<Tensor>(&stored)) {
-    require(engine::is_floating(tensor->dtype()), "{}: tensor {} is {}, real numbers are wanted", store_->place(theirs),
+    require(engine::is_floating(tensor->dtype()), "{}: tensor {} is {}, expected real numbers", store_->place(theirs),
             quoted_name(theirs), tensor->str());
     if (place.transposed) stored = tensor->permute({1, 0});
   }

@@ -54,7 +54,7 @@ std::vector<uint64_t> read_numbers(const std::string& tensor, const Json& json, 
   std::vector<uint64_t> numbers;
   for (const Json& number : *found) {
     require(number.is_number_unsigned() && number.get<uint64_t>() <= INT64_MAX,
-            "tensor {}: {} holds {}, whole numbers from 0 to 2^63 - 1 are wanted", quoted_name(tensor), key,
+            "tensor {}: {} holds {}, expected whole numbers from 0 to 2^63 - 1", quoted_name(tensor), key,
             shown(number));
     numbers.push_back(number.get<uint64_t>());
   }
@@ -85,7 +85,7 @@ SafetensorsEntry read_entry(const std::string& name, const Json& json) {
           dims.size(), engine::Shape::max_rank);
   for (const uint64_t dim : dims) entry.shape.push_back(static_cast<int64_t>(dim));
   const std::vector<uint64_t> offsets = read_numbers(name, json, "data_offsets");
-  require(offsets.size() == 2 && offsets[0] <= offsets[1], "tensor {}: data_offsets is [{}], [begin, end] is wanted",
+  require(offsets.size() == 2 && offsets[0] <= offsets[1], "tensor {}: data_offsets is [{}], expected [begin, end]",
           quoted_name(name), fmt::join(offsets, ", "));
   entry.begin = offsets[0], entry.end = offsets[1];
   const uint64_t bytes = checked_bytes(entry);

@@ -77,12 +77,12 @@ std::pair<std::string, std::string> read_merge(std::string_view text) {
 }
 
 std::map<int32_t, std::string> read_vocabulary(const nlohmann::json& json) {
-  require(json.is_object(), "the vocabulary is {}, an object of token: id is wanted", json.type_name());
+  require(json.is_object(), "the vocabulary is {}, an object of token: expected id", json.type_name());
   std::map<int32_t, std::string> tokens;
   for (const auto& [token, id] : json.items()) {
     const bool is_id = id.is_number_unsigned() && id.get<uint64_t>() <= static_cast<uint64_t>(max_token_id);
     if (!is_id)
-      fail("token {} has id {}, a whole number up to {} is wanted", quoted_name(token), shown(id), max_token_id);
+      fail("token {} has id {}, expected a whole number up to {}", quoted_name(token), shown(id), max_token_id);
     const auto [place, is_new] = tokens.emplace(id.get<int32_t>(), token);
     if (!is_new)
       fail("tokens {} and {} have the same id {}", quoted_name(place->second), quoted_name(token), shown(id));

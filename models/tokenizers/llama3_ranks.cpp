@@ -40,7 +40,7 @@ void read_line(std::string_view line, std::vector<std::string>& tokens) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), rank);
   require(
       !bytes.empty() && bytes.size() <= longest_token && error == std::errc() && end == number.data() + number.size(),
-      "wants a token in base64, a space and its rank, has {}", quoted_name(std::string(line)));
+      "expected a token in base64, a space and its rank, got {}", quoted_name(std::string(line)));
   require(rank >= 0 && rank < rank_count, "rank {} is not one of Llama 3's {}", rank, rank_count);
   std::string& token = tokens[static_cast<size_t>(rank)];
   require(token.empty(), "rank {} is given twice", rank);

@@ -78,7 +78,7 @@ class Fields {
 };
 
 void want(const Field& field, uint32_t wire, const char* name) {
-  require(field.wire == wire, "{}: has wire type {}, {} is wanted", name, field.wire, wire);
+  require(field.wire == wire, "{}: expected has wire type {}, {}", name, field.wire, wire);
 }
 
 SentencePiece read_piece(std::string_view bytes) {
@@ -175,7 +175,7 @@ void check(const SentencePieceModel& model) {
       require(piece.text.size() == 6 && std::sscanf(piece.text.c_str(), "<0x%2X>", &byte) == 1,
               "piece {} is no byte (<0x0A>)", quoted_name(piece.text));
   }
-  require(unknown == 1, "holds {} unknown pieces, one is wanted", unknown);
+  require(unknown == 1, "holds {} unknown pieces, expected one", unknown);
   check_charsmap(model.charsmap);
 }
 

@@ -22,13 +22,13 @@ const Json& member(const Json& json, const char* key) {
 
 bool flag(const Json& json, const char* key, bool absent = false) {
   const Json& value = member(json, key);
-  require(value.is_null() || value.is_boolean(), "{} is {}, true or false is wanted", key, shown(value));
+  require(value.is_null() || value.is_boolean(), "{} is {}, expected true or false", key, shown(value));
   return value.is_null() ? absent : value.get<bool>();
 }
 
 std::string text_of(const Json& json, const char* key) {
   const Json& value = member(json, key);
-  require(value.is_null() || value.is_string(), "{} is {}, a string is wanted", key, shown(value));
+  require(value.is_null() || value.is_string(), "{} is {}, expected a string", key, shown(value));
   return value.is_null() ? "" : value.get<std::string>();
 }
 
@@ -148,11 +148,11 @@ void read_decoder(const Json& json, CharacterRules& rules) {
 }
 
 std::vector<std::pair<std::string, std::string>> read_merges(const Json& json) {
-  require(json.is_array(), "model.merges is {}, a list is wanted", json.type_name());
+  require(json.is_array(), "model.merges is {}, expected a list", json.type_name());
   std::vector<std::pair<std::string, std::string>> merges;
   for (const Json& merge : json) {
     const bool is_pair = merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();
-    require(is_pair || merge.is_string(), "merge {} is {}, \"a b\" or [\"a\", \"b\"] is wanted", merges.size() + 1,
+    require(is_pair || merge.is_string(), "merge {} is {}, expected \"a b\" or [\"a\", \"b\"]", merges.size() + 1,
             shown(merge));
     if (is_pair) merges.emplace_back(merge[0], merge[1]);
     else merges.push_back(read_merge(merge.get_ref<const std::string&>()));
@@ -185,7 +185,7 @@ void read_model(const Json& model, bool is_over_characters, BpeVocabulary& vocab
 }
 
 void read_added_tokens(const Json& json, BpeVocabulary& vocabulary) {
-  require(json.is_null() || json.is_array(), "added_tokens is {}, a list is wanted", json.type_name());
+  require(json.is_null() || json.is_array(), "added_tokens is {}, expected a list", json.type_name());
   for (const Json& token : json) {
     const std::string text = text_of(token, "content");
     const Json& id = member(token, "id");

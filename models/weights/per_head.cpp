@@ -9,7 +9,7 @@ autograd::Var per_head_linear(const autograd::Var& x, const autograd::Var& weigh
   const engine::Shape shape = x.shape();
   require(shape.rank() >= 2 && weight.shape().rank() == 2 && weight.dim(1) == shape[-1] && shape[-2] > 0 &&
               weight.dim(0) % shape[-2] == 0,
-          "per_head_linear: wants x (..., heads, in) and weight (heads * out, in), got {} and {}", x.value().str(),
+          "per_head_linear: expected x (..., heads, in) and weight (heads * out, in), got {} and {}", x.value().str(),
           weight.value().str());
   const int64_t heads = shape[-2], in = shape[-1], out = weight.dim(0) / heads;
   const int64_t rows = shape.numel(0, shape.rank() - 2);

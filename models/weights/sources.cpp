@@ -14,9 +14,9 @@ void require_real(engine::DType dtype) {
 /// A leaf of the options' dtype on the context's device; the memory is the tensor's own only where nobody will write
 /// to it.
 Var leaf_of(const std::string& name, const Tensor& given, const Shape& shape, const WeightOptions& options) {
-  require(given.shape() == shape, "weights: '{}' is {}, wants {} {}", name, given.str(), engine::name_of(options.dtype),
-          shape.str());
-  require(engine::is_floating(given.dtype()), "weights: '{}' is {}, wants real numbers", name, given.str());
+  require(given.shape() == shape, "weights: '{}' is {}, expected {} {}", name, given.str(),
+          engine::name_of(options.dtype), shape.str());
+  require(engine::is_floating(given.dtype()), "weights: '{}' is {}, expected real numbers", name, given.str());
   const bool is_trained = !options.is_trained || options.is_trained(name);
   const Tensor value = given.to(options.dtype).contiguous().to(engine::context().device);
   return Var(is_trained && value.shares_storage(given) ? value.clone() : value, is_trained);
@@ -47,7 +47,7 @@ void NamedWeights::add(const std::string& name, engine::QuantizedMatrix matrix) 
 Weight NamedWeights::matrix(const std::string& name, int64_t out, int64_t in, const Draw& draw) {
   const auto found = quantized_.find(name);
   if (found == quantized_.end()) return WeightSource::matrix(name, out, in, draw);
-  require(found->second.shape() == Shape{out, in}, "weights: '{}' is {}, wants ({}, {})", name, found->second.str(),
+  require(found->second.shape() == Shape{out, in}, "weights: '{}' is {}, expected ({}, {})", name, found->second.str(),
           out, in);
   Weight weight(std::move(found->second));
   quantized_.erase(found);

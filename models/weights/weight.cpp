@@ -46,7 +46,7 @@ Var linear_of(const LowRank& f, const Var& x, const Var& bias) {
 
 Weight::Weight(Var leaf) : form_(std::move(leaf)) {
   const Var& matrix = std::get<Var>(form_);
-  require(matrix.defined() && matrix.value().rank() == 2, "weight: wants a matrix (out, in), got {}",
+  require(matrix.defined() && matrix.value().rank() == 2, "weight: expected a matrix (out, in), got {}",
           matrix.defined() ? matrix.value().str() : "nothing");
 }
 
@@ -58,7 +58,7 @@ Weight::Weight(LowRank factors) : form_(std::move(factors)) {
   const auto& [a, b, heads] = std::get<LowRank>(form_);
   require(a.defined() && b.defined() && heads >= 1 && a.value().rank() == 2 && b.value().rank() == 2 &&
               a.dim(0) % heads == 0 && a.dim(1) * heads == b.dim(0),
-          "weight: wants factors (out, rank) and ({}rank, in), got {} and {}",
+          "weight: expected factors (out, rank) and ({}rank, in), got {} and {}",
           heads == 1 ? "" : fmt::format("{} * ", heads), a.defined() ? a.value().str() : "nothing",
           b.defined() ? b.value().str() : "nothing");
 }

@@ -16,7 +16,8 @@ void require_calibrated(const models::TransformerConfig& config, const Calibrati
   require(config.positions != models::Positions::alibi, "calibration: the model biases its scores by distance (ALiBi)");
   size_t layer = 0;
   for (const models::LayerConfig& own : models::layers_of(config)) {
-    require(own.groups.size() == 1, "calibration: layer {} has {} groups of heads; wants 1", layer, own.groups.size());
+    require(own.groups.size() == 1, "calibration: layer {} has {} groups of heads; expected 1", layer,
+            own.groups.size());
     ++layer;
   }
   for (const int64_t wanted : options.layers)

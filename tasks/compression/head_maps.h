@@ -30,7 +30,7 @@ struct ScoreWeights {
 /// What a head's activations are: second moments of its queries and of its key head's keys, shrunk.
 struct ScoreCovariances {
   std::vector<Tensor> queries{};  ///< (d, d), raw
-  Tensor key;                     ///< (d, d), raw or centred as the method wants it
+  Tensor key;                     ///< (d, d), raw or centred as the method needs it
   /// Of whitened-relative: the sum of the queries' as a key sees them, and the key's as a query does. See
   /// turned_moment().
   Tensor seen_queries{}, seen_key{};

@@ -17,7 +17,7 @@ int64_t layer_number(std::string_view digits, const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   require(!digits.empty() && error == std::errc() && end == digits.data() + digits.size() && digits[0] != '-',
-          "layers: '{}' in '{}' is no number; wants {}", digits, text, forms);
+          "layers: '{}' in '{}' is no number; expected {}", digits, text, forms);
   return value;
 }
 
@@ -59,7 +59,7 @@ std::set<int64_t> layers_named(const std::string& text, int64_t layers, uint64_t
 }
 
 void validate_layer_set(const std::string& text) {
-  require(!text.empty(), "layers: wants {}", forms);
+  require(!text.empty(), "layers: expected {}", forms);
   const bool is_counted = text.starts_with("deepest:") || text.starts_with("random:");
   if (is_counted)
     require(layer_number(std::string_view(text).substr(text.find(':') + 1), text) >= 1, "layers: '{}'", text);

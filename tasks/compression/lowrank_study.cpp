@@ -64,12 +64,12 @@ void validate(const LowRankConfig& config) {
   validate(config.text);
   require(config.text.spans.empty() && config.calibration_text.spans.empty(), "spans: are not used here");
   require(config.text.text != "random" && config.calibration_text.text != "random",
-          "text: wants a path, got \"random\"");
-  require(config.context >= 2, "context: wants >= 2, got {}", config.context);
-  require(config.tokens >= config.context, "tokens: wants at least the context of {}, got {}", config.context,
+          "text: expected a path, got \"random\"");
+  require(config.context >= 2, "context: expected >= 2, got {}", config.context);
+  require(config.tokens >= config.context, "tokens: expected at least the context of {}, got {}", config.context,
           config.tokens);
-  require(config.rank >= 1, "rank: wants >= 1, got {}", config.rank);
-  require(config.qk != QkMethod::none || config.vo != VoMethod::none, "qk: wants a method, or vo one");
+  require(config.rank >= 1, "rank: expected >= 1, got {}", config.rank);
+  require(config.qk != QkMethod::none || config.vo != VoMethod::none, "qk: expected a method, or vo one");
   const TokenRange& own = config.calibration;
   require(own.begin >= 0 && own.begin < own.end, "calibration: tokens {}:{}", own.begin, own.end);
   require(config.calibration_text.text != config.text.text || own.begin >= config.tokens,
@@ -107,16 +107,16 @@ void LowRankStudy::check() const {
   require(config_.context <= longest, "context: {} is longer than that of {}, which is {}", config_.context,
           config_.model.model, longest);
   const auto length = std::ssize(model().tokens_of(config_.text));
-  require(config_.tokens <= length, "{}: has {} tokens, {} are wanted", config_.text.text, length, config_.tokens);
+  require(config_.tokens <= length, "{}: expected has {} tokens, {}", config_.text.text, length, config_.tokens);
   if (target_of(config_.refinement)) {
     const auto refining = std::ssize(model().tokens_of(config_.refinement_text));
     require(config_.refinement_tokens.begin + config_.training.context < refining,
-            "{}: has {} tokens, refinement wants more than {} from {} on", config_.refinement_text.text, refining,
+            "{}: has {} tokens, refinement needs more than {} from {} on", config_.refinement_text.text, refining,
             config_.training.context, config_.refinement_tokens.begin);
   }
   if (!reads_activations(config_) && config_.spread == RankSpread::equal) return;
   const auto own = std::ssize(model().tokens_of(config_.calibration_text));
-  require(config_.calibration.end <= own, "{}: has {} tokens, calibration wants {}:{}", config_.calibration_text.text,
+  require(config_.calibration.end <= own, "{}: has {} tokens, calibration needs {}:{}", config_.calibration_text.text,
           own, config_.calibration.begin, config_.calibration.end);
 }
 

@@ -94,7 +94,7 @@ void require_ranks(const char* part, const std::vector<std::vector<int64_t>>& ra
       const int64_t rank = ranks[layer][head];
       if (rank == 0 || std::binary_search(possible.begin(), possible.end(), rank)) continue;
       const bool all = !possible.empty() && std::ssize(possible) == possible.back();
-      fail("{}: rank {} of layer {}, key-value head {}: wants {}", part, rank, layer, head,
+      fail("{}: rank {} of layer {}, key-value head {}: expected {}", part, rank, layer, head,
            all ? fmt::format("1 to {}", possible.back()) : fmt::format("one of {}", fmt::join(possible, ", ")));
     }
   }

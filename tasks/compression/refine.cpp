@@ -155,15 +155,16 @@ RefineTarget refine_target_named(const std::string& name) {
 
 void validate(const RefineConfig& config) {
   const auto at_least = [](const char* field, int64_t value, int64_t least) {
-    require(value >= least, "refine: {}: wants at least {}, got {}", field, least, value);
+    require(value >= least, "refine: {}: expected at least {}, got {}", field, least, value);
   };
   at_least("steps", config.steps, 1);
   at_least("batch", config.batch, 1);
   at_least("context", config.context, 2);
   at_least("warmup", config.warmup, 1);
   at_least("save_every", config.save_every, 1);
-  require(std::isfinite(config.lr) && config.lr > 0, "refine: lr: wants a number above 0, got {}", config.lr);
-  require(std::isfinite(config.clip) && config.clip > 0, "refine: clip: wants a number above 0, got {}", config.clip);
+  require(std::isfinite(config.lr) && config.lr > 0, "refine: lr: expected a number above 0, got {}", config.lr);
+  require(std::isfinite(config.clip) && config.clip > 0, "refine: clip: expected a number above 0, got {}",
+          config.clip);
 }
 
 Refined refine(const models::Transformer& base, const models::ModelEdit& edit, const std::vector<int32_t>& tokens,

@@ -109,7 +109,7 @@ void validate(const DistillationConfig& config) {
                                      {"kl", weights.kl},
                                      {"hidden", weights.hidden},
                                      {"attention", weights.attention}}) {
-    require(weight >= 0, "distillation: {}: wants a weight >= 0, got {}", name, weight);
+    require(weight >= 0, "distillation: {}: expected a weight >= 0, got {}", name, weight);
     total += weight;
   }
   require(total > 0, "distillation: every weight is 0: there is nothing to train on");

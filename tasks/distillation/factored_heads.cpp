@@ -60,8 +60,8 @@ models::ModelEdit factored_heads(const models::Transformer& base, const Factored
     models::LayerConfig& own = edit.config.unequal_layers[static_cast<size_t>(layer)];
     for (size_t g = 0; g < own.groups.size(); ++g) {
       models::HeadGroup& group = own.groups[g];
-      require(heads.rank >= 1 && heads.rank <= group.qk_dim, "factored heads: rank {}: wants 1 to d_H = {}", heads.rank,
-              group.qk_dim);
+      require(heads.rank >= 1 && heads.rank <= group.qk_dim, "factored heads: rank {}: expected 1 to d_H = {}",
+              heads.rank, group.qk_dim);
       require(group.q_rank + group.k_rank + group.q_head_rank + group.k_head_rank == 0,
               "factored heads: layer {}'s queries and keys are factors already", layer);
       const models::HeadGroupLayer& maps = base.attention(static_cast<size_t>(layer)).group(g);

@@ -62,14 +62,15 @@ std::shared_ptr<const HeadLesson> shared_lesson(const std::string& key, const st
 void validate(const HeadDistillationConfig& config) {
   validate(config.model);
   validate(config.text);
-  require(!config.held_out.empty(), "held_out: wants a path, or \"random\"");
-  require(config.layer >= 0 && config.head >= 0, "layer, index: want >= 0, got {} and {}", config.layer, config.head);
-  require(config.rank >= 1, "rank: wants >= 1, got {}", config.rank);
-  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  require(!config.held_out.empty(), "held_out: expected a path, or \"random\"");
+  require(config.layer >= 0 && config.head >= 0, "layer, index: expected >= 0, got {} and {}", config.layer,
+          config.head);
+  require(config.rank >= 1, "rank: expected >= 1, got {}", config.rank);
+  require(config.length >= 2, "length: expected >= 2, got {}", config.length);
   require(config.sequences >= 2 && config.sequences % 2 == 0,
-          "sequences: wants an even number, half of each kind, got {}", config.sequences);
-  require(config.steps >= 0, "steps: wants >= 0, got {}", config.steps);
-  require(config.rate > 0, "rate: wants > 0, got {}", config.rate);
+          "sequences: expected an even number, half of each kind, got {}", config.sequences);
+  require(config.steps >= 0, "steps: expected >= 0, got {}", config.steps);
+  require(config.rate > 0, "rate: expected > 0, got {}", config.rate);
 }
 
 WeightErrors weight_errors(const std::vector<Tensor>& weights, const std::vector<Tensor>& wanted) {

@@ -71,7 +71,7 @@ StudentHead::StudentHead(const HeadMaps& teacher)
 StudentHead::StudentHead(const HeadMaps& teacher, StudentForm form, int64_t rank, const std::vector<Tensor>& inputs)
     : scale_(teacher.scale), frequencies_(frequencies_of(teacher)), interleaved_(teacher.rope_interleaved) {
   const int64_t dim = teacher.wq.dim(0);
-  require(rank >= 1 && rank <= dim, "student head: rank {}: wants 1 to d_H = {}", rank, dim);
+  require(rank >= 1 && rank <= dim, "student head: rank {}: expected 1 to d_H = {}", rank, dim);
   if (form == StudentForm::pairs)
     require(!frequencies_.empty(), "student head: the teacher's coordinates do not turn: it has no pairs to keep");
   require(form == StudentForm::factored || frequencies_.empty() || rank % 2 == 0,

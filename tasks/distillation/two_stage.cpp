@@ -287,19 +287,19 @@ class TwoStageWork {
 
 void validate(const TwoStageConfig& config) {
   const TwoStageSource& source = config.source;
-  require(!source.model.empty(), "model: wants a path or a name");
-  require(source.window >= 1, "window: wants >= 1, got {}", source.window);
+  require(!source.model.empty(), "model: expected a path or a name");
+  require(source.window >= 1, "window: expected >= 1, got {}", source.window);
   require(source.validation_window >= 1 && source.validation_tokens >= source.validation_window,
-          "validation_tokens: wants a validation_window = {} at least, got {}", source.validation_window,
+          "validation_tokens: expected a validation_window = {} at least, got {}", source.validation_window,
           source.validation_tokens);
-  require(source.sentence_count >= 0, "sentence_count: wants >= 0, got {}", source.sentence_count);
+  require(source.sentence_count >= 0, "sentence_count: expected >= 0, got {}", source.sentence_count);
   validate_layer_set(config.layers);
-  require(config.rank >= 1, "rank: wants >= 1, got {}", config.rank);
+  require(config.rank >= 1, "rank: expected >= 1, got {}", config.rank);
   for (const auto& [name, stage] :
        {std::pair{"teacher", &config.teacher}, {"one", &config.one}, {"two", &config.two}}) {
-    require(stage->batch >= 1, "{}.batch_size: wants >= 1, got {}", name, stage->batch);
-    require(stage->rate > 0, "{}.rate: wants > 0, got {}", name, stage->rate);
-    require(stage->steps >= 0 && stage->epochs >= 0, "{}: wants steps or epochs >= 0", name);
+    require(stage->batch >= 1, "{}.batch_size: expected >= 1, got {}", name, stage->batch);
+    require(stage->rate > 0, "{}.rate: expected > 0, got {}", name, stage->rate);
+    require(stage->steps >= 0 && stage->epochs >= 0, "{}: expected steps or epochs >= 0", name);
   }
 }
 
@@ -315,7 +315,7 @@ void TwoStage::check() const {
   const std::vector<models::LayerConfig> layers = models::layers_of(config);
   for (const int64_t layer : layers_named(config_.layers, config.layers, 0))
     for (const models::HeadGroup& group : layers[static_cast<size_t>(layer)].groups)
-      require(config_.rank <= group.qk_dim, "{}: rank {}: wants 1 to d_H = {}", name, config_.rank, group.qk_dim);
+      require(config_.rank <= group.qk_dim, "{}: rank {}: expected 1 to d_H = {}", name, config_.rank, group.qk_dim);
   const TwoStageSource& source = config_.source;
   for (const std::string& file : {source.text, source.validation, source.sentences, source.dev})
     find_file(file, roots_);

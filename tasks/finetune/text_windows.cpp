@@ -9,7 +9,7 @@ namespace headroom::tasks {
 TextWindows::TextWindows(std::vector<int32_t> tokens, int64_t context) : tokens_(std::move(tokens)), context_(context) {
   require(context >= 1, "windows of {} tokens", context);
   require(static_cast<int64_t>(tokens_.size()) > context,
-          "the text to train on has {} tokens; a window of {} and the token after it are wanted", tokens_.size(),
+          "the text to train on has {} tokens; expected a window of {} and the token after it", tokens_.size(),
           context);
 }
 

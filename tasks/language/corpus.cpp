@@ -24,13 +24,13 @@ Text read(const std::filesystem::path& path) {
 }  // namespace
 
 void validate(const CorpusConfig& config) {
-  require(!config.source.empty(), "source: wants \"markov\", a data set's name or a file");
-  require(config.validation >= 0 && config.validation < 1, "validation: wants 0 <= share < 1, got {}",
+  require(!config.source.empty(), "source: expected \"markov\", a data set's name or a file");
+  require(config.validation >= 0 && config.validation < 1, "validation: expected 0 <= share < 1, got {}",
           config.validation);
-  require(config.test >= 0 && config.test < 1, "test: wants 0 <= share < 1, got {}", config.test);
-  require(config.validation + config.test < 1, "validation + test: wants less than 1, got {}",
+  require(config.test >= 0 && config.test < 1, "test: expected 0 <= share < 1, got {}", config.test);
+  require(config.validation + config.test < 1, "validation + test: expected less than 1, got {}",
           config.validation + config.test);
-  require(config.tokens >= 0, "tokens: wants >= 0, got {}", config.tokens);
+  require(config.tokens >= 0, "tokens: expected >= 0, got {}", config.tokens);
   if (config.source == "markov") {
     validate(config.markov);
     require(config.validation_file.empty() && config.test_file.empty(),
@@ -46,8 +46,8 @@ Corpus::Corpus(const CorpusConfig& config, const DataRoots& roots, int64_t lengt
   tests_on_validation_ = test_.empty();
   if (tests_on_validation_) test_ = validation_;
   const auto check = [&](const char* split, TokenSpan tokens) {
-    require(static_cast<int64_t>(tokens.size()) > length, "{}: its {} text has {} tokens: wants more than length = {}",
-            name_, split, tokens.size(), length);
+    require(static_cast<int64_t>(tokens.size()) > length,
+            "{}: its {} text has {} tokens: expected more than length = {}", name_, split, tokens.size(), length);
   };
   check("training", train_);
   check("validation", validation_);

@@ -125,7 +125,7 @@ std::filesystem::path tokenizer_path(const std::string& name, const DataRoots& r
     refuse_wrong(folder / name, name);
     return folder / name;
   }
-  fail("tokenizer: wants \"char\", \"byte\" or a tokenizer's path; {} is neither here nor in a data folder", name);
+  fail("tokenizer: expected \"char\", \"byte\" or a tokenizer's path; {} is neither here nor in a data folder", name);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using nlohmann::json;
 std::string text_of(const json& item, const char* field, bool is_needed, const std::string& name, size_t index) {
   const auto found = item.find(field);
   if (found == item.end() && !is_needed) return "";
-  require(found != item.end() && found->is_string(), "{}: item {}: wants a text \"{}\"", name, index, field);
+  require(found != item.end() && found->is_string(), "{}: item {}: expected a text \"{}\"", name, index, field);
   return found->get<std::string>();
 }
 
@@ -26,10 +26,10 @@ std::vector<Instruction> parse_instructions(const std::string& text, const std::
   } catch (const json::exception& error) {
     fail("{}: is no JSON: {}", name, plain_words(error.what()));
   }
-  require(items.is_array(), "{}: wants a list of instructions", name);
+  require(items.is_array(), "{}: expected a list of instructions", name);
   std::vector<Instruction> out;
   for (size_t i = 0; i < items.size(); ++i) {
-    require(items[i].is_object(), "{}: item {}: wants an object with instruction, input and output", name, i);
+    require(items[i].is_object(), "{}: item {}: expected an object with instruction, input and output", name, i);
     out.push_back({text_of(items[i], "instruction", true, name, i), text_of(items[i], "input", false, name, i),
                    text_of(items[i], "output", true, name, i)});
   }
@@ -37,7 +37,7 @@ std::vector<Instruction> parse_instructions(const std::string& text, const std::
 }
 
 std::vector<Instruction> synthetic_instructions(const MarkovConfig& config) {
-  require(config.symbols <= 26, "markov.symbols: instructions are made of letters: wants at most 26, got {}",
+  require(config.symbols <= 26, "markov.symbols: instructions are made of letters: expected at most 26, got {}",
           config.symbols);
   constexpr size_t shortest = 4, longest = 12, output = 12;
   const std::vector<int32_t> symbols = MarkovSource(config).sample(config.tokens, "text");

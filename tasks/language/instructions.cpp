@@ -28,12 +28,12 @@ std::vector<int64_t> shuffled(int64_t count, const engine::RngKey& key) {
 }  // namespace
 
 void validate(const InstructionsConfig& config) {
-  require(!config.source.empty(), "source: wants \"markov\", a data set's name or a file");
-  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  require(!config.source.empty(), "source: expected \"markov\", a data set's name or a file");
+  require(config.length >= 2, "length: expected >= 2, got {}", config.length);
   require(config.validation > 0 && config.test >= 0 && config.validation + config.test < 1,
-          "validation, test: want shares with 0 < validation, 0 <= test, together below 1, got {} and {}",
+          "validation, test: expected shares with 0 < validation, 0 <= test, together below 1, got {} and {}",
           config.validation, config.test);
-  require(config.split_seed >= 0, "split_seed: wants >= 0, got {}", config.split_seed);
+  require(config.split_seed >= 0, "split_seed: expected >= 0, got {}", config.split_seed);
   if (config.source == "markov") validate(config.markov);
 }
 

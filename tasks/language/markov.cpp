@@ -29,14 +29,16 @@ int64_t pick(const double* running, int64_t count, double u) {
 }  // namespace
 
 void validate(const MarkovConfig& config) {
-  require(config.symbols >= 2 && config.symbols <= 1 << 16, "markov.symbols: wants 2 … 65536, got {}", config.symbols);
-  require(config.order >= 1 && config.order <= 16, "markov.order: wants 1 … 16, got {}", config.order);
+  require(config.symbols >= 2 && config.symbols <= 1 << 16, "markov.symbols: expected 2 … 65536, got {}",
+          config.symbols);
+  require(config.order >= 1 && config.order <= 16, "markov.order: expected 1 … 16, got {}", config.order);
   require(power(config.symbols, config.order + 1) <= largest_table,
           "markov: symbols^(order + 1) = {}^{} is more than the {} entries that a table may have", config.symbols,
           config.order + 1, largest_table);
-  require(config.seed >= 0, "markov.seed: wants >= 0, got {}", config.seed);
-  require(config.sharpness >= 0 && config.sharpness <= 20, "markov.sharpness: wants 0 … 20, got {}", config.sharpness);
-  require(config.tokens >= 1 && config.tokens <= 1'000'000'000, "markov.tokens: wants 1 … 1000000000, got {}",
+  require(config.seed >= 0, "markov.seed: expected >= 0, got {}", config.seed);
+  require(config.sharpness >= 0 && config.sharpness <= 20, "markov.sharpness: expected 0 … 20, got {}",
+          config.sharpness);
+  require(config.tokens >= 1 && config.tokens <= 1'000'000'000, "markov.tokens: expected 1 … 1000000000, got {}",
           config.tokens);
 }
 

@@ -21,11 +21,11 @@ MaskedConfig checked(const MaskedConfig& config) {
 }  // namespace
 
 void validate(const MaskedConfig& config) {
-  require(config.length >= 1, "length: wants >= 1, got {}", config.length);
-  require(config.masked > 0 && config.masked <= 1, "masked: wants 0 < share <= 1, got {}", config.masked);
+  require(config.length >= 1, "length: expected >= 1, got {}", config.length);
+  require(config.masked > 0 && config.masked <= 1, "masked: expected 0 < share <= 1, got {}", config.masked);
   require(config.replaced_by_mask >= 0 && config.replaced_by_any >= 0 &&
               config.replaced_by_mask + config.replaced_by_any <= 1,
-          "replaced_by_mask, replaced_by_any: want shares >= 0 of at most 1 together, got {} and {}",
+          "replaced_by_mask, replaced_by_any: expected shares >= 0 of at most 1 together, got {} and {}",
           config.replaced_by_mask, config.replaced_by_any);
   validate(config.corpus);
 }

@@ -21,11 +21,11 @@ NextTokenConfig checked(const NextTokenConfig& config) {
 }  // namespace
 
 void validate(const NextTokenConfig& config) {
-  require(config.length >= 1, "length: wants >= 1, got {}", config.length);
+  require(config.length >= 1, "length: expected >= 1, got {}", config.length);
   validate(config.corpus);
   const bool is_markov = config.corpus.source == "markov";
-  require(!is_markov || config.corpus.markov.order <= config.length, "length: wants at least markov.order = {}, got {}",
-          config.corpus.markov.order, config.length);
+  require(!is_markov || config.corpus.markov.order <= config.length,
+          "length: expected at least markov.order = {}, got {}", config.corpus.markov.order, config.length);
 }
 
 NextToken::NextToken(const NextTokenConfig& config, const DataRoots& roots)

@@ -37,20 +37,21 @@ void add_sinks(Metrics& metrics, const HeadValues& sink, const HeadValues& norm)
 void validate(const AttentionHeadsConfig& config) {
   validate(config.model);
   validate(config.text);
-  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  require(config.length >= 2, "length: expected >= 2, got {}", config.length);
   require(config.at != StudiedQuery::numbered || (config.query >= 1 && config.query <= config.length),
-          "query: wants 1..length = {}, got {}", config.length, config.query);
-  require(config.spans >= 1, "average: wants >= 1, got {}", config.spans);
-  require(config.layer >= 0 && config.head >= 0, "layer, index: want >= 0, got {} and {}", config.layer, config.head);
+          "query: expected 1..length = {}, got {}", config.length, config.query);
+  require(config.spans >= 1, "average: expected >= 1, got {}", config.spans);
+  require(config.layer >= 0 && config.head >= 0, "layer, index: expected >= 0, got {} and {}", config.layer,
+          config.head);
   if (config.trend.empty()) return;
   const auto& known = head_measures();
   require(std::find(known.begin(), known.end(), config.trend) != known.end(), "trend: {} is not measured; known: {}",
           config.trend, fmt::join(known, ", "));
   const int64_t last = config.at == StudiedQuery::numbered ? config.query : config.length;
-  require(config.from >= 2 && 2 * config.from <= last, "trend.from: wants 2..{}, half of where the trend ends, got {}",
-          last / 2, config.from);
-  require(config.band_low < config.band_high, "trend.low: wants less than trend.high, got {} and {}", config.band_low,
-          config.band_high);
+  require(config.from >= 2 && 2 * config.from <= last,
+          "trend.from: expected 2..{}, half of where the trend ends, got {}", last / 2, config.from);
+  require(config.band_low < config.band_high, "trend.low: expected less than trend.high, got {} and {}",
+          config.band_low, config.band_high);
 }
 
 AttentionHeads::AttentionHeads(const AttentionHeadsConfig& config, const DataRoots& roots)

@@ -64,7 +64,7 @@ int64_t heads_per_layer(const models::TransformerConfig& config) {
   models::for_each_layer(config, [&](const models::LayerConfig& layer, int64_t) {
     int64_t own = 0;
     for (const models::HeadGroup& group : layer.groups) own += group.heads;
-    require(heads == 0 || own == heads, "probe: layers have {} and {} heads; equal ones are wanted", heads, own);
+    require(heads == 0 || own == heads, "probe: layers have {} and {} heads; expected equal ones", heads, own);
     heads = own;
   });
   return heads;

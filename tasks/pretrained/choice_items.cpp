@@ -17,23 +17,23 @@ constexpr const char* choice_file = "file of choices";
 
 std::string text_at(const json& item, const char* key) {
   const auto found = item.find(key);
-  require(found != item.end() && found->is_string(), "wants a text \"{}\"", key);
+  require(found != item.end() && found->is_string(), "expected a text \"{}\"", key);
   return found->get<std::string>();
 }
 
 ChoiceItem item_of(const json& line) {
-  require(line.is_object(), "wants an object with prompt, choices and answer, got {}", models::shown(line));
+  require(line.is_object(), "expected an object with prompt, choices and answer, got {}", models::shown(line));
   ChoiceItem item;
   item.prompt = text_at(line, "prompt");
   const auto choices = line.find("choices"), answer = line.find("answer");
   require(choices != line.end() && choices->is_array() && choices->size() >= 2,
-          "wants a list \"choices\" of two or more");
+          "expected a list \"choices\" of two or more");
   for (const json& choice : *choices) {
     require(choice.is_string() && !choice.get_ref<const std::string&>().empty(), "choices: {} is no text",
             models::shown(choice));
     item.choices.push_back(choice.get<std::string>());
   }
-  require(answer != line.end() && answer->is_number_integer(), "wants a whole number \"answer\"");
+  require(answer != line.end() && answer->is_number_integer(), "expected a whole number \"answer\"");
   item.answer = answer->get<int64_t>();
   require(item.answer >= 0 && item.answer < static_cast<int64_t>(item.choices.size()),
           "answer: {} is none of {} choices, which are counted from 0", item.answer, item.choices.size());
@@ -75,7 +75,7 @@ std::vector<ChoiceItem> read_choice_lines(const std::filesystem::path& path) {
 }
 
 std::vector<ChoiceItem> read_choice_table(const std::filesystem::path& path, const ChoiceTable& table) {
-  require(table.answers.size() >= 2, "{}: {} answers to choose from; two or more are wanted", path.string(),
+  require(table.answers.size() >= 2, "{}: {} answers to choose from; expected two or more", path.string(),
           table.answers.size());
   for (const std::string& answer : table.answers) require(!answer.empty(), "{}: an answer is empty", path.string());
   std::vector<ChoiceItem> items;

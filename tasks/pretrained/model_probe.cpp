@@ -41,12 +41,12 @@ void check_spans(const std::vector<ProbeSpans>& spans, const std::vector<int32_t
   require(!spans.empty(), "probe: no pieces of a text");
   const auto count = static_cast<int64_t>(tokens.size());
   for (size_t i = 0; i < spans.size(); ++i) {
-    require(spans[i].length >= 2, "probe: a length of {}; 2 tokens or more are wanted", spans[i].length);
+    require(spans[i].length >= 2, "probe: a length of {}; expected 2 tokens or more", spans[i].length);
     require(i == 0 || spans[i].length != spans[i - 1].length, "probe: length {} is given twice", spans[i].length);
     require(!spans[i].starts.empty(), "probe: no pieces of {} tokens", spans[i].length);
     for (const int64_t start : spans[i].starts)
       require(start >= 0 && start <= count - spans[i].length,
-              "probe: {} tokens from token {} on are wanted, the text has {}", spans[i].length, start, count);
+              "probe: {} tokens from token {} on are asked for, the text has {}", spans[i].length, start, count);
   }
   const auto check_id = [vocab](int64_t id) {
     require(id >= 0 && id < vocab, "probe: token {} is not in the model's vocabulary of {}", id, vocab);
@@ -131,7 +131,7 @@ std::vector<ProbeSpans> draw_spans(const std::vector<int64_t>& lengths, int64_t 
   engine::Rng rng(seed);
   std::vector<ProbeSpans> spans;
   for (const int64_t length : lengths) {
-    require(length >= 2, "probe: a length of {}; 2 tokens or more are wanted", length);
+    require(length >= 2, "probe: a length of {}; expected 2 tokens or more", length);
     require(length <= tokens, "probe: the text has {} tokens, a piece takes {}: use smaller lengths or a longer text",
             tokens, length);
     // A stream per length: what other lengths are asked for does not move these pieces.

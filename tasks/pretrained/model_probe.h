@@ -44,7 +44,7 @@ struct ModelProbeProgress {
   double share = 0;
 };
 
-/// Measures every head of a model. `bos`: the token that the model wants at the beginning of a text stands before each
+/// Measures every head of a model. `bos`: the token that the model needs at the beginning of a text stands before each
 /// piece, as one of its tokens, and the last of the piece is left out. Layers run one after the other over all pieces,
 /// so that weights that lie in a mapped file are read once. Kept meanwhile: the pieces' hidden states, one (L, D) each.
 /// Throws Error when there are no pieces, a length occurs twice or is below 2, a piece lies outside the text, a token

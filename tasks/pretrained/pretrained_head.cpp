@@ -26,7 +26,7 @@ HeadMaps pretrained_head(StudiedModel& model, const HeadSource& source) {
   const models::TransformerConfig& config = model.description().config;
   const std::string& name = source.model.model;
   require(source.layer < config.layers, "{}: there is no layer {}, it has {}", name, source.layer, config.layers);
-  require(!config.qk_norm, "{}: its queries and keys are normed; wants heads whose queries and keys are x W^T + b",
+  require(!config.qk_norm, "{}: its queries and keys are normed; expected heads whose queries and keys are x W^T + b",
           name);
   require(config.positions != models::Positions::alibi, "{}: its scores have ALiBi's biases", name);
   const auto layer = static_cast<size_t>(source.layer);

@@ -39,7 +39,7 @@ PerplexityProtocol protocol_named(std::string_view name) {
 }
 
 std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride) {
-  require(context >= 2, "perplexity: a context of {} has no token to score; 2 or more are wanted", context);
+  require(context >= 2, "perplexity: a context of {} has no token to score; expected 2 or more", context);
   if (protocol == PerplexityProtocol::hf_strided) {
     require(stride >= 1 && stride <= context, "perplexity: a stride of {} is not between 1 and the context, {}", stride,
             context);

@@ -35,11 +35,11 @@ double energy_held(const std::vector<double>& values, int64_t rank) {
 void validate(const SpectraStudyConfig& config) {
   validate(config.model);
   validate(config.text);
-  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
-  require(config.spans >= 1, "average: wants >= 1, got {}", config.spans);
-  require(config.layer >= 0, "layer: wants >= 0, got {}", config.layer);
-  require(config.energy > 0 && config.energy <= 1, "energy: wants (0, 1], got {}", config.energy);
-  require(config.rank >= 1, "rank: wants >= 1, got {}", config.rank);
+  require(config.length >= 2, "length: expected >= 2, got {}", config.length);
+  require(config.spans >= 1, "average: expected >= 1, got {}", config.spans);
+  require(config.layer >= 0, "layer: expected >= 0, got {}", config.layer);
+  require(config.energy > 0 && config.energy <= 1, "energy: expected (0, 1], got {}", config.energy);
+  require(config.rank >= 1, "rank: expected >= 1, got {}", config.rank);
 }
 
 SpectraStudy::SpectraStudy(const SpectraStudyConfig& config, const DataRoots& roots)

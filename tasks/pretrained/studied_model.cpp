@@ -44,7 +44,7 @@ std::vector<int64_t> starts_in(const fs::path& file, int64_t length) {
   const nlohmann::json all = nlohmann::json::parse(read_text_file(file), nullptr, false);
   const std::string key = std::to_string(length);
   require(all.is_object() && all.contains(key) && all[key].is_array(),
-          "{}: has no list \"{}\": wants {{\"LENGTH\": [first token of each span, …]}}", file.string(), key);
+          "{}: has no list \"{}\": expected {{\"LENGTH\": [first token of each span, …]}}", file.string(), key);
   std::vector<int64_t> starts;
   for (const nlohmann::json& start : all[key]) {
     require(start.is_number_integer() && start.get<int64_t>() >= 0, "{}: \"{}\" holds {}, not the number of a token",
@@ -65,10 +65,10 @@ std::vector<int64_t> usual_positions(int64_t length, int64_t wanted) {
 
 }  // namespace
 
-void validate(const StudiedModelConfig& config) { require(!config.model.empty(), "model: wants a path or a name"); }
+void validate(const StudiedModelConfig& config) { require(!config.model.empty(), "model: expected a path or a name"); }
 
 void validate(const StudiedTextConfig& config) {
-  require(!config.text.empty(), "text: wants a path, or \"random\"");
+  require(!config.text.empty(), "text: expected a path, or \"random\"");
   require(!is_random(config) || config.spans.empty(), "spans: random tokens have none");
 }
 

@@ -15,10 +15,10 @@ void check(const std::vector<double>& rho) {
   bool any = false;
   for (size_t i = 0; i < rho.size(); ++i) {
     require(std::isfinite(rho[i]) && rho[i] >= 0,
-            "allocation: the norm of rho at lag {} is {}: wants a finite one >= 0", i + 1, rho[i]);
+            "allocation: the norm of rho at lag {} is {}: expected a finite one >= 0", i + 1, rho[i]);
     any = any || rho[i] > 0;
   }
-  require(any, "allocation: every norm of rho is 0: wants one above 0");
+  require(any, "allocation: every norm of rho is 0: expected one above 0");
 }
 
 /// One lag's offers: heads of every number and width up to `widest` that `width` holds, the widest heads first.
@@ -35,8 +35,8 @@ std::vector<Offer> groups_within(int64_t lag, int64_t width, int64_t widest, con
 AllocationSearch search(const std::vector<double>& rho, int64_t width, int64_t token_dim, const GroupError& error,
                         const AllocationRules& rules) {
   check(rho);
-  require(width >= 1, "allocation: the width is {}: wants >= 1", width);
-  require(token_dim >= 1, "allocation: the token dim is {}: wants >= 1", token_dim);
+  require(width >= 1, "allocation: the width is {}: expected >= 1", width);
+  require(token_dim >= 1, "allocation: the token dim is {}: expected >= 1", token_dim);
   const int64_t widest = rules.wide_heads ? width : token_dim;
   return {rho, width, rules.exact_width, rules.lags,
           [=](int64_t lag) { return groups_within(lag, width, widest, error); }};
@@ -59,7 +59,7 @@ double budget_curve(int64_t width, int64_t token_dim, int64_t heads) {
 
 void check_ranks(const char* field, const LagRanks& ranks) {
   for (size_t i = 0; i < ranks.ranks.size(); ++i)
-    require(ranks.ranks[i] >= 1 && ranks.ranks[i] <= ranks.token_dim, "{}: the rank of lag {} is {}: wants 1 to {}",
+    require(ranks.ranks[i] >= 1 && ranks.ranks[i] <= ranks.token_dim, "{}: the rank of lag {} is {}: expected 1 to {}",
             field, i + 1, ranks.ranks[i], ranks.token_dim);
 }
 
@@ -90,8 +90,8 @@ GroupError sharper_error(const LagRanks& ranks) {
 Allocation equal_heads(const std::vector<double>& rho, int64_t heads, int64_t head_dim, const GroupError& error,
                        Lags lags) {
   check(rho);
-  require(heads >= 1, "allocation: the number of heads is {}: wants >= 1", heads);
-  require(head_dim >= 1, "allocation: the head dim is {}: wants >= 1", head_dim);
+  require(heads >= 1, "allocation: the number of heads is {}: expected >= 1", heads);
+  require(head_dim >= 1, "allocation: the head dim is {}: expected >= 1", head_dim);
   return AllocationSearch(rho, heads, false, lags,
                           [&](int64_t lag) {
                             std::vector<Offer> offers;
@@ -105,7 +105,7 @@ Allocation equal_heads(const std::vector<double>& rho, int64_t heads, int64_t he
 }
 
 Allocation equal_heads(const std::vector<double>& rho, int64_t heads, int64_t head_dim, int64_t token_dim, Lags lags) {
-  require(token_dim >= 1, "allocation: the token dim is {}: wants >= 1", token_dim);
+  require(token_dim >= 1, "allocation: the token dim is {}: expected >= 1", token_dim);
   return equal_heads(rho, heads, head_dim, paper_error(token_dim), lags);
 }
 

@@ -19,11 +19,11 @@ std::vector<double> norms(const AllocationBoundConfig& config) {
 }  // namespace
 
 void validate(const AllocationBoundConfig& config) {
-  require(config.width >= 1, "width: wants >= 1, got {}", config.width);
-  require(config.token_dim >= 1, "token_dim: wants >= 1, got {}", config.token_dim);
-  require(config.heads >= 1, "heads: wants >= 1, got {}", config.heads);
+  require(config.width >= 1, "width: expected >= 1, got {}", config.width);
+  require(config.token_dim >= 1, "token_dim: expected >= 1, got {}", config.token_dim);
+  require(config.heads >= 1, "heads: expected >= 1, got {}", config.heads);
   if (config.curve == Curve::budget) return;
-  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  require(config.length >= 2, "length: expected >= 2, got {}", config.length);
   check_ranks("kernel.ranks", {config.token_dim, config.kernel.ranks});
   require(config.width % config.heads == 0, "heads: {} does not divide the width {}", config.heads, config.width);
 }

@@ -82,8 +82,8 @@ AllocationSearch::AllocationSearch(const std::vector<double>& rho, int64_t budge
       useful_(rho.size()),
       is_convex_(rho.size()),
       rest_(rho.size() + 1) {
-  require(states_ <= most_cells / rho.size(), "allocation: {} lags times a budget of {} are too many: wants at most {}",
-          rho.size(), budget, most_cells);
+  require(states_ <= most_cells / rho.size(),
+          "allocation: {} lags times a budget of {} are too many: expected at most {}", rho.size(), budget, most_cells);
   for (size_t i = rho.size(); i-- > 0;) rest_[i] = rest_[i + 1] + rho[i];
 }
 

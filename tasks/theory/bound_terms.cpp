@@ -30,7 +30,7 @@ double truncated(const std::vector<double>& rho, const std::vector<LagGroup>& gr
 
 BoundTerms bound_terms(const std::vector<double>& rho, const std::vector<LagGroup>& groups, const LagRanks& ranks,
                        double risk) {
-  require(risk > 0 && risk < 1, "bound terms: the risk is {}: wants a probability between 0 and 1", risk);
+  require(risk > 0 && risk < 1, "bound terms: the risk is {}: expected a probability between 0 and 1", risk);
   BoundTerms terms{.truncation = truncated(rho, groups)};
   const auto lags = static_cast<double>(groups.size());
   for (const LagGroup& group : groups) {

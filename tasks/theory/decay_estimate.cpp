@@ -63,10 +63,10 @@ constexpr double ridge = 1e-6;
 }  // namespace
 
 DecayEstimate estimate_decay(std::string_view text, int64_t lags, int64_t most_symbols) {
-  require(lags >= 1, "decay estimate: {} lags: wants >= 1", lags);
-  require(most_symbols >= 2 && most_symbols <= 256, "decay estimate: {} symbols: wants 2 to 256", most_symbols);
+  require(lags >= 1, "decay estimate: {} lags: expected >= 1", lags);
+  require(most_symbols >= 2 && most_symbols <= 256, "decay estimate: {} symbols: expected 2 to 256", most_symbols);
   require(static_cast<int64_t>(text.size()) > 100 * lags,
-          "decay estimate: the text has {} bytes: {} lags want more "
+          "decay estimate: the text has {} bytes: {} lags need more "
           "than {}",
           text.size(), lags, 100 * lags);
   const Symbols symbols = symbols_of(text, most_symbols);

@@ -64,14 +64,14 @@ std::vector<std::vector<double>> orthonormal_exponentials(const std::vector<doub
   require(!nodes.empty(), "exponential fit: there are no nodes");
   double slowest = 0, delay = 0;
   for (const double x : nodes) {
-    require(x > 0 && x < 1, "exponential fit: a node is {}: wants e^-rate in (0, 1)", x);
+    require(x > 0 && x < 1, "exponential fit: a node is {}: expected e^-rate in (0, 1)", x);
     require(std::count(nodes.begin(), nodes.end(), x) == 1, "exponential fit: the node {} is there twice", x);
     slowest = std::max(slowest, x);
     delay += (1 + x) / (1 - x);  // of the all-pass filter at frequency 0, where it is largest
   }
   const double wanted = delay + std::log(negligible * (1 - slowest)) / std::log(slowest);
-  require(wanted < static_cast<double>(longest), "exponential fit: the node {} asks for {:.0f} steps, wants at most {}",
-          slowest, wanted, longest);
+  require(wanted < static_cast<double>(longest),
+          "exponential fit: the node {} asks for {:.0f} steps, expected at most {}", slowest, wanted, longest);
   const auto horizon = static_cast<size_t>(wanted) + 1;
   Rows basis;
   std::vector<double> passed(horizon, 0.0);
@@ -112,7 +112,7 @@ RateFit best_fit(const std::vector<double>& nodes, int64_t lag) {
 
 FloatLimit float_limit(int64_t lag, double epsilon, int64_t rates) {
   require(lag >= 1 && rates >= 1, "float limit: lag {} and rates {} must be >= 1", lag, rates);
-  require(epsilon > 0 && epsilon < 1, "float limit: unit roundoff {} wants to be in (0, 1)", epsilon);
+  require(epsilon > 0 && epsilon < 1, "float limit: unit roundoff {} must be in (0, 1)", epsilon);
   constexpr double largest = 0.98;
   const auto at = static_cast<size_t>(lag);
   const size_t horizon = at + static_cast<size_t>(std::log(negligible) / std::log(largest));

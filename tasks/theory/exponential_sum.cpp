@@ -16,7 +16,7 @@ void check_counts(int64_t lag, int64_t terms) {
 }
 
 void check_nodes(const std::vector<double>& nodes) {
-  for (const double x : nodes) require(x > 0 && x < 1, "exponential sum: a node is {}: wants e^-rate in (0, 1)", x);
+  for (const double x : nodes) require(x > 0 && x < 1, "exponential sum: a node is {}: expected e^-rate in (0, 1)", x);
 }
 
 /// S_r = Σ_{j>=r} (−1)^{j−r} e_j: one node more gives S_r + x S_{r−1}, all of it positive.
@@ -73,7 +73,7 @@ std::vector<double> certificate(const std::vector<double>& nodes, int64_t lag) {
   check_counts(lag, static_cast<int64_t>(nodes.size()));
   check_nodes(nodes);
   require(static_cast<int64_t>(nodes.size()) <= lag,
-          "certificate: {} nodes at lag {}: wants at most as many as the lag", nodes.size(), lag);
+          "certificate: {} nodes at lag {}: expected at most as many as the lag", nodes.size(), lag);
   const std::vector<double> e = elementary_symmetric(nodes);  // p_{m−j} = (−1)^j e_j
   const auto j = static_cast<size_t>(std::max_element(e.begin(), e.end()) - e.begin());
   const size_t start = static_cast<size_t>(lag) - (nodes.size() - j);  // of p_0
@@ -86,7 +86,7 @@ ExponentialSum interpolate(const std::vector<double>& nodes, int64_t lag) {
   require(lag >= 0, "interpolate: lag {} must be >= 0", lag);
   check_nodes(nodes);
   const size_t m = nodes.size();
-  require(static_cast<int64_t>(m) > lag, "interpolate: {} nodes at lag {}: wants more than the lag", m, lag);
+  require(static_cast<int64_t>(m) > lag, "interpolate: {} nodes at lag {}: expected more than the lag", m, lag);
   ExponentialSum sum{.nodes = nodes, .amplitudes = std::vector<double>(m), .l1 = 0};
   const size_t degree = m - 1 - static_cast<size_t>(lag);
   double product = 1;
@@ -114,7 +114,7 @@ ExponentialSum interpolate(const std::vector<double>& nodes, int64_t lag) {
 }
 
 std::vector<double> chebyshev_nodes(double c, int64_t terms) {
-  require(c > 0 && c < 1 && terms >= 1, "chebyshev nodes: scale {} wants to be in (0, 1), terms {} >= 1", c, terms);
+  require(c > 0 && c < 1 && terms >= 1, "chebyshev nodes: scale {} must be in (0, 1), terms {} >= 1", c, terms);
   std::vector<double> nodes(static_cast<size_t>(terms));
   const auto m = static_cast<double>(terms);
   // (1 + cos 2θ)/2 = cos² θ, right to the last digit also where it is small.
@@ -124,7 +124,7 @@ std::vector<double> chebyshev_nodes(double c, int64_t terms) {
 }
 
 std::vector<double> linear_rates(double step, int64_t terms) {
-  require(step > 0 && std::isfinite(step) && terms >= 1, "linear rates: step {} wants to be > 0, terms {} >= 1", step,
+  require(step > 0 && std::isfinite(step) && terms >= 1, "linear rates: step {} must be > 0, terms {} >= 1", step,
           terms);
   std::vector<double> nodes(static_cast<size_t>(terms));
   for (size_t k = 0; k < nodes.size(); ++k) nodes[k] = std::exp(-step * static_cast<double>(k + 1));
@@ -133,7 +133,7 @@ std::vector<double> linear_rates(double step, int64_t terms) {
 
 std::vector<double> geometric_rates(double low, double high, int64_t terms) {
   require(low > 0 && high > low && std::isfinite(high) && terms >= 2,
-          "geometric rates: wants 0 < low < high and terms >= 2, got {}, {} and {}", low, high, terms);
+          "geometric rates: expected 0 < low < high and terms >= 2, got {}, {} and {}", low, high, terms);
   std::vector<double> nodes(static_cast<size_t>(terms));
   for (size_t k = 0; k < nodes.size(); ++k)
     nodes[k] = std::exp(-low * std::pow(high / low, static_cast<double>(k) / static_cast<double>(terms - 1)));
@@ -142,7 +142,7 @@ std::vector<double> geometric_rates(double low, double high, int64_t terms) {
 
 double bump_construction_error(double rate, int64_t lag, int64_t terms) {
   check_counts(lag, terms);
-  require(rate > 0 && std::isfinite(rate), "bump construction: rate {} wants to be > 0", rate);
+  require(rate > 0 && std::isfinite(rate), "bump construction: rate {} must be > 0", rate);
   const double mu = std::exp(-rate * static_cast<double>(lag));
   const double sigma = mu - std::exp(-rate * static_cast<double>(lag + 1));
   const std::vector<double> nodes = [&] {  // Chebyshev points of the first kind on [0, 1]
@@ -176,7 +176,7 @@ double bump_construction_error(double rate, int64_t lag, int64_t terms) {
 
 FloatFit best_float_fit(int64_t lag, int64_t heads, double epsilon) {
   check_counts(lag, heads);
-  require(epsilon > 0 && epsilon < 1, "float fit: unit roundoff {} wants to be in (0, 1)", epsilon);
+  require(epsilon > 0 && epsilon < 1, "float fit: unit roundoff {} must be in (0, 1)", epsilon);
   FloatFit best;
   for (int64_t m = lag + 1; m <= std::min(heads, most_nodes); ++m) {
     const auto fit = [&](double log_scale) { return interpolate(chebyshev_nodes(std::exp(log_scale), m), lag); };

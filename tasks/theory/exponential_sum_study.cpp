@@ -59,14 +59,14 @@ Metrics best_rates(const ExponentialSumConfig& config) {
 }  // namespace
 
 void validate(const ExponentialSumConfig& config) {
-  require(config.lag >= 1 && config.lag <= 1000, "lag: wants 1..1000, got {}", config.lag);
-  require(config.terms >= 1 && config.terms <= 512, "terms: wants 1..512, got {}", config.terms);
-  require(config.step > 0 && std::isfinite(config.step), "step: wants > 0, got {}", config.step);
+  require(config.lag >= 1 && config.lag <= 1000, "lag: expected 1..1000, got {}", config.lag);
+  require(config.terms >= 1 && config.terms <= 512, "terms: expected 1..512, got {}", config.terms);
+  require(config.step > 0 && std::isfinite(config.step), "step: expected > 0, got {}", config.step);
   require(config.low > 0 && config.low < config.high && std::isfinite(config.high),
-          "low, high: want 0 < low < high, got {} and {}", config.low, config.high);
-  require(config.rates != Rates::geometric || config.terms >= 2, "terms: geometric rates want >= 2, got {}",
+          "low, high: expected 0 < low < high, got {} and {}", config.low, config.high);
+  require(config.rates != Rates::geometric || config.terms >= 2, "terms: geometric rates need >= 2, got {}",
           config.terms);
-  require(config.rate > 0 && std::isfinite(config.rate), "rate: wants > 0, got {}", config.rate);
+  require(config.rate > 0 && std::isfinite(config.rate), "rate: expected > 0, got {}", config.rate);
 }
 
 ExponentialSumStudy::ExponentialSumStudy(const ExponentialSumConfig& config) : config_(config) { validate(config); }

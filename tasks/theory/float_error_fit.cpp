@@ -26,7 +26,7 @@ struct Solved {
 
 void check(int64_t lag, double epsilon) {
   require(lag >= 1, "head fit: lag {} must be >= 1", lag);
-  require(epsilon >= smallest_roundoff && epsilon < 1, "head fit: unit roundoff {} wants to be in [2^-30, 1)", epsilon);
+  require(epsilon >= smallest_roundoff && epsilon < 1, "head fit: unit roundoff {} must be in [2^-30, 1)", epsilon);
 }
 
 Solved solve(const std::vector<double>& nodes, int64_t lag, double epsilon) {
@@ -159,13 +159,13 @@ HeadFit head_fit_on(const std::vector<double>& nodes, int64_t lag, double epsilo
   check(lag, epsilon);
   require(!nodes.empty(), "head fit: there are no nodes");
   for (const double x : nodes)
-    require(x >= 0 && x <= largest_fit_node, "head fit: a node is {}: wants one in [0, {}]", x, largest_fit_node);
+    require(x >= 0 && x <= largest_fit_node, "head fit: a node is {}: expected one in [0, {}]", x, largest_fit_node);
   return solve(nodes, lag, epsilon).fit;
 }
 
 HeadFitter::HeadFitter(int64_t most, double epsilon) : epsilon_(epsilon) {
   check(1, epsilon);
-  require(most >= 1, "head fit: {} heads: wants >= 1", most);
+  require(most >= 1, "head fit: {} heads: expected >= 1", most);
   nodes_.resize(static_cast<size_t>(most));
   engine::parallel_for(most, [&](int64_t i) {
     std::vector<double> nodes = first_nodes(i + 1, epsilon);

@@ -26,7 +26,7 @@ struct FormulaRun {
 class Formula {
  public:
   virtual ~Formula() = default;
-  /// Throws Error where compute() would for want of what it reads from disk.
+  /// Throws Error where compute() would for lack of what it reads from disk.
   virtual void check() const {}
   /// All there is to say. `seed`: of what it samples, such as random heads.
   virtual Metrics compute(uint64_t seed) const = 0;

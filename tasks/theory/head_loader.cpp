@@ -39,7 +39,7 @@ std::map<std::string, std::string> HeadLoader::hashes() const {
   if (source_.is_of_files()) {
     try {
       return model().hashes(source_.text);
-    } catch (const Error&) {  // told by load(): a trial that fails for want of its model has read nothing
+    } catch (const Error&) {  // told by load(): a trial that fails for lack of its model has read nothing
       return {};
     }
   }

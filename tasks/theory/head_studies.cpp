@@ -21,11 +21,11 @@ constexpr double no_rank = 1e-12;  ///< of the first singular value: smaller one
 template <class Config>
 void check_common(const Config& config) {
   validate(config.head);
-  require(config.length >= 1 && config.length <= 8192, "length: wants 1..8192, got {}", config.length);
-  require(config.token_norm > 0 && std::isfinite(config.token_norm), "token_norm: wants > 0, got {}",
+  require(config.length >= 1 && config.length <= 8192, "length: expected 1..8192, got {}", config.length);
+  require(config.token_norm > 0 && std::isfinite(config.token_norm), "token_norm: expected > 0, got {}",
           config.token_norm);
   require(config.tokens != HeadTokens::embedding || !config.head.run.empty(),
-          "tokens: {} has no embedding; wants one that a study trained",
+          "tokens: {} has no embedding; expected one that a study trained",
           config.head.is_of_files() ? "a head of files" : "a random head");
   require(config.tokens != HeadTokens::embedding || config.head.layer == 0,
           "tokens: the embedding feeds layer 0, not layer {}", config.head.layer);
@@ -35,14 +35,14 @@ void check_common(const Config& config) {
 
 /// A trained head has the slope that its model learned.
 void check_slope(double slope, const HeadSource& head) {
-  require(slope >= 0 && std::isfinite(slope), "alibi_slope: wants >= 0, got {}", slope);
-  require(slope == 0 || head.is_drawn(), "alibi_slope: a trained head has its model's own; wants 0, got {}", slope);
+  require(slope >= 0 && std::isfinite(slope), "alibi_slope: expected >= 0, got {}", slope);
+  require(slope == 0 || head.is_drawn(), "alibi_slope: a trained head has its model's own; expected 0, got {}", slope);
 }
 
 void check_rank(int64_t rank, const HeadSource& head) {
-  require(rank >= 1, "rank: wants >= 1, got {}", rank);
-  require(!head.is_drawn() || rank < head.head_dim, "rank: wants less than the head's width {}, got {}", head.head_dim,
-          rank);
+  require(rank >= 1, "rank: expected >= 1, got {}", rank);
+  require(!head.is_drawn() || rank < head.head_dim, "rank: expected less than the head's width {}, got {}",
+          head.head_dim, rank);
 }
 
 double log10_of(double ln) { return ln / std::log(10); }
@@ -74,24 +74,24 @@ Tensor projected(const HeadMaps& maps, const Tensor& map, const Tensor& tokens) 
 
 void validate(const SoftmaxBoundConfig& config) {
   check_common(config);
-  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  require(config.length >= 2, "length: expected >= 2, got {}", config.length);
   check_slope(config.alibi_slope, config.head);
 }
 
 void validate(const SvdBoundConfig& config) {
   check_common(config);
   check_rank(config.rank, config.head);
-  require(config.length >= 2, "length: wants >= 2, got {}", config.length);
+  require(config.length >= 2, "length: expected >= 2, got {}", config.length);
   check_slope(config.alibi_slope, config.head);
-  require(config.late >= 0 && config.late < 1, "late: wants [0, 1), got {}", config.late);
+  require(config.late >= 0 && config.late < 1, "late: expected [0, 1), got {}", config.late);
 }
 
 void validate(const RopeBoundConfig& config) {
   check_common(config);
   check_rank(config.rank, config.head);
-  require(config.length <= 512, "length: wants at most 512 (every pair of positions is looked at), got {}",
+  require(config.length <= 512, "length: expected at most 512 (every pair of positions is looked at), got {}",
           config.length);
-  require(config.base > 0 && std::isfinite(config.base), "base: wants > 0, got {}", config.base);
+  require(config.base > 0 && std::isfinite(config.base), "base: expected > 0, got {}", config.base);
 }
 
 SoftmaxBound::SoftmaxBound(const SoftmaxBoundConfig& config, const DataRoots& roots)
@@ -194,7 +194,7 @@ RopeBound::RopeBound(const RopeBoundConfig& config, const DataRoots& roots)
 void RopeBound::check() const {
   if (config_.head.run.empty()) return;
   const int64_t width = loaded(loader_, config_, 0).maps.wq.dim(0);
-  require(config_.rank < width, "rank: wants less than the head's width {}, got {}", width, config_.rank);
+  require(config_.rank < width, "rank: expected less than the head's width {}, got {}", width, config_.rank);
 }
 
 Metrics RopeBound::compute(uint64_t seed) const {

@@ -21,16 +21,17 @@ Tensor normal(const engine::Shape& shape, double std, engine::Rng& rng, const ch
 }  // namespace
 
 void validate(const HeadSource& source) {
-  require(source.layer >= 0 && source.head >= 0, "layer, head: want >= 0, got {} and {}", source.layer, source.head);
-  require(source.width >= 1 && source.head_dim >= 1, "width, head_dim: want >= 1, got {} and {}", source.width,
+  require(source.layer >= 0 && source.head >= 0, "layer, head: expected >= 0, got {} and {}", source.layer,
+          source.head);
+  require(source.width >= 1 && source.head_dim >= 1, "width, head_dim: expected >= 1, got {} and {}", source.width,
           source.head_dim);
-  require(source.run.empty() || !source.is_of_files(), "run, model: want one of them");
-  require(source.gain > 0 && std::isfinite(source.gain), "gain: wants > 0, got {}", source.gain);
+  require(source.run.empty() || !source.is_of_files(), "run, model: expected one of them");
+  require(source.gain > 0 && std::isfinite(source.gain), "gain: expected > 0, got {}", source.gain);
 }
 
 void require_finite(const std::string& name, const Tensor& x) {
   for (const double value : x.to_vector<double>())
-    require(std::isfinite(value), "{}: holds {}; wants finite numbers", name, value);
+    require(std::isfinite(value), "{}: holds {}; expected finite numbers", name, value);
 }
 
 HeadMaps load_head(const HeadSource& source, uint64_t seed) {
@@ -46,7 +47,7 @@ HeadMaps load_head(const HeadSource& source, uint64_t seed) {
 }
 
 Tensor random_tokens(int64_t width, int64_t length, double norm, uint64_t seed) {
-  require(width >= 1 && length >= 1 && norm > 0, "tokens: width {} and length {} want >= 1, norm {} > 0", width, length,
+  require(width >= 1 && length >= 1 && norm > 0, "tokens: width {} and length {} need >= 1, norm {} > 0", width, length,
           norm);
   engine::Rng rng(seed);
   Tensor x = normal({width, length}, 1, rng, "tokens");  // (D, L)

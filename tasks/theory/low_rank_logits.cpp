@@ -24,21 +24,21 @@ namespace linalg = engine::linalg;
 
 void check(const HeadMaps& maps) {
   require(maps.wq.rank() == 2 && maps.wq.shape() == maps.wk.shape() && maps.wq.dim(0) <= maps.wq.dim(1),
-          "low-rank logits: wq {} and wk {} want to be (d_H, D), d_H <= D", maps.wq.str(), maps.wk.str());
+          "low-rank logits: wq {} and wk {} must be (d_H, D), d_H <= D", maps.wq.str(), maps.wk.str());
   require_finite("low-rank logits: wq", maps.wq);
   require_finite("low-rank logits: wk", maps.wk);
 }
 
 void check(const HeadMaps& maps, int64_t rank) {
   check(maps);
-  require(rank >= 1 && rank < maps.wq.dim(0), "low-rank logits: rank {}: wants 1 <= rank < d_H = {}", rank,
+  require(rank >= 1 && rank < maps.wq.dim(0), "low-rank logits: rank {}: expected 1 <= rank < d_H = {}", rank,
           maps.wq.dim(0));
 }
 
 /// Second moments (D, D): finite, symmetric, with no eigenvalue below 0 but by rounding.
 void check_moments(const char* name, const Tensor& c, int64_t width) {
-  require(c.rank() == 2 && c.dim(0) == width && c.dim(1) == width, "low-rank logits: {} {} wants to be (D = {}, {})",
-          name, c.str(), width, width);
+  require(c.rank() == 2 && c.dim(0) == width && c.dim(1) == width, "low-rank logits: {} {} must be (D = {}, {})", name,
+          c.str(), width, width);
   require_finite(fmt::format("low-rank logits: {}", name), c);
   const std::vector<double> values = linalg::eigh(c).values.to_vector<double>();
   require(values.front() >= -1e-10 * std::abs(values.back()),
@@ -138,8 +138,8 @@ void check_low_rank(const HeadMaps& maps, int64_t rank) {
 LowRankErrors low_rank_errors(const HeadMaps& maps, const Tensor& tokens, int64_t rank, double alibi_slope) {
   check_low_rank(maps, rank);
   require(tokens.rank() == 2 && tokens.dim(0) == maps.wq.dim(1) && tokens.dim(1) >= 1,
-          "low-rank logits: tokens {} want to be (D = {}, L)", tokens.str(), maps.wq.dim(1));
-  require(alibi_slope >= 0 && std::isfinite(alibi_slope), "low-rank logits: slope {} wants to be >= 0", alibi_slope);
+          "low-rank logits: tokens {} must be (D = {}, L)", tokens.str(), maps.wq.dim(1));
+  require(alibi_slope >= 0 && std::isfinite(alibi_slope), "low-rank logits: slope {} must be >= 0", alibi_slope);
   require_finite("low-rank logits: tokens", tokens);
   const engine::ReferenceScope truth;  // what the bound is held against
   const LogitSvd svd = logit_svd(maps);

@@ -45,13 +45,13 @@ double larger(double flops, double bytes, const Ceilings& machine) {
 }  // namespace
 
 NumberWidths widths_of(int64_t bytes) {
-  require(bytes == 2 || bytes == 4, "widths: {} bytes per number: wants 2 or 4", bytes);
+  require(bytes == 2 || bytes == 4, "widths: {} bytes per number: expected 2 or 4", bytes);
   return {bytes, bytes, bytes, bytes, bytes == 2 ? 4 : 0};
 }
 
 ModelCosts model_costs(const TransformerConfig& model, int64_t batch, int64_t context, const NumberWidths& widths) {
-  require(batch >= 1, "batch: wants >= 1, got {}", batch);
-  require(context >= 1, "context: wants >= 1, got {}", context);
+  require(batch >= 1, "batch: expected >= 1, got {}", batch);
+  require(context >= 1, "context: expected >= 1, got {}", context);
   ModelCosts costs;
   costs.parameters = models::parameter_count(model);
   const auto length = static_cast<double>(context), tokens = static_cast<double>(batch) * length;

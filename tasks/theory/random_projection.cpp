@@ -13,7 +13,7 @@ namespace headroom::tasks {
 namespace {
 
 void check(int64_t dim, int64_t rank) {
-  require(rank >= 1 && rank < dim, "random projection: rank {} of dimension {}: wants 1 <= rank < dimension", rank,
+  require(rank >= 1 && rank < dim, "random projection: rank {} of dimension {}: expected 1 <= rank < dimension", rank,
           dim);
 }
 
@@ -38,7 +38,7 @@ double ProjectionLaw::distribution(double square) const {
 }
 
 double ProjectionLaw::tail(double epsilon) const {
-  require(epsilon >= 0, "random projection: epsilon is {}: wants >= 0", epsilon);
+  require(epsilon >= 0, "random projection: epsilon is {}: expected >= 0", epsilon);
   const double least = std::sqrt(mean_square()) + epsilon;
   if (least >= 1) return 0;
   const boost::math::beta_distribution<> law(above_, below_);
@@ -46,7 +46,7 @@ double ProjectionLaw::tail(double epsilon) const {
 }
 
 double ProjectionLaw::quantile(double probability) const {
-  require(probability > 0 && probability < 1, "random projection: probability {} wants to be in (0, 1)", probability);
+  require(probability > 0 && probability < 1, "random projection: probability {} must be in (0, 1)", probability);
   const boost::math::beta_distribution<> law(above_, below_);
   return std::sqrt(boost::math::quantile(boost::math::complement(law, probability)));
 }
@@ -57,7 +57,7 @@ double lemma_tail(int64_t dim, double epsilon) {
 
 double lemma_residual(int64_t dim, int64_t rank, int64_t vectors, double delta) {
   check(dim, rank);
-  require(vectors >= 1 && delta > 0 && delta < 1, "random projection: {} vectors, delta {}: wants >= 1 and (0, 1)",
+  require(vectors >= 1 && delta > 0 && delta < 1, "random projection: {} vectors, delta {}: expected >= 1 and (0, 1)",
           vectors, delta);
   const auto d = static_cast<double>(dim);
   return std::sqrt(1 - static_cast<double>(rank) / d) +

@@ -9,13 +9,13 @@
 namespace headroom::tasks {
 
 void validate(const RandomProjectionConfig& config) {
-  require(config.dim >= 2 && config.dim <= 4096, "dim: wants 2..4096, got {}", config.dim);
-  require(config.rank >= 1 && config.rank < config.dim, "rank: wants 1..dim - 1 = {}, got {}", config.dim - 1,
+  require(config.dim >= 2 && config.dim <= 4096, "dim: expected 2..4096, got {}", config.dim);
+  require(config.rank >= 1 && config.rank < config.dim, "rank: expected 1..dim - 1 = {}, got {}", config.dim - 1,
           config.rank);
-  require(config.samples >= 2, "samples: wants >= 2, got {}", config.samples);
-  require(config.epsilon >= 0 && std::isfinite(config.epsilon), "epsilon: wants >= 0, got {}", config.epsilon);
-  require(config.vectors >= 1, "vectors: wants >= 1, got {}", config.vectors);
-  require(config.delta > 0 && config.delta < 1, "delta: wants (0, 1), got {}", config.delta);
+  require(config.samples >= 2, "samples: expected >= 2, got {}", config.samples);
+  require(config.epsilon >= 0 && std::isfinite(config.epsilon), "epsilon: expected >= 0, got {}", config.epsilon);
+  require(config.vectors >= 1, "vectors: expected >= 1, got {}", config.vectors);
+  require(config.delta > 0 && config.delta < 1, "delta: expected (0, 1), got {}", config.delta);
 }
 
 RandomProjectionStudy::RandomProjectionStudy(const RandomProjectionConfig& config) : config_(config) {

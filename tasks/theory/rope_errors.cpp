@@ -110,23 +110,24 @@ double bilinear(const Tensor& m, const Tensor& a, int64_t column_a, const Tensor
 void check(const HeadMaps& maps, const Tensor& tokens, int64_t rank) {
   require(maps.wq.rank() == 2 && maps.wq.shape() == maps.wk.shape() && maps.wq.dim(0) <= maps.wq.dim(1) &&
               maps.wq.dim(0) % 2 == 0,
-          "rope errors: wq {} and wk {} want to be (d_H, D), d_H even and <= D", maps.wq.str(), maps.wk.str());
-  require(rank >= 1 && rank < maps.wq.dim(0), "rope errors: rank {}: wants 1 <= rank < d_H = {}", rank, maps.wq.dim(0));
+          "rope errors: wq {} and wk {} must be (d_H, D), d_H even and <= D", maps.wq.str(), maps.wk.str());
+  require(rank >= 1 && rank < maps.wq.dim(0), "rope errors: rank {}: expected 1 <= rank < d_H = {}", rank,
+          maps.wq.dim(0));
   require(tokens.rank() == 2 && tokens.dim(0) == maps.wq.dim(1) && tokens.dim(1) >= 1,
-          "rope errors: tokens {} want to be (D = {}, L)", tokens.str(), maps.wq.dim(1));
+          "rope errors: tokens {} must be (D = {}, L)", tokens.str(), maps.wq.dim(1));
   require_finite("rope errors: wq", maps.wq);
   require_finite("rope errors: wk", maps.wk);
   require_finite("rope errors: tokens", tokens);
   require(maps.rope_frequencies.empty() || 2 * std::ssize(maps.rope_frequencies) == maps.wq.dim(0),
-          "rope errors: {} frequencies, a head of width {} wants half as many", maps.rope_frequencies.size(),
+          "rope errors: {} frequencies, a head of width {} needs half as many", maps.rope_frequencies.size(),
           maps.wq.dim(0));
 }
 
 }  // namespace
 
 Tensor rotation(int64_t dim, int64_t position, Pairing pairing, double base) {
-  require(dim >= 2 && dim % 2 == 0, "rotation: the width {} wants to be even", dim);
-  require(base > 0 && std::isfinite(base), "rotation: the base {} wants to be > 0", base);
+  require(dim >= 2 && dim % 2 == 0, "rotation: the width {} must be even", dim);
+  require(base > 0 && std::isfinite(base), "rotation: the base {} must be > 0", base);
   return rotation(frequencies_of(dim, base), position, pairing);
 }
 

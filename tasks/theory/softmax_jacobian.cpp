@@ -59,7 +59,7 @@ double root(const Scaled& s) {
 }  // namespace
 
 double ln_softmax_bound(double delta, int64_t keys) {
-  require(delta >= 0 && keys >= 1, "softmax bound: Delta {} and keys {} want to be >= 0 and >= 1", delta, keys);
+  require(delta >= 0 && keys >= 1, "softmax bound: Delta {} and keys {} must be >= 0 and >= 1", delta, keys);
   return std::numbers::ln2 + 2 * delta - std::log(static_cast<double>(keys));
 }
 

@@ -104,7 +104,7 @@ int64_t key_heads(const TrainedModel& model, const std::string& group, int64_t h
 
 /// Heads whose logits are more than W_Q, W_K and biases of both say.
 void require_plain(const TrainedModel& model, const std::string& group) {
-  const char* wanted = "wants heads whose queries and keys are x W^T, with biases on both or none";
+  const char* wanted = "expected heads whose queries and keys are x W^T, with biases on both or none";
   require(!model.has(group + "q_norm.weight"), "{}: its queries and keys are normed; {}", model.name(), wanted);
   for (const char* projection : {"q_proj", "k_proj"})
     require(!model.has(group + projection + ".weight_a"), "{}: {} is two factors; {}", model.name(), projection,
@@ -180,7 +180,7 @@ HeadMaps read_trained_head(const HeadSource& source) {
 }
 
 Tensor embedded_tokens(const HeadSource& source, int64_t length, uint64_t seed) {
-  require(!source.run.empty(), "tokens: a random head has no embedding; wants a trained one");
+  require(!source.run.empty(), "tokens: a random head has no embedding; expected a trained one");
   require(source.layer == 0, "tokens: the embedding feeds layer 0, not layer {}", source.layer);
   const TrainedModel model(source);
   require(model.has_tensor("tokens.weight"), "{}: the model has no vocabulary to draw tokens from", model.name());

@@ -130,7 +130,7 @@ double bound_of(const VolterraBoundConfig& config, double gamma, const std::vect
 double volterra_bound(const VolterraBoundConfig& config, int64_t heads, int64_t head_dim) {
   check(config, heads, head_dim);
   const std::vector<int64_t> lags = lags_of(config.terms);
-  require(lags.size() <= most_distinct_lags, "volterra bound: {} distinct lags, wants at most {}", lags.size(),
+  require(lags.size() <= most_distinct_lags, "volterra bound: {} distinct lags, expected at most {}", lags.size(),
           most_distinct_lags);
   const double gamma = projection_error(head_dim, config.token_dim);
   double best = std::numeric_limits<double>::infinity();

@@ -37,7 +37,7 @@ int64_t restore(const Checkpoint& checkpoint, autograd::Optimizer& optimizer, en
   require(!checkpoint.seed || *checkpoint.seed == rng.seed(),
           "checkpoint: its random streams are of seed {}, not of {}", checkpoint.seed.value_or(0), rng.seed());
   const size_t numbers = schedule ? schedule->state().size() : 0;
-  require(checkpoint.schedule.size() == numbers, "checkpoint: the schedule's state has {} numbers, want {}",
+  require(checkpoint.schedule.size() == numbers, "checkpoint: the schedule's state has {} numbers, expected {}",
           checkpoint.schedule.size(), numbers);
   const std::map<std::string, engine::Tensor> weights = part_of(checkpoint, weight_prefix);
   const auto values = optimizer.arena().named_values();
@@ -45,7 +45,7 @@ int64_t restore(const Checkpoint& checkpoint, autograd::Optimizer& optimizer, en
     const auto found = weights.find(name);
     require(found != weights.end(), "checkpoint: no weights '{}'", name);
     require(found->second.shape() == tensor.shape() && found->second.dtype() == tensor.dtype(),
-            "checkpoint: weights '{}' are {}, want {}", name, found->second.str(), tensor.str());
+            "checkpoint: weights '{}' are {}, expected {}", name, found->second.str(), tensor.str());
   }
   optimizer.load_state(part_of(checkpoint, moment_prefix));
   for (const auto& [name, tensor] : values) engine::copy_inplace(tensor, weights.at(name).to(tensor.device()));

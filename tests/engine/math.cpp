@@ -126,7 +126,7 @@ double ulp_at(double value) {
 struct Worst {
   double ulps = 0, x = 0, got = 0, want = 0;
   std::string str() const {
-    return fmt::format("{:.3g} ulp at x = {:.9g}: got {:.9g}, want {:.9g}", ulps, x, got, want);
+    return fmt::format("{:.3g} ulp at x = {:.9g}: got {:.9g}, expected {:.9g}", ulps, x, got, want);
   }
 };
 

@@ -65,7 +65,7 @@ TEST_CASE("sampling follows the softmax of what the filters leave", "[generation
 }
 
 TEST_CASE("sampling options out of range and logits that are not numbers are errors", "[generation]") {
-  CHECK_THAT(refusal({.temperature = -1}), contains("temperature is -1, 0 or more is wanted"));
+  CHECK_THAT(refusal({.temperature = -1}), contains("temperature is -1, expected 0 or more"));
   CHECK_THAT(refusal({.temperature = NAN}), contains("temperature is nan"));
   CHECK_THAT(refusal({.top_k = -1}), contains("top_k"));
   CHECK_THAT(refusal({.top_p = 0}), contains("top_p"));

@@ -75,10 +75,10 @@ TEST_CASE("rope in its newer and older form", "[hugging-face]") {
   const HuggingFaceModel older = parse(llama({{"rope_scaling", {{"rope_type", nullptr}, {"type", "dynamic"}}}}));
   CHECK(older.not_run == std::vector<std::string>{"rope_scaling: 'dynamic' is not computed"});
   CHECK(refusal(llama({{"rope_scaling", {{"factor", 0}}}})) ==
-        "config.json: rope_scaling: factor: wants a number above 0, got 0");
+        "config.json: rope_scaling: factor: expected a number above 0, got 0");
   CHECK(refusal(llama({{"rope_scaling", {{"factor", nullptr}}}})) == "config.json: rope_scaling: factor: missing");
-  CHECK(refusal(llama({{"rope_scaling", "llama3"}})).find("config.json: rope_scaling: wants an object") == 0);
-  CHECK(refusal(llama({{"rope_theta", -1}})) == "config.json: rope_theta: wants a number above 0, got -1");
+  CHECK(refusal(llama({{"rope_scaling", "llama3"}})).find("config.json: rope_scaling: expected an object") == 0);
+  CHECK(refusal(llama({{"rope_theta", -1}})) == "config.json: rope_theta: expected a number above 0, got -1");
   CHECK(refusal(llama({{"rope_scaling", {{"high_freq_factor", 1}}}})) ==
         "config.json: model.rope_scaling.high is 1; it must be above low, which is 1");
 }

@@ -89,7 +89,7 @@ TEST_CASE("tokenizer.json: what we lack is refused by name", "[tokenizer]") {
   const Case cases[] = {
       {"/model/type", R"("WordPiece")", "model 'WordPiece' is not supported"},
       {"/model/byte_fallback", "true", "pre_tokenizer 'ByteLevel' is not supported (with byte_fallback, Metaspace is)"},
-      {"/model/byte_fallback", "3", "byte_fallback is 3, true or false"},
+      {"/model/byte_fallback", "3", "byte_fallback is 3, expected true or false"},
       {"/model/dropout", "0.1", "dropout 0.1"},
       {"/model/end_of_word_suffix", R"("</w>")", "end_of_word_suffix is not supported"},
       {"/model/merges", R"(["a"])", "merge 'a' is not two tokens"},
@@ -140,9 +140,9 @@ TEST_CASE("wrong tokenizer files get a line that names them", "[tokenizer]") {
   refused("tokenizer.model", "\n\x0e\n\x05<unk>", "a field of 14 bytes ends beyond the 7 that are left (truncated?)");
   refused("tokenizer.model", "", "has 0 ranks");
   refused("tokenizer.model", "IQ== 0\nIg== 1\n", "has 2 ranks, Llama 3 has 128000 (truncated?)");
-  refused("tokenizer.model", "IQ== 0\nIg==\n", "line 2: wants a token in base64");
-  refused("tokenizer.model", "I*== 0\n", "line 1: wants a token in base64");
-  refused("tokenizer.model", "IQ== 0x\n", "line 1: wants a token in base64");
+  refused("tokenizer.model", "IQ== 0\nIg==\n", "line 2: expected a token in base64");
+  refused("tokenizer.model", "I*== 0\n", "line 1: expected a token in base64");
+  refused("tokenizer.model", "IQ== 0x\n", "line 1: expected a token in base64");
   refused("tokenizer.model", "IQ== 128000\n", "line 1: rank 128000 is not one of");
   refused("tokenizer.model", "IQ== 0\nIg== 0\n", "line 2: rank 0 is given twice");
   refused("tokenizer.json", "{\"model\":", "is not JSON");

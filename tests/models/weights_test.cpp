@@ -128,13 +128,13 @@ TEST_CASE("rows of a weight in each form", "[weights]") {
 }
 
 TEST_CASE("a form that does not fit is refused", "[weights]") {
-  CHECK(error_of([] { Weight(Var(Tensor::zeros({3}))); }) == "weight: wants a matrix (out, in), got f32 (3)");
+  CHECK(error_of([] { Weight(Var(Tensor::zeros({3}))); }) == "weight: expected a matrix (out, in), got f32 (3)");
   CHECK(error_of([] {
           Weight(LowRank{Var(Tensor::zeros({3, 2})), Var(Tensor::zeros({3, 4}))});
-        }) == "weight: wants factors (out, rank) and (rank, in), got f32 (3, 2) and f32 (3, 4)");
+        }) == "weight: expected factors (out, rank) and (rank, in), got f32 (3, 2) and f32 (3, 4)");
   CHECK(error_of([] {
           Weight(LowRank{Var(Tensor::zeros({3, 2})), Var(Tensor::zeros({4, 4})), 2});
-        }) == "weight: wants factors (out, rank) and (2 * rank, in), got f32 (3, 2) and f32 (4, 4)");
+        }) == "weight: expected factors (out, rank) and (2 * rank, in), got f32 (3, 2) and f32 (4, 4)");
   CHECK_FALSE(Weight().defined());
 }
 
@@ -200,10 +200,10 @@ TEST_CASE("a model from a safetensors file, and what is wrong with one", "[weigh
   tensors = drawn.weights();
   tensors[1].second = Tensor::zeros({8, 32});
   write(tensors);
-  CHECK(error_of([&] { build(); }) == file + ": weights: 'model.tokens.weight' is f32 (8, 32), wants f32 (7, 32)");
+  CHECK(error_of([&] { build(); }) == file + ": weights: 'model.tokens.weight' is f32 (8, 32), expected f32 (7, 32)");
   tensors[1].second = Tensor::zeros({7, 32}, DType::i64);
   write(tensors);
-  CHECK(error_of([&] { build(); }) == file + ": weights: 'model.tokens.weight' is i64 (7, 32), wants real numbers");
+  CHECK(error_of([&] { build(); }) == file + ": weights: 'model.tokens.weight' is i64 (7, 32), expected real numbers");
   // Halves are converted.
   tensors = drawn.weights();
   for (auto& [name, tensor] : tensors) tensor = tensor.to(DType::f16);

@@ -7,7 +7,7 @@ set -euo pipefail
 package=$(realpath "$1")
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 command -v mmdebstrap >/dev/null || { echo "skipped: mmdebstrap is not installed"; exit 77; }
-[ "$(id -u)" = 0 ] || { echo "skipped: wants root"; exit 77; }
+[ "$(id -u)" = 0 ] || { echo "skipped: expected root"; exit 77; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 work=$scratch/headroom-test

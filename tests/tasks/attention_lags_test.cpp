@@ -64,9 +64,9 @@ TEST_CASE("attention by lag: even weights where there are no scores, a window un
   const Metrics both = attention_by_lag(models::Transformer(c, rng), batch, 4, 2);
   CHECK(both.at("attention_at_lag_0") == Approx(12));
   CHECK_THROWS_WITH(attention_by_lag(models::Transformer(c, rng), batch, 4, 3),
-                    "attention by lag: wants 1 to 2 layers, got 3");
+                    "attention by lag: expected 1 to 2 layers, got 3");
   CHECK_THROWS_WITH(attention_by_lag(models::Transformer(c, rng), batch, 7),
-                    "attention by lag: lags up to 7 want more than 7 positions");
+                    "attention by lag: lags up to 7 need more than 7 positions");
 }
 
 TEST_CASE("attention by lag leaves padding out") {
@@ -101,7 +101,7 @@ TEST_CASE("each head's lags: they sum to what all heads give, layer by layer") {
     CHECK(one.at(name) == Approx(of_first));
     CHECK(both.at(name) == Approx(of_first + of_second));
   }
-  CHECK_THROWS_WITH(head_lags(model, batch, 4, 2), "attention by lag: wants layer 0 to 1, got 2");
+  CHECK_THROWS_WITH(head_lags(model, batch, 4, 2), "attention by lag: expected layer 0 to 1, got 2");
   const Metrics metrics = head_lag_metrics(first, "layer_1_");
   CHECK(metrics.size() == head_lag_names(4, "layer_1_").size());
   for (const std::string& name : head_lag_names(4, "layer_1_")) CHECK(metrics.count(name) == 1);

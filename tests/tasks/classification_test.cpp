@@ -45,7 +45,7 @@ TEST_CASE("the class meter skips ignored targets and counts the rest") {
 }
 
 TEST_CASE("classification names the field that is out of range") {
-  CHECK_THROWS_WITH(Classification({.vocab = 3, .classes = 4}), "vocab: wants >= classes = 4, got 3");
-  CHECK_THROWS_WITH(Classification({.classes = 1}), "classes: wants >= 2, got 1");
-  CHECK_THROWS_WITH(Classification({.length = 0}), "length: wants >= 1, got 0");
+  CHECK_THROWS_WITH(Classification({.vocab = 3, .classes = 4}), "vocab: expected >= classes = 4, got 3");
+  CHECK_THROWS_WITH(Classification({.classes = 1}), "classes: expected >= 2, got 1");
+  CHECK_THROWS_WITH(Classification({.length = 0}), "length: expected >= 1, got 0");
 }

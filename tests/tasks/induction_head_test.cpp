@@ -134,7 +134,7 @@ TEST_CASE("loss and metrics are over scored rows alone") {
 
 TEST_CASE("an induction head config out of range is refused") {
   CHECK_THROWS_WITH(InductionHead({.length = 12}), "repeats: 4 patterns of 5 tokens do not fit into length 12");
-  CHECK_THROWS_WITH(InductionHead({.pattern = 2}), "pattern: wants >= 3, got 2");
+  CHECK_THROWS_WITH(InductionHead({.pattern = 2}), "pattern: expected >= 3, got 2");
 }
 
 TEST_CASE("the share of attention that goes to matches, where all earlier tokens get as much") {

@@ -46,10 +46,10 @@ TEST_CASE("the target is the convolution with the kernel") {
 
 TEST_CASE("kernels out of range are refused") {
   CHECK_THROWS_WITH(kernel_values({.kind = "exponential", .alpha = 0}, 4),
-                    "kernel.alpha: a kernel that does not decay, wants > 0, got 0");
+                    "kernel.alpha: a kernel that does not decay, expected > 0, got 0");
   CHECK_THROWS_WITH(kernel_values({.kind = "delta", .alpha = 1.5}, 4),
-                    "kernel.alpha: the lag of a delta, wants an integer >= 1, got 1.5");
-  CHECK_THROWS_WITH(kernel_values({.kind = "list"}, 4), "kernel.values: empty, wants rho(1), rho(2), ...");
+                    "kernel.alpha: the lag of a delta, expected an integer >= 1, got 1.5");
+  CHECK_THROWS_WITH(kernel_values({.kind = "list"}, 4), "kernel.values: empty, expected rho(1), rho(2), ...");
   CHECK_THROWS_WITH(kernel_values({.kind = "airy", .alpha = std::numeric_limits<double>::infinity()}, 4),
                     "kernel.alpha: inf is not finite");
   CHECK_THROWS_WITH(kernel_values({.kind = "list", .values = {1, std::nan("")}}, 4), "kernel: rho(2) is nan");
@@ -76,5 +76,5 @@ TEST_CASE("a lag's projection is one, of its rank, and not another lag's") {
   CHECK(lag_projection({.n = 3, .ranks = {8, 3}, .rank_seed = 1}, 2, 8).to_vector<double>() != values(2));
   CHECK_FALSE(lag_projection(kernel, 4, 8).defined());
   CHECK(describe(kernel) == "3-gram of ranks 8 3 3");
-  CHECK_THROWS_WITH(validate({.ranks = {0}}), "kernel.ranks: wants ranks >= 1, got 0");
+  CHECK_THROWS_WITH(validate({.ranks = {0}}), "kernel.ranks: expected ranks >= 1, got 0");
 }

@@ -90,10 +90,10 @@ TEST_CASE("predicting the mean has relative error 1") {
 
 TEST_CASE("a config out of range, and outputs of another shape, are refused") {
   CHECK_THROWS_WITH(LinearFunctional({.length = 4, .first_position = 4}),
-                    "first_position: wants 0 <= first_position < length = 4, got 4");
-  CHECK_THROWS_WITH(LinearFunctional({.token_dim = 0}), "token_dim: wants >= 1, got 0");
+                    "first_position: expected 0 <= first_position < length = 4, got 4");
+  CHECK_THROWS_WITH(LinearFunctional({.token_dim = 0}), "token_dim: expected >= 1, got 0");
   CHECK_THROWS_WITH(LinearFunctional({.kernel = {.kind = "bump"}}),
-                    "kernel.kind: wants one of n-gram, exponential, polynomial, delta, airy, list, got bump");
+                    "kernel.kind: expected one of n-gram, exponential, polynomial, delta, airy, list, got bump");
   CHECK_THROWS_WITH(LinearFunctional({.kernel = {.kind = "delta", .alpha = 9}, .length = 6}),
                     "kernel: rho(s) is 0 for every s in 1..5");
   const LinearFunctional task({.token_dim = 2, .length = 3});
@@ -115,9 +115,9 @@ TEST_CASE("a lag with a rank reads so many directions of a token") {
     CHECK(y[12 + j] == Approx(2 * (3 * p[j * 4 + 1] + p[j * 4 + 3])).margin(1e-6));
   }
   CHECK_THROWS_WITH(LinearFunctional({.kernel = {.ranks = {4, 5}}, .token_dim = 4}),
-                    "kernel.ranks: the rank of lag 2 is 5: wants 1 to 4");
+                    "kernel.ranks: the rank of lag 2 is 5: expected 1 to 4");
   CHECK_THROWS_WITH(LinearFunctional({.length = 8, .attention_lags = 8}),
-                    "attention_lags: wants 0 to 16 and below length = 8, got 8");
+                    "attention_lags: expected 0 to 16 and below length = 8, got 8");
 }
 
 namespace {
@@ -172,19 +172,19 @@ TEST_CASE("a construction says what does not fit") {
     };
   };
   CHECK_THROWS_WITH(refused([](auto& c) { c.positions = models::Positions::rope; })(),
-                    "construction: wants a causal model with ALiBi, got rope");
-  CHECK_THROWS_WITH(refused([](auto& c) { c.layers = 2; })(), "construction: wants one layer of heads of one shape");
+                    "construction: expected a causal model with ALiBi, got rope");
+  CHECK_THROWS_WITH(refused([](auto& c) { c.layers = 2; })(), "construction: expected one layer of heads of one shape");
   CHECK_THROWS_WITH(refused([](auto& c) { c.groups[0].v_dim = 3; })(),
-                    "construction: wants values of a width that divides d = 4, or of 4 at least, got 3");
+                    "construction: expected values of a width that divides d = 4, or of 4 at least, got 3");
   CHECK_THROWS_WITH(refused([](auto& c) { c.ffn_width = 8; })(),
-                    "construction: wants norm = none, no feed-forward network and a readout of one layer");
+                    "construction: expected norm = none, no feed-forward network and a readout of one layer");
   CHECK_THROWS_WITH(refused([](auto& c) { c.width = 7; })(),
                     "construction: a width of 7 does not hold the token and its target, 2·4");
   CHECK_THROWS_WITH(refused([](auto& c) { c.groups[0] = {.heads = 1, .qk_dim = 2, .v_dim = 2}; })(),
                     "construction: 1 heads of width 2 do not read all 4 coordinates");
   CHECK_THROWS_WITH(
       refused([](auto& c) { c.groups[0].v_rank = 2; })(),
-      "construction: the model has no 'blocks.0.attention.0.v_proj.weight': it wants a whole matrix there");
+      "construction: the model has no 'blocks.0.attention.0.v_proj.weight': it needs a whole matrix there");
 }
 
 TEST_CASE("attention by lag beside the plan: heads that fetch a lag each, and ALiBi's windows") {

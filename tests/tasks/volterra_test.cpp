@@ -81,7 +81,7 @@ TEST_CASE("the mean norm of the error, over scored positions") {
 }
 
 TEST_CASE("a Volterra config out of range is refused") {
-  CHECK_THROWS_WITH(Volterra({}), "terms: empty, wants at least one pair of lags");
+  CHECK_THROWS_WITH(Volterra({}), "terms: empty, expected at least one pair of lags");
   CHECK_THROWS_WITH(Volterra({.terms = {{1, 9, 1}}, .length = 6}),
-                    "terms: lags (1, 9) are out of range: wants 0 <= lag < length = 6");
+                    "terms: lags (1, 9) are out of range: expected 0 <= lag < length = 6");
 }

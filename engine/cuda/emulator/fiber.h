@@ -22,7 +22,7 @@ class Fiber {
 
   std::function<void()> body_;
   boost::context::fiber context_;
-  // What the address sanitizer wants to know of a stack.
+  // What the address sanitizer needs to know of a stack.
   const void* bottom_ = nullptr;
   size_t size_ = 0;
   void* fake_stack_ = nullptr;

@@ -100,7 +100,7 @@ static void rows_product(const float* a, int64_t a_stride, int64_t rows, int64_t
   if (rows - r == 1) product_block<1, N, 0, false>(a, a_stride, depth, b, b_stride, out, out_stride);
 }
 
-/// The queries times scale · log2 e, as the products want them.
+/// The queries times scale · log2 e, as the products need them.
 static void lay_out_queries(const AttentionHead& head, const FewLayout& layout, float* q) {
   const int64_t width = layout.q_width, dim = head.qk_dim, rest = dim % lanes;
   for (int64_t r = 0; r < layout.rows; ++r) {

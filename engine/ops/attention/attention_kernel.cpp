@@ -43,7 +43,7 @@ static void pack_columns(const float* x, int64_t stride, int64_t rows, int64_t d
   transpose_to(x, stride, rows, dim, factor, out, out_stride);
 }
 
-/// Floats that random_words wants for n elements.
+/// Floats that random_words needs for n elements.
 static inline int64_t word_room(int64_t n) { return round_up(n + 4 * philox_blocks + 4, 16); }
 
 struct ForwardScratch {

@@ -14,7 +14,7 @@ std::string shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
 AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                                    const AttentionOptions& options) {
   if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4)
-    fail("attention: wants q (B, Tq, H, d), k (B, Tk, H_kv, d), v (B, Tk, H_kv, d_v): {}", shapes(q, k, v));
+    fail("attention: expected q (B, Tq, H, d), k (B, Tk, H_kv, d), v (B, Tk, H_kv, d_v): {}", shapes(q, k, v));
   const AttentionProblem p{.batch = q.dim(0),
                            .queries = q.dim(1),
                            .keys = k.dim(1),
@@ -37,7 +37,7 @@ AttentionProblem attention_problem(const Tensor& q, const Tensor& k, const Tenso
   if (slopes.defined() && !(slopes.shape() == Shape{p.heads}))
     fail("attention: slopes {} for {} heads: {}", slopes.shape().str(), p.heads, shapes(q, k, v));
   if (p.key_mask.defined() && !(p.key_mask.shape() == Shape{p.batch, p.keys}))
-    fail("attention: key_mask {}, wants ({}, {}): {}", p.key_mask.str(), p.batch, p.keys, shapes(q, k, v));
+    fail("attention: key_mask {}, expected ({}, {}): {}", p.key_mask.str(), p.batch, p.keys, shapes(q, k, v));
   return p;
 }
 

@@ -10,7 +10,7 @@ namespace headroom::engine {
 namespace {
 
 void check_heads(const Tensor& x) {
-  if (x.rank() != 4 || x.dim(3) % 2 != 0) fail("rope: wants x (B, T, H, D) with an even D: x {}", x.shape().str());
+  if (x.rank() != 4 || x.dim(3) % 2 != 0) fail("rope: expected x (B, T, H, D) with an even D: x {}", x.shape().str());
 }
 
 /// Cosine and signed sine of every element's angle at one position: the sine is negative for the first of a pair.
@@ -71,7 +71,7 @@ Tensor rotate(const Op<RopeCall>& op, const Tensor& x, const RopeTable& table, i
   const int64_t batch = x.dim(0), length = x.dim(1), dim = x.dim(3);
   const Shape& shape = table.angles.shape();
   if (shape != Shape{length, 3, dim} && shape != Shape{batch, length, 3, dim})
-    fail("rope: table {}, wants ({}, 3, {}) or ({}, {}, 3, {}): x {}", shape.str(), length, dim, batch, length, dim,
+    fail("rope: table {}, expected ({}, 3, {}) or ({}, {}, 3, {}): x {}", shape.str(), length, dim, batch, length, dim,
          x.shape().str());
   call.y = Tensor::empty(x.shape(), x.dtype(), x.device());  // (B, T, H, D)
   if (call.y.numel() > 0) op.run(call);
@@ -131,10 +131,10 @@ Tensor rope_frequencies(int64_t dim, double base) {
 
 RopeTable rope_table(const Tensor& positions, const Tensor& frequencies_in, bool interleaved, DType dtype) {
   require(positions.defined() && positions.dtype() == DType::i64 && (positions.rank() == 1 || positions.rank() == 2),
-          "rope: positions {}, wants i64 (T) or (B, T)", positions.str());
+          "rope: positions {}, expected i64 (T) or (B, T)", positions.str());
   require(frequencies_in.defined() && frequencies_in.dtype() == DType::f64 && frequencies_in.rank() == 1,
-          "rope: frequencies {}, wants f64 (D/2)", frequencies_in.str());
-  require(dtype == DType::f32 || dtype == DType::f64, "rope: a table in {}, wants f32 or f64", name_of(dtype));
+          "rope: frequencies {}, expected f64 (D/2)", frequencies_in.str());
+  require(dtype == DType::f32 || dtype == DType::f64, "rope: a table in {}, expected f32 or f64", name_of(dtype));
   const Tensor frequencies = frequencies_in.to(positions.device()).contiguous();
   return made({positions, frequencies, 0, interleaved}, 2 * frequencies.numel(), dtype);
 }
@@ -151,7 +151,7 @@ RopeTable rope_table(const Tensor& x, const Tensor& positions, double base, bool
   const bool shared = positions.defined() && positions.shape() == Shape{x.dim(1)};
   const bool own = positions.defined() && positions.shape() == Shape{x.dim(0), x.dim(1)};
   if (!(shared || own) || positions.dtype() != DType::i64)
-    fail("rope: positions {}, wants i64 ({}) or ({}, {}): x {}", positions.str(), x.dim(1), x.dim(0), x.dim(1),
+    fail("rope: positions {}, expected i64 ({}) or ({}, {}): x {}", positions.str(), x.dim(1), x.dim(0), x.dim(1),
          x.shape().str());
   check_base(x.dim(3), base);
   return made({positions, Tensor(), base, interleaved}, x.dim(3), statistic_dtype(x.dtype()));

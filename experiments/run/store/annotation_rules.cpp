@@ -26,7 +26,7 @@ void check_note_time(const std::string& at) {
   const bool fits = at.size() == form.size() && std::equal(at.begin(), at.end(), form.begin(), [](char c, char wanted) {
                       return wanted == '0' ? c >= '0' && c <= '9' : c == wanted;
                     });
-  require(fits, "'{}' is no time of a note: wants YYYY-MM-DD HH:MM:SS", excerpt(at));
+  require(fits, "'{}' is no time of a note: expected YYYY-MM-DD HH:MM:SS", excerpt(at));
 }
 
 void check_tag(const std::string& tag) {

@@ -14,18 +14,18 @@ namespace {
 constexpr int64_t most_size = 1 << 16;  ///< of a width, a lag or a number of heads
 
 void check_size(const char* field, int64_t value) {
-  require(value >= 1 && value <= most_size, "construction: {} is {}, wants 1 to {}", field, value, most_size);
+  require(value >= 1 && value <= most_size, "construction: {} is {}, expected 1 to {}", field, value, most_size);
 }
 
 void check(const ConstructionConfig& c) {
   check_size("token_dim", c.token_dim);
-  require(c.width >= 0 && c.width <= most_size, "construction: width is {}, wants 0 (the least) to {}", c.width,
+  require(c.width >= 0 && c.width <= most_size, "construction: width is {}, expected 0 (the least) to {}", c.width,
           most_size);
-  require(c.epsilon > 0 && c.epsilon < 1, "construction: epsilon is {}, wants to be in (0, 1)", c.epsilon);
+  require(c.epsilon > 0 && c.epsilon < 1, "construction: epsilon is {}, must be in (0, 1)", c.epsilon);
   require(!c.target.empty() && !c.groups.empty(), "construction: there is no target or no group of heads");
   std::set<int64_t> lags;
   for (const TargetTerm& term : c.target) {
-    require(term.lag >= 0 && term.lag <= most_size, "construction: a target's lag is {}, wants 0 to {}", term.lag,
+    require(term.lag >= 0 && term.lag <= most_size, "construction: a target's lag is {}, expected 0 to {}", term.lag,
             most_size);
     require(std::isfinite(term.weight), "construction: the weight of lag {} is {}", term.lag, term.weight);
     require(lags.insert(term.lag).second, "construction: the target has lag {} twice", term.lag);
@@ -34,11 +34,11 @@ void check(const ConstructionConfig& c) {
     check_size("lag", group.lag);
     check_size("heads", group.heads);
     check_size("head_dim", group.head_dim);
-    require(group.head_dim <= c.token_dim, "construction: head_dim is {}, wants at most token_dim, which is {}",
+    require(group.head_dim <= c.token_dim, "construction: head_dim is {}, expected at most token_dim, which is {}",
             group.head_dim, c.token_dim);
-    require(group.scale >= 0 && group.scale < 1, "construction: scale is {}, wants 0 (the best) or above, below 1",
+    require(group.scale >= 0 && group.scale < 1, "construction: scale is {}, expected 0 (the best) or above, below 1",
             group.scale);
-    require(group.first_row >= 0 && group.first_row < c.token_dim, "construction: first_row is {}, wants 0 to {}",
+    require(group.first_row >= 0 && group.first_row < c.token_dim, "construction: first_row is {}, expected 0 to {}",
             group.first_row, c.token_dim - 1);
   }
   if (c.kind == Construction::groups) return;

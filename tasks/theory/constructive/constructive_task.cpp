@@ -29,16 +29,16 @@ const char* name_of(Construction kind) {
 }  // namespace
 
 void validate(const ConstructiveConfig& c) {
-  require(c.token_dim >= 1 && c.token_dim <= 1024, "token_dim: wants 1 to 1024, got {}", c.token_dim);
-  require(c.heads >= 1 && c.heads <= 64, "heads: wants 1 to 64, got {}", c.heads);
-  require(c.head_dim >= 1 && c.head_dim <= c.token_dim, "head_dim: wants 1 to token_dim = {}, got {}", c.token_dim,
+  require(c.token_dim >= 1 && c.token_dim <= 1024, "token_dim: expected 1 to 1024, got {}", c.token_dim);
+  require(c.heads >= 1 && c.heads <= 64, "heads: expected 1 to 64, got {}", c.heads);
+  require(c.head_dim >= 1 && c.head_dim <= c.token_dim, "head_dim: expected 1 to token_dim = {}, got {}", c.token_dim,
           c.head_dim);
-  require(c.first_lag >= 1 && c.first_lag <= 64, "first_lag: wants 1 to 64, got {}", c.first_lag);
-  require(c.lags >= 1 && c.lags <= 64, "lags: wants 1 to 64, got {}", c.lags);
-  require(c.sequences >= 1 && c.sequences <= 1 << 20, "sequences: wants 1 to {}, got {}", 1 << 20, c.sequences);
-  require(c.length >= 1 && c.length <= 4096, "length: wants 1 to 4096, got {}", c.length);
+  require(c.first_lag >= 1 && c.first_lag <= 64, "first_lag: expected 1 to 64, got {}", c.first_lag);
+  require(c.lags >= 1 && c.lags <= 64, "lags: expected 1 to 64, got {}", c.lags);
+  require(c.sequences >= 1 && c.sequences <= 1 << 20, "sequences: expected 1 to {}, got {}", 1 << 20, c.sequences);
+  require(c.length >= 1 && c.length <= 4096, "length: expected 1 to 4096, got {}", c.length);
   require(!c.split || (c.token_dim % c.head_dim == 0 && c.heads % (c.token_dim / c.head_dim) == 0),
-          "split: wants head_dim = {} to divide token_dim = {}, and their ratio to divide heads = {}", c.head_dim,
+          "split: expected head_dim = {} to divide token_dim = {}, and their ratio to divide heads = {}", c.head_dim,
           c.token_dim, c.heads);
 }
 

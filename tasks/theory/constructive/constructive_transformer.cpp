@@ -98,7 +98,7 @@ MeasuredError measure_error(const ConstructionPlan& plan, const ConstructiveTran
 
 MeasuredError random_error(const ConstructionPlan& plan, int64_t sequences, int64_t length, uint64_t seed, DType dtype,
                            models::Activation activation) {
-  require(sequences >= 1 && length >= 1, "constructive transformer: {} sequences of {} tokens: wants >= 1 of each",
+  require(sequences >= 1 && length >= 1, "constructive transformer: {} sequences of {} tokens: expected >= 1 of each",
           sequences, length);
   const ConstructiveTransformer model(plan, length, dtype, activation);
   const Tensor x = unit_tokens(sequences, length, plan.config.token_dim, seed, dtype);

@@ -106,11 +106,12 @@ Matrix combination(const ConstructionPlan& plan) {
 
 models::TransformerConfig constructive_config(const ConstructionPlan& plan, int64_t length,
                                               models::Activation activation) {
-  require(activation != models::Activation::swiglu,
-          "constructive transformer: a linear map from a gated network needs its biases; wants relu, gelu, gelu_tanh "
-          "or silu");
+  require(
+      activation != models::Activation::swiglu,
+      "constructive transformer: a linear map from a gated network needs its biases; expected relu, gelu, gelu_tanh "
+      "or silu");
   require(activation != models::Activation::library,
-          "constructive transformer: the activation is an op of a library; wants relu, gelu, gelu_tanh or silu");
+          "constructive transformer: the activation is an op of a library; expected relu, gelu, gelu_tanh or silu");
   const ConstructionConfig& c = plan.config;
   models::TransformerConfig model;
   model.width = c.width;

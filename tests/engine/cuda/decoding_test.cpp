@@ -87,7 +87,7 @@ TEST_CASE("a token's row goes where the length says, and nowhere when there is n
   CHECK_THAT(error_of([] {
                cache_token_inplace(Tensor::zeros({1, 4, 2, 3}), Tensor::zeros({1, 2, 2, 3}), length_on(cpu, 1));
              }),
-             contains("cache_token: wants a cache (B, capacity, H, d), a row (B, 1, H, d)"));
+             contains("cache_token: expected a cache (B, capacity, H, d), a row (B, 1, H, d)"));
 }
 
 TEST_CASE("the last position that a mask keeps, and the pairs that attention hides, are the same on both devices") {

@@ -63,7 +63,7 @@ TEST_CASE("facts about CUDA are there without a GPU, too") {
 TEST_CASE("out of device memory: who wants how much, what is held and free, and what to try") {
   if (is_absent()) return;
   const std::string error = error_of([] { Tensor::empty({int64_t{1} << 50}, DType::f32, cuda); });
-  for (const char* word : {"cuda:0 is out of memory", "wants", "MiB", "hold", "free", "train.accumulate", "--jobs"})
+  for (const char* word : {"cuda:0 is out of memory", "needs", "MiB", "hold", "free", "train.accumulate", "--jobs"})
     CHECK(error.find(word) != std::string::npos);
   CHECK(Tensor::zeros({3}, DType::f32, cuda).to_vector<float>() == std::vector<float>(3, 0.0f));
 }

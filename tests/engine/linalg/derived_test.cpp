@@ -131,5 +131,5 @@ TEST_CASE("Newton and Schulz: nearly the orthogonal factor, by products") {
     CHECK(distance(linalg::newton_schulz(x.to(DType::f32)).to(DType::f64), y) < 2e-5);
   }
   CHECK(distance(linalg::newton_schulz(Tensor::zeros({3, 2}, DType::f64)), Tensor::zeros({3, 2}, DType::f64)) == 0);
-  CHECK_THAT(error_of([] { linalg::newton_schulz(Tensor::zeros({3})); }), contains("want a matrix, got f32 (3)"));
+  CHECK_THAT(error_of([] { linalg::newton_schulz(Tensor::zeros({3})); }), contains("expected a matrix, got f32 (3)"));
 }

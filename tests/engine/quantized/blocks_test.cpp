@@ -67,7 +67,7 @@ TEST_CASE("blocks are unpacked in any dtype, each number rounded once") {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f64})
     CHECK(matrix.dequantize(dtype).to_vector<double>() == numbers.to(dtype).to_vector<double>());
   CHECK(error_of([&] { matrix.dequantize(DType::i32); }) ==
-        "quantized matrix: q4_1 (5, 64) in i32; real numbers are wanted");
+        "quantized matrix: q4_1 (5, 64) in i32; expected real numbers");
 }
 
 TEST_CASE("numbers too small for a scale of 16 bits are quantised to 0") {
@@ -92,7 +92,7 @@ TEST_CASE("a quantised matrix is as many whole blocks as its shape says") {
   const int64_t huge = int64_t(1) << 60;
   CHECK(refusal(BlockFormat::q4_0, huge, huge, bytes(18)).find("18 bytes do not hold it") != std::string::npos);
   CHECK(refusal(BlockFormat::q4_0, -1, 32, bytes(0)).find("(-1, 32)") != std::string::npos);
-  CHECK(refusal(BlockFormat::q4_0, 1, 32, Tensor::zeros({18}, DType::i8)).find("want contiguous u8") !=
+  CHECK(refusal(BlockFormat::q4_0, 1, 32, Tensor::zeros({18}, DType::i8)).find("expected contiguous u8") !=
         std::string::npos);
   CHECK(error_of([] { block_format_named("q3_k"); }) ==
         "unknown block format 'q3_k'; known: q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q6_k, f16, bf16");

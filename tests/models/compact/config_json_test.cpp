@@ -42,13 +42,14 @@ TEST_CASE("a config goes to JSON and back", "[compact]") {
 }
 
 TEST_CASE("a wrong config names file and field", "[compact]") {
-  CHECK_THAT(problem("[]"), contains("config.json: config is array; an object is wanted"));
-  CHECK_THAT(problem(R"({"layers": "2"})"), contains("config.json: config.layers is '2'; a whole number is wanted"));
+  CHECK_THAT(problem("[]"), contains("config.json: config is array; expected an object"));
+  CHECK_THAT(problem(R"({"layers": "2"})"), contains("config.json: config.layers is '2'; expected a whole number"));
   CHECK_THAT(problem(R"({"layers": 18446744073709551615})"), contains("config.layers is 18446744073709551615;"));
-  CHECK_THAT(problem(R"({"tied": 1})"), contains("config.tied is 1; true or false is wanted"));
+  CHECK_THAT(problem(R"({"tied": 1})"), contains("config.tied is 1; expected true or false"));
   CHECK_THAT(problem(R"({"groups": [{"heads": 1}, {"head": 2}]})"), contains("config.groups[1].'head': unknown field"));
-  CHECK_THAT(problem(R"({"norm": "rms"})"), contains("config.norm is 'rms'; one of none, layer_norm, rms_norm is"));
-  CHECK_THAT(problem(R"({"groups": 3})"), contains("config.groups is 3; a list is wanted"));
+  CHECK_THAT(problem(R"({"norm": "rms"})"),
+             contains("config.norm is 'rms'; expected one of none, layer_norm, rms_norm"));
+  CHECK_THAT(problem(R"({"groups": 3})"), contains("config.groups is 3; expected a list"));
   CHECK_THAT(problem(R"({"vocab": 5, "output_dim": 5, "groups": [{"heads": 3, "kv_heads": 2}]})"),
              contains("config.json: config: model.groups[0].kv_heads is 2"));
 }

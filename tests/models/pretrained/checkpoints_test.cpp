@@ -157,7 +157,7 @@ TEST_CASE("a folder whose files contradict each other is refused by file and fie
   const Copy copy("llama2-gqa");
   copy.set("num_key_value_heads", 3);
   CHECK_THAT(copy.refusal(), contains("model.safetensors: tensor 'model.layers.0.self_attn.k_proj.weight' is F16 (8, "
-                                      "24), the model wants (12, 24)"));
+                                      "24), the model needs (12, 24)"));
   copy.set("num_key_value_heads", 2);
   copy.set("num_hidden_layers", 3);
   CHECK_THAT(copy.refusal(), contains("has no tensor 'model.layers.2.input_layernorm.weight'"));
@@ -170,7 +170,7 @@ TEST_CASE("a folder whose files contradict each other is refused by file and fie
   copy.set("eos_token_id", 99);
   CHECK_THAT(copy.refusal(), contains("config.json: eos_token_id: 99 is no token of the vocabulary of 37"));
   fs::remove(copy.path() / "config.json");
-  CHECK_THAT(copy.refusal(), contains("is no model's folder, as it has no config.json"));
+  CHECK_THAT(copy.refusal(), contains("is not a model's folder: it has no config.json"));
   CHECK_THAT(error_of([&] { ModelFiles::open(copy.path() / "absent"); }), contains("there is no such model"));
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("an index of shards that lies is refused", "[pretrained]") {
   CHECK_THAT(refusal_with("lm_head.weight", nullptr), contains("weight_map: lacks tensor 'lm_head.weight'"));
   CHECK_THAT(refusal_with("more.weight", "model-00001-of-00004.safetensors"), contains("has no tensor 'more.weight'"));
   copy.write(file, {{"weight_map", 3}});
-  CHECK_THAT(copy.refusal(), contains("weight_map: an object is wanted"));
+  CHECK_THAT(copy.refusal(), contains("weight_map: expected an object"));
   copy.write(file, index);
   fs::copy_file(copy.path() / "model-00001-of-00004.safetensors", copy.path() / "model-00002-of-00004.safetensors",
                 fs::copy_options::overwrite_existing);

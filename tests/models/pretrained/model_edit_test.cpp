@@ -57,10 +57,10 @@ TEST_CASE("an edit that does not fit is refused", "[model edit]") {
   CHECK_THAT(error_of([&] {
                (void)load(*base, {config, {{"final_norm.weight", Tensor::zeros({1})}}});
              }),
-             contains("'final_norm.weight' is f32 (1), wants f32 ("));
+             contains("'final_norm.weight' is f32 (1), expected f32 ("));
   ModelEdit wider{config, {}};
   wider.config.ffn_width *= 2;
-  CHECK_THAT(error_of([&] { (void)load(*base, wider); }), contains("the model wants"));
+  CHECK_THAT(error_of([&] { (void)load(*base, wider); }), contains("the model needs"));
 }
 
 }  // namespace headroom::models

@@ -67,9 +67,9 @@ TEST_CASE("wrong files of known logits get a line that names file and field", "[
     return error_of([&] { read_reference_logits(folder / "known.json"); });
   };
   CHECK_THAT(refusal("{"), contains("known.json: is not JSON"));
-  CHECK_THAT(refusal("[]"), contains("known.json: texts: a list of known texts is wanted"));
-  CHECK_THAT(refusal(R"({"texts": []})"), contains("texts: a list of known texts is wanted"));
-  CHECK_THAT(refusal(R"({"texts": [3]})"), contains("texts[0]: is 3, an object is wanted"));
+  CHECK_THAT(refusal("[]"), contains("known.json: texts: expected a list of known texts"));
+  CHECK_THAT(refusal(R"({"texts": []})"), contains("texts: expected a list of known texts"));
+  CHECK_THAT(refusal(R"({"texts": [3]})"), contains("texts[0]: is 3, expected an object"));
   CHECK_THAT(refusal(R"({"texts": [{"text": "a"}]})"), contains("texts[0]: ids is missing"));
   CHECK_THAT(refusal(R"({"texts": [{"text": "a", "ids": "b"}]})"), contains("texts[0]: ids is not as wanted"));
   CHECK_THAT(refusal(R"({"texts": [{"text": "a", "ids": [1], "logsumexp": [], "top10": [], "greedy20": []}]})"),

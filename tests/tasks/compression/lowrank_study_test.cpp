@@ -129,13 +129,13 @@ TEST_CASE("studies that cannot be are refused", "[compression]") {
              contains("calibration: tokens 79:150 overlap those that are predicted, 0:80"));
   CHECK_THAT(error([](LowRankConfig& c) { c.rank = 9; }), contains("qk of rank 9: its heads are of width 8"));
   CHECK_THAT(error([](LowRankConfig& c) { c.tokens = 10; }),
-             contains("tokens: wants at least the context of 20, got 10"));
+             contains("tokens: expected at least the context of 20, got 10"));
   CHECK_THAT(error([](LowRankConfig& c) { c.layers = "2"; }), contains("there is no layer 2"));
-  CHECK_THAT(error([](LowRankConfig& c) { c.qk = QkMethod::none; }), contains("qk: wants a method, or vo one"));
+  CHECK_THAT(error([](LowRankConfig& c) { c.qk = QkMethod::none; }), contains("qk: expected a method, or vo one"));
   CHECK_THAT(error([](LowRankConfig& c) {
                c.qk = QkMethod::pca, c.calibration = {100, 90000};
              }),
-             contains("calibration wants 100:90000"));
+             contains("calibration needs 100:90000"));
   CHECK_THAT(error([](LowRankConfig& c) { c.qk = QkMethod::pca, c.refinement = Refinement::weights; }),
              contains("by weights it is of qk plain, got pca"));
 }

@@ -355,9 +355,9 @@ TEST_CASE("plans that do not fit are refused in words", "[compression]") {
     return uniform_plan(config, qk, VoMethod::plain, rank, 0, {1});
   };
   CHECK_THROWS_WITH(refused(uniform(QkMethod::plain, 9)),
-                    contains("qk: rank 9 of layer 1, key-value head 0: wants 1 to 8"));
-  CHECK_THROWS_WITH(refused(uniform(QkMethod::pairs, 3)), contains("wants one of 2, 4, 6, 8"));
-  CHECK_THROWS_WITH(refused(uniform(QkMethod::pairs_even, 6)), contains("wants one of 2, 4, 8"));
+                    contains("qk: rank 9 of layer 1, key-value head 0: expected 1 to 8"));
+  CHECK_THROWS_WITH(refused(uniform(QkMethod::pairs, 3)), contains("expected one of 2, 4, 6, 8"));
+  CHECK_THROWS_WITH(refused(uniform(QkMethod::pairs_even, 6)), contains("expected one of 2, 4, 8"));
   CompressionPlan plan = uniform(QkMethod::plain, 2);
   plan.vo_ranks.pop_back();
   CHECK_THROWS_WITH(refused(plan), contains("vo: ranks for 1 layers; the model has 2"));

@@ -112,7 +112,7 @@ TEST_CASE("what cannot be refined is refused", "[refine]") {
   RefineConfig config = quick(RefineTarget::logits);
   config.lr = 0;
   CHECK(error_of([&] { refine(*base.model, base.edit, some_text(600, 3), config); }) ==
-        "refine: lr: wants a number above 0, got 0");
+        "refine: lr: expected a number above 0, got 0");
   CHECK(error_of([] { refine_target_named("loss"); }) ==
         "refine: there is no target 'loss'; known: attention, hidden, logits");
 }

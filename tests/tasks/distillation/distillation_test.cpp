@@ -254,7 +254,7 @@ TEST_CASE("a distillation that cannot be says why", "[distillation]") {
     return error_of([&] { Distillation(teacher.transformer, words, config); });
   };
   CHECK_THAT(error({}), contains("nothing to train on"));
-  CHECK_THAT(error({.weights = {.kl = -1}}), contains("kl: wants a weight >= 0, got -1"));
+  CHECK_THAT(error({.weights = {.kl = -1}}), contains("kl: expected a weight >= 0, got -1"));
   CHECK_THAT(error({.weights = {.attention = 1}}), contains("in no layer"));
   CHECK_THAT(error({.weights = {.attention = 1}, .attention_layers = {2}}), contains("no layer 2, the teacher has 2"));
   models::TransformerConfig wider = small_decoder();

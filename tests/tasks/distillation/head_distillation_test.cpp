@@ -146,12 +146,12 @@ TEST_CASE("a student that cannot be says why", "[distillation]") {
   const auto error = [](const char* model, StudentForm form, int64_t rank) {
     return error_of([&] { HeadDistillation(small_config(model, form, rank), {}).check(); });
   };
-  CHECK_THAT(error("llama3.1", StudentForm::factored, 99), contains("rank 99: wants 1 to d_H = "));
+  CHECK_THAT(error("llama3.1", StudentForm::factored, 99), contains("rank 99: expected 1 to d_H = "));
   CHECK_THAT(error("llama3.1", StudentForm::pairs, 3), contains("rank 3 is odd"));
   CHECK_THAT(error("gpt2", StudentForm::pairs, 2), contains("has no pairs to keep"));
   HeadDistillationConfig config = small_config("llama3.1", StudentForm::factored, 2);
   config.sequences = 3;
-  CHECK_THROWS_WITH(HeadDistillation(config, {}), contains("sequences: wants an even number"));
+  CHECK_THROWS_WITH(HeadDistillation(config, {}), contains("sequences: expected an even number"));
 }
 
 }  // namespace headroom::tasks

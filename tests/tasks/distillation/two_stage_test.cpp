@@ -95,7 +95,7 @@ TEST_CASE("factored heads of full rank are the model, of lower rank each head's 
   for (const float v : drawn.weights[0].second.to_vector<float>()) spread += v * v;
   CHECK(spread / static_cast<double>(drawn.weights[0].second.numel()) == Approx(1).margin(0.4));  // 2 / rank
   CHECK_THROWS_WITH(factored_heads(*base, {.layers = {7}}, rng), contains("there is no layer 7, the model has 2"));
-  CHECK_THROWS_WITH(factored_heads(*base, {.layers = {0}, .rank = dim + 1}, rng), contains("wants 1 to d_H"));
+  CHECK_THROWS_WITH(factored_heads(*base, {.layers = {0}, .rank = dim + 1}, rng), contains("expected 1 to d_H"));
 }
 
 TEST_CASE("rows of two stages share what they have in common, and tell what they should", "[distillation]") {
@@ -165,11 +165,11 @@ TEST_CASE("two stages that cannot be say why", "[distillation]") {
     change(config);
     return error_of([&] { TwoStage(config, {}).check(); });
   };
-  CHECK_THAT(error([](TwoStageConfig& c) { c.rank = 0; }), contains("rank: wants >= 1, got 0"));
-  CHECK_THAT(error([](TwoStageConfig& c) { c.rank = 99; }), contains("rank 99: wants 1 to d_H = 8"));
+  CHECK_THAT(error([](TwoStageConfig& c) { c.rank = 0; }), contains("rank: expected >= 1, got 0"));
+  CHECK_THAT(error([](TwoStageConfig& c) { c.rank = 99; }), contains("rank 99: expected 1 to d_H = 8"));
   CHECK_THAT(error([](TwoStageConfig& c) { c.layers = "0-7"; }), contains("7"));
-  CHECK_THAT(error([](TwoStageConfig& c) { c.two.rate = 0; }), contains("two.rate: wants > 0"));
-  CHECK_THAT(error([](TwoStageConfig& c) { c.source.validation_tokens = 8; }), contains("validation_tokens: wants"));
+  CHECK_THAT(error([](TwoStageConfig& c) { c.two.rate = 0; }), contains("two.rate: expected > 0"));
+  CHECK_THAT(error([](TwoStageConfig& c) { c.source.validation_tokens = 8; }), contains("validation_tokens: expected"));
   CHECK_THAT(error([](TwoStageConfig& c) { c.source.dev = "no-such.tsv"; }), contains("no-such.tsv"));
 }
 

@@ -166,7 +166,7 @@ TEST_CASE("a classifier is its language model with a head of its own", "[finetun
     CHECK(model->forward(tokens).value().to_vector<float>() == twin->forward(tokens).value().to_vector<float>());
     CHECK(model->forward(tokens).value().to_vector<float>() != other->forward(tokens).value().to_vector<float>());
   }
-  CHECK(error_of([] { classifier("smollm2", 1); }) == "classifier: 1 classes; two or more are wanted");
+  CHECK(error_of([] { classifier("smollm2", 1); }) == "classifier: 1 classes; expected two or more");
 }
 
 TEST_CASE("predictions are in the order of the sentences, whatever goes together", "[finetune]") {

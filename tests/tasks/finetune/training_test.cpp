@@ -158,7 +158,7 @@ TEST_CASE("windows of a text are a function of seed and step", "[finetune]") {
       CHECK(targets[b * 8 + t] == task.tokens()[at + 1]);
     }
   CHECK(error_of([] { TextWindows(some_tokens(8), 8); }) ==
-        "the text to train on has 8 tokens; a window of 8 and the token after it are wanted");
+        "the text to train on has 8 tokens; expected a window of 8 and the token after it");
 }
 
 }  // namespace headroom::tasks

@@ -102,8 +102,8 @@ TEST_CASE("sampled text has the table's frequencies and the entropy rate's cross
 }
 
 TEST_CASE("a Markov source that cannot be says why") {
-  CHECK(error_of([] { MarkovSource({.symbols = 1}); }) == "markov.symbols: wants 2 … 65536, got 1");
-  CHECK(error_of([] { MarkovSource({.order = 0}); }) == "markov.order: wants 1 … 16, got 0");
+  CHECK(error_of([] { MarkovSource({.symbols = 1}); }) == "markov.symbols: expected 2 … 65536, got 1");
+  CHECK(error_of([] { MarkovSource({.order = 0}); }) == "markov.order: expected 1 … 16, got 0");
   CHECK(error_of([] { MarkovSource({.symbols = 64, .order = 4}); }) ==
         "markov: symbols^(order + 1) = 64^5 is more than the 4194304 entries that a table may have");
   CHECK(headroom::testing::contains(error_of([] { MarkovSource({.symbols = 2, .order = 12, .sharpness = 20}); }),

@@ -71,7 +71,7 @@ TEST_CASE("positions that do not see the whole context of a Markov source are no
   Rng rng(3);
   const Ids target = ids(task.train_batch(0, 2, rng).target);
   for (size_t i = 0; i < target.size(); ++i) CHECK((target[i] == ignore_index) == (i % 6 < 2));
-  CHECK(error_of([] { NextToken({markov(3), 2}, {}); }) == "length: wants at least markov.order = 3, got 2");
+  CHECK(error_of([] { NextToken({markov(3), 2}, {}); }) == "length: expected at least markov.order = 3, got 2");
 }
 
 TEST_CASE("the meter of a source's own probabilities has no excess, and one that knows nothing has ln V") {
@@ -145,7 +145,7 @@ TEST_CASE("masks of evaluation are fixed, and differ between the splits") {
   CHECK(ids(task.evaluation(Split::validation, 8).target) == ids(task.evaluation(Split::validation, 8).target));
   CHECK(ids(task.evaluation(Split::validation, 8).target) != ids(task.evaluation(Split::test, 8).target));
   CHECK(task.meter()->result().count("masked_accuracy") == 1);
-  CHECK(error_of([&] { Masked({markov(), 20, 0.0}, {}); }) == "masked: wants 0 < share <= 1, got 0");
+  CHECK(error_of([&] { Masked({markov(), 20, 0.0}, {}); }) == "masked: expected 0 < share <= 1, got 0");
   CHECK(contains(error_of([&] { Masked({markov(), 20, 0.15, 0.8, 0.3}, {}); }), "at most 1 together"));
 }
 
@@ -280,11 +280,11 @@ TEST_CASE("instruction files that are wrong name the file, the item and the fiel
     return error_of([&] { Instructions(items.config(), {}); });
   };
   CHECK(contains(message("[{"), "items.json: is no JSON"));
-  CHECK(contains(message("{}"), "items.json: wants a list of instructions"));
-  CHECK(contains(message("[3]"), "item 0: wants an object"));
+  CHECK(contains(message("{}"), "items.json: expected a list of instructions"));
+  CHECK(contains(message("[3]"), "item 0: expected an object"));
   CHECK(contains(message(R"([{"instruction": "a", "output": "b"}, {"instruction": "a"}])"),
-                 "item 1: wants a text \"output\""));
-  CHECK(contains(message(R"([{"instruction": "a", "output": "b", "input": 3}])"), "item 0: wants a text \"input\""));
+                 "item 1: expected a text \"output\""));
+  CHECK(contains(message(R"([{"instruction": "a", "output": "b", "input": 3}])"), "item 0: expected a text \"input\""));
   CHECK(contains(message(R"([{"instruction": "a", "output": "b"}])"), "1 items are too few"));
   CHECK(contains(error_of([] { Instructions({.source = "nowhere.json"}, {}); }), "nowhere.json: no such file"));
 }

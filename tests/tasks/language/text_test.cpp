@@ -133,13 +133,13 @@ TEST_CASE("a text that is shorter than one context, or empty, is an error with i
   const CorpusConfig config = texts.config(texts.write("short.txt", alphabet(100)));
   const std::string message = error_of([&] { Corpus(config, texts.roots, 10); });
   CHECK(contains(message, "short.txt"));
-  CHECK(contains(message, "its validation text has 10 tokens: wants more than length = 10"));
+  CHECK(contains(message, "its validation text has 10 tokens: expected more than length = 10"));
   CHECK(contains(error_of([&] { Corpus(texts.config(texts.write("none.txt", "")), texts.roots, 10); }), "is empty"));
   CorpusConfig shares = config;
   shares.validation = 0.6;
   shares.test = 0.5;
-  CHECK(contains(error_of([&] { Corpus(shares, texts.roots, 10); }), "wants less than 1, got 1.1"));
-  CHECK(contains(error_of([&] { Corpus(texts.config(""), texts.roots, 10); }), "source: wants"));
+  CHECK(contains(error_of([&] { Corpus(shares, texts.roots, 10); }), "expected less than 1, got 1.1"));
+  CHECK(contains(error_of([&] { Corpus(texts.config(""), texts.roots, 10); }), "source: expected"));
   CorpusConfig tokenizer = config;
   tokenizer.tokenizer = "words";
   CHECK(contains(error_of([&] { Corpus(tokenizer, texts.roots, 5); }), "tokenizer:"));

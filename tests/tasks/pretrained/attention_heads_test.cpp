@@ -96,7 +96,7 @@ TEST_CASE("a trend tells slopes and ratios head by head", "[probe]") {
   trend.at[1].values[2] = 0;
   CHECK_THROWS_WITH(add_trend(metrics, trend, 0, 0), contains("a value is 0, which has no logarithm"));
   trend.x = {2};
-  CHECK_THROWS_WITH(add_trend(metrics, trend, 0, 0), contains("wants two x at least"));
+  CHECK_THROWS_WITH(add_trend(metrics, trend, 0, 0), contains("expected two x at least"));
 }
 
 TEST_CASE("a seed is a span, and an average is over the spans from it on", "[probe]") {
@@ -135,7 +135,7 @@ TEST_CASE("which query is looked at", "[probe]") {
   config.query = 7;
   CHECK(norm() == probe.at(0, 0, 1).jacobian_norm);
   config.query = 11;
-  CHECK_THROWS_WITH(AttentionHeads(config, {}), contains("query: wants 1..length = 10, got 11"));
+  CHECK_THROWS_WITH(AttentionHeads(config, {}), contains("query: expected 1..length = 10, got 11"));
 }
 
 TEST_CASE("a model, a text or a span that is not there is named", "[probe]") {

@@ -120,7 +120,7 @@ TEST_CASE("items are read from lines of JSON and from tables", "[choices]") {
   };
   CHECK_THAT(line(""), contains("c.jsonl: holds no item"));
   CHECK_THAT(line("{"), contains("c.jsonl, line 1: "));
-  CHECK_THAT(line("\n[]"), contains("line 2: wants an object with prompt, choices and answer, got array"));
+  CHECK_THAT(line("\n[]"), contains("line 2: expected an object with prompt, choices and answer, got array"));
   CHECK_THAT(line(R"({"prompt": "a", "choices": ["x"], "answer": 0})"), contains("choices\" of two or more"));
   CHECK_THAT(line(R"({"prompt": "a", "choices": ["x", ""], "answer": 0})"), contains("choices: "));
   CHECK_THAT(line(R"({"prompt": "a", "choices": ["x", "y"], "answer": 2})"),

@@ -156,7 +156,7 @@ TEST_CASE("pieces are drawn from the whole text, each length from a stream of it
   }
   CHECK(draw_spans({20}, 2, 20, 0)[0].starts == std::vector<int64_t>{0, 0});
   CHECK_THROWS_WITH(draw_spans({21}, 1, 20, 0), contains("the text has 20 tokens, a piece takes 21"));
-  CHECK_THROWS_WITH(draw_spans({1}, 1, 20, 0), contains("a length of 1; 2 tokens or more are wanted"));
+  CHECK_THROWS_WITH(draw_spans({1}, 1, 20, 0), contains("a length of 1; expected 2 tokens or more"));
   CHECK_THROWS_WITH(draw_spans({4}, 0, 20, 0), contains("0 pieces of each length"));
 }
 
@@ -173,8 +173,8 @@ TEST_CASE("pieces that are not there are refused before anything is computed", "
   refused(tokens, {{4, {}}}, "no pieces of 4 tokens");
   refused(tokens, {{1, {0}}}, "a length of 1");
   refused(tokens, {{4, {0}}, {8, {0}}, {4, {2}}}, "length 4 is given twice");
-  refused(tokens, {{4, {17}}}, "4 tokens from token 17 on are wanted, the text has 20");
-  refused(tokens, {{4, {-1}}}, "4 tokens from token -1 on are wanted");
+  refused(tokens, {{4, {17}}}, "4 tokens from token 17 on are asked for, the text has 20");
+  refused(tokens, {{4, {-1}}}, "4 tokens from token -1 on are asked for");
   refused({1, 2, 37, 3}, {{4, {0}}}, "token 37 is not in the model's vocabulary of 37");
 }
 

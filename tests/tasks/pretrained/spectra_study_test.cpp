@@ -48,7 +48,7 @@ TEST_CASE("a layer's ranks, norms and energies are those of its heads' spectra",
   config.layer = 2;
   CHECK_THROWS_WITH(SpectraStudy(config, {}).check(), contains("there is no layer 2, it has 2"));
   config.energy = 0;
-  CHECK_THROWS_WITH(SpectraStudy(config, {}), contains("energy: wants (0, 1], got 0"));
+  CHECK_THROWS_WITH(SpectraStudy(config, {}), contains("energy: expected (0, 1], got 0"));
 }
 
 }  // namespace headroom::tasks

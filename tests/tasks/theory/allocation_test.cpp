@@ -261,12 +261,12 @@ TEST_CASE("a lone far lag: the prefix pays for the lags before it") {
 TEST_CASE("what cannot be allocated is refused") {
   CHECK_THROWS_WITH(equal_heads({}, 4, 8, 8), "allocation: there are no lags");
   CHECK_THROWS_WITH(equal_heads({1, -1}, 4, 8, 8),
-                    "allocation: the norm of rho at lag 2 is -1: wants a finite one >= 0");
+                    "allocation: the norm of rho at lag 2 is -1: expected a finite one >= 0");
   CHECK_THROWS_WITH(best_allocation({std::nan("")}, 4, 8), Catch::Contains("at lag 1 is nan"));
-  CHECK_THROWS_WITH(best_allocation({0, 0}, 4, 8), "allocation: every norm of rho is 0: wants one above 0");
-  CHECK_THROWS_WITH(equal_heads({1}, 0, 8, 8), "allocation: the number of heads is 0: wants >= 1");
-  CHECK_THROWS_WITH(equal_heads({1}, 1, 8, 0), "allocation: the token dim is 0: wants >= 1");
-  CHECK_THROWS_WITH(best_allocation({1}, 0, 8), "allocation: the width is 0: wants >= 1");
+  CHECK_THROWS_WITH(best_allocation({0, 0}, 4, 8), "allocation: every norm of rho is 0: expected one above 0");
+  CHECK_THROWS_WITH(equal_heads({1}, 0, 8, 8), "allocation: the number of heads is 0: expected >= 1");
+  CHECK_THROWS_WITH(equal_heads({1}, 1, 8, 0), "allocation: the token dim is 0: expected >= 1");
+  CHECK_THROWS_WITH(best_allocation({1}, 0, 8), "allocation: the width is 0: expected >= 1");
   CHECK_THROWS_WITH(best_allocation(std::vector<double>(1000, 1.0), 1000000, 8),
                     Catch::Contains("1000 lags times a budget of 1000000 are too many"));
 }
@@ -292,5 +292,5 @@ TEST_CASE("a lag's rank stands for the token's width") {
   }
   CHECK(spent <= 80);
   CHECK(best.bound < equal_heads({1, 1, 1, 1}, 10, 8, paper_error({8, {8, 6, 4, 2}})).bound);
-  CHECK_THROWS_WITH(check_ranks("--ranks", {8, {8, 9}}), "--ranks: the rank of lag 2 is 9: wants 1 to 8");
+  CHECK_THROWS_WITH(check_ranks("--ranks", {8, {8, 9}}), "--ranks: the rank of lag 2 is 9: expected 1 to 8");
 }

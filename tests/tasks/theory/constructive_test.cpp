@@ -286,7 +286,7 @@ TEST_CASE("a model is built from all of the weights that it is given, or not at 
   weights.pop_back();
   const auto last = weights.back();
   weights.back().second = Tensor::zeros({1, 1});
-  CHECK_THAT(load(), contains("is f32 (1, 1), wants"));
+  CHECK_THAT(load(), contains("is f32 (1, 1), expected"));
   weights.pop_back();
   CHECK_THAT(load(), contains("'" + last.first + "' is not given"));
 }

@@ -88,9 +88,9 @@ TEST_CASE("what a number format leaves of the fit, however many heads") {
 
 TEST_CASE("best fits refuse what makes no sense") {
   CHECK_THROWS_WITH(best_fit({0.5, 0.5}, 1), "exponential fit: the node 0.5 is there twice");
-  CHECK_THROWS_WITH(best_fit({1.5}, 1), "exponential fit: a node is 1.5: wants e^-rate in (0, 1)");
+  CHECK_THROWS_WITH(best_fit({1.5}, 1), "exponential fit: a node is 1.5: expected e^-rate in (0, 1)");
   CHECK_THROWS_WITH(best_fit({}, 1), "exponential fit: there are no nodes");
   CHECK_THROWS_WITH(best_fit({0.5}, 0), "exponential fit: lag 0 must be >= 1");
-  CHECK_THROWS_WITH(best_fit({0.99999}, 1), contains("wants at most 20000"));
-  CHECK_THROWS_WITH(float_limit(1, 2), "float limit: unit roundoff 2 wants to be in (0, 1)");
+  CHECK_THROWS_WITH(best_fit({0.99999}, 1), contains("expected at most 20000"));
+  CHECK_THROWS_WITH(float_limit(1, 2), "float limit: unit roundoff 2 must be in (0, 1)");
 }

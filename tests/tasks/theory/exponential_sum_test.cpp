@@ -87,8 +87,9 @@ TEST_CASE("a certificate is at most 1, 1 at the lag, and orthogonal to every exp
       CHECK(std::abs(sum) < 1e-13);
     }
   }
-  CHECK_THROWS_WITH(certificate({0.1, 0.2, 0.3}, 2), "certificate: 3 nodes at lag 2: wants at most as many as the lag");
-  CHECK_THROWS_WITH(certificate({1.0}, 2), "exponential sum: a node is 1: wants e^-rate in (0, 1)");
+  CHECK_THROWS_WITH(certificate({0.1, 0.2, 0.3}, 2),
+                    "certificate: 3 nodes at lag 2: expected at most as many as the lag");
+  CHECK_THROWS_WITH(certificate({1.0}, 2), "exponential sum: a node is 1: expected e^-rate in (0, 1)");
 }
 
 TEST_CASE("interpolation on T + 1 nodes, and on Chebyshev nodes") {
@@ -109,7 +110,7 @@ TEST_CASE("interpolation on T + 1 nodes, and on Chebyshev nodes") {
     for (size_t k = 0; k < want.size(); ++k) CHECK(nodes[k] == relative(want[k]));
     check(row, interpolate(nodes, row["T"]));
   }
-  CHECK_THROWS_WITH(interpolate({0.1, 0.2}, 2), "interpolate: 2 nodes at lag 2: wants more than the lag");
+  CHECK_THROWS_WITH(interpolate({0.1, 0.2}, 2), "interpolate: 2 nodes at lag 2: expected more than the lag");
   CHECK_THROWS_WITH(interpolate({0.1, 0.1}, 1), "interpolate: the node 0.1 is there twice");
 }
 
@@ -168,8 +169,9 @@ TEST_CASE("the construction that the lemma cites, as we read it") {
 
 TEST_CASE("exponential sums refuse what makes no sense") {
   CHECK_THROWS_WITH(best_l1(0, 2), "exponential sum: lag 0 and terms 2 must be >= 1");
-  CHECK_THROWS_WITH(best_float_fit(1, 4, 0), "float fit: unit roundoff 0 wants to be in (0, 1)");
-  CHECK_THROWS_WITH(chebyshev_nodes(1.5, 4), "chebyshev nodes: scale 1.5 wants to be in (0, 1), terms 4 >= 1");
-  CHECK_THROWS_WITH(geometric_rates(2, 1, 4), "geometric rates: wants 0 < low < high and terms >= 2, got 2, 1 and 4");
-  CHECK_THROWS_WITH(linear_rates(-1, 4), "linear rates: step -1 wants to be > 0, terms 4 >= 1");
+  CHECK_THROWS_WITH(best_float_fit(1, 4, 0), "float fit: unit roundoff 0 must be in (0, 1)");
+  CHECK_THROWS_WITH(chebyshev_nodes(1.5, 4), "chebyshev nodes: scale 1.5 must be in (0, 1), terms 4 >= 1");
+  CHECK_THROWS_WITH(geometric_rates(2, 1, 4),
+                    "geometric rates: expected 0 < low < high and terms >= 2, got 2, 1 and 4");
+  CHECK_THROWS_WITH(linear_rates(-1, 4), "linear rates: step -1 must be > 0, terms 4 >= 1");
 }

@@ -36,9 +36,9 @@ TEST_CASE("Lemma E.1 as a task: the counterexample, the law, the amplitudes' siz
   CHECK(ExponentialSumStudy({.lag = 2, .terms = 4, .rates = Rates::linear, .step = 1}).compute(0).at("l1") ==
         Approx(0.1591948521));
   CHECK(ExponentialSumStudy({.lag = 1, .terms = 8, .rates = Rates::cited}).compute(0).at("l1") == Approx(0.2454795727));
-  CHECK_THROWS_WITH(ExponentialSumStudy({.lag = 0}), "lag: wants 1..1000, got 0");
+  CHECK_THROWS_WITH(ExponentialSumStudy({.lag = 0}), "lag: expected 1..1000, got 0");
   CHECK_THROWS_WITH(ExponentialSumStudy({.lag = 1, .terms = 1, .rates = Rates::geometric}),
-                    "terms: geometric rates want >= 2, got 1");
+                    "terms: geometric rates need >= 2, got 1");
 }
 
 TEST_CASE("random projections as a task") {
@@ -50,7 +50,7 @@ TEST_CASE("random projections as a task") {
   CHECK(metrics.at("tightness") == metrics.at("union_bound") / metrics.at("union_residual"));
   CHECK(study.compute(3) == study.compute(3));
   CHECK(study.compute(3) != study.compute(4));
-  CHECK_THROWS_WITH(RandomProjectionStudy({.dim = 8, .rank = 8}), "rank: wants 1..dim - 1 = 7, got 8");
+  CHECK_THROWS_WITH(RandomProjectionStudy({.dim = 8, .rank = 8}), "rank: expected 1..dim - 1 = 7, got 8");
 }
 
 TEST_CASE("random heads break no inequality, and say how loose the bounds are") {
@@ -70,9 +70,9 @@ TEST_CASE("random heads break no inequality, and say how loose the bounds are") 
     CHECK(rope.at("rank_excess") == 0);
     CHECK(rope.at("pairs_error") >= rope.at("least_error"));
   }
-  CHECK_THROWS_WITH(SvdBound({.rank = 16}), "rank: wants less than the head's width 16, got 16");
-  CHECK_THROWS_WITH(SoftmaxBound({.token_norm = 0}), "token_norm: wants > 0, got 0");
-  CHECK_THROWS_WITH(SoftmaxBound({.head = {.gain = -1}}), "gain: wants > 0, got -1");
+  CHECK_THROWS_WITH(SvdBound({.rank = 16}), "rank: expected less than the head's width 16, got 16");
+  CHECK_THROWS_WITH(SoftmaxBound({.token_norm = 0}), "token_norm: expected > 0, got 0");
+  CHECK_THROWS_WITH(SoftmaxBound({.head = {.gain = -1}}), "gain: expected > 0, got -1");
 }
 
 TEST_CASE("rank-deficient maps, maps and tokens too large, logits of 1e4") {
@@ -91,7 +91,7 @@ TEST_CASE("rank-deficient maps, maps and tokens too large, logits of 1e4") {
   CHECK_THROWS_WITH(SvdBound({.head = huge}).compute(0), contains("Delta is inf"));
   // d_H = 8 in a model of width 8, and one token: what is left of the statements.
   CHECK(RopeBound({.head = {.width = 8, .head_dim = 8}, .length = 1, .rank = 4}).compute(0).at("tightness") >= 1);
-  CHECK_THROWS_WITH(SoftmaxBound({.length = 1}), "length: wants >= 2, got 1");
-  CHECK_THROWS_WITH(SvdBound({.length = 1}), "length: wants >= 2, got 1");
+  CHECK_THROWS_WITH(SoftmaxBound({.length = 1}), "length: expected >= 2, got 1");
+  CHECK_THROWS_WITH(SvdBound({.length = 1}), "length: expected >= 2, got 1");
   CHECK_THROWS_WITH(SvdBound({.head = {.width = 4, .head_dim = 8}}).compute(0), contains("d_H <= D"));
 }

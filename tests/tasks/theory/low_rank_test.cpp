@@ -158,22 +158,22 @@ TEST_CASE("a rotation turns pairs, and turns back") {
       for (int64_t j = 0; j < 6; ++j) CHECK(there.data<double>()[i * 6 + j] == back.data<double>()[j * 6 + i]);
   }
   CHECK(rotation(4, 1, Pairing::interleaved, 100).data<double>()[0] == relative(std::cos(1.0)));
-  CHECK_THROWS_WITH(rotation(3, 1, Pairing::interleaved, 100), "rotation: the width 3 wants to be even");
+  CHECK_THROWS_WITH(rotation(3, 1, Pairing::interleaved, 100), "rotation: the width 3 must be even");
 }
 
 TEST_CASE("low-rank heads refuse what makes no sense") {
   const HeadMaps maps = load_head({.width = 8, .head_dim = 4}, 1);
   const Tensor tokens = random_tokens(8, 5, 1, 1);
-  CHECK_THROWS_WITH(low_rank_errors(maps, tokens, 4, 0), "low-rank logits: rank 4: wants 1 <= rank < d_H = 4");
-  CHECK_THROWS_WITH(low_rank_errors(maps, random_tokens(7, 5, 1, 1), 2, 0), contains("want to be (D = 8, L)"));
+  CHECK_THROWS_WITH(low_rank_errors(maps, tokens, 4, 0), "low-rank logits: rank 4: expected 1 <= rank < d_H = 4");
+  CHECK_THROWS_WITH(low_rank_errors(maps, random_tokens(7, 5, 1, 1), 2, 0), contains("must be (D = 8, L)"));
   CHECK_THROWS_WITH(rope_errors(maps, tokens, 0, Pairing::interleaved, 1e4),
-                    "rope errors: rank 0: wants 1 <= rank < d_H = 4");
+                    "rope errors: rank 0: expected 1 <= rank < d_H = 4");
   CHECK_THROWS_WITH(load_head({.run = "/nowhere"}, 1), contains("/nowhere: has no weights of trained models; run"));
-  CHECK_THROWS_WITH(load_head({.width = 0}, 1), "width, head_dim: want >= 1, got 0 and 16");
-  CHECK_THROWS_WITH(truncation_error(maps, 5), "low-rank logits: rank 5: wants 1 <= rank < d_H = 4");
+  CHECK_THROWS_WITH(load_head({.width = 0}, 1), "width, head_dim: expected >= 1, got 0 and 16");
+  CHECK_THROWS_WITH(truncation_error(maps, 5), "low-rank logits: rank 5: expected 1 <= rank < d_H = 4");
   CHECK_THROWS_WITH(rope_errors(maps, tokens, 9, Pairing::interleaved, 1e4),
-                    contains("rank 9: wants 1 <= rank < d_H = 4"));
-  CHECK_THROWS_WITH(low_rank_errors(maps, tokens, 2, -1), "low-rank logits: slope -1 wants to be >= 0");
+                    contains("rank 9: expected 1 <= rank < d_H = 4"));
+  CHECK_THROWS_WITH(low_rank_errors(maps, tokens, 2, -1), "low-rank logits: slope -1 must be >= 0");
 }
 
 TEST_CASE("matrices with NaN or infinity, and covariances that are none") {
@@ -206,7 +206,7 @@ TEST_CASE("matrices with NaN or infinity, and covariances that are none") {
   CHECK_THROWS_WITH(whitened_singular_values(maps, negative, moments), contains("cx is not positive semidefinite"));
   CHECK_THROWS_WITH(plain_weighted_error(maps, 2, moments, negative), contains("cy is not positive semidefinite"));
   CHECK_THROWS_WITH(whitened_singular_values(maps, matrix(7, 7, [](double i, double j) { return i == j; }), moments),
-                    contains("cx f64 (7, 7) wants to be (D = 8, 8)"));
+                    contains("cx f64 (7, 7) must be (D = 8, 8)"));
 }
 
 TEST_CASE("tokens that repeat, far fewer than the width: norms of matrices of low rank") {

@@ -67,7 +67,7 @@ TEST_CASE("rare bytes count as one, and texts without a decay are refused") {
   for (int i = 0; i < 30000; ++i) text += static_cast<char>(i % 251);
   CHECK(estimate_decay(text, 2, 10).symbols == 10);
   CHECK_THROWS_WITH(estimate_decay(std::string(5000, 'a'), 4), Catch::Contains("repeats one symbol"));
-  CHECK_THROWS_WITH(estimate_decay("abc", 4), "decay estimate: the text has 3 bytes: 4 lags want more than 400");
+  CHECK_THROWS_WITH(estimate_decay("abc", 4), "decay estimate: the text has 3 bytes: 4 lags need more than 400");
   CHECK_THROWS_WITH(estimate_decay("", 1), Catch::Contains("has 0 bytes"));
   CHECK_THROWS_WITH(estimate_decay(text, 0), Catch::Contains("0 lags"));
 }
@@ -133,7 +133,7 @@ TEST_CASE("the numerically best coefficients: stationary nodes, what they reach,
   }
   CHECK(fitter.least(7) > 0.98);
   CHECK_THROWS_WITH(HeadFitter(2, 1e-12), Catch::Contains("unit roundoff"));
-  CHECK_THROWS_WITH(HeadFitter(0, f32_roundoff), "head fit: 0 heads: wants >= 1");
+  CHECK_THROWS_WITH(HeadFitter(0, f32_roundoff), "head fit: 0 heads: expected >= 1");
   CHECK_THROWS_WITH(fitter.fits(0), "head fit: lag 0 must be >= 1");
   CHECK_THROWS_WITH(head_fit_on({0.95}, 1, 0.01), Catch::Contains("a node is 0.95"));
   CHECK_THROWS_WITH(head_fit_on({}, 1, 0.01), "head fit: there are no nodes");
@@ -153,8 +153,8 @@ TEST_CASE("a model's costs by hand") {
   CHECK(costs.score_bytes == 48 * 2 * 4 * 16 * 2.0);
   CHECK(costs.optimizer_bytes == 12.0 * static_cast<double>(costs.parameters));
   CHECK(model_costs(decoder(), 1, 16, widths_of(4)).optimizer_bytes == 8.0 * static_cast<double>(costs.parameters));
-  CHECK_THROWS_WITH(model_costs(decoder(), 0, 16, widths_of(4)), "batch: wants >= 1, got 0");
-  CHECK_THROWS_WITH(widths_of(3), Catch::Contains("wants 2 or 4"));
+  CHECK_THROWS_WITH(model_costs(decoder(), 0, 16, widths_of(4)), "batch: expected >= 1, got 0");
+  CHECK_THROWS_WITH(widths_of(3), Catch::Contains("expected 2 or 4"));
 }
 
 TEST_CASE("what this engine holds after a forward pass is near the count of activations") {

@@ -58,8 +58,8 @@ TEST_CASE("samples of the projection follow the law, and not another") {
 }
 
 TEST_CASE("random projections refuse what makes no sense") {
-  CHECK_THROWS_WITH(ProjectionLaw(8, 8), "random projection: rank 8 of dimension 8: wants 1 <= rank < dimension");
-  CHECK_THROWS_WITH(ProjectionLaw(8, 4).quantile(0), "random projection: probability 0 wants to be in (0, 1)");
-  CHECK_THROWS_WITH(ProjectionLaw(8, 4).tail(-1), "random projection: epsilon is -1: wants >= 0");
-  CHECK_THROWS_WITH(lemma_residual(8, 4, 0, 0.1), "random projection: 0 vectors, delta 0.1: wants >= 1 and (0, 1)");
+  CHECK_THROWS_WITH(ProjectionLaw(8, 8), "random projection: rank 8 of dimension 8: expected 1 <= rank < dimension");
+  CHECK_THROWS_WITH(ProjectionLaw(8, 4).quantile(0), "random projection: probability 0 must be in (0, 1)");
+  CHECK_THROWS_WITH(ProjectionLaw(8, 4).tail(-1), "random projection: epsilon is -1: expected >= 0");
+  CHECK_THROWS_WITH(lemma_residual(8, 4, 0, 0.1), "random projection: 0 vectors, delta 0.1: expected >= 1 and (0, 1)");
 }

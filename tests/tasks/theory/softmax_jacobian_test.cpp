@@ -85,5 +85,5 @@ TEST_CASE("softmax's Jacobian refuses what makes no sense") {
   CHECK_THROWS_WITH(softmax_jacobian({}), "softmax jacobian: there are no logits");
   CHECK_THROWS_WITH(softmax_jacobian({0, std::numeric_limits<double>::quiet_NaN()}),
                     "softmax jacobian: a logit is nan");
-  CHECK_THROWS_WITH(ln_softmax_bound(-1, 3), "softmax bound: Delta -1 and keys 3 want to be >= 0 and >= 1");
+  CHECK_THROWS_WITH(ln_softmax_bound(-1, 3), "softmax bound: Delta -1 and keys 3 must be >= 0 and >= 1");
 }

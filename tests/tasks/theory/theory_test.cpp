@@ -82,7 +82,7 @@ TEST_CASE("a Volterra bound of what makes no sense is refused") {
   CHECK_THROWS_WITH(volterra_bound({.terms = terms}, 0, 8), Catch::Contains("heads 0"));
   VolterraBoundConfig many{.terms = {}};
   for (int64_t lag = 1; lag <= 13; ++lag) many.terms.push_back({lag, lag, 1});
-  CHECK_THROWS_WITH(error(many)(), "volterra bound: 13 distinct lags, wants at most 12");
+  CHECK_THROWS_WITH(error(many)(), "volterra bound: 13 distinct lags, expected at most 12");
 }
 
 TEST_CASE("the Volterra bound of four pairs at D = 64, d = 4") {

@@ -181,7 +181,8 @@ TEST_CASE("what a lemma cannot speak of is refused") {
   const HeadSource head = kept.source();
   CHECK_THROWS_WITH(SoftmaxBound({.head = head, .tokens = HeadTokens::embedding, .length = 10}).compute(0),
                     "length: 9 learned positions, as many tokens at most; got 10");
-  CHECK_THROWS_WITH(SvdBound({.head = head, .length = 4, .rank = 4}).compute(0), contains("wants 1 <= rank < d_H = 4"));
+  CHECK_THROWS_WITH(SvdBound({.head = head, .length = 4, .rank = 4}).compute(0),
+                    contains("expected 1 <= rank < d_H = 4"));
   CHECK_THROWS_WITH(SoftmaxBound({.head = head, .alibi_slope = 1}), contains("a trained head has its model's own"));
   CHECK_THROWS_WITH(SoftmaxBound({.tokens = HeadTokens::embedding}), contains("a random head has no embedding"));
   CHECK_THROWS_WITH(SoftmaxBound({.head = {.run = "r", .layer = 1}, .tokens = HeadTokens::embedding}),
