@@ -24,7 +24,7 @@ void bind_reference(Reader& in, ClaimConfig& claim) {
   claim.reference = in.texts("reference", "path of the paper's number in its tables (data/paper_tables.json)");
   claim.paper_number = in.optional_real("paper_number", {}, "the paper's number, where it stands in no table");
   if (!claim.reference.empty() && claim.paper_number)
-    in.complain("paper_number", "wants either reference or paper_number");
+    in.complain("paper_number", "expected either reference or paper_number");
   if (!claim.reference.empty() && !paper_number(claim.reference) && paper_points(claim.reference).empty())
     in.complain("reference", fmt::format("the paper's tables have no number at {}",
                                          excerpt(fmt::format("{}", fmt::join(claim.reference, " / ")))));
@@ -54,10 +54,10 @@ void check_subject(Reader& in, const ClaimConfig& claim, const StudyScope& study
 /// An effect that is not the usual one is named in the claim's words, or has its reason.
 void check_effect(Reader& in, const ClaimConfig& claim, const StudyScope& study) {
   const std::string& metric = claim.metric.empty() ? study.y_metric : claim.metric;
-  if (metric.empty() || !wants_reason(claim, metric)) return;
+  if (metric.empty() || !needs_reason(claim, metric)) return;
   in.complain("factor",
-              fmt::format("is {}, where a claim on {} usually states {}, and the claim's words do not name it: "
-                          "name it there, or say why in `because`",
+              fmt::format("is {0}, where a claim on {1} usually states {2}, and the claim's words do not name it: "
+                          "write \"{0} times\" there, or say why in `because`",
                           exact(*stated_effect(claim)), metric, exact(standard_effect(metric))));
 }
 
@@ -75,9 +75,9 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   claim.paper = in.text("paper", "", "the paper's claim in words");
   claim.theorem = in.text("theorem", "", "what a theorem, a lemma or a bound says, in words: a check of it");
   claim.ours = in.text("ours", "", "a claim of our own in words");
-  if (!claim.paper.empty() && !claim.theorem.empty()) in.complain("theorem", "wants one of paper, theorem and ours");
+  if (!claim.paper.empty() && !claim.theorem.empty()) in.complain("theorem", "expected one of paper, theorem and ours");
   if (!claim.ours.empty() && source(claim) != ClaimSource::ours)
-    in.complain("ours", "wants one of paper, theorem and ours");
+    in.complain("ours", "expected one of paper, theorem and ours");
   claim.why = in.text(
       "why", "", "why it fails, shown where it does; {ratio}, {metric @ x} and {metric @ x of series} are filled in");
   claim.because = in.text("because", "", "why the smallest effect is not the usual one");
@@ -103,7 +103,7 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   if (!is_known) {
     in.skip_rest();
   } else if (const auto missing = missing_key(claim)) {
-    in.complain(missing->key, fmt::format("missing: {} wants {}", name, missing->purpose));
+    in.complain(missing->key, fmt::format("missing: {} needs {}", name, missing->purpose));
   }
   if (is_known) {
     check_exclusions(in, claim, above);

@@ -49,7 +49,7 @@ std::string in_words(const ClaimConfig& claim);
 /// "argmin_in".
 std::string kind_name(const ClaimConfig& claim);
 
-/// The first key that the claim wants and lacks.
+/// The first key that the claim needs and lacks.
 std::optional<MissingKey> missing_key(const ClaimConfig& claim);
 
 /// What the claim is called in a list: `argmin_in [32]`, `interior_optimum · D 256`.

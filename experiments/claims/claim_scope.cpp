@@ -86,7 +86,7 @@ void ClaimScope::check_count(Reader& in, size_t least, const std::string& what) 
   if (of().x.empty()) return;
   const size_t count = x().size();
   if (count < least)
-    in.complain("kind", fmt::format("{} wants {} values of {}, the sweep has {}{}", what, least, study_.x_name, count,
+    in.complain("kind", fmt::format("{} needs {} values of {}, the sweep has {}{}", what, least, study_.x_name, count,
                                     range_text()));
 }
 

@@ -16,7 +16,7 @@ namespace {
 /// Why the curve cannot be judged at all; "" when it can.
 std::string obstacle(const Case& c) {
   const ClaimConfig& claim = c.claim;
-  if (const auto missing = missing_key(claim)) return fmt::format("{} wants {}", kind_name(claim), missing->purpose);
+  if (const auto missing = missing_key(claim)) return fmt::format("{} needs {}", kind_name(claim), missing->purpose);
   const int64_t done = count_trials(c.results.trials);
   if (done < c.results.planned) return fmt::format("{} of {} trials are done", done, c.results.planned);
   if (c.curve.points.empty()) return claim.from || claim.to ? "no trial is in its range" : "the series has no trials";

@@ -19,6 +19,6 @@ bool names_effect(const std::string& text, double factor);
 
 /// Whether a claim on `metric` states an effect that is not the standard one, and its words do not name it: then a
 /// reader has to be told why (`because`).
-bool wants_reason(const ClaimConfig& claim, const std::string& metric);
+bool needs_reason(const ClaimConfig& claim, const std::string& metric);
 
 }  // namespace headroom::experiments

@@ -76,7 +76,7 @@ std::string for_people(double value) {
 
 /// Why no measurement could fill a place; "" where one could.
 std::string problem(const PlaceHolder& place, const ClaimConfig& claim, const ClaimScope& scope) {
-  if (place.is_wrong) return "wants {number}, {metric @ x} or {metric @ x of series}";
+  if (place.is_wrong) return "expected {number}, {metric @ x} or {metric @ x of series}";
   if (!place.x) {
     const std::vector<std::string> known = std::visit([](const auto& kind) { return kind.numbers(); }, claim.kind);
     if (std::find(known.begin(), known.end(), place.name) != known.end()) return "";

@@ -41,6 +41,13 @@ Option Option::one_of(const std::vector<std::string>& values) const {
   return Option(option_->check(member));
 }
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
+Option Option::path_by(std::string (*path)(const std::string& name)) const {
+  const auto replace = [path](std::string& value) {
+    value = path(value);
+    return std::string();
+  };
+  return Option(option_->transform(CLI::Validator(replace, "", "")));
+}
 Option Option::one_value() const { return Option(option_->expected(1)); }
 Option Option::one_value_each() const { return Option(option_->allow_extra_args(false)); }
 bool Option::is_given() const { return option_->count() > 0; }
@@ -151,7 +158,7 @@ std::string in_words(const CLI::ParseError& error) {
   const std::string text = error.what();
   const size_t colon = text.find(':');
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr || colon == std::string::npos) return text;
-  if (text.find(" missing", colon) != std::string::npos) return text.substr(0, colon) + ": wants a value";
+  if (text.find(" missing", colon) != std::string::npos) return text.substr(0, colon) + ": expected a value";
   if (text.find("At Most 1 required", colon) != std::string::npos) return text.substr(0, colon) + ": is given twice";
   return text;
 }

@@ -59,6 +59,8 @@ class Option {
   Option one_of(const std::vector<std::string>& values) const;
   /// Refuses the two together.
   Option excludes(Option other) const;
+  /// Reads path(value) in place of the value.
+  Option path_by(std::string (*path)(const std::string& name)) const;
   /// Takes one value that may be empty.
   Option one_value() const;
   /// A list's option takes one value each time that it is given, so that other arguments may follow the value.
@@ -88,7 +90,7 @@ class Command {
   Option flag(const char* name, bool& value, const char* help) const;
   /// What the command does, once its arguments are read.
   void action(std::function<void()> run) const;
-  /// The command wants one of its own commands.
+  /// The command needs one of its own commands.
   void require_command() const;
 
  private:

@@ -5,7 +5,7 @@ namespace headroom::experiments {
 const char* const bash_completion = R"--(# bash completion of headroom: headroom completion bash
 _headroom() {
   local words=() word begun kept candidate files="" i
-  # Bash cuts words at "=" and ":"; the program wants them whole.
+  # Bash cuts words at "=" and ":"; the program needs them whole.
   for ((i = 1; i <= COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
     if ((${#words[@]} > 0)) && [[ $word == [=:] || ${words[-1]} == *[=:] ]]; then

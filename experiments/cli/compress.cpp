@@ -22,6 +22,7 @@
 #include "experiments/version.h"
 #include "models/files/file_size.h"
 #include "tasks/compression/perplexity_base.h"
+#include "tasks/data/locate.h"
 #include "tasks/pretrained/model_hash.h"
 
 namespace headroom::experiments {
@@ -176,7 +177,9 @@ void compress(CompressArguments& arguments) {
   models::ExportOptions options{.force = arguments.force};
   if (!arguments.dtype.empty()) options.type = models::weight_type_named(arguments.dtype);
   options.card = card_of(arguments, job, made, before, after);
-  if (!made.shortage.empty()) options.card->notes.push_back(made.shortage);
+  const std::string calibration = calibration_note(job);
+  for (const std::string& note : {made.shortage, calibration})
+    if (!note.empty()) options.card->notes.push_back(note);
   const models::Conversion written = models::export_model(*job.base, made.edit, job.format, arguments.out, options);
   after.bytes = written.bytes;
   if (!arguments.without_speed) measure_files(arguments, job, device, before, after);
@@ -187,10 +190,12 @@ void compress(CompressArguments& arguments) {
     out["after"] = json_of(after);
     out["logit_error"] = written.logit_error;
     if (!size.empty()) out["size_note"] = size;
+    if (!calibration.empty()) out["calibration_note"] = calibration;
     print_json(out);
     return;
   }
-  if (!made.shortage.empty()) fmt::print("note     {}\n", made.shortage);
+  for (const std::string& note : {made.shortage, calibration})
+    if (!note.empty()) fmt::print("note     {}\n", note);
   if (made.refinement)
     fmt::print("refined  {} numbers in {} steps: loss {:.4g}, then {:.4g}\n", made.refinement->trained,
                arguments.training.steps, made.refinement->first_loss, made.refinement->last_loss);
@@ -206,7 +211,9 @@ void compress(CompressArguments& arguments) {
 void add_compress_command(Command app) {
   const Command command = app.command("compress", "make the heads of a trained model smaller, and write it");
   const auto a = std::make_shared<CompressArguments>();
-  command.option("MODEL", a->model, "a GGUF file, or a folder with config.json and safetensors").required();
+  command.option("MODEL", a->model, "a GGUF file, or a folder with config.json and safetensors")
+      .path_by(tasks::named_model)
+      .required();
   const Command cut = command.under("What to cut"), texts = command.under("Texts to calibrate and measure on"),
                 refining = command.under("Refinement"), output = command.under("Output"),
                 machine = command.under("Machine");
@@ -234,12 +241,15 @@ void add_compress_command(Command app) {
       .show_default();
   cut.option("--seed", a->seed, "of random layers").value_name("N").show_default();
   texts.option("--calibrate", a->calibrate, "a text that methods which read activations are made from")
+      .path_by(tasks::named_text)
       .value_name("FILE");
   texts
       .option("--calibrate-tokens", a->calibrate_tokens,
               "tokens [A, B) of it, counted as the model's tokenizer does (default: the first 8192)")
       .value_name("A:B");
-  texts.option("--eval", a->eval, "a text whose perplexity is measured before and after").value_name("FILE");
+  texts.option("--eval", a->eval, "a text whose perplexity is measured before and after")
+      .path_by(tasks::named_text)
+      .value_name("FILE");
   texts.option("--eval-tokens", a->eval_tokens, "tokens [A, B) of it (default: the first 8192)").value_name("A:B");
   texts
       .option("--context", a->context,
@@ -247,7 +257,9 @@ void add_compress_command(Command app) {
       .value_name("N");
   refining.option("--refine", a->refine, "train the smaller heads towards this of MODEL")
       .one_of(tasks::refine_target_names());
-  refining.option("--refine-text", a->refine_text, "on this text (default: that of --calibrate)").value_name("FILE");
+  refining.option("--refine-text", a->refine_text, "on this text (default: that of --calibrate)")
+      .path_by(tasks::named_text)
+      .value_name("FILE");
   refining.option("--refine-tokens", a->refine_tokens, "tokens [A, B) of it (default: the first 400000)")
       .value_name("A:B");
   refining.option("--refine-steps", a->training.steps, "of Adam").value_name("N").show_default();

@@ -12,6 +12,7 @@
 #include "models/convert/convert.h"
 #include "models/export/export.h"
 #include "models/files/file_size.h"
+#include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 namespace {
@@ -78,7 +79,9 @@ void convert(const ConvertArguments& arguments) {
 void add_convert_command(Command app) {
   const Command command = app.command("convert", "write a trained model as a GGUF file or a Hugging Face folder");
   const auto arguments = std::make_shared<ConvertArguments>();
-  command.option("MODEL", arguments->model, "a GGUF file, or a folder with config.json and safetensors").required();
+  command.option("MODEL", arguments->model, "a GGUF file, or a folder with config.json and safetensors")
+      .path_by(tasks::named_model)
+      .required();
   command.option("-o,--out", arguments->out, "FILE.gguf, or the folder to be made").value_name("OUT").required();
   command
       .option("--format", arguments->format,

@@ -48,7 +48,7 @@ void examine() {
   finding("processor", engine::cpu_name());
   finding("CPU level", engine::name_of(active),
           active == detected
-              ? "the fast kernels use all that this processor and this build have"
+              ? "the best that this processor and this build have"
               : fmt::format("HEADROOM_ISA holds it below {}: kernels are slower", engine::name_of(detected)));
   finding("threads", fmt::format("{}", engine::num_threads()),
           "a study trains as many small models at once, one thread each (HEADROOM_THREADS, --threads)");

@@ -16,6 +16,7 @@
 #include "experiments/compress/divergence.h"
 #include "experiments/run/memory_limit.h"
 #include "models/convert/convert.h"
+#include "tasks/data/locate.h"
 #include "tasks/pretrained/perplexity.h"
 #include "tasks/pretrained/text_tokens.h"
 
@@ -30,10 +31,10 @@ struct EvalArguments {
   bool json = false;
 };
 
-/// The ids of a text file, its first `most` (0: all). A beginning-of-text token as the model's tokenizer puts it.
-std::vector<int32_t> tokens_of(const EvalArguments& arguments, const models::ModelFiles& files,
-                               const models::Tokenizer& tokenizer) {
-  std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.text, tokenizer);
+/// The first --max-tokens of a text's tokens (0: all), behind a beginning-of-text token where the model's tokenizer
+/// puts one.
+std::vector<int32_t> tokens_of(std::vector<int32_t> tokens, const EvalArguments& arguments,
+                               const models::ModelFiles& files) {
   const models::ModelDescription& description = files.description();
   if (description.add_bos && description.bos && arguments.protocol != "llamacpp")
     tokens.insert(tokens.begin(), static_cast<int32_t>(*description.bos));
@@ -93,7 +94,7 @@ void check_context(int64_t context, const models::ModelDescription& model, const
 void eval(EvalArguments& arguments) {
   const ModelScope scope(arguments.model);
   if (arguments.text.empty() == arguments.choices.file.empty())
-    throw UsageError("eval wants --text or --choices, one of them");
+    throw UsageError("eval needs --text or --choices, one of them");
   if (!arguments.choices.file.empty()) return eval_choices(arguments.model, arguments.choices, arguments.json);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const models::ModelDescription& description = files->description();
@@ -105,14 +106,14 @@ void eval(EvalArguments& arguments) {
                                          .stride = arguments.stride,
                                          .bos = description.add_bos ? description.bos : std::nullopt,
                                          .windows_at_once = windows_at_once(arguments, description)};
-  const std::vector<int32_t> tokens = tokens_of(arguments, *files, *tokenizer);
+  const std::vector<int32_t> text = tasks::tokens_of_file(arguments.text, *tokenizer);
+  const std::vector<int32_t> tokens = tokens_of(text, arguments, *files);
   const auto model = arguments.model.load(*files);
   std::unique_ptr<models::Transformer> base;
   if (!arguments.against.empty()) {
     const auto base_files = models::ModelFiles::open(arguments.against);
     check_context(arguments.context, base_files->description(), "--against");
-    require(!base_files->has_tokenizer() || tasks::tokens_of_file(arguments.text, *base_files->tokenizer()) ==
-                                                tasks::tokens_of_file(arguments.text, *tokenizer),
+    require(!base_files->has_tokenizer() || tasks::tokens_of_file(arguments.text, *base_files->tokenizer()) == text,
             "--against {}: its tokenizer cuts {} otherwise than that of {}: their predictions cannot be compared",
             arguments.against, arguments.text, arguments.model.path);
     base = arguments.model.load(*base_files);
@@ -139,7 +140,9 @@ void add_eval_command(Command app) {
   const auto arguments = std::make_shared<EvalArguments>();
   add_model_options(command, arguments->model);
   add_exact_option(command, arguments->model);
-  command.option("--text", arguments->text, "a text file, taken as it is").value_name("FILE");
+  command.option("--text", arguments->text, "a text file, taken as it is")
+      .path_by(tasks::named_text)
+      .value_name("FILE");
   command.option("--protocol", arguments->protocol, "which tokens are scored, with what before them")
       .one_of({"disjoint", "hf-strided", "llamacpp"})
       .show_default();
@@ -149,6 +152,7 @@ void add_eval_command(Command app) {
   command
       .option("--against", arguments->against,
               "a base model: perplexity over its, KL divergence from it, and how often the two agree")
+      .path_by(tasks::named_model)
       .value_name("BASE");
   add_choice_options(command, arguments->choices);
   command.flag("--json", arguments->json, "as one JSON object; \"stderr\" is that of the NLL over windows");

@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "experiments/cli/progress_line.h"
 #include "experiments/cli/standard_streams.h"
+#include "tasks/data/locate.h"
 #include "tasks/pretrained/choice_scores.h"
 
 namespace headroom::experiments {
@@ -73,6 +74,7 @@ void add_choice_options(Command command, ChoiceArguments& arguments) {
       .option("--choices", arguments.file,
               "in place of a text: items to choose an answer of by log p, one JSON object a line (prompt, choices, "
               "answer), or with --template a table with tabs")
+      .path_by(tasks::named_text)
       .value_name("FILE");
   command
       .option("--template", arguments.form,

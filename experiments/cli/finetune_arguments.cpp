@@ -9,6 +9,7 @@
 #include "experiments/cli/standard_streams.h"
 #include "experiments/run/memory_limit.h"
 #include "experiments/run/units.h"
+#include "tasks/data/locate.h"
 #include "tasks/pretrained/model_hash.h"
 
 namespace headroom::experiments {
@@ -89,10 +90,12 @@ namespace {
 
 void add_data_options(Command command, FinetuneDataArguments& data) {
   command.option("--text", data.text, "a text file to train on: the next token, in windows of --context tokens")
+      .path_by(tasks::named_text)
       .value_name("FILE");
   command
       .option("--table", data.table,
               "labelled sentences to train a classifier on: a table with tabs, its columns named in the first line")
+      .path_by(tasks::named_text)
       .value_name("FILE");
   command.option("--text-column", data.text_column, "of the sentences (default: the only one beside the label's)")
       .value_name("COLUMN");
@@ -104,6 +107,7 @@ void add_data_options(Command command, FinetuneDataArguments& data) {
       .option("--validate", data.validate,
               "a text or table to measure on before and after (default: the last tenth of the training file, which is "
               "not trained on)")
+      .path_by(tasks::named_text)
       .value_name("FILE");
   command
       .option("--validate-column", data.validate_column,
@@ -121,7 +125,9 @@ void add_data_options(Command command, FinetuneDataArguments& data) {
 }  // namespace
 
 void add_finetune_options(Command command, FinetuneArguments& a) {
-  command.option("MODEL", a.model, "a GGUF file, or a folder with config.json and safetensors").required();
+  command.option("MODEL", a.model, "a GGUF file, or a folder with config.json and safetensors")
+      .path_by(tasks::named_model)
+      .required();
   add_data_options(command.under("Data"), a.data);
   const Command training = command.under("Training"), kept = command.under("Checkpoints and log"),
                 output = command.under("Output"), machine = command.under("Machine");

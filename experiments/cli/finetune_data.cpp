@@ -55,9 +55,9 @@ class TextData final : public FinetuneData {
     if (bos_) validation_.insert(validation_.begin(), *bos_);
     validation_.resize(std::min(validation_.size(), static_cast<size_t>(arguments.validate_tokens)));
     const auto train = static_cast<int64_t>(tokens.size()), judged = static_cast<int64_t>(validation_.size());
-    require(train > context, "{}: {} tokens to train on; a window of --context {} and the token after it are wanted",
+    require(train > context, "{}: {} tokens to train on; expected a window of --context {} and the token after it",
             arguments.text, train, context);
-    require(judged >= context, "{}: {} tokens to validate on; a window of --context {} is wanted",
+    require(judged >= context, "{}: {} tokens to validate on; expected a window of --context {}",
             arguments.validate.empty() ? arguments.text : arguments.validate, judged, context);
     windows_ = std::make_unique<tasks::TextWindows>(std::move(tokens), context);
   }
@@ -117,7 +117,7 @@ class TableData final : public FinetuneData {
       const auto last = read.items.end() - kept_back(static_cast<int64_t>(read.items.size()));
       validation_.assign(last, read.items.end());
       read.items.erase(last, read.items.end());
-      require(!read.items.empty(), "{}: one row; one to train on and one to validate on are wanted", arguments.table);
+      require(!read.items.empty(), "{}: one row; expected one to train on and one to validate on", arguments.table);
     } else {
       table.text = arguments.validate_column;
       validation_ = tasks::read_sentences(arguments.validate, table, tokenizer).items;
@@ -175,7 +175,7 @@ class TableData final : public FinetuneData {
 std::unique_ptr<FinetuneData> read_finetune_data(const FinetuneDataArguments& arguments, const ModelFiles& files,
                                                  std::shared_ptr<const models::Tokenizer> tokenizer) {
   if (arguments.text.empty() == arguments.table.empty())
-    throw UsageError("finetune wants --text or --table, one of them");
+    throw UsageError("finetune needs --text or --table, one of them");
   if (arguments.table.empty()) return std::make_unique<TextData>(arguments, files, std::move(tokenizer));
   return std::make_unique<TableData>(arguments, files, *tokenizer);
 }

@@ -2,6 +2,7 @@
 
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 namespace {
@@ -27,7 +28,9 @@ std::unique_ptr<models::Transformer> ModelArguments::load(const models::ModelFil
 int ModelArguments::threads() const { return thread_count > 0 ? thread_count : engine::num_threads(); }
 
 void add_model_options(Command command, ModelArguments& arguments) {
-  command.option("MODEL", arguments.path, "a GGUF file, or a folder with config.json and safetensors").required();
+  command.option("MODEL", arguments.path, "a GGUF file, or a folder with config.json and safetensors")
+      .path_by(tasks::named_model)
+      .required();
   const Command machine = command.under(how_it_is_run);
   machine
       .option("--weights", arguments.weights,

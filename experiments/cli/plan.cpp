@@ -18,8 +18,10 @@
 #include "experiments/plan/measured_choice.h"
 #include "experiments/plan/plan_page.h"
 #include "experiments/plan/study_run.h"
+#include "experiments/plan/usual_heads.h"
 #include "experiments/report/file.h"
 #include "experiments/run/terminal_look.h"
+#include "tasks/data/locate.h"
 #include "tasks/pretrained/text_tokens.h"
 
 namespace headroom::experiments {
@@ -53,14 +55,15 @@ struct PlanArguments {
 /// The flags as the file that they stand for.
 std::string toml_of(const PlanArguments& arguments) {
   const ModelFlags& flags = arguments.flags;
-  require(arguments.width && flags.heads && flags.vocab,
-          "{}: missing, a model by flags wants --layers, --width, --heads and --vocab",
-          !arguments.width ? "--width"
-          : !flags.heads   ? "--heads"
-                           : "--vocab");
-  require(flags.ffn.has_value(),
-          "--ffn: missing, wants the width of the feed-forward networks: 0 for a model without, often 4 × width ({})",
-          4 * *arguments.width);
+  std::vector<std::string> missing;
+  if (!arguments.width) missing.emplace_back("--width");
+  if (!flags.heads) missing.emplace_back("--heads");
+  if (!flags.vocab) missing.emplace_back("--vocab");
+  if (!flags.ffn)
+    missing.push_back("--ffn (width of the feed-forward networks: 0 for none, often 4 × width" +
+                      (arguments.width ? fmt::format(" = {})", 4 * *arguments.width) : ")"));
+  require(missing.empty(), "{}: missing, a model by flags needs --layers, --width, --heads, --vocab and --ffn",
+          fmt::join(missing, ", "));
   std::string text = fmt::format("vocab = {}\n", *flags.vocab);
   if (arguments.context) text += fmt::format("context = {}\n", *arguments.context);
   text += fmt::format(
@@ -108,7 +111,7 @@ void read_study(PlanArguments& arguments) {
 
 /// The decay of a trained model's heads on a text.
 void read_attention(PlanArguments& arguments) {
-  require(!arguments.attention_text.empty(), "--from-attention: wants --text FILE");
+  require(!arguments.attention_text.empty(), "--from-attention: expected --text FILE");
   const auto files = models::ModelFiles::open(arguments.attention);
   const std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.attention_text, *files->tokenizer());
   const auto model = files->load();
@@ -125,8 +128,8 @@ bool read_decay(PlanArguments& arguments) {
   const int sources =
       !arguments.decay.empty() + !arguments.text.empty() + !arguments.study.empty() + !arguments.attention.empty();
   require(sources <= 1, "--decay, --from-text, --from-study and --from-attention: give one of them");
-  require(arguments.attention_text.empty() || !arguments.attention.empty(), "--text: wants --from-attention MODEL");
-  require(arguments.series.empty() || !arguments.study.empty(), "--series: wants --from-study RUN");
+  require(arguments.attention_text.empty() || !arguments.attention.empty(), "--text: expected --from-attention MODEL");
+  require(arguments.series.empty() || !arguments.study.empty(), "--series: expected --from-study RUN");
   if (!arguments.decay.empty()) request.decay = parse_decay(arguments.decay, arguments.terms);
   else if (!arguments.text.empty()) request.decay = decay_of_text(arguments.text, arguments.terms);
   else if (!arguments.study.empty()) read_study(arguments);
@@ -136,8 +139,12 @@ bool read_decay(PlanArguments& arguments) {
 
 std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std::optional<CostPlan>& costs) {
   if (!read_decay(arguments)) {
-    require(arguments.ranks.empty(), "--ranks: wants the decay of the same lags, --decay r1,r2,…");
-    require(costs.has_value(), "--decay: missing, wants the norms r1,r2,… of lags 1, 2, … (or a model: --config FILE)");
+    require(arguments.ranks.empty(), "--ranks: expected the decay of the same lags, --decay r1,r2,…");
+    require(
+        costs.has_value(),
+        "expected what the heads are for: --for TASK ({}), --decay r1,r2,… with --width and --token-dim, --from-text "
+        "FILE, --from-study RUN or --from-attention MODEL; or a model's sizes: --config FILE or --layers",
+        fmt::join(task_words(), ", "));
     return std::nullopt;
   }
   AllocationRequest& request = arguments.allocation;
@@ -147,8 +154,12 @@ std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std:
       *arguments.width += group.heads * group.v_dim;
   }
   if (!arguments.token_dim && request.decay.token_dim > 0) arguments.token_dim = request.decay.token_dim;
-  require(arguments.width.has_value(), "--width: missing, wants the width of the model, D");
-  require(arguments.token_dim.has_value(), "--token-dim: missing, wants the width of a token, d");
+  std::vector<const char*> missing;
+  if (!arguments.width) missing.push_back("--width, the width of the model, D");
+  if (!arguments.token_dim)
+    missing.push_back(
+        "--token-dim, the width of a token, d: how many numbers of each earlier token the target uses, at most D");
+  require(missing.empty(), "missing: {}", fmt::join(missing, "; "));
   request.rules.lags = arguments.lags == "prefix" ? tasks::Lags::prefix : tasks::Lags::subset;
   request.width = *arguments.width;
   request.token_dim = *arguments.token_dim;
@@ -160,20 +171,22 @@ void say_page(const PlanArguments& arguments) {
   if (!arguments.page.empty()) fmt::print("\npage  {}\n", arguments.page);
 }
 
-/// What trained models of our studies found for such a task, at --width where that is given.
+/// What trained models of our studies found for such a task, at --width where that is given; where none was trained at
+/// that width, a guess goes first.
 void say_measured(const PlanArguments& arguments) {
   std::vector<MeasuredChoice> found = choices_for(arguments.task, shipped_choices());
   std::set<int64_t> widths;
   for (const MeasuredChoice& one : found) widths.insert(one.choice.width);
-  require(!arguments.width || widths.contains(*arguments.width),
-          "--width: models for {} were trained at width {} alone, and nothing says what that means for {}; without "
-          "--width, plan says what was measured",
-          arguments.task, fmt::join(widths, ", "), *arguments.width);
-  if (arguments.width)
+  std::optional<PlanAnswer> guess;
+  if (arguments.width && !widths.contains(*arguments.width))
+    guess = unmeasured_answer(*arguments.width, arguments.task, found);
+  else if (arguments.width)
     std::erase_if(found, [&](const MeasuredChoice& one) { return one.choice.width != *arguments.width; });
-  if (!arguments.page.empty()) write_measured_page(arguments.page, arguments.task, found);
+  if (!arguments.page.empty()) write_measured_page(arguments.page, arguments.task, found, guess);
   if (arguments.is_json) return fmt::print("{}", choices_json(found));
-  fmt::print("{}", measured_text(found, look_of(STDOUT_FILENO).columns));
+  const int columns = look_of(STDOUT_FILENO).columns;
+  if (guess) fmt::print("{}\n", answer_text(*guess, columns));
+  fmt::print("{}", measured_text(found, columns));
   say_page(arguments);
 }
 
@@ -184,7 +197,7 @@ void plan(PlanArguments arguments) {
     require(is_alone, "--for: says what was measured; give no decay and no model");
     return say_measured(arguments);
   }
-  require(arguments.terms >= 1 && arguments.terms <= most_terms, "--terms: wants 1 to {}, got {}", most_terms,
+  require(arguments.terms >= 1 && arguments.terms <= most_terms, "--terms: expected 1 to {}, got {}", most_terms,
           arguments.terms);
   const std::optional<CostPlan> costs = costs_of(arguments);
   const std::optional<AllocationPlan> allocation = allocation_of(arguments, costs);
@@ -199,6 +212,7 @@ void plan(PlanArguments arguments) {
   }
   const auto columns = static_cast<size_t>(look_of(STDOUT_FILENO).columns);
   if (answer) fmt::print("{}", answer_text(*answer, static_cast<int>(columns)));
+  else if (costs) fmt::print("{}\n", answer_text(usual_answer(*costs), static_cast<int>(columns)));
   if (allocation && arguments.has_tables) fmt::print("\n{}", allocation_text(*allocation, columns));
   if (costs) fmt::print("{}{}", allocation ? "\n" : "", cost_text(*costs, columns));
   if (costs || arguments.has_tables) fmt::print("\n{}", basis_text(allocation.has_value(), columns));
@@ -212,6 +226,7 @@ void add_model_options(Command command, PlanArguments& arguments) {
   command
       .option("--config", arguments.config,
               "a model: config.json, its folder, a GGUF file, or TOML with a [model] table")
+      .path_by(tasks::named_model)
       .value_name("FILE");
   command.option("--layers", flags.layers, "a model by flags, of --width: blocks");
   command.option("--heads", flags.heads, "its attention heads");
@@ -248,14 +263,19 @@ void add_plan_command(Command app) {
   command.option("--ranks", arguments->ranks,
                  "ranks of the lags' maps, r1,r2,...: a head of lag m loses nothing once it is rm wide (default: "
                  "--token-dim)");
-  command.option("--from-text", arguments->text, "estimate the decay from a text's bytes").value_name("FILE");
+  command.option("--from-text", arguments->text, "estimate the decay from a text's bytes")
+      .path_by(tasks::named_text)
+      .value_name("FILE");
   command
       .option("--from-study", arguments->study,
               "take it from the attention of a run's best model, and fit the bound to its curve")
       .value_name("RUN");
   command.option("--from-attention", arguments->attention, "measure it from a trained model's heads, on --text")
+      .path_by(tasks::named_model)
       .value_name("MODEL");
-  command.option("--text", arguments->attention_text, "the text that --from-attention reads").value_name("FILE");
+  command.option("--text", arguments->attention_text, "the text that --from-attention reads")
+      .path_by(tasks::named_text)
+      .value_name("FILE");
   command.option("--series", arguments->series, "the run's series to learn from (default: the best model's)");
   add_data_option(command, arguments->data);
   command.option("--terms", arguments->terms, "lags of a kernel, a text or a model's attention that are looked at")

@@ -20,6 +20,7 @@
 #include "experiments/probe/probe_page.h"
 #include "experiments/report/file.h"
 #include "models/files/mapped_file.h"
+#include "tasks/data/locate.h"
 #include "tasks/pretrained/text_tokens.h"
 
 namespace headroom::experiments {
@@ -65,7 +66,7 @@ std::vector<int64_t> doubling(int64_t first, int64_t last) {
 
 /// "FROM:TO", doubling, or a list; rising.
 std::vector<int64_t> lengths_of(const std::string& text) {
-  const char* const wanted = "a number of tokens: 4,8,16 or FROM:TO is wanted";
+  const char* const wanted = "a number of tokens: expected 4,8,16 or FROM:TO";
   const size_t colon = text.find(':');
   if (colon == std::string::npos) {
     std::vector<int64_t> lengths = numbers_of<int64_t>(text, "--lengths", wanted);
@@ -74,7 +75,7 @@ std::vector<int64_t> lengths_of(const std::string& text) {
   }
   const int64_t first = numbers_of<int64_t>(text.substr(0, colon), "--lengths", wanted).at(0),
                 last = numbers_of<int64_t>(text.substr(colon + 1), "--lengths", wanted).at(0);
-  require(first >= 2 && first <= last, "--lengths: {}:{} wants 2 <= FROM <= TO", first, last);
+  require(first >= 2 && first <= last, "--lengths: {}:{} needs 2 <= FROM <= TO", first, last);
   return doubling(first, last);
 }
 
@@ -87,7 +88,7 @@ std::vector<tasks::ProbeSpans> read_spans(const std::string& path) {
   } catch (const nlohmann::json::exception& error) {
     fail("{}: {}", path, plain_words(error.what()));
   }
-  require(json.is_object() && !json.empty(), "{}: an object is wanted: {{\"LENGTH\": [first token, ...], ...}}", path);
+  require(json.is_object() && !json.empty(), "{}: expected an object: {{\"LENGTH\": [first token, ...], ...}}", path);
   const auto is_place = [](const nlohmann::json& x) {
     return x.is_number_unsigned() && x.get<uint64_t>() <= std::numeric_limits<int64_t>::max();
   };
@@ -95,14 +96,14 @@ std::vector<tasks::ProbeSpans> read_spans(const std::string& path) {
   for (const auto& [key, starts] : json.items()) {
     const int64_t length = numbers_of<int64_t>(key, path.c_str(), "a length in tokens").at(0);
     require(starts.is_array() && std::all_of(starts.begin(), starts.end(), is_place),
-            "{}: {}: a list of first tokens is wanted, counted from 0", path, length);
+            "{}: {}: expected a list of first tokens, counted from 0", path, length);
     spans.push_back({length, starts.template get<std::vector<int64_t>>()});
   }
   return spans;
 }
 
 std::vector<double> energies_of(const std::string& text) {
-  const auto numbers = numbers_of<double>(text, "--energies", "a share of the energy: 0.9,0.99 is wanted");
+  const auto numbers = numbers_of<double>(text, "--energies", "a share of the energy: expected 0.9,0.99");
   for (const double energy : numbers)
     require(energy > 0 && energy < 1, "--energies: {} is not between 0 and 1", energy);
   const std::set<double> rising(numbers.begin(), numbers.end());
@@ -160,6 +161,7 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
     for (const models::HeadGroup& group : layer.groups) {
       results.head_dim = std::max(results.head_dim, group.qk_dim);
       results.least_head_dim = std::min(results.least_head_dim, group.qk_dim);
+      results.is_factored |= group.q_rank + group.k_rank + group.q_head_rank + group.k_head_rank > 0;
     }
   });
   if (description.add_bos) results.bos = description.bos;
@@ -191,7 +193,10 @@ void add_probe_command(Command app) {
   const auto arguments = std::make_shared<ProbeArguments>();
   add_model_options(command, arguments->model);
   const Command measured = command.under("What is measured"), output = command.under("Output");
-  measured.option("--text", arguments->text, "a text file, taken as it is").required().value_name("FILE");
+  measured.option("--text", arguments->text, "a text file, taken as it is")
+      .path_by(tasks::named_text)
+      .required()
+      .value_name("FILE");
   const Option lengths =
       measured
           .option("--lengths", arguments->lengths, "tokens of a piece: 4,8,16 or FROM:TO, doubling (default: 4:1024)")

@@ -80,7 +80,7 @@ void announce_run(const RunArguments& arguments, const Study& study) {
 
 void run(RunArguments& arguments) {
   stop_on_signals();
-  if (arguments.is_live && arguments.tensorboard.empty()) throw UsageError("--tensorboard wants the name of a folder");
+  if (arguments.is_live && arguments.tensorboard.empty()) throw UsageError("--tensorboard needs the name of a folder");
   Study study = load_study(arguments.file, arguments.profile, arguments.settings);
   if (!arguments.device.empty()) {
     const engine::Device device = engine::device_of(arguments.device);
@@ -140,7 +140,7 @@ void add_run_command(Command app) {
   command.option("--threads", arguments->options.threads, "threads of all trials together (default: all cores)")
       .range(1, 4096);
   command.option("--device", arguments->device,
-                 "cpu or cuda, in place of train.device; formulas run on the CPU, but for trainings of trained models");
+                 "cpu or cuda, in place of train.device; studies that only compute formulas run on the CPU");
   const Option live = command
                           .option("--tensorboard", arguments->tensorboard,
                                   "folder of event files that grow while trials train: tensorboard --logdir FOLDER")

@@ -60,7 +60,7 @@ std::string tokens_in_words(const models::ModelFiles& files, const models::Refer
 
 void verify_model(const VerifyModelArguments& arguments) {
   require(arguments.against.empty() != arguments.write.empty(), "--against FILE or --write FILE: give one of them");
-  require(arguments.prompts.empty() || !arguments.write.empty(), "--prompt: wants --write FILE");
+  require(arguments.prompts.empty() || !arguments.write.empty(), "--prompt: expected --write FILE");
   require(std::isfinite(arguments.tolerance) && arguments.tolerance > 0, "--tolerance: {} is not above 0",
           arguments.tolerance);
   // Exact whatever --exact says: a copy that is right must not look wrong.

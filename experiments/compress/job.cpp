@@ -22,16 +22,17 @@ bool has_part(const CompressArguments& arguments, const char* part) {
 void check_ranks(const CompressArguments& a) {
   const bool has_keep = !std::isnan(a.keep), has_cache = !std::isnan(a.cache), has_kl = !std::isnan(a.kl);
   require(a.rank.has_value() + a.mean_rank.has_value() + has_keep + has_cache + has_kl == 1,
-          "wants one of --rank, --mean-rank, --keep, --cache and --kl");
+          "expected one of --rank, --mean-rank, --keep, --cache and --kl");
   const auto check_rank = [](const char* option, std::optional<int64_t> rank) {
-    require(!rank || *rank >= 1, "{} {}: wants 1 or more", option, rank.value_or(0));
+    require(!rank || *rank >= 1, "{} {}: expected 1 or more", option, rank.value_or(0));
   };
   const auto check_share = [](const char* option, double share) {
-    require(std::isnan(share) || (share > 0 && share <= 1), "{} {}: wants a share above 0, at most 1", option, share);
+    require(std::isnan(share) || (share > 0 && share <= 1), "{} {}: expected a share above 0, at most 1", option,
+            share);
   };
   check_rank("--rank", a.rank), check_rank("--mean-rank", a.mean_rank), check_rank("--vo-rank", a.vo_rank);
   check_share("--keep", a.keep), check_share("--cache", a.cache);
-  require(!has_kl || (std::isfinite(a.kl) && a.kl > 0), "--kl {}: wants nats above 0", a.kl);
+  require(!has_kl || (std::isfinite(a.kl) && a.kl > 0), "--kl {}: expected nats above 0", a.kl);
   require(!a.vo_rank || a.rank, "--vo-rank is of --rank");
 }
 
@@ -68,11 +69,11 @@ TextRange text_of(const std::string& file, const std::string& range, const char*
 void read_texts(const CompressArguments& a, CompressJob& job) {
   const bool reads_activations = (tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo)).any();
   require(!reads_activations || !a.calibrate.empty(),
-          "method {} is made from what the heads do on a text: wants --calibrate FILE", a.method);
-  require(!job.has_budget || !a.calibrate.empty(), "{} is spent by what heads lose on a text: wants --calibrate FILE",
-          rank_option(a));
+          "method {} is made from what the heads do on a text: expected --calibrate FILE", a.method);
+  require(!job.has_budget || !a.calibrate.empty(),
+          "{} is spent by what heads lose on a text: expected --calibrate FILE", rank_option(a));
   require(a.refine.empty() || !a.calibrate.empty() || !a.refine_text.empty(),
-          "--refine {} trains on a text: wants --refine-text FILE", a.refine);
+          "--refine {} trains on a text: expected --refine-text FILE", a.refine);
   const auto tokenizer = job.base->tokenizer();
   if (reads_activations || job.has_budget)
     job.calibration = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
@@ -92,6 +93,16 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
 }
 
 }  // namespace
+
+std::string calibration_note(const CompressJob& job) {
+  constexpr int64_t enough = 4;
+  const int64_t width = job.base->description().config.width;
+  if (!job.calibration || job.calibration->count() >= enough * width) return "";
+  return fmt::format(
+      "{} tokens of calibration are few for a model of width {}: directions that they do not show count as free; give "
+      "{} or more",
+      job.calibration->count(), width, std::max(enough * width, usual_tokens));
+}
 
 std::string rank_option(const CompressArguments& a) {
   if (a.mean_rank) return fmt::format("--mean-rank {}", *a.mean_rank);
@@ -114,10 +125,10 @@ CompressJob job_of(CompressArguments& arguments) {
   job.plan = plan_of(arguments, description.config, job.layers);
   job.has_budget = !arguments.rank;
   require(!job.has_budget || job.plan.qk != tasks::QkMethod::pairs_even,
-          "{}: pairs-even has one width for all heads: wants --rank", rank_option(arguments));
+          "{}: pairs-even has one width for all heads: expected --rank", rank_option(arguments));
   job.format = models::export_format_named(arguments.format);
   require(!job.has_budget || job.format != models::ExportFormat::plain,
-          "--format plain has one width for all heads: wants --rank, not {}", rank_option(arguments));
+          "--format plain has one width for all heads: expected --rank, not {}", rank_option(arguments));
   const std::string refusal =
       models::refusal_of(job.format, *job.base, tasks::compressed_config(description.config, job.plan), arguments.out);
   require(refusal.empty(), "{}: {}", arguments.out, refusal);
@@ -128,7 +139,7 @@ CompressJob job_of(CompressArguments& arguments) {
   if (!arguments.checkpoint.empty()) check_file(arguments.checkpoint);
   const int64_t longest = description.sliding_window.value_or(description.context);
   if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
-  require(arguments.context >= 4 && arguments.context <= longest, "--context {}: wants 4 to {}, the model's",
+  require(arguments.context >= 4 && arguments.context <= longest, "--context {}: expected 4 to {}, the model's",
           arguments.context, longest);
   if (!arguments.refine.empty()) {
     arguments.training.target = tasks::refine_target_named(arguments.refine);

@@ -42,6 +42,10 @@ struct CompressJob {
 /// cannot hold it, an OUT that exists, and texts that are too short, or have text in common that they must not have.
 CompressJob job_of(CompressArguments& arguments);
 
+/// What is to be said where fewer tokens calibrate than 4 times the model's width: a covariance of D numbers has as
+/// many directions, and those that no token shows cost nothing by it. "" where there are enough, or none are needed.
+std::string calibration_note(const CompressJob& job);
+
 /// "--rank 16", "--keep 0.5": how the ranks were asked for.
 std::string rank_option(const CompressArguments& arguments);
 

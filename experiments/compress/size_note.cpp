@@ -20,7 +20,7 @@ std::string why(const CompressArguments& arguments, const CompressJob& job, cons
   if (after.parameters >= before.parameters)
     return "at these ranks the factors have as many numbers as the matrices, or more";
   return fmt::format("what has changed is written in {}",
-                     arguments.dtype.empty() ? "f32, where --dtype says nothing" : arguments.dtype);
+                     arguments.dtype.empty() ? "f32, as no --dtype is given" : arguments.dtype);
 }
 
 /// Another way to write the model.

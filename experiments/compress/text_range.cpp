@@ -14,7 +14,7 @@ namespace {
 constexpr size_t run_length = 64;  ///< tokens in a row that two texts do not share by chance
 
 constexpr const char* wanted =
-    "wants A:B, the first token and the one behind the last, or the number of the first ones";
+    "expected A:B, the first token and the one behind the last, or the number of the first ones";
 
 int64_t position(std::string_view digits, int64_t fallback, const std::string& option, const std::string& range) {
   if (digits.empty()) return fallback;

@@ -75,7 +75,7 @@ models::LayerConfig bind_layer(Reader& in) {
   models::LayerConfig layer;
   in.tables("groups", "the layer's heads, a table for each shape",
             [&](Reader& group) { layer.groups.push_back(bind_group(group)); });
-  if (layer.groups.empty()) in.complain("groups", "wants at least one table { heads, qk_dim, v_dim }");
+  if (layer.groups.empty()) in.complain("groups", "expected at least one table { heads, qk_dim, v_dim }");
   layer.o_rank = optional_rank(in, "o_rank", "rank of the output projection, then two factors");
   layer.ffn_width = in.integer("ffn_width", 0, {.low = 0, .high = most},
                                "hidden width of the layer's feed-forward network; 0: there is none");
@@ -172,7 +172,7 @@ void bind_equal_layers(Reader& in, TransformerConfig& model) {
   const bool has_groups = in.has("groups");
   in.tables("groups", "heads of several shapes, a table each, in place of heads and their widths",
             [&](Reader& group) { model.groups.push_back(bind_group(group)); });
-  if (has_groups && model.groups.empty()) in.complain("groups", "wants at least one table { heads, qk_dim, v_dim }");
+  if (has_groups && model.groups.empty()) in.complain("groups", "expected at least one table { heads, qk_dim, v_dim }");
   model.o_rank = optional_rank(in, "o_rank", "rank of the output projection, then two factors");
   model.ffn_width = in.integer("ffn_width", model.ffn_width, {.low = 0, .high = most},
                                "hidden width of the feed-forward network; 0: there is none");
@@ -189,7 +189,7 @@ TransformerConfig bind_model(Reader& in) {
             [&](Reader& layer) { model.unequal_layers.push_back(bind_layer(layer)); });
   if (!has_layers) in.leave_out("layer");
   if (has_layers && model.unequal_layers.empty())
-    in.complain("layer", "wants at least one table { groups, ffn_width }");
+    in.complain("layer", "expected at least one table { groups, ffn_width }");
   if (has_layers) model.layers = static_cast<int64_t>(model.unequal_layers.size());
   in.when(!has_layers, "without model.layer", [&] { bind_equal_layers(in, model); });
   in.when(!has_layers && !in.has("groups"), "without model.groups and model.layer",

@@ -20,11 +20,11 @@ std::vector<std::pair<double, double>> read_points(const std::string& file, cons
   require(!document.is_discarded(), "{} is not JSON", file);
   const nlohmann::json* node = &document;
   for (const Value& key : path.list) {
-    require(key.kind == Value::Kind::text, "path wants strings");
+    require(key.kind == Value::Kind::text, "path needs strings");
     require(node->is_object() && node->contains(key.text), "{} has no \"{}\"", file, excerpt(key.text));
     node = &(*node)[key.text];
   }
-  require(node->is_object(), "{}: wants an object of number: number there", file);
+  require(node->is_object(), "{}: expected an object of number: number there", file);
   std::vector<std::pair<double, double>> points;
   for (const auto& [key, value] : node->items()) {
     size_t used = 0;
@@ -52,7 +52,7 @@ void bind_points(Reader& in, std::vector<std::pair<double, double>>& points) {
     if (is_pair) points.emplace_back(point.list[0].number(), point.list[1].number());
     ok = ok && is_pair;
   }
-  if (!ok) in.complain("points", "wants a list of pairs [x, y] of numbers");
+  if (!ok) in.complain("points", "expected a list of pairs [x, y] of numbers");
 }
 
 /// The table form.
@@ -62,9 +62,9 @@ void bind_table(Reader& report, const std::string& folder, Overlay& overlay) {
     bind_points(in, overlay.points);
     const std::string file = in.text("file", "", "JSON file, its name relative to the study's folder");
     const Value* path = in.raw("path", "keys that lead to an object of number: number in the file");
-    if (file.empty() == overlay.points.empty()) return in.complain("file", "wants either file and path, or points");
+    if (file.empty() == overlay.points.empty()) return in.complain("file", "expected either file and path, or points");
     if (file.empty()) return;
-    if (!path || path->kind != Value::Kind::list) return in.complain("path", "wants a list of keys");
+    if (!path || path->kind != Value::Kind::list) return in.complain("path", "expected a list of keys");
     try {
       const std::filesystem::path beside = std::filesystem::path(folder) / file;
       std::error_code ignored;

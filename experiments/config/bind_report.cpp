@@ -107,7 +107,7 @@ Measure bind_measure(Reader& in, const Default<std::string>& fallback, const std
   const size_t problems = in.problems().size();
   measure.metric = in.word("metric", fallback, metrics(possible), "its name");
   if (in.problems().size() == problems && !possible.empty() && !possible.contains(measure.metric))
-    in.complain("metric", fmt::format("the task gives no {}; wants one of {}", measure.metric, drawable(possible)));
+    in.complain("metric", fmt::format("the task gives no {}; expected one of {}", measure.metric, drawable(possible)));
   measure.scale = in.choice("scale", measure.scale, scales, "of the axis");
   measure.label = in.text("label", {measure.metric, "the metric"}, "name on the axis");
   return measure;

@@ -46,8 +46,8 @@ void bind_schedule(Reader& in, int64_t train_steps, std::vector<autograd::Schedu
   const bool owns_warmup = factor.kind == "warmup" || factor.kind == "inverse_sqrt";
   const int64_t warmup = in.integer("warmup", 0, steps, "steps of linear rise from 0; beside any kind");
   if (warmup > train_steps)
-    in.complain("warmup", fmt::format("{} is out of range: wants <= train.steps = {}", warmup, train_steps));
-  if (owns_warmup && warmup == 0) in.complain("warmup", fmt::format("{} wants some steps of it", factor.kind));
+    in.complain("warmup", fmt::format("{} is out of range: expected <= train.steps = {}", warmup, train_steps));
+  if (owns_warmup && warmup == 0) in.complain("warmup", fmt::format("{} needs some steps of it", factor.kind));
   if (owns_warmup) {
     factor.warmup = warmup;
   } else if (warmup > 0) {
@@ -57,12 +57,12 @@ void bind_schedule(Reader& in, int64_t train_steps, std::vector<autograd::Schedu
   factor.start = in.integer("start", {is_cosine ? std::min(warmup, train_steps) : 0, "warmup"}, steps,
                             "cosine: first step of the fall");
   if (factor.start > train_steps)
-    in.complain("start", fmt::format("{} is out of range: wants <= train.steps = {}", factor.start, train_steps));
+    in.complain("start", fmt::format("{} is out of range: expected <= train.steps = {}", factor.start, train_steps));
   const int64_t rest = is_cosine ? std::max<int64_t>(1, train_steps - factor.start) : 0;
   factor.steps = in.integer("steps", {rest, "cosine: what is left; step: required"}, steps,
                             "cosine: length of the fall; step: steps between drops");
-  if (factor.kind == "step" && factor.steps == 0) in.complain("steps", "wants the steps between drops, >= 1");
-  if (is_cosine && factor.steps == 0) in.complain("steps", "0 is out of range: wants >= 1");
+  if (factor.kind == "step" && factor.steps == 0) in.complain("steps", "expected the steps between drops, >= 1");
+  if (is_cosine && factor.steps == 0) in.complain("steps", "0 is out of range: expected >= 1");
   factor.final_factor =
       in.real("final_factor", factor.final_factor, {.low = 0, .high = 1}, "cosine: where the factor ends");
   factor.factor = in.real("factor", factor.factor, {.low = 0, .high = 1, .low_open = true},
@@ -87,7 +87,7 @@ void bind_start(Reader& in, TrainConfig& train) {
         train.steps_to->value = steps_to.real("value", std::nullopt, {}, "that it is to reach; never: steps + 1");
       });
   if (!in.has("steps_to")) in.leave_out("steps_to");
-  if (train.steps_to && train.eval_every == 0) in.complain("steps_to", "wants an eval_every above 0");
+  if (train.steps_to && train.eval_every == 0) in.complain("steps_to", "expected an eval_every above 0");
 }
 
 /// Keys that change no number, and those of a device.
@@ -129,7 +129,7 @@ TrainConfig bind_train(Reader& in) {
   train.patience = in.integer("patience", train.patience, at_least(0),
                               "validations in a row without a new best before training ends early; 0: it never does");
   bind_start(in, train);
-  if (train.patience > 0 && train.eval_every == 0) in.complain("patience", "wants an eval_every above 0");
+  if (train.patience > 0 && train.eval_every == 0) in.complain("patience", "expected an eval_every above 0");
   train.accumulate = in.integer("accumulate", train.accumulate, count,
                                 "parts that a batch is cut into, to save memory; their gradients add up");
   if (train.accumulate > train.batch)
@@ -141,7 +141,7 @@ TrainConfig bind_train(Reader& in) {
                 "bf16: on a GPU of weights and activations, with f32 masters; on a CPU of the operands of products");
   train.timed = in.flag("timed", train.timed,
                         "time forward, backward and update, as metrics; trials then run one by one on all threads");
-  if (train.timed && train.accumulate > 1) in.complain("accumulate", "is not timed: wants 1 with timed = true");
+  if (train.timed && train.accumulate > 1) in.complain("accumulate", "is not timed: expected 1 with timed = true");
   if (train.timed && train.steps <= warm_up_steps)
     in.complain("steps", fmt::format("{} is too few with timed = true: the first {} are not counted", train.steps,
                                      warm_up_steps));

@@ -12,7 +12,7 @@ namespace {
 
 using Role = SweepAxis::Role;
 
-constexpr const char* form = "wants a list of values, { best_of = [values] }, or { values = [...], names = [...] }";
+constexpr const char* form = "expected a list of values, { best_of = [values] }, or { values = [...], names = [...] }";
 
 bool is_path_of_trial(const std::string& path) {
   const std::string table = path.substr(0, path.find('.'));
@@ -48,10 +48,10 @@ void read_seeds(Reader& in, const Value* list, Sweep& sweep) {
     for (int64_t i = 0; i < sweep.seed_rule->at_most; ++i) sweep.seeds.push_back(sweep.seed_rule->from + i);
     return;
   }
-  if (list->kind != Value::Kind::list || list->list.empty()) in.complain("seed", "wants a list of integers >= 0");
+  if (list->kind != Value::Kind::list || list->list.empty()) in.complain("seed", "expected a list of integers >= 0");
   for (const Value& value : list->list) {
     if (value.kind != Value::Kind::integer || value.integer < 0)
-      in.problems().add(value.place, "sweep.seed", fmt::format("wants integers >= 0, got {}", to_text(value)));
+      in.problems().add(value.place, "sweep.seed", fmt::format("expected integers >= 0, got {}", to_text(value)));
     else if (std::find(sweep.seeds.begin(), sweep.seeds.end(), value.integer) != sweep.seeds.end())
       in.problems().add(value.place, "sweep.seed", fmt::format("{} is given twice", value.integer));
     sweep.seeds.push_back(value.integer);
@@ -63,7 +63,7 @@ void read_names(const Entry& names, const std::string& path, SweepAxis& axis, Pr
   const auto is_text = [](const Value& value) { return value.kind == Value::Kind::text && !value.text.empty(); };
   const std::vector<Value>& list = names.value.list;
   if (list.size() != axis.positions.size() || !std::all_of(list.begin(), list.end(), is_text))
-    return problems.add(names.place, path + ".names", "wants a string for each of the values");
+    return problems.add(names.place, path + ".names", "expected a string for each of the values");
   for (size_t i = 0; i < list.size(); ++i) axis.positions[i].name = list[i].text;
 }
 
@@ -86,7 +86,7 @@ void read_axis(const Entry& entry, Sweep& sweep, Problems& problems) {
     if (!seen.insert(in_line(value)).second)
       problems.add(value.place, path, fmt::format("{} is given twice", in_line(value)));
     if (best_of && !value.is_number())
-      problems.add(value.place, path, fmt::format("best_of wants numbers, got {}", to_text(value)));
+      problems.add(value.place, path, fmt::format("best_of needs numbers, got {}", to_text(value)));
     else axis.positions.push_back({{value}, ""});
   }
   if (const Entry* names = best_of ? nullptr : entry.value.find("names")) read_names(*names, path, axis, problems);
@@ -116,7 +116,7 @@ void zip_axes(const Value& group, Sweep& sweep, Problems& problems) {
       problems.add(path.place, "sweep.zip", "a best_of that is to be extended cannot be zipped");
     } else if (axis->positions.size() != joined.positions.size() || axis->best_of != joined.best_of) {
       problems.add(path.place, "sweep.zip",
-                   fmt::format("{} has {} values{}, {} has {}{}: zipped keys want equally many, of one form",
+                   fmt::format("{} has {} values{}, {} has {}{}: zipped keys need equally many, of one form",
                                joined.paths[0], joined.positions.size(), joined.best_of ? " to choose from" : "",
                                axis->paths[0], axis->positions.size(), axis->best_of ? " to choose from" : ""));
     } else {
@@ -208,7 +208,7 @@ Sweep read_sweep(const Value& root, const std::string& x_key, Problems& problems
   if (!entry) return sweep;  // one trial per series
   sweep.place = entry->place;
   if (entry->value.kind != Value::Kind::table) {
-    problems.add(entry->place, "sweep", fmt::format("wants a table, got {}", name_of(entry->value.kind)));
+    problems.add(entry->place, "sweep", fmt::format("expected a table, got {}", name_of(entry->value.kind)));
     return sweep;
   }
   Reader in(entry->value, "sweep", problems);
@@ -216,10 +216,10 @@ Sweep read_sweep(const Value& root, const std::string& x_key, Problems& problems
   read_seeds(in, parts.seed, sweep);
   for (const std::string& text : parts.constraints) sweep.constraints.push_back({text, in.place("constraint")});
   for (const Entry* axis : parts.axes) read_axis(*axis, sweep, problems);
-  if (parts.zip && parts.zip->kind != Value::Kind::list) in.complain("zip", "wants a list of lists of keys");
+  if (parts.zip && parts.zip->kind != Value::Kind::list) in.complain("zip", "expected a list of lists of keys");
   for (const Value& group : parts.zip ? parts.zip->list : std::vector<Value>{}) {
     if (group.kind == Value::Kind::list && group.list.size() > 1) zip_axes(group, sweep, problems);
-    else problems.add(group.place, "sweep.zip", "wants lists of at least two keys: [[\"KEY\", \"KEY\"], ...]");
+    else problems.add(group.place, "sweep.zip", "expected lists of at least two keys: [[\"KEY\", \"KEY\"], ...]");
   }
   read_points(in, parts.points, sweep);
   check_paths(sweep, problems);

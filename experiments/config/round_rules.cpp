@@ -42,7 +42,7 @@ WrittenGrid read_grid_range(Reader& in) {
   if (!(from > 0 && to > 0 && grid.times > 1)) return grid;
   const double steps = std::round(std::log(to / from) / std::log(grid.times));
   if (to <= from) {
-    in.complain("to", fmt::format("wants more than from = {}, got {}", from, to));
+    in.complain("to", fmt::format("expected more than from = {}, got {}", from, to));
   } else if (steps >= static_cast<double>(most_grid_values)) {
     in.complain("times", fmt::format("gives more than {} values", most_grid_values));
   } else if (const double last = from * std::pow(grid.times, std::max(1.0, steps));
@@ -70,9 +70,10 @@ WrittenGrid read_grid_values(Reader& in, bool extends) {
   const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
   if (*least > 0 && *most > *least)
     grid.times = std::pow(*most / *least, 1.0 / static_cast<double>(numbers.size() - 1));
-  else in.complain("values", "a grid that is to be extended wants at least two values, all above 0");
+  else in.complain("values", "a grid that is to be extended needs at least two values, all above 0");
   if (grid.times > 0 && grid.times < closest)
-    in.complain("values", fmt::format("are too close to be extended: wants neighbours a factor of {} apart", closest));
+    in.complain("values",
+                fmt::format("are too close to be extended: expected neighbours a factor of {} apart", closest));
   return grid;
 }
 
@@ -87,7 +88,7 @@ SeedRule read_seed_rule(const Value& table, Problems& problems) {
   rule.first = in.integer("first", 3, {.low = 3, .high = most_seeds}, "seeds of the first round");
   rule.at_most = in.integer("at_most", 24, {.low = 3, .high = most_seeds}, "seeds of all rounds together");
   if (rule.at_most < rule.first)
-    in.complain("at_most", fmt::format("wants at least first = {}, got {}", rule.first, rule.at_most));
+    in.complain("at_most", fmt::format("expected at least first = {}, got {}", rule.first, rule.at_most));
   rule.at_most = std::max(rule.first, rule.at_most);
   in.finish();
   return rule;
@@ -100,7 +101,7 @@ std::vector<GridValue> read_grid(const Value& table, const std::string& path, Pr
   const std::vector<double> limits = in.numbers("limits", "how far it may be widened");
   if (!limits.empty() && !extends) in.complain("limits", "are of a grid with extend = true");
   if (!limits.empty() && (limits.size() != 2 || limits[0] >= limits[1] || limits[0] <= 0))
-    in.complain("limits", "wants two numbers above 0, the smallest value and the largest");
+    in.complain("limits", "expected two numbers above 0, the smallest value and the largest");
   in.finish();
   std::vector<GridValue> all;
   for (const Value& value : grid.values) all.push_back({value, false});

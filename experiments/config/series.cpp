@@ -30,13 +30,13 @@ void describe_series(Reader& in) { take_keys(in); }
 
 std::string read_series(const Value& series, const std::vector<std::string>& taken, Problems& problems) {
   if (series.kind != Value::Kind::table) {
-    problems.add(series.place, "series", "wants tables [[series]]");
+    problems.add(series.place, "series", "expected tables [[series]]");
     return "";
   }
   Reader in(series, "series", problems);
   const std::string name = take_keys(in);
   in.finish();
-  if (name.size() > longest_name) in.complain("name", fmt::format("wants at most {} bytes", longest_name));
+  if (name.size() > longest_name) in.complain("name", fmt::format("expected at most {} bytes", longest_name));
   if (std::find(taken.begin(), taken.end(), name) != taken.end())
     in.complain("name", fmt::format("\"{}\" is taken", excerpt(name)));
   return name;

@@ -79,7 +79,7 @@ std::string in_quotes(const std::string& text) {
 
 Value parse_setting(const std::string& text) {
   const std::string source = "--set " + excerpt(text);
-  if (text.find('=') == std::string::npos) fail("{}: wants key=value", source);
+  if (text.find('=') == std::string::npos) fail("{}: expected key=value", source);
   Value setting = parse_toml(is_bare_word(text) ? in_quotes(text) : text, source, false);
   flatten_sweeps(setting);
   return setting;

@@ -9,6 +9,7 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
+#include "experiments/toml/document.h"
 #include "experiments/toml/problems.h"
 #include "experiments/toml/value.h"
 
@@ -36,6 +37,28 @@ bool is_a_folder(const fs::path& path) {
   return fs::is_directory(path, unreadable);
 }
 
+/// Whether a file is a study of that id. One that cannot be read as TOML is none.
+bool is_study_of(const fs::path& file, const std::string& id) {
+  try {
+    const Value document = read_toml(file.string());
+    const Entry* const study = document.find("study");
+    const Entry* const name = study ? study->value.find("id") : nullptr;
+    return name && name->value.kind == Value::Kind::text && name->value.text == id;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Files of studies in a folder, sorted.
+std::vector<fs::path> toml_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".toml") files.push_back(entry->path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 fs::path shipped_file(const std::string& path) {
@@ -45,25 +68,23 @@ fs::path shipped_file(const std::string& path) {
 }
 
 fs::path study_file(const std::string& name) {
-  const bool is_id = is_folder_name(name);
-  if (!is_id) return shipped_file(name);
+  if (!is_folder_name(name)) return shipped_file(name);
   if (is_there(name) && !is_a_folder(name)) return name;
   for (const std::string& path : {name + ".toml", "experiments/" + name + ".toml"})
     if (const fs::path found = shipped_file(path); is_there(found)) return found;
+  for (const char* folder : {".", "experiments"})
+    for (const fs::path& file : toml_files(folder))
+      if (is_study_of(file, name)) return file.lexically_normal();
   std::set<std::string> ids;
   for (const ShippedStudy& study : shipped_studies()) ids.insert(study.id);
   const std::string near = nearest_path(name, ids);
-  fail("{}: is neither a study file nor the id of a study{}; headroom list shows the studies", excerpt(name),
+  fail("{}: is neither a study file nor the id of a study here{}; headroom list shows the studies", excerpt(name),
        near.empty() ? "" : fmt::format(" (did you mean {}?)", near));
 }
 
 std::vector<ShippedStudy> shipped_studies() {
   std::vector<ShippedStudy> studies;
-  std::error_code error;
-  for (fs::directory_iterator entry(shipped_file("experiments"), error), end; !error && entry != end;
-       entry.increment(error))
-    if (entry->path().extension() == ".toml") studies.push_back({entry->path().stem().string(), entry->path()});
-  std::sort(studies.begin(), studies.end(), [](const ShippedStudy& a, const ShippedStudy& b) { return a.id < b.id; });
+  for (const fs::path& file : toml_files(shipped_file("experiments"))) studies.push_back({file.stem().string(), file});
   return studies;
 }
 

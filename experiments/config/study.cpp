@@ -39,7 +39,7 @@ std::vector<std::string> profile_names(const Value& file, Problems& problems) {
     for (const Entry& profile : profiles->value.table) {
       if (!is_folder_name(profile.key))
         problems.add(profile.place, "profile",
-                     fmt::format("wants letters, digits, - and _ (it names a folder), at most 100, got \"{}\"",
+                     fmt::format("expected letters, digits, - and _ (it names a folder), at most 100, got \"{}\"",
                                  excerpt(profile.key)));
       else if (profile.key != base_profile) names.push_back(profile.key);
     }
@@ -54,9 +54,9 @@ Value with_profile(const Value& file, const std::string& profile, Problems& prob
   const Entry* profiles = file.find("profile");
   const Entry* chosen = profiles ? profiles->value.find(profile) : nullptr;
   if (profiles && profiles->value.kind != Value::Kind::table) {
-    problems.add(profiles->place, "profile", "wants tables [profile.NAME]");
+    problems.add(profiles->place, "profile", "expected tables [profile.NAME]");
   } else if (chosen && chosen->value.kind != Value::Kind::table) {
-    problems.add(chosen->place, "profile." + profile, "wants a table");
+    problems.add(chosen->place, "profile." + profile, "expected a table");
   } else if (chosen) {
     if (const Entry* nested = chosen->value.find("profile"))
       problems.add(nested->place, "profile", "a profile has no profiles");
@@ -120,7 +120,7 @@ PlannedStudy plan_study(const Value& file, const std::string& profile, const std
 
   std::vector<Value> overrides;
   if (const Entry* series = root.find("series")) {
-    if (series->value.kind != Value::Kind::list) problems.add(series->place, "series", "wants tables [[series]]");
+    if (series->value.kind != Value::Kind::list) problems.add(series->place, "series", "expected tables [[series]]");
     overrides = series->value.list;
   }
   std::vector<std::string> names;
@@ -214,7 +214,7 @@ void bind_study(PlannedStudy& planned, const std::map<std::string, SeriesScope>&
   study.head.report.overlays = std::move(overlays);
   if (study.seed_rule && study.head.claims.empty())
     problems.add(study.seed_rule->place, "sweep.seed",
-                 "until = \"decided\" wants a [[claim]]: there is nothing to decide");
+                 "until = \"decided\" needs a [[claim]]: there is nothing to decide");
 }
 
 /// The trials of a study, and what is made of them, but for the keys of trials: equal texts for equal results.

@@ -18,8 +18,8 @@ tasks::LagRanks ranks_of(const AllocationRequest& request) { return {request.tok
 
 void check(const AllocationRequest& request) {
   const auto check_width = [](const char* name, int64_t value) {
-    require(value >= 1, "{}: wants >= 1, got {}", name, value);
-    require(value <= widest_model, "{}: wants at most {}, got {}", name, widest_model, value);
+    require(value >= 1, "{}: expected >= 1, got {}", name, value);
+    require(value <= widest_model, "{}: expected at most {}, got {}", name, widest_model, value);
   };
   check_width("--width", request.width);
   check_width("--token-dim", request.token_dim);
@@ -27,10 +27,10 @@ void check(const AllocationRequest& request) {
   require(request.ranks.size() <= request.decay.norms.size(), "--ranks: {} of them, but the decay has {} lags",
           request.ranks.size(), request.decay.norms.size());
   require(request.ranks.empty() || request.fits.empty(), "--ranks: not with --from-study, whose target has its own");
-  require(request.risk > 0 && request.risk < 1, "--risk: wants a probability between 0 and 1, got {}", request.risk);
+  require(request.risk > 0 && request.risk < 1, "--risk: expected a probability between 0 and 1, got {}", request.risk);
   check_norms(request.decay.norms);
   const auto width = static_cast<double>(request.width), lags = static_cast<double>(request.decay.norms.size());
-  require(width * width * lags <= most_steps, "--width: {} with {} lags wants {:.1e} steps of a search, at most {:.1e}",
+  require(width * width * lags <= most_steps, "--width: {} with {} lags needs {:.1e} steps of a search, at most {:.1e}",
           request.width, request.decay.norms.size(), width * width * lags, most_steps);
 }
 

@@ -50,10 +50,6 @@ std::string shares_text(const Groups& groups) {
   return text;
 }
 
-std::string heads_text(int64_t heads, int64_t width) {
-  return fmt::format("{} {} of width {}", heads, heads == 1 ? "head" : "heads", width);
-}
-
 std::string advice_on(const Groups& groups) {
   if (groups.empty()) return "use no heads: no lag is worth one";
   const int64_t heads = heads_of(groups);
@@ -171,6 +167,10 @@ std::string trained_at(int64_t width) {
 
 }  // namespace
 
+std::string heads_text(int64_t heads, int64_t width) {
+  return fmt::format("{} {} of width {}", heads, heads == 1 ? "head" : "heads", width);
+}
+
 PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoice>& measured) {
   const AllocationRequest& request = plan.request;
   for (const MeasuredChoice& one : measured)
@@ -179,9 +179,9 @@ PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoic
   PlanAnswer answer;
   answer.advice = advice_on(best.groups);
   answer.because = reason_of(request, best.groups);
-  answer.sure = fmt::format(
-      "the paper's bound, a heuristic, says so ({} where no heads leave {}): a place to start. The decay is {}. {}",
-      rounded(best.bound), rounded(plan.nothing), request.decay.source, trained_at(request.width));
+  answer.sure =
+      fmt::format("the paper's bound, a heuristic, suggests it: {} with these heads, {} without any. The decay: {}. {}",
+                  rounded(best.bound), rounded(plan.nothing), request.decay.source, trained_at(request.width));
   answer.costs = cost_of(static_cast<double>(heads_of(best.groups)), static_cast<double>(request.width));
   const EqualHeads* next = next_equal(plan);
   answer.next = next && best.bound > 0
@@ -253,11 +253,18 @@ std::string measured_text(const std::vector<MeasuredChoice>& measured, int colum
   return out + "\n" + aligned(rows, lines_of(columns));
 }
 
+std::vector<std::pair<const char*, std::string>> answer_rows(const PlanAnswer& answer) {
+  std::vector<std::pair<const char*, std::string>> rows{
+      {"because", answer.because}, {"how sure", answer.sure}, {"costs", answer.costs}, {"next best", answer.next}};
+  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const auto& row) { return row.second.empty(); }), rows.end());
+  return rows;
+}
+
 std::string answer_text(const PlanAnswer& answer, int columns) {
   const size_t wide = lines_of(columns);
-  return wrapped_lines("", answer.advice, 4, wide) + answer_line("because", answer.because, wide) +
-         answer_line("how sure", answer.sure, wide) + answer_line("costs", answer.costs, wide) +
-         answer_line("next best", answer.next, wide);
+  std::string out = wrapped_lines("", answer.advice, 4, wide);
+  for (const auto& [label, text] : answer_rows(answer)) out += answer_line(label, text, wide);
+  return out;
 }
 
 }  // namespace headroom::experiments

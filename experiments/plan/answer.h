@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/plan/allocation_plan.h"
@@ -10,9 +12,15 @@ namespace headroom::experiments {
 /// What `headroom plan` advises, in sentences: how many heads of what width, why, how sure that is, what it costs, and
 /// what the next best would.
 struct PlanAnswer {
-  std::string advice;  ///< "use 32 heads of width 8 (4 lags × 8)"
-  std::string because, sure, costs, next;
+  std::string advice;                      ///< "use 32 heads of width 8 (4 lags × 8)"
+  std::string because, sure, costs, next;  ///< "" where there is nothing to say
 };
+
+/// "4 heads of width 8".
+std::string heads_text(int64_t heads, int64_t width);
+
+/// The rows below the advice: a label ("how sure") and its text, those that are not empty.
+std::vector<std::pair<const char*, std::string>> answer_rows(const PlanAnswer& answer);
 
 /// The advice that follows from the paper's bound, or from the study that the decay is from where that measured a curve
 /// over numbers of heads at this width (`measured`): what was trained goes before what a bound says.

@@ -18,7 +18,7 @@ int64_t parse_dim(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   require(error == std::errc() && end == text.data() + text.size() && value >= 1 && value <= widest_head,
-          "--head-dims: \"{}\": wants an integer from 1 to {}", text, widest_head);
+          "--head-dims: \"{}\": expected an integer from 1 to {}", text, widest_head);
   return value;
 }
 
@@ -40,7 +40,7 @@ std::vector<int64_t> dims_around(int64_t own) {
 }
 
 const models::HeadGroup& only_group(const models::TransformerConfig& model) {
-  require(model.groups.size() == 1, "--head-dims: the model has heads of {} shapes: wants one", model.groups.size());
+  require(model.groups.size() == 1, "--head-dims: the model has heads of {} shapes: expected one", model.groups.size());
   return model.groups[0];
 }
 
@@ -71,10 +71,10 @@ std::vector<int64_t> parse_head_dims(const std::string& text) {
     for (const std::string_view part : split(text, ',')) dims.insert(parse_dim(part));
     return {dims.begin(), dims.end()};
   }
-  require(ends.size() <= 3, "--head-dims: \"{}\": wants FROM:TO or FROM:TO:STEP", text);
+  require(ends.size() <= 3, "--head-dims: \"{}\": expected FROM:TO or FROM:TO:STEP", text);
   const int64_t first = parse_dim(ends[0]), last = parse_dim(ends[1]);
   const int64_t step = ends.size() == 3 ? parse_dim(ends[2]) : 0;
-  require(first <= last, "--head-dims: \"{}\": wants FROM <= TO", text);
+  require(first <= last, "--head-dims: \"{}\": expected FROM <= TO", text);
   for (int64_t dim = first; dim <= last; dim = step > 0 ? dim + step : 2 * dim) {
     dims.insert(dim);
     require(dims.size() <= most_rows, "--head-dims: \"{}\" are more than {} widths", text, most_rows);
@@ -84,14 +84,14 @@ std::vector<int64_t> parse_head_dims(const std::string& text) {
 
 CostPlan plan_costs(const CostRequest& request) {
   const models::TransformerConfig& own = request.model.config;
-  require(request.batch >= 1 && request.batch <= most_tokens, "--batch: wants 1 to {}, got {}", most_tokens,
+  require(request.batch >= 1 && request.batch <= most_tokens, "--batch: expected 1 to {}, got {}", most_tokens,
           request.batch);
-  require(request.context >= 1 && request.context <= most_tokens, "--context: wants 1 to {}, got {}", most_tokens,
+  require(request.context >= 1 && request.context <= most_tokens, "--context: expected 1 to {}, got {}", most_tokens,
           request.context);
   require(own.positions != models::Positions::learned || request.context <= own.max_length,
           "--context: {} is longer than the model's {} learned positions", request.context, own.max_length);
   require(request.dtype == "f32" || request.dtype == "bf16" || request.dtype == "f16",
-          "--dtype: wants f32, bf16 or f16, got \"{}\"", request.dtype);
+          "--dtype: expected f32, bf16 or f16, got \"{}\"", request.dtype);
   const int64_t bytes = request.dtype == "f32" ? 4 : 2;
   const tasks::Ceilings& ceilings = bytes == 4 ? request.machine.f32 : request.machine.half;
   std::vector<int64_t> dims = request.head_dims;

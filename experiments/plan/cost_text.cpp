@@ -69,15 +69,13 @@ std::string machine_text(const CostPlan& plan) {
                   count_text(ceilings.flops), bytes_text(ceilings.bandwidth));
   for (const CostRow& row : plan.rows)
     if (row.is_model && machine.memory > 0 && row.costs.train_bytes(true) > machine.memory)
-      out += fmt::format(" Training wants {} even with recompute; it has {}.", bytes_text(row.costs.train_bytes(true)),
+      out += fmt::format(" Training needs {} even with recompute; it has {}.", bytes_text(row.costs.train_bytes(true)),
                          bytes_text(machine.memory));
   return out;
 }
 
 std::string cost_text(const CostPlan& plan, size_t columns) {
-  const std::string words = cost_answer(plan);
-  const std::string answer = words.empty() ? "" : aligned({{words}}, columns) + "\n";
-  return answer + cost_headline(plan) + "\n\ncounts (* the model as given)\n" + aligned(count_cells(plan), columns) +
+  return cost_headline(plan) + "\n\ncounts (* the model as given)\n" + aligned(count_cells(plan), columns) +
          "\nmemory of training (counts; activations: a guess at what a fused attention keeps)\n" +
          aligned(memory_cells(plan), columns) + "\nleast time (lower bound)\n" + aligned(time_cells(plan), columns) +
          machine_text(plan) + "\n";

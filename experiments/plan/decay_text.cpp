@@ -20,7 +20,7 @@ int64_t kinds_for(int64_t lags) {
 }  // namespace
 
 Decay decay_of_text(const std::string& file, int64_t terms) {
-  require(terms >= 1 && terms <= 256, "--terms: wants 1 to 256 lags of a text, got {}", terms);
+  require(terms >= 1 && terms <= 256, "--terms: expected 1 to 256 lags of a text, got {}", terms);
   models::MappedFile text;
   tasks::DecayEstimate found;
   try {

@@ -64,7 +64,7 @@ const Machine& machine_named(const std::string& name) {
     if (machine.name == lower) return machine;
     known += (known.empty() ? "" : ", ") + machine.name;
   }
-  fail("--on: no machine \"{}\": wants one of {}", name, known);
+  fail("--on: no machine \"{}\": expected one of {}", name, known);
 }
 
 Machine measure_this_machine() {

@@ -76,7 +76,7 @@ MeasuredChoice choice_from(const Json& json) {
   for (const Json& option : json.at("options")) choice.options.push_back(option_from(option));
   const auto best = std::count_if(choice.options.begin(), choice.options.end(),
                                   [](const HeadChoice::Option& option) { return option.standing == Standing::best; });
-  require(best == 1, "head choices: {}: wants one best number of heads, got {}", excerpt(choice.study), best);
+  require(best == 1, "head choices: {}: expected one best number of heads, got {}", excerpt(choice.study), best);
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "experiments/claims/number.h"
 #include "experiments/plan/basis.h"
+#include "experiments/plan/usual_heads.h"
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/page.h"
@@ -185,7 +186,6 @@ std::string allocation_section(const AllocationPlan& plan) {
 
 std::string cost_section(const CostPlan& plan) {
   std::string out = "<section>\n<h2>What it costs</h2>\n<p>" + escape(cost_headline(plan)) + "</p>\n";
-  if (const std::string words = cost_answer(plan); !words.empty()) out += "<p>" + escape(words) + ".</p>\n";
   if (plan.rows.size() > 1)
     out += figure_of(cost_plot(plan), "Counts at each head width, over those of the model as given.");
   const auto note = [](const char* text) { return fmt::format("<p class=\"muted\">{}</p>\n", text); };
@@ -198,14 +198,11 @@ std::string cost_section(const CostPlan& plan) {
 
 /// The advice, and below it the rest.
 std::string answer_html(const PlanAnswer& answer) {
-  const auto row = [](const char* term, const std::string& text) {
-    return fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, escape(text));
-  };
-  std::string advice = answer.advice;
+  std::string advice = answer.advice, rows;
+  for (const auto& [term, text] : answer_rows(answer))
+    rows += fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, escape(text));
   advice[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(advice[0])));
-  return "<p class=\"headline\"><b>" + escape(advice) + "</b></p>\n<dl class=\"setup\">\n" +
-         row("because", answer.because) + row("how sure", answer.sure) + row("costs", answer.costs) +
-         row("next best", answer.next) + "</dl>\n";
+  return "<p class=\"headline\"><b>" + escape(advice) + "</b></p>\n<dl class=\"setup\">\n" + rows + "</dl>\n";
 }
 
 const char* standing_word(HeadChoice::Option::Standing standing) {
@@ -269,18 +266,20 @@ constexpr const char* kHead = "<header>\n<p class=\"over\">headroom plan{}</p>\n
 
 void write_plan_page(const std::filesystem::path& path, const std::optional<PlanAnswer>& answer,
                      const std::optional<AllocationPlan>& allocation, const std::optional<CostPlan>& costs) {
-  const char* const title = allocation ? "How many heads, of what width?" : "What a width of heads costs";
+  const char* const title = "How many heads, of what width?";
   std::string body = fmt::format(kHead, "", title);
   if (answer) body += answer_html(*answer);
   if (allocation) body += allocation_section(*allocation);
+  if (costs && !allocation) body += answer_html(usual_answer(*costs));
   if (costs) body += cost_section(*costs);
   write_document(path, title, body + basis_list(body) + "</main>\n");
 }
 
 void write_measured_page(const std::filesystem::path& path, const std::string& task,
-                         const std::vector<MeasuredChoice>& measured) {
+                         const std::vector<MeasuredChoice>& measured, const std::optional<PlanAnswer>& answer) {
   const char* const title = "How many heads, of what width?";
   std::string body = fmt::format(kHead, " --for " + escape(task), title);
+  if (answer) body += answer_html(*answer);
   for (const MeasuredChoice& one : measured)
     body += fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", escape(choice_name(one.choice)),
                         answer_html(answer_of(one)));

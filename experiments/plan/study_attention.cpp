@@ -16,7 +16,7 @@ constexpr int64_t most_sequences = 256;
 models::Transformer load_model(const models::TransformerConfig& config, const std::filesystem::path& path) {
   const auto file = std::make_shared<const models::SafetensorsFile>(path);
   for (const std::string& name : file->names())
-    require(file->entry(name).dtype == engine::DType::f32, "{}: weights '{}' are {}, want f32", path.string(), name,
+    require(file->entry(name).dtype == engine::DType::f32, "{}: weights '{}' are {}, expected f32", path.string(), name,
             engine::name_of(file->entry(name).dtype));
   models::SafetensorsWeights weights(file, {.is_trained = models::none_trained});
   return {config, weights};
@@ -26,8 +26,8 @@ models::Transformer load_model(const models::TransformerConfig& config, const st
 
 std::vector<double> measure_attention(const TrialConfig& config, const std::filesystem::path& weights, int64_t terms,
                                       const tasks::DataRoots& roots) {
-  require(terms >= 1, "--terms: wants >= 1, got {}", terms);
-  require(config.model.causal, "{}: the model looks ahead: attention by lag wants a causal one", weights.string());
+  require(terms >= 1, "--terms: expected >= 1, got {}", terms);
+  require(config.model.causal, "{}: the model looks ahead: attention by lag needs a causal one", weights.string());
   const std::shared_ptr<const tasks::Task> task = tasks::make_task(config.task, roots);
   const models::Transformer model = load_model(model_for(config, *task), weights);
   const int64_t wanted = std::min(config.train.eval_sequences, most_sequences);

@@ -73,7 +73,7 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
   } catch (const Error& error) {
     fail("--from-study: {}", error.what());
   }
-  require(series.empty() || known.count(series), "--series: {} has no series \"{}\": wants one of {}", run, series,
+  require(series.empty() || known.count(series), "--series: {} has no series \"{}\": expected one of {}", run, series,
           fmt::join(known, ", "));
 }
 

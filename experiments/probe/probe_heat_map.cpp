@@ -43,7 +43,7 @@ int shade_of(const HeatScale& scale, double value) {
   return scale.shade == Shade::signed_ && value < 0 ? -percent_of_colour : percent_of_colour;
 }
 
-/// A measure as the script wants it: colours and texts of all heads.
+/// A measure as the script needs it: colours and texts of all heads.
 nlohmann::ordered_json heat_json(const ProbeResults& r, const HeadMeasure& measure) {
   const std::vector<double> values = values_of(r, measure);
   const HeatScale scale = scale_of(measure, values);

@@ -119,6 +119,11 @@ std::string probe_text(const ProbeResults& r) {
     out += in_short_lines(finding.heading + ": " + finding.text) + "\n";
   out += "What these measures do not say:\n";
   for (const std::string& limit : probe_limits(r)) out += in_short_lines("- " + limit);
+  if (r.is_factored)
+    return out +
+           fmt::format(
+               "Its queries and keys are factors already: compress the model that they were made from.\n\n{:.1f} s\n",
+               r.seconds);
   out += fmt::format(
       "What rank {0}, half the width, would cost in perplexity:\n"
       "  headroom compress {1} --part qk --method {2} --rank {0} \\\n"

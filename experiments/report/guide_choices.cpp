@@ -99,19 +99,30 @@ std::map<double, Count> counts_by_width(const Group& group) {
   return counts;
 }
 
+/// How wrong a width is: on which share of its curves it is worse, and then how rarely it is shown to be good.
+std::pair<double, double> rank(const Count& count) {
+  const double tried = count.all();
+  return {count.worse / tried, -count.good / tried};
+}
+
+/// The widths that at least half of a group's curves tried.
+std::map<double, Count> often_tried(const Group& group) {
+  std::map<double, Count> counts = counts_by_width(group);
+  std::erase_if(counts, [&](const auto& entry) { return 2 * entry.second.all() < std::ssize(group.curves); });
+  return counts;
+}
+
+std::map<double, Count>::const_iterator safest(const std::map<double, Count>& counts) {
+  return std::min_element(counts.begin(), counts.end(),
+                          [](const auto& a, const auto& b) { return rank(a.second) < rank(b.second); });
+}
+
 /// "8: good on 7, open on 7, worse on 5": of the widths that at least half of the curves tried, the one that is worse
 /// on the smallest share of them; of several, the one that is shown to be good on most, and those that are like it.
 std::string safest_text(const Group& group) {
-  std::map<double, Count> counts = counts_by_width(group);
-  std::erase_if(counts, [&](const auto& entry) { return 2 * entry.second.all() < std::ssize(group.curves); });
+  const std::map<double, Count> counts = often_tried(group);
   if (counts.empty()) return "";
-  const auto rank = [](const Count& count) {
-    const double tried = count.all();
-    return std::pair(count.worse / tried, -count.good / tried);
-  };
-  const Count& count = std::min_element(counts.begin(), counts.end(), [&](const auto& a, const auto& b) {
-                         return rank(a.second) < rank(b.second);
-                       })->second;
+  const Count& count = safest(counts)->second;
   std::vector<std::string> parts;
   if (count.good > 0) parts.push_back(fmt::format("good on {}", count.good));
   if (count.open > 0) parts.push_back(fmt::format("open on {}", count.open));
@@ -165,23 +176,56 @@ std::string curve_name(const HeadChoice& c) { return c.study + (c.series.empty()
 
 }  // namespace
 
-std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
-  std::vector<Block> out;
+std::vector<Block> choice_advice(const std::vector<HeadChoice>& choices) {
   const std::vector<const HeadChoice*> curves = distinct_learned(choices);
-  if (curves.empty()) return out;
+  if (curves.empty()) return {};
+  const auto advice = [](const char* when, const std::string& what) {
+    Block block;
+    block.kind = Block::Kind::item;
+    block.line = {{.text = when, .is_strong = true}, {" " + what}};
+    return block;
+  };
+  std::vector<Block> out;
+  int searched = 0, best = 0;
   std::set<double> widths, layers, steps;
   for (const HeadChoice* c : curves) {
+    searched += c->found ? 1 : 0;
+    best += c->found && c->found->heads == c->best().heads ? 1 : 0;
     widths.insert(static_cast<double>(c->width));
     layers.insert(static_cast<double>(c->layers));
     steps.insert(static_cast<double>(c->steps));
   }
-  out.push_back(paragraph(fmt::format(
-      "Measured on {}: small models of width D {}, {} {}, {} steps of training, all heads D/H wide. Nothing here was "
-      "measured on a wider or deeper trained model: for one, it is a hypothesis to test. A setting that several "
-      "studies "
-      "share counts once.",
-      count_text(curves.size()), range_text(widths), range_text(layers),
-      layers == std::set<double>{1} ? "layer" : "layers", range_text(steps))));
+  if (searched > 0)
+    out.push_back(
+        advice("If you can search:",
+               fmt::format("train with few heads, then with twice as many, each at its own best learning rate, and "
+                           "stop when validation no longer improves. On {} of {} this ends at the number that "
+                           "is best on validation.",
+                           best, count_text(static_cast<size_t>(searched)))));
+  if (const std::map<double, Count> counts = often_tried({"", curves}); !counts.empty()) {
+    const auto& [width, count] = *safest(counts);
+    out.push_back(advice(
+        "If you cannot:",
+        fmt::format("take several heads of width {}, or what the table says for your task. Of {} that "
+                    "tried this width, {} show it to be good, {} show it to be worse than another, and "
+                    "{} leave it open.",
+                    exact(width), count_text(static_cast<size_t>(count.all())), count.good, count.worse, count.open)));
+  }
+  out.push_back(advice(
+      "What this does not cover:",
+      fmt::format(
+          "all of it was measured on {}, on small models of width D {} with {} {}, trained for {} steps, all heads "
+          "D/H wide. For a wider, deeper or longer trained model it is a hypothesis to test; headroom plan --for "
+          "TASK --width D says where to start. A setting that several studies share counts once.",
+          count_text(curves.size()), range_text(widths), range_text(layers),
+          layers == std::set<double>{1} ? "layer" : "layers", range_text(steps))));
+  return out;
+}
+
+std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
+  std::vector<Block> out;
+  const std::vector<const HeadChoice*> curves = distinct_learned(choices);
+  if (curves.empty()) return out;
   std::vector<std::vector<Phrase>> rows;
   for (const Group& group : groups_of(curves)) {
     std::vector<const HeadChoice::Option*> one, narrowest;

@@ -54,6 +54,7 @@ Figure joint_figure(const ByTask& tasks, const std::string& id) {
     Layer layer;
     layer.legend = task;
     layer.colour = svg::category(plot.layers.size());
+    layer.style = static_cast<int>(plot.layers.size() / svg::kCategories);
     for (const auto& [width, some] : ratios) {
       if (2 * some.size() < curves.size()) continue;
       const double middle = geometric_mean(some);
@@ -149,6 +150,7 @@ std::vector<Block> guide_page(const std::vector<Finding>& all, const std::vector
   const bool is_joint = figures.size() > 1;
   if (!choices.empty()) {
     page.push_back(heading("What to choose"));
+    append(page, choice_advice(choices));
     if (is_joint) {
       page.push_back(figure_block(figures.front()));
       page.push_back(paragraph(figures.front().caption));

@@ -126,7 +126,7 @@ std::string results_index(const std::vector<Finding>& all, const std::string& fo
 
 void check_results(const fs::path& file) {
   const fs::path folder = file.parent_path() / file.stem();
-  require(file.has_stem() && file.has_extension(), "{}: wants a name with an extension, such as results.md",
+  require(file.has_stem() && file.has_extension(), "{}: expected a name with an extension, such as results.md",
           file.string());
   check_file(file, true);
   std::error_code none;

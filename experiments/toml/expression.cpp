@@ -29,7 +29,7 @@ class Scanner {
   explicit Scanner(const std::string& text) : rest_(text) {}
 
   void scan() {
-    require(rest_.size() <= most_characters, "{} characters are too many for an expression: wants at most {}",
+    require(rest_.size() <= most_characters, "{} characters are too many for an expression: expected at most {}",
             rest_.size(), most_characters);
     bool is_empty = true;
     for (skip_blanks(); !rest_.empty(); skip_blanks()) {

@@ -22,7 +22,7 @@ class ConfigError : public Error {
 /// Collects what is wrong, so that one run shows all of it.
 class Problems {
  public:
-  /// "FILE:LINE:COLUMN: train.steps: wants an integer". The same problem twice counts once.
+  /// "FILE:LINE:COLUMN: train.steps: expected an integer". The same problem twice counts once.
   void add(const Place& place, const std::string& path, const std::string& message);
   void add_all(const Problems& others);
   /// A key that nobody reads; the nearest of all known paths is suggested.

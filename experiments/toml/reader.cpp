@@ -15,6 +15,9 @@ using nlohmann::json;
 
 const Value nothing{};
 
+/// Words that an error lists.
+constexpr size_t most_words_told = 24;
+
 json to_json(const Value& value) {
   switch (value.kind) {
     case Value::Kind::boolean:
@@ -107,7 +110,7 @@ bool Reader::flag(const std::string& key, const Default<bool>& fallback, const c
   if (asked.default_text.empty() && fallback.value) asked.default_text = result ? "true" : "false";
   if (const Value* value = ask(std::move(asked))) {
     if (value->kind == Value::Kind::boolean) result = value->boolean;
-    else complain(key, fmt::format("wants true or false, got {}", name_of(value->kind)));
+    else complain(key, fmt::format("expected true or false, got {}", name_of(value->kind)));
   }
   (*record_)[key] = result;
   (*numbers_)[path(key)] = result ? 1 : 0;
@@ -121,7 +124,7 @@ std::string Reader::text(const std::string& key, const Default<std::string>& fal
   if (asked.default_text.empty() && !result.empty()) asked.default_text = fmt::format("\"{}\"", result);
   if (const Value* value = ask(std::move(asked))) {
     if (value->kind == Value::Kind::text) result = value->text;
-    else complain(key, fmt::format("wants a string, got {}", name_of(value->kind)));
+    else complain(key, fmt::format("expected a string, got {}", name_of(value->kind)));
     if (value->kind == Value::Kind::text && result.empty() && !fallback.value) complain(key, "is empty");
   }
   (*record_)[key] = result;
@@ -142,8 +145,11 @@ std::string Reader::word(const std::string& key, const Default<std::string>& fal
     } else {
       const bool has_near = is_text && !value->text.empty();  // every short word is near to nothing
       const std::string near = has_near ? nearest_path(value->text, {words.begin(), words.end()}) : "";
-      complain(key, fmt::format("wants one of {}, got {}{}", fmt::join(words, ", "), to_text(*value),
-                                near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+      const std::string nearest = near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near);
+      // A screen full of words would hide what was meant.
+      if (words.size() > most_words_told)
+        complain(key, fmt::format("there is no {}{} (headroom schema lists the words)", to_text(*value), nearest));
+      else complain(key, fmt::format("expected one of {}, got {}{}", fmt::join(words, ", "), to_text(*value), nearest));
     }
   }
   (*record_)[key] = result;
@@ -160,7 +166,7 @@ std::vector<double> Reader::numbers(const std::string& key, const char* doc) {
     }
     all = all && std::all_of(result.begin(), result.end(), [](double x) { return std::isfinite(x); });
     if (!all) {
-      complain(key, "wants a list of finite numbers");
+      complain(key, "expected a list of finite numbers");
       result.clear();
     }
   }
@@ -178,7 +184,7 @@ std::vector<std::string> Reader::texts(const std::string& key, const char* doc) 
       result.push_back(item.text);
     }
     if (!all) {
-      complain(key, "wants a string or a list of strings");
+      complain(key, "expected a string or a list of strings");
       result.clear();
     }
   }
@@ -210,7 +216,7 @@ void Reader::enter(const Value& table, const std::string& key, const std::functi
 void Reader::table(const std::string& key, const char* doc, const std::function<void(Reader&)>& f) {
   const Value* value = ask({.path = key, .type = Key::Type::table, .doc = doc});
   if (value && value->kind != Value::Kind::table)
-    return complain(key, fmt::format("wants a table, got {}", name_of(value->kind)));
+    return complain(key, fmt::format("expected a table, got {}", name_of(value->kind)));
   Value empty;
   empty.place = place(key);
   enter(value ? *value : empty, key, f, (*record_)[key]);
@@ -220,7 +226,7 @@ bool Reader::optional_table(const std::string& key, const char* doc, const std::
   const Value* value = ask({.path = key, .type = Key::Type::table, .doc = doc});
   json& into = (*record_)[key];
   if (value && value->kind != Value::Kind::table) {
-    complain(key, fmt::format("wants a table, got {}", name_of(value->kind)));
+    complain(key, fmt::format("expected a table, got {}", name_of(value->kind)));
     return true;
   }
   if (value || schema_) enter(value ? *value : nothing, key, f, into);
@@ -239,10 +245,10 @@ void Reader::tables(const std::string& key, const char* doc, const std::function
   if (!value) return;
   if (value->kind == Value::Kind::table) return enter_item(*value);
   if (value->kind != Value::Kind::list)
-    return complain(key, fmt::format("wants a table or a list of tables, got {}", name_of(value->kind)));
+    return complain(key, fmt::format("expected a table or a list of tables, got {}", name_of(value->kind)));
   for (const Value& item : value->list) {
     if (item.kind == Value::Kind::table) enter_item(item);
-    else problems_.add(item.place, path(key), fmt::format("wants a table, got {}", name_of(item.kind)));
+    else problems_.add(item.place, path(key), fmt::format("expected a table, got {}", name_of(item.kind)));
   }
 }
 

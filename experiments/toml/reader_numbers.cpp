@@ -66,13 +66,13 @@ int64_t Reader::integer(const std::string& key, const Default<int64_t>& fallback
   asked.doc = doc;
   const Value* value = ask(std::move(asked));
   if (value && value->kind != Value::Kind::integer && value->kind != Value::Kind::text) {
-    complain(key, fmt::format("wants an integer, got {}{}", name_of(value->kind),
+    complain(key, fmt::format("expected an integer, got {}{}", name_of(value->kind),
                               value->is_number() ? " " + to_text(*value) : ""));
   } else if (value) {
     try {
       const double x = number(key, *value);
-      if (x != std::floor(x) || std::abs(x) > 9e15) fail("wants an integer, but {} is {}", to_text(*value), x);
-      if (!bounds.holds(x)) fail("{} is out of range: wants {}", x, bounds.str());
+      if (x != std::floor(x) || std::abs(x) > 9e15) fail("expected an integer, but {} is {}", to_text(*value), x);
+      if (!bounds.holds(x)) fail("{} is out of range: expected {}", x, bounds.str());
       result = static_cast<int64_t>(x);
     } catch (const Error& error) {
       complain(key, error.what());
@@ -91,12 +91,12 @@ double Reader::real(const std::string& key, const Default<double>& fallback, con
   asked.doc = doc;
   const Value* value = ask(std::move(asked));
   if (value && !value->is_number() && value->kind != Value::Kind::text) {
-    complain(key, fmt::format("wants a number, got {}", name_of(value->kind)));
+    complain(key, fmt::format("expected a number, got {}", name_of(value->kind)));
   } else if (value) {
     try {
       const double x = number(key, *value);
       require(std::isfinite(x), "{} is not finite", to_text(*value));
-      if (!bounds.holds(x)) fail("{} is out of range: wants {}", x, bounds.str());
+      if (!bounds.holds(x)) fail("{} is out of range: expected {}", x, bounds.str());
       result = x;
     } catch (const Error& error) {
       complain(key, error.what());

@@ -60,9 +60,27 @@ fs::path find_model(const DataRoots& roots, const std::string& name) {
     searched += (searched.empty() ? "" : ", ") + place.string();
   }
   fail(
-      "{}: there is no such model at {}: a GGUF file or a folder of Hugging Face's is wanted (--data or HEADROOM_DATA "
+      "{}: there is no such model at {}: expected a GGUF file or a folder of Hugging Face's (--data or HEADROOM_DATA "
       "names the folder that holds models/)",
       name, searched);
+}
+
+std::string named_model(const std::string& name) {
+  std::error_code unreadable;  // counts as absent
+  if (fs::exists(name, unreadable)) return name;
+  const DataRoots roots = data_roots("");
+  for (const fs::path& root : {roots.given, roots.cache})
+    if (!root.empty() && !name.empty() && fs::exists(root / "models" / name, unreadable))
+      return (root / "models" / name).string();
+  return name;
+}
+
+std::string named_text(const std::string& name) {
+  std::error_code unreadable;  // counts as absent
+  if (fs::exists(name, unreadable)) return name;
+  for (const fs::path& folder : data_folders(data_roots("")))
+    if (!name.empty() && fs::exists(folder / name, unreadable)) return (folder / name).string();
+  return name;
 }
 
 }  // namespace headroom::tasks

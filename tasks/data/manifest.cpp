@@ -16,7 +16,7 @@ using models::quoted_name;
 std::string text_of(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return "";
-  require(found->is_string(), "{} is {}, a string is wanted", key, models::shown(*found));
+  require(found->is_string(), "{} is {}, expected a string", key, models::shown(*found));
   return found->get<std::string>();
 }
 
@@ -28,7 +28,7 @@ void check_path(const std::string& path) {
 }
 
 DataFile read_file(const std::string& set, const Json& json) {
-  require(json.is_object(), "a file is {}, an object is wanted", models::shown(json));
+  require(json.is_object(), "a file is {}, expected an object", models::shown(json));
   const std::string path = text_of(json, "path");
   check_path(path);
   DataFile file{set + "/" + path, text_of(json, "url"), -1, text_of(json, "sha256")};

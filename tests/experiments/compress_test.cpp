@@ -102,6 +102,23 @@ TEST_CASE("the size of the files is told, and what would make them smaller", "[c
   CHECK_THAT(read(folder / "out" / "README.md"), contains("| files | "));
 }
 
+TEST_CASE("few tokens of calibration are pointed out, and a probe of the result does not ask for more", "[compress]") {
+  const TemporaryFolder folder;
+  const auto compressed = [&](const std::string& tokens) {
+    return run_json(folder, fmt::format("compress {} -o out --force --no-speed --part qk --method whitened-grouped "
+                                        "--rank 2 --format compact --calibrate {} --calibrate-tokens {}",
+                                        small_model(), small_text(), tokens));
+  };
+  const json few = compressed("0:32");
+  CHECK_THAT(few["calibration_note"].get<std::string>(), contains("32 tokens of calibration are few for a model of"));
+  CHECK_THAT(read(folder / "out" / "README.md"), contains("32 tokens of calibration are few"));
+  CHECK(compressed("0:700").count("calibration_note") == 0);
+  Program probe(folder.path(), fmt::format("probe out --text {} --lengths 4:8", small_text()));
+  REQUIRE(probe.wait() == 0);
+  CHECK_THAT(probe.out(), contains("Its queries and keys are factors already"));
+  CHECK(probe.out().find("headroom compress") == std::string::npos);
+}
+
 TEST_CASE("files that grew say so, with what would have made smaller ones for the same programs", "[compress]") {
   const TemporaryFolder folder;
   Program grown(folder.path(), fmt::format("convert {} -o half.gguf --dtype q8_0", small_model()));

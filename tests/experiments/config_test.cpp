@@ -50,7 +50,7 @@ std::string only_problem(const std::string& text, const std::vector<std::string>
 
 TEST_CASE("a right study file has no problems") { CHECK(problems_of(small_study()).empty()); }
 
-TEST_CASE("each mistake is named with its place, its path and what is wanted") {
+TEST_CASE("each mistake is named with its place, expected its path and what") {
   struct Case {
     const char *line, *instead, *problem;
   };
@@ -61,63 +61,64 @@ TEST_CASE("each mistake is named with its place, its path and what is wanted") {
       {"lr = 1e-3", "learning_rate = 1e-3", "25:31: train.optimizer.learning_rate: unknown key"},
       {"layers    = 1", "head      = 1", "14:1: model.head: unknown key; did you mean model.heads?"},
       {"layers    = 1", "batch     = 4", "14:1: model.batch: unknown key; did you mean train.batch?"},
-      {"steps     = 6", "steps     = 0", "23:1: train.steps: 0 is out of range: wants in [1, 1000000000000]"},
-      {"steps     = 6", "steps     = -3", "23:1: train.steps: -3 is out of range: wants in [1, 1000000000000]"},
-      {"steps     = 6", "steps     = 6.0", "23:1: train.steps: wants an integer, got a real number 6"},
-      {"steps     = 6", "steps     = true", "23:1: train.steps: wants an integer, got a boolean"},
-      {"steps     = 6", "steps     = [6]", "23:1: train.steps: wants an integer, got a list"},
+      {"steps     = 6", "steps     = 0", "23:1: train.steps: 0 is out of range: expected in [1, 1000000000000]"},
+      {"steps     = 6", "steps     = -3", "23:1: train.steps: -3 is out of range: expected in [1, 1000000000000]"},
+      {"steps     = 6", "steps     = 6.0", "23:1: train.steps: expected an integer, got a real number 6"},
+      {"steps     = 6", "steps     = true", "23:1: train.steps: expected an integer, got a boolean"},
+      {"steps     = 6", "steps     = [6]", "23:1: train.steps: expected an integer, got a list"},
       {"steps     = 6", "steps     = \"batch / 3\"",
-       "23:1: train.steps: wants an integer, but \"batch / 3\" is 1.3333333333333333"},
+       "23:1: train.steps: expected an integer, but \"batch / 3\" is 1.3333333333333333"},
       {"steps     = 6", "steps     = \"bacth * 3\"",
        "23:1: train.steps: bacth is not set here; numbers of this table: batch"},
       {"steps     = 6", "steps     = \"steps + 1\"", "23:1: train.steps: train.steps depends on itself"},
-      {"beta2 = 0.99", "eps = -1e-3", "25:42: train.optimizer.eps: -0.001 is out of range: wants > 0"},
+      {"beta2 = 0.99", "eps = -1e-3", "25:42: train.optimizer.eps: -0.001 is out of range: expected > 0"},
       {"beta2 = 0.99", "eps = nan", "25:42: train.optimizer.eps: nan is not finite"},
       {"beta2 = 0.99", "eps = inf", "25:42: train.optimizer.eps: inf is not finite"},
-      {"beta2 = 0.99", "beta2 = 1.0", "25:42: train.optimizer.beta2: 1 is out of range: wants in [0, 1)"},
+      {"beta2 = 0.99", "beta2 = 1.0", "25:42: train.optimizer.beta2: 1 is out of range: expected in [0, 1)"},
       {"\"adamw\"", "\"adamv\"",
-       "25:15: train.optimizer.kind: wants one of sgd, adam, adamw, muon, got \"adamv\"; did you mean \"adam\"?"},
+       "25:15: train.optimizer.kind: expected one of sgd, adam, adamw, muon, got \"adamv\"; did you mean \"adam\"?"},
       {"positions = \"sinusoidal\"", "positions = 3",
-       "17:1: model.positions: wants one of none, sinusoidal, learned, rope, alibi, got 3"},
-      {"causal    = true", "causal    = 1", "18:1: model.causal: wants true or false, got an integer"},
-      {"causal    = true", "dropout   = 1.0", "18:1: model.dropout: 1 is out of range: wants in [0, 1)"},
+       "17:1: model.positions: expected one of none, sinusoidal, learned, rope, alibi, got 3"},
+      {"causal    = true", "causal    = 1", "18:1: model.causal: expected true or false, got an integer"},
+      {"causal    = true", "dropout   = 1.0", "18:1: model.dropout: 1 is out of range: expected in [0, 1)"},
       {"causal    = true", "kv_heads  = 3", "18:1: model.kv_heads: 3 does not divide the 1 heads"},
       {"kind      = \"encoder\"", "kind      = \"decoder\"", ""},
-      {"width     = 8", "width     = 9", "16:1: model.head_dim: wants an integer, but \"width / heads\" is 4.5"},
+      {"width     = 8", "width     = 9", "16:1: model.head_dim: expected an integer, but \"width / heads\" is 4.5"},
       {"token_dim = 2", "token_dim = \"two\"",
        "8:1: task.token_dim: two is not set here; numbers of this table: length, first_position"},
       {"first_position = 1", "first_position = 6",
-       "10:1: task.first_position: 6 is out of range: wants < task.length = 6"},
-      {"kind      = \"linear-functional\"", "kind      = \"linear\"", "6:1: task.kind: wants one of "},
+       "10:1: task.first_position: 6 is out of range: expected < task.length = 6"},
+      {"kind      = \"linear-functional\"", "kind      = \"linear\"", "6:1: task.kind: expected one of "},
       {"id    = \"small\"", "id    = \"../small\"",
-       "2:1: study.id: wants letters, digits, - and _ (it names a folder), at most 100, got \"../small\""},
+       "2:1: study.id: expected letters, digits, - and _ (it names a folder), at most 100, got \"../small\""},
       {"id    = \"small\"", "", "1:1: study.id: missing"},
       {"[1, 2]", "[1, 2, 2]", "27:31: sweep.model.heads: 2 is given twice"},
-      {"[1, 2]", "[]", "27:1: sweep.model.heads: wants a list of values, { best_of = [values] }, or "},
+      {"[1, 2]", "[]", "27:1: sweep.model.heads: expected a list of values, { best_of = [values] }, or "},
       {"[1, 2]", "[1, \"two\"]", "27:1: model.heads: two is not set here; "},
       {"seed                 = [1, 2]", "seed                 = [1, -2]",
-       "29:28: sweep.seed: wants integers >= 0, got -2"},
+       "29:28: sweep.seed: expected integers >= 0, got -2"},
       {"{ best_of = [1e-3, 1e-2] }", "[1e-3, 1e-2]",
        "35:1: claim.series: missing: the study has several series (lr=0.001, lr=0.01)"},
       {"{ best_of = [1e-3, 1e-2] }", "{ best_of = [\"1\"] }",
-       "28:37: sweep.train.optimizer.lr: best_of wants numbers, got \"1\""},
-      {"{ best_of = [1e-3, 1e-2] }", "{ best_off = [1e-3] }", "28:1: sweep.train.optimizer.lr: wants a list of "},
+       "28:37: sweep.train.optimizer.lr: best_of needs numbers, got \"1\""},
+      {"{ best_of = [1e-3, 1e-2] }", "{ best_off = [1e-3] }", "28:1: sweep.train.optimizer.lr: expected a list of "},
       {"\"train.optimizer.lr\" =", "\"train.optimiser.lr\" =",
        "28:1: train.optimiser: unknown key; did you mean train.optimizer?"},
       {"\"train.optimizer.lr\" =", "\"trian.optimizer.lr\" =", "28:1: sweep.trian.optimizer.lr: unknown key"},
       {"scale = \"log2\"", "scale = \"log3\"",
-       "32:28: report.x.scale: wants one of linear, log2, log10, got \"log3\"; did you mean \"log2\"?"},
-      {"metric = \"relative_mse\"", "metric = \"acuracy\"", "33:7: report.y.metric: wants one of relative_mse, mse, "},
-      {"kind = \"argmin_in\"", "kind = \"argmax_in\"", "36:1: claim.kind: wants one of "},
-      {"among = [2]", "", "35:1: claim.among: missing: argmin_in wants the x that may be the best"},
+       "32:28: report.x.scale: expected one of linear, log2, log10, got \"log3\"; did you mean \"log2\"?"},
+      {"metric = \"relative_mse\"", "metric = \"acuracy\"",
+       "33:7: report.y.metric: there is no \"acuracy\"; did you mean \"accuracy\"?"},
+      {"kind = \"argmin_in\"", "kind = \"argmax_in\"", "36:1: claim.kind: expected one of "},
+      {"among = [2]", "", "35:1: claim.among: missing: argmin_in needs the x that may be the best"},
       {"among = [2]", "among = [2]\nfactr = 2", "38:1: claim.factr: unknown key"},
       {"among = [2]", "among = [2]\nlow = 2", "38:1: claim.low: "},
       {"among = [2]", "among = [2]\nfactor = 1.25\nours = \"the best by 5 times\"",
        "38:1: claim.factor: is 1.25, where a claim on relative_mse usually states 1.1, and the claim's words do not "
        "name it"},
-      {"kind = \"argmin_in\"\namong = [2]", "kind = \"monotone\"", "35:1: claim.direction: missing: monotone wants"},
-      {"kind = \"argmin_in\"\namong = [2]", "kind = \"slope\"\nlow = 2\nhigh = 1", "38:1: claim.high: wants to be"},
-      {"kind = \"argmin_in\"\namong = [2]", "kind = \"band\"", "35:1: claim.low: missing: band wants low, high or"},
+      {"kind = \"argmin_in\"\namong = [2]", "kind = \"monotone\"", "35:1: claim.direction: missing: monotone needs"},
+      {"kind = \"argmin_in\"\namong = [2]", "kind = \"slope\"\nlow = 2\nhigh = 1", "38:1: claim.high: must be"},
+      {"kind = \"argmin_in\"\namong = [2]", "kind = \"band\"", "35:1: claim.low: missing: band needs low, high or"},
       {"kind = \"argmin_in\"\namong = [2]", "kind = \"less_than\"\nthan = { series = \"b\" }",
        "37:10: claim.than.series: there is no series \"b\""},
       {"among = [2]", "among = [2]\nreference = [\"ngram-tradeoff\", \"optimum\", \"N\"]",
@@ -148,7 +149,7 @@ TEST_CASE("all problems show in one run, in the order of the file") {
   REQUIRE(problems.size() == 3);
   CHECK(problems[0] == "8:1: task.tokn_dim: unknown key; did you mean task.token_dim?");
   CHECK(problems[1] == "18:1: model.cuasal: unknown key; did you mean model.causal?");
-  CHECK(problems[2] == "23:1: train.steps: 0 is out of range: wants in [1, 1000000000000]");
+  CHECK(problems[2] == "23:1: train.steps: 0 is out of range: expected in [1, 1000000000000]");
 }
 
 TEST_CASE("what is not TOML is named with its place") {
@@ -193,7 +194,7 @@ TEST_CASE("settings come last, and name themselves in errors") {
   CHECK(pinned.trials[0].label == "heads=4 lr=0.5 seed=1");
   CHECK(pinned.trials[0].config.train.optimizer.lr == 0.5);
   CHECK(pinned.trials[0].choice.at("train.optimizer.lr") == 0.5);
-  CHECK(only_problem(small_study(), {"train.steps"}) == "--set train.steps: wants key=value");
+  CHECK(only_problem(small_study(), {"train.steps"}) == "--set train.steps: expected key=value");
   CHECK(contains(only_problem(small_study(), {"train.steps=oops ["}), "--set train.steps=oops [: malformed TOML"));
   CHECK(contains(only_problem(small_study(), {"train.steps=oops"}), "--set train.steps=oops: train.steps: "));
   // A word needs no quotes; what TOML reads is left as it is.
@@ -306,7 +307,7 @@ TEST_CASE("schedules: a warm-up beside another kind is a factor of its own") {
   CHECK(cosine[1].steps == 95);
   CHECK(schedule_of("[{ kind = \"warmup\", warmup = 3 }, { kind = \"step\", steps = 10 }]").size() == 2);
   CHECK(contains(only_problem(small_study(), {"train.schedule={kind=\"step\"}"}),
-                 "train.schedule.steps: wants the steps between drops"));
+                 "train.schedule.steps: expected the steps between drops"));
   CHECK(contains(only_problem(small_study(), {"train.schedule={kind=\"cosine\", warmup=7}"}),
                  "train.schedule.warmup: 7 is out of range"));
 }
@@ -338,6 +339,11 @@ TEST_CASE("an effect that is not the usual one has a reason, or stands in the cl
   CHECK_FALSE(names_effect("125 % more", 1.25));
   CHECK(names_effect("by a factor of 10. That is all", 10));
   CHECK(names_effect("at most 1/2 of the steps", 2));
+  for (const char* text : {"twice the error", "at most half of it", "2x", "a factor of two", "two times", "double"})
+    CHECK(names_effect(text, 2));
+  CHECK(names_effect("ten times worse", 10));
+  CHECK(names_effect("5% more", 1.05));
+  CHECK_FALSE(names_effect("on behalf of 12x", 2));
   CHECK(standard_effect("stage1_loss") == 1.01);
 }
 

@@ -197,7 +197,9 @@ TEST_CASE("a language study's kept weights are run, and their attention by lag m
   CHECK(nlohmann::json::parse(planned.out())["decay"]["norms"].get<std::vector<double>>() == decay.norms);
   Program unsure(folder.path(), plan("--width 16"));
   CHECK(unsure.wait() == 1);
-  CHECK(unsure.err() == "headroom: error: --token-dim: missing, wants the width of a token, d\n");
+  CHECK(unsure.err() ==
+        "headroom: error: missing: --token-dim, the width of a token, d: how many numbers of each earlier token the "
+        "target uses, at most D\n");
   for (const StudyRun::Trial& each : run.trials()) std::filesystem::resize_file(run.weights_of(each), 100);
   CHECK(contains(error_of([&] { decay_of_study(run, 5, {}); }), "--from-study: "));
 }

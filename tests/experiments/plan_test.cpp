@@ -13,6 +13,7 @@
 #include "experiments/plan/answer.h"
 #include "experiments/plan/measured_choice.h"
 #include "experiments/plan/plan_page.h"
+#include "experiments/plan/usual_heads.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/run/store.h"
 #include "models/costs.h"
@@ -70,12 +71,12 @@ TEST_CASE("a decay is a list of norms or a kernel") {
   CHECK(parse_decay("exponential:0.5", 6).norms[1] == Approx(std::exp(-1.0)));
   for (const double norm : parse_decay("airy:8", 32).norms) CHECK(norm >= 0);
   const auto wrong = [](const std::string& text) { return error_of([&] { parse_decay(text, 32); }); };
-  CHECK(wrong("1,-1") == "--decay: term 2 is -1: wants a finite number >= 0");
-  CHECK(wrong("nan") == "--decay: term 1 is nan: wants a finite number >= 0");
-  CHECK(wrong("1,inf") == "--decay: term 2 is inf: wants a finite number >= 0");
-  CHECK(wrong("0,0") == "--decay: every term is 0: wants one above 0");
-  CHECK(wrong("") == "--decay: term 1 is \"\": wants a number");
-  CHECK(wrong("1,x") == "--decay: term 2 is \"x\": wants a number");
+  CHECK(wrong("1,-1") == "--decay: term 2 is -1: expected a finite number >= 0");
+  CHECK(wrong("nan") == "--decay: term 1 is nan: expected a finite number >= 0");
+  CHECK(wrong("1,inf") == "--decay: term 2 is inf: expected a finite number >= 0");
+  CHECK(wrong("0,0") == "--decay: every term is 0: expected one above 0");
+  CHECK(wrong("") == "--decay: term 1 is \"\": expected a number");
+  CHECK(wrong("1,x") == "--decay: term 2 is \"x\": expected a number");
   CHECK(contains(wrong("list:3"), "neither a list of norms nor a kernel"));
   CHECK(contains(wrong("n-gram:0.5"), "the n of n-gram is 0.5"));
   CHECK(contains(wrong("exponential:-1"), "--decay: kernel.alpha"));
@@ -123,8 +124,8 @@ TEST_CASE("a plan that cannot be is refused by its argument") {
   const auto wrong = [](int64_t width, int64_t token_dim) {
     return error_of([&] { plan_allocation(request_of(width, token_dim, "1")); });
   };
-  CHECK(wrong(0, 8) == "--width: wants >= 1, got 0");
-  CHECK(wrong(8, -1) == "--token-dim: wants >= 1, got -1");
+  CHECK(wrong(0, 8) == "--width: expected >= 1, got 0");
+  CHECK(wrong(8, -1) == "--token-dim: expected >= 1, got -1");
   AllocationRequest request = request_of(2, 8, "1,1,1");
   request.risk = 0;
   CHECK(contains(error_of([&] { plan_allocation(request); }), "--risk"));
@@ -176,16 +177,16 @@ TEST_CASE("a config.json with missing, wrong or contradictory fields is refused 
         "config.json: num_key_value_heads: 4 does not divide num_attention_heads = 9");
   CHECK(contains(refusal(smollm2("hidden_size", 577)), "num_attention_heads: 9 does not divide hidden_size = 577"));
   CHECK(contains(refusal(smollm2("n_embd", 768)), "hidden_size: 576 contradicts n_embd = 768"));
-  CHECK(contains(refusal(smollm2("hidden_size", 0)), "hidden_size: wants an integer from 1"));
-  CHECK(contains(refusal(smollm2("hidden_size", -576)), "hidden_size: wants an integer from 1"));
-  CHECK(contains(refusal(smollm2("hidden_size", 1e30)), "hidden_size: wants an integer from 1"));
-  CHECK(contains(refusal(smollm2("hidden_size", "576")), "hidden_size: wants an integer from 1"));
-  CHECK(contains(refusal(smollm2("vocab_size", uint64_t(1) << 63)), "vocab_size: wants an integer from 1"));
-  CHECK(contains(refusal(smollm2("tie_word_embeddings", 1)), "tie_word_embeddings: wants true or false"));
-  CHECK(contains(refusal(smollm2("model_type", "bert")), "model_type: wants one of llama"));
-  CHECK(contains(refusal(smollm2("hidden_act", "tanh")), "hidden_act: wants silu or gelu"));
+  CHECK(contains(refusal(smollm2("hidden_size", 0)), "hidden_size: expected an integer from 1"));
+  CHECK(contains(refusal(smollm2("hidden_size", -576)), "hidden_size: expected an integer from 1"));
+  CHECK(contains(refusal(smollm2("hidden_size", 1e30)), "hidden_size: expected an integer from 1"));
+  CHECK(contains(refusal(smollm2("hidden_size", "576")), "hidden_size: expected an integer from 1"));
+  CHECK(contains(refusal(smollm2("vocab_size", uint64_t(1) << 63)), "vocab_size: expected an integer from 1"));
+  CHECK(contains(refusal(smollm2("tie_word_embeddings", 1)), "tie_word_embeddings: expected true or false"));
+  CHECK(contains(refusal(smollm2("model_type", "bert")), "model_type: expected one of llama"));
+  CHECK(contains(refusal(smollm2("hidden_act", "tanh")), "hidden_act: expected silu or gelu"));
   CHECK(contains(refusal(smollm2("head_dim", 63)), "rope needs it to be even"));
-  CHECK(contains(refusal("[1]"), "config.json: wants a JSON object"));
+  CHECK(contains(refusal("[1]"), "config.json: expected a JSON object"));
   CHECK(contains(refusal("{"), "config.json: "));
 }
 
@@ -220,7 +221,7 @@ TEST_CASE("head widths: lists, ranges, and those that a model cannot have") {
   CHECK(plan.rows[0].costs.parameters == 134515008);
   request.head_dims = {128};
   CHECK(contains(error_of([&] { plan_costs(request); }), "128 divides not both"));
-  CHECK(contains(error_of([] { machine_named("abacus"); }), "--on: no machine \"abacus\": wants one of"));
+  CHECK(contains(error_of([] { machine_named("abacus"); }), "--on: no machine \"abacus\": expected one of"));
 }
 
 TEST_CASE("the page is well-formed, fetches nothing, and holds what the tables hold") {
@@ -279,8 +280,7 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
     CHECK(program.out().empty());
     return program.err();
   };
-  CHECK(complaint("--width 8 --token-dim 8") ==
-        "headroom: error: --decay: missing, wants the norms r1,r2,… of lags 1, 2, … (or a model: --config FILE)\n");
+  CHECK(contains(complaint("--width 8 --token-dim 8"), "expected what the heads are for: --for TASK (mlm, ntp, "));
   CHECK(contains(complaint("--width 8 --token-dim 8 --decay=-1"), "--decay: term 1 is -1"));
   CHECK(contains(complaint("--layers 2 --width 130 --heads 4 --ffn 8 --vocab 9"), "model.heads: 4 does not divide"));
   CHECK(complaint("--config none.json") ==
@@ -288,33 +288,31 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
   Program in_folder(folder.path(), "plan --config . --on h100");
   CHECK(in_folder.wait() == 0);
   CHECK(contains(in_folder.out(), "135 M"));
-  CHECK(contains(complaint("--width 0 --token-dim 8 --decay 1"), "--width: wants >= 1, got 0"));
-  CHECK(contains(complaint("--width=-3 --token-dim 8 --decay 1"), "--width: wants >= 1, got -3"));
-  CHECK(contains(complaint("--width 1000000000000000000 --token-dim 8 --decay 1"), "--width: wants at most"));
+  CHECK(contains(complaint("--width 0 --token-dim 8 --decay 1"), "--width: expected >= 1, got 0"));
+  CHECK(contains(complaint("--width=-3 --token-dim 8 --decay 1"), "--width: expected >= 1, got -3"));
+  CHECK(contains(complaint("--width 1000000000000000000 --token-dim 8 --decay 1"), "--width: expected at most"));
   CHECK(contains(complaint("--width 1000000 --token-dim 8 --decay 1"), "--width: 1000000 with 1 lags"));
-  CHECK(contains(complaint("--width 8 --token-dim 1000000000000000000 --decay 1"), "--token-dim: wants at most"));
+  CHECK(contains(complaint("--width 8 --token-dim 1000000000000000000 --decay 1"), "--token-dim: expected at most"));
   CHECK(contains(complaint("--width 8 --token-dim 8 --decay 1e308,1e308"), "--decay: the sum of the terms"));
   CHECK(contains(complaint("--width 8 --token-dim 8 --decay ''"), "--decay"));
-  CHECK(contains(complaint("--width 8 --token-dim 8 --decay 1 --terms 0"), "--terms: wants 1 to"));
-  CHECK(contains(complaint("--width 8 --token-dim 8 --decay polynomial:1 --terms 1000000000000"), "--terms: wants"));
+  CHECK(contains(complaint("--width 8 --token-dim 8 --decay 1 --terms 0"), "--terms: expected 1 to"));
+  CHECK(contains(complaint("--width 8 --token-dim 8 --decay polynomial:1 --terms 1000000000000"), "--terms: expected"));
   CHECK(contains(complaint("--width 8 --token-dim 8 --decay 1 --risk nan"), "--risk"));
   CHECK(contains(complaint("--width 7 --token-dim 2 --decay 1 --lags prefix --exact-width --head-dims 2"),
                  "--head-dims"));
-  CHECK(contains(complaint("--width 8 --decay 1"), "--token-dim: missing"));
-  CHECK(contains(complaint("--layers 2 --width 128 --heads 4"), "--vocab: missing"));
+  CHECK(contains(complaint("--width 8 --decay 1"), "missing: --token-dim, the width of a token, d: "));
+  CHECK(contains(complaint("--layers 2 --width 128 --heads 4"), "--vocab, --ffn ("));
   CHECK(contains(complaint("--layers 2 --width 128 --heads 4 --ffn 0 --vocab 0"), "vocab"));
   CHECK(contains(complaint("--layers 0 --width 128 --heads 4 --ffn 0 --vocab 9"), "layers"));
   CHECK(contains(complaint("--layers 2 --width 128 --heads 4 --ffn 0 --vocab 9 --kv-heads=-2"), "kv_heads"));
   CHECK(contains(complaint("--layers 2 --width 128 --heads 4 --ffn 0 --vocab 9 --context 0"), "context"));
-  CHECK(
-      complaint("--layers 2 --width 128 --heads 4 --vocab 9") ==
-      "headroom: error: --ffn: missing, wants the width of the feed-forward networks: 0 for a model without, often 4 × "
-      "width (512)\n");
+  CHECK(complaint("--layers 2 --width 128 --heads 4 --vocab 9") ==
+        "headroom: error: --ffn (width of the feed-forward networks: 0 for none, often 4 × width = 512): missing, a "
+        "model by flags needs --layers, --width, --heads, --vocab and --ffn\n");
   CHECK(contains(complaint("--for chess"), "--for: nothing was measured for 'chess'; there are "));
-  CHECK(contains(complaint("--for mlm --width 8"), "--width: models for mlm were trained at width 32 alone"));
   CHECK(contains(complaint("--for mlm --decay 1"), "--for: says what was measured; give no decay and no model"));
-  CHECK(contains(complaint("--config config.json --context 0 --on h100"), "--context: wants 1 to"));
-  CHECK(contains(complaint("--config config.json --batch=-1 --on h100"), "--batch: wants 1 to"));
+  CHECK(contains(complaint("--config config.json --context 0 --on h100"), "--context: expected 1 to"));
+  CHECK(contains(complaint("--config config.json --batch=-1 --on h100"), "--batch: expected 1 to"));
   CHECK(contains(complaint("--config config.json --on abacus"), "--on: no machine"));
   CHECK(contains(complaint("--from-text . --width 8"), "--from-text: .: is a folder"));
   CHECK(contains(complaint("--from-study . --width 8"), "--from-study: .: no run store"));
@@ -323,14 +321,14 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
     CHECK(program.wait() == 2);
     CHECK(contains(program.err(), std::string(arguments).substr(0, 6)));
   }
-  CHECK(contains(complaint("--series x --decay 1"), "--series: wants --from-study"));
+  CHECK(contains(complaint("--series x --decay 1"), "--series: expected --from-study"));
 }
 
 TEST_CASE("a plan answers in its first line, and says why, how sure, at what cost, and what is next") {
   const PlanAnswer equal = answer_of(plan_allocation(request_of(256, 8, "1,1,1,1")));
   CHECK(equal.advice == "use 32 heads of width 8 (4 lags × 8)");
   CHECK(equal.because == "heads as wide as the token (8) lose nothing of what they fetch; width 256 holds 32 of them");
-  CHECK(contains(equal.sure, "a heuristic, says so (0.683 where no heads leave 4.00): a place to start. "));
+  CHECK(contains(equal.sure, "a heuristic, suggests it: 0.683 with these heads, 4.00 without any. "));
   CHECK(contains(equal.costs, "32·T² a layer"));
   CHECK(contains(equal.next, "16 heads of width 16: the bound is "));
   CHECK(
@@ -387,6 +385,54 @@ TEST_CASE("what was measured at a width goes before what a bound says of it") {
   for (const std::string& word : task_words()) CHECK_FALSE(choices_for(word, shipped_choices()).empty());
 }
 
+TEST_CASE("where nothing was measured the usual width of heads is a guess, and is called one") {
+  CHECK(usual_head_dim(576) == 64);
+  CHECK(usual_head_dim(1600) == 64);
+  CHECK(usual_head_dim(4096) == 128);
+  CHECK(usual_head_dim(1000) == 50);
+  CHECK(usual_head_dim(7) == 7);
+  MeasuredChoice text{"masked", "cross_entropy", {}};
+  text.choice.study = "mlm";
+  text.choice.positions = "learned";
+  text.choice.width = 32;
+  text.choice.options = {{2, 16, 16, 1, NAN, NAN, HeadChoice::Option::Standing::best}};
+  CHECK(unmeasured_answer(512, "mlm", {text}).advice == "start with 8 heads of width 64: the usual width of heads");
+  CHECK(
+      contains(unmeasured_answer(512, "mlm", {text}).sure, "a guess: models for mlm were trained at width 32 alone."));
+  CHECK(unmeasured_answer(48, "mlm", {text}).advice == "start with 2 heads of width 24: what did best at width 32");
+  MeasuredChoice sums = text;
+  sums.task = "linear-functional";
+  const PlanAnswer none = unmeasured_answer(512, "n-gram", {sums});
+  CHECK(none.advice == "no advice: nothing was measured for n-gram near width 512");
+  CHECK(contains(none.because, "plan --width 512 --token-dim d --decay"));
+  CHECK_FALSE(contains(answer_text(none), "next best"));
+
+  CHECK(usual_answer(plan_costs(costs_on_h100(smollm2()))).advice ==
+        "keep 9 heads of width 64: the usual width for a model as wide as 576");
+  const PlanModel few = parse_plan_toml(
+      "vocab = 9\n[model]\nkind = \"decoder\"\nlayers = 2\nwidth = 1024\nheads = 2\nffn_width = 0\n", "few");
+  CostRequest request = costs_on_h100(smollm2());
+  request.model = few;
+  request.context = 8;
+  CHECK(
+      usual_answer(plan_costs(request)).advice ==
+      "start with 16 heads of width 64, the usual width for a model as wide as 1024; as given it has 2 heads of width "
+      "512");
+  request.model = parse_plan_toml(
+      "vocab = 9\n[model]\nkind = \"decoder\"\nlayers = 2\nwidth = 24\nheads = 3\nffn_width = 0\n", "narrow");
+  CHECK(usual_answer(plan_costs(request)).advice == "keep 3 heads of width 8, and try other numbers");
+
+  const TemporaryFolder folder;
+  Program guess(folder.path(), "plan --for mlm --width 512 --html page.html");
+  REQUIRE(guess.wait() == 0);
+  CHECK(guess.out().starts_with("start with 8 heads of width 64: the usual width of heads\n  because    "));
+  const std::string page = read(folder.path() / "page.html");
+  CHECK(page.find("Start with 8 heads of width 64") < page.find("mlm-shakespeare"));
+  Program sizes(folder.path(), "plan --layers 2 --width 1024 --heads 16 --ffn 0 --vocab 9 --context 8 --on h100");
+  REQUIRE(sizes.wait() == 0);
+  CHECK(sizes.out().starts_with("keep 16 heads of width 64: "));
+}
+
 TEST_CASE("a GGUF file and a folder of one model cost the same") {
   const std::string checkpoints = std::string(source_root()) + "/tests/models/pretrained/checkpoints/";
   const PlanModel gguf = read_model(checkpoints + "llama3.1.gguf"), folder = read_model(checkpoints + "llama3.1");
@@ -411,7 +457,7 @@ TEST_CASE("the decay of a trained model's heads is their attention by lag") {
   for (size_t lag = 1; lag <= 4; ++lag)
     CHECK(decay.norms[lag - 1] / decay.norms[0] ==
           Approx(heads.at("attention_at_lag_" + std::to_string(lag)) / heads.at("attention_at_lag_1")));
-  CHECK_THROWS_WITH(decay_of_model(*files, *model, {1, 2, 3}, 4), contains("--text: 3 tokens, 64 are wanted"));
+  CHECK_THROWS_WITH(decay_of_model(*files, *model, {1, 2, 3}, 4), contains("--text: expected 3 tokens, 64"));
 }
 
 TEST_CASE("the study of unequal ranks trains the heads that the plan gives, and equal ones of as many parameters") {

@@ -242,28 +242,29 @@ TEST_CASE("rules for rounds that mean nothing are problems") {
   const auto seed = [&](const std::string& rule) { return error("seed = " + rule + "\n", two_is_better); };
   CHECK(contains(seed("{ until = \"decided\" }"), "sweep.seed.from: missing"));
   CHECK(contains(seed("{ from = 1 }"), "sweep.seed.until: missing"));
-  CHECK(contains(seed("{ from = 1, until = \"dawn\" }"), "sweep.seed.until: wants one of decided"));
+  CHECK(contains(seed("{ from = 1, until = \"dawn\" }"), "sweep.seed.until: expected one of decided"));
   CHECK(contains(seed("{ from = 1, until = \"decided\", first = 2 }"),
-                 "sweep.seed.first: 2 is out of range: wants in [3, 1000]"));
-  CHECK(
-      contains(seed("{ from = 1, until = \"decided\", first = 9, at_most = 6 }"), "at_most: wants at least first = 9"));
+                 "sweep.seed.first: 2 is out of range: expected in [3, 1000]"));
+  CHECK(contains(seed("{ from = 1, until = \"decided\", first = 9, at_most = 6 }"),
+                 "at_most: expected at least first = 9"));
   CHECK(contains(seed("{ from = 1, until = \"decided\", most = 6 }"), "sweep.seed.most: unknown key"));
-  CHECK(contains(error("seed = { from = 1, until = \"decided\" }\n", ""), "wants a [[claim]]"));
+  CHECK(contains(error("seed = { from = 1, until = \"decided\" }\n", ""), "needs a [[claim]]"));
   const auto grid = [&](const std::string& rule) {
     return error("\"train.optimizer.lr\" = { best_of = " + rule + " }\n", "");
   };
   CHECK(contains(grid("{ from = 1e-3 }"), "best_of.to: missing"));
-  CHECK(contains(grid("{ from = 1e-2, to = 1e-3 }"), "best_of.to: wants more than from"));
+  CHECK(contains(grid("{ from = 1e-2, to = 1e-3 }"), "best_of.to: expected more than from"));
   CHECK(
       contains(grid("{ from = 1e-3, to = 1e-2, times = 2 }"), "is not from = 0.001 times a whole power of times = 2"));
   CHECK(contains(grid("{ from = 1e-3, to = 1e-2, limits = [1e-4, 1] }"),
                  "best_of.limits: are of a grid with extend = true"));
-  CHECK(contains(grid("{ from = 1e-3, to = 1e-2, extend = true, limits = [1] }"), "best_of.limits: wants two numbers"));
+  CHECK(contains(grid("{ from = 1e-3, to = 1e-2, extend = true, limits = [1] }"),
+                 "best_of.limits: expected two numbers"));
   CHECK(contains(grid("{ from = 1e-3, to = 1e-2, extend = true, limits = [5e-3, 1] }"), "leaves out values"));
-  CHECK(contains(grid("{ values = [1e-3], extend = true }"), "wants at least two values"));
+  CHECK(contains(grid("{ values = [1e-3], extend = true }"), "needs at least two values"));
   CHECK(contains(grid("{ values = [1e-3, 1e-3] }"), "0.001 is given twice"));
   CHECK(contains(grid("{ from = 1e-3, to = 1e-2, times = 1.0001 }"),
-                 "best_of.times: 1.0001 is out of range: wants >= 1.05"));
+                 "best_of.times: 1.0001 is out of range: expected >= 1.05"));
 }
 
 TEST_CASE("the shares of the looks add up to one, whatever their number") {

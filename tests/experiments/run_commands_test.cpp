@@ -58,7 +58,7 @@ TEST_CASE("tags and notes are added, shown, exported and removed") {
   CHECK(std::get<1>(f.call("note small")).empty());
 }
 
-TEST_CASE("rm asks on a terminal, wants --yes elsewhere, and says what it freed") {
+TEST_CASE("rm asks on a terminal, expected --yes elsewhere, and says what it freed") {
   const Folder f;
   const auto [status, out, err] = f.call("rm small", "</dev/null");
   CHECK(status == 2);
@@ -120,7 +120,7 @@ TEST_CASE("serve says where it is, answers, keeps its port to itself, and ends w
   CHECK(server.wait() == 0);
 }
 
-TEST_CASE("serve wants a folder, and an address of this machine's") {
+TEST_CASE("serve needs a folder, and an address of this machine's") {
   const Folder f;
   CHECK(contains(std::get<2>(f.call("serve --out nothing")), "nothing: there is no such folder"));
   CHECK(contains(std::get<2>(f.call("serve --host 203.0.113.7 --port 0")), "cannot listen there"));

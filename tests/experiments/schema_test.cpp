@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "experiments/config/schema_text.h"
 #include "experiments/config/study.h"
@@ -30,7 +31,7 @@ bool object_fits(const Value& value, const json& schema) {
   return std::all_of(required.begin(), required.end(), [&](const json& key) { return value.find(key); });
 }
 
-/// Whether a TOML value is what a JSON Schema wants: the part of draft 7 that schema_json() writes.
+/// Whether a TOML value is what a JSON Schema needs: the part of draft 7 that schema_json() writes.
 bool fits(const Value& value, const json& schema) {
   if (schema.contains("anyOf"))
     return std::any_of(schema["anyOf"].begin(), schema["anyOf"].end(),
@@ -82,10 +83,18 @@ TEST_CASE("a key that several kinds of claim have stands once, under all of them
 TEST_CASE("the schema as text") {
   const std::string text = schema_text(study_schema());
   CHECK(contains(text, "\n[model]  # the Transformer\n"));
-  CHECK(contains(text, "width                    integer in [1, 16777216], required\n"));
-  CHECK(contains(text, "head_dim                 integer in [1, 16777216], default width / heads\n"));
+  CHECK(contains(text, " integer in [1, 16777216], required\n"));
+  CHECK(contains(text, " integer in [1, 16777216], default width / heads\n"));
   CHECK(contains(text, "  with task.kind = \"linear-functional\"\n"));
   CHECK(contains(text, "[[claim]]"));
+  CHECK(contains(text, "words; headroom schema report.y.metric lists them)"));
+  const std::string metric = schema_text(study_schema(), "report.y.metric", 80);
+  CHECK(metric.starts_with("[report]"));
+  CHECK(contains(metric, "perplexity"));
+  CHECK(!contains(metric, "lists them"));
+  CHECK(!contains(metric, "label"));
+  std::istringstream lines(metric);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
 }
 
 TEST_CASE("the JSON Schema takes the studies of this repository and refuses mistakes") {

@@ -75,7 +75,7 @@ TEST_CASE("tables in braces are values like others, named by what is in them or 
   CHECK(plan("\"model.heads\" = [1]\n\"task.kernel\" = { values = " + kernels + ", names = [\"two\", \"three\"] }")
             .series == Names{"two", "three"});
   CHECK(contains(error_in("\"model.heads\" = [1]\n\"task.kernel\" = { values = " + kernels + ", names = [\"two\"] }"),
-                 "sweep.task.kernel.names: wants a string for each of the values"));
+                 "sweep.task.kernel.names: expected a string for each of the values"));
 }
 
 TEST_CASE("a [[series]] and its axes make a name together, and claims call it by that") {
@@ -98,10 +98,11 @@ TEST_CASE("zipped keys go together, position by position") {
   CHECK(study.trials[2].config.model.groups[0].v_dim == 2);
   CHECK(contains(error_in("\"model.heads\" = [1, 2]\n\"model.head_dim\" = [8]\n"
                           "zip = [[\"model.heads\", \"model.head_dim\"]]"),
-                 "sweep.zip: model.heads has 2 values, model.head_dim has 1: zipped keys want equally many"));
+                 "sweep.zip: model.heads has 2 values, model.head_dim has 1: zipped keys need equally many"));
   CHECK(contains(error_in("\"model.heads\" = [1, 2]\nzip = [[\"model.heads\", \"model.width\"]]"),
                  "sweep.zip: \"model.width\" is no key of this sweep"));
-  CHECK(contains(error_in("\"model.heads\" = [1, 2]\nzip = [\"model.heads\"]"), "sweep.zip: wants lists of at least"));
+  CHECK(
+      contains(error_in("\"model.heads\" = [1, 2]\nzip = [\"model.heads\"]"), "sweep.zip: expected lists of at least"));
 }
 
 TEST_CASE("points are trials one by one") {

@@ -72,13 +72,13 @@ TEST_CASE("a kernel from a CSV file beside the study, known by its values") {
   CHECK(load_study(file.path()).trials.at(0).id != id);
   const auto problem = [&] { return error_of([&] { load_study(file.path()); }); };
   write("1\n2,3\n");
-  CHECK(contains(problem(), "rho.csv:2: wants rows `rho` or `s,rho`, 1 cells, got 2"));
+  CHECK(contains(problem(), "rho.csv:2: expected rows `rho` or `s,rho`, 1 cells, got 2"));
   write("s,rho\n1,2\n1,3\n");
   CHECK(contains(problem(), "rho.csv:3: s = 1 is given twice"));
   write("1\nx\n");
   CHECK(contains(problem(), "rho.csv:2: \"x\" is not a number"));
   write("0,1\n");
-  CHECK(contains(problem(), "rho.csv:1: s is 0: wants an integer in 1.."));
+  CHECK(contains(problem(), "rho.csv:1: s is 0: expected an integer in 1.."));
   write("\n");
   CHECK(contains(problem(), "rho.csv: has no values of rho"));
   for (const char* line : {"nan", "1e999", "1;2", "0x10"}) {
@@ -113,7 +113,7 @@ TEST_CASE("induction heads and Volterra targets from a study file") {
   CHECK(volterra.terms[1].second == 4);
   CHECK(volterra.terms[1].weight == 0.5);
   CHECK(contains(problem_of(with_task("kind = \"volterra\"\nkernel = { kind = \"pairs\", pairs = [[1], 2] }\n")),
-                 "task.kernel.pairs: wants a list of pairs of integers"));
+                 "task.kernel.pairs: expected a list of pairs of integers"));
   CHECK(contains(problem_of(with_task("kind = \"volterra\"\nkernel = { kind = \"pairs\", pairs = [[1, 99]] }\n")),
                  "lags (1, 99) are out of range"));
 }
@@ -148,8 +148,8 @@ TEST_CASE("ranks of lags, and what their keys refuse") {
   const tasks::KernelConfig kernel = kernel_of(StudyFile(with_kernel("kind = \"n-gram\", n = 2, ranks = [2, 1]")));
   CHECK(kernel.ranks == std::vector<int64_t>{2, 1});
   CHECK(contains(problem_of(with_kernel("n = 2, ranks = [3]")),
-                 "task.kernel: ranks: the rank of lag 1 is 3: wants 1 to 2"));
-  CHECK(contains(problem_of(with_kernel("n = 2, ranks = [1.5]")), "1.5 is no rank: wants whole numbers >= 1"));
+                 "task.kernel: ranks: the rank of lag 1 is 3: expected 1 to 2"));
+  CHECK(contains(problem_of(with_kernel("n = 2, ranks = [1.5]")), "1.5 is no rank: expected whole numbers >= 1"));
   CHECK(contains(problem_of(with_kernel("n = 2, rank_seed = 1")), "task.kernel.rank_seed"));
   // The paper's bound knows of them: two heads of width 1 lose nothing at a lag of rank 1.
   const std::string text =
@@ -238,9 +238,9 @@ TEST_CASE("the proof's Transformer is a study without a model") {
   CHECK(printed.count("worst_case") == 0);
   CHECK(shared.at("sup_error") < shared.at("bound"));
   CHECK(shared.at("sup_error") > mended.at("sup_error"));
-  CHECK(contains(problem_of(text("head_dim = 9\n")), "head_dim: wants 1 to token_dim = 8, got 9"));
+  CHECK(contains(problem_of(text("head_dim = 9\n")), "head_dim: expected 1 to token_dim = 8, got 9"));
   CHECK(contains(problem_of(text("scale = 1\n")), "task.scale"));
   CHECK(contains(problem_of(text("variant = \"shared\"\nhead_dim = 4\n")), "shared heads are as wide as the token"));
   CHECK(contains(problem_of(text("mended = { zerofront = true }\n")), "task.mended.zerofront"));
-  CHECK(contains(problem_of(text("split = true\nhead_dim = 3\n")), "split: wants head_dim = 3 to divide"));
+  CHECK(contains(problem_of(text("split = true\nhead_dim = 3\n")), "split: expected head_dim = 3 to divide"));
 }

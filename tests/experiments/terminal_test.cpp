@@ -111,7 +111,7 @@ TEST_CASE("no line of a report or a plan is wider than a terminal of 80 columns"
   }
 }
 
-TEST_CASE("a run of more than an hour wants --yes at a terminal, and names a quicker profile") {
+TEST_CASE("a run of more than an hour needs --yes at a terminal, and names a quicker profile") {
   const StudyFile study(small_study() + "[profile.quick]\ntrain.steps = 3\n");
   int status = -1;
   const std::string asked = shown(study.folder(), "run study.toml --quiet --set train.steps=2000000000", "", status);

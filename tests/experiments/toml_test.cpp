@@ -67,7 +67,7 @@ TEST_CASE("an expression is what its writer meant, or an error") {
       {"\"s\"", "\"\"\" has no place in it"},
       {std::string("1\0002", 3), "\"\\x00\" has no place in it"},
       {"1 \xC3\x97 2", "\"\xC3\x97\" has no place in it"},
-      {repeated("(", 100000) + "1" + repeated(")", 100000), "wants at most 1000"},
+      {repeated("(", 100000) + "1" + repeated(")", 100000), "expected at most 1000"},
       {repeated("(", 400) + "1" + repeated(")", 400), "nested deeper than 64"},
       {"1 / 0", "is not finite"},
       {"0 / 0", "is not finite"},

@@ -170,7 +170,7 @@ TEST_CASE("training ends early after so many validations without a new best") {
           (settings.back() == "train.judged=\"best\"" ? best : errors.at(end)));
     CHECK(outcome.flops < train(trial_with({"train.steps=200"})).flops);
   }
-  CHECK(contains(error_of([] { trial_with({"train.patience=2"}); }), "train.patience: wants an eval_every above 0"));
+  CHECK(contains(error_of([] { trial_with({"train.patience=2"}); }), "train.patience: expected an eval_every above 0"));
 }
 
 namespace {

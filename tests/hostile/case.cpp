@@ -26,7 +26,7 @@ struct Base {
 }
 
 std::string text_of(const Value& value) {
-  if (value.kind != Kind::text) complain(value, "wants a string");
+  if (value.kind != Kind::text) complain(value, "expected a string");
   return value.text;
 }
 
@@ -37,7 +37,7 @@ std::string text_of(const Value& table, const char* key) {
 }
 
 int64_t integer_of(const Value& value) {
-  if (value.kind != Kind::integer) complain(value, "wants an integer");
+  if (value.kind != Kind::integer) complain(value, "expected an integer");
   return value.integer;
 }
 
@@ -125,7 +125,7 @@ class SuiteReader {
 
   void add_case(Case one, const Value& value) {
     if (!names_.insert(one.name).second) complain(value, "a second case '" + one.name + "'");
-    if (!one.out && !one.err) complain(value, "case '" + one.name + "' wants err or out: a first line");
+    if (!one.out && !one.err) complain(value, "case '" + one.name + "' needs err or out: a first line");
     suite.cases.push_back(std::move(one));
   }
 
@@ -225,7 +225,7 @@ class SuiteReader {
   /// The file that a family changes: `file`, else the first.
   static std::string edited_file(const Value& family, const Case& common) {
     if (const Entry* entry = family.find("file")) return text_of(entry->value);
-    if (common.files.empty()) complain(family, "wants a base or a file");
+    if (common.files.empty()) complain(family, "expected a base or a file");
     return common.files[0].name;
   }
 
@@ -238,11 +238,11 @@ class SuiteReader {
           add_case(variant_of(family, common, kind, texts_of(variant)), variant);
           ++count;
         }
-    if (count == 0) complain(family, "wants edits, bytes or values");
+    if (count == 0) complain(family, "expected edits, bytes or values");
   }
 
   Case variant_of(const Value& family, const Case& common, const std::string& kind, std::vector<std::string> parts) {
-    if (parts.size() < 2) complain(family, "each variant wants what it changes and the expected line");
+    if (parts.size() < 2) complain(family, "each variant needs what it changes and the expected line");
     Case one = common;
     const std::string expected = parts.back();
     parts.pop_back();

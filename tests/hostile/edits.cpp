@@ -74,7 +74,7 @@ std::string text_edited(const std::string& text, const std::string& edit) {
   if (edit.compare(0, 2, "+ ") == 0) return text + edit.substr(2) + "\n";
   const bool deletes = edit.compare(0, 2, "- ") == 0;
   const size_t equals = edit.find('=');
-  require(deletes || equals != std::string::npos, "edit '{}': wants KEY = VALUE, - KEY or + TEXT", edit);
+  require(deletes || equals != std::string::npos, "edit '{}': expected KEY = VALUE, - KEY or + TEXT", edit);
   const std::string path = trimmed(deletes ? edit.substr(2) : edit.substr(0, equals));
   const Section section = section_of(lines, path);
   size_t end = section.first;  // where a new line goes: behind the last line that is not empty
@@ -100,7 +100,7 @@ std::string bytes_edited(std::string bytes, const std::string& edit) {
   if (verb == "sub") {
     const std::string body = edit.substr(4);
     const size_t arrow = body.find(" => ");
-    require(arrow != std::string::npos, "{}: wants sub OLD => NEW", edit);
+    require(arrow != std::string::npos, "{}: expected sub OLD => NEW", edit);
     const std::string from = body.substr(0, arrow), to = body.substr(arrow + 4);
     size_t at = bytes.find(from);
     require(at != std::string::npos, "{}: the file holds no such text", edit);
@@ -116,14 +116,14 @@ std::string bytes_edited(std::string bytes, const std::string& edit) {
   if (verb == "flip") {
     unsigned bit = 8;
     in >> bit;
-    require(!in.fail() && bit < 8 && at < bytes.size(), "{}: wants flip OFFSET BIT", edit);
+    require(!in.fail() && bit < 8 && at < bytes.size(), "{}: expected flip OFFSET BIT", edit);
     bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ (1u << bit));
     return bytes;
   }
   if (verb == "u64") {
     uint64_t value = 0;
     in >> value;
-    require(!in.fail() && at + 8 <= bytes.size(), "{}: wants u64 OFFSET VALUE", edit);
+    require(!in.fail() && at + 8 <= bytes.size(), "{}: expected u64 OFFSET VALUE", edit);
     for (size_t i = 0; i < 8; ++i) bytes[at + i] = static_cast<char>((value >> (8 * i)) & 0xff);
     return bytes;
   }
@@ -139,7 +139,7 @@ std::string from_hex(const std::string& hex) {
   for (const char c : hex)
     if (std::isspace(static_cast<unsigned char>(c)) == 0) digits += c;
   require(digits.size() % 2 == 0 && digits.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos,
-          "'{}': wants pairs of hexadecimal digits", hex);
+          "'{}': expected pairs of hexadecimal digits", hex);
   for (size_t i = 0; i < digits.size(); i += 2) out += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
   return out;
 }

@@ -200,7 +200,7 @@ class Runner {
 Options read_options(int argc, char** argv) {
   Options options;
   const char* program = std::getenv("HEADROOM_PROGRAM");
-  require(program != nullptr, "HEADROOM_PROGRAM: wants the path of the program under test");
+  require(program != nullptr, "HEADROOM_PROGRAM: expected the path of the program under test");
   options.program = program;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -212,7 +212,7 @@ Options read_options(int argc, char** argv) {
     else if (word[0] == '-') headroom::fail("{}: no such option", word);
     else options.files.push_back(word);
   }
-  require(options.every > 0, "--every: wants 1 or more");
+  require(options.every > 0, "--every: expected 1 or more");
   return options;
 }
 

@@ -33,7 +33,7 @@ Limits read_limits(Reader& in) {
   Limits limits;
   limits.low = in.optional_real("low", {}, "smallest that is claimed");
   limits.high = in.optional_real("high", {}, "largest that is claimed");
-  if (limits.low && limits.high && *limits.low > *limits.high) in.complain("high", "wants to be at least low");
+  if (limits.low && limits.high && *limits.low > *limits.high) in.complain("high", "must be at least low");
   return limits;
 }
 

@@ -13,7 +13,7 @@ struct ClaimConfig;
 struct Verdict;
 class Reader;
 
-/// A key that a claim wants and does not have.
+/// A key that a claim needs and does not have.
 struct MissingKey {
   std::string key, purpose;
 };

@@ -24,6 +24,7 @@ std::vector<std::pair<const Point*, const Point*>> LessThan::pairs(const Case& c
 void LessThan::read(Reader& in, const ClaimScope& scope) {
   at = read_at(in, scope);
   factor = read_factor(in, factor);
+  const size_t problems = in.problems().size();
   in.optional_table("than", "what is larger; what is not given is the claim's own", [&](Reader& other) {
     than.series = other.text("series", "", "its series");
     than.metric = other.text("metric", "", "its metric");
@@ -32,7 +33,8 @@ void LessThan::read(Reader& in, const ClaimScope& scope) {
     scope.check_metric(other, "metric", than.metric, than.series);
     if (than.at) scope.check_x(other, "at", *than.at, than.series);
   });
-  check_pairs(in, scope);
+  has_problem = in.problems().size() > problems;
+  if (!has_problem) check_pairs(in, scope);
 }
 
 /// Something is compared, and not with itself.
@@ -52,7 +54,7 @@ void LessThan::check_pairs(Reader& in, const ClaimScope& scope) const {
 }
 
 std::optional<MissingKey> LessThan::missing(const ClaimConfig&) const {
-  if (than.series.empty() && than.metric.empty() && !than.at)
+  if (!has_problem && than.series.empty() && than.metric.empty() && !than.at)
     return MissingKey{"than", "the series, metric or at of what is larger"};
   return std::nullopt;
 }
@@ -62,7 +64,7 @@ std::string LessThan::details() const {
   if (at) text += " at " + exact(*at);
   if (!than.series.empty()) text += " " + than.series;
   if (!than.metric.empty()) text += " " + than.metric;
-  if (than.at) text += " at " + exact(*than.at);
+  if (than.at) text += (at ? " than at " : " at ") + exact(*than.at);
   return text;
 }
 

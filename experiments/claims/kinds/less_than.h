@@ -21,6 +21,7 @@ struct LessThan : KindBase {
   std::optional<double> at;
   double factor = 1;
   Other than;
+  bool has_problem = false;  ///< of `than`, which was told
 
   void read(Reader& in, const ClaimScope& scope);
   std::optional<MissingKey> missing(const ClaimConfig& claim) const;

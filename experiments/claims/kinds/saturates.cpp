@@ -47,7 +47,8 @@ void Saturates::read(Reader& in, const ClaimScope& scope) {
                      "largest share of the first doubling's gain that the last may have");
   scope.check_count(in, 3, "saturation");
   if (const auto x = scope.x(); !x.empty() && !(x.front() > 0))
-    in.complain("kind", fmt::format("{} = {} cannot be doubled: wants an x above 0", scope.x_name(), exact(x.front())));
+    in.complain("kind",
+                fmt::format("{} = {} cannot be doubled: expected an x above 0", scope.x_name(), exact(x.front())));
 }
 
 Hypothesis Saturates::hypothesis(const Case& c) const {

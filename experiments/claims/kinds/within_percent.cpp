@@ -20,7 +20,7 @@ void WithinPercent::read(Reader& in, const ClaimScope& scope) {
   value = in.optional_real("value", {}, "the target, a number; without either: the paper's");
   scope.check_metric(in, "of", of);
   if (of == scope.metric() && !of.empty()) in.complain("of", "is the metric that the claim is about");
-  if (!of.empty() && value) in.complain("value", "wants either of or value");
+  if (!of.empty() && value) in.complain("value", "expected either of or value");
 }
 
 std::optional<MissingKey> WithinPercent::missing(const ClaimConfig& claim) const {

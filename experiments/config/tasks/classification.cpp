@@ -12,7 +12,7 @@ tasks::TaskConfig bind_classification(Reader& in) {
   task.classes = in.integer("classes", task.classes, {.low = 2, .high = most}, "token v is of class v mod classes");
   task.length = in.integer("length", task.length, count, "tokens per sequence, L");
   if (task.classes > task.vocab)
-    in.complain("classes", fmt::format("{} is out of range: wants <= task.vocab = {}", task.classes, task.vocab));
+    in.complain("classes", fmt::format("{} is out of range: expected <= task.vocab = {}", task.classes, task.vocab));
   return task;
 }
 

@@ -28,7 +28,7 @@ void bind_ranks_of_lags(Reader& in, tasks::KernelConfig& kernel) {
   for (const double rank : in.numbers(
            "ranks", "rank of the map of each lag, lag 1 first: that many random directions of a token; else all"))
     if (rank >= 1 && rank == std::floor(rank) && rank <= most) kernel.ranks.push_back(static_cast<int64_t>(rank));
-    else in.complain("ranks", fmt::format("{} is no rank: wants whole numbers >= 1", rank));
+    else in.complain("ranks", fmt::format("{} is no rank: expected whole numbers >= 1", rank));
   const bool has_ranks = in.has("ranks");
   if (!has_ranks) in.leave_out("ranks");
   in.when(has_ranks, "with ranks", [&] {

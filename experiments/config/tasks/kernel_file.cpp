@@ -59,13 +59,13 @@ std::vector<double> read_kernel_file(const std::string& file) {
     const bool is_heading = may_be_heading && is_name(cells[0]);
     may_be_heading = false;
     if (columns == 0) columns = cells.size();
-    require(columns <= 2 && cells.size() == columns, "{}:{}: wants rows `rho` or `s,rho`, {} cells, got {}", file,
+    require(columns <= 2 && cells.size() == columns, "{}:{}: expected rows `rho` or `s,rho`, {} cells, got {}", file,
             number, columns > 2 ? "1 or 2" : fmt::format("{}", columns), cells.size());
     if (is_heading) continue;
     for (const std::string& cell : cells)
       require(number_of(cell).has_value(), "{}:{}: \"{}\" is not a number", file, number, excerpt(cell));
     const double lag = columns == 2 ? *number_of(cells[0]) : static_cast<double>(values.size()) + 1;
-    require(lag >= 1 && lag <= last_lag && lag == std::floor(lag), "{}:{}: s is {}: wants an integer in 1..{}", file,
+    require(lag >= 1 && lag <= last_lag && lag == std::floor(lag), "{}:{}: s is {}: expected an integer in 1..{}", file,
             number, lag, last_lag);
     require(values.emplace(static_cast<int64_t>(lag), *number_of(cells.back())).second, "{}:{}: s = {} is given twice",
             file, number, lag);

@@ -23,7 +23,7 @@ tasks::TaskConfig bind_linear_functional(Reader& in) {
   in.attempt("kernel", [&] { tasks::check_ranks("ranks", {task.token_dim, task.kernel.ranks}); });
   if (task.first_position >= task.length)
     in.complain("first_position",
-                fmt::format("{} is out of range: wants < task.length = {}", task.first_position, task.length));
+                fmt::format("{} is out of range: expected < task.length = {}", task.first_position, task.length));
   return task;
 }
 

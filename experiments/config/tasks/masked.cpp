@@ -17,7 +17,7 @@ tasks::TaskConfig bind_masked(Reader& in) {
   task.replaced_by_any =
       in.real("replaced_by_any", task.replaced_by_any, share, "of those, share replaced by any token; the rest stay");
   if (task.replaced_by_mask + task.replaced_by_any > 1)
-    in.complain("replaced_by_any", fmt::format("{} is out of range: wants <= 1 - task.replaced_by_mask = {}",
+    in.complain("replaced_by_any", fmt::format("{} is out of range: expected <= 1 - task.replaced_by_mask = {}",
                                                task.replaced_by_any, 1 - task.replaced_by_mask));
   return task;
 }

@@ -12,7 +12,7 @@ int64_t bind_attention_lags(Reader& in, int64_t length) {
                                   "lags up to which each head's attention is measured, as metrics, on the test set");
   if (!in.has("attention_lags")) in.leave_out("attention_lags");
   if (lags >= length)
-    in.complain("attention_lags", fmt::format("{} is out of range: wants < task.length = {}", lags, length));
+    in.complain("attention_lags", fmt::format("{} is out of range: expected < task.length = {}", lags, length));
   return lags;
 }
 

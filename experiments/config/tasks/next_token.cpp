@@ -12,7 +12,7 @@ tasks::TaskConfig bind_next_token(Reader& in) {
   task.corpus = bind_corpus(in);
   task.length = in.integer("length", task.length, count, "tokens of context, L");
   if (task.corpus.source == "markov" && task.corpus.markov.order > task.length)
-    in.complain("length", fmt::format("{} is out of range: wants >= task.markov.order = {}", task.length,
+    in.complain("length", fmt::format("{} is out of range: expected >= task.markov.order = {}", task.length,
                                       task.corpus.markov.order));
   return task;
 }

@@ -20,7 +20,7 @@ std::vector<tasks::VolterraTerm> bind_pairs(Reader& in, double weight) {
     if (is_pair) terms.push_back({pair.list[0].integer, pair.list[1].integer, weight});
     ok = ok && is_pair;
   }
-  if (!ok) in.complain("pairs", "wants a list of pairs of integers");
+  if (!ok) in.complain("pairs", "expected a list of pairs of integers");
   return terms;
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("that there is an interior optimum and that there is none are opposite
   }
   CHECK(verdict(one_arm, none(1.1)).status == VerdictStatus::pass);
   CHECK(says(verdict(one_arm, none(1.1)), "that an end is less than 1.1 times as bad was claimed. That holds"));
-  CHECK(says(verdict(one_arm, none(1)), "no_interior_optimum wants a factor above 1"));
+  CHECK(says(verdict(one_arm, none(1)), "no_interior_optimum needs a factor above 1"));
 }
 
 TEST_CASE("a curve that only falls has no interior optimum") {

@@ -61,7 +61,7 @@ TEST_CASE("all means in a band") {
   keys<Band>(c).limits.high = 0.1;
   c.from = 16;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
-  CHECK(says(verdict(u_curve(), claim("band")), "band wants low, high or both"));
+  CHECK(says(verdict(u_curve(), claim("band")), "band needs low, high or both"));
 }
 
 TEST_CASE("all computed values in a band") {
@@ -88,7 +88,7 @@ TEST_CASE("a flat curve is one whose every two values are shown to be near") {
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
   // Not significantly different, and not shown to be alike.
   CHECK(verdict(study({1, 2}, {{1, 1.3, 0.9}, {1.2, 1, 1.1}}), c).status == VerdictStatus::undecided);
-  CHECK(says(verdict(r, claim("flat")), "flat wants a factor above 1"));
+  CHECK(says(verdict(r, claim("flat")), "flat needs a factor above 1"));
   c.deterministic = true;
   keys<Flat>(c).factor = 127;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);  // 1.2 / 0.0095 = 126.3
@@ -232,7 +232,7 @@ TEST_CASE("a value within a percentage of a number") {
   CHECK(verdict(r, c).measured == Approx(-2.9));
   keys<WithinPercent>(c).percent = 2.8;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
-  CHECK(says(verdict(r, within(1)), "wants of, value or reference"));
+  CHECK(says(verdict(r, within(1)), "needs of, value or reference"));
 }
 
 TEST_CASE("a curve within a percentage of the paper's column") {

@@ -28,9 +28,10 @@ TEST_CASE("a study is named by its file or by its id") {
   CHECK(contains(first_line(folder.path(), "run experiments/small.toml --threads 1"), "small · "));
   CHECK(contains(first_line(folder.path(), "run small --threads 1"), "small · "));
   CHECK(contains(first_line(folder.path(), "run mine --threads 1"), "mine · "));
-  CHECK(first_line(folder.path(), "run smal") ==
-        "headroom: error: smal: is neither a study file nor the id of a study (did you mean small?); headroom list "
-        "shows the studies");
+  CHECK(
+      first_line(folder.path(), "run smal") ==
+      "headroom: error: smal: is neither a study file nor the id of a study here (did you mean small?); headroom list "
+      "shows the studies");
   std::filesystem::create_directory(folder / "small");  // a folder of that name hides no study
   CHECK(contains(first_line(folder.path(), "run small --threads 1"), "small · "));
 }

@@ -495,7 +495,7 @@ TEST_CASE("the findings of many studies as Markdown") {
   CHECK(std::filesystem::exists(folder / "found" / "another.svg") == find_gnuplot().has_value());
   CHECK(contains(read_bytes(folder / "found" / "not-run.md"), "0 of 33 trials are done"));
   for (const std::string& text : {index, page}) CHECK_FALSE(contains(text, "\n\n\n"));
-  CHECK(contains(error_of([&] { write_results({none}, folder / "found"); }), "wants a name with an extension"));
+  CHECK(contains(error_of([&] { write_results({none}, folder / "found"); }), "expected a name with an extension"));
 }
 
 TEST_CASE("a long curve stands with its x in rows") {
@@ -563,7 +563,8 @@ TEST_CASE("the table on the terminal") {
         "\n"
         "interior_optimum   pass   101× [81.2, 126] / 19.7× [18.1, 21.4], p = 8e-5\n"
         "argmin_in [4]      pass   best heads = 4, 2.95× [1.78, 4.89], p = 0.003\n"
-        "The paper’s claims: 2 hold.\n");
+        "The paper’s claims: 2 hold.\n"
+        "[ ] 95 % intervals\n");
   const std::string narrow = terminal_table(r, {.columns = 30, .has_colours = false});
   for (size_t at = 0, end; (end = narrow.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string line = narrow.substr(at, end - at);

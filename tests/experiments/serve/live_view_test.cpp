@@ -176,7 +176,7 @@ TEST_CASE("hosts that are not this machine are refused, also with the token") {
   }
 }
 
-TEST_CASE("a change wants the token, JSON, and this server's own page") {
+TEST_CASE("a change needs the token, JSON, and this server's own page") {
   Runs runs;
   const Served served(runs.out);
   const int port = served.port();

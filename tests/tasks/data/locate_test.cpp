@@ -34,8 +34,8 @@ TEST_CASE("a model is a path, or found below models/", "[data]") {
   const DataRoots roots{given.path(), cache.path()};
   CHECK_THROWS_WITH(find_model(roots, "m.gguf"),
                     contains("m.gguf: there is no such model at m.gguf, " + (given / "models/m.gguf").string() + ", " +
-                             (cache / "models/m.gguf").string() + ": a GGUF file"));
-  CHECK_THROWS_WITH(find_model({}, "m.gguf"), contains("there is no such model at m.gguf: a GGUF file"));
+                             (cache / "models/m.gguf").string() + ": expected a GGUF file"));
+  CHECK_THROWS_WITH(find_model({}, "m.gguf"), contains("there is no such model at m.gguf: expected a GGUF file"));
   fs::create_directories(cache / "models");
   write_bytes(cache / "models/m.gguf", "cached");
   CHECK(find_model(roots, "m.gguf") == cache / "models/m.gguf");
