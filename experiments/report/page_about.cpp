@@ -95,7 +95,9 @@ std::string about_section(const StudyResults& r) {
   for (const std::string& setting : r.overrides) row("changed by --set", "<code>" + escape(setting) + "</code>");
   if (const std::string when = trained(r); !when.empty()) row("trained", escape(when));
   if (const std::string by = programs(r); !by.empty()) row("trained by headroom", escape(by));
-  for (const auto& [key, value] : r.provenance) row(key == "headroom" ? "reported by headroom" : key, escape(value));
+  for (const auto& [key, value] : r.provenance)
+    if (key != "threads")  // those of the report, not of the trials, and no result depends on them
+      row(key == "headroom" ? "reported by headroom" : key, escape(value));
   if (training_seconds(r) > 0) {
     row("time", escape(duration(wall_seconds(r))));
     row("time of all trials together", escape(duration(training_seconds(r))));

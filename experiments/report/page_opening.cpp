@@ -55,6 +55,8 @@ std::string opening_section(const StudyResults& r, const PageParts& parts) {
     out += fmt::format(
         "<p class=\"changed\"><b>Not as the study’s file has it.</b> Changed by --set: <code>{}</code></p>\n",
         escape(fmt::format("{}", fmt::join(r.overrides, ", "))));
+  if (r.profile.starts_with("smoke"))
+    out += "<p class=\"changed\"><b>Profile smoke</b> shows that the study runs; its numbers mean nothing.</p>\n";
   if (r.left_out > 0)
     out += fmt::format(
         "<p class=\"changed\">{} finished {} of an earlier state of this study {} not in this report.</p>\n",

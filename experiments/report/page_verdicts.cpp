@@ -9,6 +9,7 @@
 #include "experiments/claims/smallest_effect.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/page_sections.h"
+#include "experiments/report/second_choices.h"
 #include "experiments/report/text.h"
 #include "experiments/report/verdict_change.h"
 
@@ -68,6 +69,8 @@ std::string verdict_section(const StudyResults& r, const std::vector<Verdict>& v
   std::string tables;
   for (const ClaimSource source : claim_sources) tables += verdict_table_of(r, verdicts, source);
   if (tables.empty()) return "";
+  if (const std::string seconds = second_choices(r, verdicts); !seconds.empty())
+    tables += element("p", escape(seconds)) + "\n";
   return "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n" + tables +
          "<p class=\"muted\">Open a claim to read how it was tested. 3× is three times the value that it is compared "
          "with; in brackets, its confidence interval. p is adjusted for the number of claims (Holm).</p>\n</section>\n";

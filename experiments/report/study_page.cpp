@@ -13,6 +13,7 @@
 #include "experiments/report/law_section.h"
 #include "experiments/report/markdown.h"
 #include "experiments/report/measured.h"
+#include "experiments/report/second_choices.h"
 #include "experiments/report/settings_line.h"
 #include "experiments/report/tried_choices.h"
 #include "experiments/report/verdict_change.h"
@@ -191,6 +192,7 @@ std::string study_page(const Finding& f, const std::vector<StudyFigure>& figures
          paragraph("In place of the study’s own settings, which are in brackets", r.changes) +
          paragraph("Rounds", in_short(r.rounds));
   if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(r, f.verdicts) + effects(f.verdicts) + failures(f);
+  if (const std::string seconds = second_choices(r, f.verdicts); !seconds.empty()) out += markdown(seconds) + "\n\n";
   out += law_markdown(r) + "## Numbers\n\n";
   if (r.trials.empty()) return out + "No trial has run.\n";
   std::vector<std::string> geometric;

@@ -14,6 +14,7 @@
 #include "experiments/report/headline.h"
 #include "experiments/report/plot_layout.h"
 #include "experiments/report/results_page.h"
+#include "experiments/report/second_choices.h"
 #include "experiments/report/settings_line.h"
 #include "experiments/report/study_page.h"
 #include "tests/experiments/report/folder.h"
@@ -547,6 +548,39 @@ TEST_CASE("what trials were trained with, in a line") {
         "loss from position 3");
   for (TrialRecord& t : r.trials) t.config = R"({"task": {"kind": "lemma"}})";
   CHECK(settings_line(r).empty());
+}
+
+TEST_CASE("what the verdicts are with the second-best rates is said, and which turn") {
+  StudyResults r = testing::u_curve();
+  r.claims = {testing::claim("interior_optimum"), testing::claim("argmin_in")};
+  r.claims[0].log_error = true;
+  testing::keys<ArgminIn>(r.claims[1]).among = {4};
+  CHECK(second_choices(r, judge(r)).empty());
+  // Two rates at each x; the second is a little worse everywhere, and far worse at x = 4.
+  const std::vector<TrialRecord> first = r.trials;
+  r.trials.clear();
+  for (const TrialRecord& t : first)
+    for (const double rate : {0.01, 0.1}) {
+      TrialRecord& trial = r.trials.emplace_back(t);
+      trial.id += rate == 0.01 ? "a" : "b";
+      trial.choice = {{"train.optimizer.lr", rate}};
+      if (rate == 0.1)
+        for (auto& [metric, value] : trial.test) value *= t.x == 4 ? 20 : 1.5;
+      trial.validation = trial.test;
+    }
+  r.planned = count_trials(r.trials);
+  const StudyResults others = without_first_choices(r);
+  CHECK(others.trials.size() == first.size());
+  for (const TrialRecord& t : others.trials) CHECK(t.choice.at("train.optimizer.lr") == 0.1);
+  const std::vector<Verdict> verdicts = judge(r);
+  REQUIRE(verdicts[0].status == VerdictStatus::pass);
+  REQUIRE(verdicts[1].status == VerdictStatus::pass);
+  const std::string said = second_choices(r, verdicts);
+  CHECK(
+      said.starts_with("With the second-best value of lr at every x, 1 of 2 decided verdicts keeps its side of the "
+                       "threshold; the other side has “"));
+  CHECK(contains(said, in_words(r.claims[1])));
+  CHECK(contains(files_of(r)["report.html"], "With the second-best value of lr at every x"));
 }
 
 TEST_CASE("the table on the terminal") {
