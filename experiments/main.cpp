@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return complain("not enough memory", failed);
   } catch (const nlohmann::json::exception& error) {
-    return complain("JSON is not as wanted: " + headroom::plain_words(error.what()), failed);
+    return complain("unexpected JSON: " + headroom::plain_words(error.what()), failed);
   } catch (const std::filesystem::filesystem_error& error) {
     return complain(words_of(error), failed);
   } catch (const std::system_error& error) {

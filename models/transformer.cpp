@@ -31,7 +31,7 @@ Var last_position(const Var& h, const Tensor& key_mask) {
   const Tensor rows = engine::last_kept(key_mask);  // (B)
   for (int64_t b = 0; b < batch && rows.device().is_cpu(); ++b)
     require(rows.data<int64_t>()[b] >= 0,
-            "transformer: expected the key mask keeps no position of sequence {}, whose last one", b);
+            "transformer: the key mask keeps no position of sequence {}, so it has no last one", b);
   return autograd::embedding(autograd::reshape(h, {batch * length, h.dim(2)}), rows);
 }
 

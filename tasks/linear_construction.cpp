@@ -71,7 +71,7 @@ void check(const models::TransformerConfig& c, int64_t d, Construct what) {
   require(c.layers == 1 && layer.groups.size() == 1, "construction: expected one layer of heads of one shape");
   const int64_t v = layer.groups[0].v_dim;
   require(v >= d || d % v == 0,
-          "construction: expected values of a width that divides d = {}, or of {} at least, got {}", d, d, v);
+          "construction: expected values of a width that divides d = {}, or of at least {}, got {}", d, d, v);
   if (what == Construct::slopes) return;
   require(c.norm == models::Norm::none && layer.ffn_width == 0 && c.readout_width == 0,
           "construction: expected norm = none, no feed-forward network and a readout of one layer");

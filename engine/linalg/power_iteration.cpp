@@ -26,8 +26,8 @@ double normalise(double* x, int64_t n) {
 PowerIteration power_iteration(const Tensor& a, const PowerOptions& options) {
   const Stack stack = stack_of("power_iteration", "a", a);
   const int64_t m = stack.rows, n = stack.columns;
-  require(options.tolerance > 0, "power_iteration: tolerance is {}: a number above 0 wanted", options.tolerance);
-  require(options.most_iterations >= 1, "power_iteration: most_iterations is {}: 1 or more wanted",
+  require(options.tolerance > 0, "power_iteration: tolerance is {}: expected > 0", options.tolerance);
+  require(options.most_iterations >= 1, "power_iteration: most_iterations is {}: expected >= 1",
           options.most_iterations);
   require(m > 0 && n > 0, "power_iteration: a {} is empty", a.str());
   const std::vector<double> start = random_normal({n + n % 2}, 0, 1, options.start, DType::f64).to_vector<double>();

@@ -71,7 +71,8 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   claim.id = in.text("id", "", "what `excludes` of another claim calls it");
   claim.excludes = in.texts("excludes", "ids of claims above that cannot hold where this one holds");
   claim.series = in.text("series", {"", "the only one"}, "the series it speaks of");
-  claim.metric = in.text("metric", {"", "the report's y"}, "of the test data; parameters, flops and seconds are, too");
+  claim.metric =
+      in.text("metric", {"", "the report's y"}, "a metric of the test data, or parameters, flops or seconds");
   claim.paper = in.text("paper", "", "the paper's claim in words");
   claim.theorem = in.text("theorem", "", "what a theorem, a lemma or a bound says, in words: a check of it");
   claim.ours = in.text("ours", "", "a claim of our own in words");

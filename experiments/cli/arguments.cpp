@@ -28,7 +28,7 @@ Option Option::range(double least, double most) const {
   const auto check = [least, most](const std::string& text) {
     double value = 0;
     const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
-    return fits ? std::string() : fmt::format("'{}' is no number from {} to {}", text, least, most);
+    return fits ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, least, most);
   };
   return Option(option_->check(CLI::Validator(check, fmt::format("FLOAT in [{} - {}]", least, most))));
 }
@@ -103,7 +103,7 @@ std::string no_command(const CLI::App& app, const std::string& word) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (!command->get_group().empty()) names.insert(command->get_name());
   const std::string near = nearest_path(word, names);
-  return fmt::format("'{}' is no command of {}{}{}", excerpt(word), app.get_name(),
+  return fmt::format("no command '{}' in {}{}{}", excerpt(word), app.get_name(),
                      near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
                      names.empty() ? "" : fmt::format(": there are {}", fmt::join(names, ", ")));
 }
@@ -148,7 +148,7 @@ std::string mistyped_option(const CLI::App& app, int argc, char** argv) {
     }
     if (at->get_option_no_throw(name) != nullptr) continue;
     if (const std::string near = option_near(*at, name); !near.empty())
-      return fmt::format("'{}' is no option of {}; did you mean {}?", excerpt(name), at->get_name(), near);
+      return fmt::format("no option '{}' for {}; did you mean {}?", excerpt(name), at->get_name(), near);
   }
   return "";
 }

@@ -47,7 +47,7 @@ void add_eval_command(Command app);
 void add_logits_command(Command app);
 /// `compress MODEL -o OUT --method M --rank R --format F`: a trained model with smaller heads.
 void add_compress_command(Command app);
-/// `convert MODEL -o OUT [--dtype T] [--force]`: a model as a GGUF file or a folder of Hugging Face's.
+/// `convert MODEL -o OUT [--dtype T] [--force]`: a model as a GGUF file or a Hugging Face folder.
 void add_convert_command(Command app);
 /// `probe MODEL --text FILE [-o PAGE]`: what every head of a trained model does, and how much of its width it needs.
 void add_probe_command(Command app);

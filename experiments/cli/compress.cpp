@@ -234,13 +234,13 @@ void add_compress_command(Command app) {
       .value_name("R");
   cut.option("--keep", a->keep, "likewise: a share of the parameters of the part in those layers").value_name("S");
   cut.option("--cache", a->cache, "likewise: a share of the whole key-value cache").value_name("S");
-  cut.option("--kl", a->kl, "likewise: the least that keeps the KL divergence from MODEL within so many nats")
+  cut.option("--kl", a->kl, "likewise: the least that keeps the KL divergence from MODEL within X nats")
       .value_name("X");
   cut.option("--vo-rank", a->vo_rank, "of --part qk,vo, for the values (default: --rank)").value_name("R");
   cut.option("--layers", a->layers, "all, odd, deepest:4, random:4, or numbers and ranges from 0: 0-5,7")
       .show_default();
   cut.option("--seed", a->seed, "of random layers").value_name("N").show_default();
-  texts.option("--calibrate", a->calibrate, "a text that methods which read activations are made from")
+  texts.option("--calibrate", a->calibrate, "the text from which methods that read activations are made")
       .path_by(tasks::named_text)
       .value_name("FILE");
   texts
@@ -281,7 +281,7 @@ void add_compress_command(Command app) {
       .option("--dtype", a->dtype,
               "of the changed matrices and factors (default: f32; a folder in format compat has one for all)")
       .one_of({"f32", "f16", "bf16", "q8_0"});
-  output.flag("--force", a->force, "replace what has the name");
+  output.flag("--force", a->force, "overwrite what is there");
   output.flag("--no-speed", a->without_speed, "do not measure tokens per second");
   output.flag("--json", a->json, "one JSON object");
   machine.option("--device", a->device, "cpu or cuda: what runs the models; decompositions are the CPU's")

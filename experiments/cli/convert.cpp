@@ -92,7 +92,7 @@ void add_convert_command(Command app) {
       .option("--dtype", arguments->dtype,
               "of its matrices (default: as the source has them; a folder of quantised ones: f32)")
       .one_of({"f32", "f16", "bf16", "q8_0"});
-  command.flag("--force", arguments->force, "replace what has the name");
+  command.flag("--force", arguments->force, "overwrite what is there");
   command.option("--threads", arguments->threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
   command.action([arguments] { convert(*arguments); });
 }

@@ -54,7 +54,8 @@ void examine() {
           "a study trains as many small models at once, one thread each (HEADROOM_THREADS, --threads)");
   const MemoryLimit memory = memory_limit();
   finding("memory", std::isfinite(memory.bytes) ? bytes_text(memory.bytes) : "unknown", memory.source);
-  finding("data", data_folder(), "texts and trained models are looked for there (--data; headroom data list, fetch)");
+  finding("data", data_folder(),
+          "studies and commands look for texts and trained models there (headroom data list, fetch)");
   finding("parallel loops", engine::parallel_backend(), "results do not depend on it, nor on the number of threads");
   finding("oneDNN", onednn.empty() ? "absent" : onednn,
           onednn.empty() ? "matrix products use our own kernel"
@@ -132,7 +133,7 @@ void add_doctor_command(Command app) {
                                      "keep what is sound, set what is damaged aside for the next run to train again, "
                                      "add missing checksums");
   command.action([arguments, repair] {
-    if (repair.is_given() && arguments->stores.empty()) throw UsageError("--repair: names no STORE");
+    if (repair.is_given() && arguments->stores.empty()) throw UsageError("--repair: needs a STORE");
     if (arguments->stores.empty()) examine();
     else examine_stores(*arguments);
   });

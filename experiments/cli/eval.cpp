@@ -72,8 +72,8 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
 }
 
 void print(const tasks::Perplexity& p, const EvalArguments& arguments, double seconds) {
-  fmt::print("{} tokens scored, {} of {} tokens ({}){}\n", p.tokens_scored, p.windows, arguments.context,
-             arguments.protocol,
+  fmt::print("{} tokens scored, {} {} of {} tokens ({}){}\n", p.tokens_scored, p.windows,
+             p.windows == 1 ? "window" : "windows", arguments.context, arguments.protocol,
              arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "");
   // One window says nothing of how windows differ.
   const bool is_one = p.windows < 2;
@@ -91,7 +91,7 @@ void check_context(int64_t context, const models::ModelDescription& model, const
   require(context <= longest, "--context {} is longer than that of {}, which is {}", context, of_what, longest);
 }
 
-void eval(EvalArguments& arguments) {
+void eval(EvalArguments& arguments, bool has_context) {
   const ModelScope scope(arguments.model);
   if (arguments.text.empty() == arguments.choices.file.empty())
     throw UsageError("eval needs --text or --choices, one of them");
@@ -99,6 +99,8 @@ void eval(EvalArguments& arguments) {
   const auto files = models::ModelFiles::open(arguments.model.path);
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
+  if (!has_context)
+    arguments.context = std::min(arguments.context, description.sliding_window.value_or(description.context));
   if (arguments.stride == 0) arguments.stride = arguments.context;
   check_context(arguments.context, description, "the model");
   const tasks::PerplexityOptions options{.protocol = tasks::protocol_named(arguments.protocol),
@@ -114,7 +116,7 @@ void eval(EvalArguments& arguments) {
     const auto base_files = models::ModelFiles::open(arguments.against);
     check_context(arguments.context, base_files->description(), "--against");
     require(!base_files->has_tokenizer() || tasks::tokens_of_file(arguments.text, *base_files->tokenizer()) == text,
-            "--against {}: its tokenizer cuts {} otherwise than that of {}: their predictions cannot be compared",
+            "--against {}: its tokenizer splits {} unlike that of {}: their predictions cannot be compared",
             arguments.against, arguments.text, arguments.model.path);
     base = arguments.model.load(*base_files);
   }
@@ -146,17 +148,20 @@ void add_eval_command(Command app) {
   command.option("--protocol", arguments->protocol, "which tokens are scored, with what before them")
       .one_of({"disjoint", "hf-strided", "llamacpp"})
       .show_default();
-  command.option("--context", arguments->context, "tokens that the model sees at once").value_name("N").show_default();
+  const Option context =
+      command.option("--context", arguments->context, "tokens that the model sees at once, at most the model's longest")
+          .value_name("N")
+          .show_default();
   command.option("--stride", arguments->stride, "of hf-strided (default: the context)").value_name("S");
   command.option("--max-tokens", arguments->max_tokens, "only the first N tokens of the text").value_name("N");
   command
       .option("--against", arguments->against,
-              "a base model: perplexity over its, KL divergence from it, and how often the two agree")
+              "a base model: perplexity ratio, KL divergence from it, and how often the two agree")
       .path_by(tasks::named_model)
       .value_name("BASE");
   add_choice_options(command, arguments->choices);
   command.flag("--json", arguments->json, "as one JSON object; \"stderr\" is that of the NLL over windows");
-  command.action([arguments] { eval(*arguments); });
+  command.action([arguments, context] { eval(*arguments, context.is_given()); });
 }
 
 }  // namespace headroom::experiments

@@ -38,7 +38,7 @@ std::vector<int64_t> ids_of(std::string_view text, int64_t vocab) {
     int64_t id = 0;
     const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), id);
     require(!item.empty() && error == std::errc() && end == item.data() + item.size(),
-            "--tokens: '{}' is no token id: expected 1,2,3", item.substr(0, 40));
+            "--tokens: '{}' is not a token id, as in 1,2,3", item.substr(0, 40));
     require(id >= 0 && id < vocab, "--tokens: {} is not in the model's vocabulary of {}", id, vocab);
     ids.push_back(id);
     if (comma == text.size()) return ids;

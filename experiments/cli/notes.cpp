@@ -57,7 +57,7 @@ void add_tag_command(Command app) {
   command.option("TAG", arguments->tags, "words to add (default: print those that there are)");
   command.flag("--remove", arguments->removes, "remove these tags");
   command.action([arguments] {
-    if (arguments->removes && arguments->tags.empty()) throw UsageError("--remove: names no TAG");
+    if (arguments->removes && arguments->tags.empty()) throw UsageError("--remove: needs a TAG");
     tag_run(*arguments);
   });
 }

@@ -111,7 +111,7 @@ void read_study(PlanArguments& arguments) {
 
 /// The decay of a trained model's heads on a text.
 void read_attention(PlanArguments& arguments) {
-  require(!arguments.attention_text.empty(), "--from-attention: expected --text FILE");
+  require(!arguments.attention_text.empty(), "--from-attention: needs --text FILE");
   const auto files = models::ModelFiles::open(arguments.attention);
   const std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.attention_text, *files->tokenizer());
   const auto model = files->load();
@@ -128,8 +128,8 @@ bool read_decay(PlanArguments& arguments) {
   const int sources =
       !arguments.decay.empty() + !arguments.text.empty() + !arguments.study.empty() + !arguments.attention.empty();
   require(sources <= 1, "--decay, --from-text, --from-study and --from-attention: give one of them");
-  require(arguments.attention_text.empty() || !arguments.attention.empty(), "--text: expected --from-attention MODEL");
-  require(arguments.series.empty() || !arguments.study.empty(), "--series: expected --from-study RUN");
+  require(arguments.attention_text.empty() || !arguments.attention.empty(), "--text: needs --from-attention MODEL");
+  require(arguments.series.empty() || !arguments.study.empty(), "--series: needs --from-study RUN");
   if (!arguments.decay.empty()) request.decay = parse_decay(arguments.decay, arguments.terms);
   else if (!arguments.text.empty()) request.decay = decay_of_text(arguments.text, arguments.terms);
   else if (!arguments.study.empty()) read_study(arguments);
@@ -139,12 +139,12 @@ bool read_decay(PlanArguments& arguments) {
 
 std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std::optional<CostPlan>& costs) {
   if (!read_decay(arguments)) {
-    require(arguments.ranks.empty(), "--ranks: expected the decay of the same lags, --decay r1,r2,…");
-    require(
-        costs.has_value(),
-        "expected what the heads are for: --for TASK ({}), --decay r1,r2,… with --width and --token-dim, --from-text "
-        "FILE, --from-study RUN or --from-attention MODEL; or a model's sizes: --config FILE or --layers",
-        fmt::join(task_words(), ", "));
+    require(arguments.ranks.empty(), "--ranks: needs the decay of the same lags, --decay r1,r2,…");
+    require(costs.has_value(),
+            "say what the heads are for: --for TASK ({}), --decay r1,r2,… with --width and --token-dim, --from-text "
+            "FILE, --from-study RUN or --from-attention MODEL; or a model's sizes: --config FILE or --layers. Such as: "
+            "headroom plan --for ntp",
+            fmt::join(task_words(), ", "));
     return std::nullopt;
   }
   AllocationRequest& request = arguments.allocation;
@@ -186,7 +186,7 @@ void say_measured(const PlanArguments& arguments) {
   if (arguments.is_json) return fmt::print("{}", choices_json(found));
   const int columns = look_of(STDOUT_FILENO).columns;
   if (guess) fmt::print("{}\n", answer_text(*guess, columns));
-  fmt::print("{}", measured_text(found, columns));
+  fmt::print("{}", measured_text(found, columns, guess.has_value()));
   say_page(arguments);
 }
 

@@ -19,6 +19,8 @@
 #include "experiments/probe/probe_output.h"
 #include "experiments/probe/probe_page.h"
 #include "experiments/report/file.h"
+#include "models/convert/convert.h"
+#include "models/costs.h"
 #include "models/files/mapped_file.h"
 #include "tasks/data/locate.h"
 #include "tasks/pretrained/text_tokens.h"
@@ -66,7 +68,7 @@ std::vector<int64_t> doubling(int64_t first, int64_t last) {
 
 /// "FROM:TO", doubling, or a list; rising.
 std::vector<int64_t> lengths_of(const std::string& text) {
-  const char* const wanted = "a number of tokens: expected 4,8,16 or FROM:TO";
+  const char* const wanted = "a number of tokens, as in 4,8,16 or FROM:TO";
   const size_t colon = text.find(':');
   if (colon == std::string::npos) {
     std::vector<int64_t> lengths = numbers_of<int64_t>(text, "--lengths", wanted);
@@ -154,6 +156,8 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
     spans = tasks::draw_spans(lengths, arguments.spans, results.tokens, static_cast<uint64_t>(arguments.seed));
   }
   results.name = description.name;
+  results.bits_per_number = 8 * static_cast<double>(models::model_bytes(arguments.model.path)) /
+                            static_cast<double>(models::parameter_count(description.config));
   results.family = description.family;
   for (const models::HeadGroup& group : models::first_layer(description.config).groups)
     results.kv_heads += group.key_value_heads();

@@ -23,7 +23,7 @@ void show_schema(const SchemaArguments& arguments) {
   constexpr int columns_of_a_log = 100;
   const Schema& schema = study_schema();
   if (arguments.is_json) {
-    require(arguments.under.empty(), "--json: is of all keys; give no {}", excerpt(arguments.under));
+    require(arguments.under.empty(), "--json covers all keys; omit {}", excerpt(arguments.under));
     return fmt::print("{}", schema_json(schema));
   }
   std::set<std::string> paths;

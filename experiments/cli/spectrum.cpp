@@ -55,8 +55,8 @@ Spectrum spectrum_of(const std::vector<double>& values, int64_t rank) {
 /// A tensor of the file as an f64 matrix.
 Tensor matrix_of(const models::SafetensorsFile& file, const std::string& name) {
   const Tensor x = file.tensor(name);
-  require(engine::is_floating(x.dtype()), "spectrum: tensor {} is {}: floating numbers wanted", name, x.str());
-  require(x.rank() == 2, "spectrum: tensor {} is {}: a matrix wanted", name, x.str());
+  require(engine::is_floating(x.dtype()), "spectrum: tensor {} is {}: expected real numbers", name, x.str());
+  require(x.rank() == 2, "spectrum: tensor {} is {}, not a matrix", name, x.str());
   return x.to(engine::DType::f64);
 }
 
@@ -92,7 +92,7 @@ void spectrum(const SpectrumArguments& arguments, bool has_times, bool has_rank)
     count = std::min(count, b.dim(1));
   }
   const int64_t rank = has_rank ? arguments.rank : count;
-  require(!has_rank || (rank >= 1 && rank <= count), "spectrum: --rank is {}: 1 to {} wanted", rank, count);
+  require(!has_rank || (rank >= 1 && rank <= count), "spectrum: --rank {}: expected 1 to {}", rank, count);
   const auto last =
       static_cast<size_t>(std::max<int64_t>(0, std::min(rank, count - 1)));  // σ_{rank + 1} is printed too
   const std::vector<double> values = values_of(

@@ -33,7 +33,7 @@ std::string lease_line(const Lease& lease) {
       "  {}{}{}   process {}, {}\n", lease.label,
       lease.steps > 0 ? fmt::format("   step {}/{}", lease.step, lease.steps) : "",
       std::isfinite(lease.loss) ? fmt::format("   loss {:.4g}", lease.loss) : "", lease.owner.pid,
-      is_alive(lease) ? fmt::format("heard of {:.0f} s ago", silence) : "gone: the next run goes on from here");
+      is_alive(lease) ? fmt::format("seen {:.0f} s ago", silence) : "gone: the next run goes on from here");
 }
 
 std::string name_text(const RunStatus& status) { return status.run.study + " · " + status.run.profile; }

@@ -17,6 +17,11 @@
 namespace headroom::experiments {
 namespace {
 
+/// "1 text", "3 texts".
+std::string texts_of(const models::ReferenceLogits& reference) {
+  return fmt::format("{} {}", reference.texts.size(), reference.texts.size() == 1 ? "text" : "texts");
+}
+
 struct VerifyModelArguments {
   ModelArguments model;
   std::string against, write;
@@ -42,7 +47,7 @@ void write_reference(const VerifyModelArguments& arguments) {
   for (const std::string& prompt : prompts)
     reference.texts.push_back(models::measure_text(*model, prompt, tokens_of(*files, prompt)));
   models::write_file(arguments.write, json_of(reference));
-  fmt::print("written  {}: {} texts\n", arguments.write, reference.texts.size());
+  fmt::print("written  {}: {}\n", arguments.write, texts_of(reference));
 }
 
 /// Whether the tokenizer cuts the text as the reference has it, with or without a beginning of text.
@@ -60,7 +65,7 @@ std::string tokens_in_words(const models::ModelFiles& files, const models::Refer
 
 void verify_model(const VerifyModelArguments& arguments) {
   require(arguments.against.empty() != arguments.write.empty(), "--against FILE or --write FILE: give one of them");
-  require(arguments.prompts.empty() || !arguments.write.empty(), "--prompt: expected --write FILE");
+  require(arguments.prompts.empty() || !arguments.write.empty(), "--prompt: needs --write FILE");
   require(std::isfinite(arguments.tolerance) && arguments.tolerance > 0, "--tolerance: {} is not above 0",
           arguments.tolerance);
   // Exact whatever --exact says: a copy that is right must not look wrong.
@@ -84,7 +89,7 @@ void verify_model(const VerifyModelArguments& arguments) {
                    ? ", then two that are equally likely or the context's end"
                    : "");
   }
-  fmt::print("{}: {} texts, tolerance {:g}{}\n", agrees ? "verified" : "NOT verified", reference.texts.size(),
+  fmt::print("{}: {}, tolerance {:g}{}\n", agrees ? "verified" : "NOT verified", texts_of(reference),
              arguments.tolerance, reference.made_with.empty() ? "" : fmt::format(", against {}", reference.made_with));
   if (!agrees) throw Exit{1};
 }

@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "experiments/report/file.h"
+#include "tasks/compression/head_costs.h"
 #include "tasks/compression/layer_set.h"
 #include "tasks/pretrained/text_tokens.h"
 
@@ -33,7 +34,7 @@ void check_ranks(const CompressArguments& a) {
   check_rank("--rank", a.rank), check_rank("--mean-rank", a.mean_rank), check_rank("--vo-rank", a.vo_rank);
   check_share("--keep", a.keep), check_share("--cache", a.cache);
   require(!has_kl || (std::isfinite(a.kl) && a.kl > 0), "--kl {}: expected nats above 0", a.kl);
-  require(!a.vo_rank || a.rank, "--vo-rank is of --rank");
+  require(!a.vo_rank || a.rank, "--vo-rank needs --rank");
 }
 
 /// The middle one of the ranks that a method takes.
@@ -47,7 +48,8 @@ tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models:
   const QkMethod qk = has_qk ? tasks::qk_method_named(arguments.method) : QkMethod::none;
   VoMethod vo = VoMethod::none;
   if (has_vo) vo = tasks::vo_method_named(arguments.vo_method.empty() ? arguments.method : arguments.vo_method);
-  require(has_vo || (arguments.vo_method.empty() && !arguments.vo_rank), "--vo-method and --vo-rank are of --part vo");
+  require(has_vo || (arguments.vo_method.empty() && !arguments.vo_rank), "--vo-method and --vo-rank need --part vo");
+  require(has_qk || !arguments.vo_rank, "--part vo: give its rank by --rank, not by --vo-rank");
   tasks::require_suited(qk, config);
   layers = tasks::layers_named(arguments.layers, config.layers, static_cast<uint64_t>(arguments.seed));
   const models::HeadGroup head = models::first_layer(config).groups.at(0);
@@ -61,19 +63,38 @@ tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models:
   return plan;
 }
 
+/// Refuses a share that no ranks reach, before a head is measured.
+void check_budget(const CompressArguments& arguments, const models::TransformerConfig& config, const CompressJob& job) {
+  const bool has_keep = !std::isnan(arguments.keep);
+  if (!has_keep && std::isnan(arguments.cache)) return;
+  const tasks::BudgetOf of = has_keep ? tasks::BudgetOf::parameters : tasks::BudgetOf::cache;
+  const tasks::HeadCosts costs(config, job.plan.qk, job.plan.vo, job.layers);
+  costs.require_possible(of, (has_keep ? arguments.keep : arguments.cache) * costs.full(of));
+}
+
 TextRange text_of(const std::string& file, const std::string& range, const char* option,
                   const models::Tokenizer& tokenizer, int64_t usual = usual_tokens) {
   return text_range(file, tasks::tokens_of_file(file, tokenizer), range, usual, option);
 }
 
+/// Refuses ranges of texts that nothing would read.
+void check_unused(const CompressArguments& a, bool is_calibrated) {
+  require(a.calibrate_tokens.empty() || is_calibrated || !a.refine.empty(),
+          "--calibrate-tokens: nothing here is calibrated");
+  require(a.eval_tokens.empty() || !a.eval.empty(), "--eval-tokens: needs --eval FILE");
+  require((a.refine_text.empty() && a.refine_tokens.empty()) || !a.refine.empty(),
+          "--refine-text and --refine-tokens: need --refine");
+}
+
 void read_texts(const CompressArguments& a, CompressJob& job) {
   const bool reads_activations = (tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo)).any();
   require(!reads_activations || !a.calibrate.empty(),
-          "method {} is made from what the heads do on a text: expected --calibrate FILE", a.method);
-  require(!job.has_budget || !a.calibrate.empty(),
-          "{} is spent by what heads lose on a text: expected --calibrate FILE", rank_option(a));
+          "method {} is made from what the heads do on a text: needs --calibrate FILE", a.method);
+  require(!job.has_budget || !a.calibrate.empty(), "{} is spent by what heads lose on a text: needs --calibrate FILE",
+          rank_option(a));
   require(a.refine.empty() || !a.calibrate.empty() || !a.refine_text.empty(),
-          "--refine {} trains on a text: expected --refine-text FILE", a.refine);
+          "--refine {} trains on a text: needs --refine-text FILE", a.refine);
+  check_unused(a, reads_activations || job.has_budget);
   const auto tokenizer = job.base->tokenizer();
   if (reads_activations || job.has_budget)
     job.calibration = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
@@ -88,8 +109,8 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
   job.evaluation = text_of(a.eval, a.eval_tokens, "--eval-tokens", *tokenizer);
   require(job.evaluation->count() >= a.context, "{}: {} tokens are fewer than the context of {}", a.eval,
           job.evaluation->count(), a.context);
-  if (job.calibration) require_disjoint(*job.calibration, *job.evaluation);
-  if (job.refinement) require_disjoint(*job.refinement, *job.evaluation);
+  if (job.calibration) require_disjoint("calibration", *job.calibration, *job.evaluation);
+  if (job.refinement) require_disjoint("refinement", *job.refinement, *job.evaluation);
 }
 
 }  // namespace
@@ -125,10 +146,11 @@ CompressJob job_of(CompressArguments& arguments) {
   job.plan = plan_of(arguments, description.config, job.layers);
   job.has_budget = !arguments.rank;
   require(!job.has_budget || job.plan.qk != tasks::QkMethod::pairs_even,
-          "{}: pairs-even has one width for all heads: expected --rank", rank_option(arguments));
+          "{}: pairs-even has one width for all heads: use --rank", rank_option(arguments));
   job.format = models::export_format_named(arguments.format);
   require(!job.has_budget || job.format != models::ExportFormat::plain,
-          "--format plain has one width for all heads: expected --rank, not {}", rank_option(arguments));
+          "--format plain has one width for all heads: use --rank, not {}", rank_option(arguments));
+  check_budget(arguments, description.config, job);
   const std::string refusal =
       models::refusal_of(job.format, *job.base, tasks::compressed_config(description.config, job.plan), arguments.out);
   require(refusal.empty(), "{}: {}", arguments.out, refusal);
@@ -139,7 +161,7 @@ CompressJob job_of(CompressArguments& arguments) {
   if (!arguments.checkpoint.empty()) check_file(arguments.checkpoint);
   const int64_t longest = description.sliding_window.value_or(description.context);
   if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
-  require(arguments.context >= 4 && arguments.context <= longest, "--context {}: expected 4 to {}, the model's",
+  require(arguments.context >= 4 && arguments.context <= longest, "--context {}: expected 4 to the model's {}",
           arguments.context, longest);
   if (!arguments.refine.empty()) {
     arguments.training.target = tasks::refine_target_named(arguments.refine);

@@ -55,11 +55,11 @@ tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJ
              measured_share(job, base.config().layers, done, all));
   });
   if (!std::isnan(arguments.keep))
-    return budget.spend(BudgetOf::parameters, arguments.keep * budget.full(BudgetOf::parameters));
+    return budget.spend(BudgetOf::parameters, arguments.keep * budget.costs().full(BudgetOf::parameters));
   if (!std::isnan(arguments.cache))
-    return budget.spend(BudgetOf::cache, arguments.cache * budget.full(BudgetOf::cache));
-  if (!std::isnan(arguments.kl)) return budget.within(budget.saved(), arguments.kl);
-  return budget.spend(budget.saved(), budget.cost(budget.saved(), job.plan));
+    return budget.spend(BudgetOf::cache, arguments.cache * budget.costs().full(BudgetOf::cache));
+  if (!std::isnan(arguments.kl)) return budget.within(budget.costs().saved(), arguments.kl);
+  return budget.spend(budget.costs().saved(), budget.costs().cost(budget.costs().saved(), job.plan));
 }
 
 }  // namespace

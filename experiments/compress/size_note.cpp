@@ -10,6 +10,12 @@ namespace {
 
 using models::ExportFormat, models::WeightType;
 
+/// Whether some rank has fewer parameters.
+bool saves_parameters(const CompressJob& job) {
+  const tasks::HeadCosts costs(job.base->description().config, job.plan.qk, job.plan.vo, job.layers);
+  return costs.least(tasks::BudgetOf::parameters) < costs.full(tasks::BudgetOf::parameters);
+}
+
 std::string why(const CompressArguments& arguments, const CompressJob& job, const ModelAccount& before,
                 const ModelAccount& after) {
   if (job.format != ExportFormat::compact)
@@ -18,7 +24,8 @@ std::string why(const CompressArguments& arguments, const CompressJob& job, cons
         job.format == ExportFormat::compat ? "keeps every matrix at its full shape" : "has one width for all heads",
         arguments.dtype.empty() && after.bytes > before.bytes ? ", here in more bits than before" : "");
   if (after.parameters >= before.parameters)
-    return "at these ranks the factors have as many numbers as the matrices, or more";
+    return saves_parameters(job) ? "at these ranks the factors have as many numbers as the matrices, or more"
+                                 : fmt::format("{} saves no parameters at any rank", arguments.method);
   return fmt::format("what has changed is written in {}",
                      arguments.dtype.empty() ? "f32, as no --dtype is given" : arguments.dtype);
 }
@@ -75,9 +82,9 @@ std::string size_note(const CompressArguments& arguments, const CompressJob& job
                        is_other && format == ExportFormat::compact ? ", a folder that loads here only" : "");
   }
   return fmt::format(
-      "{}, and no --format or --dtype would make them smaller than the model's by a hundredth; a lower rank would, or "
-      "quantising the whole model",
-      reason);
+      "{}, and no --format or --dtype would make them smaller than the model's by a hundredth; {}quantising the whole "
+      "model would",
+      reason, saves_parameters(job) ? "a lower rank or " : "");
 }
 
 }  // namespace headroom::experiments

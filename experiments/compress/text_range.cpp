@@ -14,7 +14,7 @@ namespace {
 constexpr size_t run_length = 64;  ///< tokens in a row that two texts do not share by chance
 
 constexpr const char* wanted =
-    "expected A:B, the first token and the one behind the last, or the number of the first ones";
+    "expected A:B, the first token and the one after the last, or the number of first tokens";
 
 int64_t position(std::string_view digits, int64_t fallback, const std::string& option, const std::string& range) {
   if (digits.empty()) return fallback;
@@ -54,20 +54,21 @@ TextRange text_range(const std::string& file, const std::vector<int32_t>& all, c
     const bool is_count = colon == std::string::npos;
     text.begin = is_count ? 0 : position(std::string_view(range).substr(0, colon), 0, option, range);
     text.end = position(std::string_view(range).substr(is_count ? 0 : colon + 1), length, option, range);
-    require(text.begin < text.end && text.end <= length, "{} {}: {} has {} tokens", option, range, file, length);
+    require(text.begin < text.end, "{} {}: the first token must be below the end", option, range);
+    require(text.end <= length, "{} {}: {} has {} tokens", option, range, file, length);
   }
   text.tokens.assign(all.begin() + text.begin, all.begin() + text.end);
   return text;
 }
 
-void require_disjoint(const TextRange& calibration, const TextRange& evaluation) {
-  const bool is_one_text = calibration.sha256 == evaluation.sha256;
-  const bool overlap = calibration.begin < evaluation.end && evaluation.begin < calibration.end;
-  require(!is_one_text || !overlap, "calibration and evaluation overlap: {} and {}; they must have no token in common",
-          described(calibration), described(evaluation));
-  require(!share_a_run(calibration.tokens, evaluation.tokens),
-          "calibration and evaluation share {} tokens in a row: {} and {}; they must have no text in common",
-          run_length, described(calibration), described(evaluation));
+void require_disjoint(const char* use, const TextRange& text, const TextRange& evaluation) {
+  const bool is_one_text = text.sha256 == evaluation.sha256;
+  const bool overlap = text.begin < evaluation.end && evaluation.begin < text.end;
+  require(!is_one_text || !overlap, "{} and evaluation overlap: {} and {}; they must have no token in common", use,
+          described(text), described(evaluation));
+  require(!share_a_run(text.tokens, evaluation.tokens),
+          "{} and evaluation share {} tokens in a row: {} and {}; they must have no text in common", use, run_length,
+          described(text), described(evaluation));
 }
 
 }  // namespace headroom::experiments

@@ -19,8 +19,8 @@ struct TextRange {
 TextRange text_range(const std::string& file, const std::vector<int32_t>& all, const std::string& range, int64_t usual,
                      const std::string& option);
 
-/// Throws Error naming both texts with their hashes where they have tokens in common: ranges of one file (or of a copy
-/// of it) that overlap, or 64 tokens in a row that are in both.
-void require_disjoint(const TextRange& calibration, const TextRange& evaluation);
+/// Throws Error naming both texts with their hashes, and what the first is for ("calibration"), where they have tokens
+/// in common: ranges of one file (or of a copy of it) that overlap, or 64 tokens in a row that are in both.
+void require_disjoint(const char* use, const TextRange& text, const TextRange& evaluation);
 
 }  // namespace headroom::experiments

@@ -124,7 +124,7 @@ LawConfig bind_law(Reader& in, const std::set<std::string>& numbers) {
   if (law.of.empty()) in.complain("of", "missing: the keys that the law is of");
   for (const std::string& path : law.of)
     if (!numbers.empty() && !numbers.contains(path))
-      in.complain("of", fmt::format("\"{}\" is no number of every trial", excerpt(path)));
+      in.complain("of", fmt::format("\"{}\" is not always a number", excerpt(path)));
   law.beside = in.text("beside", "", "an expression over the last words of these keys that is to say the same");
   if (law.beside.empty()) return law;
   try {

@@ -47,7 +47,7 @@ void bind_schedule(Reader& in, int64_t train_steps, std::vector<autograd::Schedu
   const int64_t warmup = in.integer("warmup", 0, steps, "steps of linear rise from 0; beside any kind");
   if (warmup > train_steps)
     in.complain("warmup", fmt::format("{} is out of range: expected <= train.steps = {}", warmup, train_steps));
-  if (owns_warmup && warmup == 0) in.complain("warmup", fmt::format("{} needs some steps of it", factor.kind));
+  if (owns_warmup && warmup == 0) in.complain("warmup", fmt::format("{} needs 1 step or more", factor.kind));
   if (owns_warmup) {
     factor.warmup = warmup;
   } else if (warmup > 0) {
@@ -114,7 +114,7 @@ TrainConfig bind_train(Reader& in) {
   TrainConfig train;
   train.steps = in.integer("steps", std::nullopt, {.low = 1, .high = 1e12}, "updates");
   train.batch = in.integer("batch", std::nullopt, count, "sequences per update, fresh ones each time");
-  in.table("optimizer", "kind and learning rate are always needed",
+  in.table("optimizer", "how weights are updated; lr is always needed",
            [&](Reader& optimizer) { train.optimizer = bind_optimizer(optimizer, train); });
   in.tables("schedule", "learning rate over time; constant without any",
             [&](Reader& schedule) { bind_schedule(schedule, train.steps, train.schedule); });

@@ -116,7 +116,7 @@ void zip_axes(const Value& group, Sweep& sweep, Problems& problems) {
       problems.add(path.place, "sweep.zip", "a best_of that is to be extended cannot be zipped");
     } else if (axis->positions.size() != joined.positions.size() || axis->best_of != joined.best_of) {
       problems.add(path.place, "sweep.zip",
-                   fmt::format("{} has {} values{}, {} has {}{}: zipped keys need equally many, of one form",
+                   fmt::format("{} has {} values{}, {} has {}{}: zipped keys must match in number and form",
                                joined.paths[0], joined.positions.size(), joined.best_of ? " to choose from" : "",
                                axis->paths[0], axis->positions.size(), axis->best_of ? " to choose from" : ""));
     } else {

@@ -72,9 +72,12 @@ fs::path study_file(const std::string& name) {
   if (is_there(name) && !is_a_folder(name)) return name;
   for (const std::string& path : {name + ".toml", "experiments/" + name + ".toml"})
     if (const fs::path found = shipped_file(path); is_there(found)) return found;
+  std::vector<std::string> found;
   for (const char* folder : {".", "experiments"})
     for (const fs::path& file : toml_files(folder))
-      if (is_study_of(file, name)) return file.lexically_normal();
+      if (is_study_of(file, name)) found.push_back(file.lexically_normal().string());
+  require(found.size() <= 1, "{}: is the id of {}: name the file", name, fmt::join(found, " and of "));
+  if (!found.empty()) return found[0];
   std::set<std::string> ids;
   for (const ShippedStudy& study : shipped_studies()) ids.insert(study.id);
   const std::string near = nearest_path(name, ids);

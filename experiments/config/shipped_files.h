@@ -13,7 +13,8 @@ std::filesystem::path shipped_file(const std::string& path);
 /// The study file that `name` means: a file of that name; that of a study's id, "ngram-tradeoff", in the working
 /// folder, in its experiments/ or among the installed studies, by its name or by the id that it gives; or an installed
 /// one by its path in the source tree.
-/// Throws Error for an id that no study has, naming the nearest, and returns any other name as it is.
+/// Throws Error for an id that no study has, naming the nearest, or that several files give, and returns any other name
+/// as it is.
 std::filesystem::path study_file(const std::string& name);
 
 /// Ids of the studies that study_file() finds in experiments/ and among the installed ones, each with its file.

@@ -117,7 +117,7 @@ struct LineReader::Stream {
     }
     if (has_ended) {
       if (at == held) fill();
-      if (held > at) complain("there are bytes behind the end of the compressed text");
+      if (held > at) complain("there are bytes after the end of the compressed text");
     }
     return !text.empty();
   }

@@ -181,7 +181,7 @@ PublishedRun published_run(const LineTable& in, std::map<int64_t, PlanEntry>& pl
   require(in.at("headroom") == "trials", "'headroom' is {}: expected \"trials\"", models::shown(in.at("headroom")));
   const int64_t format = in.count("format");
   require(format == published_format, "format {}, and this program reads {}: {}", format, published_format,
-          format > published_format ? "the file is from a newer headroom" : "there never was such a one");
+          format > published_format ? "the file is from a newer headroom" : "there is no such format");
   PublishedRun run;
   run.study = in.text("study");
   run.profile = in.text("profile");
@@ -279,7 +279,7 @@ bool PublishedReader::next(PublishedTrial& trial) {
   try {
     const json object = line_object(line);
     trial = published_trial(LineTable(object), run_.is_whole, plan_);
-    require(trial.record.id > last_, "trial {} after {}: expected them in the order of their ids, each once",
+    require(trial.record.id > last_, "trial {} after {}: expected trials in order of their ids, each once",
             trial.record.id, last_);
     require(++count_ <= run_.trials, "there are more trials than the {} of the first line", run_.trials);
   } catch (const Error& error) {

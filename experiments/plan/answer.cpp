@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -66,8 +67,9 @@ std::string reason_of(const AllocationRequest& request, const Groups& groups) {
   if (!are_alike(groups, false))
     return "the lags need heads of different width: one as wide as the rank of its lag's map loses nothing";
   if (width >= request.token_dim)
-    return fmt::format("heads as wide as the token ({}) lose nothing of what they fetch; width {} holds {} of them",
-                       request.token_dim, request.width, request.width / width);
+    return fmt::format("heads as wide as the token ({}) lose nothing of what they fetch; width {} holds {} of them{}",
+                       request.token_dim, request.width, request.width / width,
+                       request.width % width > 0 ? fmt::format(" and leaves {} over", request.width % width) : "");
   return fmt::format(
       "width {} holds too few heads of the token's width ({}) for {} lags; narrower ones lose {:.0f} % of "
       "a lag each, and there are more of them",
@@ -151,24 +153,47 @@ std::string answer_line(const char* label, const std::string& text, size_t colum
   return wrapped_lines(fmt::format("  {:<{}}", label, indent - 2), text, indent, columns);
 }
 
-/// What models that were trained at this width, or at any, found for sums of earlier tokens.
-std::string trained_at(int64_t width) {
-  std::vector<std::string> found;
-  for (const MeasuredChoice& one : shipped_choices())
-    if (one.task == "linear-functional" && one.choice.width == width)
-      if (const std::string text = exact(one.choice.best().heads); std::count(found.begin(), found.end(), text) == 0)
-        found.push_back(text);
-  if (found.empty()) return "No model of this width was trained; plan --for TASK says what was found at others";
-  return fmt::format(
-      "Models of this width that were trained on sums of earlier tokens did best with {} heads: plan --for n-gram "
-      "--width {} says on which, and how sure that is",
-      fmt::join(found, ", "), width);
+/// What models that were trained at this width on sums of earlier tokens found, and how `heads` stood there.
+std::string trained_at(int64_t width, int64_t heads) {
+  std::vector<const MeasuredChoice*> curves;
+  int worse = 0, good = 0, open = 0;
+  for (const MeasuredChoice& one : shipped_choices()) {
+    if (one.task != "linear-functional" || one.choice.width != width) continue;
+    curves.push_back(&one);
+    for (const HeadChoice::Option& option : one.choice.options) {
+      if (static_cast<int64_t>(option.heads) != heads) continue;
+      using Standing = HeadChoice::Option::Standing;
+      ++(option.standing == Standing::worse ? worse : option.standing == Standing::open ? open : good);
+    }
+  }
+  if (curves.empty()) return "No model of this width was trained; plan --for TASK says what was found at others";
+  std::string out =
+      fmt::format("Models of this width that were trained on sums of earlier tokens were {}", best_on(curves));
+  std::vector<std::string> stands;
+  for (const auto& [count, words] :
+       {std::pair(worse, "worse"), std::pair(good, "as good"), std::pair(open, "undecided")})
+    if (count > 0) stands.push_back(fmt::format("{} on {}", words, count));
+  if (!stands.empty()) out += fmt::format("; {} heads were {}", heads, fmt::join(stands, ", "));
+  return out + fmt::format(": plan --for linear-functional --width {} has them", width);
 }
 
 }  // namespace
 
 std::string heads_text(int64_t heads, int64_t width) {
   return fmt::format("{} {} of width {}", heads, heads == 1 ? "head" : "heads", width);
+}
+
+std::string best_on(const std::vector<const MeasuredChoice*>& curves) {
+  std::map<double, size_t> counts;
+  for (const MeasuredChoice* one : curves) ++counts[one->choice.best().heads];
+  std::vector<std::pair<double, size_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string out;
+  for (const auto& [heads, count] : sorted)
+    out += out.empty() ? fmt::format("best with {} {} on {} of {} {}", exact(heads), heads == 1 ? "head" : "heads",
+                                     count, curves.size(), curves.size() == 1 ? "curve" : "curves")
+                       : fmt::format(", {} on {}", exact(heads), count);
+  return out;
 }
 
 PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoice>& measured) {
@@ -181,7 +206,8 @@ PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoic
   answer.because = reason_of(request, best.groups);
   answer.sure =
       fmt::format("the paper's bound, a heuristic, suggests it: {} with these heads, {} without any. The decay: {}. {}",
-                  rounded(best.bound), rounded(plan.nothing), request.decay.source, trained_at(request.width));
+                  rounded(best.bound), rounded(plan.nothing), request.decay.source,
+                  trained_at(request.width, heads_of(best.groups)));
   answer.costs = cost_of(static_cast<double>(heads_of(best.groups)), static_cast<double>(request.width));
   const EqualHeads* next = next_equal(plan);
   answer.next = next && best.bound > 0
@@ -226,11 +252,11 @@ PlanAnswer answer_of(const MeasuredChoice& measured) {
   return answer;
 }
 
-std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns) {
+std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns, bool as_table) {
   using Standing = HeadChoice::Option::Standing;
   constexpr size_t in_full = 2;
   std::string out;
-  if (measured.size() <= in_full) {
+  if (measured.size() <= in_full && !as_table) {
     for (const MeasuredChoice& one : measured) out += (out.empty() ? "" : "\n") + answer_text(answer_of(one), columns);
     return out;
   }
@@ -244,12 +270,12 @@ std::string measured_text(const std::vector<MeasuredChoice>& measured, int colum
          options_with(one, Standing::open), options_with(one, Standing::worse), fmt::format("{}", choice.width),
          fmt::format("{}", choice.steps), fmt::format("{}", choice.seeds), choice.study + series_text(choice)});
   }
-  out =
-      wrapped_lines("",
-                    fmt::format("{} curves of small models; use: heads × width, the best on validation; as good, open, "
-                                "worse: other numbers of heads, by {:.0f} % of the {}",
-                                measured.size(), 100 * (first.margin - 1), measured[0].metric),
-                    0, lines_of(columns));
+  out = wrapped_lines("",
+                      fmt::format("{} of small models; use: heads × width, the best on validation; as good, open, "
+                                  "worse: other numbers of heads, by {:.0f} % of the {}",
+                                  measured.size() == 1 ? "1 curve" : fmt::format("{} curves", measured.size()),
+                                  100 * (first.margin - 1), measured[0].metric),
+                      0, lines_of(columns));
   return out + "\n" + aligned(rows, lines_of(columns));
 }
 

@@ -50,7 +50,7 @@ models::HeadGroup heads_of_width(const CostRequest& request, int64_t dim) {
   if (request.keep_width) {
     const int64_t values = group.heads * group.v_dim, shared = group.key_value_heads() * group.v_dim;
     require(values % dim == 0 && shared % dim == 0,
-            "--head-dims: {} divides not both the heads' {} and the key-value heads' {} columns, which --keep width "
+            "--head-dims: {} does not divide both the heads' {} and key-value heads' {} columns, which --keep width "
             "keeps",
             dim, values, shared);
     group.heads = values / dim;
@@ -60,6 +60,17 @@ models::HeadGroup heads_of_width(const CostRequest& request, int64_t dim) {
   require(request.model.config.positions != models::Positions::rope || dim % 2 == 0,
           "--head-dims: {} is odd: RoPE turns pairs", dim);
   return group;
+}
+
+/// Whether all layers have heads alike, of whole matrices.
+bool has_whole_heads(const models::TransformerConfig& config) {
+  bool is_whole = config.unequal_layers.empty();
+  models::for_each_layer(config, [&](const models::LayerConfig& layer, int64_t) {
+    for (const models::HeadGroup& group : layer.groups)
+      is_whole &=
+          group.q_rank + group.k_rank + group.v_rank + group.q_head_rank + group.k_head_rank + layer.o_rank == 0;
+  });
+  return is_whole;
 }
 
 }  // namespace
@@ -84,6 +95,8 @@ std::vector<int64_t> parse_head_dims(const std::string& text) {
 
 CostPlan plan_costs(const CostRequest& request) {
   const models::TransformerConfig& own = request.model.config;
+  require(has_whole_heads(own), "{}: its heads are factors, or differ: plan takes the model that it was made from",
+          request.model.source);
   require(request.batch >= 1 && request.batch <= most_tokens, "--batch: expected 1 to {}, got {}", most_tokens,
           request.batch);
   require(request.context >= 1 && request.context <= most_tokens, "--context: expected 1 to {}, got {}", most_tokens,

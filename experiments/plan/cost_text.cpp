@@ -56,9 +56,12 @@ std::string cost_answer(const CostPlan& plan) {
 std::string cost_headline(const CostPlan& plan) {
   const CostRequest& request = plan.request;
   const models::TransformerConfig& model = request.model.config;
-  return fmt::format("{} · {} layers · width {} · FFN {} · vocabulary {} · context {} · batch {} · {} · {} kept",
-                     request.model.source, model.layers, model.width, models::first_layer(model).ffn_width, model.vocab,
-                     request.context, request.batch, request.dtype, request.keep_width ? "heads × head dim" : "heads");
+  const int64_t ffn = models::first_layer(model).ffn_width;
+  return fmt::format("{} · {} layers · width {} · FFN {}{} · vocabulary {}{} · context {} · batch {} · {} · {} kept",
+                     request.model.source, model.layers, model.width, ffn,
+                     ffn > 0 ? fmt::format(" {}", models::name_of(model.activation)) : "", model.vocab,
+                     model.tied ? ", tied" : ", readout of its own", request.context, request.batch, request.dtype,
+                     request.keep_width ? "heads × head dim" : "heads");
 }
 
 std::string machine_text(const CostPlan& plan) {

@@ -37,8 +37,9 @@ Decay decay_of_text(const std::string& file, int64_t terms) {
   decay.norms = std::move(found.norms);
   decay.is_estimated = true;
   decay.token_dim = found.symbols;
-  decay.source = fmt::format("{}: least squares over {} bytes, {} kinds, explains {:.0f} %, noise {}", file,
-                             text.size(), found.symbols, 100 * found.explained, rounded(found.noise));
+  decay.source = fmt::format(
+      "{}: least squares over {} bytes, {} kinds (the token's width without --token-dim), explains {:.0f} %, noise {}",
+      file, text.size(), found.symbols, 100 * found.explained, rounded(found.noise));
   require(std::any_of(decay.norms.begin(), decay.norms.end(), [](double norm) { return norm > 0; }),
           "--from-text: {}: no lag 1..{} helps to predict the next byte", file, terms);
   return decay;

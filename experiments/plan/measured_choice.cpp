@@ -31,8 +31,8 @@ const std::vector<std::pair<std::string, std::string>>& short_words() {
                                                                       {"n-gram", "linear-functional"},
                                                                       {"kernel", "linear-functional"},
                                                                       {"induction", "induction-head"},
-                                                                      {"copy", "induction-head"},
-                                                                      {"copying", "induction-head"}};
+                                                                      {"copying", "induction-head"},
+                                                                      {"copy", "induction-head"}};
   return words;
 }
 
@@ -140,12 +140,17 @@ const std::vector<MeasuredChoice>& shipped_choices() {
 }
 
 std::vector<std::string> task_words() {
-  std::set<std::string> words;
-  for (const MeasuredChoice& measured : shipped_choices()) words.insert(measured.task);
+  std::set<std::string> kinds;
+  for (const MeasuredChoice& measured : shipped_choices()) kinds.insert(measured.task);
   std::vector<std::string> out;
-  for (const auto& [word, kind] : short_words())
-    if (words.contains(kind)) out.push_back(word);
-  out.insert(out.end(), words.begin(), words.end());
+  std::set<std::string> named;
+  for (const auto& [word, kind] : short_words()) {
+    if (!kinds.contains(kind)) continue;
+    out.push_back(word);
+    named.insert(kind);
+  }
+  for (const std::string& kind : kinds)
+    if (!named.contains(kind)) out.push_back(kind);
   return out;
 }
 

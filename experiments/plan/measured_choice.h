@@ -25,7 +25,7 @@ std::vector<MeasuredChoice> parse_choices(const std::string& json);
 /// Those that the program ships (experiments/data/head_choices.json, written by `headroom report STUDY... --choices`).
 const std::vector<MeasuredChoice>& shipped_choices();
 
-/// What --for may name: short words and task kinds.
+/// What --for may name: short words, and the kinds of task without one; a kind is taken for its word, too.
 std::vector<std::string> task_words();
 /// Those that were measured for a task, by its kind or a short word for it (mlm, ntp). Throws Error, with the words
 /// that there are, for another word, and where nothing was measured for it.

@@ -14,7 +14,7 @@ tasks::Tensor windows_of(const std::vector<int32_t>& tokens, int64_t length, con
   const bool has_bos = model.add_bos && model.bos;
   const int64_t taken = has_bos ? length - 1 : length;
   const int64_t count = std::min<int64_t>(most_windows, static_cast<int64_t>(tokens.size()) / taken);
-  require(count > 0, "--text: expected {} tokens, {} for a window: fewer --terms, or a longer text", tokens.size(),
+  require(count > 0, "--text: {} tokens, expected {} for a window: fewer --terms, or a longer text", tokens.size(),
           taken);
   const int64_t stride = (static_cast<int64_t>(tokens.size()) - taken) / std::max<int64_t>(1, count - 1);
   std::vector<int64_t> ids;

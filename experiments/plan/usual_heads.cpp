@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "experiments/claims/number.h"
@@ -66,20 +67,28 @@ int64_t usual_head_dim(int64_t width) {
 PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::vector<MeasuredChoice>& found) {
   constexpr double alike = 2;
   std::set<int64_t> widths;
-  const MeasuredChoice* nearest = &found[0];
+  int64_t nearest = found[0].choice.width;
   for (const MeasuredChoice& one : found) {
     widths.insert(one.choice.width);
-    if (factor_between(one.choice.width, width) < factor_between(nearest->choice.width, width)) nearest = &one;
+    if (factor_between(one.choice.width, width) < factor_between(nearest, width)) nearest = one.choice.width;
   }
+  std::vector<const MeasuredChoice*> curves;
+  std::map<int64_t, int> bests;
+  for (const MeasuredChoice& one : found) {
+    if (one.choice.width != nearest) continue;
+    curves.push_back(&one);
+    ++bests[static_cast<int64_t>(one.choice.best().heads)];
+  }
+  const int64_t heads = std::max_element(bests.begin(), bests.end(), [](const auto& a, const auto& b) {
+                          return a.second < b.second;
+                        })->first;
   PlanAnswer answer;
   answer.sure = fmt::format("a guess: models for {} were trained at width {} alone.", task, list_text(widths));
-  const auto heads = static_cast<int64_t>(nearest->choice.best().heads);
-  if (factor_between(nearest->choice.width, width) <= alike && width % heads == 0) {
-    answer.advice = fmt::format("start with {}: what did best at width {}", heads_text(heads, width / heads),
-                                nearest->choice.width);
-    answer.because = fmt::format("width {} is the nearest that was measured ({}, positions {})", nearest->choice.width,
-                                 nearest->choice.study, nearest->choice.positions);
-  } else if (is_text(*nearest)) {
+  if (factor_between(nearest, width) <= alike && width % heads == 0) {
+    answer.advice = fmt::format("start with {}: the number that most often did best at width {}",
+                                heads_text(heads, width / heads), nearest);
+    answer.because = fmt::format("width {} is the nearest that was measured: {}", nearest, best_on(curves));
+  } else if (is_text(found[0])) {
     const int64_t dim = usual_head_dim(width);
     answer.advice = fmt::format("start with {}: the usual width of heads", heads_text(width / dim, dim));
     answer.because = usual_reason;

@@ -138,9 +138,9 @@ ProbeFinding slope_finding(const ProbeResults& r) {
   const double end = delta(r.probe.spans.size() - 1), bound = tasks::ln_softmax_bound(end, last);
   text += fmt::format("The largest |logit| of the last query is {:.3g} in the median head at L = {} and {:.3g} at {}, ",
                       delta(0), first, end, last);
-  text += bound > std::log(0.5) ? fmt::format("where the bound is {} and says nothing: no such norm is above 1/2. ",
-                                              from_logarithm(bound))
-                                : fmt::format("where the bound is {}. ", from_logarithm(bound));
+  text += bound > std::log(0.5)
+              ? fmt::format("where the bound is {} and is vacuous: no such norm is above 1/2. ", from_logarithm(bound))
+              : fmt::format("where the bound is {}. ", from_logarithm(bound));
   const auto largest = of_heads(r, [](const HeadProbe& head) { return head.largest_norm; });
   return {"The slope of Theorem 2", text + fmt::format("The largest norm at any measured query is {:.6f}.",
                                                        *std::max_element(largest.begin(), largest.end()))};

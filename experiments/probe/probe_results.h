@@ -19,6 +19,7 @@ struct ProbeResults {
   int64_t kv_heads = 0, head_dim = 0;                            ///< of the first layer; of the widest head
   int64_t least_head_dim = std::numeric_limits<int64_t>::max();  ///< of the narrowest
   bool rotary = false;                                           ///< queries and keys are turned by their positions
+  double bits_per_number = 32;                                   ///< of its files
   bool is_factored = false;                                      ///< queries or keys are products of narrower matrices
   std::vector<double> energies;                                  ///< of the effective ranks, rising
   tasks::ModelProbe probe;

@@ -127,8 +127,9 @@ std::string probe_text(const ProbeResults& r) {
   out += fmt::format(
       "What rank {0}, half the width, would cost in perplexity:\n"
       "  headroom compress {1} --part qk --method {2} --rank {0} \\\n"
-      "    --calibrate TEXT --eval ANOTHER-TEXT --format compact --dtype bf16 -o FOLDER\n",
-      std::max<int64_t>(r.head_dim / 2, 1), r.model, r.rotary ? "whitened-relative" : "whitened");
+      "    --calibrate TEXT --eval ANOTHER-TEXT --format compact --dtype {3} -o FOLDER\n",
+      std::max<int64_t>(r.head_dim / 2, 1), r.model, r.rotary ? "whitened-relative" : "whitened",
+      r.bits_per_number < 16 ? "q8_0" : "bf16");
   return out + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 

@@ -70,6 +70,19 @@ std::string finding(const StudyResults& results, const std::vector<Verdict>& ver
   return claim_finding(results, v);
 }
 
+std::string interval_levels(const std::vector<Verdict>& verdicts) {
+  double least = INFINITY, most = 0;
+  for (const Verdict& v : verdicts)
+    for (const ConfidenceInterval& interval : v.intervals) {
+      if (std::isnan(interval.low) || std::isnan(interval.level)) continue;
+      least = std::min(least, interval.level);
+      most = std::max(most, interval.level);
+    }
+  if (most == 0) return "";
+  const std::string low = exact(std::round(1000 * least) / 10), high = exact(std::round(1000 * most) / 10);
+  return low == high ? low + " %" : fmt::format("{} to {} %", low, high);
+}
+
 std::string claim_finding(const StudyResults& results, const Verdict& v) {
   if (v.status == VerdictStatus::not_run) return v.sentence;
   const char* const says = v.status == VerdictStatus::pass   ? "holds"

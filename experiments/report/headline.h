@@ -35,6 +35,9 @@ std::string finding(const StudyResults& results, const std::vector<Verdict>& ver
 /// What was found of one claim, in the same words.
 std::string claim_finding(const StudyResults& results, const Verdict& verdict);
 
+/// The levels of the verdicts' confidence intervals: "90 %", "90 to 99.4 %"; "" without intervals.
+std::string interval_levels(const std::vector<Verdict>& verdicts);
+
 /// What a claim is about, behind its words: " (D 64)", " (narrow against few)"; "" in a study without series.
 std::string subject_in_brackets(const ClaimConfig& claim);
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include "experiments/claims/curve.h"
@@ -36,7 +35,7 @@ std::string verdict_row(const StudyResults& r, const Verdict& v) {
     more += "</ul>\n";
   }
   if (const std::string change = what_would_change(r, v); !change.empty())
-    more += fmt::format("<p><b>What would change it:</b> {}.</p>\n", escape(change));
+    more += fmt::format("<p><b>Margin, and what would change it:</b> {}.</p>\n", escape(change));
   if (!v.claim.worded_after.empty())
     more += fmt::format("<p>Worded after {} had been seen.</p>\n", escape(v.claim.worded_after));
   if (!v.claim.because.empty())
@@ -71,18 +70,19 @@ std::string verdict_section(const StudyResults& r, const std::vector<Verdict>& v
   if (tables.empty()) return "";
   if (const std::string seconds = second_choices(r, verdicts); !seconds.empty())
     tables += element("p", escape(seconds)) + "\n";
+  const std::string levels = interval_levels(verdicts);
   return "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n" + tables +
-         "<p class=\"muted\">Open a claim to read how it was tested. 3× is three times the value that it is compared "
-         "with; in brackets, its confidence interval. p is adjusted for the number of claims (Holm).</p>\n</section>\n";
+         fmt::format(
+             "<p class=\"muted\">Open a claim to read how it was tested. 3× is three times the value that it is "
+             "compared with{}. p is adjusted for the number of claims (Holm).</p>\n</section>\n",
+             levels.empty() ? "" : fmt::format("; in brackets, its confidence interval, at {}", levels));
 }
 
 std::string failed_section(const StudyResults& r) {
   std::string rows;
-  std::set<std::string> failed;  // series may share a trial
   for (const TrialRecord* trial : ordered_trials(r)) {
     const TrialRecord& t = *trial;
     if (t.status != TrialStatus::failed) continue;
-    failed.insert(t.id);
     std::string where = t.series.empty() ? "" : t.series + " · ";
     where += fmt::format("{} = {}", last_part(r.report.x_key), exact(t.x));
     for (const auto& [key, value] : t.choice) where += fmt::format(", {} = {}", last_part(key), exact(value));
@@ -90,13 +90,16 @@ std::string failed_section(const StudyResults& r) {
                         escape(t.message));
   }
   if (rows.empty()) return "";
+  const std::vector<const TrialRecord*> once = each_once(r.trials);
+  const auto failed = std::count_if(once.begin(), once.end(),
+                                    [](const TrialRecord* trial) { return trial->status == TrialStatus::failed; });
   return fmt::format(
       "<section id=\"failed\">\n<h2>What failed</h2>\n<p>{} of {} trials failed. They are in none of the means below, "
       "and a value "
       "of a swept key at which a seed failed is chosen only where one failed at every other value, too.</p>\n"
       "<details{}>\n<summary>Each of them</summary>\n<table class=\"words\"><tbody>\n{}</tbody></table>\n</details>\n"
       "</section>\n",
-      failed.size(), count_trials(r.trials), failed.size() > 8 ? "" : " open=\"open\"", rows);
+      failed, once.size(), failed > 8 ? "" : " open=\"open\"", rows);
 }
 
 }  // namespace headroom::experiments

@@ -46,7 +46,7 @@ std::string claim_table(const StudyResults& r, const std::vector<Verdict>& verdi
         rows.push_back({status_cell(r, v), name(source),
                         markdown(in_words(v.claim) + subject_in_brackets(v.claim)) + disclosure(v), markdown(v.summary),
                         markdown(what_would_change(r, v))});
-  return markdown_table({"verdict", "whose", "claim", "numbers", "what would change it"}, rows);
+  return markdown_table({"verdict", "whose", "claim", "numbers", "margin, and what would change it"}, rows);
 }
 
 /// Why smallest effects are not the usual ones.
@@ -192,6 +192,8 @@ std::string study_page(const Finding& f, const std::vector<StudyFigure>& figures
          paragraph("In place of the study’s own settings, which are in brackets", r.changes) +
          paragraph("Rounds", in_short(r.rounds));
   if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(r, f.verdicts) + effects(f.verdicts) + failures(f);
+  if (const std::string levels = interval_levels(f.verdicts); !levels.empty())
+    out += fmt::format("In brackets: confidence intervals at {}, as each test needs.\n\n", levels);
   if (const std::string seconds = second_choices(r, f.verdicts); !seconds.empty()) out += markdown(seconds) + "\n\n";
   out += law_markdown(r) + "## Numbers\n\n";
   if (r.trials.empty()) return out + "No trial has run.\n";

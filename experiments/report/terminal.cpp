@@ -155,9 +155,8 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
   const size_t sentence = is_below ? columns : 0;
   if (const std::string law = law_text(results); !law.empty()) out += aligned({{law}}, sentence);
   if (!verdicts.empty()) out += aligned({{headline(results, verdicts)}}, sentence);
-  if (std::any_of(verdicts.begin(), verdicts.end(),
-                  [](const Verdict& v) { return v.summary.find('[') != std::string::npos; }))
-    out += "[ ] 95 % intervals\n";
+  if (const std::string levels = interval_levels(verdicts); !levels.empty())
+    out += aligned({{fmt::format("[ ] confidence intervals at {}, as each test needs", levels)}}, sentence);
   if (results.profile.starts_with("smoke"))
     out += aligned({{"profile smoke: shows that the study runs; its numbers mean nothing"}}, sentence);
   return out;

@@ -118,7 +118,7 @@ class DepthScanner {
     Place at = place_;
     at.column = static_cast<int>(at_ - line_begin_) + 1;
     if (!positions_) at.line = 0;
-    fail("{}: tables and lists lie in one another deeper than {}", at.str(), deepest_toml);
+    fail("{}: tables and lists are nested deeper than {}", at.str(), deepest_toml);
   }
 
   const std::string_view text_;

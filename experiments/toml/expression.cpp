@@ -17,6 +17,9 @@ namespace {
 constexpr size_t most_characters = 1000, most_nested = 64;
 
 double remainder_of(double a, double b) { return std::fmod(a, b); }
+double floor_of(double a) { return std::floor(a); }
+double ceil_of(double a) { return std::ceil(a); }
+double round_of(double a) { return std::round(a); }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -50,7 +53,7 @@ class Scanner {
   void number() {
     double value = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    require(error != std::errc::result_out_of_range, "the number {} has no place in 64 bits",
+    require(error != std::errc::result_out_of_range, "the number {} does not fit in 64 bits",
             excerpt(rest_.substr(0, static_cast<size_t>(end - rest_.data())), 20));
     const auto length = static_cast<size_t>(end - rest_.data());
     const bool goes_on = length < rest_.size() && is_name_part(rest_[length]);
@@ -77,17 +80,17 @@ class Scanner {
     const char c = rest_[0];
     size_t length = 1;
     if (c == ')') {
-      require(!calls_.empty(), "a parenthesis is closed that was not opened");
+      require(!calls_.empty(), "a closing parenthesis has no opening one");
       calls_.pop_back();
     } else if (c == ',') {
       require(!calls_.empty() && calls_.back(),
               "a comma stands only between the arguments of a function; a decimal point is written \".\"");
     } else if (c == '=' || c == '!' || c == '<' || c == '>') {
       const bool has_equals = rest_.size() > 1 && rest_[1] == '=';
-      require(has_equals || c == '<' || c == '>', "\"{}\" is no operator: equal is \"==\", unequal \"!=\"", c);
+      require(has_equals || c == '<' || c == '>', "\"{}\" is not an operator: use \"==\" or \"!=\"", c);
       length = has_equals ? 2 : 1;
     } else if (c == '&' || c == '|') {
-      require(rest_.size() > 1 && rest_[1] == c, "\"{}\" is no operator: and is \"&&\", or \"||\"", c);
+      require(rest_.size() > 1 && rest_[1] == c, "\"{}\" is not an operator: use \"&&\" or \"||\"", c);
       length = 2;
     } else {
       const auto goes_on = [](char next) { return (static_cast<unsigned char>(next) & 0xC0) == 0x80; };  // of UTF-8
@@ -115,6 +118,9 @@ double evaluate(const std::string& text, const std::function<double(const std::s
     mu::Parser parser;
     parser.DefineNameChars("0123456789_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
     parser.DefineOprt("%", remainder_of, mu::prMUL_DIV);
+    parser.DefineFun("floor", floor_of);
+    parser.DefineFun("ceil", ceil_of);
+    parser.DefineFun("round", round_of);
     parser.SetExpr(text);
     // A copy: defining a constant clears the parser's own list.
     const mu::varmap_type names = parser.GetUsedVar();

@@ -76,6 +76,15 @@ std::string right_key(const std::string& path, const std::set<std::string>& know
   return !near.empty() || ours.empty() ? near : key_of_trial(ours, known);
 }
 
+/// "series, metric, at": the keys of a table.
+std::string keys_below(const std::string& table, const std::set<std::string>& known) {
+  std::vector<std::string> keys;
+  for (const std::string& path : known)
+    if (path.starts_with(table + ".") && path.find('.', table.size() + 1) == std::string::npos)
+      keys.push_back(last_word(path));
+  return fmt::format("{}", fmt::join(keys, ", "));
+}
+
 }  // namespace
 
 std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
@@ -126,7 +135,9 @@ void Problems::raise() const {
     const std::string nearest = right_key(problem.path, known_);
     problem.message = conditions != conditions_.end() ? "exists only " + conditions->second
                       : nearest.empty()               ? "unknown key"
-                                                      : fmt::format("unknown key; did you mean {}?", nearest);
+                      : problem.path.starts_with(nearest + ".")
+                          ? fmt::format("unknown key; those of {} are {}", nearest, keys_below(nearest, known_))
+                          : fmt::format("unknown key; did you mean {}?", nearest);
     all.push_back(problem);
   }
   std::stable_sort(all.begin(), all.end(), [](const Problem& a, const Problem& b) {

@@ -26,7 +26,7 @@ struct Reader::Lookups {
 double Reader::lookup(const std::string& name, Lookups& lookups) const {
   constexpr size_t most_pending = 32;
   std::vector<std::string>& pending = lookups.pending;
-  require(pending.size() <= most_pending && --lookups.left >= 0, "{} hangs on too many other expressions",
+  require(pending.size() <= most_pending && --lookups.left >= 0, "{} depends on too many expressions",
           excerpt(pending[0]));
   for (const Reader* scope = this; scope; scope = scope->outer_) {
     const Entry* entry = scope->table_->find(name);
@@ -47,7 +47,7 @@ double Reader::lookup(const std::string& name, Lookups& lookups) const {
   std::vector<std::string> names;
   for (const Entry& entry : table_->table)
     if (entry.value.is_number()) names.push_back(entry.key);
-  fail("{} is not set here; numbers of this table: {}", excerpt(name),
+  fail("{} is not a number that is set here; those of this table: {}", excerpt(name),
        names.empty() ? "none" : excerpt(fmt::format("{}", fmt::join(names, ", "))));
 }
 
@@ -71,7 +71,10 @@ int64_t Reader::integer(const std::string& key, const Default<int64_t>& fallback
   } else if (value) {
     try {
       const double x = number(key, *value);
-      if (x != std::floor(x) || std::abs(x) > 9e15) fail("expected an integer, but {} is {}", to_text(*value), x);
+      if (x != std::floor(x) || std::abs(x) > 9e15) {
+        const bool may_round = path(key).starts_with("train.") && std::abs(x) <= 9e15;  // widths are exact
+        fail("expected an integer, but {} is {}{}", to_text(*value), x, may_round ? "; round(…) makes it one" : "");
+      }
       if (!bounds.holds(x)) fail("{} is out of range: expected {}", x, bounds.str());
       result = static_cast<int64_t>(x);
     } catch (const Error& error) {

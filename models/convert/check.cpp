@@ -66,8 +66,8 @@ void compare_tokenizers(const ModelFiles& source, const ModelFiles& written) {
     if (spares && *text == ' ') continue;
     // What a vocabulary lacks, GGUF's tokenizers drop and others refuse.
     const auto x = ids_of(*before, text), y = ids_of(*after, text);
-    require(!x || !y || *x == *y, "the tokenizer that was written cuts {} otherwise than that of {} does",
-            quoted_name(text), source.path().string());
+    require(!x || !y || *x == *y, "the written tokenizer does not split {} as that of {} does", quoted_name(text),
+            source.path().string());
   }
 }
 

@@ -48,7 +48,7 @@ struct ConvertOptions {
   std::function<std::string(const Conversion&)> card = {};
 };
 
-/// Writes the model at `from` (a GGUF file or a folder of Hugging Face's) to `to`: a GGUF file where its name ends in
+/// Writes the model at `from` (a GGUF file or a Hugging Face folder) to `to`: a GGUF file where its name ends in
 /// ".gguf", else a folder. Tensors are made and written one by one. Then the new files are read and compared with the
 /// old: every string of a list must have the same token ids, and the logits of a few tokens must be equal but for the
 /// order of sums (1e-4 of their norm) where nothing was rounded. Only then they take the name `to`; whatever happens

@@ -171,7 +171,7 @@ StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_int
   if (blocks && move.form == blocks->format() && !move.transposed)
     return move.turned_heads > 0 ? turned(*blocks, move.turned_heads, to_interleaved) : *blocks;
   Tensor values = blocks ? blocks->dequantize().reshape(store.shape(move.from)) : std::get<Tensor>(stored);
-  require(engine::is_floating(values.dtype()), "tensor {}: expected is {}, real numbers", quoted_name(move.from),
+  require(engine::is_floating(values.dtype()), "tensor {}: is {}, expected real numbers", quoted_name(move.from),
           values.str());
   if (move.transposed) values = values.transpose(0, 1);
   if (move.turned_heads > 0) values = turned(values, move.turned_heads, to_interleaved);

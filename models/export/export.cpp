@@ -25,7 +25,9 @@ TransformerConfig shape_in(ExportFormat format, const ModelFiles& base, const Tr
   if (format == ExportFormat::compat) return full_shape(full, edited);
   require(!is_gpt2, "GPT-2's files have no width of a head: it is {} / {}", full.width, full.groups.at(0).heads);
   const int64_t widest = widest_head(edited);
-  require(widest < full.groups.at(0).qk_dim, "some heads still have {} numbers: no narrower width holds them all",
+  require(widest < full.groups.at(0).qk_dim,
+          "some heads still have {} numbers: no narrower width holds them all (compress --part qk,vo with one rank "
+          "cuts every head)",
           full.groups.at(0).qk_dim);
   return full_shape(full, edited, widest);
 }

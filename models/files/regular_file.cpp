@@ -37,7 +37,7 @@ RegularFile::RegularFile(const std::filesystem::path& path, const FileKind& kind
   const bool is_known = stat(path.c_str(), &status) == 0;
   if (is_known)
     if (const char* what = other_than_regular(status.st_mode))
-      fail("{}: is {}; wanted a {}", path.string(), what, kind.name);
+      fail("{}: is {}, not a {}", path.string(), what, kind.name);
   // O_NONBLOCK: another process may have put a named pipe there since, whose open would wait for a writer.
   fd_ = is_known ? open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
   require(fd_ >= 0, "{}: cannot read the {}: {}", path.string(), kind.name, std::strerror(errno));
@@ -46,7 +46,7 @@ RegularFile::RegularFile(const std::filesystem::path& path, const FileKind& kind
   if (what == nullptr && size_ <= kind.most_bytes) return;
   close(fd_);
   if (what == nullptr) too_large(path, size_, kind);
-  fail("{}: is {}; wanted a {}", path.string(), what, kind.name);
+  fail("{}: is {}, not a {}", path.string(), what, kind.name);
 }
 
 RegularFile::~RegularFile() { close(fd_); }

@@ -99,7 +99,7 @@ void read_gate(const Fields& in, HuggingFaceModel& model) {
   if (!is_silu && name != "gelu" && name != "gelu_new" && name != "gelu_pytorch_tanh")
     in.complain("hidden_act", fmt::format("expected silu or gelu, got {}", quoted_name(name)));
   model.config.activation = Activation::swiglu;  // three matrices, whichever function gates
-  if (!is_silu) model.not_run.push_back(fmt::format("hidden_act: {} gates, here silu does", name));
+  if (!is_silu) model.not_run.push_back(fmt::format("hidden_act: {}; only silu is supported", name));
 }
 
 /// Newer files have rope_parameters, older ones rope_theta beside rope_scaling.

@@ -94,7 +94,7 @@ LibraryOps loaded(const std::string& file, const std::string& path) {
   require(release_of(version) == release_of(HEADROOM_VERSION),
           "{}: was built with headroom {}, this is {}: build it again", file, excerpt(version), HEADROOM_VERSION);
   constexpr uint32_t most_ops = 1024;
-  require(library->ops && library->op_count > 0 && library->op_count <= most_ops, "{}: has {} ops; wanted are 1 to {}",
+  require(library->ops && library->op_count > 0 && library->op_count <= most_ops, "{}: has {} ops; expected 1 to {}",
           file, library->ops ? library->op_count : 0, most_ops);
   std::map<std::string, LibraryKernels> all;
   for (const OpLibraryOp& op : std::span(library->ops, library->op_count)) {

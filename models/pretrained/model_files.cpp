@@ -45,7 +45,7 @@ void require_not_weights_alone(const fs::path& file) {
 std::unique_ptr<ModelFiles> ModelFiles::open(const std::filesystem::path& path) {
   std::error_code unreadable;
   require(std::filesystem::exists(path, unreadable),
-          "{}: there is no such model: expected a folder of Hugging Face's or a GGUF file", path.string());
+          "{}: there is no such model: expected a Hugging Face folder or a GGUF file", path.string());
   if (!std::filesystem::is_directory(path, unreadable)) {
     require_not_weights_alone(path);
     return open_gguf(path);

@@ -65,7 +65,7 @@ T field(const nlohmann::json& text, const char* key) {
   try {
     return found->get<T>();
   } catch (const nlohmann::json::exception&) {
-    fail("{} is not as wanted (docs/trained-models.md)", key);
+    fail("{} is invalid (see docs/trained-models.md)", key);
   }
 }
 

@@ -77,7 +77,7 @@ std::pair<std::string, std::string> read_merge(std::string_view text) {
 }
 
 std::map<int32_t, std::string> read_vocabulary(const nlohmann::json& json) {
-  require(json.is_object(), "the vocabulary is {}, an object of token: expected id", json.type_name());
+  require(json.is_object(), "the vocabulary is {}, expected an object of token: id", json.type_name());
   std::map<int32_t, std::string> tokens;
   for (const auto& [token, id] : json.items()) {
     const bool is_id = id.is_number_unsigned() && id.get<uint64_t>() <= static_cast<uint64_t>(max_token_id);

@@ -78,7 +78,7 @@ class Fields {
 };
 
 void want(const Field& field, uint32_t wire, const char* name) {
-  require(field.wire == wire, "{}: expected has wire type {}, {}", name, field.wire, wire);
+  require(field.wire == wire, "{}: has wire type {}, expected {}", name, field.wire, wire);
 }
 
 SentencePiece read_piece(std::string_view bytes) {

@@ -5,16 +5,11 @@
 #include <vector>
 
 #include "tasks/compression/budget.h"
+#include "tasks/compression/head_costs.h"
 #include "tasks/compression/layer_probe.h"
 #include "tasks/compression/methods.h"
 
 namespace headroom::tasks {
-
-/// What a budget counts.
-enum class BudgetOf {
-  parameters,  ///< of W_Q and W_K, or W_V and W_O, in the layers that may change
-  cache,       ///< numbers that the key-value cache of the whole model holds per token
-};
 
 /// The rank at which a head's loss is measured, as a share of its width.
 inline constexpr double measured_share = 0.25;
@@ -32,13 +27,7 @@ class HeadBudget {
   HeadBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
              const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t)>& progress = {});
 
-  /// What the base takes of such a budget, and the least that a plan of rank 1 takes.
-  double full(BudgetOf of) const;
-  double least(BudgetOf of) const;
-  /// What the methods make smaller: parameters, or where a rank of 1 saves none, the cache.
-  BudgetOf saved() const;
-  /// What a plan takes of it.
-  double cost(BudgetOf of, const CompressionPlan& plan) const;
+  const HeadCosts& costs() const { return costs_; }
   /// The plan that a budget buys: each head has a rank, or stays as it is. Throws Error with the least possible where
   /// no plan is as cheap, and where the methods do not make smaller what is counted.
   CompressionPlan spend(BudgetOf of, double budget) const;
@@ -51,21 +40,13 @@ class HeadBudget {
   double measured_kl(const CompressionPlan& plan) const;
 
  private:
-  /// One part of one key-value head.
-  struct Place {
-    bool is_vo = false;
-    int64_t layer = 0, kv_head = 0;
-  };
-  std::vector<int64_t> ranks_of(const Place& place) const;
-  double tail(const Place& place, int64_t rank) const;
-  CompressionPlan with(const Place& place, int64_t rank) const;
+  double tail(const HeadPlace& place, int64_t rank) const;
   /// The choices of each place, the ranks of which go to `ranks`, 0 for a head that stays.
   std::vector<BudgetItem> items(BudgetOf of, std::vector<std::vector<int64_t>>& ranks) const;
 
   const HeadDecompositions& heads_;
   const LayerProbe& probe_;
-  CompressionPlan nothing_;
-  std::vector<Place> places_;
+  HeadCosts costs_;
   std::vector<double> measured_, per_tail_;
 };
 

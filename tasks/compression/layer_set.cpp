@@ -29,7 +29,7 @@ std::set<int64_t> listed(const std::string& text, int64_t layers) {
     const size_t dash = item.find('-');
     const int64_t first = layer_number(item.substr(0, dash), text);
     const int64_t last = dash == std::string_view::npos ? first : layer_number(item.substr(dash + 1), text);
-    require(first <= last, "layers: {} in '{}' goes down", item, text);
+    require(first <= last, "layers: {} in '{}' is reversed", item, text);
     require(last < layers, "layers: there is no layer {}, the model has {} (0 to {})", last, layers, layers - 1);
     for (int64_t layer = first; layer <= last; ++layer) out.insert(layer);
     if (item.size() == rest.size()) return out;

@@ -75,7 +75,7 @@ void validate(const LowRankConfig& config) {
   require(config.calibration_text.text != config.text.text || own.begin >= config.tokens,
           "calibration: tokens {}:{} overlap those that are predicted, 0:{}", own.begin, own.end, config.tokens);
   require(config.refinement != Refinement::weights || config.qk == QkMethod::plain,
-          "refinement: by weights it is of qk plain, got {}", name_of(config.qk));
+          "refinement: by weights it needs qk plain, got {}", name_of(config.qk));
   validate(config.training);
   const TokenRange& refining = config.refinement_tokens;
   require(refining.begin >= 0 && refining.begin < refining.end, "refinement: tokens {}:{}", refining.begin,
@@ -107,7 +107,7 @@ void LowRankStudy::check() const {
   require(config_.context <= longest, "context: {} is longer than that of {}, which is {}", config_.context,
           config_.model.model, longest);
   const auto length = std::ssize(model().tokens_of(config_.text));
-  require(config_.tokens <= length, "{}: expected has {} tokens, {}", config_.text.text, length, config_.tokens);
+  require(config_.tokens <= length, "{}: {} tokens, expected >= {}", config_.text.text, length, config_.tokens);
   if (target_of(config_.refinement)) {
     const auto refining = std::ssize(model().tokens_of(config_.refinement_text));
     require(config_.refinement_tokens.begin + config_.training.context < refining,
@@ -174,7 +174,7 @@ CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers, engine::D
     return out;
   });
   const HeadBudget& budget = *heads->budget;
-  return budget.spend(budget.saved(), budget.cost(budget.saved(), equal));
+  return budget.spend(budget.costs().saved(), budget.costs().cost(budget.costs().saved(), equal));
 }
 
 models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, const FormulaRun& how,

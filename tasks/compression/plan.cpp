@@ -207,7 +207,7 @@ void require_suited(QkMethod qk, const TransformerConfig& base) {
   require(!needs_turn || base.positions == models::Positions::rope,
           "qk method {} is about rotary positions; the model has {} ones", name_of(qk), name_of(base.positions));
   require(!base.qk_norm || qk == QkMethod::none || qk == QkMethod::plain || maps_after_turn(qk),
-          "qk method {} maps queries and keys before the norm that this model puts on them; of a model with such norms "
+          "qk method {} maps queries and keys before the norm that this model puts on them; with such norms only "
           "plain, whitened-rotated and whitened-rotated-grouped are right",
           name_of(qk));
 }

@@ -34,7 +34,7 @@ fs::path default_cache() {
 DataRoots data_roots(const std::string& given) {
   const char* variable = std::getenv("HEADROOM_DATA");
   std::error_code unreadable;
-  require(given.empty() || fs::is_directory(given, unreadable), "{}: --data names no folder", given);
+  require(given.empty() || fs::is_directory(given, unreadable), "{}: not a folder (--data)", given);
   return {!given.empty() || variable == nullptr ? given : variable, default_cache()};
 }
 
@@ -60,7 +60,7 @@ fs::path find_model(const DataRoots& roots, const std::string& name) {
     searched += (searched.empty() ? "" : ", ") + place.string();
   }
   fail(
-      "{}: there is no such model at {}: expected a GGUF file or a folder of Hugging Face's (--data or HEADROOM_DATA "
+      "{}: there is no such model at {}: expected a GGUF file or a Hugging Face folder (--data or HEADROOM_DATA "
       "names the folder that holds models/)",
       name, searched);
 }

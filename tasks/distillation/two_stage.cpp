@@ -290,7 +290,7 @@ void validate(const TwoStageConfig& config) {
   require(!source.model.empty(), "model: expected a path or a name");
   require(source.window >= 1, "window: expected >= 1, got {}", source.window);
   require(source.validation_window >= 1 && source.validation_tokens >= source.validation_window,
-          "validation_tokens: expected a validation_window = {} at least, got {}", source.validation_window,
+          "validation_tokens: expected at least validation_window = {}, got {}", source.validation_window,
           source.validation_tokens);
   require(source.sentence_count >= 0, "sentence_count: expected >= 0, got {}", source.sentence_count);
   validate_layer_set(config.layers);

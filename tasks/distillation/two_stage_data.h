@@ -14,7 +14,7 @@ namespace headroom::tasks {
 
 /// What the two stages read.
 struct TwoStageSource {
-  std::string model;  ///< a GGUF file or a folder of Hugging Face's: a path, or a name below models/ of a data folder
+  std::string model;  ///< a GGUF file or a Hugging Face folder: a path, or a name below models/ of a data folder
   std::string text = "wikitext-2/wiki.train.tokens";        ///< that stage I trains on
   std::string validation = "wikitext-2/wiki.valid.tokens";  ///< that its losses are of
   std::string sentences = "sst-2/train.tsv";                ///< labelled, that stage II trains on

@@ -140,7 +140,7 @@ std::vector<std::string> summary_names() {
 }
 
 void add_trend(Metrics& metrics, const HeadTrend& trend, int64_t layer, int64_t head) {
-  require(trend.x.size() >= 2 && trend.x.size() == trend.at.size(), "trend: expected two x at least, got {}",
+  require(trend.x.size() >= 2 && trend.x.size() == trend.at.size(), "trend: expected at least two x, got {}",
           trend.x.size());
   const size_t heads = trend.at[0].values.size(), one = static_cast<size_t>(layer * trend.at[0].heads + head);
   std::vector<double> slopes, ratios;

@@ -17,7 +17,7 @@ namespace headroom::tasks {
 
 /// Which model a study measures.
 struct StudiedModelConfig {
-  /// A GGUF file or a folder of Hugging Face's: a path, or its name below models/ of a data folder.
+  /// A GGUF file or a Hugging Face folder: a path, or its name below models/ of a data folder.
   std::string model;
   bool is_random = false;  ///< a copy of its shape with random weights: N(0, 0.02²), norms 1, biases 0
 };

@@ -112,6 +112,9 @@ TEST_CASE("few tokens of calibration are pointed out, and a probe of the result 
   const json few = compressed("0:32");
   CHECK_THAT(few["calibration_note"].get<std::string>(), contains("32 tokens of calibration are few for a model of"));
   CHECK_THAT(read(folder / "out" / "README.md"), contains("32 tokens of calibration are few"));
+  Program plan(folder.path(), "plan --config out --on h100");
+  CHECK(plan.wait() == 1);
+  CHECK_THAT(plan.err(), contains("its heads are factors, or differ: plan takes the model that it was made from"));
   CHECK(compressed("0:700").count("calibration_note") == 0);
   Program probe(folder.path(), fmt::format("probe out --text {} --lengths 4:8", small_text()));
   REQUIRE(probe.wait() == 0);

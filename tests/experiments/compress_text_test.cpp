@@ -14,12 +14,12 @@ TextRange range(const std::string& sha256, int64_t begin, int64_t end, int32_t s
 }  // namespace
 
 TEST_CASE("overlapping texts are refused with both hashes", "[compress]") {
-  CHECK_NOTHROW(require_disjoint(range("a", 0, 100, 1), range("a", 100, 200, 1)));
-  CHECK_THROWS_WITH(require_disjoint(range("a", 0, 100, 1), range("a", 99, 200, 1)),
+  CHECK_NOTHROW(require_disjoint("calibration", range("a", 0, 100, 1), range("a", 100, 200, 1)));
+  CHECK_THROWS_WITH(require_disjoint("calibration", range("a", 0, 100, 1), range("a", 99, 200, 1)),
                     testing::contains("a.txt tokens 0:100 (SHA-256 a) and a.txt tokens 99:200 (SHA-256 a)"));
-  CHECK_NOTHROW(require_disjoint(range("a", 0, 100, 1), range("b", 0, 100, 7)));
-  CHECK_NOTHROW(require_disjoint(range("a", 0, 100, 1), range("b", 37, 200, 1)));  // 63 in a row
-  CHECK_THROWS_WITH(require_disjoint(range("a", 0, 100, 1), range("b", 36, 200, 1)),
+  CHECK_NOTHROW(require_disjoint("calibration", range("a", 0, 100, 1), range("b", 0, 100, 7)));
+  CHECK_NOTHROW(require_disjoint("calibration", range("a", 0, 100, 1), range("b", 37, 200, 1)));  // 63 in a row
+  CHECK_THROWS_WITH(require_disjoint("calibration", range("a", 0, 100, 1), range("b", 36, 200, 1)),
                     testing::contains("share 64 tokens in a row"));
 }
 

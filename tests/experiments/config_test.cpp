@@ -67,9 +67,10 @@ TEST_CASE("each mistake is named with its place, expected its path and what") {
       {"steps     = 6", "steps     = true", "23:1: train.steps: expected an integer, got a boolean"},
       {"steps     = 6", "steps     = [6]", "23:1: train.steps: expected an integer, got a list"},
       {"steps     = 6", "steps     = \"batch / 3\"",
-       "23:1: train.steps: expected an integer, but \"batch / 3\" is 1.3333333333333333"},
+       "23:1: train.steps: expected an integer, but \"batch / 3\" is 1.3333333333333333; round(…) makes it one"},
+      {"steps     = 6", "steps     = \"round(batch / 3) + floor(1.9) + ceil(0.1)\"", ""},
       {"steps     = 6", "steps     = \"bacth * 3\"",
-       "23:1: train.steps: bacth is not set here; numbers of this table: batch"},
+       "23:1: train.steps: bacth is not a number that is set here; those of this table: batch"},
       {"steps     = 6", "steps     = \"steps + 1\"", "23:1: train.steps: train.steps depends on itself"},
       {"beta2 = 0.99", "eps = -1e-3", "25:42: train.optimizer.eps: -0.001 is out of range: expected > 0"},
       {"beta2 = 0.99", "eps = nan", "25:42: train.optimizer.eps: nan is not finite"},
@@ -85,7 +86,7 @@ TEST_CASE("each mistake is named with its place, expected its path and what") {
       {"kind      = \"encoder\"", "kind      = \"decoder\"", ""},
       {"width     = 8", "width     = 9", "16:1: model.head_dim: expected an integer, but \"width / heads\" is 4.5"},
       {"token_dim = 2", "token_dim = \"two\"",
-       "8:1: task.token_dim: two is not set here; numbers of this table: length, first_position"},
+       "8:1: task.token_dim: two is not a number that is set here; those of this table: length, first_position"},
       {"first_position = 1", "first_position = 6",
        "10:1: task.first_position: 6 is out of range: expected < task.length = 6"},
       {"kind      = \"linear-functional\"", "kind      = \"linear\"", "6:1: task.kind: expected one of "},
@@ -94,7 +95,7 @@ TEST_CASE("each mistake is named with its place, expected its path and what") {
       {"id    = \"small\"", "", "1:1: study.id: missing"},
       {"[1, 2]", "[1, 2, 2]", "27:31: sweep.model.heads: 2 is given twice"},
       {"[1, 2]", "[]", "27:1: sweep.model.heads: expected a list of values, { best_of = [values] }, or "},
-      {"[1, 2]", "[1, \"two\"]", "27:1: model.heads: two is not set here; "},
+      {"[1, 2]", "[1, \"two\"]", "27:1: model.heads: two is not a number that is set here; "},
       {"seed                 = [1, 2]", "seed                 = [1, -2]",
        "29:28: sweep.seed: expected integers >= 0, got -2"},
       {"{ best_of = [1e-3, 1e-2] }", "[1e-3, 1e-2]",
@@ -162,7 +163,7 @@ TEST_CASE("what is not TOML is named with its place") {
 
 TEST_CASE("files that cannot be read are named") {
   CHECK_THROWS_WITH(load_study("no/such.toml"), "no/such.toml: cannot read the study file: No such file or directory");
-  CHECK_THROWS_WITH(load_study("/tmp"), "/tmp: is a folder; wanted a study file");
+  CHECK_THROWS_WITH(load_study("/tmp"), "/tmp: is a folder, not a study file");
 }
 
 TEST_CASE("profiles replace keys, and every one is checked") {

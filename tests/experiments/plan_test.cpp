@@ -220,7 +220,7 @@ TEST_CASE("head widths: lists, ranges, and those that a model cannot have") {
   CHECK(plan.rows[0].kv_heads == 6);
   CHECK(plan.rows[0].costs.parameters == 134515008);
   request.head_dims = {128};
-  CHECK(contains(error_of([&] { plan_costs(request); }), "128 divides not both"));
+  CHECK(contains(error_of([&] { plan_costs(request); }), "128 does not divide both"));
   CHECK(contains(error_of([] { machine_named("abacus"); }), "--on: no machine \"abacus\": expected one of"));
 }
 
@@ -280,7 +280,7 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
     CHECK(program.out().empty());
     return program.err();
   };
-  CHECK(contains(complaint("--width 8 --token-dim 8"), "expected what the heads are for: --for TASK (mlm, ntp, "));
+  CHECK(contains(complaint("--width 8 --token-dim 8"), "say what the heads are for: --for TASK (mlm, ntp, "));
   CHECK(contains(complaint("--width 8 --token-dim 8 --decay=-1"), "--decay: term 1 is -1"));
   CHECK(contains(complaint("--layers 2 --width 130 --heads 4 --ffn 8 --vocab 9"), "model.heads: 4 does not divide"));
   CHECK(complaint("--config none.json") ==
@@ -321,7 +321,7 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
     CHECK(program.wait() == 2);
     CHECK(contains(program.err(), std::string(arguments).substr(0, 6)));
   }
-  CHECK(contains(complaint("--series x --decay 1"), "--series: expected --from-study"));
+  CHECK(contains(complaint("--series x --decay 1"), "--series: needs --from-study"));
 }
 
 TEST_CASE("a plan answers in its first line, and says why, how sure, at what cost, and what is next") {
@@ -399,7 +399,8 @@ TEST_CASE("where nothing was measured the usual width of heads is a guess, and i
   CHECK(unmeasured_answer(512, "mlm", {text}).advice == "start with 8 heads of width 64: the usual width of heads");
   CHECK(
       contains(unmeasured_answer(512, "mlm", {text}).sure, "a guess: models for mlm were trained at width 32 alone."));
-  CHECK(unmeasured_answer(48, "mlm", {text}).advice == "start with 2 heads of width 24: what did best at width 32");
+  CHECK(unmeasured_answer(48, "mlm", {text}).advice ==
+        "start with 2 heads of width 24: the number that most often did best at width 32");
   MeasuredChoice sums = text;
   sums.task = "linear-functional";
   const PlanAnswer none = unmeasured_answer(512, "n-gram", {sums});
@@ -457,7 +458,7 @@ TEST_CASE("the decay of a trained model's heads is their attention by lag") {
   for (size_t lag = 1; lag <= 4; ++lag)
     CHECK(decay.norms[lag - 1] / decay.norms[0] ==
           Approx(heads.at("attention_at_lag_" + std::to_string(lag)) / heads.at("attention_at_lag_1")));
-  CHECK_THROWS_WITH(decay_of_model(*files, *model, {1, 2, 3}, 4), contains("--text: expected 3 tokens, 64"));
+  CHECK_THROWS_WITH(decay_of_model(*files, *model, {1, 2, 3}, 4), contains("--text: 3 tokens, expected 64"));
 }
 
 TEST_CASE("the study of unequal ranks trains the heads that the plan gives, and equal ones of as many parameters") {

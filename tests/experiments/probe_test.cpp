@@ -111,7 +111,7 @@ TEST_CASE("the sentences are computed from the measures") {
   CHECK(contains(slope,
                  "3 of 4 heads follow it, with a slope within 0.25 of -1 from L = 4 to 16; the slope of 1 of 4 is "
                  "flatter than -0.5, and the median is -1.000."));
-  CHECK(contains(slope, "where the bound is 0.92 and says nothing"));  // 2 e² / 16
+  CHECK(contains(slope, "where the bound is 0.92 and is vacuous"));  // 2 e² / 16
   CHECK(contains(slope, "The largest norm at any measured query is 0.400000"));
   CHECK(contains(finding_of(r, "Attention sinks"),
                  "1 of 4 heads put more than half of their attention on the first token, 1 of them more"));
@@ -121,7 +121,7 @@ TEST_CASE("the sentences are computed from the measures") {
   CHECK(contains(finding_of(r, "The slope of Theorem 2"), "where the bound is 0.13. "));
   for (HeadProbe& head : r.probe.probes) head.last = {query(0.25, 30), query(0.3, 30)};
   CHECK(contains(finding_of(r, "The slope of Theorem 2"), "No head follows it"));
-  CHECK(contains(finding_of(r, "The slope of Theorem 2"), "where the bound is 10^25 and says nothing"));
+  CHECK(contains(finding_of(r, "The slope of Theorem 2"), "where the bound is 10^25 and is vacuous"));
 
   CHECK(contains(probe_limits(r)[3], "The scores' ranks come from 16 tokens for 8 dimensions: with so few"));
   r.rotary = false;

@@ -123,9 +123,9 @@ TEST_CASE("spectrum names what is wrong with its arguments") {
   };
   CHECK_THAT(error("w.safetensors --tensor c"), contains("c"));
   CHECK_THAT(error("none.safetensors --tensor a"), contains("none.safetensors"));
-  CHECK_THAT(error("w.safetensors --tensor ids"), contains("tensor ids is i64 (2, 2): floating numbers wanted"));
-  CHECK_THAT(error("w.safetensors --tensor stack"), contains("tensor stack is f32 (2, 2, 2): a matrix wanted"));
+  CHECK_THAT(error("w.safetensors --tensor ids"), contains("tensor ids is i64 (2, 2): expected real numbers"));
+  CHECK_THAT(error("w.safetensors --tensor stack"), contains("tensor stack is f32 (2, 2, 2), not a matrix"));
   CHECK_THAT(error("w.safetensors --tensor a --times tall"), contains("AᵀB does not exist"));
-  CHECK_THAT(error("w.safetensors --tensor a --rank 3"), contains("--rank is 3: 1 to 2 wanted"));
+  CHECK_THAT(error("w.safetensors --tensor a --rank 3"), contains("--rank 3: expected 1 to 2"));
   CHECK_THAT(error("w.safetensors --tensor bad"), contains("a holds nan at (0, 1)"));
 }

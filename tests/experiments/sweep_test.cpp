@@ -98,7 +98,7 @@ TEST_CASE("zipped keys go together, position by position") {
   CHECK(study.trials[2].config.model.groups[0].v_dim == 2);
   CHECK(contains(error_in("\"model.heads\" = [1, 2]\n\"model.head_dim\" = [8]\n"
                           "zip = [[\"model.heads\", \"model.head_dim\"]]"),
-                 "sweep.zip: model.heads has 2 values, model.head_dim has 1: zipped keys need equally many"));
+                 "sweep.zip: model.heads has 2 values, model.head_dim has 1: zipped keys must match in number"));
   CHECK(contains(error_in("\"model.heads\" = [1, 2]\nzip = [[\"model.heads\", \"model.width\"]]"),
                  "sweep.zip: \"model.width\" is no key of this sweep"));
   CHECK(

@@ -45,9 +45,9 @@ TEST_CASE("an expression is what its writer meant, or an error") {
       {"(1,2)", "a comma stands only between"},
       {"min((1,2), 3)", "a comma stands only between"},
       {"min(1, 2), 3", "a comma stands only between"},
-      {"s = 4", "\"=\" is no operator"},
-      {"s ! 4", "\"!\" is no operator"},
-      {"s & 4", "\"&\" is no operator"},
+      {"s = 4", "\"=\" is not an operator"},
+      {"s ! 4", "\"!\" is not an operator"},
+      {"s & 4", "\"&\" is not an operator"},
       {"", "it is empty"},
       {" \t", "it is empty"},
       {"()", "cannot evaluate"},
@@ -58,8 +58,8 @@ TEST_CASE("an expression is what its writer meant, or an error") {
       {"min()", "cannot evaluate"},
       {"sqrt(4, 9)", "cannot evaluate"},
       {"(1", "a parenthesis is not closed"},
-      {"1)", "was not opened"},
-      {"1e400", "the number 1e400 has no place in 64 bits"},
+      {"1)", "has no opening one"},
+      {"1e400", "the number 1e400 does not fit in 64 bits"},
       {"1.2.3", "\"1.2.3\" is not a number"},
       {"0x10", "\"0x10\" is not a number"},
       {"10k", "\"10k\" is not a number"},
@@ -83,7 +83,7 @@ TEST_CASE("an expression is what its writer meant, or an error") {
 
 TEST_CASE("TOML that lies too deep is an error with its place, however it gets there") {
   const auto error = [](const std::string& text) { return error_of([&] { parse_toml(text, "x.toml"); }); };
-  const std::string deep = "tables and lists lie in one another deeper than 128";
+  const std::string deep = "tables and lists are nested deeper than 128";
   CHECK(error("a = 1\n" + repeated("a.", 19999) + "a = 1\n") == "x.toml:2:256: " + deep);
   CHECK(error("[" + repeated("a.", 19999) + "a]\n") == "x.toml:1:257: " + deep);
   CHECK(error("[[" + repeated("a . ", 19999) + "a]]\n") == "x.toml:1:513: " + deep);

@@ -175,7 +175,7 @@ TEST_CASE("a construction says what does not fit") {
                     "construction: expected a causal model with ALiBi, got rope");
   CHECK_THROWS_WITH(refused([](auto& c) { c.layers = 2; })(), "construction: expected one layer of heads of one shape");
   CHECK_THROWS_WITH(refused([](auto& c) { c.groups[0].v_dim = 3; })(),
-                    "construction: expected values of a width that divides d = 4, or of 4 at least, got 3");
+                    "construction: expected values of a width that divides d = 4, or of at least 4, got 3");
   CHECK_THROWS_WITH(refused([](auto& c) { c.ffn_width = 8; })(),
                     "construction: expected norm = none, no feed-forward network and a readout of one layer");
   CHECK_THROWS_WITH(refused([](auto& c) { c.width = 7; })(),

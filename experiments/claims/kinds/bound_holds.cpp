@@ -79,8 +79,9 @@ std::optional<Hypothesis> BoundHolds::judge(const Case& c, Verdict& verdict) con
   verdict.summary =
       fmt::format("{} of {} above, at most {} of the bound", violations, tightness.size(), rounded(largest));
   verdict.sentence =
-      fmt::format("{} of {} trials lie above the bound ({}). {} / bound is at most {} ({}), at the median {}.",
-                  violations, tightness.size(), bound, c.curve.metric, rounded(largest), worst, rounded(middle));
+      fmt::format("{} of {} trials {} above the bound ({}). {} / bound is at most {} ({}), at the median {}.",
+                  violations, tightness.size(), violations == 1 ? "lies" : "lie", bound, c.curve.metric,
+                  rounded(largest), worst, rounded(middle));
   if (without > 0)
     verdict.notes.push_back(fmt::format("{} trials have no finite value or no bound, and are not judged", without));
   verdict.status = violations == 0 ? VerdictStatus::pass : VerdictStatus::fail;

@@ -40,7 +40,7 @@ Curve other_curve(const Case& c, const std::string& rival) {
 
 void Gap::read(Reader& in, const ClaimScope& scope) {
   factor = read_factor(in, factor);
-  direction = in.word("direction", {"", "it must be given"}, {"catches_up", "falls_behind"},
+  direction = in.word("direction", {"", "none: required"}, {"catches_up", "falls_behind"},
                       "whether the series catches up with the other (its lead grows, where it leads), or falls behind");
   in.optional_table("than", "the series that it is compared with", [&](Reader& other) {
     rival = other.text("series", "", "its series");

@@ -65,6 +65,7 @@ std::string LessThan::details() const {
   if (!than.series.empty()) text += " " + than.series;
   if (!than.metric.empty()) text += " " + than.metric;
   if (than.at) text += (at ? " than at " : " at ") + exact(*than.at);
+  if (factor != 1) text += fmt::format(" by {}×", exact(factor));
   return text;
 }
 

@@ -11,7 +11,7 @@ namespace headroom::experiments {
 
 void Monotone::read(Reader& in, const ClaimScope& scope) {
   factor = read_factor(in, factor);
-  direction = in.word("direction", {"", "it must be given"}, {"falling", "rising"}, "of the values as x grows");
+  direction = in.word("direction", {"", "none: required"}, {"falling", "rising"}, "of the values as x grows");
   scope.check_count(in, 2, "a trend");
   tolerance = in.real("tolerance", tolerance, fraction, "a step against the direction by this share is a tie");
 }

@@ -18,7 +18,7 @@ tasks::TwoStageSource bind_two_stage_source(Reader& in) {
   const auto file = [&](const char* key, const std::string& usual, const char* doc) {
     return beside_study(in, key, in.text(key, usual, doc));
   };
-  source.model = file("model", "", "a GGUF file or a folder of Hugging Face's: a path, or a name below models/");
+  source.model = file("model", "", "a GGUF file or a Hugging Face folder: a path, or a name below models/");
   source.text = file("text", source.text, "that stage I trains on: a path, or a name below a data folder");
   source.validation = file("validation", source.validation, "the text that stage I's losses are of");
   source.sentences = file("sentences", source.sentences, "labelled, tabs between columns: stage II trains on them");

@@ -17,7 +17,7 @@ std::string beside_study(Reader& in, const std::string& key, const std::string& 
 tasks::StudiedModelConfig bind_studied_model(Reader& in) {
   tasks::StudiedModelConfig model;
   const std::string name = in.text("model", std::nullopt,
-                                   "a GGUF file or a folder of Hugging Face's: a path, from the study's folder or the "
+                                   "a GGUF file or a Hugging Face folder: a path, from the study's folder or the "
                                    "working directory, or a name below models/ of a data folder");
   model.model = beside_study(in, "model", name);
   model.is_random = in.word("weights", "trained", {"trained", "random"},

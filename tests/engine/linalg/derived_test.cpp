@@ -63,8 +63,8 @@ TEST_CASE("the truncated svd states its error") {
     }
     CHECK(distance(svd.s, Tensor::from<double>({2, 60}, falling).slice(-1, 0, rank)) < 1e-6);
   }
-  CHECK_THAT(error_of([&] { linalg::svd_truncated(a, 61); }), contains("svd_truncated: rank is 61: 1 to 60 wanted"));
-  CHECK_THAT(error_of([&] { linalg::svd_truncated(a, 0); }), contains("rank is 0"));
+  CHECK_THAT(error_of([&] { linalg::svd_truncated(a, 61); }), contains("svd_truncated: rank 61: expected 1 to 60"));
+  CHECK_THAT(error_of([&] { linalg::svd_truncated(a, 0); }), contains("rank 0: expected"));
 }
 
 TEST_CASE("the pseudo-inverse meets Penrose's four conditions") {

@@ -241,8 +241,8 @@ TEST_CASE("what cannot be factored is refused by name") {
   Tensor a = Tensor::from<double>({2, 2}, {1, 2, NAN, 3});
   CHECK_THAT(error_of([&] { linalg::svd(a); }), contains("svd: a holds nan at (1, 0)"));
   CHECK_THAT(error_of([&] { linalg::svd(Tensor::full({2, 2}, INFINITY)); }), contains("svd: a holds inf at (0, 0)"));
-  CHECK_THAT(error_of([&] { linalg::svd(Tensor::zeros({3})); }), contains("two axes or more wanted"));
+  CHECK_THAT(error_of([&] { linalg::svd(Tensor::zeros({3})); }), contains("expected >= 2 axes"));
   CHECK_THAT(error_of([&] { linalg::svd(Tensor()); }), contains("svd: a is undefined"));
-  CHECK_THAT(error_of([&] { linalg::svd(Tensor::zeros({2, 2}, DType::i64)); }), contains("f32 or f64 wanted"));
+  CHECK_THAT(error_of([&] { linalg::svd(Tensor::zeros({2, 2}, DType::i64)); }), contains("not f32 or f64"));
   CHECK_THAT(error_of([&] { linalg::singular_values(a); }), contains("singular_values: a holds nan at (1, 0)"));
 }

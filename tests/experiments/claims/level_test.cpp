@@ -167,8 +167,8 @@ TEST_CASE("a bound holds in every trial, or not") {
   CHECK(number(v, "tightness_median") == Approx(0.5));
   r.trials[7].test["bound"] = 0.01;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
-  CHECK(
-      says(verdict(r, c), "1 of 15 trials lie above the bound (bound). mse / bound is at most 1.10 (heads = 4 seed 1"));
+  CHECK(says(verdict(r, c),
+             "1 of 15 trials lies above the bound (bound). mse / bound is at most 1.10 (heads = 4 seed 1"));
   keys<BoundHolds>(c).bound = "other";
   CHECK(says(verdict(r, c), "no trial has both mse and other"));
 }

@@ -232,12 +232,19 @@ TEST_CASE("a published file that was cut short or changed is refused, and nothin
     other[at] = static_cast<char>(other[at] ^ 4);
     write_bytes(bad, other);
     CAPTURE(at);
-    CHECK(contains(import_error(bad, out), bad.string() + ":"));
+    const std::string error = import_error(bad, out);
+    if (!error.empty()) {
+      CHECK(contains(error, bad.string() + ":"));
+      continue;
+    }
+    // A bit that fills the last block's last byte means nothing.
+    CHECK(read_bytes(publish(out, folder / "same")) == bytes);
+    fs::remove_all(out);
   }
   write_bytes(bad, bytes + "x");
-  CHECK(contains(import_error(bad, out), "bytes behind the end of the compressed text"));
+  CHECK(contains(import_error(bad, out), "bytes after the end of the compressed text"));
   write_bytes(bad, bytes + bytes);
-  CHECK(contains(import_error(bad, out), "bytes behind the end of the compressed text"));
+  CHECK(contains(import_error(bad, out), "bytes after the end of the compressed text"));
   CHECK_FALSE(fs::exists(out));
   // A sound file before a bad one is not taken over either.
   CHECK_FALSE(error_of([&] { import_trials({file.string(), bad.string()}, out); }).empty());

@@ -598,7 +598,7 @@ TEST_CASE("the table on the terminal") {
         "interior_optimum   pass   101× [81.2, 126] / 19.7× [18.1, 21.4], p = 8e-5\n"
         "argmin_in [4]      pass   best heads = 4, 2.95× [1.78, 4.89], p = 0.003\n"
         "The paper’s claims: 2 hold.\n"
-        "[ ] 95 % intervals\n");
+        "[ ] confidence intervals at 96.7 to 97.5 %, as each test needs\n");
   const std::string narrow = terminal_table(r, {.columns = 30, .has_colours = false});
   for (size_t at = 0, end; (end = narrow.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string line = narrow.substr(at, end - at);

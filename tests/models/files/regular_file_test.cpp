@@ -42,10 +42,10 @@ TEST_CASE("only regular files of their kind's size are read") {
   CHECK(read_file(folder / "empty", note).empty());
   const std::string at = folder.path().string() + "/";
   CHECK(refusal(folder / "long") == at + "long: has 70001 bytes; a note may have 70000");
-  CHECK(refusal(folder / "pipe") == at + "pipe: is a named pipe; wanted a note");
-  CHECK(refusal(folder / "link") == at + "link: is a named pipe; wanted a note");
-  CHECK(refusal(folder.path()) == folder.path().string() + ": is a folder; wanted a note");
-  CHECK(refusal("/dev/zero") == "/dev/zero: is a device; wanted a note");
+  CHECK(refusal(folder / "pipe") == at + "pipe: is a named pipe, not a note");
+  CHECK(refusal(folder / "link") == at + "link: is a named pipe, not a note");
+  CHECK(refusal(folder.path()) == folder.path().string() + ": is a folder, not a note");
+  CHECK(refusal("/dev/zero") == "/dev/zero: is a device, not a note");
   CHECK(refusal(folder / "none") == at + "none: cannot read the note: No such file or directory");
   CHECK(refusal(std::string("a\0b", 3)) == "a: a file's name holds no zero byte");
 }

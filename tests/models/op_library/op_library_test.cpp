@@ -76,7 +76,7 @@ TEST_CASE("what is no library of ops for this program is refused with its name a
   write_bytes(folder / "short.so", bytes.substr(0, 20));
   write_bytes(folder / "empty.so", "");
   CHECK(contains(refusal(folder / "none.so"), "none.so: cannot read the library of ops: No such file"));
-  CHECK(contains(refusal(folder.path()), "is a folder; wanted a library of ops"));
+  CHECK(contains(refusal(folder.path()), "is a folder, not a library of ops"));
   CHECK(contains(refusal(folder / "text.so"), "text.so: is no shared library of this system"));
   CHECK(contains(refusal(folder / "short.so"), "short.so: is no shared library of this system"));
   CHECK(contains(refusal(folder / "empty.so"), "empty.so: is no shared library of this system"));
@@ -85,7 +85,7 @@ TEST_CASE("what is no library of ops for this program is refused with its name a
       {"symbol", "is no library of ops: it has no headroom_op_library(), which HEADROOM_OP_LIBRARY makes"},
       {"abi", "was built for version 2 of the interface of op libraries, this headroom has 1: build it again"},
       {"version", "was built with headroom 7.3.1, this is " HEADROOM_VERSION ": build it again"},
-      {"empty", "has 0 ops; wanted are 1 to 1024"},
+      {"empty", "has 0 ops; expected 1 to 1024"},
       {"name", "'Own-Relu' is no name for an op"},
       {"built-in", "its op gelu has the name of a built-in activation"},
       {"twice", "has two ops with the name own_relu"},

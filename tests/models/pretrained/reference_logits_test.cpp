@@ -71,7 +71,7 @@ TEST_CASE("wrong files of known logits get a line that names file and field", "[
   CHECK_THAT(refusal(R"({"texts": []})"), contains("texts: expected a list of known texts"));
   CHECK_THAT(refusal(R"({"texts": [3]})"), contains("texts[0]: is 3, expected an object"));
   CHECK_THAT(refusal(R"({"texts": [{"text": "a"}]})"), contains("texts[0]: ids is missing"));
-  CHECK_THAT(refusal(R"({"texts": [{"text": "a", "ids": "b"}]})"), contains("texts[0]: ids is not as wanted"));
+  CHECK_THAT(refusal(R"({"texts": [{"text": "a", "ids": "b"}]})"), contains("texts[0]: ids is invalid"));
   CHECK_THAT(refusal(R"({"texts": [{"text": "a", "ids": [1], "logsumexp": [], "top10": [], "greedy20": []}]})"),
              contains("1 ids, 0 entries of logsumexp and 0 of top10"));
 }

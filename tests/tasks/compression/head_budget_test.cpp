@@ -46,22 +46,22 @@ TEST_CASE("a budget of parameters is kept, and what a plan costs is what its mod
   const HeadBudget& budget = *search.budget;
   const models::HeadGroup& group = config.groups[0];
   const int64_t heads = group.heads + group.key_value_heads();
-  CHECK(budget.saved() == BudgetOf::parameters);
-  CHECK(budget.full(BudgetOf::parameters) ==
+  CHECK(budget.costs().saved() == BudgetOf::parameters);
+  CHECK(budget.costs().full(BudgetOf::parameters) ==
         static_cast<double>(config.layers * 2 * heads * group.qk_dim * config.width));
   CHECK(budget.measured().size() == static_cast<size_t>(2 * config.layers * group.key_value_heads()));
   CHECK(std::accumulate(budget.measured().begin(), budget.measured().end(), 0.0) > 0);
   double last = 1e9;
   for (const double share : {0.3, 0.5, 0.7, 1.0}) {
-    const double allowed = share * budget.full(BudgetOf::parameters);
+    const double allowed = share * budget.costs().full(BudgetOf::parameters);
     const CompressionPlan plan = budget.spend(BudgetOf::parameters, allowed);
-    const double cost = budget.cost(BudgetOf::parameters, plan);
+    const double cost = budget.costs().cost(BudgetOf::parameters, plan);
     INFO("share " << share);
     CHECK(cost <= allowed);
     CHECK(cost > 0.8 * allowed);
     const auto compressed = models::load(*search.model, search.heads.edit(plan));
     CHECK(static_cast<double>(search.model->parameter_count() - compressed->parameter_count()) ==
-          Approx(budget.full(BudgetOf::parameters) - cost));
+          Approx(budget.costs().full(BudgetOf::parameters) - cost));
     const double kl = budget.measured_kl(plan);
     CHECK(kl < last);
     last = kl;
@@ -72,18 +72,18 @@ TEST_CASE("a budget of parameters is kept, and what a plan costs is what its mod
 TEST_CASE("a budget of the cache is spent on values, and on keys where a method narrows them", "[head budget]") {
   const Search both(QkMethod::whitened_rotated_grouped, VoMethod::product);
   const models::HeadGroup& group = both.model->config().groups[0];
-  const double full = both.budget->full(BudgetOf::cache);
+  const double full = both.budget->costs().full(BudgetOf::cache);
   CHECK(full ==
         static_cast<double>(both.model->config().layers * group.key_value_heads() * (group.qk_dim + group.v_dim)));
   const CompressionPlan plan = both.budget->spend(BudgetOf::cache, 0.5 * full);
-  CHECK(both.budget->cost(BudgetOf::cache, plan) <= 0.5 * full);
-  CHECK(Search(QkMethod::whitened_rotated_grouped, VoMethod::none).budget->saved() == BudgetOf::cache);
-  CHECK(both.budget->cost(BudgetOf::cache, plan) > 0.4 * full);
+  CHECK(both.budget->costs().cost(BudgetOf::cache, plan) <= 0.5 * full);
+  CHECK(Search(QkMethod::whitened_rotated_grouped, VoMethod::none).budget->costs().saved() == BudgetOf::cache);
+  CHECK(both.budget->costs().cost(BudgetOf::cache, plan) > 0.4 * full);
 
   // Factors at full width do not make the cache smaller: with values alone half of it is the least.
   const Search values(QkMethod::none, VoMethod::product);
   CHECK_THAT(error_of([&] { (void)values.budget->spend(BudgetOf::cache, 0.4 * full); }),
-             contains("is below the least that ranks of 1 take"));
+             contains("budget: a share of 0.4 of the key-value cache is below the least possible, 0.625"));
   const Search factors(QkMethod::plain, VoMethod::none);
   CHECK(error_of([&] { (void)factors.budget->spend(BudgetOf::cache, 0.5 * full); }) ==
         "budget: plain does not make the key-value cache smaller");
@@ -92,15 +92,15 @@ TEST_CASE("a budget of the cache is spent on values, and on keys where a method 
 TEST_CASE("the cheapest plan within a divergence keeps it, and half its budget does not", "[head budget]") {
   const Search search(QkMethod::whitened_grouped, VoMethod::none);
   const HeadBudget& budget = *search.budget;
-  const double least = budget.least(BudgetOf::parameters), full = budget.full(BudgetOf::parameters);
+  const double least = budget.costs().least(BudgetOf::parameters), full = budget.costs().full(BudgetOf::parameters);
   const double worst = budget.measured_kl(budget.spend(BudgetOf::parameters, least));
   const CompressionPlan plan = budget.within(BudgetOf::parameters, 0.3 * worst);
   CHECK(budget.measured_kl(plan) <= 0.3 * worst);
-  const double cost = budget.cost(BudgetOf::parameters, plan);
+  const double cost = budget.costs().cost(BudgetOf::parameters, plan);
   CHECK(cost > least);
   CHECK(cost < full);
   CHECK(budget.measured_kl(budget.spend(BudgetOf::parameters, least + 0.5 * (cost - least))) > 0.3 * worst);
-  CHECK(budget.cost(BudgetOf::parameters, budget.within(BudgetOf::parameters, 2 * worst)) == Approx(least));
+  CHECK(budget.costs().cost(BudgetOf::parameters, budget.within(BudgetOf::parameters, 2 * worst)) == Approx(least));
   CHECK_THAT(error_of([&] { (void)budget.within(BudgetOf::parameters, 0); }), contains("cannot be kept within"));
   CHECK_THAT(error_of([&] { HeadBudget(search.heads, search.probe, QkMethod::none, VoMethod::none, {0}); }),
              contains("no method to spend it on"));

@@ -34,7 +34,7 @@ TEST_CASE("layers are named in words", "[compression]") {
   CHECK(layers_named("random:4", 30, 1) == layers_named("random:4", 30, 1));
   CHECK(layers_named("random:4", 30, 1) != layers_named("random:4", 30, 2));
   CHECK_THROWS_WITH(layers_named("0-8", 8, 0), contains("there is no layer 8, the model has 8 (0 to 7)"));
-  CHECK_THROWS_WITH(layers_named("3-1", 8, 0), contains("3-1 in '3-1' goes down"));
+  CHECK_THROWS_WITH(layers_named("3-1", 8, 0), contains("3-1 in '3-1' is reversed"));
   CHECK_THROWS_WITH(layers_named("deepest:9", 8, 0), contains("'deepest:9' of a model with 8 layers"));
   for (const char* wrong : {"", "x", "1,", "-1", "1-", "deepest:", "random:x", "1;2"})
     CHECK_THROWS_AS(validate_layer_set(wrong), Error);
@@ -137,7 +137,7 @@ TEST_CASE("studies that cannot be are refused", "[compression]") {
              }),
              contains("calibration needs 100:90000"));
   CHECK_THAT(error([](LowRankConfig& c) { c.qk = QkMethod::pca, c.refinement = Refinement::weights; }),
-             contains("by weights it is of qk plain, got pca"));
+             contains("by weights it needs qk plain, got pca"));
 }
 
 }  // namespace headroom::tasks

@@ -57,7 +57,7 @@ TEST_CASE("the cache is XDG's, else the home folder's; --data goes before HEADRO
   const Environment data("HEADROOM_DATA", "/nowhere");
   CHECK(data_roots(folder.path().string()).given == folder.path());
   CHECK(data_roots("").given == "/nowhere");
-  CHECK_THROWS_WITH(data_roots("/no"), contains("/no: --data names no folder"));
+  CHECK_THROWS_WITH(data_roots("/no"), contains("/no: not a folder (--data)"));
 }
 
 }  // namespace headroom::tasks
