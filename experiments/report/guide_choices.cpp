@@ -297,9 +297,9 @@ std::vector<Block> choice_tables(const std::vector<HeadChoice>& choices) {
   out.push_back(paragraph(
       "A number of heads is as good where it is shown to be less than the margin (“by”) worse than every other, worse "
       "where it is shown to be more than that worse than some other, else open: 5 % each, paired over seeds, on "
-      "logarithms, corrected for the number of options. Rates were chosen for each number of heads on validation, "
-      "where a "
-      "study sweeps them."));
+      "logarithms, corrected for the number of options of a curve, but not for the number of curves, nor for seeds that "
+      "were added until a study's claims were decided. The studies' own verdicts allow for both, and may leave open what "
+      "is “worse” here. Rates were chosen for each number of heads on validation, where a study sweeps them."));
   return out;
 }
 
