@@ -47,7 +47,7 @@ std::string cost_answer(const CostPlan& plan) {
   const auto times = [](double now, double before) { return fmt::format("{:.2f} times", now / before); };
   return fmt::format(
       "heads {} wide in place of {}: {} the parameters, {} the FLOPs forward, {} the key-value cache. These are costs; "
-      "what a trained model loses with narrower heads, `headroom compress` measures",
+      "headroom compress measures what a trained model loses with narrower heads",
       half->head_dim, model->head_dim,
       times(static_cast<double>(half->costs.parameters), static_cast<double>(model->costs.parameters)),
       times(half->costs.forward_flops, model->costs.forward_flops), times(half->costs.kv_bytes, model->costs.kv_bytes));

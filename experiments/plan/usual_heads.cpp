@@ -49,9 +49,13 @@ std::string text_findings() {
     widths.insert(one.choice.width);
   }
   if (heads.empty()) return "";
+  constexpr size_t few = 3;
+  const std::string best = heads.size() <= few
+                               ? list_text(heads) + " heads"
+                               : fmt::format("anything from {} to {} heads, by curve", *heads.begin(), *heads.rbegin());
   return fmt::format(
-      " On text, models of width {} did best with {} heads (plan --for ntp and --for mlm say how sure that is).",
-      list_text(widths), list_text(heads));
+      " On text, models of width {} did best with {} (plan --for ntp and --for mlm say how sure that is).",
+      list_text(widths), best);
 }
 
 }  // namespace
