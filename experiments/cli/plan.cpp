@@ -141,10 +141,9 @@ std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std:
   if (!read_decay(arguments)) {
     require(arguments.ranks.empty(), "--ranks: needs the decay of the same lags, --decay r1,r2,…");
     require(costs.has_value(),
-            "say what the heads are for: --for TASK ({}), --decay r1,r2,… with --width and --token-dim, --from-text "
-            "FILE, --from-study RUN or --from-attention MODEL; or a model's sizes: --config FILE or --layers. Such as: "
-            "headroom plan --for ntp",
-            fmt::join(task_words(), ", "));
+            "say what the heads are for: --for TASK (such as mlm, ntp or n-gram), --decay r1,r2,… with --width and "
+            "--token-dim, --from-text FILE, --from-study RUN or --from-attention MODEL; or a model's sizes: --config "
+            "FILE or --layers");
     return std::nullopt;
   }
   AllocationRequest& request = arguments.allocation;
