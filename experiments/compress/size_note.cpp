@@ -13,7 +13,7 @@ using models::ExportFormat, models::WeightType;
 /// Whether some rank has fewer parameters.
 bool saves_parameters(const CompressJob& job) {
   const tasks::HeadCosts costs(job.base->description().config, job.plan.qk, job.plan.vo, job.layers);
-  return costs.least(tasks::BudgetOf::parameters) < costs.full(tasks::BudgetOf::parameters);
+  return costs.saved() == tasks::BudgetOf::parameters;
 }
 
 std::string why(const CompressArguments& arguments, const CompressJob& job, const ModelAccount& before,

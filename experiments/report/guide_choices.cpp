@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "experiments/claims/number.h"
+#include "experiments/report/guideline_page.h"
 
 namespace headroom::experiments {
 namespace {
@@ -186,25 +187,21 @@ std::vector<Block> choice_advice(const std::vector<HeadChoice>& choices) {
     return block;
   };
   std::vector<Block> out;
-  int searched = 0, good = 0, worse = 0;
+  const GuidelineTally tally = guideline_tally(choices);
   std::set<double> widths, layers, steps;
   for (const HeadChoice* c : curves) {
     widths.insert(static_cast<double>(c->width));
     layers.insert(static_cast<double>(c->layers));
     steps.insert(static_cast<double>(c->steps));
-    if (!c->found) continue;
-    ++searched;
-    good += c->found->standing == Standing::as_good ? 1 : 0;
-    worse += c->found->standing == Standing::worse ? 1 : 0;
   }
-  if (searched > 0)
+  if (tally.curves > 0)
     out.push_back(advice(
         "If you can search:",
         fmt::format(
             "train with few heads, then with more, each number at its own best learning rate, and stop when "
             "validation no longer improves. On {}, averaged over seeds, the number that this ends at is shown to be "
             "within the margin of every other on {}, worse than another on {}, and neither on {}.",
-            count_text(static_cast<size_t>(searched)), good, worse, searched - good - worse)));
+            count_text(static_cast<size_t>(tally.curves)), tally.good, tally.worse, tally.open())));
   out.push_back(advice(
       "If you cannot:",
       fmt::format(
@@ -297,8 +294,10 @@ std::vector<Block> choice_tables(const std::vector<HeadChoice>& choices) {
   out.push_back(paragraph(
       "A number of heads is as good where it is shown to be less than the margin (“by”) worse than every other, worse "
       "where it is shown to be more than that worse than some other, else open: 5 % each, paired over seeds, on "
-      "logarithms, corrected for the number of options of a curve, but not for the number of curves, nor for seeds that "
-      "were added until a study's claims were decided. The studies' own verdicts allow for both, and may leave open what "
+      "logarithms, corrected for the number of options of a curve, but not for the number of curves, nor for seeds "
+      "that "
+      "were added until a study's claims were decided. The studies' own verdicts allow for both, and may leave open "
+      "what "
       "is “worse” here. Rates were chosen for each number of heads on validation, where a study sweeps them."));
   return out;
 }

@@ -25,27 +25,31 @@ std::string ratio_text(const HeadChoice::Option& o) {
 
 }  // namespace
 
-std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
-  int curves = 0, best = 0, good = 0, worse = 0;
-  double worst = 0;
+GuidelineTally guideline_tally(const std::vector<HeadChoice>& choices) {
+  GuidelineTally tally;
   for (const HeadChoice* const one : distinct_learned(choices)) {
     const HeadChoice& c = *one;
     if (!c.found) continue;
-    ++curves;
-    best += c.found->heads == c.best().heads ? 1 : 0;
-    good += c.found->standing == Standing::as_good ? 1 : 0;
+    ++tally.curves;
+    tally.best += c.found->heads == c.best().heads ? 1 : 0;
+    tally.good += c.found->standing == Standing::as_good ? 1 : 0;
     if (c.found->standing != Standing::worse) continue;
-    ++worse;
-    worst = std::max(worst, c.found->ratio);
+    ++tally.worse;
+    tally.worst = std::max(tally.worst, c.found->ratio);
   }
-  if (curves == 0) return "";
+  return tally;
+}
+
+std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
+  const GuidelineTally tally = guideline_tally(choices);
+  if (tally.curves == 0) return "";
   return fmt::format(
       "The paper advises a local search. Starting from the fewest heads and adding more until validation no longer "
       "improves ends at the best on validation on {} of {} curves. Where it ends is shown to be within the margin "
       "(10 % of an error, 1 % of a cross-entropy or an accuracy) of every other number on {} of them, shown to be "
       "worse on {}{}, and undecided on {}. It costs a search of learning rates for each number tried.",
-      best, curves, good, worse, worse > 0 ? fmt::format(" (by at most {} times)", rounded(worst)) : "",
-      curves - good - worse);
+      tally.best, tally.curves, tally.good, tally.worse,
+      tally.worse > 0 ? fmt::format(" (by at most {} times)", rounded(tally.worst)) : "", tally.open());
 }
 
 std::string guideline_markdown(const std::vector<HeadChoice>& choices) {

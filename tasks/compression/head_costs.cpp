@@ -76,10 +76,10 @@ double HeadCosts::cost(BudgetOf of, const CompressionPlan& plan) const {
 
 std::vector<std::pair<int64_t, double>> HeadCosts::options(BudgetOf of, const HeadPlace& place) const {
   const LayerConfig layer = models::layers_of(base_).at(static_cast<size_t>(place.layer));
-  const double whole = share_of(of, place.is_vo, base_, layer.groups.at(0));
+  const double whole = share_of(of, place.is_vo, base_, layer.groups.at(0)), base = counted(of, base_);
   std::vector<std::pair<int64_t, double>> out;
   for (const int64_t rank : ranks_of(place)) {
-    const double cost = whole + this->cost(of, with(place, rank)) - full(of);
+    const double cost = whole + counted(of, compressed_config(base_, with(place, rank))) - base;
     if (cost < whole && (out.empty() || cost > out.back().second)) out.emplace_back(rank, cost);
   }
   out.emplace_back(0, whole);
