@@ -1,9 +1,17 @@
 #include "models/config.h"
 
+#include <algorithm>
+
 namespace headroom::models {
 
 LayerConfig first_layer(const TransformerConfig& c) {
   return c.unequal_layers.empty() ? LayerConfig{c.groups, c.ffn_width, c.o_rank} : c.unequal_layers.front();
+}
+
+bool has_factored_heads(const LayerConfig& layer) {
+  return layer.o_rank > 0 || std::any_of(layer.groups.begin(), layer.groups.end(), [](const HeadGroup& g) {
+           return g.q_rank + g.k_rank + g.v_rank + g.q_head_rank + g.k_head_rank + g.score_dim > 0;
+         });
 }
 
 std::vector<LayerConfig> layers_of(const TransformerConfig& c) {

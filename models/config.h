@@ -110,6 +110,10 @@ std::vector<LayerConfig> layers_of(const TransformerConfig& config);
 
 LayerConfig first_layer(const TransformerConfig& config);
 
+/// Whether a layer's heads are as compression leaves them: some matrix, the output projection included, is two factors,
+/// or queries and keys are mapped to a score_dim.
+bool has_factored_heads(const LayerConfig& layer);
+
 /// f(layer, times) for each run of equal layers that the config names: all at once where they are alike, however many.
 template <class F>
 void for_each_layer(const TransformerConfig& config, const F& f) {

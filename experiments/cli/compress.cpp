@@ -19,6 +19,7 @@
 #include "experiments/compress/divergence.h"
 #include "experiments/compress/make.h"
 #include "experiments/compress/size_note.h"
+#include "experiments/report/text.h"
 #include "experiments/version.h"
 #include "models/files/file_size.h"
 #include "tasks/compression/perplexity_base.h"
@@ -34,21 +35,24 @@ void measure(const CompressArguments& arguments, const CompressJob& job, const m
   if (!job.evaluation) return;
   const auto compressed = models::load(base, made.edit);
   std::vector<int32_t> tokens = job.evaluation->tokens;
-  if (const auto bos = bos_of(job.base->description())) tokens.insert(tokens.begin(), static_cast<int32_t>(*bos));
+  tokens = job.base->description().with_begin(std::move(tokens));
   const auto tokenizer = job.base->tokenizer();
   const tasks::PerplexityBase measured(base, *tokenizer, std::move(tokens), {.context = arguments.context});
   before.perplexity = measured.uncompressed();
   after.perplexity = measured.measure(*compressed, *job.layers.begin());
 }
 
-/// The options that made the model, as they would be given again.
+/// The command that made the model, as it would be given again.
 std::string command_of(const CompressArguments& a, const CompressJob& job) {
-  std::string text = fmt::format("headroom {} compress --part {} --method {}", version(), a.part, a.method);
+  std::string text = fmt::format("headroom compress {} -o {} --part {} --method {}", shell_word(a.model),
+                                 shell_word(a.out), a.part, a.method);
   if (!a.vo_method.empty()) text += " --vo-method " + a.vo_method;
   text += fmt::format(" {} --layers {}", rank_option(a), a.layers);
   if (a.seed != 0) text += fmt::format(" --seed {}", a.seed);
   const auto add_text = [&](const char* option, const std::optional<TextRange>& range) {
-    if (range) text += fmt::format(" --{} {} --{}-tokens {}:{}", option, range->file, option, range->begin, range->end);
+    if (range)
+      text +=
+          fmt::format(" --{} {} --{}-tokens {}:{}", option, shell_word(range->file), option, range->begin, range->end);
   };
   add_text("calibrate", job.calibration);
   add_text("eval", job.evaluation);
@@ -56,8 +60,8 @@ std::string command_of(const CompressArguments& a, const CompressJob& job) {
   if (job.refinement) {
     text += " --refine " + a.refine;
     if (!a.refine_text.empty())
-      text += fmt::format(" --refine-text {} --refine-tokens {}:{}", job.refinement->file, job.refinement->begin,
-                          job.refinement->end);
+      text += fmt::format(" --refine-text {} --refine-tokens {}:{}", shell_word(job.refinement->file),
+                          job.refinement->begin, job.refinement->end);
     text += fmt::format(" --refine-steps {} --refine-batch {} --refine-context {} --refine-lr {}", a.training.steps,
                         a.training.batch, a.training.context, a.training.lr);
   }
@@ -71,6 +75,7 @@ models::ModelCard card_of(const CompressArguments& arguments, const CompressJob&
   card.base_bytes = before.bytes;
   card.base_sha256 = tasks::sha256_of_model(arguments.model);
   card.made_by = command_of(arguments, job);
+  card.program = fmt::format("headroom {}", version());
   const auto part = [&](const char* name, const char* method, const std::vector<std::vector<int64_t>>& ranks) {
     models::ModelCard::Part own{.name = name, .method = method, .ranks = {}};
     for (const int64_t layer : tasks::changed_layers(made.plan))

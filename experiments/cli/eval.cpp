@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "engine/error.h"
 #include "experiments/cli/commands.h"
@@ -35,9 +36,7 @@ struct EvalArguments {
 /// puts one.
 std::vector<int32_t> tokens_of(std::vector<int32_t> tokens, const EvalArguments& arguments,
                                const models::ModelFiles& files) {
-  const models::ModelDescription& description = files.description();
-  if (description.add_bos && description.bos && arguments.protocol != "llamacpp")
-    tokens.insert(tokens.begin(), static_cast<int32_t>(*description.bos));
+  if (arguments.protocol != "llamacpp") tokens = files.description().with_begin(std::move(tokens));
   if (arguments.max_tokens > 0 && static_cast<int64_t>(tokens.size()) > arguments.max_tokens)
     tokens.resize(static_cast<size_t>(arguments.max_tokens));
   return tokens;
@@ -87,7 +86,7 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, double se
 
 /// Most models compute beyond the length that they were trained for without complaint.
 void check_context(int64_t context, const models::ModelDescription& model, const char* of_what) {
-  const int64_t longest = model.sliding_window.value_or(model.context);
+  const int64_t longest = model.longest_text();
   require(context <= longest, "--context {} is longer than that of {}, which is {}", context, of_what, longest);
 }
 
@@ -99,14 +98,13 @@ void eval(EvalArguments& arguments, bool has_context) {
   const auto files = models::ModelFiles::open(arguments.model.path);
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
-  if (!has_context)
-    arguments.context = std::min(arguments.context, description.sliding_window.value_or(description.context));
+  if (!has_context) arguments.context = std::min(arguments.context, description.longest_text());
   if (arguments.stride == 0) arguments.stride = arguments.context;
   check_context(arguments.context, description, "the model");
   const tasks::PerplexityOptions options{.protocol = tasks::protocol_named(arguments.protocol),
                                          .context = arguments.context,
                                          .stride = arguments.stride,
-                                         .bos = description.add_bos ? description.bos : std::nullopt,
+                                         .bos = description.text_begin(),
                                          .windows_at_once = windows_at_once(arguments, description)};
   const std::vector<int32_t> text = tasks::tokens_of_file(arguments.text, *tokenizer);
   const std::vector<int32_t> tokens = tokens_of(text, arguments, *files);

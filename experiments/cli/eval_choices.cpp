@@ -97,8 +97,7 @@ void eval_choices(const ModelArguments& arguments, const ChoiceArguments& choice
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
   const auto model = arguments.load(*files);
-  const tasks::ChoiceOptions options{.context = description.sliding_window.value_or(description.context),
-                                     .bos = description.add_bos ? description.bos : std::nullopt};
+  const tasks::ChoiceOptions options{.context = description.longest_text(), .bos = description.text_begin()};
   tasks::ChoiceScores scores;
   {
     ProgressLine line;

@@ -19,6 +19,7 @@
 #include "experiments/cli/standard_streams.h"
 #include "experiments/report/file.h"
 #include "experiments/version.h"
+#include "models/compact/compact_model.h"
 #include "models/export/export.h"
 #include "models/files/file_size.h"
 #include "models/pretrained/classifier.h"
@@ -99,6 +100,13 @@ struct FinetunePlan {
   engine::Rng rng;
 };
 
+/// How the trained model is written: as asked for, else so that a compressed model stays so where OUT can hold it.
+models::ExportFormat format_of(const FinetuneArguments& a) {
+  if (!a.format.empty()) return models::export_format_named(a.format);
+  const bool stays = models::is_compact_folder(a.model) && std::filesystem::path(a.out).extension() != ".gguf";
+  return stays ? models::ExportFormat::compact : models::ExportFormat::compat;
+}
+
 /// Throws Error for whatever would stop the training or its output.
 FinetunePlan plan_of(const FinetuneArguments& a) {
   check_numbers(a);
@@ -113,7 +121,7 @@ FinetunePlan plan_of(const FinetuneArguments& a) {
   const bool is_classifier = plan.edit.config.pooling == models::Pooling::last;
   if (classes && !(is_classifier && plan.edit.config.output_dim == *classes))
     plan.edit = models::classifier_of(std::move(plan.edit), *classes, plan.rng);
-  plan.format = models::export_format_named(a.format);
+  plan.format = format_of(a);
   const std::string refusal = models::refusal_of(plan.format, *plan.base, plan.edit.config, a.out);
   require(refusal.empty(), "{}", refusal);
   plan.edit.config.checkpoint_blocks = a.recompute;
@@ -191,8 +199,9 @@ models::Conversion write_out(const FinetuneArguments& a, const FinetunePlan& pla
   card.change = "fine-tuned";
   card.base = plan.base->path().filename().string();
   card.base_sha256 = tasks::sha256_of_model(plan.base->path());
-  card.made_by = fmt::format("headroom {} finetune, {} steps of {} sequences, AdamW, learning rate {}, seed {}",
-                             version(), result.steps.size(), a.batch, a.lr, a.seed);
+  card.program = fmt::format("headroom {}", version());
+  card.made_by = fmt::format("headroom finetune, {} steps of {} sequences, AdamW, learning rate {}, seed {}",
+                             result.steps.size(), a.batch, a.lr, a.seed);
   for (const auto& [name, after] : result.after)
     if (name != "stderr" && result.before.contains(name))
       card.measures.push_back({name, result.before.at(name), after});

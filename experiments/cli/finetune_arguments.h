@@ -11,7 +11,7 @@ namespace headroom::experiments {
 
 /// What the user asks of `finetune`.
 struct FinetuneArguments {
-  std::string model, out, part = "all", schedule = "cosine", checkpoint, log, format = "compat", device = "cpu";
+  std::string model, out, part = "all", schedule = "cosine", checkpoint, log, format, device = "cpu";
   FinetuneDataArguments data;
   std::optional<int64_t> steps;
   double epochs = 1, lr = 2e-5, weight_decay = 0, clip = 1;

@@ -23,14 +23,11 @@ using tasks::Metrics;
 /// What is kept back of a text or a table without --validate: its last tenth.
 int64_t kept_back(int64_t count) { return (count + 9) / 10; }
 
-int64_t longest_of(const ModelFiles& files) {
-  return files.description().sliding_window.value_or(files.description().context);
-}
+int64_t longest_of(const ModelFiles& files) { return files.description().longest_text(); }
 
 std::optional<int32_t> bos_of(const ModelFiles& files) {
-  const models::ModelDescription& description = files.description();
-  if (!description.add_bos || !description.bos) return std::nullopt;
-  return static_cast<int32_t>(*description.bos);
+  const std::optional<int64_t> begin = files.description().text_begin();
+  return begin ? std::optional(static_cast<int32_t>(*begin)) : std::nullopt;
 }
 
 class TextData final : public FinetuneData {

@@ -80,9 +80,8 @@ std::string prompt_of(const GenerateArguments& arguments, bool has_prompt) {
 void generate(GenerateArguments& arguments, bool has_prompt) {
   const ModelScope scope(arguments.model);
   LoadedModel model(arguments.model);
-  const models::ModelDescription& description = model.files->description();
-  std::vector<int32_t> prompt = model.tokenizer->encode(prompt_of(arguments, has_prompt));
-  if (description.add_bos && description.bos) prompt.insert(prompt.begin(), static_cast<int32_t>(*description.bos));
+  const std::vector<int32_t> prompt =
+      model.files->description().with_begin(model.tokenizer->encode(prompt_of(arguments, has_prompt)));
   arguments.options.sampling.seed = static_cast<uint64_t>(arguments.seed);
   for (int64_t round = 0; round < arguments.rounds; ++round) {
     model.generator.reset();

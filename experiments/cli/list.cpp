@@ -1,11 +1,13 @@
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/parallel.h"
 #include "experiments/cli/commands.h"
 #include "experiments/config/shipped_files.h"
 #include "experiments/config/study.h"
@@ -25,24 +27,38 @@ std::string trials_text(const std::vector<Study>& profiles) {
   return text;
 }
 
-void list_studies(const std::string& given) {
-  const std::string folder = shipped_file(given).string();
-  require(std::filesystem::is_directory(folder), "'{}': is no folder; name the one that holds the studies", folder);
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().extension() == ".toml") files.push_back(entry.path().string());
-  std::sort(files.begin(), files.end());
-  require(!files.empty(), "{}: holds no study (*.toml)", folder);
+/// What is shown of one file, or what is wrong with it.
+struct Listed {
+  std::string text;
   std::vector<std::string> problems;
-  for (const std::string& file : files) {
-    try {
-      const std::vector<Study> profiles = load_profiles(file);
-      fmt::print("{}\n  {}\n  {}\n", file, profiles[0].head.title, trials_text(profiles));
-    } catch (const ConfigError& error) {
-      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
-    } catch (const Error& error) {
-      problems.emplace_back(error.what());
-    }
+};
+
+Listed listed(const std::string& file) {
+  try {
+    const std::vector<Study> profiles = load_profiles(file);
+    return {fmt::format("{}\n  {}\n  {}\n", file, profiles[0].head.title, trials_text(profiles)), {}};
+  } catch (const ConfigError& error) {
+    return {"", error.problems()};
+  } catch (const Error& error) {
+    return {"", {error.what()}};
+  }
+}
+
+void list_studies(const std::string& given) {
+  const std::filesystem::path folder = shipped_file(given);
+  require(std::filesystem::is_directory(folder), "'{}': is no folder; name the one that holds the studies",
+          folder.string());
+  const std::vector<std::filesystem::path> files = toml_files(folder);
+  require(!files.empty(), "{}: holds no study (*.toml)", folder.string());
+  std::vector<Listed> studies(files.size());
+  engine::parallel_for(std::ssize(files), [&](int64_t i) {
+    const auto at = static_cast<size_t>(i);
+    studies[at] = listed(files[at].string());
+  });
+  std::vector<std::string> problems;
+  for (const Listed& study : studies) {
+    fmt::print("{}", study.text);
+    problems.insert(problems.end(), study.problems.begin(), study.problems.end());
   }
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }

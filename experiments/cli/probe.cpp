@@ -22,6 +22,7 @@
 #include "models/convert/convert.h"
 #include "models/costs.h"
 #include "models/files/mapped_file.h"
+#include "tasks/compression/plan.h"
 #include "tasks/data/locate.h"
 #include "tasks/pretrained/text_tokens.h"
 
@@ -130,6 +131,17 @@ std::vector<tasks::ProbeSpans> spans_of(const ProbeArguments& arguments, bool ha
   return spans;
 }
 
+/// The method of compression that is suggested: of those that suit the model the one that keeps most of it
+/// (docs/trained-models.md).
+void choose_method(const models::TransformerConfig& config, ProbeResults& results) {
+  using tasks::QkMethod;
+  for (const QkMethod method : {QkMethod::whitened_relative, QkMethod::whitened_rotated, QkMethod::whitened}) {
+    results.unsuited = tasks::unsuited_because(method, config);
+    results.method = tasks::name_of(method);
+    if (results.unsuited.empty()) return;
+  }
+}
+
 void probe(ProbeArguments& arguments, bool has_lengths) {
   arguments.model.exact = true;  // rounded activations would be measured for the model's own
   const ModelScope scope(arguments.model);
@@ -143,7 +155,7 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
   const auto files = models::ModelFiles::open(arguments.model.path);
   const ModelDescription& description = files->description();
   tasks::require_probed(description.config);
-  const int64_t context = description.sliding_window.value_or(description.context);
+  const int64_t context = description.longest_text();
   std::vector<tasks::ProbeSpans> spans = spans_of(arguments, has_lengths, context);
   const auto tokenizer = files->tokenizer();
   std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.text, *tokenizer);
@@ -165,11 +177,11 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
     for (const models::HeadGroup& group : layer.groups) {
       results.head_dim = std::max(results.head_dim, group.qk_dim);
       results.least_head_dim = std::min(results.least_head_dim, group.qk_dim);
-      results.is_factored |= group.q_rank + group.k_rank + group.q_head_rank + group.k_head_rank > 0;
     }
   });
-  if (description.add_bos) results.bos = description.bos;
+  results.bos = description.text_begin();
   results.rotary = description.config.positions == models::Positions::rope;
+  choose_method(description.config, results);
   const auto model = arguments.model.load(*files);
   const auto start = std::chrono::steady_clock::now();
   {

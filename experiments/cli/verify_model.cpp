@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,25 +28,21 @@ struct VerifyModelArguments {
   std::string against, write;
   std::vector<std::string> prompts;
   double tolerance = 6e-4;
+  bool force = false;
 };
-
-/// The tokens of a text as the model sees it.
-std::vector<int32_t> tokens_of(const models::ModelFiles& files, const std::string& text) {
-  const models::ModelDescription& model = files.description();
-  std::vector<int32_t> ids = files.tokenizer()->encode(text);
-  if (model.add_bos && model.bos) ids.insert(ids.begin(), static_cast<int32_t>(*model.bos));
-  return ids;
-}
 
 void write_reference(const VerifyModelArguments& arguments) {
   check_file(arguments.write);
+  require(arguments.force || !std::filesystem::exists(arguments.write), "{}: exists; --force replaces it",
+          arguments.write);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const auto model = arguments.model.load(*files);
   models::ReferenceLogits reference{files->description().name, fmt::format("headroom {}", version()), {}};
   std::vector<std::string> prompts = arguments.prompts;
   if (prompts.empty()) prompts = {"The capital of France is", "def fibonacci(n):\n    if n < 2:\n"};
   for (const std::string& prompt : prompts)
-    reference.texts.push_back(models::measure_text(*model, prompt, tokens_of(*files, prompt)));
+    reference.texts.push_back(
+        models::measure_text(*model, prompt, files->description().with_begin(files->tokenizer()->encode(prompt))));
   models::write_file(arguments.write, json_of(reference));
   fmt::print("written  {}: {}\n", arguments.write, texts_of(reference));
 }
@@ -66,6 +63,7 @@ std::string tokens_in_words(const models::ModelFiles& files, const models::Refer
 void verify_model(const VerifyModelArguments& arguments) {
   require(arguments.against.empty() != arguments.write.empty(), "--against FILE or --write FILE: give one of them");
   require(arguments.prompts.empty() || !arguments.write.empty(), "--prompt: needs --write FILE");
+  require(!arguments.force || !arguments.write.empty(), "--force: needs --write FILE");
   require(std::isfinite(arguments.tolerance) && arguments.tolerance > 0, "--tolerance: {} is not above 0",
           arguments.tolerance);
   // Exact whatever --exact says: a copy that is right must not look wrong.
@@ -106,6 +104,7 @@ void add_verify_model_command(Command app) {
   command.option("--prompt", arguments->prompts, "with --write: a text to be known (may be given again)")
       .value_name("TEXT")
       .one_value_each();
+  command.flag("--force", arguments->force, "with --write: replace what has FILE's name");
   command.option("--tolerance", arguments->tolerance, "largest difference of a logit").show_default();
   command.action([arguments] { verify_model(*arguments); });
 }

@@ -133,10 +133,6 @@ std::string rank_option(const CompressArguments& a) {
   return fmt::format("--rank {}{}", a.rank.value_or(0), a.vo_rank ? fmt::format(" --vo-rank {}", *a.vo_rank) : "");
 }
 
-std::optional<int64_t> bos_of(const models::ModelDescription& description) {
-  return description.add_bos ? description.bos : std::nullopt;
-}
-
 CompressJob job_of(CompressArguments& arguments) {
   CompressJob job;
   job.base = models::ModelFiles::open(arguments.model);
@@ -159,7 +155,7 @@ CompressJob job_of(CompressArguments& arguments) {
   models::check_target(arguments.model, arguments.out, arguments.force);
   models::check_card(arguments.out, arguments.force);
   if (!arguments.checkpoint.empty()) check_file(arguments.checkpoint);
-  const int64_t longest = description.sliding_window.value_or(description.context);
+  const int64_t longest = description.longest_text();
   if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
   require(arguments.context >= 4 && arguments.context <= longest, "--context {}: expected 4 to the model's {}",
           arguments.context, longest);

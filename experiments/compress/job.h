@@ -49,7 +49,4 @@ std::string calibration_note(const CompressJob& job);
 /// "--rank 16", "--keep 0.5": how the ranks were asked for.
 std::string rank_option(const CompressArguments& arguments);
 
-/// What stands before a text of that model, if anything.
-std::optional<int64_t> bos_of(const models::ModelDescription& description);
-
 }  // namespace headroom::experiments

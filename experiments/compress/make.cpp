@@ -14,7 +14,7 @@ double share(int64_t done, int64_t all) { return static_cast<double>(done) / sta
 
 tasks::TokenBatch calibration_pieces(const CompressArguments& arguments, const CompressJob& job) {
   const std::vector<int32_t>& tokens = job.calibration->tokens;
-  return tasks::pieces_of(tokens, 0, std::ssize(tokens), arguments.context, bos_of(job.base->description()));
+  return tasks::pieces_of(tokens, 0, std::ssize(tokens), arguments.context, job.base->description().text_begin());
 }
 
 tasks::Calibration calibration_of(const CompressArguments& arguments, const CompressJob& job,

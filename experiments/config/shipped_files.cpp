@@ -49,7 +49,8 @@ bool is_study_of(const fs::path& file, const std::string& id) {
   }
 }
 
-/// Files of studies in a folder, sorted.
+}  // namespace
+
 std::vector<fs::path> toml_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -58,8 +59,6 @@ std::vector<fs::path> toml_files(const fs::path& folder) {
   std::sort(files.begin(), files.end());
   return files;
 }
-
-}  // namespace
 
 fs::path shipped_file(const std::string& path) {
   if (is_there(path) || fs::path(path).is_absolute()) return path;

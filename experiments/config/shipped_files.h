@@ -10,6 +10,9 @@ namespace headroom::experiments {
 /// PREFIX/bin/headroom), else `path` itself.
 std::filesystem::path shipped_file(const std::string& path);
 
+/// The study files (*.toml) of a folder, sorted; none of one that cannot be read.
+std::vector<std::filesystem::path> toml_files(const std::filesystem::path& folder);
+
 /// The study file that `name` means: a file of that name; that of a study's id, "ngram-tradeoff", in the working
 /// folder, in its experiments/ or among the installed studies, by its name or by the id that it gives; or an installed
 /// one by its path in the source tree.

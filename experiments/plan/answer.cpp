@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -155,11 +154,11 @@ std::string answer_line(const char* label, const std::string& text, size_t colum
 
 /// What models that were trained at this width on sums of earlier tokens found, and how `heads` stood there.
 std::string trained_at(int64_t width, int64_t heads) {
-  std::vector<const MeasuredChoice*> curves;
+  std::vector<const HeadChoice*> curves;
   int worse = 0, good = 0, open = 0;
   for (const MeasuredChoice& one : shipped_choices()) {
     if (one.task != "linear-functional" || one.choice.width != width) continue;
-    curves.push_back(&one);
+    curves.push_back(&one.choice);
     for (const HeadChoice::Option& option : one.choice.options) {
       if (static_cast<int64_t>(option.heads) != heads) continue;
       using Standing = HeadChoice::Option::Standing;
@@ -183,13 +182,9 @@ std::string heads_text(int64_t heads, int64_t width) {
   return fmt::format("{} {} of width {}", heads, heads == 1 ? "head" : "heads", width);
 }
 
-std::string best_on(const std::vector<const MeasuredChoice*>& curves) {
-  std::map<double, size_t> counts;
-  for (const MeasuredChoice* one : curves) ++counts[one->choice.best().heads];
-  std::vector<std::pair<double, size_t>> sorted(counts.begin(), counts.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+std::string best_on(const std::vector<const HeadChoice*>& curves) {
   std::string out;
-  for (const auto& [heads, count] : sorted)
+  for (const auto& [heads, count] : counts_of_best(curves))
     out += out.empty() ? fmt::format("best with {} {} on {} of {} {}", exact(heads), heads == 1 ? "head" : "heads",
                                      count, curves.size(), curves.size() == 1 ? "curve" : "curves")
                        : fmt::format(", {} on {}", exact(heads), count);

@@ -35,7 +35,7 @@ PlanAnswer answer_of(const MeasuredChoice& measured);
 std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns = 0, bool as_table = false);
 
 /// How often each number of heads is the best of some curves: "best with 8 heads on 3 of 4 curves, 16 on 1".
-std::string best_on(const std::vector<const MeasuredChoice*>& curves);
+std::string best_on(const std::vector<const HeadChoice*>& curves);
 
 /// The advice, and below it the rest; no line is wider than `columns` characters, 100 where that is 0.
 std::string answer_text(const PlanAnswer& answer, int columns = 0);

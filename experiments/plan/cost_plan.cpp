@@ -62,17 +62,6 @@ models::HeadGroup heads_of_width(const CostRequest& request, int64_t dim) {
   return group;
 }
 
-/// Whether all layers have heads alike, of whole matrices.
-bool has_whole_heads(const models::TransformerConfig& config) {
-  bool is_whole = config.unequal_layers.empty();
-  models::for_each_layer(config, [&](const models::LayerConfig& layer, int64_t) {
-    for (const models::HeadGroup& group : layer.groups)
-      is_whole &=
-          group.q_rank + group.k_rank + group.v_rank + group.q_head_rank + group.k_head_rank + layer.o_rank == 0;
-  });
-  return is_whole;
-}
-
 }  // namespace
 
 std::vector<int64_t> parse_head_dims(const std::string& text) {
@@ -95,8 +84,8 @@ std::vector<int64_t> parse_head_dims(const std::string& text) {
 
 CostPlan plan_costs(const CostRequest& request) {
   const models::TransformerConfig& own = request.model.config;
-  require(has_whole_heads(own), "{}: its heads are factors, or differ: plan takes the model that it was made from",
-          request.model.source);
+  require(own.unequal_layers.empty() && !models::has_factored_heads(models::first_layer(own)),
+          "{}: its heads are factors, or differ: plan takes the model that it was made from", request.model.source);
   require(request.batch >= 1 && request.batch <= most_tokens, "--batch: expected 1 to {}, got {}", most_tokens,
           request.batch);
   require(request.context >= 1 && request.context <= most_tokens, "--context: expected 1 to {}, got {}", most_tokens,

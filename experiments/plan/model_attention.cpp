@@ -11,17 +11,17 @@ constexpr int64_t most_windows = 16;
 
 /// Windows of equal length from all over a text, each begun as the model's texts are: i64 (N, T).
 tasks::Tensor windows_of(const std::vector<int32_t>& tokens, int64_t length, const models::ModelDescription& model) {
-  const bool has_bos = model.add_bos && model.bos;
-  const int64_t taken = has_bos ? length - 1 : length;
+  const std::optional<int64_t> begin = model.text_begin();
+  const int64_t taken = begin ? length - 1 : length;
   const int64_t count = std::min<int64_t>(most_windows, static_cast<int64_t>(tokens.size()) / taken);
   require(count > 0, "--text: {} tokens, expected {} for a window: fewer --terms, or a longer text", tokens.size(),
           taken);
   const int64_t stride = (static_cast<int64_t>(tokens.size()) - taken) / std::max<int64_t>(1, count - 1);
   std::vector<int64_t> ids;
   for (int64_t window = 0; window < count; ++window) {
-    if (has_bos) ids.push_back(*model.bos);
-    const auto begin = tokens.begin() + (count == 1 ? 0 : window * stride);
-    ids.insert(ids.end(), begin, begin + taken);
+    if (begin) ids.push_back(*begin);
+    const auto from = tokens.begin() + (count == 1 ? 0 : window * stride);
+    ids.insert(ids.end(), from, from + taken);
   }
   return tasks::Tensor::from({count, length}, ids);  // (N, T)
 }

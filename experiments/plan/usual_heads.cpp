@@ -4,23 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "experiments/claims/number.h"
+#include "experiments/report/usual_head_dim.h"
 
 namespace headroom::experiments {
 namespace {
 
-constexpr int64_t widest_with_64 = 2048;
-constexpr const char* usual_reason =
-    "most published decoders have heads of width 64 up to a model width of 2048 (GPT-2, SmolLM2, Llama 3.2 1B) and of "
-    "width 128 above (Llama 3 8B, Mistral 7B)";
-
-/// How far two widths are from each other: the factor between them, 1 or more.
-double factor_between(int64_t a, int64_t b) {
-  const double ratio = static_cast<double>(a) / static_cast<double>(b);
-  return std::max(ratio, 1 / ratio);
+std::string usual_reason() {
+  return fmt::format(
+      "most published decoders have heads of width {} (GPT-2, SmolLM2 and Llama 3.2 1B have 64, Llama 3 8B and Mistral "
+      "7B 128)",
+      usual_head_dims_text());
 }
 
 bool is_text(const MeasuredChoice& one) { return one.task == "masked" || one.task == "next-token"; }
@@ -60,14 +56,6 @@ std::string text_findings() {
 
 }  // namespace
 
-int64_t usual_head_dim(int64_t width) {
-  const int64_t usual = width <= widest_with_64 ? 64 : 128;
-  int64_t nearest = width;
-  for (int64_t dim = 1; dim <= std::min(width, 4 * usual); ++dim)
-    if (width % dim == 0 && factor_between(dim, usual) < factor_between(nearest, usual)) nearest = dim;
-  return nearest;
-}
-
 PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::vector<MeasuredChoice>& found) {
   constexpr double alike = 2;
   std::set<int64_t> widths;
@@ -76,16 +64,10 @@ PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::
     widths.insert(one.choice.width);
     if (factor_between(one.choice.width, width) < factor_between(nearest, width)) nearest = one.choice.width;
   }
-  std::vector<const MeasuredChoice*> curves;
-  std::map<int64_t, int> bests;
-  for (const MeasuredChoice& one : found) {
-    if (one.choice.width != nearest) continue;
-    curves.push_back(&one);
-    ++bests[static_cast<int64_t>(one.choice.best().heads)];
-  }
-  const int64_t heads = std::max_element(bests.begin(), bests.end(), [](const auto& a, const auto& b) {
-                          return a.second < b.second;
-                        })->first;
+  std::vector<const HeadChoice*> curves;
+  for (const MeasuredChoice& one : found)
+    if (one.choice.width == nearest) curves.push_back(&one.choice);
+  const auto heads = static_cast<int64_t>(counts_of_best(curves).front().first);
   PlanAnswer answer;
   answer.sure = fmt::format("a guess: models for {} were trained at width {} alone.", task, list_text(widths));
   if (factor_between(nearest, width) <= alike && width % heads == 0) {
@@ -95,7 +77,7 @@ PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::
   } else if (is_text(found[0])) {
     const int64_t dim = usual_head_dim(width);
     answer.advice = fmt::format("start with {}: the usual width of heads", heads_text(width / dim, dim));
-    answer.because = usual_reason;
+    answer.because = usual_reason();
     answer.sure += text_findings();
   } else {
     answer.advice = fmt::format("no advice: nothing was measured for {} near width {}", task, width);
@@ -118,8 +100,7 @@ PlanAnswer usual_answer(const CostPlan& plan) {
     answer.advice = fmt::format("keep {}, and try other numbers", own);
     answer.because = fmt::format(
         "a model of width {} is narrow enough to train with each number of heads (docs/studies.md), and sizes alone do "
-        "not "
-        "say which is best",
+        "not say which is best",
         config.width);
     answer.sure = fmt::format(
         "no advice: headroom plan --for TASK --width {} says what such models did best with on a task", config.width);
@@ -129,11 +110,11 @@ PlanAnswer usual_answer(const CostPlan& plan) {
                       ? fmt::format("keep {}: the usual width for a model as wide as {}", own, config.width)
                       : fmt::format("start with {}, the usual width for a model as wide as {}; as given it has {}",
                                     heads_text(config.width / usual, usual), config.width, own);
-  answer.because = usual_reason;
+  answer.because = usual_reason();
   answer.sure = fmt::format(
       "a convention: sizes alone do not say how many heads are best, and the studies here swept that number at widths "
-      "up "
-      "to {}.{} Where single earlier tokens must be fetched the number matters far more: add --decay or --from-text.",
+      "up to {}.{} Where single earlier tokens must be fetched the number matters far more: add --decay or "
+      "--from-text.",
       widest_measured(), text_findings());
   return answer;
 }

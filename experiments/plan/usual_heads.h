@@ -10,10 +10,6 @@
 
 namespace headroom::experiments {
 
-/// The width of heads that most published decoders of width D have, among the divisors of D: near 64 up to D = 2048
-/// (the config.json of GPT-2, SmolLM2, Llama 3.2 1B), near 128 above (Llama 3 8B, Mistral 7B, Qwen2.5 7B).
-int64_t usual_head_dim(int64_t width);
-
 /// The advice for a width at which no study here measured `task` (--for): the number of heads of the nearest measured
 /// width where the two are alike, the usual width of heads for text, and for other tasks the way to the bound. `found`
 /// holds the curves of the task at other widths, at least one.

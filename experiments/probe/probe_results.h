@@ -20,8 +20,9 @@ struct ProbeResults {
   int64_t least_head_dim = std::numeric_limits<int64_t>::max();  ///< of the narrowest
   bool rotary = false;                                           ///< queries and keys are turned by their positions
   double bits_per_number = 32;                                   ///< of its files
-  bool is_factored = false;                                      ///< queries or keys are products of narrower matrices
-  std::vector<double> energies;                                  ///< of the effective ranks, rising
+  std::string method;            ///< by which headroom compress makes the heads narrower
+  std::string unsuited;          ///< why no method suits the model; "" where one does
+  std::vector<double> energies;  ///< of the effective ranks, rising
   tasks::ModelProbe probe;
   double seconds = 0;
 

@@ -7,6 +7,7 @@
 #include "experiments/claims/number.h"
 #include "experiments/probe/probe_findings.h"
 #include "experiments/probe/probe_output.h"
+#include "experiments/report/text.h"
 
 namespace headroom::experiments {
 namespace {
@@ -105,11 +106,16 @@ std::string probe_source(const ProbeResults& r) {
 }
 
 std::string probe_columns(const ProbeResults& r) {
+  std::string lower;
+  for (auto energy = r.energies.rbegin() + 1; energy != r.energies.rend(); ++energy)
+    lower += fmt::format("; at {}: the scores' at {}", percent(*energy), percent(*energy));
   return fmt::format(
-      "Medians over the heads of a layer. norm of softmax's Jacobian, entropy and sink, the weight of the first token: "
-      "last query of {}; norm of the logits over √L and their standard deviation: query {}. W_Q to scores: effective "
-      "ranks at {} of the energy, of {}.",
-      r.longest(), r.longest() / 2, percent(r.energies.back()), r.head_dim);
+      "Medians over the heads of a layer. Last query of {} tokens: norm, of softmax's Jacobian{}; entropy of its "
+      "weights, in nats; sink, the weight of the first token. Query {}: logits/√L, the norm of the logits of all keys "
+      "over √L; centred, their standard deviation. W_Q to scores: effective ranks at {} of the energy, of at most "
+      "{}{}.",
+      r.longest(), r.probe.spans.size() > 1 ? "; slope, of ln norm against ln L over all lengths L" : "",
+      r.longest() / 2, percent(r.energies.back()), r.head_dim, lower);
 }
 
 std::string probe_text(const ProbeResults& r) {
@@ -119,17 +125,14 @@ std::string probe_text(const ProbeResults& r) {
     out += in_short_lines(finding.heading + ": " + finding.text) + "\n";
   out += "What these measures do not say:\n";
   for (const std::string& limit : probe_limits(r)) out += in_short_lines("- " + limit);
-  if (r.is_factored)
-    return out +
-           fmt::format(
-               "Its queries and keys are factors already: compress the model that they were made from.\n\n{:.1f} s\n",
-               r.seconds);
+  if (!r.unsuited.empty())
+    return out + in_short_lines(fmt::format("headroom compress refuses this model: {}.", r.unsuited)) +
+           fmt::format("\n{:.1f} s\n", r.seconds);
   out += fmt::format(
       "What rank {0}, half the width, would cost in perplexity:\n"
       "  headroom compress {1} --part qk --method {2} --rank {0} \\\n"
       "    --calibrate TEXT --eval ANOTHER-TEXT --format compact --dtype {3} -o FOLDER\n",
-      std::max<int64_t>(r.head_dim / 2, 1), r.model, r.rotary ? "whitened-relative" : "whitened",
-      r.bits_per_number < 16 ? "q8_0" : "bf16");
+      std::max<int64_t>(r.head_dim / 2, 1), shell_word(r.model), r.method, r.bits_per_number < 16 ? "q8_0" : "bf16");
   return out + fmt::format("\n{:.1f} s\n", r.seconds);
 }
 

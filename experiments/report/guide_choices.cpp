@@ -10,6 +10,7 @@
 
 #include "experiments/claims/number.h"
 #include "experiments/report/guideline_page.h"
+#include "experiments/report/usual_head_dim.h"
 
 namespace headroom::experiments {
 namespace {
@@ -71,12 +72,8 @@ std::string standing_text(const std::vector<const HeadChoice::Option*>& options)
 
 /// "8 heads on 5 curves, 4 on 2", the most frequent first; "8 heads" of a single curve.
 std::string best_text(const std::vector<const HeadChoice*>& curves) {
-  std::map<double, size_t> counts;
-  for (const HeadChoice* c : curves) ++counts[c->best().heads];
-  std::vector<std::pair<double, size_t>> sorted(counts.begin(), counts.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
-  for (const auto& [heads, count] : sorted) {
+  for (const auto& [heads, count] : counts_of_best(curves)) {
     std::string part = exact(heads);
     if (parts.empty()) part += heads == 1 ? " head" : " heads";
     if (curves.size() > 1) part += parts.empty() ? " on " + count_text(count) : fmt::format(" on {}", count);
@@ -206,9 +203,9 @@ std::vector<Block> choice_advice(const std::vector<HeadChoice>& choices) {
       "If you cannot:",
       fmt::format(
           "up to a model width of {}, take what the table says for your task and positions. For wider models "
-          "nothing was measured: start with heads of the usual width, 64 up to a model width of 2048 and 128 above, "
-          "which is a convention. headroom plan --for TASK --width D answers by the same rule.",
-          exact(*widths.rbegin()))));
+          "nothing was measured: start with heads of the usual width, {}, which is a convention. headroom plan --for "
+          "TASK --width D answers by the same rule.",
+          exact(*widths.rbegin()), usual_head_dims_text())));
   out.push_back(advice(
       "What this does not cover:",
       fmt::format(
@@ -295,10 +292,9 @@ std::vector<Block> choice_tables(const std::vector<HeadChoice>& choices) {
       "A number of heads is as good where it is shown to be less than the margin (“by”) worse than every other, worse "
       "where it is shown to be more than that worse than some other, else open: 5 % each, paired over seeds, on "
       "logarithms, corrected for the number of options of a curve, but not for the number of curves, nor for seeds "
-      "that "
-      "were added until a study's claims were decided. The studies' own verdicts allow for both, and may leave open "
-      "what "
-      "is “worse” here. Rates were chosen for each number of heads on validation, where a study sweeps them."));
+      "that were added until a study's claims were decided. The studies' own verdicts allow for both, and may leave "
+      "open what is “worse” here. Rates were chosen for each number of heads on validation, where a study sweeps "
+      "them."));
   return out;
 }
 

@@ -119,6 +119,14 @@ const HeadChoice::Option& HeadChoice::best() const {
                        [](const Option& o) { return o.standing == Option::Standing::best; });
 }
 
+std::vector<std::pair<double, size_t>> counts_of_best(const std::vector<const HeadChoice*>& curves) {
+  std::map<double, size_t> counts;
+  for (const HeadChoice* curve : curves) ++counts[curve->best().heads];
+  std::vector<std::pair<double, size_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
 bool has_equal_widths(const HeadChoice& choice) {
   return std::all_of(choice.options.begin(), choice.options.end(), [&](const HeadChoice::Option& o) {
     return o.qk_dim == o.v_dim && o.qk_dim * o.heads == static_cast<double>(choice.width);

@@ -49,6 +49,9 @@ std::string positions_in_words(std::string positions);
 /// setting, from the study with the most seeds.
 std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all);
 
+/// How many of the curves have each number of heads as their best, the most frequent first, then the fewest heads.
+std::vector<std::pair<double, size_t>> counts_of_best(const std::vector<const HeadChoice*>& curves);
+
 /// Whether all heads of a curve have D/H dimensions.
 bool has_equal_widths(const HeadChoice& choice);
 

@@ -33,13 +33,6 @@ std::string trained(const StudyResults& r) {
   return last > 0 ? fmt::format("{} to {}", date(first), date(last)) : "";
 }
 
-/// In single quotes, as a shell takes it.
-std::string shell_word(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 /// The command that gives these results again.
 std::string command_of(const StudyResults& r) {
   std::string out = fmt::format("headroom run {} --profile {}", r.id, r.profile.substr(0, r.profile.find('+')));

@@ -14,6 +14,9 @@ std::string escape(std::string_view text);
 /// RFC 4648.
 std::string base64(const std::string& bytes);
 
+/// One word of a shell's command line: in single quotes where a shell would read something else.
+std::string shell_word(std::string_view text);
+
 /// A file-name part: lower case, everything but letters and digits as single dashes ("D 256" → "d-256").
 std::string slug(std::string_view text);
 

@@ -35,7 +35,7 @@ Tensor some_tokens(const ModelFiles& files) {
   const ModelDescription& model = files.description();
   const TransformerConfig& c = model.config;
   std::vector<int64_t> ids;
-  if (model.add_bos && model.bos) ids.push_back(*model.bos);
+  if (const auto begin = model.text_begin()) ids.push_back(*begin);
   const auto sample = files.has_tokenizer() ? ids_of(*files.tokenizer(), samples[0]) : std::nullopt;
   if (sample) ids.insert(ids.end(), sample->begin(), sample->end());
   else

@@ -67,8 +67,8 @@ std::string tokenizer_json(const BpeVocabulary& vocabulary, const ModelDescripti
     json["normalizer"] = {{"type", name_of(vocabulary.normalization)}};
   json["pre_tokenizer"] = pre_tokenizer_of(vocabulary.splitters);
   json["post_processor"] = byte_level;
-  if (model.add_bos && model.bos)
-    json["post_processor"] = template_of(vocabulary.tokens.at(static_cast<size_t>(*model.bos)), *model.bos);
+  if (const auto begin = model.text_begin())
+    json["post_processor"] = template_of(vocabulary.tokens.at(static_cast<size_t>(*begin)), *begin);
   json["decoder"] = byte_level;
   json["model"] = {{"type", "BPE"},
                    {"dropout", nullptr},

@@ -31,7 +31,8 @@ std::string markdown_of(const ModelCard& card, const std::string& format, const 
   std::string text = fmt::format("# {}, {}\n\n", in_line(card.base), card.change);
   text += fmt::format("- made of: `{}`{}\n", in_line(card.base),
                       card.base_sha256.empty() ? "" : ", SHA-256 " + card.base_sha256);
-  if (!card.made_by.empty()) text += fmt::format("- made by: `{}`\n", in_line(card.made_by));
+  if (!card.made_by.empty())
+    text += fmt::format("- made by{}: `{}`\n", card.program.empty() ? "" : " " + card.program, in_line(card.made_by));
   for (const ModelCard::Part& part : card.parts) text += fmt::format("- {}: {}\n", part.name, part.method);
   if (!card.refinement.empty()) text += fmt::format("- refined: {}\n", card.refinement);
   if (card.calibration) text += row_of("calibrated on", *card.calibration);

@@ -33,6 +33,7 @@ struct ModelCard {
   std::string base{}, base_sha256{};  ///< the model that it was made of
   uint64_t base_bytes = 0;            ///< of its files; 0: not known
   std::string made_by{};              ///< the command line, or what else made it
+  std::string program{};              ///< "headroom 1.2"
   std::string change = "compressed";  ///< what was done to it, for the title
   std::vector<Part> parts{};
   std::string refinement{};  ///< "logits, 200 steps"

@@ -37,8 +37,7 @@ Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, const
     : model_(model),
       tokenizer_(tokenizer),
       ends_(description.eos),
-      context_(description.sliding_window ? std::min(description.context, *description.sliding_window)
-                                          : description.context),
+      context_(description.longest_text()),
       state_(model.config()),
       recorded_(model, std::move(note)) {
   require(tokenizer.vocab_size() <= model.config().vocab,

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,16 @@ struct ModelDescription {
   std::vector<int64_t> eos;    ///< end an answer
   bool add_bos = false;        ///< the tokenizer puts bos before a text
   std::string chat_template;   ///< Jinja, as the file has it; "" = none
+
+  /// Longest text, in tokens, that the model computes as it was trained to.
+  int64_t longest_text() const { return std::min(context, sliding_window.value_or(context)); }
+  /// The token that stands before every text; none where the tokenizer puts none there.
+  std::optional<int64_t> text_begin() const { return add_bos ? bos : std::nullopt; }
+  /// The ids of a text as the model sees it: behind text_begin().
+  std::vector<int32_t> with_begin(std::vector<int32_t> ids) const {
+    if (const auto begin = text_begin()) ids.insert(ids.begin(), static_cast<int32_t>(*begin));
+    return ids;
+  }
 };
 
 }  // namespace headroom::models

@@ -103,7 +103,7 @@ void LowRankStudy::check() const {
   possible("qk", possible_ranks(config_.qk, config, head.qk_dim));
   possible("vo", possible_ranks(config_.vo, head.v_dim));
   if (config_.layers != every_layer) layers_named(config_.layers, config.layers, 0);
-  const int64_t longest = model().description().sliding_window.value_or(model().description().context);
+  const int64_t longest = model().description().longest_text();
   require(config_.context <= longest, "context: {} is longer than that of {}, which is {}", config_.context,
           config_.model.model, longest);
   const auto length = std::ssize(model().tokens_of(config_.text));
@@ -125,9 +125,7 @@ std::shared_ptr<const PerplexityBase> LowRankStudy::base(engine::Device device) 
   const std::string key =
       fmt::format("perplexity {} {} {} {}", config_.text.text, config_.tokens, config_.context, device.str());
   return own.once<PerplexityBase>(key, [&] {
-    const models::ModelDescription& description = own.description();
-    std::vector<int32_t> tokens = own.tokens_of(config_.text);
-    if (description.add_bos && description.bos) tokens.insert(tokens.begin(), static_cast<int32_t>(*description.bos));
+    std::vector<int32_t> tokens = own.description().with_begin(own.tokens_of(config_.text));
     tokens.resize(static_cast<size_t>(config_.tokens));
     return PerplexityBase(own.transformer(device), *own.tokenizer(), std::move(tokens), {.context = config_.context});
   });
@@ -152,9 +150,8 @@ std::shared_ptr<const HeadDecompositions> LowRankStudy::decompositions(engine::D
 }
 
 TokenBatch LowRankStudy::calibration_pieces() const {
-  const models::ModelDescription& description = model().description();
   return pieces_of(model().tokens_of(config_.calibration_text), config_.calibration.begin, config_.calibration.end,
-                   config_.context, description.add_bos ? description.bos : std::nullopt);
+                   config_.context, model().description().text_begin());
 }
 
 CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers, engine::Device device) const {

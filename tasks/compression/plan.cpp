@@ -189,27 +189,34 @@ std::vector<int64_t> possible_ranks(VoMethod method, int64_t dim) {
   return ranks;
 }
 
-void require_suited(QkMethod qk, const TransformerConfig& base) {
+std::string unsuited_because(QkMethod qk, const TransformerConfig& base) {
   const HeadGroup first = models::first_layer(base).groups.at(0);
+  bool are_alike = true, are_factored = false;
   models::for_each_layer(base, [&](const LayerConfig& layer, int64_t) {
-    require(layer.groups.size() == 1 && layer.groups[0].qk_dim == first.qk_dim && layer.groups[0].v_dim == first.v_dim,
-            "its heads have different shapes: compress the model that it was made from");
-    const HeadGroup& group = layer.groups[0];
-    require(group.q_rank + group.k_rank + group.v_rank + group.q_head_rank + group.k_head_rank + group.score_dim +
-                    layer.o_rank ==
-                0,
-            "its heads are factored already: compress the model that it was made from");
+    are_alike &=
+        layer.groups.size() == 1 && layer.groups[0].qk_dim == first.qk_dim && layer.groups[0].v_dim == first.v_dim;
+    are_factored |= models::has_factored_heads(layer);
   });
-  require(base.positions != models::Positions::alibi, "its scores are biased by distance (ALiBi)");
-  require(first.qk_dim <= base.width && first.v_dim <= base.width,
-          "its heads are wider than the model, {} and {} of {}", first.qk_dim, first.v_dim, base.width);
+  if (!are_alike) return "its heads have different shapes: compress the model that it was made from";
+  if (are_factored) return "its heads are factored already: compress the model that it was made from";
+  if (base.positions == models::Positions::alibi) return "its scores are biased by distance (ALiBi)";
+  if (first.qk_dim > base.width || first.v_dim > base.width)
+    return fmt::format("its heads are wider than the model, {} and {} of {}", first.qk_dim, first.v_dim, base.width);
   const bool needs_turn = keeps_pairs(qk) || maps_after_turn(qk);
-  require(!needs_turn || base.positions == models::Positions::rope,
-          "qk method {} is about rotary positions; the model has {} ones", name_of(qk), name_of(base.positions));
-  require(!base.qk_norm || qk == QkMethod::none || qk == QkMethod::plain || maps_after_turn(qk),
-          "qk method {} maps queries and keys before the norm that this model puts on them; with such norms only "
-          "plain, whitened-rotated and whitened-rotated-grouped are right",
-          name_of(qk));
+  if (needs_turn && base.positions != models::Positions::rope)
+    return fmt::format("qk method {} is about rotary positions; the model has {} ones", name_of(qk),
+                       name_of(base.positions));
+  if (base.qk_norm && qk != QkMethod::none && qk != QkMethod::plain && !maps_after_turn(qk))
+    return fmt::format(
+        "qk method {} maps queries and keys before the norm that this model puts on them; with such norms only "
+        "plain, whitened-rotated and whitened-rotated-grouped are right",
+        name_of(qk));
+  return "";
+}
+
+void require_suited(QkMethod qk, const TransformerConfig& base) {
+  const std::string why = unsuited_because(qk, base);
+  require(why.empty(), "{}", why);
 }
 
 void validate(const CompressionPlan& plan, const TransformerConfig& base) {

@@ -87,9 +87,11 @@ std::set<int64_t> changed_layers(const CompressionPlan& plan);
 std::vector<int64_t> possible_ranks(QkMethod method, const models::TransformerConfig& base, int64_t dim);
 std::vector<int64_t> possible_ranks(VoMethod method, int64_t dim);
 
-/// Throws Error in words where a model cannot be compressed, or a method does not suit it: normed queries and keys
+/// Why a model cannot be compressed, or a method does not suit it, "" where neither is so: normed queries and keys
 /// (Qwen3) with methods that change them before their norm, rotary pairs without rotary positions, layers whose heads
 /// differ or are factored already.
+std::string unsuited_because(QkMethod qk, const models::TransformerConfig& base);
+/// Throws Error with unsuited_because().
 void require_suited(QkMethod qk, const models::TransformerConfig& base);
 /// require_suited(), and ranks that the methods take, in the model's shape. Throws Error naming layer and head.
 void validate(const CompressionPlan& plan, const models::TransformerConfig& base);

@@ -35,8 +35,8 @@ TwoStageData::TwoStageData(const TwoStageSource& source_in, const DataRoots& roo
   const auto tokenizer = files_->tokenizer();
   const models::ModelDescription& description = files_->description();
   SentenceTable table;
-  table.longest = description.sliding_window.value_or(description.context);
-  if (description.add_bos && description.bos) table.bos = static_cast<int32_t>(*description.bos);
+  table.longest = description.longest_text();
+  if (const auto begin = description.text_begin()) table.bos = static_cast<int32_t>(*begin);
   LabelledSentences labelled = read_sentences(find_file(source.sentences, roots), table, *tokenizer);
   sentences = std::move(labelled.items);
   table.classes = classes = labelled.classes;

@@ -164,7 +164,7 @@ int64_t StudiedModel::start_of(const StudiedTextConfig& text, int64_t tokens, in
 
 std::vector<int64_t> StudiedModel::span(const StudiedTextConfig& text, int64_t length, int64_t index) {
   const models::ModelDescription& model = description();
-  const int64_t longest = model.sliding_window.value_or(model.context);
+  const int64_t longest = model.longest_text();
   require(length >= 1 && length <= longest, "length: {} is longer than the context of {}, which is {}", length,
           config_.model, longest);
   if (is_random(text)) {
@@ -173,11 +173,11 @@ std::vector<int64_t> StudiedModel::span(const StudiedTextConfig& text, int64_t l
     return engine::random_integers({length}, 0, model.config.vocab, key).to_vector<int64_t>();
   }
   const std::vector<int32_t>& all = tokens(find_file(text.text, roots_));
-  const bool has_bos = model.add_bos && model.bos;
-  const int64_t own = length - (has_bos ? 1 : 0);
+  const std::optional<int64_t> begin = model.text_begin();
+  const int64_t own = length - (begin ? 1 : 0);
   const int64_t start = start_of(text, std::ssize(all), length, index);
   std::vector<int64_t> ids(all.begin() + start, all.begin() + start + own);
-  if (has_bos) ids.insert(ids.begin(), *model.bos);
+  if (begin) ids.insert(ids.begin(), *begin);
   return ids;
 }
 

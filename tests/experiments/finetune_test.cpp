@@ -45,6 +45,24 @@ TEST_CASE("fine-tuning on a text lowers its perplexity, and eval agrees", "[fine
   CHECK_THAT(read(folder / "out" / "README.md"), contains("finetune, 30 steps"));
 }
 
+TEST_CASE("a compact model stays one, unless another format is asked for", "[finetune]") {
+  const TemporaryFolder folder;
+  REQUIRE(Program(folder.path(), fmt::format("compress {} -o small --method plain --rank 4 --no-speed --format compact",
+                                             small_model()))
+              .wait() == 0);
+  const auto tune = [&](const std::string& out) {
+    return run_json(folder, fmt::format("finetune small -o {} --text {} --context 32 --steps 2", out, small_text()));
+  };
+  const int64_t parameters = tune("tuned")["parameters"];
+  CHECK_THAT(read(folder / "tuned/config.json"), contains("\"model_type\": \"headroom\""));
+  const json again =
+      run_json(folder, fmt::format("finetune tuned -o twice --text {} --context 32 --steps 1", small_text()));
+  CHECK(again["parameters"] == parameters);
+  tune("full.gguf");
+  tune("full --format compat");
+  CHECK_THAT(read(folder / "full/config.json"), contains("\"model_type\": \"llama\""));
+}
+
 TEST_CASE("only the chosen part moves", "[finetune]") {
   const TemporaryFolder folder;
   const json result =

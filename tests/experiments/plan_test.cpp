@@ -15,6 +15,7 @@
 #include "experiments/plan/plan_page.h"
 #include "experiments/plan/usual_heads.h"
 #include "experiments/report/gnuplot.h"
+#include "experiments/report/usual_head_dim.h"
 #include "experiments/run/store.h"
 #include "models/costs.h"
 #include "tasks/attention_lags.h"
@@ -280,7 +281,8 @@ TEST_CASE("the program: JSON with the allocation, tables, and one line for what 
     CHECK(program.out().empty());
     return program.err();
   };
-  CHECK(contains(complaint("--width 8 --token-dim 8"), "say what the heads are for: --for TASK (such as mlm, ntp or n-gram)"));
+  CHECK(contains(complaint("--width 8 --token-dim 8"),
+                 "say what the heads are for: --for TASK (such as mlm, ntp or n-gram)"));
   CHECK(contains(complaint("--width 8 --token-dim 8 --decay=-1"), "--decay: term 1 is -1"));
   CHECK(contains(complaint("--layers 2 --width 130 --heads 4 --ffn 8 --vocab 9"), "model.heads: 4 does not divide"));
   CHECK(complaint("--config none.json") ==

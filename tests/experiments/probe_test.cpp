@@ -49,6 +49,7 @@ ProbeResults made_up() {
   r.tokens = 100;
   r.kv_heads = 1, r.head_dim = 8;
   r.rotary = true;
+  r.method = "whitened-relative";
   r.energies = {0.5, 0.99};
   r.probe.spans = {{4, {7}}, {16, {3}}};
   r.probe.positions = {1, 3, 7, 15};
@@ -170,6 +171,15 @@ TEST_CASE("a probe's JSON has everything") {
   CHECK(last["singular_values"]["scores"] == values(8));
   for (const auto& measure : json["measures"]) CHECK(last["measures"].contains(measure["id"].get<std::string>()));
   CHECK(json["findings"].size() == 5);
+}
+
+TEST_CASE("a probe ends with a compression that is possible, or why none is") {
+  ProbeResults r = made_up();
+  CHECK(contains(probe_text(r), "headroom compress 'models/<b>&' --part qk --method whitened-relative --rank 4 "));
+  CHECK(contains(probe_columns(r), "; slope, of ln norm against ln L"));
+  r.unsuited = "its heads are factored already";
+  CHECK(contains(probe_text(r), "\nheadroom compress refuses this model: its heads are factored already.\n"));
+  CHECK_FALSE(contains(probe_text(r), "--method"));
 }
 
 TEST_CASE("a probe's page is well-formed, fetches nothing, and holds the curves of every head") {

@@ -73,6 +73,11 @@ TEST_CASE("text is escaped and made valid") {
   CHECK(clean("\xf0\x9f\x98\x80") == "\xf0\x9f\x98\x80");  // four bytes
   CHECK(slug("D 256, d_v = 8") == "d-256-d-v-8");
   CHECK(slug("±").empty());
+  CHECK(shell_word("runs/a-b_1.gguf") == "runs/a-b_1.gguf");
+  CHECK(shell_word("it's") == "'it'\\''s'");
+  CHECK(shell_word("$x y") == "'$x y'");
+  CHECK(shell_word("~/a") == "'~/a'");
+  CHECK(shell_word("") == "''");
 }
 
 TEST_CASE("the CSV has a row per trial, in an order of its own") {

@@ -98,7 +98,7 @@ TEST_CASE("a page says when, by what and with which command its trials were trai
   r.trials[1].ended = 1763838000;
   const std::string html = page_of(r);
   CHECK(contains(html,
-                 "headroom run synthetic --profile quick --set &#39;train.steps=10&#39; --set "
+                 "headroom run synthetic --profile quick --set train.steps=10 --set "
                  "&#39;task.source=&#39;\\&#39;&#39;a&#39;\\&#39;&#39;&#39;</code>"));
   CHECK(contains(html, "2025-11-22 17:59 UTC to 2025-11-22 19:00 UTC"));
   CHECK(contains(html, "<th scope=\"row\">trained by headroom</th><td>0.1.0 (abc1234)</td>"));

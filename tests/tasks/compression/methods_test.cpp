@@ -377,6 +377,11 @@ TEST_CASE("plans that do not fit are refused in words", "[compression]") {
   const models::TransformerConfig narrow =
       compressed_config(config, uniform_plan(config, QkMethod::plain, VoMethod::none, 2, 0, {0}));
   CHECK_THROWS_WITH(require_suited(QkMethod::plain, narrow), contains("factored already"));
+  const models::TransformerConfig mapped =
+      compressed_config(config, uniform_plan(config, QkMethod::whitened_rotated, VoMethod::none, 2, 0, {0, 1}));
+  CHECK(unsuited_because(QkMethod::plain, mapped) ==
+        "its heads are factored already: compress the model that it was made from");
+  CHECK(unsuited_because(QkMethod::plain, config).empty());
   CHECK_THROWS_WITH(qk_method_named("svd"), contains("there is no method 'svd'; known: plain, product"));
 }
 
