@@ -86,6 +86,9 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   bind_reference(in, claim);
   claim.from = in.optional_real("from", {}, "smallest x it speaks of");
   claim.to = in.optional_real("to", {}, "largest x it speaks of");
+  claim.learned_at = in.optional_real("learned_at", {},
+                                      "value of the metric that the best x must reach for the target "
+                                      "to count as learned (default: 0.5 of relative_mse)");
   claim.significance =
       in.real("significance", claim.significance, {.low = 0, .high = 1, .low_open = true, .high_open = true},
               "of a false pass, and of a false fail");
@@ -110,6 +113,8 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
     check_exclusions(in, claim, above);
     check_why(in, claim, scope);
     check_effect(in, claim, study);
+    if (claim.learned_at && (claim.deterministic || !compares(claim)))
+      in.complain("learned_at", "is for claims that compare trained models at several x");
   }
   return claim;
 }

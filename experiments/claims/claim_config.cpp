@@ -44,6 +44,10 @@ std::string kind_name(const ClaimConfig& claim) {
   return std::visit([](const auto& kind) { return kind.name; }, claim.kind);
 }
 
+bool compares(const ClaimConfig& claim) {
+  return std::visit([](const auto& kind) { return kind.compares; }, claim.kind);
+}
+
 std::optional<MissingKey> missing_key(const ClaimConfig& claim) {
   return std::visit([&](const auto& kind) { return kind.missing(claim); }, claim.kind);
 }

@@ -26,7 +26,9 @@ struct ClaimConfig {
   std::vector<std::string> reference;  ///< where the paper's number stands in data/paper_tables.json
   std::optional<double> paper_number;  ///< the same, of a number that stands in no table
   std::optional<double> from, to;      ///< the x that it covers; without: all
-  double significance = 0.05;          ///< of a false pass, and of a false fail
+  /// What the best x must reach for the target to count as learned; without: unlearned_share, for relative_mse alone.
+  std::optional<double> learned_at;
+  double significance = 0.05;  ///< of a false pass, and of a false fail
   bool log_error = true;       ///< values that are sampled are compared on logarithms, where the kind compares ratios
   bool deterministic = false;  ///< the values are computed, not sampled: one seed tells all, and a difference is real
 };
@@ -48,6 +50,9 @@ std::string in_words(const ClaimConfig& claim);
 
 /// "argmin_in".
 std::string kind_name(const ClaimConfig& claim);
+
+/// Whether its kind compares values at several x, or of several series, by their ratio.
+bool compares(const ClaimConfig& claim);
 
 /// The first key that the claim needs and lacks.
 std::optional<MissingKey> missing_key(const ClaimConfig& claim);

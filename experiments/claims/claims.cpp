@@ -68,23 +68,26 @@ void note_weaknesses(const Case& c, Verdict& verdict) {
                                         last_part(choice.first), exact(choice.second)));
 }
 
-/// The least error of the series that a claim compares, where not even that one has learned the target.
-std::optional<double> unlearned(const Case& c, const std::string& other) {
-  if (c.claim.deterministic || !std::visit([](const auto& kind) { return kind.compares; }, c.claim.kind))
-    return std::nullopt;
-  const std::optional<double> own = unlearned_best(c.curve);
-  if (other.empty() || !own) return own;
-  const std::optional<double> others = unlearned_best(curve_in_range(c.results, other, c.claim.metric, c.claim));
-  return others ? std::optional(std::min(*own, *others)) : std::nullopt;
+/// The best value of the series that a claim compares, where not even that one has learned the target: in words.
+std::optional<std::string> unlearned(const Case& c, const std::string& other) {
+  const std::optional<double>& needed = c.claim.learned_at;
+  if (c.claim.deterministic || !compares(c.claim)) return std::nullopt;
+  std::optional<double> best = unlearned_best(c.curve, needed);
+  if (best && !other.empty()) {
+    const auto others = unlearned_best(curve_in_range(c.results, other, c.claim.metric, c.claim), needed);
+    if (!others) return std::nullopt;
+    if (c.curve.better(*others, *best)) best = others;
+  }
+  if (!best) return std::nullopt;
+  if (!needed) return fmt::format("even the least error leaves {} of the target's variance", rounded(*best));
+  return fmt::format("even the best {} is {}, and learning takes {}", c.curve.metric, rounded(*best), exact(*needed));
 }
 
-void leave_open(Verdict& verdict, double least) {
+void leave_open(Verdict& verdict, const std::string& because) {
   verdict.status = VerdictStatus::undecided;
   verdict.seeds_needed.reset();
-  verdict.sentence = fmt::format(
-      "{} Left open all the same: nothing was learned here, as even the least error leaves {} of the target's "
-      "variance.",
-      verdict.comparison, rounded(least));
+  verdict.sentence =
+      fmt::format("{} Left open all the same: nothing was learned here, as {}.", verdict.comparison, because);
 }
 
 /// A verdict with what is known before anything is measured.
@@ -101,7 +104,7 @@ std::vector<Verdict> judge(const StudyResults& results) {
   const auto names = series_names(results);
   std::vector<Verdict> verdicts;
   std::vector<std::optional<Hypothesis>> hypotheses;
-  std::vector<std::optional<double>> least;  // of claims about what was not learned
+  std::vector<std::optional<std::string>> open;  // why a claim is about what was not learned
   for (const ClaimConfig& claim : results.claims) {
     std::optional<Hypothesis> hypothesis;
     const std::string series = claim.series.empty() && names.size() == 1 ? names[0] : claim.series;
@@ -110,7 +113,7 @@ std::vector<Verdict> judge(const StudyResults& results) {
       require(std::count(names.begin(), names.end(), wanted) > 0, "claim {}: the study has no series '{}'; it has {}",
               kind_name(claim), wanted, fmt::join(names, ", "));
     Verdict verdict = blank(claim);
-    std::optional<double>& nothing_learned = least.emplace_back();
+    std::optional<std::string>& nothing_learned = open.emplace_back();
     try {
       const Case c{results, claim, curve_in_range(results, series, claim.metric, claim),
                    last_part(results.report.x_key)};
@@ -131,7 +134,7 @@ std::vector<Verdict> judge(const StudyResults& results) {
   }
   decide(verdicts, hypotheses, results.level);
   for (size_t i = 0; i < verdicts.size(); ++i)
-    if (least[i]) leave_open(verdicts[i], *least[i]);
+    if (open[i]) leave_open(verdicts[i], *open[i]);
   return verdicts;
 }
 

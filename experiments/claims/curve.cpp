@@ -196,10 +196,11 @@ bool is_validated(const std::vector<const Point*>& points) {
                      [](const Point* p) { return !std::isfinite(p->mean) || p->validation.has_value(); });
 }
 
-std::optional<double> unlearned_best(const Curve& curve) {
+std::optional<double> unlearned_best(const Curve& curve, const std::optional<double>& learned_at) {
   const Point* best = curve.best();
-  if (curve.metric != "relative_mse" || !best || curve.mean(*best) <= unlearned_share) return std::nullopt;
-  return curve.mean(*best);
+  if (!best || (!learned_at && curve.metric != "relative_mse")) return std::nullopt;
+  const double mean = curve.mean(*best);
+  return curve.better(learned_at.value_or(unlearned_share), mean) ? std::optional(mean) : std::nullopt;
 }
 
 std::optional<double> measured(const TrialRecord& trial, const std::string& metric) {

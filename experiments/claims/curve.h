@@ -59,8 +59,9 @@ bool is_validated(const std::vector<const Point*>& points);
 /// The share of the target's variance above which an error ("relative_mse") says that the target was not learned.
 constexpr double unlearned_share = 0.5;
 
-/// The best mean, where it is an error above that share: then no x has learned the target. None for other metrics.
-std::optional<double> unlearned_best(const Curve& curve);
+/// The best mean, where it does not reach `learned_at` (unlearned_share where that is none, for relative_mse alone):
+/// then no x has learned the target. None where it does, or where nothing says what learning takes.
+std::optional<double> unlearned_best(const Curve& curve, const std::optional<double>& learned_at = {});
 
 /// The names of the study's series: {""} when it has no [[series]].
 std::vector<std::string> series_names(const StudyResults& results);

@@ -38,6 +38,7 @@ Json claim_json(const ClaimConfig& c) {
         if constexpr (requires { kind.at; }) add("at", kind.at);
         add("from", c.from);
         add("to", c.to);
+        add("learned_at", c.learned_at);
         if constexpr (requires { kind.limits; }) {
           add("low", kind.limits.low);
           add("high", kind.limits.high);

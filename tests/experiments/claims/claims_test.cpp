@@ -403,4 +403,24 @@ TEST_CASE("where no x has learned the target, nothing is said of the number of h
   CHECK(contains(verdict.sentence, "even the least error leaves 0.600 of the target's variance"));
 }
 
+TEST_CASE("a claim says what learning takes") {
+  const auto judged = [](const char* metric, std::optional<double> learned_at) {
+    StudyResults r = study({1, 2, 4}, {{3.3, 3.31, 3.29}, {3.0, 3.01, 2.99}, {3.2, 3.21, 3.19}});
+    r.report.y_metric = metric;
+    for (TrialRecord& t : r.trials) t.validation[metric] = t.test[metric] = t.test["mse"];
+    r.claims = {claim("interior_optimum")};
+    r.claims[0].learned_at = learned_at;
+    return judge(r).at(0);
+  };
+  CHECK(judged("cross_entropy", {}).is_learned);
+  CHECK(judged("cross_entropy", 3.05).is_learned);
+  const Verdict verdict = judged("cross_entropy", 2.5);
+  CHECK(verdict.status == VerdictStatus::undecided);
+  CHECK_FALSE(verdict.is_learned);
+  CHECK(contains(verdict.sentence,
+                 "nothing was learned here, as even the best cross_entropy is 3.00, and learning takes 2.5."));
+  CHECK(judged("accuracy", 3.25).is_learned);  // larger is better: 3.3 at heads = 1
+  CHECK_FALSE(judged("accuracy", 3.4).is_learned);
+}
+
 }  // namespace headroom::experiments
