@@ -45,13 +45,19 @@ StudyResults results_of(const Study& study, const std::string& out) {
   return has_store(study, out) ? collect_results(study, out) : planned_results(study);
 }
 
+/// The study under each of its profiles that has a run.
+std::vector<Study> profiles_that_ran(const std::string& file, const std::string& out) {
+  std::vector<Study> run = load_profiles(file);
+  std::erase_if(run, [&](const Study& study) { return !has_store(study, out); });
+  return run;
+}
+
 /// The study under the profile that is asked for; where that is its own keys and they have no run, but one other
 /// profile has, under that one. Throws Error where several others have runs.
 Study study_to_report(const std::string& file, const StudyArguments& arguments) {
   Study study = load_study(file, arguments.profile, arguments.settings);
   if (arguments.profile != base_profile || !arguments.settings.empty() || has_store(study, arguments.out)) return study;
-  std::vector<Study> run = load_profiles(file);
-  std::erase_if(run, [&](const Study& other) { return !has_store(other, arguments.out); });
+  std::vector<Study> run = profiles_that_ran(file, arguments.out);
   if (run.empty()) return study;
   std::vector<std::string> names;
   for (const Study& other : run) names.push_back(other.run);
@@ -96,7 +102,7 @@ void add_report_command(Command app) {
   struct Arguments : StudyArguments {
     std::vector<std::string> files;
     bool paper = false, open = false;
-    std::string results, guide, choices;
+    std::string results, guide, choices, also;
   };
   const Command command =
       app.command("report", "render the report of finished trials again; without a study, list every claim");
@@ -120,9 +126,14 @@ void add_report_command(Command app) {
       .option("--choices", arguments->choices,
               "also write which numbers of heads these studies found best, as JSON: what plan --for says")
       .value_name("FILE");
+  command
+      .option("--also", arguments->also,
+              "with --results, --guide and --choices: this profile of the studies, too, where it has run")
+      .value_name("PROFILE");
   command.action([arguments] {
     const std::vector<std::string>& files = arguments->files;
     const bool gathers = !arguments->results.empty() || !arguments->guide.empty() || !arguments->choices.empty();
+    require(gathers || arguments->also.empty(), "--also: needs --results, --guide or --choices");
     require(!gathers || !files.empty(), "{}: name the studies that it is about",
             !arguments->results.empty() ? "--results"
             : !arguments->guide.empty() ? "--guide"
@@ -140,6 +151,12 @@ void add_report_command(Command app) {
       if (gathers) all.push_back(results_of(study, arguments->out));
       const bool not_run = !all.empty() && all.back().trials.empty();  // the page says so
       if (!not_run) page = render_report(study, arguments->out);
+      if (arguments->also.empty()) continue;
+      for (const Study& other : profiles_that_ran(file, arguments->out)) {
+        if (other.profile != arguments->also || other.run == study.run) continue;
+        all.push_back(collect_results(other, arguments->out));
+        page = render_report(other, arguments->out);
+      }
     }
     if (!arguments->results.empty()) {
       write_results(all, arguments->results);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -101,9 +102,17 @@ std::vector<HeadChoice> head_choices(const std::vector<Finding>& all) {
 }
 
 std::string page_name(const std::vector<Finding>& all, const Finding& f) {
-  const auto same =
-      std::count_if(all.begin(), all.end(), [&](const Finding& other) { return other.results.id == f.results.id; });
-  return same > 1 ? f.results.id + "-" + f.results.profile : f.results.id;
+  std::map<std::string, int> profiles;
+  int same = 0;
+  for (const Finding& other : all) {
+    ++profiles[other.results.profile];
+    same += other.results.id == f.results.id ? 1 : 0;
+  }
+  const int own = profiles[f.results.profile];
+  const bool is_usual = std::all_of(profiles.begin(), profiles.end(), [&](const auto& profile) {
+    return profile.first == f.results.profile || profile.second < own;
+  });
+  return same == 1 || is_usual ? f.results.id : f.results.id + "-" + f.results.profile;
 }
 
 std::string results_index(const std::vector<Finding>& all, const std::string& folder) {

@@ -21,8 +21,8 @@ std::vector<Finding> findings(const std::vector<StudyResults>& studies);
 /// Every curve of trained models over the number of heads, in the order of the findings.
 std::vector<HeadChoice> head_choices(const std::vector<Finding>& all);
 
-/// The name of a study's page and figure, without extension: its id, with the profile where several profiles of it are
-/// among the findings.
+/// The name of a study's page and figure, without extension: its id; where several profiles of it are among the
+/// findings, with the profile, but for that which most of the findings have.
 std::string page_name(const std::vector<Finding>& all, const Finding& finding);
 
 /// The index of the findings of many studies (docs/results.md): a row per study, which links to its page in `folder`,

@@ -426,11 +426,11 @@ TEST_CASE("where nothing was measured the usual width of heads is a guess, and i
   CHECK(usual_answer(plan_costs(request)).advice == "keep 3 heads of width 8, and try other numbers");
 
   const TemporaryFolder folder;
-  Program guess(folder.path(), "plan --for mlm --width 512 --html page.html");
+  Program guess(folder.path(), "plan --for mlm --width 1024 --html page.html");
   REQUIRE(guess.wait() == 0);
-  CHECK(guess.out().starts_with("start with 8 heads of width 64: the usual width of heads\n  because    "));
+  CHECK(guess.out().starts_with("start with 16 heads of width 64: the usual width of heads\n  because    "));
   const std::string page = read(folder.path() / "page.html");
-  CHECK(page.find("Start with 8 heads of width 64") < page.find("mlm-shakespeare"));
+  CHECK(page.find("Start with 16 heads of width 64") < page.find("mlm-shakespeare"));
   Program sizes(folder.path(), "plan --layers 2 --width 1024 --heads 16 --ffn 0 --vocab 9 --context 8 --on h100");
   REQUIRE(sizes.wait() == 0);
   CHECK(sizes.out().starts_with("keep 16 heads of width 64: "));

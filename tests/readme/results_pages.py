@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """results_pages.py ROOT PROGRAM: the pages of results in docs/ are those that the published trials of docs/results/trials
-give: imported into a fresh folder, without data sets and weights, and reported, those of the profile medium by
-themselves. Exit 77 where a study with results has no
+give: imported into a fresh folder, without data sets and weights, and reported. Exit 77 where a study with results has no
 published trials, and without gnuplot. Left out of the comparison: the line with the machine that wrote the index, what a
 figure is drawn like (its title and description are compared), and the last digits of head_choices.json."""
 import glob
@@ -62,7 +61,7 @@ if not os.path.isdir(trials):
     skip("docs/results/trials does not exist")
 if shutil.which("gnuplot") is None:
     skip("gnuplot is not installed, and the pages have figures")
-for page in sorted(glob.glob(os.path.join(docs, "results", "**", "*.md"), recursive=True)):
+for page in sorted(glob.glob(os.path.join(docs, "results", "*.md"))):
     text = read(page)
     head = re.search(r"^`([^`]+)` · profile `([^`]+)`", text, re.M)
     if head and "No trial has run." not in text:
@@ -74,12 +73,9 @@ passed, failures = 0, []
 with tempfile.TemporaryDirectory() as folder:
     call(folder, "import", trials)
     studies = sorted(glob.glob(os.path.join(root, "experiments", "*.toml")))
-    call(folder, "report", *studies, "--profile", "quick", "--results", "results.md", "--guide", "how-many-heads.md",
-         "--choices", "head_choices.json")
-    medium = [study for study in studies
-              if os.path.exists(os.path.join(trials, os.path.basename(study)[:-len(".toml")], "medium.jsonl.gz"))]
-    call(folder, "report", *medium, "--profile", "medium", "--results", "results/medium.md")
-    pages = ("results.md", "how-many-heads*", "results/*.*", "results/medium/*")
+    call(folder, "report", *studies, "--profile", "quick", "--also", "medium", "--results", "results.md", "--guide",
+         "how-many-heads.md", "--choices", "head_choices.json")
+    pages = ("results.md", "how-many-heads*", "results/*.*")
     made, kept = ({os.path.relpath(path, place): path for pattern in pages
                    for path in glob.glob(os.path.join(place, pattern))} for place in (folder, docs))
     for name in sorted(made.keys() | kept.keys()):

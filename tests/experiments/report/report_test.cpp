@@ -496,6 +496,12 @@ TEST_CASE("the findings of many studies as Markdown") {
   CHECK(std::filesystem::exists(folder / "found" / "another.svg") == find_gnuplot().has_value());
   CHECK(contains(read_bytes(folder / "found" / "not-run.md"), "0 of 33 trials are done"));
   for (const std::string& text : {index, page}) CHECK_FALSE(contains(text, "\n\n\n"));
+  StudyResults medium = rich();
+  medium.profile = "medium";
+  const std::string both = written({rich(), medium, bad});  // two of profile quick, which keep their names
+  CHECK(contains(both, "](found/synthetic.md) | `quick` |"));
+  CHECK(contains(both, "](found/synthetic-medium.md) | `medium` |"));
+  CHECK(contains(written({rich(), medium}), "](found/synthetic-quick.md) | `quick` |"));
   CHECK(contains(error_of([&] { write_results({none}, folder / "found"); }), "expected a name with an extension"));
 }
 
