@@ -162,8 +162,7 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
   output
       .option("--format", a.format,
               "compat loads in other software, compact here only (default: compact for a compact MODEL and a folder as "
-              "OUT, "
-              "else compat)")
+              "OUT, else compat)")
       .one_of({"compat", "compact", "plain"});
   output.flag("--force", a.force, "replace what has OUT's name");
   output.flag("--json", a.json, "the result as one JSON object");

@@ -23,8 +23,6 @@ using tasks::Metrics;
 /// What is kept back of a text or a table without --validate: its last tenth.
 int64_t kept_back(int64_t count) { return (count + 9) / 10; }
 
-int64_t longest_of(const ModelFiles& files) { return files.description().longest_text(); }
-
 std::optional<int32_t> bos_of(const ModelFiles& files) {
   const std::optional<int64_t> begin = files.description().text_begin();
   return begin ? std::optional(static_cast<int32_t>(*begin)) : std::nullopt;
@@ -36,7 +34,8 @@ class TextData final : public FinetuneData {
            std::shared_ptr<const models::Tokenizer> tokenizer)
       : arguments_(arguments), tokenizer_(std::move(tokenizer)), bos_(bos_of(files)) {
     tasks::require_language_model(files.description().config);
-    const int64_t longest = longest_of(files), context = arguments.context.value_or(std::min<int64_t>(256, longest));
+    const int64_t longest = files.description().longest_text(),
+                  context = arguments.context.value_or(std::min<int64_t>(256, longest));
     context_ = context;
     require(context >= 1 && context <= longest, "--context {} is not between 1 and the model's, which is {}", context,
             longest);
@@ -107,7 +106,7 @@ class TableData final : public FinetuneData {
     tasks::SentenceTable table{.text = arguments.text_column,
                                .label = arguments.label_column,
                                .bos = bos_of(files),
-                               .longest = longest_of(files)};
+                               .longest = files.description().longest_text()};
     tasks::LabelledSentences read = tasks::read_sentences(arguments.table, table, tokenizer);
     table.classes = classes_ = read.classes;
     if (arguments.validate.empty()) {
