@@ -82,6 +82,9 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   claim.why = in.text(
       "why", "", "why it fails, shown where it does; {ratio}, {metric @ x} and {metric @ x of series} are filled in");
   claim.because = in.text("because", "", "why the smallest effect is not the usual one");
+  claim.single_rate = in.text("single_rate", "",
+                              "why all x may be compared at one learning rate, or at one that stands at an end of its "
+                              "grid: said with the verdict, which is undecided without it");
   claim.worded_after = in.text("worded_after", "", "results that had been seen when it was worded: a disclosure");
   bind_reference(in, claim);
   claim.from = in.optional_real("from", {}, "smallest x it speaks of");
@@ -115,6 +118,8 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
     check_effect(in, claim, study);
     if (claim.learned_at && (claim.deterministic || !compares(claim)))
       in.complain("learned_at", "is for claims that compare trained models at several x");
+    if (!claim.single_rate.empty() && (claim.deterministic || !compares(claim)))
+      in.complain("single_rate", "is for claims that compare trained models at several x");
   }
   return claim;
 }

@@ -22,6 +22,7 @@ struct ClaimConfig {
   std::string ours;                    ///< our own claim in words; of these three at most one is there
   std::string why;                     ///< why it fails, in plain words, with places for numbers (why.h)
   std::string because;                 ///< why `factor` is not the standard effect, where the words do not name it
+  std::string single_rate;             ///< why one learning rate, or one at the end of its grid, is enough; "" where not
   std::string worded_after;            ///< results that had been seen when the claim was worded; "" for none
   std::vector<std::string> reference;  ///< where the paper's number stands in data/paper_tables.json
   std::optional<double> paper_number;  ///< the same, of a number that stands in no table

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/error.h"
 #include "experiments/claims/case.h"
@@ -52,6 +53,7 @@ std::string obstacle(const Case& c) {
 std::string list(const std::vector<int64_t>& values) { return fmt::format("{}", fmt::join(values, ", ")); }
 
 void note_weaknesses(const Case& c, Verdict& verdict) {
+  if (!c.claim.single_rate.empty()) verdict.notes.push_back("rates not tuned for each x: " + c.claim.single_rate);
   std::map<std::pair<std::string, double>, std::vector<std::string>> edges, single;  // (key, value) → where
   for (const Point& p : c.curve.points) {
     if (!p.failed.empty())
@@ -79,15 +81,40 @@ std::optional<std::string> unlearned(const Case& c, const std::string& other) {
     if (c.curve.better(*others, *best)) best = others;
   }
   if (!best) return std::nullopt;
-  if (!needed) return fmt::format("even the least error leaves {} of the target's variance", rounded(*best));
-  return fmt::format("even the best {} is {}, and learning takes {}", c.curve.metric, rounded(*best), exact(*needed));
+  if (!needed)
+    return fmt::format("nothing was learned here, as even the least error leaves {} of the target's variance",
+                       rounded(*best));
+  return fmt::format("nothing was learned here, as even the best {} is {}, and learning takes {}", c.curve.metric,
+                     rounded(*best), exact(*needed));
 }
 
+/// Where a claim compares trained models at values that were not chosen among several for each x, or whose best stands
+/// at an end of those tried: which these are, in words. Another value may then turn the comparison.
+std::optional<std::string> untuned(const Case& c, const std::string& other) {
+  if (c.claim.deterministic || !compares(c.claim) || !c.claim.single_rate.empty()) return std::nullopt;
+  std::set<std::string> alone, at_edge;  // keys
+  const auto look = [&](const Curve& one) {
+    for (const Point& p : one.points) {
+      alone.insert(p.single.begin(), p.single.end());
+      at_edge.insert(p.edges.begin(), p.edges.end());
+    }
+  };
+  look(c.curve);
+  if (!other.empty()) look(curve_in_range(c.results, other, c.claim.metric, c.claim));
+  if (!alone.empty())
+    return fmt::format("only one value of {} was tried, and which is best may depend on {}", last_part(*alone.begin()),
+                       c.axis);
+  if (!at_edge.empty())
+    return fmt::format("the best {} stands at an end of the values tried, and a better one may lie beyond",
+                       last_part(*at_edge.begin()));
+  return std::nullopt;
+}
+
+/// What can be said of a claim before more than seeds has changed.
 void leave_open(Verdict& verdict, const std::string& because) {
   verdict.status = VerdictStatus::undecided;
   verdict.seeds_needed.reset();
-  verdict.sentence =
-      fmt::format("{} Left open all the same: nothing was learned here, as {}.", verdict.comparison, because);
+  verdict.sentence = fmt::format("{} Left open all the same: {}.", verdict.comparison, because);
 }
 
 /// A verdict with what is known before anything is measured.
@@ -104,7 +131,7 @@ std::vector<Verdict> judge(const StudyResults& results) {
   const auto names = series_names(results);
   std::vector<Verdict> verdicts;
   std::vector<std::optional<Hypothesis>> hypotheses;
-  std::vector<std::optional<std::string>> open;  // why a claim is about what was not learned
+  std::vector<std::optional<std::string>> open;  // why a claim stays open whatever its p-values are
   for (const ClaimConfig& claim : results.claims) {
     std::optional<Hypothesis> hypothesis;
     const std::string series = claim.series.empty() && names.size() == 1 ? names[0] : claim.series;
@@ -113,14 +140,16 @@ std::vector<Verdict> judge(const StudyResults& results) {
       require(std::count(names.begin(), names.end(), wanted) > 0, "claim {}: the study has no series '{}'; it has {}",
               kind_name(claim), wanted, fmt::join(names, ", "));
     Verdict verdict = blank(claim);
-    std::optional<std::string>& nothing_learned = open.emplace_back();
+    std::optional<std::string>& reason_to_wait = open.emplace_back();
     try {
       const Case c{results, claim, curve_in_range(results, series, claim.metric, claim),
                    last_part(results.report.x_key)};
       if (const std::string reason = obstacle(c); !reason.empty()) not_run(verdict, reason);
       else hypothesis = std::visit([&](const auto& kind) { return kind.judge(c, verdict); }, claim.kind);
-      if (hypothesis) nothing_learned = unlearned(c, other);
-      verdict.is_learned = !nothing_learned;
+      if (hypothesis) reason_to_wait = unlearned(c, other);
+      verdict.is_learned = !reason_to_wait;
+      if (hypothesis && verdict.is_learned) reason_to_wait = untuned(c, other);
+      verdict.is_tuned = !verdict.is_learned || !reason_to_wait;
       note_weaknesses(c, verdict);
     } catch (const Error& error) {  // a metric that the trials lack leaves one claim open, not the report
       not_run(verdict, error.what());

@@ -34,6 +34,7 @@ struct Verdict {
   double p = none;                  ///< that the claim is false would show as much for it; after Holm's correction
   double p_against = none;          ///< that the claim is true would show as much against it; likewise
   bool is_learned = true;           ///< false where no x has learned the target: then neither pass nor fail
+  bool is_tuned = true;             ///< false where an x has no rate chosen inside its grid: then neither, too
   double margin = none;             ///< Hypothesis::margin(): how far it is from the other verdict
   std::optional<int> seeds_needed;  ///< that would decide an undecided claim, from the spread seen
   std::optional<double> paper;      ///< the paper's number, where the claim names one
@@ -57,7 +58,9 @@ struct Verdict {
 /// errors says how many times *worse*. What each kind claims: kinds/.
 ///
 /// Where the values are sampled shares of a target's variance, and even the best is above unlearned_share, ratios say
-/// nothing about how many heads the target needs: such a claim is undecided, and more seeds will not change that.
+/// nothing about how many heads the target needs: such a claim is undecided, and more seeds will not change that. So is
+/// a claim that compares x at a single learning rate, or at one that stands at an end of its grid, unless it says why
+/// that is enough (ClaimConfig::single_rate).
 ///
 /// An x without a finished trial or a sweep that is not complete gives `not_run`, a claim that neither p decides
 /// `undecided`. Throws Error for a series that does not exist.

@@ -28,6 +28,7 @@ Json claim_json(const ClaimConfig& c) {
   };
   if (!c.metric.empty()) out["metric"] = c.metric;
   if (!c.because.empty()) out["because"] = c.because;
+  if (!c.single_rate.empty()) out["single_rate"] = c.single_rate;
   if (!c.worded_after.empty()) out["worded_after"] = c.worded_after;
   if (!c.reference.empty()) out["reference"] = c.reference;
   double factor = 1;

@@ -265,6 +265,14 @@ std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
         "Left out, since even the best number of heads leaves more than half of the target’s variance (in brackets: "
         "how much): {}.",
         fmt::join(failed, ", "))));
+  std::vector<std::string> untuned;
+  for (const HeadChoice& c : choices)
+    if (c.is_learned && !c.is_tuned) untuned.push_back(fmt::format("{} ({})", curve_name(c), c.profile));
+  if (!untuned.empty())
+    out.push_back(paragraph(fmt::format(
+        "Left out, since every number of heads was trained at the same learning rate, and the best rate may "
+        "differ between them: {}.",
+        fmt::join(untuned, ", "))));
   return out;
 }
 

@@ -136,7 +136,7 @@ bool has_equal_widths(const HeadChoice& choice) {
 std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all) {
   std::vector<const HeadChoice*> out;
   for (const HeadChoice& c : all) {
-    if (!c.is_learned || !has_equal_widths(c)) continue;
+    if (!c.is_learned || !c.is_tuned || !has_equal_widths(c)) continue;
     const auto same = std::find_if(out.begin(), out.end(), [&](const HeadChoice* other) {
       return !c.setting.empty() && other->setting == c.setting && other->margin == c.margin;
     });
@@ -187,6 +187,7 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
   choice.best_value = centre(best, c.curve.kind).mean;
   choice.is_learned = c.curve.metric != "relative_mse" || choice.best_value <= unlearned_share;
   for (const Point& p : c.curve.points) {
+    choice.is_tuned = choice.is_tuned && p.single.empty();
     choice.seeds = std::min(choice.seeds, p.values.size());
     const HeadShape& shape = a.shapes.at(p.x);
     HeadChoice::Option option{p.x, shape.qk_dim, shape.v_dim, c.times_worse(p, best), NAN, NAN, {}};

@@ -35,6 +35,7 @@ struct HeadChoice {
   /// False where the best leaves more than half of the target's variance: which number of heads fails least says little
   /// about one that works.
   bool is_learned = true;
+  bool is_tuned = true;  ///< false where one learning rate alone was tried at some number of heads
 
   /// What the tests say of the best: open where it is not shown to be as good as every other.
   Option::Standing best_standing = Option::Standing::open;
@@ -45,8 +46,8 @@ struct HeadChoice {
 /// "alibi without scores" → "ALiBi without scores", "none" → "no".
 std::string positions_in_words(std::string positions);
 
-/// The curves that a choice can rest on, each with heads of D/H dimensions: of those that were learned, one for each
-/// setting, from the study with the most seeds.
+/// The curves that a choice can rest on, each with heads of D/H dimensions: of those that were learned, each number of
+/// heads at a rate chosen among several, one for each setting, from the study with the most seeds.
 std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all);
 
 /// How many of the curves have each number of heads as their best, the most frequent first, then the fewest heads.

@@ -35,11 +35,12 @@ bool has_choice_at_edge(const Verdict& v) {
   });
 }
 
-bool is_about_seeds(const Verdict& v) { return v.is_learned && !std::isnan(v.margin); }
+bool is_about_seeds(const Verdict& v) { return v.is_learned && v.is_tuned && !std::isnan(v.margin); }
 
 std::string what_would_change(const StudyResults& r, const Verdict& v) {
   if (v.status == VerdictStatus::not_run) return "";
   if (!v.is_learned) return "longer training, or a model that learns the target";
+  if (!v.is_tuned) return "learning rates tried for each x, on a grid with the best inside";
   std::vector<std::string> parts;
   const auto add = [&](const std::string& part) {
     if (!part.empty()) parts.push_back(part);

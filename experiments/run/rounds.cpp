@@ -141,7 +141,7 @@ bool widen_grids(Rounds& rounds, const StudyResults& results) {
 std::set<std::string> undecided_series(const StudyResults& results) {
   std::set<std::string> undecided;
   for (const Verdict& verdict : judge(results)) {
-    if (verdict.status != VerdictStatus::undecided || !verdict.is_learned) continue;
+    if (verdict.status != VerdictStatus::undecided || !verdict.is_learned || !verdict.is_tuned) continue;
     undecided.insert(verdict.claim.series.empty() ? series_names(results)[0] : verdict.claim.series);
     const std::string other = std::visit([](const auto& kind) { return kind.other_series(); }, verdict.claim.kind);
     if (!other.empty()) undecided.insert(other);

@@ -185,17 +185,18 @@ TEST_CASE("two grids are widened together: every pair of the values there are") 
 TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at the rate that was chosen") {
   const std::string sweep = heads +
                             "\"model.positions\" = [\"none\", \"alibi\"]\n"
-                            "\"train.optimizer.lr\" = { best_of = [1e-3, 1e-2] }\n"
+                            "\"train.optimizer.lr\" = { best_of = [1e-3, 1e-2, 1e-1] }\n"
                             "seed = { from = 101, until = \"decided\", at_most = 20 }\n";
   const std::string of_alibi =
       "[[claim]]\nkind = \"less_than\"\nseries = \"positions=alibi\"\nat = 2\nthan = { at = 1 }\n";
   const Study study = study_of(sweep, of_alibi);
-  CHECK(study.trials.size() == 2 * 2 * 2 * 3);
-  CHECK(study.later.size() == 2 * 2 * 2 * 17);
-  CHECK(largest_plan(study).size() == 2 * 2 * (2 * 3 + 17));
+  CHECK(study.trials.size() == 2 * 2 * 3 * 3);
+  CHECK(study.later.size() == 2 * 2 * 3 * 17);
+  CHECK(largest_plan(study).size() == 2 * 2 * (3 * 3 + 17));
   // Seeds disagree: no number of them tells.
   const Error noise = [](const PlannedTrial& trial) {
-    return (rate_of(trial) > 5e-3 ? 1 : 2) * (1 + 0.3 * static_cast<double>((trial.seed + (trial.x == 2 ? 1 : 0)) % 2));
+    return (rate_of(trial) == 1e-2 ? 1 : 2) *
+           (1 + 0.3 * static_cast<double>((trial.seed + (trial.x == 2 ? 1 : 0)) % 2));
   };
   const Rounds rounds = finish(study, noise);
   std::set<int64_t> all;
@@ -213,6 +214,10 @@ TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at 
   // More seeds do not decide what was not learned.
   const Rounds unlearned = finish(study, [&](const PlannedTrial& trial) { return 100 * noise(trial); });
   CHECK(ids_of(unlearned.study) == ids_of(study));
+  // Nor what is compared at a rate that stands at an end of its grid.
+  const Rounds at_edge =
+      finish(study, [&](const PlannedTrial& trial) { return noise(trial) * (rate_of(trial) == 1e-1 ? 0.1 : 1); });
+  CHECK(ids_of(at_edge.study) == ids_of(study));
   // A difference that three seeds show needs no more.
   const Rounds clear = finish(study, [](const PlannedTrial& trial) {
     return (trial.x == 2 ? 0.1 : 1) * (1 + 0.001 * static_cast<double>(trial.seed % 3));

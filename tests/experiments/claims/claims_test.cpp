@@ -423,4 +423,40 @@ TEST_CASE("a claim says what learning takes") {
   CHECK_FALSE(judged("accuracy", 3.4).is_learned);
 }
 
+TEST_CASE("numbers of heads are compared only at rates that were tuned for each") {
+  // The middle is best by far, at rates of which validation prefers `best`.
+  const auto judged = [](const std::vector<double>& rates, double best, const std::string& why = "") {
+    StudyResults r = u_curve();
+    std::vector<TrialRecord> trials;
+    for (const TrialRecord& one : r.trials)
+      for (double rate : rates) {
+        TrialRecord t = one;
+        t.id += std::to_string(trials.size());
+        t.choice = {{"train.optimizer.lr", rate}};
+        for (auto* metrics : {&t.validation, &t.test})
+          for (auto& entry : *metrics) entry.second *= rate == best ? 1 : 2;
+        trials.push_back(t);
+      }
+    r.planned = std::ssize(trials);
+    r.trials = trials;
+    r.claims = {interior()};
+    r.claims[0].single_rate = why;
+    return judge(r).at(0);
+  };
+  CHECK(judged({1e-3, 1e-2, 1e-1}, 1e-2).status == VerdictStatus::pass);
+  const Verdict alone = judged({1e-3}, 1e-3);
+  CHECK(alone.status == VerdictStatus::undecided);
+  CHECK_FALSE(alone.is_tuned);
+  CHECK_FALSE(alone.seeds_needed);
+  CHECK(contains(alone.sentence,
+                 "Left open all the same: only one value of lr was tried, and which is best may depend on heads."));
+  const Verdict edge = judged({1e-3, 1e-2, 1e-1}, 1e-1);
+  CHECK(edge.status == VerdictStatus::undecided);
+  CHECK(contains(edge.sentence, "the best lr stands at an end of the values tried"));
+  const Verdict excused = judged({1e-3}, 1e-3, "it was tuned for each in another study");
+  CHECK(excused.status == VerdictStatus::pass);
+  REQUIRE_FALSE(excused.notes.empty());
+  CHECK(excused.notes[0] == "rates not tuned for each x: it was tuned for each in another study");
+}
+
 }  // namespace headroom::experiments

@@ -562,22 +562,23 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
   r.claims[0].log_error = true;
   testing::keys<ArgminIn>(r.claims[1]).among = {4};
   CHECK(second_choices(r, judge(r)).empty());
-  // Two rates at each x; the second is a little worse everywhere, and far worse at x = 4.
+  // Three rates at each x, of which the least trains nothing; the largest is a little worse everywhere than the middle
+  // one, and far worse at x = 4.
   const std::vector<TrialRecord> first = r.trials;
   r.trials.clear();
   for (const TrialRecord& t : first)
-    for (const double rate : {0.01, 0.1}) {
+    for (const double rate : {0.001, 0.01, 0.1}) {
       TrialRecord& trial = r.trials.emplace_back(t);
-      trial.id += rate == 0.01 ? "a" : "b";
+      trial.id += rate == 0.01 ? "a" : rate == 0.1 ? "b" : "c";
       trial.choice = {{"train.optimizer.lr", rate}};
-      if (rate == 0.1)
-        for (auto& [metric, value] : trial.test) value *= t.x == 4 ? 20 : 1.5;
+      if (rate != 0.01)
+        for (auto& [metric, value] : trial.test) value *= rate == 0.001 ? 1e4 : t.x == 4 ? 20 : 1.5;
       trial.validation = trial.test;
     }
   r.planned = count_trials(r.trials);
   const StudyResults others = without_first_choices(r);
-  CHECK(others.trials.size() == first.size());
-  for (const TrialRecord& t : others.trials) CHECK(t.choice.at("train.optimizer.lr") == 0.1);
+  CHECK(others.trials.size() == 2 * first.size());
+  for (const TrialRecord& t : others.trials) CHECK(t.choice.at("train.optimizer.lr") != 0.01);
   const std::vector<Verdict> verdicts = judge(r);
   REQUIRE(verdicts[0].status == VerdictStatus::pass);
   REQUIRE(verdicts[1].status == VerdictStatus::pass);
