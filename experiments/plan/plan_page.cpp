@@ -15,6 +15,7 @@
 #include "experiments/report/file.h"
 #include "experiments/report/gnuplot.h"
 #include "experiments/report/page.h"
+#include "experiments/report/page_assets.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/plot.h"
 #include "experiments/report/svg.h"
@@ -257,7 +258,7 @@ Plot measured_plot(const std::string& task, const std::vector<MeasuredChoice>& m
 
 void write_document(const std::filesystem::path& path, const std::string& title, const std::string& body) {
   if (path.has_parent_path()) make_folder(path.parent_path());
-  write_file(path, document(title, body, report_rules()));
+  write_file(path, document(title, body, page_asset("report/assets/report.css")));
 }
 
 constexpr const char* kHead = "<header>\n<p class=\"over\">headroom plan{}</p>\n<h1>{}</h1>\n</header>\n<main>\n";

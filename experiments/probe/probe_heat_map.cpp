@@ -6,6 +6,7 @@
 
 #include "experiments/probe/probe_output.h"
 #include "experiments/probe/probe_page.h"
+#include "experiments/report/page_assets.h"
 #include "experiments/report/text.h"
 
 namespace headroom::experiments {
@@ -128,7 +129,7 @@ std::string probe_heat_map(const ProbeResults& r) {
       "<script type=\"application/json\" id=\"probe-data\">{}</script>\n<script>{}</script>\n",
       measure_options(measures), escape(measures[0].group), escape(measures[0].label), escape(measures[0].meaning),
       r.probe.heads, r.probe.layers, cells, escape(first["low"].get<std::string>()),
-      escape(first["high"].get<std::string>()), script_json(data), kProbeScript);
+      escape(first["high"].get<std::string>()), script_json(data), page_asset("probe/assets/probe.js"));
 }
 
 }  // namespace headroom::experiments

@@ -8,6 +8,7 @@
 #include "experiments/probe/probe_output.h"
 #include "experiments/report/file.h"
 #include "experiments/report/page.h"
+#include "experiments/report/page_assets.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
 #include "experiments/version.h"
@@ -71,7 +72,7 @@ void write_probe_page(const std::filesystem::path& path, const ProbeResults& r) 
                         escape(findings[i].text));
   body += limits_section(r) + tables_section(r) + source_section(r) + "</main>\n";
   if (path.has_parent_path()) make_folder(path.parent_path());
-  write_file(path, document("Heads of " + r.name, body, kProbeStyle));
+  write_file(path, document("Heads of " + r.name, body, page_asset("probe/assets/probe.css")));
 }
 
 }  // namespace headroom::experiments

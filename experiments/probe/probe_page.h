@@ -14,11 +14,4 @@ void write_probe_page(const std::filesystem::path& path, const ProbeResults& res
 /// The heat maps as HTML: the first measure's cells, and what the script needs for the others.
 std::string probe_heat_map(const ProbeResults& results);
 
-/// The rules of the heat map and the curves, behind those of page_style().
-extern const char* const kProbeStyle;
-
-/// Chooses measure and head, by mouse and keyboard, and draws the head's curves from the page's JSON. Holds neither <
-/// nor &: a page is XML, too.
-extern const char* const kProbeScript;
-
 }  // namespace headroom::experiments

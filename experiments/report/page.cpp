@@ -5,6 +5,7 @@
 #include "experiments/claims/curve.h"
 #include "experiments/report/figure.h"
 #include "experiments/report/law_section.h"
+#include "experiments/report/page_assets.h"
 #include "experiments/report/page_sections.h"
 #include "experiments/report/text.h"
 
@@ -68,7 +69,8 @@ std::string document(const std::string& title, const std::string& body, const st
       "&#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;; img-src data:\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}</title>\n"
       "<style>{}</style>\n</head>\n<body>\n{}<script>{}</script>\n</body>\n</html>\n",
-      escape(title), page_style() + own_rules, body, std::string(kPageScript) + kFigureScript);
+      escape(title), page_style() + own_rules, body,
+      page_asset("report/assets/tables.js") + page_asset("report/assets/figures.js"));
 }
 
 std::string page(const StudyResults& results, const PageParts& parts) {
@@ -99,7 +101,8 @@ std::string page(const StudyResults& results, const PageParts& parts) {
     for (size_t i = 0; i < names.size(); ++i) all.mention(fmt::format("series-{}", i + 1), names[i]);
   all.add_section("more", "More figures", further_figures(parts, ""));
   all.add("about", "Where this comes from", about_section(results));
-  return document(fmt::format("{} · {}", results.title, results.profile), all.text(), report_rules());
+  return document(fmt::format("{} · {}", results.title, results.profile), all.text(),
+                  page_asset("report/assets/report.css"));
 }
 
 }  // namespace headroom::experiments

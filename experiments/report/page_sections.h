@@ -49,17 +49,7 @@ std::string element(const std::string& name, const std::string& html);
 std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows,
                            const std::set<size_t>& words = {});
 
-/// The rules of a study's report alone.
-std::string report_rules();
-
 /// The style sheet: light, dark, phone and print.
 std::string page_style();
-
-/// Sorts tables by a click on a column's head. Holds neither < nor &: a page is XML, too.
-extern const char* const kPageScript;
-
-/// Makes figures answer: values at the pointer, under a finger and by arrow keys; lines, intervals, seeds and scales on
-/// and off; downloads. Opens what an anchor points at, and everything before the page is printed.
-extern const char* const kFigureScript;
 
 }  // namespace headroom::experiments

@@ -1,8 +1,3 @@
-#include "experiments/probe/probe_page.h"
-
-namespace headroom::experiments {
-
-const char* const kProbeScript = R"js(
 (function () {
   "use strict";
   var data = JSON.parse(document.getElementById("probe-data").textContent), width = data.heads_per_layer;
@@ -254,6 +249,3 @@ const char* const kProbeScript = R"js(
   });
   choose(0);
 }());
-)js";
-
-}  // namespace headroom::experiments

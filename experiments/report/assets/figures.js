@@ -1,8 +1,3 @@
-#include "experiments/report/page_sections.h"
-
-namespace headroom::experiments {
-
-const char* const kFigureScript = R"js(
 document.querySelectorAll("figure.plot").forEach(function (figure) {
   var tip = document.createElement("div"), at = null, parts = figure.dataset.parts.split(" ");
   tip.className = "tip"; tip.hidden = true; tip.setAttribute("role", "status");
@@ -148,6 +143,3 @@ document.querySelectorAll("figure.plot").forEach(function (figure) {
   });
   window.addEventListener("afterprint", function () { closed.forEach(function (e) { e.open = false; }); });
 }());
-)js";
-
-}  // namespace headroom::experiments

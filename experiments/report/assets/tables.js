@@ -1,8 +1,3 @@
-#include "experiments/report/page_sections.h"
-
-namespace headroom::experiments {
-
-const char* const kPageScript = R"js(
 document.querySelectorAll("table.sort").forEach(function (table) {
   var body = table.tBodies[0], heads = Array.from(table.tHead.rows[0].cells);
   function key(row, column) {
@@ -34,6 +29,3 @@ document.querySelectorAll("table.sort").forEach(function (table) {
     });
   });
 });
-)js";
-
-}  // namespace headroom::experiments
