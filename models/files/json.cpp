@@ -1,7 +1,6 @@
 #include "models/files/json.h"
 
-#include <functional>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/error.h"
@@ -13,31 +12,65 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Called by the parser for every key and value.
-struct RefuseDuplicates {
-  std::vector<std::set<std::string>> keys;  ///< of the objects that are open
-
-  bool operator()(int /*depth*/, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second) fail("has key {} twice", quoted_name(key));
-    }
+/// Builds the document from the parser's events. nlohmann's own parser with a callback looks through all of a list or
+/// object for what the callback threw away, each time a part of it ends: quadratic in a header of many tensors.
+class Builder : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t& /*text*/) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t& value) override { return put(std::move(value)); }
+  bool start_object(size_t /*elements*/) override { return open(Json::object()); }
+  bool start_array(size_t /*elements*/) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    const auto [place, is_new] = open_.back()->get_ref<Json::object_t&>().emplace(name, nullptr);
+    if (!is_new) fail("has key {} twice", quoted_name(name));
+    member_ = &place->second;
     return true;
   }
+  bool parse_error(size_t /*position*/, const std::string& /*last*/, const Json::exception& error) override {
+    fail("is not JSON: {}", plain_words(error.what()));
+  }
+
+  Json take() { return std::move(root_); }
+
+ private:
+  /// Puts a value where the last event left off: into the open list, at the open object's key, or as the document.
+  template <class Value>
+  bool put(Value&& value) {
+    if (open_.empty()) root_ = std::forward<Value>(value);
+    else if (open_.back()->is_array()) open_.back()->push_back(std::forward<Value>(value));
+    else *member_ = std::forward<Value>(value);
+    return true;
+  }
+  bool open(Json container) {
+    put(std::move(container));
+    Json* parent = open_.empty() ? nullptr : open_.back();
+    open_.push_back(parent == nullptr ? &root_ : parent->is_array() ? &parent->back() : member_);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  Json root_;
+  std::vector<Json*> open_;  ///< the lists and objects that have not ended; none of them grows but the last
+  Json* member_ = nullptr;   ///< of the last key
 };
 
 }  // namespace
 
 Json parse_json(std::string_view text) {
   require(text.find('\0') == std::string_view::npos, "is not JSON: holds a zero byte");
-  RefuseDuplicates callback;
-  try {
-    return Json::parse(text, std::ref(callback));
-  } catch (const Json::exception& error) {
-    fail("is not JSON: {}", plain_words(error.what()));
-  }
+  Builder builder;
+  Json::sax_parse(text, &builder);
+  return builder.take();
 }
 
 Json read_json(const std::filesystem::path& path) {

@@ -1,25 +1,47 @@
 #include "models/tokenizers/added_tokens.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace headroom::models {
+namespace {
 
-AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
-  std::stable_sort(tokens_.begin(), tokens_.end(),
-                   [](const AddedToken& a, const AddedToken& b) { return a.text.size() > b.text.size(); });
-  for (size_t i = 0; i < tokens_.size(); ++i)
-    if (!tokens_[i].text.empty()) by_first_byte_[static_cast<unsigned char>(tokens_[i].text[0])].push_back(i);
+unsigned char byte_at(std::string_view text, size_t at) { return static_cast<unsigned char>(text[at]); }
+
+}  // namespace
+
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens) {
+  std::stable_sort(tokens.begin(), tokens.end(),
+                   [](const AddedToken& a, const AddedToken& b) { return a.text < b.text; });
+  for (AddedToken& token : tokens) {
+    // A later token of the same text is found only where special ones are not, and the others are all special.
+    const bool is_hidden =
+        !tokens_.empty() && tokens_.back().text == token.text && (token.special || !tokens_.back().special);
+    if (token.text.empty() || is_hidden) continue;
+    auto& [first, last] = by_first_byte_[byte_at(token.text, 0)];
+    if (first == last) first = tokens_.size();
+    tokens_.push_back(std::move(token));
+    last = tokens_.size();
+  }
+}
+
+const AddedToken* AddedTokens::longest(std::string_view text, bool with_specials) const {
+  const auto& [first, last] = by_first_byte_[byte_at(text, 0)];
+  auto low = tokens_.begin() + static_cast<ptrdiff_t>(first), high = tokens_.begin() + static_cast<ptrdiff_t>(last);
+  const AddedToken* found = nullptr;
+  for (size_t shared = 1; low != high; ++shared) {  // bytes that the tokens from low to high have in common with text
+    for (const AddedToken* same = nullptr; low != high && low->text.size() == shared; ++low)
+      if (same == nullptr && (with_specials || !low->special)) found = same = &*low;
+    if (shared == text.size()) break;
+    const unsigned char next = byte_at(text, shared);
+    low = std::partition_point(low, high, [&](const AddedToken& t) { return byte_at(t.text, shared) < next; });
+    high = std::partition_point(low, high, [&](const AddedToken& t) { return byte_at(t.text, shared) == next; });
+  }
+  return found;
 }
 
 AddedTokens::Found AddedTokens::find(std::string_view text, size_t from, bool with_specials) const {
-  for (size_t at = from; at < text.size() && !tokens_.empty(); ++at) {
-    for (const size_t i : by_first_byte_[static_cast<unsigned char>(text[at])]) {
-      const AddedToken& token = tokens_[i];
-      if ((with_specials || !token.special) && text.compare(at, token.text.size(), token.text) == 0)
-        return {at, &token};
-    }
-  }
+  for (size_t at = from; at < text.size() && !tokens_.empty(); ++at)
+    if (const AddedToken* token = longest(text.substr(at), with_specials)) return {at, token};
   return {text.size(), nullptr};
 }
 

@@ -14,11 +14,8 @@ namespace {
 std::string bytes_of(const SentencePiece& piece, bool escapes) {
   if (piece.kind == PieceKind::byte)
     return std::string(1, static_cast<char>(std::strtol(piece.text.c_str() + 3, nullptr, 16)));
-  std::string text = piece.text;
-  if (!escapes || piece.kind == PieceKind::control || piece.kind == PieceKind::unknown) return text;
-  for (size_t at = text.find(space_mark); at != std::string::npos; at = text.find(space_mark, at + 1))
-    text.replace(at, space_mark.size(), " ");
-  return text;
+  if (!escapes || piece.kind == PieceKind::control || piece.kind == PieceKind::unknown) return piece.text;
+  return with_spaces({}, piece.text);
 }
 
 class SentencePieceTokenizer : public Tokenizer {

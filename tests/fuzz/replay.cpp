@@ -1,4 +1,7 @@
-/// Runs a fuzz target once over each file of the folders and files named: main() where libFuzzer's is not there.
+/// Runs a fuzz target once over each file of the folders and files named: main() where libFuzzer's is not there. The
+/// system ends a process that computes for longer than any reader needs for them, as libFuzzer's -timeout does.
+#include <sys/resource.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +12,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
+
+constexpr rlim_t most_seconds = 20;  ///< of computing, under sanitizers too
 
 void replay(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -21,6 +26,8 @@ void replay(const std::filesystem::path& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const rlimit limit{most_seconds, most_seconds};
+  setrlimit(RLIMIT_CPU, &limit);
   int files = 0;
   for (int i = 1; i < argc; ++i) {
     const std::filesystem::path path(argv[i]);

@@ -210,6 +210,27 @@ void write_published_seeds(const fs::path& folder) {
   }
 }
 
+/// Valid files of many small parts, for readers whose time must not grow with the square of their number. They are
+/// replayed, and no seeds of fuzzing, whose inputs are small.
+void write_large(const fs::path& folder) {
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  Json shards = Json::object(), added = Json::array(), config{{"model_type", "gpt2"}, {"lists", Json::array()}};
+  for (int i = 0; i < 300'000; ++i) {
+    const std::string name = fmt::format("<{}>", i);
+    if (i < 60'000) tensors.emplace_back(name, Tensor::zeros({0}));
+    if (i < 100'000) shards[name] = "model.safetensors";
+    if (i < 100'000) added.push_back({{"id", 300 + i}, {"content", name}});
+    config["lists"].push_back(Json::object());
+  }
+  fs::create_directories(folder / "safetensors");
+  models::write_safetensors(folder / "safetensors/tensors", tensors, {});
+  write(folder / "shard_index/tensors", Json{{"weight_map", shards}}.dump());
+  write(folder / "config_json/lists", config.dump());
+  const Json model{{"type", "BPE"}, {"vocab", testing::small_vocabulary({}, {})}, {"merges", Json::array()}};
+  write(folder / "tokenizer_json/added",
+        Json{{"pre_tokenizer", {{"type", "ByteLevel"}}}, {"added_tokens", added}, {"model", model}}.dump());
+}
+
 }  // namespace
 }  // namespace headroom::fuzz
 
@@ -227,5 +248,6 @@ int main(int argc, char** argv) {
   headroom::fuzz::write_tokenizer_seeds(folder / "tokenizer_json");
   headroom::fuzz::write_sentencepiece_seeds(folder / "sentencepiece_model");
   headroom::fuzz::write_published_seeds(folder / "published_trials");
+  headroom::fuzz::write_large(folder / "large");
   return 0;
 }

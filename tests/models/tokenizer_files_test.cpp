@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "models/tokenizers/added_tokens.h"
 #include "models/tokenizers/load.h"
 #include "tests/models/small_tokenizers.h"
 #include "tests/support/catch.h"
@@ -58,6 +59,37 @@ TEST_CASE("tokenizer.json: added tokens, both forms of merges, ignore_merges", "
   json["added_tokens"] = {{{"id", 300}, {"content", "far"}}};
   CHECK(loaded(json)->vocab_size() == 301);
   CHECK_THROWS_WITH(loaded(json)->decode({270}), contains("token 270 is not in the vocabulary of 301"));
+}
+
+TEST_CASE("added tokens: the longest, and the first of one text", "[tokenizer]") {
+  const AddedTokens tokens({{"<a", 1, true},
+                            {"<ab>", 2, false},
+                            {"", 3, false},
+                            {"<a", 4, false},
+                            {"\xff", 5, false},
+                            {"<abc", 6, true},
+                            {"<a", 7, true},
+                            {"<ab>", 8, true}});
+  const auto found = [&](std::string_view text, size_t from, bool with_specials) {
+    const AddedTokens::Found next = tokens.find(text, from, with_specials);
+    return std::pair(next.at, next.token == nullptr ? -1 : next.token->id);
+  };
+  CHECK(found("x<ab>", 0, true) == std::pair(size_t{1}, 2));
+  CHECK(found("x<abd", 0, true) == std::pair(size_t{1}, 1));
+  CHECK(found("x<abd", 0, false) == std::pair(size_t{1}, 4));
+  CHECK(found("<abc", 0, true) == std::pair(size_t{0}, 6));
+  CHECK(found("<abc", 0, false) == std::pair(size_t{0}, 4));
+  CHECK(found("<abc\xff", 1, true) == std::pair(size_t{4}, 5));
+  CHECK(found("abc", 0, true) == std::pair(size_t{3}, -1));
+  CHECK(AddedTokens({}).find("abc", 0, true).token == nullptr);
+}
+
+TEST_CASE("many added tokens are looked for in a long text", "[tokenizer]") {
+  std::vector<AddedToken> tokens;
+  for (int i = 0; i < 100'000; ++i) tokens.push_back({"<t" + std::to_string(i) + ">", i, true});
+  std::string text;
+  for (int i = 0; i < 500'000; ++i) text += "<t";  // each a place where any of them may begin
+  CHECK(AddedTokens(tokens).find(text + "<t77>", 0, true).token->id == 77);
 }
 
 TEST_CASE("tokenizer.json: splits and normal forms", "[tokenizer]") {
