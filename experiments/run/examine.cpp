@@ -107,6 +107,7 @@ void check_file(const fs::path& file, Findings& found,
 
 Findings examine(Database& database, const std::function<void(TrialRow&&)>& f) {
   Findings found;
+  if (is_empty(database)) return found;  // being made: nothing can lie beside it yet
   if (const auto broken = error_in([&] { check_structure(database, found); })) found.damage.push_back(*broken);
   std::map<std::string, std::string> weights;  // trial → checksum
   each_sound(database, found, [&](TrialRow&& row) {

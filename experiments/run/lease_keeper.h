@@ -2,6 +2,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -18,7 +19,8 @@ class LeaseKeeper {
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
   const Owner& owner() const { return owner_; }
-  void update(const std::string& trial, int64_t step, int64_t steps, double loss);
+  /// Notes how far a trial is. False when the latest renewal found its lease to be another's.
+  bool update(const std::string& trial, int64_t step, int64_t steps, double loss);
 
   /// Keeps one trial's lease while it lives, and then gives it back if it is still there.
   class Hold {
@@ -42,6 +44,7 @@ class LeaseKeeper {
   std::condition_variable wake_;
   bool is_stopped_ = false;
   std::map<std::string, Lease> held_;
+  std::set<std::string> lost_;  ///< of held_
   std::thread thread_;
 };
 

@@ -20,6 +20,7 @@
 #include "experiments/run/known_heads.h"
 #include "experiments/run/lease_keeper.h"
 #include "experiments/run/op_library.h"
+#include "experiments/run/owned_files.h"
 #include "experiments/run/preflight.h"
 #include "experiments/run/problem_pool.h"
 #include "experiments/run/progress.h"
@@ -29,7 +30,6 @@
 #include "experiments/run/store.h"
 #include "experiments/run/trial.h"
 #include "experiments/version.h"
-#include "tasks/training/weights_file.h"
 
 namespace headroom::experiments {
 namespace {
@@ -68,15 +68,12 @@ class Sweeper {
         folder_(study_folder(study, options.out)),
         store_(store),
         pool_(pool),
-        pending_(pending_trials(study, done, store, pool_, folder_)),
         leases_(store),
+        files_(folder_, store, leases_.owner()),
+        pending_(pending_trials(study, done)),
         progress_(scope_of(study), options.output) {
-    const auto again =
-        std::count_if(pending_.begin(), pending_.end(), [](const Pending& p) { return p.known.is_finished; });
-    if (again > 0)
-      progress_.say(
-          fmt::format("headroom: {} finished {} no weights in {}, which train.keep_weights asks for: trained again",
-                      again, again == 1 ? "trial has" : "trials have", (folder_ / "weights").string()));
+    say_again(KeptWeights::missing, "no weights in {}, which train.keep_weights asks for");
+    say_again(KeptWeights::changed, "weights in {} that are not those of their rows (wrong checksum)");
   }
 
   /// False when it was stopped.
@@ -90,10 +87,7 @@ class Sweeper {
     for (int i = 0; i < jobs; ++i)
       workers.emplace_back([this, i, each = std::max(1, threads_of(options_) / wanted)] { work(i, each); });
     for (std::thread& worker : workers) worker.join();
-    // Another run of the study may have found the folder there, and not yet put anything into it.
-    const std::vector<Lease> leases = store_.leases();
-    std::error_code not_empty;
-    if (std::none_of(leases.begin(), leases.end(), is_alive)) std::filesystem::remove(checkpoints(), not_empty);
+    files_.tidy();
     if (error_) std::rethrow_exception(error_);
     return !is_stopped();
   }
@@ -102,25 +96,35 @@ class Sweeper {
   struct Pending {
     const PlannedTrial* trial;
     RunStore::Known known;  ///< when this run began
+    KeptWeights weights = KeptWeights::sound;
     double cost = 0;
   };
 
-  static std::vector<Pending> pending_trials(const Study& study, const std::set<std::string>& done,
-                                             const RunStore& store, ProblemPool& pool,
-                                             const std::filesystem::path& folder) {
-    const auto all = store.known();
-    check_same_data(study, all, pool);
+  std::vector<Pending> pending_trials(const Study& study, const std::set<std::string>& done) const {
+    const auto all = store_.known();
+    check_same_data(study, all, pool_);
     std::vector<Pending> pending;
     std::set<std::string> seen = done;
     for (const PlannedTrial& trial : study.trials) {
       if (!seen.insert(trial.id).second) continue;
       const auto found = all.find(trial.id);
       const RunStore::Known known = found == all.end() ? RunStore::Known{} : found->second;
-      const bool lacks_weights =
-          trial.config.train.keep_weights && !std::filesystem::exists(weights_file(folder, trial.id));
-      if (!known.is_finished || lacks_weights) pending.push_back({&trial, known});
+      const KeptWeights weights = known.is_finished && trial.config.train.keep_weights
+                                      ? files_.look_at_weights(trial.id, known.weights)
+                                      : KeptWeights::sound;
+      if (!known.is_finished || weights != KeptWeights::sound) pending.push_back({&trial, known, weights});
     }
     return pending;
+  }
+
+  /// `what` has a place for the folder.
+  void say_again(KeptWeights weights, fmt::format_string<std::string> what) {
+    const auto again =
+        std::count_if(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.weights == weights; });
+    if (again > 0)
+      progress_.say(fmt::format("headroom: {} finished {} {}: trained again", again,
+                                again == 1 ? "trial has" : "trials have",
+                                fmt::format(what, (folder_ / "weights").string())));
   }
 
   ProgressScope scope_of(const Study& study) {
@@ -140,7 +144,6 @@ class Sweeper {
   }
 
   bool is_stopped() const { return abandoned_ || (options_.stop && *options_.stop); }
-  std::filesystem::path checkpoints() const { return folder_ / "checkpoints"; }
 
   void work(int worker, int threads) {
     try {
@@ -185,51 +188,41 @@ class Sweeper {
   void run_one(int worker, Pending& pending) {
     const PlannedTrial& trial = *pending.trial;
     const LeaseKeeper::Hold hold(leases_, trial.id);
-    const std::filesystem::path checkpoint = checkpoints() / (trial.id + ".safetensors");
-    prepare(checkpoint);
+    files_.prepare(trial.id);
     const tasks::Problem problem = pool_.get(trial.config);
     const auto* const formula = std::get_if<std::shared_ptr<const tasks::Formula>>(&problem);
     const int64_t steps = formula ? (*formula)->steps() : trial.config.train.steps;
     const auto on_step = [&](int64_t step, double loss) {
       progress_.update(worker, {trial.id, trial.label, step, steps, loss, pending.cost});
-      leases_.update(trial.id, step, steps, loss);
-      return !is_stopped();
+      return leases_.update(trial.id, step, steps, loss) && !is_stopped();
     };
     const auto say = [this](const std::string& line) { progress_.say(line); };
     const std::unique_ptr<TrialWatcher> watcher = options_.watch ? options_.watch(trial, say) : nullptr;
-    TrialFiles files{.checkpoint = checkpoint, .warn = say, .stages = folder_ / "stages"};
+    TrialFiles files{.checkpoint = files_.checkpoint(trial.id), .warn = say, .stages = files_.stages()};
+    files.keep = [&](const auto& write) { return files_.keep_checkpoint(trial.id, write); };
     if (watcher) files.on_curve = [&](const std::vector<HistoryPoint>& curve) { watcher->curve(curve); };
     TrialOutcome outcome = run_trial(trial.config, problem, on_step, files);
-    if (outcome.stopped) return;
+    if (outcome.stopped) {
+      if (!is_stopped()) leave(pending);
+      return;
+    }
     TrialRecord record = record_of(trial, problem, outcome);
     if (pending.known.is_finished && record.status == TrialStatus::failed) {
-      progress_.say(fmt::format("trial {} ({}) has no weights: trained again, it {}; what it found before stays",
+      progress_.say(fmt::format("trial {} ({}) lacks its weights: trained again, it {}; what it found before stays",
                                 trial.id.substr(0, 8), trial.label, record.message));
       return;
     }
-    // Before the row: a finished trial that was to keep its weights has them.
-    if (!outcome.weights.empty()) record.weights = write_weights(record, outcome.weights);
-    else record.weights = pending.known.weights;
-    if (!store_.put(record, &leases_.owner())) {
-      progress_.say(fmt::format("trial {} was taken over by another run", trial.id.substr(0, 8)));
-      const std::lock_guard lock(mutex_);
-      held_.push_back(&pending);
-      return;
-    }
+    record.weights = pending.known.weights;
+    if (!files_.keep_outcome(record, outcome.weights)) return leave(pending);
     if (watcher) watcher->end(record);
-    std::error_code ignored;
-    std::filesystem::remove(checkpoint, ignored);
     progress_.finish_trial(worker, trial.label, record, pending.cost);
   }
 
-  /// Makes the folder, and removes what processes that were killed while writing have left.
-  static void prepare(const std::filesystem::path& checkpoint) {
-    std::error_code error;
-    std::filesystem::create_directories(checkpoint.parent_path(), error);
-    require(!error, "{}: cannot make the folder: {}", checkpoint.parent_path().string(), error.message());
-    const std::string prefix = fmt::format(".{}.", checkpoint.filename().string());
-    for (const auto& entry : std::filesystem::directory_iterator(checkpoint.parent_path(), error))
-      if (entry.path().filename().string().rfind(prefix, 0) == 0) std::filesystem::remove(entry.path(), error);
+  /// The trial became another process's while this one had it, stopped for longer than its lease.
+  void leave(Pending& pending) {
+    progress_.say(fmt::format("trial {} was taken over by another run", pending.trial->id.substr(0, 8)));
+    const std::lock_guard lock(mutex_);
+    held_.push_back(&pending);
   }
 
   static TrialRecord record_of(const PlannedTrial& trial, const tasks::Problem& problem, TrialOutcome& outcome) {
@@ -253,27 +246,15 @@ class Sweeper {
     return record;
   }
 
-  static std::filesystem::path weights_file(const std::filesystem::path& folder, const std::string& id) {
-    return folder / "weights" / (id + ".safetensors");
-  }
-
-  /// Returns their checksum.
-  std::string write_weights(const TrialRecord& record, const models::NamedTensors& weights) const {
-    std::error_code error;
-    std::filesystem::create_directories(folder_ / "weights", error);
-    require(!error, "{}: cannot make the folder: {}", (folder_ / "weights").string(), error.message());
-    return tasks::save_weights(weights_file(folder_, record.id), weights,
-                               {{"trial", record.id}, {"config", record.config}, {"headroom", record.code}});
-  }
-
   const RunOptions& options_;
   const std::filesystem::path folder_;
   RunStore& store_;
   ProblemPool& pool_;
+  LeaseKeeper leases_;
+  OwnedFiles files_;
   std::vector<Pending> pending_;
   size_t next_open_ = 0;       ///< of pending_: those before it were claimed or held by another
   std::deque<Pending*> held_;  ///< by other processes, when they were last looked at
-  LeaseKeeper leases_;
   Progress progress_;
   bool has_said_it_waits_ = false;
   std::atomic<bool> abandoned_{false};

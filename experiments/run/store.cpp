@@ -39,23 +39,6 @@ RunStore::Known known_of(const Database& database, const std::string& id) {
   return known_of(std::move(row));
 }
 
-/// What is read while it lives is of one moment.
-class Snapshot {
- public:
-  explicit Snapshot(Database& database) : database_(database) { database_.run("BEGIN"); }
-  ~Snapshot() {
-    try {
-      database_.run("COMMIT");
-    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): nothing was written
-    }
-  }
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
-
- private:
-  Database& database_;
-};
-
 /// Seconds since 1970 as SQLite's CURRENT_TIMESTAMP has them: "2026-01-02 03:04:05".
 std::string utc_text(double seconds) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(seconds)));
@@ -85,12 +68,30 @@ Lease lease_from(const Statement& row) {
           row.real(9)};
 }
 
+std::vector<Lease> read_leases(const Database& database) {
+  std::vector<Lease> leases;
+  Statement rows(database, (std::string(lease_columns) + " ORDER BY label, trial").c_str());
+  while (rows.step()) leases.push_back(lease_from(rows));
+  return leases;
+}
+
+bool is_held(const Database& database, const std::string& id, const Owner& owner) {
+  Statement mine(database, "SELECT 1 FROM leases WHERE trial = ? AND owner = ?");
+  return mine.bind(id, owner.name).step();
+}
+
 }  // namespace
 
-bool is_alive(const Lease& lease) { return wall_clock() - lease.heartbeat < lease_seconds && !is_gone(lease.owner); }
+bool is_alive(const Lease& lease) {
+  return std::abs(wall_clock() - lease.heartbeat) < lease_seconds && !is_gone(lease.owner);
+}
 
 RunStore::RunStore(const std::filesystem::path& path, Access access) : database_(path, access == Access::read) {
   if (access == Access::read) {
+    if (is_empty(database_)) {
+      database_.stand_in_memory();
+      upgrade(database_);
+    }
     check_version(database_);
     return;
   }
@@ -151,16 +152,16 @@ int64_t RunStore::unchecked() const {
   return count_unchecked(database_);
 }
 
-bool RunStore::put(const TrialRecord& trial, const Owner* owner) {
+bool RunStore::put(const TrialRecord& trial, const Owner* owner, const std::function<void()>& publish) {
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
   if (owner) {
-    Statement mine(database_, "SELECT 1 FROM leases WHERE trial = ? AND owner = ?");
-    if (!mine.bind(trial.id, owner->name).step()) return false;
+    if (!is_held(database_, trial.id, *owner)) return false;
     Statement(database_, "DELETE FROM leases WHERE trial = ?").bind(trial.id).run();
   }
   write_trial(database_, trial, known_of(database_, trial.id).attempts + 1, "");
   erase_live_points(database_, trial.id);
+  if (publish) publish();
   transaction.commit();
   return true;
 }
@@ -191,17 +192,13 @@ RunStore::TakenOver RunStore::take_over(const Others& others) {
 }
 
 LeaseResult RunStore::acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
-                              double now) {
+                              double now, double steady) {
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
   const Known present = known_of(database_, id);
   if ((present.is_finished && !known.is_finished) || present.attempts > known.attempts) return LeaseResult::done;
   Statement holder(database_, (std::string(lease_columns) + " WHERE trial = ?").c_str());
-  if (holder.bind(id).step()) {
-    const Lease lease = lease_from(holder);
-    if (lease.owner.name != owner.name && now - lease.heartbeat < lease_seconds && !is_gone(lease.owner))
-      return LeaseResult::held;
-  }
+  if (holder.bind(id).step() && is_held_by_other(lease_from(holder), owner, now, steady)) return LeaseResult::held;
   Statement take(database_,
                  "INSERT OR REPLACE INTO leases (trial, label, owner, machine, pid, started, heartbeat, step, steps, "
                  "loss) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, NULL)");
@@ -210,18 +207,44 @@ LeaseResult RunStore::acquire(const std::string& id, const std::string& label, c
   return LeaseResult::taken;
 }
 
-void RunStore::renew(const std::vector<Lease>& leases, double now) {
+bool RunStore::is_held_by_other(const Lease& lease, const Owner& owner, double now, double steady) {
+  if (lease.owner.name == owner.name || is_gone(lease.owner)) return false;
+  if (lease.heartbeat <= now) return now - lease.heartbeat < lease_seconds;
+  Sight& sight = sights_[lease.trial];
+  const bool is_same = sight.owner == lease.owner.name && sight.heartbeat == lease.heartbeat;
+  if (!is_same) sight = {lease.owner.name, lease.heartbeat, steady};
+  return steady - sight.since < lease_seconds;
+}
+
+bool RunStore::while_held(const std::string& id, const Owner& owner, const std::function<void()>& f) {
   const std::lock_guard lock(mutex_);
+  const Transaction transaction(database_);  // for its lock: nothing is written
+  if (!is_held(database_, id, owner)) return false;
+  f();
+  return true;
+}
+
+void RunStore::while_leases_stand(const std::function<void(const std::vector<Lease>&)>& f) {
+  const std::lock_guard lock(mutex_);
+  const Transaction transaction(database_);  // for its lock: nothing is written
+  f(read_leases(database_));
+}
+
+std::vector<std::string> RunStore::renew(const std::vector<Lease>& leases, double now) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> lost;
   Transaction transaction(database_);
   Statement update(database_,
                    "UPDATE leases SET heartbeat = ?, step = ?, steps = ?, loss = ? WHERE trial = ? AND owner = ?");
   for (const Lease& lease : leases) {
     update.bind(now, lease.step, lease.steps, lease.loss, lease.trial, lease.owner.name).run();
     const bool is_mine = database_.number("SELECT changes()") > 0;
+    if (!is_mine) lost.push_back(lease.trial);
     if (is_mine && lease.steps > 0 && std::isfinite(lease.loss))
       write_live_point(database_, {lease.trial, lease.step, lease.loss, now}, lease.steps);
   }
   transaction.commit();
+  return lost;
 }
 
 void RunStore::release(const std::string& id, const Owner& owner) {
@@ -231,10 +254,7 @@ void RunStore::release(const std::string& id, const Owner& owner) {
 
 std::vector<Lease> RunStore::leases() const {
   const std::lock_guard lock(mutex_);
-  std::vector<Lease> leases;
-  Statement rows(database_, (std::string(lease_columns) + " ORDER BY label, trial").c_str());
-  while (rows.step()) leases.push_back(lease_from(rows));
-  return leases;
+  return read_leases(database_);
 }
 
 std::vector<LivePoint> RunStore::live_points() const {

@@ -32,7 +32,8 @@ struct Lease {
   double loss = 0;
 };
 
-/// Whether its process was heard of lately and is not known to be gone.
+/// Whether its process was heard of lately and is not known to be gone, going by one look: a heartbeat that lies
+/// further ahead than lease_seconds is no sign of life, since the clock that wrote it was set back since, or is wrong.
 bool is_alive(const Lease& lease);
 
 /// A stored trial with what belongs to its place in a plan, a PlanEntry or a PlannedTrial: series, x, choice and seed.
@@ -59,8 +60,9 @@ class RunStore {
  public:
   enum class Access { write, read };
   /// Opens or makes the file and its folder; brings an older schema to the present one. Access::read makes nothing and
-  /// works in a folder without write permission. Throws Error naming the path when that cannot be done, and naming both
-  /// versions when the store is from a newer program.
+  /// works in a folder without write permission; a file that holds nothing yet, since another process is about to make
+  /// the store or was killed before, is read as a store without trials. Throws Error naming the path when that cannot
+  /// be done, and naming both versions when the store is from a newer program.
   explicit RunStore(const std::filesystem::path& path, Access access = Access::write);
 
   // Whatever is read is compared with the checksum that was kept beside it: an Error names the file and the trial whose
@@ -89,9 +91,10 @@ class RunStore {
   /// Of every trial that came to an end.
   std::unordered_map<std::string, Known> known() const;
   /// Keeps an outcome, in place of an older one of the same id, in one transaction. With `owner`, only if the lease is
-  /// still that one's, which then ends: false when another process has taken the trial over. Throws Error when the disk
+  /// still that one's, which then ends: false when another process has taken the trial over. `publish` is called when
+  /// that is known, just before the commit: a file that it renames is never a stale owner's. Throws Error when the disk
   /// is full; what was there stays.
-  bool put(const TrialRecord& trial, const Owner* owner = nullptr);
+  bool put(const TrialRecord& trial, const Owner* owner = nullptr, const std::function<void()>& publish = {});
 
   using TakeTrial = std::function<void(const TrialRecord& trial, int64_t attempts)>;
   /// What another store has.
@@ -111,12 +114,19 @@ class RunStore {
   TakenOver take_over(const Others& others);
 
   /// Takes a trial for `owner`, also one that was known to be finished, unless it came to an end after `known` was
-  /// read, or another owner holds it, is not known to be gone and was heard of less than lease_seconds before `now`.
+  /// read, or another owner holds it, is not known to be gone and was heard of less than lease_seconds before `now`. A
+  /// heartbeat from the future says nothing of when that was: it holds until this store has seen it unchanged for
+  /// lease_seconds of `steady`, a clock that nobody sets.
   LeaseResult acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
-                      double now);
+                      double now, double steady = steady_clock());
+  /// Calls `f` while the trial's lease is the owner's and can become nobody else's. False, without that call, when it
+  /// is not. `f` must not use the store.
+  bool while_held(const std::string& id, const Owner& owner, const std::function<void()>& f);
+  /// Calls `f` with all leases while none can change hands and no outcome can be kept. `f` must not use the store.
+  void while_leases_stand(const std::function<void(const std::vector<Lease>&)>& f);
   /// Renews the leases of trials that are being trained, and adds their losses to their live curves. Those that are no
-  /// longer the owner's are left alone.
-  void renew(const std::vector<Lease>& leases, double now);
+  /// longer the owner's are left alone; returns their trials.
+  std::vector<std::string> renew(const std::vector<Lease>& leases, double now);
   /// Gives a trial back without an outcome.
   void release(const std::string& id, const Owner& owner);
   std::vector<Lease> leases() const;
@@ -138,8 +148,17 @@ class RunStore {
   bool remove_tag(const std::string& tag);  ///< false when there is none
 
  private:
+  bool is_held_by_other(const Lease& lease, const Owner& owner, double now, double steady);
+
+  /// Since when a trial's lease has looked as it does.
+  struct Sight {
+    std::string owner;
+    double heartbeat = 0, since = 0;
+  };
+
   mutable std::mutex mutex_;
   mutable Database database_;
+  std::map<std::string, Sight> sights_;  ///< of heartbeats from the future, by trial
 };
 
 }  // namespace headroom::experiments

@@ -146,7 +146,10 @@ class Trial {
         save();
         break;
       }
-      if (clock() - saved_at_ >= train_.save_every) save();
+      if (clock() - saved_at_ >= train_.save_every && !save()) {
+        outcome_.stopped = true;
+        break;
+      }
       const size_t points = at_.history.size();
       has_ended = !advance();
       if (at_.history.size() > points) show_curve();
@@ -160,10 +163,14 @@ class Trial {
   /// Seconds of this process.
   double clock() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
+  /// What the bits of a training depend on beside its config.
+  static std::string level() { return engine::name_of(engine::active_isa()); }
+
   void start_over() {
     at_ = {};
     at_.best = std::numeric_limits<double>::infinity();
     at_.last_loss = at_.gradient_norm = nan;
+    at_.level = level();
     best_.clear();
   }
 
@@ -185,6 +192,8 @@ class Trial {
       const tasks::Checkpoint checkpoint = tasks::load_checkpoint(files_.checkpoint, identity_of(config_, task_));
       training_ = std::make_unique<Training>(config_, task_, note(), checkpoint);
       at_ = progress_from_json(checkpoint.more);
+      require(at_.level == level(), "{}: was begun with {} kernels, whose bits differ from those of {}",
+              files_.checkpoint.string(), at_.level.empty() ? "unknown" : at_.level, level());
       for (const auto& [name, tensor] : checkpoint.tensors)
         if (name.rfind(best_prefix, 0) == 0) best_.emplace_back(name.substr(std::string(best_prefix).size()), tensor);
       const bool lacks_weights = train_.keep_weights && best_.empty() && !at_.validation.empty();
@@ -198,18 +207,24 @@ class Trial {
     seconds_before_ = at_.seconds;
   }
 
-  void save() {
+  /// False when the trial is another process's now.
+  bool save() {
     saved_at_ = clock();
-    if (train_.timed || files_.checkpoint.empty()) return;  // a trial is timed in one go
+    if (train_.timed || files_.checkpoint.empty()) return true;  // a trial is timed in one go
     at_.seconds = seconds_before_ + clock();
     tasks::Checkpoint checkpoint = training_->trainer.checkpoint();
     checkpoint.more = to_json(at_);
     for (const auto& [name, tensor] : best_) checkpoint.tensors.emplace_back(best_prefix + name, tensor);
+    const auto write = [&](const std::filesystem::path& path) {
+      tasks::save_checkpoint(path, identity_of(config_, task_), checkpoint);
+    };
     try {
-      tasks::save_checkpoint(files_.checkpoint, identity_of(config_, task_), checkpoint);
+      if (files_.keep) return files_.keep(write);
+      write(files_.checkpoint);
     } catch (const Error& error) {
       warn(fmt::format("no checkpoint: {}; the training goes on", error.what()));
     }
+    return true;
   }
 
   /// One update, and what is due after it. False when that was the last.

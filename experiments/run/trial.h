@@ -36,6 +36,9 @@ struct TrialFiles {
   std::filesystem::path stages{};  ///< of formulas: a folder that all trials of a study share; empty: none
   /// Called with the curve so far when the training begins, and whenever points were added to it.
   std::function<void(const std::vector<HistoryPoint>&)> on_curve{};
+  /// Has its argument write a checkpoint to the path that it calls it with, and puts that file in place. False: the
+  /// trial is another process's now, and ends as stopped. Without it a checkpoint is written in place.
+  std::function<bool(const std::function<void(const std::filesystem::path&)>& write)> keep{};
 };
 
 /// Throws Error where the config asks for bf16 that this CPU would emulate, unless it allows that.
@@ -48,7 +51,8 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
 /// the same bits on any number of threads, and also when it goes on from a checkpoint of an earlier process. Weights,
 /// data and dropout come from the seed's streams; all trials of a task are judged on the same two sets. A loss or
 /// gradient that is not finite, or an Error from below, ends the trial as failed. A checkpoint is written every
-/// train.save_every seconds and at a stop; where one is damaged there is a warning, and the trial starts over.
+/// train.save_every seconds and at a stop; where one is damaged, or of another instruction set, whose bits differ,
+/// there is a warning, and the trial starts over.
 TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step = {},
                        const TrialFiles& files = {});
 /// The same for either kind: a formula is run, and keeps its stages.

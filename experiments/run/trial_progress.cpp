@@ -36,6 +36,7 @@ json bits_of_each(const std::map<std::string, std::vector<double>>& lists) {
 
 TrialProgress from_json(const json& state) {
   TrialProgress at;
+  at.level = state.value("level", "");
   at.step = state.at("step").get<int64_t>();
   at.seconds = real(state.at("seconds"));
   at.best = real(state.at("best"));
@@ -60,7 +61,8 @@ std::string to_json(const TrialProgress& at) {
   json history = json::array(), predictions = json::array();
   for (const HistoryPoint& p : at.history) history.push_back({p.step, p.split, p.metric, bits(p.value)});
   for (const auto& [target, output] : at.predictions) predictions.push_back({bits(target), bits(output)});
-  const json state{{"step", at.step},
+  const json state{{"level", at.level},
+                   {"step", at.step},
                    {"seconds", bits(at.seconds)},
                    {"best", bits(at.best)},
                    {"stale", at.stale},

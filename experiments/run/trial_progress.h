@@ -11,6 +11,7 @@ namespace headroom::experiments {
 
 /// What a trial has come to, beside what its Trainer keeps.
 struct TrialProgress {
+  std::string level;     ///< instruction set of the kernels; "" in what an older program kept
   int64_t step = 0;      ///< updates done
   double seconds = 0;    ///< spent on them, in all processes
   double best = 0;       ///< smallest validation error so far

@@ -357,6 +357,19 @@ TEST_CASE("weights that a finished study lacks are trained again, and said") {
   CHECK(again.wait() == 0);
   CHECK(contains(again.err(), "headroom: 1 finished trial has no weights"));
   CHECK(read(one) == bytes);
+  // Weights of another training, with a checksum of their own, and bytes that have changed.
+  std::filesystem::path other;
+  for (const auto& entry : std::filesystem::directory_iterator(weights))
+    if (entry.path() != one) other = entry.path();
+  for (const std::string& wrong : {read(other), bytes.substr(0, bytes.size() - 1) + "?"}) {
+    std::ofstream(one) << wrong;
+    Program mended(folder, command);
+    CHECK(mended.wait() == 0);
+    CHECK(mended.err() ==
+          "headroom: 1 finished trial has weights in runs/small/paper/weights that are not those of their rows (wrong "
+          "checksum): trained again\n");
+    CHECK(read(one) == bytes);
+  }
   Program nothing(folder, command);
   CHECK(nothing.wait() == 0);
   CHECK(nothing.err().empty());

@@ -7,6 +7,8 @@
 #include <map>
 #include <random>
 
+#include "engine/error.h"
+#include "engine/isa.h"
 #include "experiments/run/store.h"
 #include "tests/experiments/export/wire.h"
 #include "tests/experiments/program.h"
@@ -43,6 +45,14 @@ std::map<std::string, std::string> files_in(const fs::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(folder)) files[entry.path().filename().string()] = read(entry.path());
   return files;
+}
+
+/// Whether the trial that is being trained has one that it may go on from.
+bool has_checkpoint(const fs::path& run) {
+  if (!fs::exists(run / "checkpoints")) return false;
+  for (const auto& [name, bytes] : files_in(run / "checkpoints"))
+    if (name.ends_with(".safetensors") && !name.starts_with(".")) return true;
+  return false;
 }
 
 /// Four trials with all that has a state, long enough to be killed in, with many checkpoints.
@@ -127,7 +137,7 @@ TEST_CASE("a run killed at 20 random moments ends with the bits of an uninterrup
       ++kills;
       program.signal(SIGKILL);
       program.wait();
-      if (fs::exists(cut / "checkpoints") && !files_in(cut / "checkpoints").empty()) ++resumed;
+      if (has_checkpoint(cut)) ++resumed;
       else longest *= 1.3;
     } else {
       CHECK(program.wait() == 0);  // faster than the kill: another round
@@ -209,6 +219,59 @@ TEST_CASE("the trials of a run that is killed are taken over by the other one") 
   const RunStore both(store, RunStore::Access::read);
   CHECK(both.leases().empty());
   for (const PlanEntry& entry : both.plan()) CHECK(both.known(entry.trial).attempts == 1);
+}
+
+TEST_CASE("a run that was stopped for longer than its lease changes nothing that another has kept since") {
+  const StudyFile file(long_study());
+  const fs::path folder = file.folder() / "runs/small/paper";
+  Program stale(file.folder(), "run study.toml --quiet --threads 1", "", "stale-");
+  bool is_stopped = false;
+  while (stale.is_running() && !is_stopped) {
+    usleep(20000);
+    if (!has_checkpoint(folder)) continue;
+    stale.signal(SIGSTOP);
+    try {  // its lease ends now; unless it was stopped in a transaction
+      Database store(folder / "store.sqlite", false);
+      store.run("PRAGMA busy_timeout = 100; UPDATE leases SET heartbeat = 0");
+      is_stopped = store.number("SELECT count(*) FROM leases") > 0;
+    } catch (const headroom::Error&) {
+    }
+    if (!is_stopped) stale.signal(SIGCONT);
+  }
+  REQUIRE(is_stopped);
+  // With other kernels: weights of the first run would not be those of the second one's rows.
+  Program heir(file.folder(), "run study.toml --quiet --threads 1", "HEADROOM_ISA=portable", "heir-");
+  REQUIRE(heir.wait() == 0);
+  const std::string wanted = contents(folder / "store.sqlite");
+  const std::map<std::string, std::string> weights = files_in(folder / "weights");
+  CHECK(weights.size() == 4);
+  stale.signal(SIGCONT);
+  CHECK(stale.wait() == 0);
+  CHECK(contains(stale.err(), " was taken over by another run\n"));
+  CHECK(contents(folder / "store.sqlite") == wanted);
+  CHECK(files_in(folder / "weights") == weights);
+  CHECK_FALSE(fs::exists(folder / "checkpoints"));
+  Program doctor(file.folder(), "doctor runs");
+  CHECK(doctor.wait() == 0);
+}
+
+TEST_CASE("a trial that was begun with other kernels is begun anew, and ends with the bits of one kind") {
+  if (headroom::engine::detected_isa() == headroom::engine::Isa::portable)
+    return skip("this CPU has one level of kernels");
+  const StudyFile file(long_study());
+  Program whole(file.folder(), "run study.toml --quiet --threads 1 --out whole", "HEADROOM_ISA=portable");
+  REQUIRE(whole.wait() == 0);
+  const fs::path cut = file.folder() / "cut/small/paper";
+  Program killed(file.folder(), "run study.toml --quiet --threads 1 --out cut");
+  while (killed.is_running() && !has_checkpoint(cut)) usleep(500);
+  killed.signal(SIGKILL);
+  killed.wait();
+  REQUIRE(RunStore(cut / "store.sqlite", RunStore::Access::read).known().empty());
+  Program last(file.folder(), "run study.toml --quiet --threads 1 --out cut", "HEADROOM_ISA=portable");
+  CHECK(last.wait() == 0);
+  CHECK(contains(last.err(), "kernels, whose bits differ from those of portable; the trial starts over\n"));
+  CHECK(contents(cut / "store.sqlite") == contents(file.folder() / "whole/small/paper/store.sqlite"));
+  CHECK(files_in(cut / "weights") == files_in(file.folder() / "whole/small/paper/weights"));
 }
 
 TEST_CASE("status tells what is finished, failed and running; --json prints one event per line") {

@@ -3,8 +3,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
+#include <stdexcept>
+#include <thread>
 
 #include "experiments/run/store/reading_line.h"
 #include "tests/experiments/support.h"
@@ -215,6 +218,89 @@ TEST_CASE("a trial has one owner; a silent or dead one loses it") {
   Owner elsewhere = dead;
   elsewhere.machine = "another";
   CHECK_FALSE(is_gone(elsewhere));
+}
+
+TEST_CASE("a heartbeat from the future ends when it was seen unchanged for the lease's time") {
+  const TemporaryFolder folder;
+  RunStore a(folder.path() / "store.sqlite"), b(folder.path() / "store.sqlite");
+  const Owner one = this_process(), two = this_process();
+  // The clock is set back by a day after the first owner's last sign of life.
+  const double ahead = 1000 + 86400;
+  CHECK(a.acquire("x", "", one, {}, ahead) == LeaseResult::taken);
+  CHECK(b.acquire("x", "", two, {}, 1000, 5000) == LeaseResult::held);
+  CHECK(b.acquire("x", "", two, {}, 1001, 5000 + lease_seconds - 1) == LeaseResult::held);
+  // One that lives writes another, and is left alone for as long again.
+  a.renew({{.trial = "x", .label = "", .owner = one, .step = 1, .steps = 9, .loss = 0.5}}, ahead + 1);
+  CHECK(b.acquire("x", "", two, {}, 1002, 5000 + lease_seconds) == LeaseResult::held);
+  CHECK(b.acquire("x", "", two, {}, 1003, 5000 + 2 * lease_seconds - 1) == LeaseResult::held);
+  CHECK(b.acquire("x", "", two, {}, 1004, 5000 + 2 * lease_seconds) == LeaseResult::taken);
+  CHECK_FALSE(a.put(finished("x", 1), &one));
+  // For one look, as `status` takes it: far ahead is no sign of life, and two clocks may differ a little.
+  Lease lease;
+  lease.owner = one;
+  lease.heartbeat = wall_clock() + 86400;
+  CHECK_FALSE(is_alive(lease));
+  lease.heartbeat = wall_clock() + 5;
+  CHECK(is_alive(lease));
+}
+
+TEST_CASE("what is published with an outcome is the owner's alone, and an outcome that is not kept publishes nothing") {
+  const TemporaryFolder folder;
+  RunStore a(folder.path() / "store.sqlite"), b(folder.path() / "store.sqlite");
+  const Owner one = this_process(), two = this_process();
+  std::string published;
+  REQUIRE(a.acquire("x", "", one, {}, 1000) == LeaseResult::taken);
+  CHECK(a.while_held("x", one, [&] { published += "a checkpoint, "; }));
+  REQUIRE(b.acquire("x", "", two, {}, 1000 + lease_seconds) == LeaseResult::taken);
+  CHECK_FALSE(a.while_held("x", one, [&] { published += "a stale checkpoint, "; }));
+  CHECK_FALSE(a.put(finished("x", 1), &one, [&] { published += "stale weights, "; }));
+  CHECK(a.renew({{.trial = "x", .label = "", .owner = one}}, 1001) == std::vector<std::string>{"x"});
+  CHECK(b.renew({{.trial = "x", .label = "", .owner = two}}, 1001).empty());
+  CHECK_THROWS(b.put(finished("x", 2), &two, [] { throw std::runtime_error("no space"); }));
+  CHECK_FALSE(a.find("x").has_value());
+  CHECK(b.put(finished("x", 2), &two, [&] { published += "weights"; }));
+  CHECK(published == "a checkpoint, weights");
+}
+
+TEST_CASE("a store that a killed process had begun to make is read as one without trials, and then made") {
+  const TemporaryFolder folder;
+  const auto empty = folder.path() / "empty" / "store.sqlite", begun = folder.path() / "begun" / "store.sqlite";
+  std::filesystem::create_directories(empty.parent_path());
+  std::ofstream{empty};
+  { Database database(begun, false); }  // a write-ahead log, and no tables
+  for (const auto& path : {empty, begun}) {
+    {
+      const RunStore store(path, RunStore::Access::read);
+      CHECK(store.known().empty());
+      CHECK(store.plan().empty());
+      CHECK(store.study().empty());
+      CHECK(store.leases().empty());
+      CHECK(store.tags().empty());
+      CHECK(store.unchecked() == 0);
+      store.each([](TrialRecord&&) { FAIL("a trial"); });
+    }
+    RunStore(path).put(finished("x", 1));
+    CHECK(RunStore(path, RunStore::Access::read).find("x").has_value());
+  }
+}
+
+TEST_CASE("who opens a store while another makes it sees none of it or all") {
+  for (int i = 0; i < 40; ++i) {
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "store.sqlite";
+    std::ofstream{path};
+    std::string problem;
+    std::atomic<bool> is_made{false};
+    std::thread reader([&] {
+      problem = error_of([&] {
+        while (!is_made) CHECK(RunStore(path, RunStore::Access::read).plan().empty());
+      });
+    });
+    { RunStore store(path); }
+    is_made = true;
+    reader.join();
+    CHECK(problem.empty());
+  }
 }
 
 TEST_CASE("a failed trial is tried once by each run, not once by each of two runs at the same time") {

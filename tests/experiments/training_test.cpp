@@ -5,9 +5,11 @@
 #include "autograd/ops.h"
 #include "autograd/product_operand.h"
 #include "engine/context.h"
+#include "engine/isa.h"
 #include "engine/transfer.h"
 #include "experiments/config/study.h"
 #include "experiments/run/trial.h"
+#include "tasks/training/checkpoint.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
@@ -122,6 +124,45 @@ TEST_CASE("a damaged checkpoint is reported, and the trial starts over") {
   std::string warnings;
   check_same(train(config, {}, {path, [&](const std::string& line) { warnings = line; }}), whole);
   CHECK(contains(warnings, "is of trial "));
+}
+
+TEST_CASE("a checkpoint of other kernels, or of an older program's that are not known, is not gone on from") {
+  const TrialConfig config = stateful_trial();
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "trial.safetensors";
+  REQUIRE(train(config, stop_at(20), {path, {}}).stopped);
+  const auto owner = headroom::models::SafetensorsFile(path).metadata().at("trial");
+  const tasks::Checkpoint kept = tasks::load_checkpoint(path, owner);
+  const TrialProgress at = progress_from_json(kept.more);
+  const std::string here = headroom::engine::name_of(headroom::engine::active_isa());
+  CHECK(at.level == here);
+  for (const std::string level : {"another", ""}) {
+    tasks::Checkpoint changed = kept;
+    TrialProgress other = at;
+    other.level = level;
+    changed.more = to_json(other);
+    tasks::save_checkpoint(path, owner, changed);
+    std::string warning;
+    check_same(train(config, {}, {path, [&](const std::string& line) { warning += line; }}), train(config));
+    CHECK(warning == path.string() + ": was begun with " + (level.empty() ? "unknown" : level) +
+                         " kernels, whose bits differ from those of " + here + "; the trial starts over");
+  }
+}
+
+TEST_CASE("a trial whose checkpoint is no longer its own ends as stopped") {
+  const TrialConfig config = trial_with({"train.save_every=0"});
+  const TemporaryFolder folder;
+  int asked = 0;
+  TrialFiles files{folder.path() / "trial.safetensors", {}};
+  files.keep = [&](const auto& write) {
+    write(folder.path() / "staged");
+    return ++asked < 3;
+  };
+  const TrialOutcome outcome = train(config, {}, files);
+  CHECK(outcome.stopped);
+  CHECK(outcome.progress.step == 2);
+  CHECK(std::filesystem::exists(folder.path() / "staged"));
+  CHECK_FALSE(std::filesystem::exists(files.checkpoint));
 }
 
 TEST_CASE("a checkpoint that cannot be written is reported, and the training goes on") {

@@ -63,6 +63,11 @@ void Database::open(bool is_read_only) {
   run("PRAGMA synchronous = NORMAL");
 }
 
+void Database::stand_in_memory() {
+  sqlite3_close(handle_);
+  if (sqlite3_open(":memory:", &handle_) != SQLITE_OK) complain();
+}
+
 void Database::complain() const {
   const int code = sqlite3_errcode(handle_) & 0xff;  // without the extended part
   const bool is_damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
@@ -130,6 +135,8 @@ double Statement::real(int column) const {
 }
 
 int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+
+Snapshot::~Snapshot() { sqlite3_exec(database_.handle(), "COMMIT", nullptr, nullptr, nullptr); }
 
 Transaction::~Transaction() {
   if (is_open_) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);

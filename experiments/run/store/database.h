@@ -19,6 +19,8 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  /// Goes on with an empty database in memory in the file's place, under the file's name.
+  void stand_in_memory();
   /// Runs statements without results.
   void run(const char* sql);
   /// The value of a pragma that is one number.
@@ -67,6 +69,18 @@ class Statement {
 
   const Database& database_;
   sqlite3_stmt* statement_ = nullptr;
+};
+
+/// What is read while it lives is of one moment.
+class Snapshot {
+ public:
+  explicit Snapshot(Database& database) : database_(database) { database_.run("BEGIN"); }
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+ private:
+  Database& database_;
 };
 
 /// What happens while it lives is undone unless commit() was reached. It holds the file's write lock from the start, so

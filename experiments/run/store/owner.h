@@ -20,6 +20,8 @@ bool is_gone(const Owner& owner);
 
 /// Seconds since 1970.
 double wall_clock();
+/// Seconds since some moment, the same for all of this process; setting the machine's clock does not change it.
+double steady_clock();
 
 /// A lease that was not renewed for this long may be taken by others; its owner renews it every renewal_seconds.
 inline constexpr double lease_seconds = 60, renewal_seconds = 5;

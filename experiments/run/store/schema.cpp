@@ -117,6 +117,7 @@ int64_t version_of_tables(Database& database) {
   return database.has_table("test_parts") ? 4 : database.has_table("seals") ? 3 : 0;
 }
 
+/// In a transaction: version and tables must be of one moment.
 int64_t version_of(Database& database) {
   const int64_t version = database.number("PRAGMA user_version");
   require(version <= schema_version, "{}: run store: written by a newer headroom: schema version {}, this one knows {}",
@@ -129,10 +130,16 @@ int64_t version_of(Database& database) {
 
 }  // namespace
 
+bool is_empty(Database& database) {
+  const Snapshot snapshot(database);
+  return database.number("PRAGMA user_version") == 0 && database.number("SELECT count(*) FROM sqlite_master") == 0;
+}
+
 void upgrade(Database& database) {
-  if (version_of(database) == schema_version) return;
+  // Mostly there is nothing to do, and no writer is waited for.
+  if (database.number("PRAGMA user_version") == schema_version) return;
   Transaction transaction(database);
-  const int64_t version = version_of(database);  // another process may have been faster
+  const int64_t version = version_of(database);
   if (version == schema_version) return;
   if (version == 1) from_1(database);
   else if (version == 0) database.run(tables);
@@ -143,6 +150,7 @@ void upgrade(Database& database) {
 }
 
 void check_version(Database& database) {
+  const Snapshot snapshot(database);
   const int64_t version = version_of(database);
   require(version >= 2, "{}: run store: schema version {}, this program reads {}; run the study once more",
           database.path().string(), version, schema_version);

@@ -9,6 +9,9 @@ class Database;
 /// did not write it, or an empty file.
 inline constexpr int64_t schema_version = 4;
 
+/// Whether the file holds no tables yet: a process is about to make the store, or was killed before it had.
+bool is_empty(Database& database);
+
 /// Brings a store to schema_version in one transaction, all its trials kept. Throws Error naming both versions when the
 /// store is newer.
 void upgrade(Database& database);
