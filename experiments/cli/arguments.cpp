@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -16,6 +18,7 @@
 
 #include "engine/excerpt.h"
 #include "experiments/toml/problems.h"
+#include "models/files/output.h"
 
 namespace headroom::experiments {
 
@@ -40,6 +43,61 @@ Option Option::one_of(const std::vector<std::string>& values) const {
   if (has_comma) member.description(fmt::format("{{{}}}", fmt::join(values, " | ")));
   return Option(option_->check(member));
 }
+namespace {
+
+// Names of checks that refuse nothing: how an option is known to be an output when the command's action begins.
+constexpr const char* output_mark = "output\n";
+constexpr const char* apart_mark = "output apart\n";
+
+CLI::Validator mark(const char* name) {
+  return {[](std::string&) { return std::string(); }, "", name};
+}
+
+bool is_marked(CLI::Option& option, const char* name) {
+  try {
+    return option.get_validator(name) != nullptr;
+  } catch (const CLI::OptionNotFound&) {
+    return false;
+  }
+}
+
+/// What the user gave, or the default that the help shows.
+std::vector<std::string> values_of(const CLI::Option& option) {
+  if (option.get_items_expected_max() == 0) return {};  // a flag
+  if (option.count() > 0) return option.reduced_results();
+  return {option.get_default_str()};
+}
+
+/// Throws Error where an output of the command is one of its inputs, or there already and not to be replaced.
+void check_outputs(CLI::App& command) {
+  std::vector<models::CommandInput> inputs;
+  std::vector<CLI::Option*> outputs;
+  for (CLI::Option* option : command.get_options(nullptr)) {
+    if (is_marked(*option, output_mark) || is_marked(*option, apart_mark)) outputs.push_back(option);
+    else
+      for (const std::string& value : values_of(*option))
+        if (!value.empty())
+          inputs.push_back({option->get_positional() ? option->get_name(true) : option->get_name(), value});
+  }
+  const CLI::Option* force = command.get_option_no_throw("--force");
+  std::map<std::filesystem::path, std::string> taken;
+  for (CLI::Option* option : outputs) {
+    if (option->count() == 0) continue;
+    const std::filesystem::path path = option->reduced_results().at(0);
+    models::check_apart(path, inputs);
+    if (is_marked(*option, output_mark)) models::check_new(path, force != nullptr && force->count() > 0);
+    std::error_code error;
+    const std::filesystem::path place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+    const auto [other, is_new] = taken.emplace(error ? path : place, option->get_name());
+    require(is_new, "{}: {} and {} would write the same file; name another", path.string(), other->second,
+            option->get_name());
+  }
+}
+
+}  // namespace
+
+Option Option::output() const { return Option(option_->check(mark(output_mark))); }
+Option Option::output_apart() const { return Option(option_->check(mark(apart_mark))); }
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
 Option Option::path_by(std::string (*path)(const std::string& name)) const {
   const auto replace = [path](std::string& value) {
@@ -84,7 +142,12 @@ Option Command::flag(const char* name, bool& value, const char* help) const {
   return Option(option);
 }
 
-void Command::action(std::function<void()> run) const { app_->callback(std::move(run)); }
+void Command::action(std::function<void()> run) const {
+  app_->callback([app = app_, run = std::move(run)] {
+    check_outputs(*app);
+    run();
+  });
+}
 
 void Command::require_command() const { app_->require_subcommand(1); }
 
@@ -197,7 +260,8 @@ ArgumentDescription describe(CLI::Option& option) {
   }
   try {
     std::istringstream names(option.get_validator(0)->get_name());
-    for (std::string name; std::getline(names, name);) argument.choices.push_back(name);
+    const bool is_output = is_marked(option, output_mark) || is_marked(option, apart_mark);
+    for (std::string name; std::getline(names, name) && !is_output;) argument.choices.push_back(name);
   } catch (const CLI::OptionNotFound&) {
     // It takes any value.
   }

@@ -57,6 +57,11 @@ class Option {
   Option range(double least, double most) const;
   /// Refuses other values than these.
   Option one_of(const std::vector<std::string>& values) const;
+  /// A file that the command writes. Before the command begins, an existing one is refused without its --force, and so
+  /// is what another argument names or holds (models::check_apart).
+  Option output() const;
+  /// A file or folder that the command writes by rules of its own, but never over what another argument names.
+  Option output_apart() const;
   /// Refuses the two together.
   Option excludes(Option other) const;
   /// Reads path(value) in place of the value.

@@ -18,7 +18,7 @@ struct BenchArguments {
   std::string workload, dtype = "f32", precision = "f32", device = "cpu", file = "experiments/bench/workloads.toml";
   BenchOptions options;
   std::string trace;
-  bool json = false;
+  bool json = false, force = false;
 };
 
 /// "", or ", cuda:0, one graph".
@@ -65,7 +65,9 @@ void add_bench_command(Command app) {
   command.flag("--eager", arguments->options.eager, "on cuda: op by op, not as one graph");
   command.flag("--profile", arguments->options.profiled, "a table of three more steps, op by op");
   command.option("--trace", arguments->trace, "the same as a trace, which Perfetto (ui.perfetto.dev) opens")
-      .value_name("FILE");
+      .value_name("FILE")
+      .output();
+  command.flag("--force", arguments->force, "with --trace: replace the file that is there");
   command.option("--threads", arguments->options.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
   command.option("--seconds", arguments->options.seconds, "how long to time").range(0.001, 86400.0).show_default();
   command.option("--workloads", arguments->file, "file of workloads").show_default();

@@ -274,8 +274,9 @@ void add_compress_command(Command app) {
   refining
       .option("--checkpoint", a->checkpoint,
               "where refinement is saved now and then: the same command goes on from there, to the same bits")
-      .value_name("FILE");
-  output.option("-o,--out", a->out, "FILE.gguf, or the folder to be made").value_name("OUT").required();
+      .value_name("FILE")
+      .output_apart();
+  output.option("-o,--out", a->out, "FILE.gguf, or the folder to be made").value_name("OUT").required().output_apart();
   output
       .option("--format", a->format,
               "compat: full shapes, loads elsewhere; compact: smaller, loads here; plain: narrower heads that load "

@@ -82,7 +82,10 @@ void add_convert_command(Command app) {
   command.option("MODEL", arguments->model, "a GGUF file, or a folder with config.json and safetensors")
       .path_by(tasks::named_model)
       .required();
-  command.option("-o,--out", arguments->out, "FILE.gguf, or the folder to be made").value_name("OUT").required();
+  command.option("-o,--out", arguments->out, "FILE.gguf, or the folder to be made")
+      .value_name("OUT")
+      .required()
+      .output_apart();
   command
       .option("--format", arguments->format,
               "compat: as other software has it (default); compact: a folder for headroom; plain: a compact model's "

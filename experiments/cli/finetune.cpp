@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,7 +20,9 @@
 #include "experiments/version.h"
 #include "models/compact/compact_model.h"
 #include "models/export/export.h"
+#include "models/files/atomic_file.h"
 #include "models/files/file_size.h"
+#include "models/files/output.h"
 #include "models/pretrained/classifier.h"
 #include "tasks/pretrained/model_hash.h"
 
@@ -29,16 +30,14 @@ namespace headroom::experiments {
 namespace {
 
 /// The log: one JSON object a step. Steps that a checkpoint already has are written again, so that nothing of a killed
-/// run's is left in it.
+/// run's is left in it. It has its name once the training has ended.
 class StepLog {
  public:
   StepLog(const FinetuneArguments& arguments, const FinetuneData& data) : arguments_(arguments), data_(data) {
-    if (arguments.log.empty()) return;
-    file_.open(arguments.log);
-    require(file_.is_open(), "{}: cannot be written", arguments.log);
+    if (!arguments.log.empty()) file_.emplace(arguments.log);
   }
   void add(const tasks::FinetuneStep& s) {
-    if (!file_.is_open()) return;
+    if (!file_) return;
     const nlohmann::ordered_json line{
         {"step", s.step},
         {"loss", s.loss},
@@ -47,14 +46,17 @@ class StepLog {
         {"tokens", s.tokens},
         {"seconds", s.seconds},
         {"examples", data_.examples(s.step - 1, arguments_.batch, static_cast<uint64_t>(arguments_.seed))}};
-    file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
-    require(file_.good(), "{}: cannot be written", arguments_.log);
+    const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    file_->write(text.data(), text.size());
+  }
+  void end() {
+    if (file_) file_->commit();
   }
 
  private:
   const FinetuneArguments& arguments_;
   const FinetuneData& data_;
-  std::ofstream file_;
+  std::optional<models::AtomicFile> file_;
 };
 
 struct FinetuneResult {
@@ -154,6 +156,9 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan) {
   if (!a.checkpoint.empty()) {
     make_folder(a.checkpoint);
     file = std::filesystem::path(a.checkpoint) / "finetune.safetensors";
+    models::check_apart(
+        file,
+        {{"MODEL", a.model}, {"--text", a.data.text}, {"--table", a.data.table}, {"--validate", a.data.validate}});
     check_file(file);
   }
   StepLog log(a, data);
@@ -184,6 +189,7 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan) {
                     static_cast<double>(s.step) / static_cast<double>(plan.steps));
         });
   }
+  log.end();
   result.after = measure("after");
   result.steps = training.log();
   plan.edit.config.checkpoint_blocks = false;

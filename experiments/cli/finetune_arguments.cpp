@@ -157,14 +157,16 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
               "save the training here, and go on from what is here: killed and run again, it ends in the same bits")
       .value_name("DIR");
   kept.option("--save-every", a.save_every, "steps between two saves").value_name("N").show_default();
-  kept.option("--log", a.log, "each step as a JSON object on a line").value_name("FILE");
-  output.option("-o,--out", a.out, "FILE.gguf, or the folder to be made").value_name("OUT").required();
+  kept.option("--log", a.log, "each step as a JSON object on a line, once the training has ended")
+      .value_name("FILE")
+      .output();
+  output.option("-o,--out", a.out, "FILE.gguf, or the folder to be made").value_name("OUT").required().output_apart();
   output
       .option("--format", a.format,
               "compat loads in other software, compact here only (default: compact for a compact MODEL and a folder as "
               "OUT, else compat)")
       .one_of({"compat", "compact", "plain"});
-  output.flag("--force", a.force, "replace what has OUT's name");
+  output.flag("--force", a.force, "replace what has the name of OUT or of --log");
   output.flag("--json", a.json, "the result as one JSON object");
   machine.option("--device", a.device, "cpu or cuda").show_default();
   machine.option("--threads", a.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);

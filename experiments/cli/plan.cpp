@@ -48,7 +48,7 @@ struct PlanArguments {
   CostRequest costs;
   std::string task;                      ///< --for
   std::vector<MeasuredChoice> measured;  ///< of the study that the decay is from
-  bool is_json = false, has_tables = false;
+  bool is_json = false, has_tables = false, force = false;
   std::string page;
 };
 
@@ -291,7 +291,10 @@ void add_plan_command(Command app) {
       .value_name("TASK");
   command.flag("--tables", arguments->has_tables, "also every bound, split and width behind the answer");
   command.flag("--json", arguments->is_json, "JSON instead of sentences and tables");
-  command.option("--html", arguments->page, "also write a page: the answer, its curves and tables").value_name("FILE");
+  command.option("--html", arguments->page, "also write a page: the answer, its curves and tables")
+      .value_name("FILE")
+      .output();
+  command.flag("--force", arguments->force, "with --html: replace the page that is there");
   command.action([arguments] {
     if (!arguments->page.empty()) check_file(arguments->page, true);
     plan(*arguments);

@@ -37,7 +37,7 @@ struct ProbeArguments {
   ModelArguments model;
   std::string text, lengths, spans_file, energies = "0.9,0.99", page;
   int64_t spans = 10, seed = 0, max_tokens = 0;
-  bool json = false;
+  bool json = false, force = false;
 };
 
 /// "4,8,16" as numbers of one type; `option` and `wanted` are for the error.
@@ -232,7 +232,9 @@ void add_probe_command(Command app) {
       .show_default();
   output.flag("--json", arguments->json, "everything as one JSON object");
   output.option("-o,--html", arguments->page, "also write a page: heat maps of layers and heads, each head's curves")
-      .value_name("FILE");
+      .value_name("FILE")
+      .output();
+  output.flag("--force", arguments->force, "replace the page that is there");
   command.action([arguments, lengths] { probe(*arguments, lengths.is_given()); });
 }
 

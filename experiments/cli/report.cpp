@@ -8,6 +8,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
 #include "experiments/cli/study_arguments.h"
+#include "experiments/config/shipped_files.h"
 #include "experiments/plan/measured_choice.h"
 #include "experiments/report/file.h"
 #include "experiments/report/guide_page.h"
@@ -18,6 +19,7 @@
 #include "experiments/report/results_page.h"
 #include "experiments/run/runner.h"
 #include "experiments/run/terminal_look.h"
+#include "models/files/output.h"
 
 namespace headroom::experiments {
 namespace {
@@ -87,6 +89,31 @@ void write_choices(const std::vector<StudyResults>& all, const std::string& path
   write_file(path, choices_json(choices));
 }
 
+struct ReportArguments : StudyArguments {
+  std::vector<std::string> files;
+  bool paper = false, open = false, force = false;
+  std::string results, guide, choices, also;
+};
+
+/// Before studies are read and figures drawn: throws Error for outputs that cannot be written, that are a study's file,
+/// named by its id, or pages of another index.
+void check_report_outputs(const ReportArguments& arguments) {
+  if (!arguments.results.empty()) check_results(arguments.results);
+  if (!arguments.guide.empty()) check_file(arguments.guide);
+  if (!arguments.choices.empty()) check_file(arguments.choices);
+  const bool gathers = !(arguments.results + arguments.guide + arguments.choices).empty();
+  std::vector<models::CommandInput> studies;
+  for (const std::string& study : arguments.files)
+    if (gathers) studies.push_back({"STUDY", study_file(study)});
+  for (const std::string& path : {arguments.results, arguments.guide, arguments.choices})
+    if (!path.empty()) models::check_apart(path, studies);
+  if (arguments.results.empty() || arguments.force) return;
+  const std::filesystem::path results = arguments.results, pages = results.parent_path() / results.stem();
+  std::error_code none;
+  require(!std::filesystem::exists(pages, none) || std::filesystem::is_empty(pages, none),
+          "{}: its pages go into {}, which holds files; --force replaces them", arguments.results, pages.string());
+}
+
 }  // namespace
 
 std::filesystem::path render_report(const Study& study, const std::string& out) {
@@ -99,14 +126,9 @@ std::filesystem::path render_report(const Study& study, const std::string& out) 
 }
 
 void add_report_command(Command app) {
-  struct Arguments : StudyArguments {
-    std::vector<std::string> files;
-    bool paper = false, open = false;
-    std::string results, guide, choices, also;
-  };
   const Command command =
       app.command("report", "render the report of finished trials again; without a study, list every claim");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReportArguments>();
   command.option("STUDY", arguments->files, "ids or files of studies");
   add_study_options(command, *arguments);
   command.flag("--paper", arguments->paper, "every number of the paper beside ours, as text and as a page");
@@ -115,21 +137,25 @@ void add_report_command(Command app) {
       .option(
           "--results", arguments->results,
           "also write the findings of these studies as Markdown: an index, and a page each in the folder of its name")
-      .value_name("FILE");
+      .value_name("FILE")
+      .output();
   command
       .option(
           "--guide", arguments->guide,
           "also write what these studies say to somebody who chooses a number of heads; as HTML for FILE.html, else as "
           "Markdown")
-      .value_name("FILE");
+      .value_name("FILE")
+      .output();
   command
       .option("--choices", arguments->choices,
               "also write which numbers of heads these studies found best, as JSON: what plan --for says")
-      .value_name("FILE");
+      .value_name("FILE")
+      .output();
   command
       .option("--also", arguments->also,
               "with --results, --guide and --choices: this profile of the studies, too, where it has run")
       .value_name("PROFILE");
+  command.flag("--force", arguments->force, "with --results, --guide and --choices: replace what is there");
   command.action([arguments] {
     const std::vector<std::string>& files = arguments->files;
     const bool gathers = !arguments->results.empty() || !arguments->guide.empty() || !arguments->choices.empty();
@@ -138,10 +164,7 @@ void add_report_command(Command app) {
             !arguments->results.empty() ? "--results"
             : !arguments->guide.empty() ? "--guide"
                                         : "--choices");
-    // Before studies are read and figures drawn.
-    if (!arguments->results.empty()) check_results(arguments->results);
-    if (!arguments->guide.empty()) check_file(arguments->guide);
-    if (!arguments->choices.empty()) check_file(arguments->choices);
+    check_report_outputs(*arguments);
     if (arguments->paper) compare_with_paper(arguments->out);
     else if (files.empty()) list_claims(arguments->out);
     std::filesystem::path page = std::filesystem::path(arguments->out) / "index.html";

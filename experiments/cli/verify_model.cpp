@@ -33,8 +33,6 @@ struct VerifyModelArguments {
 
 void write_reference(const VerifyModelArguments& arguments) {
   check_file(arguments.write);
-  require(arguments.force || !std::filesystem::exists(arguments.write), "{}: exists; --force replaces it",
-          arguments.write);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const auto model = arguments.model.load(*files);
   models::ReferenceLogits reference{files->description().name, fmt::format("headroom {}", version()), {}};
@@ -100,7 +98,7 @@ void add_verify_model_command(Command app) {
   add_model_options(command, arguments->model);
   add_exact_option(command, arguments->model);
   command.option("--against", arguments->against, "known logits of the model").value_name("FILE");
-  command.option("--write", arguments->write, "write such a file from this model").value_name("FILE");
+  command.option("--write", arguments->write, "write such a file from this model").value_name("FILE").output();
   command.option("--prompt", arguments->prompts, "with --write: a text to be known (may be given again)")
       .value_name("TEXT")
       .one_value_each();
