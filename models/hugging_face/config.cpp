@@ -1,10 +1,14 @@
 #include "models/hugging_face/config.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/error.h"
 #include "models/files/json.h"
+#include "models/hugging_face/known_keys.h"
 #include "models/validate.h"
 
 namespace headroom::models {
@@ -14,7 +18,7 @@ using nlohmann::json;
 
 constexpr int64_t most = int64_t(1) << 40;
 
-/// The fields of a config.json; every message names file and field.
+/// The fields of a config.json; every message names file and field. It remembers which were asked for.
 class Fields {
  public:
   Fields(const json& fields, std::string source) : fields_(fields), source_(std::move(source)) {
@@ -24,7 +28,10 @@ class Fields {
     fail("{}: {}: {}", source_, name, message);
   }
   /// null counts as absent, as transformers reads it.
-  bool has(const char* name) const { return fields_.contains(name) && !fields_[name].is_null(); }
+  bool has(const char* name) const {
+    asked_.insert(name);
+    return fields_.contains(name) && !fields_[name].is_null();
+  }
   int64_t count(const char* name) const {
     if (!has(name)) complain(name, "missing");
     const json& value = fields_[name];
@@ -56,7 +63,9 @@ class Fields {
   /// Two names of one thing, of which a file may give both only with the same value.
   void agree(const char* one, const char* other) const {
     if (has(one) && has(other) && fields_[one] != fields_[other])
-      complain(one, fmt::format("{} contradicts {} = {}", shown(fields_[one]), other, shown(fields_[other])));
+      complain(one, fields_[one].is_structured()
+                        ? fmt::format("contradicts {}, another name of it", other)
+                        : fmt::format("{} contradicts {} = {}", shown(fields_[one]), other, shown(fields_[other])));
   }
   /// The names of a list that are texts.
   std::vector<std::string> texts(const char* name) const {
@@ -66,16 +75,29 @@ class Fields {
         if (each.is_string()) all.push_back(each.get<std::string>());
     return all;
   }
+  /// A whole number from 0.
+  int64_t size(const char* name, int64_t otherwise) const {
+    const bool is_zero = has(name) && fields_[name].is_number_integer() && fields_[name] == 0;
+    return is_zero ? 0 : count(name, otherwise);
+  }
   int64_t entries(const char* name) const { return has(name) ? static_cast<int64_t>(fields_[name].size()) : 0; }
   std::string text(const char* name) const {
     if (!has(name)) complain(name, "missing");
     if (!fields_[name].is_string()) complain(name, "expected a string, got " + shown(fields_[name]));
     return fields_[name].get<std::string>();
   }
+  /// The fields that nothing has asked for, without those that are null.
+  std::map<std::string, json> unread() const {
+    std::map<std::string, json> rest;
+    for (const auto& [name, value] : fields_.items())
+      if (!asked_.contains(name) && !value.is_null()) rest.emplace(name, value);
+    return rest;
+  }
 
  private:
   const json& fields_;
   std::string source_;
+  mutable std::set<std::string> asked_;
 };
 
 /// Heads and their width, which must agree with each other.
@@ -102,30 +124,64 @@ void read_gate(const Fields& in, HuggingFaceModel& model) {
   if (!is_silu) model.not_run.push_back(fmt::format("hidden_act: {}; only silu is supported", name));
 }
 
+void read_rope_scaling(const Fields& in, const std::string& kind, RopeScaling& s) {
+  if (kind == "default") return;
+  s.kind = kind == "linear" ? RopeScalingKind::linear : RopeScalingKind::llama3;
+  if (!in.has("factor")) in.complain("factor", "missing");
+  s.factor = in.positive("factor", 1);
+  if (s.kind == RopeScalingKind::linear) return;
+  s.low = in.positive("low_freq_factor", s.low);
+  s.high = in.positive("high_freq_factor", s.high);
+  s.original_length = in.count("original_max_position_embeddings");
+}
+
+void add_not_run(std::vector<std::string> reasons, const std::string& at, HuggingFaceModel& model) {
+  for (const std::string& reason : reasons) model.not_run.push_back(at + reason);
+}
+
 /// Newer files have rope_parameters, older ones rope_theta beside rope_scaling.
 void read_rope(const Fields& in, HuggingFaceModel& model) {
   TransformerConfig& c = model.config;
   c.positions = Positions::rope;
   c.rope_base = in.positive("rope_theta", 10000);
   const char* name = in.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  in.agree("rope_parameters", "rope_scaling");
   const std::optional<Fields> scaling = in.object(name);
   if (!scaling) return;
   c.rope_base = scaling->positive("rope_theta", c.rope_base);
   const char* key = scaling->has("rope_type") ? "rope_type" : "type";
   const std::string kind = scaling->has(key) ? scaling->text(key) : "default";
-  if (kind == "default") return;
-  if (kind != "linear" && kind != "llama3") {
+  if (kind != "default" && kind != "linear" && kind != "llama3") {
     model.not_run.push_back(fmt::format("{}: {} is not computed", name, quoted_name(kind)));
     return;
   }
-  RopeScaling& s = c.rope_scaling;
-  s.kind = kind == "linear" ? RopeScalingKind::linear : RopeScalingKind::llama3;
-  if (!scaling->has("factor")) scaling->complain("factor", "missing");
-  s.factor = scaling->positive("factor", 1);
-  if (s.kind == RopeScalingKind::linear) return;
-  s.low = scaling->positive("low_freq_factor", s.low);
-  s.high = scaling->positive("high_freq_factor", s.high);
-  s.original_length = scaling->count("original_max_position_embeddings");
+  read_rope_scaling(*scaling, kind, c.rope_scaling);
+  add_not_run(doubtful_rope_keys(scaling->unread()), std::string(name) + ": ", model);
+}
+
+/// The window of a model, of which Qwen's give one to their last layers alone: layer_types says of each, and older
+/// files say behind how many (28 where they do not).
+void read_window(const Fields& in, const std::string& type, HuggingFaceModel& model) {
+  const bool is_qwen = type == "qwen2" || type == "qwen3", is_used = in.flag("use_sliding_window", false);
+  const int64_t whole = is_qwen ? in.size("max_window_layers", 28) : 0, layers = model.config.layers;
+  const std::vector<std::string> kinds = is_qwen ? in.texts("layer_types") : std::vector<std::string>{};
+  const bool has_window = in.has("sliding_window") && (is_qwen ? is_used : type == "mistral");
+  int64_t windowed = has_window ? std::max<int64_t>(0, layers - whole) : 0;
+  if (!kinds.empty()) windowed = std::count(kinds.begin(), kinds.end(), "sliding_attention");
+  const auto full = std::count(kinds.begin(), kinds.end(), "full_attention");
+  const int64_t said = in.entries("layer_types");
+  if (is_qwen && said > 0 && said != layers)
+    in.complain("layer_types", fmt::format("has {} entries, and num_hidden_layers is {}", said, layers));
+  if (said > 0 && is_qwen && windowed + full != said)
+    model.not_run.emplace_back("layer_types: only full_attention and sliding_attention are computed");
+  if (windowed > 0 && !has_window)
+    model.not_run.emplace_back("layer_types: sliding_attention, and use_sliding_window is not true");
+  if (windowed == 0 || !has_window) return;
+  model.sliding_window = in.count("sliding_window");
+  if (windowed < layers)
+    model.not_run.push_back(fmt::format("{}: {} of {} layers have a window of {}, here all have or none",
+                                        kinds.empty() ? "max_window_layers" : "layer_types", windowed, layers,
+                                        *model.sliding_window));
 }
 
 /// llama, mistral, qwen2, qwen3: RMS norms, RoPE, a gated feed-forward network, no biases but where said.
@@ -145,7 +201,7 @@ HuggingFaceModel llama_like(const Fields& in, const std::string& type) {
   read_gate(in, model);
   c.causal = true;
   c.attention_bias = type != "qwen2" && type != "mistral" && in.flag("attention_bias", false);
-  c.ffn_bias = in.flag("mlp_bias", false);
+  c.ffn_bias = type == "llama" && in.flag("mlp_bias", false);
   c.readout_bias = false;
   c.qk_norm = type == "qwen3";
   if (type == "qwen2") {
@@ -153,8 +209,7 @@ HuggingFaceModel llama_like(const Fields& in, const std::string& type) {
     if (!in.flag("attention_bias", true))
       in.complain("attention_bias", "false, but model_type qwen2 always has biases on Q, K and V");
   }
-  const bool is_windowed = type == "mistral" || in.flag("use_sliding_window", false);
-  if (is_windowed && in.has("sliding_window")) model.sliding_window = in.count("sliding_window");
+  if (type != "llama") read_window(in, type, model);
   return model;
 }
 
@@ -179,8 +234,6 @@ HuggingFaceModel gpt2(const Fields& in) {
   else if (activation == "relu") c.activation = Activation::relu;
   else if (activation != "gelu_new" && activation != "gelu_pytorch_tanh")
     model.not_run.push_back(fmt::format("activation_function: {}, here gelu_new", quoted_name(activation)));
-  if (in.flag("scale_attn_by_inverse_layer_idx", false))
-    model.not_run.emplace_back("scale_attn_by_inverse_layer_idx: logits are scaled alike in every layer");
   return model;
 }
 
@@ -224,6 +277,7 @@ HuggingFaceModel read_hugging_face(const json& config, const std::string& source
   HuggingFaceModel model = known ? llama_like(in, type) : gpt2(in);
   model.model_type = type;
   read_classifier(in, model);
+  add_not_run(doubtful_keys(in.unread(), type), "", model);
   try {
     validate(model.config);
   } catch (const Error& error) {

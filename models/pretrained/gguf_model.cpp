@@ -1,6 +1,10 @@
+#include <set>
+#include <utility>
+
 #include "engine/error.h"
 #include "models/files/json.h"
 #include "models/gguf/gguf.h"
+#include "models/pretrained/gguf_keys.h"
 #include "models/pretrained/model_files.h"
 #include "models/rope_cache.h"
 #include "models/validate.h"
@@ -8,27 +12,32 @@
 namespace headroom::models {
 namespace {
 
-/// The keys of one architecture: "llama.block_count".
+/// The keys of one architecture: "llama.block_count". It remembers which were asked for.
 class ArchitectureKeys {
  public:
   ArchitectureKeys(const GgufFile& file, std::string architecture)
       : file_(file), metadata_(file.metadata()), architecture_(std::move(architecture)) {}
   std::string key(const char* name) const { return architecture_ + "." + name; }
-  bool has(const char* name) const { return metadata_.contains(key(name)); }
-  int64_t count(const char* name) const { return metadata_.count(key(name)); }
-  int64_t count(const char* name, int64_t otherwise) const { return metadata_.count(key(name), otherwise); }
-  double positive(const char* name) const { return metadata_.positive(key(name)); }
-  double positive(const char* name, double otherwise) const { return metadata_.positive(key(name), otherwise); }
-  std::string text(const char* name, const char* otherwise) const { return metadata_.text(key(name), otherwise); }
+  bool has(const char* name) const { return metadata_.contains(asked(name)); }
+  int64_t count(const char* name) const { return metadata_.count(asked(name)); }
+  int64_t count(const char* name, int64_t otherwise) const { return metadata_.count(asked(name), otherwise); }
+  double positive(const char* name) const { return metadata_.positive(asked(name)); }
+  double positive(const char* name, double otherwise) const { return metadata_.positive(asked(name), otherwise); }
+  std::string text(const char* name, const char* otherwise) const { return metadata_.text(asked(name), otherwise); }
+  /// What keeps the model from being run among the keys that nothing asked for.
+  std::vector<std::string> doubtful() const { return doubtful_gguf_keys(metadata_, architecture_ + ".", asked_); }
   [[noreturn]] void complain(const char* name, const std::string& message) const {
     metadata_.complain(key(name), message);
   }
   bool has_tensor(const std::string& name) const { return file_.contains(name); }
 
  private:
+  std::string asked(const char* name) const { return *asked_.insert(key(name)).first; }
+
   const GgufFile& file_;
   const GgufMetadata& metadata_;
   std::string architecture_;
+  mutable std::set<std::string> asked_;
 };
 
 HeadGroup heads_of(const ArchitectureKeys& in, int64_t width) {
@@ -75,7 +84,8 @@ void read_rope(const GgufFile& file, const ArchitectureKeys& in, ModelDescriptio
   if (turned != c.groups[0].qk_dim)
     model.not_run.push_back(fmt::format("{}: {} of a head's {} dimensions turn, here all do",
                                         in.key("rope.dimension_count"), turned, c.groups[0].qk_dim));
-  const std::string kind = in.text("rope.scaling.type", "none");
+  // A factor without a kind is linear, as llama.cpp reads it.
+  const std::string kind = in.text("rope.scaling.type", in.has("rope.scaling.factor") ? "linear" : "none");
   if (kind == "linear")
     c.rope_scaling = {.kind = RopeScalingKind::linear, .factor = in.positive("rope.scaling.factor")};
   else if (kind != "none")
@@ -166,6 +176,7 @@ ModelDescription describe_gguf(const GgufFile& file) {
   c.readout_bias = false;
   if (architecture == "gpt2") read_gpt2(in, model);
   else read_llama_like(file, in, model);
+  for (std::string& reason : in.doubtful()) model.not_run.push_back(std::move(reason));
   read_specials(file.metadata(), model);
   try {
     validate(c);

@@ -6,6 +6,7 @@
 #include "models/costs.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
+#include "tests/support/folder.h"
 
 namespace headroom::models {
 namespace {
@@ -35,6 +36,11 @@ json llama(const json& changes = json::object()) {
                    {"original_max_position_embeddings", 8192}}}};
   config.merge_patch(changes);
   return config;
+}
+
+json gpt2() {
+  return {{"model_type", "gpt2"}, {"n_embd", 768},       {"n_layer", 12},
+          {"n_head", 12},         {"vocab_size", 50257}, {"n_positions", 1024}};
 }
 
 HuggingFaceModel parse(const json& config) { return parse_hugging_face(config.dump(), "config.json"); }
@@ -98,23 +104,91 @@ TEST_CASE("biases, norms and windows of the families", "[hugging-face]") {
   CHECK(parse(llama({{"model_type", "mistral"}, {"sliding_window", 4096}})).sliding_window == 4096);
   CHECK_FALSE(parse(llama({{"model_type", "mistral"}, {"sliding_window", nullptr}})).sliding_window);
   CHECK_FALSE(parse(llama({{"model_type", "qwen2"}, {"sliding_window", 4096}})).sliding_window);
-  CHECK(
-      parse(llama({{"model_type", "qwen2"}, {"sliding_window", 4096}, {"use_sliding_window", true}})).sliding_window ==
-      4096);
+  json qwen = llama({{"model_type", "qwen2"}, {"sliding_window", 4096}, {"use_sliding_window", true}});
+  CHECK_FALSE(parse(qwen).sliding_window);  // the first 28 layers have none
+  qwen["max_window_layers"] = 0;
+  CHECK(parse(qwen).sliding_window == 4096);
+  CHECK(parse(qwen).not_run.empty());
+  qwen["max_window_layers"] = 12;
+  CHECK(parse(qwen).not_run ==
+        std::vector<std::string>{"max_window_layers: 4 of 16 layers have a window of 4096, here all have or none"});
+  qwen["layer_types"] = std::vector<std::string>(16, "sliding_attention");
+  CHECK(parse(qwen).not_run.empty());
+  qwen["layer_types"][3] = "linear_attention";
+  CHECK(parse(qwen).not_run.size() == 2);
+  qwen["layer_types"] = {"full_attention"};
+  CHECK(refusal(qwen) == "config.json: layer_types: has 1 entries, and num_hidden_layers is 16");
   CHECK(parse(llama({{"hidden_act", "gelu"}})).not_run.size() == 1);
   CHECK(parse(llama({{"hidden_act", "silu"}})).not_run.empty());
 }
 
 TEST_CASE("GPT-2 from its config.json", "[hugging-face]") {
-  json config = {{"model_type", "gpt2"}, {"n_embd", 768},       {"n_layer", 12},
-                 {"n_head", 12},         {"vocab_size", 50257}, {"n_positions", 1024}};
-  const HuggingFaceModel model = parse(config);
+  const HuggingFaceModel model = parse(gpt2());
   CHECK(parameter_count(model.config) == 124439808);
   CHECK(model.config.activation == Activation::gelu_tanh);
   CHECK(model.config.positions == Positions::learned);
   CHECK(model.not_run.empty());
-  config["scale_attn_by_inverse_layer_idx"] = true;
-  CHECK(parse(config).not_run.size() == 1);
+}
+
+TEST_CASE("a key that changes what is computed keeps a model from being run", "[hugging-face]") {
+  struct KeyCase {
+    const char* type;
+    json change;
+    std::string wanted;  ///< "" where it is harmless
+  };
+  const json none = json::object();
+  const std::string unknown =
+      ": not known here; take it out of config.json if it changes nothing that the model computes";
+  const KeyCase cases[] = {
+      {"gpt2", {{"scale_attn_weights", false}}, "scale_attn_weights: false, only true is computed"},
+      {"gpt2", {{"scale_attn_weights", true}, {"reorder_and_upcast_attn", true}, {"attn_pdrop", 0.3}}, ""},
+      {"gpt2",
+       {{"scale_attn_by_inverse_layer_idx", true}},
+       "scale_attn_by_inverse_layer_idx: true, only false is computed"},
+      {"gpt2", {{"pruned_heads", {{"1", {0, 2}}}}}, "pruned_heads: object, only {} is computed"},
+      {"gpt2", {{"add_cross_attention", true}}, "add_cross_attention: true, only false is computed"},
+      {"gpt2", {{"rope_theta", 1e4}}, "'rope_theta'" + unknown},
+      {"llama", {{"attention_multiplier", 0.5}}, "'attention_multiplier'" + unknown},
+      {"llama", {{"logits_scaling", 8}}, "logits_scaling: 8, only 1 is computed"},
+      {"llama", {{"logits_scaling", 1.0}, {"rope_interleaved", false}, {"quantization_config", nullptr}}, ""},
+      {"llama", {{"rope_interleaved", true}}, "rope_interleaved: true, only false is computed"},
+      {"llama", {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor: 0.5, only 1 is computed"},
+      {"llama",
+       {{"rope_scaling", {{"partial_rotary_factor", 0.5}}}},
+       "rope_scaling: partial_rotary_factor: 0.5, only 1 is computed"},
+      {"llama", {{"rope_scaling", {{"beta_fast", 32}}}}, "rope_scaling: 'beta_fast'" + unknown},
+      {"llama", {{"quantization_config", none}}, "'quantization_config'" + unknown},
+      {"llama", {{"final_logit_softcapping", 30}}, "'final_logit_softcapping'" + unknown},
+      {"llama", {{"sliding_window", 4096}}, "'sliding_window'" + unknown},
+      {"mistral", {{"attention_bias", true}}, "attention_bias: true, only false is computed"},
+      {"qwen2", {{"mlp_bias", true}}, "mlp_bias: true, only false is computed"},
+      {"qwen2", {{"use_mrope", true}}, "use_mrope: true, only false is computed"},
+      {"qwen3", {{"num_experts", 8}}, "num_experts: 8, only 0 is computed"},
+      {"qwen3",
+       {{"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}, {"e", 5}, {"f", 6}, {"g", 7}},
+       "'a', 'b', 'c', 'd', 'e' and 2 more: not known here; take them out of config.json if they change nothing that "
+       "the "
+       "model computes"},
+  };
+  for (const KeyCase& c : cases) {
+    json config = std::string(c.type) == "gpt2" ? gpt2() : llama({{"model_type", c.type}});
+    for (const auto& [key, value] : c.change.items()) {
+      if (value.is_object() && config.contains(key)) config[key].update(value);
+      else config[key] = value;
+    }
+    INFO(c.type << " " << c.change.dump());
+    CHECK(parse(config).not_run == (c.wanted.empty() ? std::vector<std::string>{} : std::vector{c.wanted}));
+  }
+}
+
+TEST_CASE("what transformers writes of a model that is computed keeps none from being run", "[hugging-face]") {
+  // Versions 4.44, 4.53 and 5.23: XConfig().to_dict() of every family.
+  const json all = json::parse(testing::read_bytes(testing::source_root() + "/tests/models/hugging_face_configs.json"));
+  CHECK(all.size() == 14);
+  for (const auto& [name, config] : all.items()) {
+    INFO(name);
+    CHECK(parse(config).not_run == std::vector<std::string>{});
+  }
 }
 
 }  // namespace headroom::models
