@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiments/claims/number.h"
+#include "experiments/claims/statistics.h"
 
 namespace headroom::experiments {
 namespace {
@@ -82,10 +83,7 @@ std::vector<const Point*> Case::points(const std::vector<double>& without) const
 
 Estimate Case::combine(const Terms& terms, bool logs) const {
   const Sample sample = combined_sample(terms, logs);
-  if (!claim.deterministic) return estimate(sample);
-  double sum = 0;
-  for (const double value : sample.seeds) sum += value;
-  return Estimate::computed(sum / static_cast<double>(sample.seeds.size()));
+  return claim.deterministic ? Estimate::computed(mean(sample.seeds)) : estimate(sample);
 }
 
 Hypothesis Case::at_least(const Point& a, const Point& b, double times, bool strictly) const {

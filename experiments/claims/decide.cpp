@@ -27,6 +27,9 @@ std::string in_words(const Verdict& v, const Hypothesis& hypothesis, size_t fami
       break;
   }
   if (hypothesis.seeds().value_or(2) < 2) return "Fewer than two seeds in common decide nothing.";
+  if (hypothesis.has_no_spread())
+    return "Undecided: it has the same value at every seed, and without a spread there is no test. Values that are "
+           "computed, not sampled, are compared as they are with deterministic = true.";
   return fmt::format("Undecided: p = {} for a pass, {} for a fail{}; {}.", probability(v.p), probability(v.p_against),
                      holm,
                      v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
@@ -89,8 +92,9 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
     if (v.status == VerdictStatus::undecided)
       v.seeds_needed =
           seeds_to_decide(hypothesis, next_step(adjusted, significance), next_step(adjusted_against, significance));
-    v.summary += fmt::format(", p = {}", probability(v.status == VerdictStatus::fail ? v.p_against : v.p));
-    if (v.status == VerdictStatus::undecided)
+    if (v.status == VerdictStatus::undecided && hypothesis.has_no_spread()) v.summary += ", the same at every seed";
+    else v.summary += fmt::format(", p = {}", probability(v.status == VerdictStatus::fail ? v.p_against : v.p));
+    if (v.status == VerdictStatus::undecided && !hypothesis.has_no_spread())
       v.summary += fmt::format(" for a pass, {} for a fail", probability(v.p_against));
     v.sentence += " " + in_words(v, hypothesis, sampled.size());
     if (!hypothesis.has_parts())

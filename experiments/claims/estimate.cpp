@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <limits>
 
 #include "engine/error.h"
 #include "experiments/claims/statistics.h"
@@ -20,13 +21,14 @@ double upper_tail(double t, double degrees) {
   return boost::math::cdf(boost::math::complement(StudentsT(degrees), t));
 }
 
-/// The limit of a test where nothing spreads: no difference at all says nothing either way.
-Estimate::Sides without_spread(double distance) {
-  if (distance == 0) return {0.5, 0.5};
-  return distance > 0 ? Estimate::Sides{0, 1} : Estimate::Sides{1, 0};
-}
-
 double square(double x) { return x * x; }
+
+/// Whether values near 1 are the same but for rounding.
+bool are_equal(const std::vector<double>& values) {
+  constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return *most - *least <= rounding;
+}
 
 /// The parts' share of the variance, from the mean squares of a two-way table without repetition.
 void add_parts(const std::vector<std::vector<double>>& table, Estimate& out) {
@@ -60,7 +62,7 @@ void add_parts(const std::vector<std::vector<double>>& table, Estimate& out) {
 
 double Estimate::error(double n) const {
   if (is_computed()) return 0;
-  return seeds < 2 ? none : std::sqrt(seed_variance / n + parts_variance);
+  return seeds < 2 ? none : std::scalbn(std::sqrt(seed_variance / n + parts_variance), exponent);
 }
 
 double Estimate::degrees(double n) const {
@@ -70,27 +72,30 @@ double Estimate::degrees(double n) const {
   return noise > 0 ? square(of_seeds + parts_variance) / noise : n - 1;
 }
 
+double Estimate::errors_beyond(double threshold, double n) const {
+  if (seeds < 2 || has_no_spread()) return none;
+  const double distance = std::scalbn(value, -exponent) - std::scalbn(threshold, -exponent);
+  return distance / std::sqrt(seed_variance / n + parts_variance);
+}
+
 Estimate::Sides Estimate::sides(double threshold) const {
-  const double distance = value - threshold, spread = error();
-  if (std::isnan(distance) || std::isnan(spread)) return {};
-  if (spread == 0) return without_spread(distance);
-  const double tail = upper_tail(std::abs(distance) / spread, degrees(seeds));
-  return distance > 0 ? Sides{tail, 1 - tail} : Sides{1 - tail, tail};
+  const double t = errors_beyond(threshold, seeds);
+  if (std::isnan(t)) return {};
+  const double tail = upper_tail(std::abs(t), degrees(seeds));
+  return t > 0 ? Sides{tail, 1 - tail} : Sides{1 - tail, tail};
 }
 
 Estimate::Sides Estimate::sides(double threshold, double n) const {
   constexpr double four_of_five = 0.8416212335729143;  // of a normal variable lie below
-  const double distance = value - threshold, spread = error(n);
-  if (std::isnan(distance) || std::isnan(spread)) return {};
-  if (spread == 0) return without_spread(distance);
-  return {upper_tail(distance / spread - four_of_five, degrees(n)),
-          upper_tail(-distance / spread - four_of_five, degrees(n))};
+  const double t = errors_beyond(threshold, n);
+  if (std::isnan(t)) return {};
+  return {upper_tail(t - four_of_five, degrees(n)), upper_tail(-t - four_of_five, degrees(n))};
 }
 
 std::pair<double, double> Estimate::interval(double level) const {
   const double spread = error();
-  if (std::isnan(value) || std::isnan(spread)) return {none, none};
-  if (spread == 0) return {value, value};
+  if (is_computed()) return {value, value};
+  if (std::isnan(value) || std::isnan(spread) || has_no_spread()) return {none, none};
   const double half =
       spread * boost::math::quantile(boost::math::complement(StudentsT(degrees(seeds)), (1 - level) / 2));
   return {value - half, value + half};
@@ -104,10 +109,17 @@ Estimate estimate(const Sample& sample) {
     out.seeds = std::max(out.seeds, 1);  // 0 says that nothing spreads
     return out;
   }
-  out.seed_variance = static_cast<double>(out.seeds) * square(standard_error(sample.seeds));
   require(sample.parts.empty() || sample.parts.size() == sample.seeds.size(), "estimate: {} seeds have parts, not {}",
           sample.parts.size(), sample.seeds.size());
-  if (!sample.parts.empty() && sample.parts[0].size() > 1) add_parts(sample.parts, out);
+  std::vector<double> all = sample.seeds;
+  for (const std::vector<double>& parts : sample.parts) all.insert(all.end(), parts.begin(), parts.end());
+  out.exponent = common_exponent(all);
+  const std::vector<double> seeds = scaled(sample.seeds, -out.exponent);
+  if (!are_equal(seeds)) out.seed_variance = static_cast<double>(out.seeds) * square(standard_error(seeds));
+  if (sample.parts.empty() || sample.parts[0].size() < 2) return out;
+  std::vector<std::vector<double>> parts;
+  for (const std::vector<double>& row : sample.parts) parts.push_back(scaled(row, -out.exponent));
+  add_parts(parts, out);
   return out;
 }
 

@@ -19,33 +19,39 @@ struct Estimate {
 
   double value = none;
   int seeds = 0;              ///< 0 for a number that was computed
-  double seed_variance = 0;   ///< variance of the number between seeds
+  int exponent = 0;           ///< of the unit, 2^exponent, of the next three: numbers of any size can be squared in it
+  double seed_variance = 0;   ///< variance of the number between seeds, in units²
   double parts_variance = 0;  ///< what the finite test data add to the variance of the mean, whatever the seeds
-  double parts_noise = 0;     ///< Σ (component of parts_variance)² / its degrees of freedom
+  double parts_noise = 0;     ///< Σ (component of parts_variance)² / its degrees of freedom, in units⁴
   bool has_parts = false;
 
   /// A number without any error.
   static Estimate computed(double value) { return {.value = value}; }
   bool is_computed() const { return seeds == 0; }
+  /// Whether a sample of two seeds or more has the same value with each, but for rounding: of how far another sample
+  /// may lie from it such a one says nothing, so that there is no test and no interval.
+  bool has_no_spread() const { return seeds > 1 && seed_variance == 0 && parts_variance == 0; }
 
   /// Standard error of the mean over `n` seeds of that spread; NaN below two.
   double error(double n) const;
   /// Satterthwaite's degrees of freedom of that error.
   double degrees(double n) const;
   double error() const { return error(seeds); }
+  /// By how many standard errors over `n` seeds the number lies above a threshold; NaN as for sides().
+  double errors_beyond(double threshold, double n) const;
 
   /// p-values of the two sides of one test.
   struct Sides {
     double above = none;  ///< of the hypothesis that the number is at most the threshold
     double below = none;  ///< of the hypothesis that it is at least that
   };
-  /// By the seeds measured. 0 and 1 where nothing spreads, 1/2 on the threshold; NaN below two seeds.
+  /// By the seeds measured; NaN below two seeds and where nothing spreads.
   Sides sides(double threshold) const;
   /// What four of five repetitions with `n` seeds would have at most.
   Sides sides(double threshold, double n) const;
 
   /// The interval that holds the number with probability `level`, each end missed as often as the other; NaN below two
-  /// seeds.
+  /// seeds and where nothing spreads.
   std::pair<double, double> interval(double level) const;
   /// "t", or "crossed t" where the error of the finite test data is in it.
   std::string method() const { return has_parts ? "crossed t" : "t"; }

@@ -55,11 +55,17 @@ bool Hypothesis::has_parts() const {
   return std::all_of(parts_.begin(), parts_.end(), [](const Hypothesis& part) { return part.has_parts(); });
 }
 
+bool Hypothesis::has_no_spread() const {
+  if (kind_ == Kind::number) return number_.has_no_spread();
+  return std::any_of(parts_.begin(), parts_.end(), [](const Hypothesis& part) { return part.has_no_spread(); });
+}
+
 double Hypothesis::margin() const {
   if (kind_ == Kind::opposite) return -parts_[0].margin();
   if (kind_ == Kind::number) {
-    const double distance = number_.value - threshold_, spread = number_.error();
-    return spread == 0 && distance == 0 ? 0 : distance / spread;
+    if (!number_.is_computed()) return number_.errors_beyond(threshold_, number_.seeds);
+    const double distance = number_.value - threshold_;
+    return distance == 0 ? 0 : distance / number_.error();
   }
   double deciding = std::numeric_limits<double>::quiet_NaN();
   for (const Hypothesis& part : parts_) {

@@ -23,9 +23,12 @@ class Hypothesis {
   /// Whether every number that was sampled has the error of the finite test data in its interval.
   bool has_parts() const;
 
+  /// Whether a number in it was sampled and has the same value at every seed: there is no test of it.
+  bool has_no_spread() const;
+
   /// By how many of its own standard errors the number that decides it lies on the claim's side of its threshold:
   /// below 0 where it lies on the other. Of several that all have to hold the least, of any the largest. Infinite where
-  /// nothing spreads, NaN below two seeds.
+  /// the number was computed, NaN below two seeds and where nothing spreads.
   double margin() const;
 
   /// p-values of the two hypotheses that a claim is tested with.

@@ -68,6 +68,13 @@ std::string probability(double p) {
   return short_exponent(fmt::format("{:.{}g}", p, p < 0.1 ? 1 : 2));
 }
 
+std::string signed_percent(double percent) {
+  if (std::isnan(percent)) return "—";
+  if (std::isinf(percent)) return percent > 0 ? "+∞ %" : "−∞ %";
+  return std::abs(percent) < 1e6 ? fmt::format("{:+.2f} %", percent)
+                                 : (percent > 0 ? "+" : "") + rounded(percent) + " %";
+}
+
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
 namespace {

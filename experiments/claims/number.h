@@ -21,6 +21,9 @@ std::string exact(double value);
 /// A probability: "0.003", "0.52", "4e-8".
 std::string probability(double p);
 
+/// A share in percent with its sign: "+1.20 %", "−∞ %", "—" for NaN.
+std::string signed_percent(double percent);
+
 /// The last part of a dotted key, for labels: "model.heads" → "heads".
 std::string last_part(const std::string& key);
 

@@ -10,7 +10,7 @@ struct Optimum {
   double log_x = 0;     ///< ln of it: the mean over seeds
   double variance = 0;  ///< of that mean
   int seeds = 0;
-  double low = 0, high = 0;  ///< 90 % interval of x, by Student's t over the seeds
+  double low = 0, high = 0;  ///< 90 % interval of x, by Student's t over the seeds; NaN where they agree
   bool is_at_end = false;    ///< the best mean stands at an end of the sweep: the optimum may lie beyond it
 };
 

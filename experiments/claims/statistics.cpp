@@ -1,9 +1,10 @@
 #include "experiments/claims/statistics.h"
 
+#include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
-#include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "engine/error.h"
 
@@ -14,20 +15,42 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (double v : values) sum += v;
-  return values.empty() ? kNan : sum / static_cast<double>(values.size());
+int common_exponent(const std::vector<double>& values) {
+  double largest = 0;
+  for (double v : values) {
+    if (!std::isfinite(v)) return 0;
+    largest = std::max(largest, std::abs(v));
+  }
+  return largest == 0 ? 0 : std::ilogb(largest);
 }
 
-double median(std::vector<double> values) { return values.empty() ? kNan : boost::math::statistics::median(values); }
+std::vector<double> scaled(std::vector<double> values, int exponent) {
+  for (double& v : values) v = std::scalbn(v, exponent);
+  return values;
+}
+
+double mean(const std::vector<double>& values) {
+  if (values.empty()) return kNan;
+  const int exponent = common_exponent(values);
+  double sum = 0;
+  for (double v : values) sum += std::scalbn(v, -exponent);
+  return std::scalbn(sum / static_cast<double>(values.size()), exponent);
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return kNan;
+  std::sort(values.begin(), values.end());
+  return std::midpoint(values[(values.size() - 1) / 2], values[values.size() / 2]);
+}
 
 double standard_error(const std::vector<double>& values) {
   if (values.size() < 2) return kNan;
-  const double n = static_cast<double>(values.size()), m = mean(values);
+  const int exponent = common_exponent(values);
+  const std::vector<double> near_one = scaled(values, -exponent);
+  const double n = static_cast<double>(values.size()), m = mean(near_one);
   double squares = 0;
-  for (double v : values) squares += (v - m) * (v - m);
-  return std::sqrt(squares / (n - 1) / n);
+  for (double v : near_one) squares += (v - m) * (v - m);
+  return std::scalbn(std::sqrt(squares / (n - 1) / n), exponent);
 }
 
 double geometric_mean(const std::vector<double>& values) {
@@ -43,25 +66,28 @@ double t_reach(double degrees, double significance) {
 Line fit_line(const std::vector<double>& x, const std::vector<double>& y, double significance) {
   require(x.size() == y.size(), "fit_line: {} x against {} y", x.size(), y.size());
   Line line{static_cast<int>(x.size()), kNan, kNan, kNan, kNan};
-  const double mean_x = mean(x), mean_y = mean(y);
+  const int x_exponent = common_exponent(x), y_exponent = common_exponent(y);
+  const std::vector<double> near_x = scaled(x, -x_exponent), near_y = scaled(y, -y_exponent);
+  const double mean_x = mean(near_x), mean_y = mean(near_y);
   double xx = 0, xy = 0;
   for (size_t i = 0; i < x.size(); ++i) {
-    xx += (x[i] - mean_x) * (x[i] - mean_x);
-    xy += (x[i] - mean_x) * (y[i] - mean_y);
+    xx += (near_x[i] - mean_x) * (near_x[i] - mean_x);
+    xy += (near_x[i] - mean_x) * (near_y[i] - mean_y);
   }
   if (!(xx > 0)) return line;
-  line.slope = xy / xx;
-  line.intercept = mean_y - line.slope * mean_x;
+  const double slope = xy / xx, intercept = mean_y - slope * mean_x;
+  line.slope = std::scalbn(slope, y_exponent - x_exponent);
+  line.intercept = std::scalbn(intercept, y_exponent);
   if (line.points < 3) return line;
   double residual = 0;
   for (size_t i = 0; i < x.size(); ++i) {
-    const double error = y[i] - line.intercept - line.slope * x[i];
+    const double error = near_y[i] - intercept - slope * near_x[i];
     residual += error * error;
   }
   const int degrees = line.points - 2;
   const double half = t_reach(degrees, significance) * std::sqrt(residual / degrees / xx);
-  line.low = line.slope - half;
-  line.high = line.slope + half;
+  line.low = std::scalbn(slope - half, y_exponent - x_exponent);
+  line.high = std::scalbn(slope + half, y_exponent - x_exponent);
   return line;
 }
 

@@ -3,6 +3,14 @@
 
 namespace headroom::experiments {
 
+/// The binary exponent of the largest of the values' sizes; 0 where that is 0 or not finite. Numbers are scaled by its
+/// power of two before they are added or squared, which leaves every digit as it is and makes what is computed of them
+/// right up to the largest double and down to the smallest.
+int common_exponent(const std::vector<double>& values);
+
+/// The values times 2^exponent.
+std::vector<double> scaled(std::vector<double> values, int exponent);
+
 /// Arithmetic mean; NaN when empty.
 double mean(const std::vector<double>& values);
 

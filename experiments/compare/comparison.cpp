@@ -120,7 +120,7 @@ ComparedMetric compared(const Curve& curve, const Point& a, const Point& b, Mean
   metric.change = change.value;
   metric.low = change.low;
   metric.high = change.high;
-  if (metric.pairs > 1) metric.method = change.method;
+  if (!std::isnan(metric.low)) metric.method = change.method;
   return metric;
 }
 

@@ -27,7 +27,8 @@ std::string side_text(const ComparedSide& side) {
 std::string change_text(const ComparedMetric& m) {
   if (!std::isfinite(m.change)) return "–";
   if (m.pairs == 0) return fmt::format("{:.3g} (no seed in both)", m.change);
-  if (!std::isfinite(m.low)) return fmt::format("{:.3g} (one pair)", m.change);
+  if (std::isnan(m.low))
+    return fmt::format("{:.3g} ({})", m.change, m.pairs == 1 ? "one pair" : "the same for every seed");
   return fmt::format("{:.3g} ({:.3g} to {:.3g})", m.change, m.low, m.high);
 }
 

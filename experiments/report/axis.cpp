@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 
 #include "engine/error.h"
 #include "experiments/claims/number.h"
@@ -35,8 +37,10 @@ std::vector<double> even_ticks(double low, double high) {
   const double rough = (high - low) / fewest_ticks, unit = std::pow(10, std::floor(std::log10(rough)));
   const double step = rough >= 5 * unit ? 5 * unit : rough >= 2 * unit ? 2 * unit : unit;
   std::vector<double> ticks;
+  if (!(step > 0) || !std::isfinite(high / step)) return ticks;  // the range is too narrow for doubles
   // Through text, or 3 × 0.1 would be labelled 0.30000000000000004.
-  for (double i = std::ceil(low / step); i * step <= high; ++i) ticks.push_back(std::stod(rounded(i * step, 6)));
+  for (double i = std::ceil(low / step); i * step <= high; ++i)
+    ticks.push_back(std::strtod(rounded(i * step, 6).c_str(), nullptr));
   return ticks;
 }
 
@@ -78,16 +82,17 @@ Axis fit_axis(Scale scale, const std::vector<double>& values) {
   Axis axis{scale, *low, *high, {}, {}};
   if (axis.low <= 0) axis.scale = Scale::linear;
   if (axis.scale == Scale::linear) {
-    const double spread = axis.high - axis.low;
+    const double spread = std::min(axis.high - axis.low, std::numeric_limits<double>::max());
     const double air = spread > 0 ? 0.06 * spread : std::max(std::abs(axis.high) * 0.1, 1e-12);
     // An axis that nearly reaches zero begins there.
     axis.low = axis.low > 0 && axis.low < 2 * air ? 0 : axis.low - air;
     axis.high += air;
     return axis;
   }
-  const double air = std::max(1.12, std::pow(axis.high / axis.low, 0.05));
-  axis.low /= air;
-  axis.high *= air;
+  using Limits = std::numeric_limits<double>;
+  const double air = std::max(1.12, std::pow(std::min(axis.high / axis.low, Limits::max()), 0.05));
+  axis.low = std::max(axis.low / air, Limits::denorm_min());
+  axis.high = std::min(axis.high * air, Limits::max());
   axis.ticks = readable_ticks(axis.scale, axis.low, axis.high);
   return axis;
 }

@@ -138,7 +138,9 @@ std::vector<std::vector<std::string>> law_rows(const FittedLaw& law) {
     std::vector<std::string>& cells = rows.emplace_back(std::vector<std::string>{row.series});
     for (const double key : row.keys) cells.push_back(exact(key));
     cells.push_back(rounded(std::exp(row.optimum.log_x)));
-    cells.push_back(fmt::format("{} to {}", rounded(row.optimum.low), rounded(row.optimum.high)));
+    cells.push_back(std::isnan(row.optimum.low)
+                        ? "—"
+                        : fmt::format("{} to {}", rounded(row.optimum.low), rounded(row.optimum.high)));
     if (law.law) cells.push_back(rounded(std::exp(law.law->left_out[i])));
     if (!law.beside.empty()) cells.push_back(rounded(row.beside));
   }

@@ -51,20 +51,27 @@ std::optional<Hypothesis> Curved::judge(const Case& c, Verdict& verdict) const {
   }
   const auto off = [&](const Point& p) {
     const double distance = above_line(c, p, 1).value;
-    return 100 * distance / (p.mean - distance);
+    return distance == 0 ? 0 : 100 * distance / (p.mean - distance);
   };
-  const Point* worst = &points[1];
-  for (size_t i = 2; i + 1 < points.size(); ++i)
-    if (std::abs(off(points[i])) > std::abs(off(*worst))) worst = &points[i];
+  const Point* worst = nullptr;
+  for (size_t i = 1; i + 1 < points.size(); ++i) {
+    if (std::isnan(above_line(c, points[i], 1).value)) continue;  // no seed in common with the ends
+    if (!worst || std::abs(off(points[i])) > std::abs(off(*worst))) worst = &points[i];
+  }
+  if (!worst) {
+    not_run(verdict, fmt::format("no seed finished at {}, at {} and between them", c.at(points.front()),
+                                 exact(points.back().x)));
+    return std::nullopt;
+  }
   Hypothesis says = hypothesis(c);
   const ConfidenceInterval distance = c.interval("difference", above_line(c, *worst, 1), points.size() - 2);
   verdict.numbers = {{"percent", off(*worst)}, {"worst_x", worst->x}, {"seeds", says.seeds().value_or(1)}};
   verdict.intervals = {distance};
   verdict.measured = off(*worst);
-  verdict.summary = fmt::format("{:+.2f} %", off(*worst));
-  verdict.sentence = fmt::format(
-      "Off the straight line from {} to {} it is {:+.2f} % at the farthest, at {}; at least {} % was claimed.",
-      c.at(points.front()), exact(points.back().x), off(*worst), c.at(*worst), exact(percent));
+  verdict.summary = signed_percent(off(*worst));
+  verdict.sentence =
+      fmt::format("Off the straight line from {} to {} it is {} at the farthest, at {}; at least {} % was claimed.",
+                  c.at(points.front()), exact(points.back().x), verdict.summary, c.at(*worst), exact(percent));
   return says;
 }
 

@@ -45,11 +45,14 @@ std::string Slope::details() const { return " " + interval(limits); }
 Estimate Slope::estimate(const Case& c) const {
   std::vector<double> x;
   for (const Point& p : c.curve.points) x.push_back(axes == "linear" ? p.x : std::log(p.x));
+  const int exponent = common_exponent(x);
+  x = scaled(x, -exponent);
   const double middle = mean(x);
   double squares = 0;
   for (const double value : x) squares += (value - middle) * (value - middle);
   Terms terms;  // the slope is a weighted sum of the values
-  for (size_t i = 0; i < x.size(); ++i) terms.emplace_back(&c.curve.points[i], (x[i] - middle) / squares);
+  for (size_t i = 0; i < x.size(); ++i)
+    terms.emplace_back(&c.curve.points[i], std::scalbn((x[i] - middle) / squares, -exponent));
   return c.combine(terms, axes == "log-log");
 }
 

@@ -107,11 +107,11 @@ std::optional<Hypothesis> WithinPercent::judge(const Case& c, Verdict& verdict) 
       worst.metric ? c.combine({{&worst.point, 1}, {worst.metric, -1}}) : c.combine({{&worst.point, 1}});
   verdict.intervals = {c.interval(worst.metric ? "difference" : "value", difference, all.size())};
   verdict.measured = off(worst);
-  verdict.summary = fmt::format("{:+.2f} %", off(worst));
+  verdict.summary = signed_percent(off(worst));
   verdict.sentence = fmt::format(
-      "At the farthest of {} points it is {:+.2f} % away ({}: {} against {}); at most {} % "
+      "At the farthest of {} points it is {} away ({}: {} against {}); at most {} % "
       "was claimed.",
-      all.size(), off(worst), c.at(worst.point), rounded(worst.point.mean), rounded(worst.target), exact(percent));
+      all.size(), verdict.summary, c.at(worst.point), rounded(worst.point.mean), rounded(worst.target), exact(percent));
   return says;
 }
 

@@ -51,8 +51,9 @@ TEST_CASE("a U has an interior optimum") {
   CHECK(number(v, "ratio_high") == Approx(std::cbrt(20 * 20 * 0.21 / 0.011)));
   CHECK(says(v, "The best between the ends is heads = 4. At heads = 1 the error is 101× ["));
   CHECK(says(v, "at least 10 times as bad was claimed. That holds (p = "));
-  // SciPy: ttest_rel(log([.2, .21, .19]), log([.01, .011, .0095]), alternative="greater"), the clearest of three x.
-  CHECK(verdict(u_curve(), interior()).p == Approx(3 * 1.3536029131767525e-05).epsilon(1e-9));
+  // SciPy: ttest_rel(log([1, 1.2, .9]), log([.01, .011, .0095]), alternative="greater"), the clearest of the x: 2 is
+  // 10 times better than 1 at every seed, which is no test.
+  CHECK(verdict(u_curve(), interior()).p == Approx(3 * 3.962072406155093e-05).epsilon(1e-9));
 }
 
 TEST_CASE("an interval is as wide as the test that it belongs to") {
@@ -113,8 +114,8 @@ TEST_CASE("a U within the noise is not significant") {
 }
 
 TEST_CASE("the level of significance is the claim's") {
-  // Differences at the low end ln 2 · (1, 2, 3): p = 0.037 as in the hand-made t-test; the high end's are all alike.
-  const StudyResults r = study({1, 2, 4}, {{2, 4, 8}, {1, 1, 1}, {8, 8, 8}});
+  // Differences at the low end ln 2 · (1, 2, 3): p = 0.037 as in the hand-made t-test; the high end's hardly differ.
+  const StudyResults r = study({1, 2, 4}, {{2, 4, 8}, {1, 1, 1}, {8, 8.01, 7.99}});
   ClaimConfig c = interior();
   CHECK(verdict(r, c).status == VerdictStatus::pass);
   CHECK(verdict(r, c).p == Approx(0.5 * (1 - std::sqrt(6.0 / 7))));
@@ -214,7 +215,43 @@ TEST_CASE("a computed tie counts for the claim, a sampled one decides nothing") 
   CHECK(verdict(r, computed(argmin({2}))).status == VerdictStatus::pass);
   CHECK(verdict(r, computed(argmin({4}))).status == VerdictStatus::fail);
   CHECK(verdict(r, argmin({2})).status == VerdictStatus::undecided);
-  CHECK(verdict(r, argmin({2})).p == 0.5);
+  CHECK(verdict(r, argmin({2})).p == 1);
+}
+
+TEST_CASE("what is the same at every seed is undecided where it is sampled, exact where it is computed") {
+  const StudyResults r = study({1, 2}, {{1, 1, 1}, {3, 3, 3}});
+  ClaimConfig c = argmin({1});
+  const Verdict sampled = verdict(r, c);
+  CHECK(sampled.status == VerdictStatus::undecided);
+  CHECK(sampled.p == 1);
+  CHECK(sampled.p_against == 1);
+  CHECK_FALSE(sampled.seeds_needed);
+  CHECK(std::isnan(sampled.margin));
+  CHECK(std::isnan(sampled.intervals.at(0).low));
+  CHECK(says(sampled, "Undecided: it has the same value at every seed, and without a spread there is no test."));
+  CHECK(sampled.summary.ends_with(", the same at every seed"));
+  CHECK(verdict(r, argmin({2})).status == VerdictStatus::undecided);
+  c.deterministic = true;
+  CHECK(verdict(r, c).status == VerdictStatus::pass);
+  // Noise in the difference alone is enough for a test.
+  CHECK(verdict(study({1, 2}, {{1, 1, 1}, {3, 3.1, 2.9}}), argmin({1})).status == VerdictStatus::pass);
+}
+
+TEST_CASE("diverged metrics are judged like others") {
+  const std::vector<std::vector<double>> errors{{1.0, 1.2, 0.9}, {0.01, 0.011, 0.0095}, {0.2, 0.21, 0.19}};
+  for (const double unit : {1e-307, 1e100, 1e307}) {
+    std::vector<std::vector<double>> scaled = errors;
+    for (std::vector<double>& of_x : scaled)
+      for (double& value : of_x) value *= unit;
+    for (const bool on_logs : {true, false}) {
+      INFO(unit << (on_logs ? " on logs" : ""));
+      ClaimConfig c = interior(1.1);
+      c.log_error = on_logs;
+      const Verdict v = verdict(study({1, 4, 16}, scaled), c), wanted = verdict(study({1, 4, 16}, errors), c);
+      CHECK(v.status == VerdictStatus::pass);
+      CHECK(v.p == Approx(wanted.p).epsilon(1e-9));
+    }
+  }
 }
 
 TEST_CASE("log_error takes the geometric mean") {
@@ -253,7 +290,7 @@ TEST_CASE("the best x is chosen on validation") {
 
 TEST_CASE("several claims are corrected by Holm") {
   // p = 0.037 alone: 0.074 where another claim of the study has no better one.
-  StudyResults r = study({1, 2, 4}, {{2, 4, 8}, {1, 1, 1}, {8, 8, 8}});
+  StudyResults r = study({1, 2, 4}, {{2, 4, 8}, {1, 1, 1}, {8, 8.01, 7.99}});
   r.claims = {interior(), interior()};
   std::vector<Verdict> both = judge(r);
   CHECK(both[0].status == VerdictStatus::undecided);
@@ -350,7 +387,7 @@ TEST_CASE("each claim is judged on its own series") {
   for (TrialRecord& t : r.trials) t.series = "u";
   for (double x : {1, 2, 4})
     for (int seed : {0, 1}) {
-      r.trials.push_back(testing::trial(x, seed, 1 / x));
+      r.trials.push_back(testing::trial(x, seed, (1 + 0.001 * seed * x) / x));
       r.trials.back().series = "falling";
     }
   ClaimConfig c = interior();

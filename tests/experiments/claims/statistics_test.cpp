@@ -26,6 +26,23 @@ TEST_CASE("mean, standard error and geometric mean by hand") {
   CHECK(std::isnan(geometric_mean({-1, 2})));
 }
 
+TEST_CASE("means, medians, errors and lines of the largest and the smallest doubles") {
+  CHECK(mean({1.5e308, 1.7e308, 1.6e308}) == Approx(1.6e308));
+  CHECK(median({1.5e308, 1.7e308}) == Approx(1.6e308));
+  CHECK(mean({5e-324, 5e-324}) == 5e-324);
+  CHECK(standard_error({1e300, 2e300, 6e300}) == Approx(1e300 * std::sqrt(7.0 / 3)));
+  CHECK(standard_error({1e-310, 2e-310, 6e-310}) == Approx(1e-310 * std::sqrt(7.0 / 3)).margin(0));
+  CHECK(standard_error({1.7e308, -1.7e308}) == Approx(1.7e308));
+  CHECK(std::isnan(standard_error({INFINITY, 1})));
+  CHECK(mean({INFINITY, 1}) == INFINITY);
+  const Line one = fit_line({0, 1, 2}, {0, 2, 1}, 0.1), large = fit_line({0, 1e200, 2e200}, {0, 2e-250, 1e-250}, 0.1);
+  CHECK(std::isfinite(one.low));
+  const Line tall = fit_line({0, 1e-3, 2e-3}, {0, 2e303, 1e303}, 0.1);
+  CHECK(tall.slope == Approx(0.5e306));
+  CHECK(tall.low == Approx(one.low * 1e306));
+  CHECK(large.intercept == Approx(0.5e-250).margin(0));
+}
+
 TEST_CASE("a least-squares line by hand") {
   // x 0, 1, 2; y 0, 2, 1: slope 1/2, intercept 1/2, residuals −½, 1, −½, so s² = 3/2 on one degree, SE = √(3/4).
   const Line line = fit_line({0, 1, 2}, {0, 2, 1}, 0.1);
@@ -62,6 +79,10 @@ TEST_CASE("numbers for people") {
   CHECK(probability(0.52) == "0.52");
   CHECK(probability(4e-8) == "4e-8");
   CHECK(probability(0) == "0");
+  CHECK(signed_percent(1.204) == "+1.20 %");
+  CHECK(signed_percent(-INFINITY) == "−∞ %");
+  CHECK(signed_percent(NAN) == "—");
+  CHECK(signed_percent(1e300) == "+1.00e300 %");
   CHECK(last_part("train.optimizer.lr") == "lr");
   CHECK(last_part("seed") == "seed");
 }

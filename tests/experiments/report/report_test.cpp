@@ -349,6 +349,40 @@ TEST_CASE("what a study file says is text, never markup or a command") {
   if (find_gnuplot()) CHECK_FALSE(contains(files["report.html"], "Figures are missing"));
 }
 
+TEST_CASE("a report of diverged metrics, of zeros and of numbers that are hardly any") {
+  const std::vector<std::vector<double>> measured[] = {
+      {{1e300, 2e300, 1.5e300}, {1e-300, 2e-300, 3e-300}, {1.6e308, 1.7e308, 1.5e308}},
+      {{1e-310, 2e-310, 5e-324}, {3e-310, 2e-310, 1e-310}, {4e-310, 5e-310, 6e-310}},
+      {{1e-310, 1e-310, 1e-310}, {1e308, 1e308, 1e308}, {1e100, 1e100, 1e100}},
+      {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}},
+      {{-1.7e308, 1.7e308, 0}, {1.7e308, -1.7e308, 1}, {1, 2, 3}}};
+  for (const auto& errors : measured) {
+    StudyResults r = testing::study({1, 2, 4}, errors);
+    for (const bool on_logs : {true, false})
+      for (const char* kind : {"interior_optimum", "argmin_in", "monotone", "flat", "curved", "slope", "saturates",
+                               "band", "within_percent", "within_factor"}) {
+        ClaimConfig& c = r.claims.emplace_back(testing::claim(kind));
+        c.log_error = on_logs;
+        if (auto* at = std::get_if<ArgminIn>(&c.kind)) at->among = {2};
+        if (auto* at = std::get_if<Flat>(&c.kind)) at->factor = 1.1;
+        if (auto* at = std::get_if<Curved>(&c.kind)) at->percent = 5;
+        if (auto* at = std::get_if<Slope>(&c.kind)) at->limits.low = 0;
+        if (auto* at = std::get_if<Band>(&c.kind)) at->limits.low = 0;
+        if (auto* at = std::get_if<WithinPercent>(&c.kind)) at->value = 1;
+        if (auto* at = std::get_if<WithinFactor>(&c.kind)) at->at = 2;
+      }
+    INFO(errors[0][0] << ", " << errors[1][0]);
+    for (const Verdict& v : judge(r)) {
+      INFO(kind_name(v.claim) << (v.claim.log_error ? " on logs: " : ": ") << v.sentence);
+      CHECK_FALSE(contains(v.sentence + v.summary, "nan"));
+      CHECK_FALSE(contains(v.sentence, "p = 0 "));
+    }
+    const auto files = files_of(r);
+    CHECK(malformed(files.at("report.html")) == "");
+    CHECK_NOTHROW(nlohmann::json::parse(files.at("verdicts.json")));
+  }
+}
+
 TEST_CASE("a report says where a study is not the paper's, and what its rounds added") {
   StudyResults r = rich();
   r.deviations = {"f32 in place of <mixed> precision", "batches of 8"};
