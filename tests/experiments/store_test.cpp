@@ -100,6 +100,18 @@ TEST_CASE("a store that cannot be opened says which, and why") {
   CHECK(contains(error_of([&] { RunStore store(folder.path() / "store.sqlite"); }), "file is not a database"));
 }
 
+TEST_CASE("a store whose lock a stopped process keeps says what to look for") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "store.sqlite";
+  Database stopped(path, false), waiting(path, false);
+  const Transaction transaction(stopped);
+  waiting.run("PRAGMA busy_timeout = 10");
+  CHECK(error_of([&] { const Transaction other(waiting); }) ==
+        path.string() +
+            ": run store: database is locked; another process is writing to it, and has not come to an end: "
+            "is one stopped?");
+}
+
 TEST_CASE("a store that is not SQLite's, or cut off, is called damaged") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "store.sqlite";

@@ -75,9 +75,10 @@ void Database::complain() const {
                          access(path_.parent_path().c_str(), W_OK) != 0;
   const std::string reason = is_closed ? std::strerror(errno) : "";
   fail("{}: run store: {}{}", path_.string(), sqlite3_errmsg(handle_),
-       is_damaged  ? "; it is damaged: move it aside, and the next run makes another"
-       : is_closed ? fmt::format(": the folder cannot be written to ({}); --out names another", reason)
-                   : "");
+       is_damaged            ? "; it is damaged: move it aside, and the next run makes another"
+       : code == SQLITE_BUSY ? "; another process is writing to it, and has not come to an end: is one stopped?"
+       : is_closed           ? fmt::format(": the folder cannot be written to ({}); --out names another", reason)
+                             : "");
 }
 
 void Database::run(const char* sql) {
