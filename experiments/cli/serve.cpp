@@ -26,10 +26,14 @@ struct ServeArguments {
 void serve(const ServeArguments& arguments) {
   require(std::filesystem::is_directory(arguments.out), "{}: there is no such folder; --out names that of the runs",
           arguments.out);
+  // An empty one would be every address of this machine, which others can reach.
+  require(!arguments.host.empty(),
+          "--host '': is empty; expected an IP address or a name of this machine: 127.0.0.1, ::1, localhost");
   const bool is_local = is_loopback(arguments.host);
   const std::string token = random_token();
   const LiveView view(arguments.out, {token, arguments.host, is_local});
-  HttpServer server([&](const HttpRequest& request) { return view.answer(request); }, arguments.host, arguments.port);
+  HttpServer server([&](const HttpRequest& request) { return view.check(request); },
+                    [&](const HttpRequest& request) { return view.answer(request); }, arguments.host, arguments.port);
   struct sigaction action {};
   action.sa_handler = [](int) { server_is_to_end = true; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);

@@ -80,7 +80,6 @@ HttpAnswer curves(const RunSnapshot& snapshot, const std::string& ids) {
 }  // namespace
 
 HttpAnswer LiveView::answer(const HttpRequest& request) const {
-  if (HttpAnswer refused = guard_.check(request); refused.status != 200) return refused;
   const std::vector<std::string> parts = parts_of(request.path, '/');
   try {
     if (!parts.empty() && parts[0] == "api") return api(request, parts);
@@ -117,9 +116,8 @@ HttpAnswer LiveView::api(const HttpRequest& request, const std::vector<std::stri
   if (parts[1] != "events") return not_found("there is no such request");
   const std::string run = value_of(request, "run");
   if (run.empty()) return index_stream(readers_);
-  const size_t slash = run.find('/');
-  if (slash == std::string::npos) return not_found("there is no such run");
-  return run_stream(readers_, run.substr(0, slash), run.substr(slash + 1));
+  const auto found = run_named(readers_->out(), run);
+  return found ? run_stream(readers_, found->study, found->profile) : not_found("there is no such run");
 }
 
 HttpAnswer LiveView::run_api(const HttpRequest& request, const std::vector<std::string>& parts) const {
@@ -141,13 +139,13 @@ HttpAnswer LiveView::run_api(const HttpRequest& request, const std::vector<std::
 }
 
 HttpAnswer LiveView::file(const std::vector<std::string>& parts) const {
-  std::optional<ServedFile> found;
+  ServedFile found;
   if (parts.size() == 2) found = served_file(readers_->out(), readers_->out(), parts[1]);
   if (parts.size() == 4)
     for (const StoredRun& run : stored_runs(readers_->out()))
       if (run.study == parts[1] && run.profile == parts[2]) found = served_file(readers_->out(), run.folder, parts[3]);
-  return found ? HttpAnswer{200, found->type, std::move(found->bytes), file_policy}
-               : not_found("there is no such file");
+  if (!found.file) return not_found("there is no such file");
+  return {200, found.type, "", file_policy, nullptr, std::move(found.file)};
 }
 
 }  // namespace headroom::experiments

@@ -16,6 +16,9 @@ class LiveView {
   LiveView(std::filesystem::path out, Guard guard)
       : readers_(std::make_shared<RunReaders>(std::move(out))), guard_(std::move(guard)) {}
 
+  /// Why a request is refused, from its headers alone; status 200 when it is not.
+  HttpAnswer check(const HttpRequest& request) const { return guard_.check(request); }
+  /// The answer to a request that passed check().
   HttpAnswer answer(const HttpRequest& request) const;
 
  private:

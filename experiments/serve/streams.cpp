@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <thread>
 #include <unordered_map>
 
 #include "experiments/report/index_page.h"
@@ -16,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-/// Each holds a thread of the server's; the others answer requests.
+/// Each is asked for its next event again and again, and remembers what it has sent.
 constexpr int most_streams = 32;
 std::atomic<int> open_streams{0};
 
@@ -55,9 +54,7 @@ HttpAnswer stream(const std::function<std::string()>& state) {
   const auto place = std::make_shared<Place>();
   if (!place->is_free()) return {503, "text/plain; charset=utf-8", "too many pages are open\n", ""};
   HttpAnswer answer;
-  answer.next_event = [place, state, is_first = true, last = Clock::now()]() mutable -> std::string {
-    if (!is_first) std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    is_first = false;
+  answer.next_event = [place, state, last = Clock::now()]() mutable -> std::string {
     const std::string data = state();
     const auto now = Clock::now();
     if (data.empty() && now - last < std::chrono::seconds(5)) return "";

@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -45,6 +46,12 @@ class Connection {
       text_.append(part, static_cast<size_t>(count));
     }
     return text_;
+  }
+  /// Whether the server has not closed the connection.
+  bool is_open() const {
+    char byte = 0;
+    const ssize_t count = recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count > 0 || (count < 0 && errno == EAGAIN);
   }
   /// Forgets what was read, up to and with the first `end`.
   void pass(const std::string& end) {

@@ -1,6 +1,8 @@
 // The live view over a real socket: its routes, what it refuses, and stores that change beneath it.
 #include "experiments/serve/live_view.h"
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -24,7 +26,8 @@ class Served {
  public:
   explicit Served(const fs::path& out, bool allows_changes = true)
       : view_(out, {"secret", "127.0.0.1", allows_changes}),
-        server_([this](const HttpRequest& request) { return view_.answer(request); }, "127.0.0.1", 0),
+        server_([this](const HttpRequest& request) { return view_.check(request); },
+                [this](const HttpRequest& request) { return view_.answer(request); }, "127.0.0.1", 0),
         thread_([this] { server_.run(); }) {}
   ~Served() {
     server_.stop();
@@ -111,9 +114,9 @@ TEST_CASE("the live view answers its routes, and nothing else") {
   CHECK(get(port, "/files/small/quick/figure.svg").status == 200);
   CHECK(get(port, "/files/paper.html").status == 200);
   CHECK(request(port, "HEAD", "/").status == 200);
-  for (const char* nothing :
-       {"/run/small", "/api", "/api/", "/api/run/small", "/api/run/small/slow", "/api/nothing", "/favicon.ico",
-        "/api/run/small/quick/note", "/api/events?run=small", "/files/small/quick/nothing.html"}) {
+  for (const char* nothing : {"/run/small", "/api", "/api/", "/api/run/small", "/api/run/small/slow", "/api/nothing",
+                              "/favicon.ico", "/api/run/small/quick/note", "/api/events?run=small",
+                              "/api/events?run=nope/nope", "/files/small/quick/nothing.html"}) {
     INFO(nothing);
     CHECK(get(port, nothing).status == 404);
   }
@@ -131,6 +134,11 @@ TEST_CASE("the live view hands out nothing from outside the runs, and no store")
   fs::create_symlink(runs.folder.path() / "secret.html", runs.run / "link.html");
   fs::create_symlink(runs.folder.path(), runs.run / "away");
   fs::create_directory(runs.run / "folder.html");
+  write_bytes(runs.run / "plain.html", "plain words");
+  fs::create_symlink("store.sqlite", runs.run / "store.html");
+  fs::create_symlink("plain.html", runs.run / "within.html");
+  fs::create_hard_link(runs.run / "store.sqlite", runs.run / "hard.html");
+  REQUIRE(mkfifo((runs.run / "pipe.html").c_str(), 0600) == 0);
   const Served served(runs.out);
   for (const char* path : {"/files/../secret.html",
                            "/files/..%2fsecret.html",
@@ -143,6 +151,10 @@ TEST_CASE("the live view hands out nothing from outside the runs, and no store")
                            "/files/small/quick/weights.safetensors",
                            "/files/small/quick/.hidden.html",
                            "/files/small/quick/folder.html",
+                           "/files/small/quick/store.html",
+                           "/files/small/quick/within.html",
+                           "/files/small/quick/hard.html",
+                           "/files/small/quick/pipe.html",
                            "/files/small/../small/quick",
                            "/files//etc/passwd",
                            "/files/%00.html",
@@ -156,7 +168,9 @@ TEST_CASE("the live view hands out nothing from outside the runs, and no store")
     const Reply reply = get(served.port(), path);
     CHECK(reply.status != 200);
     CHECK_FALSE(contains(reply.body, "secret words"));
+    CHECK_FALSE(contains(reply.body, "SQLite format"));
   }
+  CHECK(get(served.port(), "/files/small/quick/plain.html").body == "plain words");
   // Names that lead elsewhere are no names of runs to compare, either.
   CHECK(get(served.port(), "/api/compare?a=" + runs.run.string() + "&b=" + runs.run.string()).status == 404);
 }
@@ -356,4 +370,54 @@ TEST_CASE("requests that are no HTTP, too long or cut off leave the server as it
   { const Connection left(port); }
   CHECK(get(port, "/" + std::string(7000, 'a')).status == 404);
   CHECK(get(port, "/api/runs").status == 200);
+}
+
+TEST_CASE("what is beyond a limit is refused before it is read") {
+  Runs runs;
+  const Served served(runs.out);
+  const int port = served.port();
+  const std::string local = "Host: localhost\r\n", huge = "Content-Length: 99999999999\r\n";
+  std::string many = local;
+  for (int i = 0; i < 150; ++i) many += "A: b\r\n";
+  CHECK(get(port, "/", many).status == 431);
+  CHECK(get(port, "/", local + "A: " + std::string(40000, 'a') + "\r\n").status == 431);
+  CHECK(get(port, "/", local + "Host: evil.example\r\n").status == 400);
+  CHECK(get(port, "/", local + huge).status == 413);
+  CHECK(request(port, "POST", "/", local + huge).status == 413);
+  CHECK(request(port, "POST", "/", local + "Transfer-Encoding: chunked\r\n").status == 411);
+  // The Host is looked at before a body is waited for.
+  CHECK(request(port, "POST", "/", "Host: evil.example\r\nContent-Length: 1000\r\n").status == 403);
+  write_bytes(runs.run / "report.html", std::string(1 << 20, 'x'));
+  const Reply whole = get(port, "/files/small/quick/report.html", local + "Range: bytes=0-,0-,0-\r\n");
+  CHECK(whole.status == 200);
+  CHECK(whole.body.size() == 1 << 20);
+}
+
+TEST_CASE("a request that is dripped is cut off, though each byte is in time") {
+  Runs runs;
+  const Served served(runs.out);
+  Connection slow(served.port());
+  slow.send("GET / HTTP/1.1\r\nA: ");
+  const auto start = std::chrono::steady_clock::now();
+  bool is_open = true;
+  while (is_open && std::chrono::steady_clock::now() - start < std::chrono::seconds(60)) {
+    slow.send("a");
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    is_open = slow.is_open();
+  }
+  CHECK_FALSE(is_open);
+}
+
+TEST_CASE("a handler that fails is an answer, and no host to listen on is an error") {
+  const HttpServer::Handler pass = [](const HttpRequest&) { return HttpAnswer(); };
+  HttpServer server(
+      pass, [](const HttpRequest&) -> HttpAnswer { throw std::bad_alloc(); }, "localhost", 0);
+  std::thread thread([&] { server.run(); });
+  CHECK(get(server.port(), "/").status == 500);
+  CHECK(get(server.port(), "/").status == 500);
+  server.stop();
+  thread.join();
+  CHECK_THROWS_WITH(HttpServer(pass, pass, "", 0),
+                    "the host to listen on is empty; expected an IP address or a name of this machine: 127.0.0.1, ::1, "
+                    "localhost");
 }
