@@ -65,8 +65,7 @@ class Server:
 
 
 def connect(port):
-    opened = socket.create_connection(("127.0.0.1", port), timeout=20)
-    return opened
+    return socket.create_connection(("127.0.0.1", port), timeout=20)
 
 
 def status(port, target="/", timeout=20):
