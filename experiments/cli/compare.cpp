@@ -7,6 +7,7 @@
 
 #include "experiments/cli/commands.h"
 #include "experiments/cli/standard_streams.h"
+#include "experiments/report/text.h"
 #include "experiments/run/terminal_look.h"
 
 namespace headroom::experiments {
@@ -28,7 +29,7 @@ void add_compare_command(Command app) {
         compare_runs(find_run(arguments->a, arguments->out), find_run(arguments->b, arguments->out), arguments->metric);
     write_output(arguments->is_json
                      ? comparison_json(comparison).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
-                     : comparison_text(comparison, static_cast<size_t>(look_of(STDOUT_FILENO).columns)));
+                     : clean(comparison_text(comparison, static_cast<size_t>(look_of(STDOUT_FILENO).columns))));
   });
 }
 

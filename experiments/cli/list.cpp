@@ -11,6 +11,7 @@
 #include "experiments/cli/commands.h"
 #include "experiments/config/shipped_files.h"
 #include "experiments/config/study.h"
+#include "experiments/report/text.h"
 #include "experiments/run/rounds.h"
 
 namespace headroom::experiments {
@@ -57,7 +58,7 @@ void list_studies(const std::string& given) {
   });
   std::vector<std::string> problems;
   for (const Listed& study : studies) {
-    fmt::print("{}", study.text);
+    fmt::print("{}", clean(study.text));
     problems.insert(problems.end(), study.problems.begin(), study.problems.end());
   }
   if (!problems.empty()) throw ConfigError(std::move(problems));

@@ -46,7 +46,10 @@ bool answers_yes(const std::string& question) {
 
 void remove_runs(const RmArguments& arguments) {
   std::vector<StoredRun> runs;
-  for (const std::string& name : arguments.runs) runs.push_back(find_run(name, arguments.out));
+  for (const std::string& name : arguments.runs) {
+    runs.push_back(find_run(name, arguments.out));
+    check_no_link(runs.back());
+  }
   const bool can_ask = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
   if (!arguments.is_sure && !can_ask)
     throw UsageError("rm: there is no terminal to ask on; --yes deletes without a question");

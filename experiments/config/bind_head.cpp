@@ -16,8 +16,11 @@ void bind_study(Reader& in, StudyHead& head) {
   head.paper = in.text("paper", "", "what of the paper it repeats");
   head.deviations = in.texts("deviations", "where its set-up is not the paper's, or the paper does not say");
   if (in.is_text("id") && !is_folder_name(head.id))
-    in.complain("id", fmt::format("expected letters, digits, - and _ (it names a folder), at most 100, got \"{}\"",
-                                  excerpt(head.id)));
+    in.complain(
+        "id",
+        fmt::format(
+            "expected letters, digits, - and _, a letter or digit first (it names a folder), at most 100, got \"{}\"",
+            excerpt(head.id)));
 }
 
 }  // namespace

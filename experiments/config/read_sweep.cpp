@@ -40,6 +40,15 @@ Parts take_parts(Reader& in) {
   return parts;
 }
 
+/// Refuses a list before its values are looked at: as many trials could not be trained.
+bool is_too_long(const Value& list, const std::string& path, Problems& problems) {
+  constexpr size_t most_values = 100000;
+  const bool is_long = list.kind == Value::Kind::list && list.list.size() > most_values;
+  if (is_long)
+    problems.add(list.place, path, fmt::format("has {} values; expected at most {}", list.list.size(), most_values));
+  return is_long;
+}
+
 void read_seeds(Reader& in, const Value* list, Sweep& sweep) {
   if (!list) return;
   sweep.seeds.clear();
@@ -49,10 +58,12 @@ void read_seeds(Reader& in, const Value* list, Sweep& sweep) {
     return;
   }
   if (list->kind != Value::Kind::list || list->list.empty()) in.complain("seed", "expected a list of integers >= 0");
+  if (is_too_long(*list, "sweep.seed", in.problems())) return sweep.seeds.push_back(0);
+  std::set<int64_t> seen;
   for (const Value& value : list->list) {
     if (value.kind != Value::Kind::integer || value.integer < 0)
       in.problems().add(value.place, "sweep.seed", fmt::format("expected integers >= 0, got {}", to_text(value)));
-    else if (std::find(sweep.seeds.begin(), sweep.seeds.end(), value.integer) != sweep.seeds.end())
+    else if (!seen.insert(value.integer).second)
       in.problems().add(value.place, "sweep.seed", fmt::format("{} is given twice", value.integer));
     sweep.seeds.push_back(value.integer);
   }
@@ -81,6 +92,7 @@ void read_axis(const Entry& entry, Sweep& sweep, Problems& problems) {
       axis.positions.push_back({{one.value}, "", one.is_later});
   const Value& list = values ? values->value : entry.value;
   if (!is_grid && (list.kind != Value::Kind::list || list.list.empty())) return problems.add(entry.place, path, form);
+  if (is_too_long(list, path, problems)) return;
   std::set<std::string> seen;
   for (const Value& value : list.list) {
     if (!seen.insert(in_line(value)).second)

@@ -39,7 +39,8 @@ std::vector<std::string> profile_names(const Value& file, Problems& problems) {
     for (const Entry& profile : profiles->value.table) {
       if (!is_folder_name(profile.key))
         problems.add(profile.place, "profile",
-                     fmt::format("expected letters, digits, - and _ (it names a folder), at most 100, got \"{}\"",
+                     fmt::format("expected letters, digits, - and _, a letter or digit first (it names a folder), at "
+                                 "most 100, got \"{}\"",
                                  excerpt(profile.key)));
       else if (profile.key != base_profile) names.push_back(profile.key);
     }

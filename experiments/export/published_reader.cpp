@@ -185,7 +185,8 @@ PublishedRun published_run(const LineTable& in, std::map<int64_t, PlanEntry>& pl
   PublishedRun run;
   run.study = in.text("study");
   run.profile = in.text("profile");
-  require(is_folder_name(run.study), "'study' is '{}': expected letters, digits, - and _, at most 100",
+  require(is_folder_name(run.study),
+          "'study' is '{}': expected letters, digits, - and _, a letter or digit first, at most 100",
           excerpt(run.study));
   require(is_run_name(run.profile), "'profile' is '{}': expected the name of a run's folder", excerpt(run.profile));
   run.version = in.text("version");

@@ -11,9 +11,9 @@ namespace headroom::experiments {
 std::string clean(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const size_t length = models::first_code_point(text).bytes;
-    const auto c = static_cast<uint8_t>(text[0]);
-    const bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
+    const auto [c, length] = models::first_code_point(text);
+    const bool is_c1 = c >= 0x7F && c < 0xA0, is_no_character = (c & 0xFFFE) == 0xFFFE;
+    const bool control = (c < 0x20 && c != '\n' && c != '\t') || is_c1 || is_no_character;
     if (length == 0 || control) out += "\uFFFD";
     else out += text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);

@@ -105,7 +105,16 @@ RunSize size_of(const StoredRun& run) {
   return size;
 }
 
+void check_no_link(const StoredRun& run) {
+  const fs::path folder = run.folder.has_filename() ? run.folder : run.folder.parent_path();
+  std::error_code error;
+  const bool is_link = fs::is_symlink(fs::symlink_status(folder, error));
+  require(!is_link, "{}: is a link to {}, and deleting it would keep the trials there: name that folder, or unlink it",
+          folder.string(), fs::read_symlink(folder, error).string());
+}
+
 void remove_run(const StoredRun& run) {
+  check_no_link(run);
   require(has_store(run.folder), "{}: there is no run store", run.folder.string());
   if (const auto lease = living_lease(run))
     fail("{}: process {} is training it; stop that one first", run.name(), lease->owner.pid);
@@ -118,7 +127,8 @@ void remove_run(const StoredRun& run) {
   require(!error, "{}: cannot be removed: {}", run.folder.string(), error.message());
   fs::remove_all(gone, error);
   require(!error, "{}: cannot be removed: {}", gone.string(), error.message());
-  fs::remove(run.folder.parent_path(), error);  // only when it is empty
+  if (!fs::is_symlink(fs::symlink_status(run.folder.parent_path(), error)))
+    fs::remove(run.folder.parent_path(), error);  // only when it is empty
 }
 
 }  // namespace headroom::experiments

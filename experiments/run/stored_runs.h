@@ -31,6 +31,9 @@ struct RunSize {
 };
 RunSize size_of(const StoredRun& run);
 
+/// Throws Error with the target where the run's folder is a link: it would go and the trials stay.
+void check_no_link(const StoredRun& run);
+
 /// Deletes a run's folder with everything in it, and the study's folder where it is empty then. Throws Error, and
 /// deletes nothing, while a process uses the store. A damaged store goes, too.
 void remove_run(const StoredRun& run);

@@ -61,10 +61,12 @@ std::string to_text(const Value& value) {
 
 bool is_folder_name(const std::string& name) {
   constexpr size_t longest = 100;
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  const auto is_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   };
-  return !name.empty() && name.size() <= longest && std::all_of(name.begin(), name.end(), is_plain);
+  const auto is_plain = [&](char c) { return is_word(c) || c == '-' || c == '_'; };
+  // What begins with a dash would be an option of the program, and of others that are given the folder.
+  return !name.empty() && name.size() <= longest && is_word(name[0]) && std::all_of(name.begin(), name.end(), is_plain);
 }
 
 std::vector<std::string> split_path(const std::string& path) {

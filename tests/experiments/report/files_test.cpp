@@ -67,6 +67,8 @@ TEST_CASE("text is escaped and made valid") {
   CHECK(escape("<a href=\"x\">'&amp;'</a>") == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;amp;&#39;&lt;/a&gt;");
   CHECK(clean("a\tb\nc — ±") == "a\tb\nc — ±");
   CHECK(clean(std::string("a\0b\x1b\x7f", 5)) == "a\uFFFDb\uFFFD\uFFFD");
+  CHECK(clean("a\u0085b\u009bc\u00a0") == "a\uFFFDb\uFFFDc\u00a0");  // U+009B is ESC [ to a terminal
+  CHECK(clean("\xef\xbf\xbe \xef\xbf\xbf \xf0\x9f\xbf\xbe") == "\uFFFD \uFFFD \uFFFD");  // U+FFFE, U+FFFF, U+1FFFE
   CHECK(clean("\xff\xc3") == "\uFFFD\uFFFD");
   CHECK(clean("\xc0\xaf") == "\uFFFD\uFFFD");              // an overlong '/'
   CHECK(clean("\xed\xa0\x80") == "\uFFFD\uFFFD\uFFFD");    // a surrogate
