@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/claims/number.h"
+
 namespace headroom::experiments {
 
 const char* plural(ClaimSource source) {
