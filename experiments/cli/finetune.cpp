@@ -30,7 +30,7 @@ namespace headroom::experiments {
 namespace {
 
 /// The log: one JSON object a step. Steps that a checkpoint already has are written again, so that nothing of a killed
-/// run's is left in it. It has its name once the training has ended.
+/// run's is left in it. It has its name once the model has: a run that is killed before finds no log in its way.
 class StepLog {
  public:
   StepLog(const FinetuneArguments& arguments, const FinetuneData& data) : arguments_(arguments), data_(data) {
@@ -147,7 +147,7 @@ std::unique_ptr<models::Transformer> loaded(const FinetuneArguments& a, const Fi
 }
 
 /// Trains, and leaves the trained weights in the plan's edit.
-FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan) {
+FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& log) {
   FinetuneResult result;
   const FinetuneData& data = *plan.data;
   const auto seed = static_cast<uint64_t>(a.seed);
@@ -161,7 +161,6 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan) {
         {{"MODEL", a.model}, {"--text", a.data.text}, {"--table", a.data.table}, {"--validate", a.data.validate}});
     check_file(file);
   }
-  StepLog log(a, data);
   const std::unique_ptr<models::Transformer> model = loaded(a, plan);
   tasks::Trainer trainer(*model, data.objective(), trainer_config(a, plan.steps), plan.rng);
   tasks::Finetuning training(trainer, file, settings_of(a, data, plan.steps));
@@ -189,7 +188,6 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan) {
                     static_cast<double>(s.step) / static_cast<double>(plan.steps));
         });
   }
-  log.end();
   result.after = measure("after");
   result.steps = training.log();
   plan.edit.config.checkpoint_blocks = false;
@@ -225,7 +223,8 @@ void finetune(const FinetuneArguments& a) {
   const engine::DeviceStream stream(device);
   const engine::StreamScope on_stream(stream.handle());
   FinetunePlan plan = plan_of(a);
-  FinetuneResult result = train(a, plan);
+  StepLog log(a, *plan.data);
+  FinetuneResult result = train(a, plan, log);
   engine::empty_cache(device);  // moments and activations, before the new model is read back
   if (!a.json) {
     fmt::print("after    {}\n", plan.data->words(result.after));
@@ -234,6 +233,7 @@ void finetune(const FinetuneArguments& a) {
     std::fflush(stdout);
   }
   result.written = write_out(a, plan, result);
+  log.end();
   if (a.json) return print_as_json(a, result);
   for (const std::string& note : result.written.notes) fmt::print("note     {}\n", note);
   fmt::print("written  {}: {}, {}\n", a.out, result.written.written, models::size_text(result.written.bytes));

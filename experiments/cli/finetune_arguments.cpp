@@ -157,9 +157,7 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
               "save the training here, and go on from what is here: killed and run again, it ends in the same bits")
       .value_name("DIR");
   kept.option("--save-every", a.save_every, "steps between two saves").value_name("N").show_default();
-  kept.option("--log", a.log, "each step as a JSON object on a line, once the training has ended")
-      .value_name("FILE")
-      .output();
+  kept.option("--log", a.log, "each step as a JSON object on a line, once OUT is there").value_name("FILE").output();
   output.option("-o,--out", a.out, "FILE.gguf, or the folder to be made").value_name("OUT").required().output_apart();
   output
       .option("--format", a.format,

@@ -124,6 +124,7 @@ TEST_CASE("killed again and again, a fine-tuning ends in the same bytes", "[fine
     fs::remove_all(folder / "whole");
     fs::remove_all(folder / "resumed");
     fs::remove_all(folder / "saved");
+    for (const char* log : {"whole.jsonl", "resumed.jsonl"}) fs::remove(folder / log);
     const std::string settings = " --steps 1500 --lr 1e-3 --warmup 5 --save-every 7 " + data;
     const json whole = run_json(folder, "finetune " + small_model() + " -o whole" + settings + " --log whole.jsonl");
     const std::string command =
