@@ -102,7 +102,7 @@ TEST_CASE("a curve that was not learned, and a setting that two studies share, a
 }
 
 TEST_CASE("the page that answers how many heads") {
-  StudyResults r = trained({1, 2, 4}, {{0.200, 0.202, 0.204}, {0.100, 0.101, 0.102}, {0.100, 0.101, 0.102}});
+  StudyResults r = trained({1, 2, 4}, {{0.200, 0.203, 0.204}, {0.100, 0.101, 0.102}, {0.1001, 0.1012, 0.1021}});
   r.paper = "Fig. 1a";
   r.claims = {testing::claim("interior_optimum"), testing::claim("interior_optimum")};
   r.claims[0].paper = "both ends | are worse";
@@ -141,7 +141,7 @@ TEST_CASE("the page that answers how many heads") {
 }
 
 TEST_CASE("claims of several series share a row, and a study's own section says what each came to") {
-  StudyResults r = trained({1, 2, 4}, {{0.200, 0.202, 0.204}, {0.100, 0.101, 0.102}, {0.100, 0.101, 0.102}});
+  StudyResults r = trained({1, 2, 4}, {{0.200, 0.203, 0.204}, {0.100, 0.101, 0.102}, {0.1001, 0.1012, 0.1021}});
   for (TrialRecord& t : r.trials) t.series = "first";
   const std::vector<TrialRecord> first = r.trials;
   for (TrialRecord t : first) {

@@ -636,7 +636,7 @@ TEST_CASE("the table on the terminal") {
         "\n"
         "± standard error over seeds; geometric means, which claims compare: mse\n"
         "\n"
-        "interior_optimum   pass   101× [81.2, 126] / 19.7× [18.1, 21.4], p = 8e-5\n"
+        "interior_optimum   pass   101× [81.2, 126] / 19.7× [18.1, 21.4], p = 0.0002\n"
         "argmin_in [4]      pass   best heads = 4, 2.95× [1.78, 4.89], p = 0.003\n"
         "The paper’s claims: 2 hold.\n"
         "[ ] confidence intervals at 96.7 to 97.5 %, as each test needs\n");
