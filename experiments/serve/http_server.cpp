@@ -333,7 +333,8 @@ MHD_Result HttpServer::Library::take(MHD_Connection* connection, Exchange*& exch
   connections.enters(socket_of(connection), Phase::answer);
   const bool is_taken = jobs.add([&] { MHD_suspend_connection(connection); },
                                  [this, connection, own = exchange] {
-                                   settle(connection, *own, handler);
+                                   if (ends) own->is_failed = true;  // what still waits is let go
+                                   else settle(connection, *own, handler);
                                    MHD_resume_connection(connection);
                                  });
   return is_taken ? MHD_YES : MHD_NO;
