@@ -12,18 +12,18 @@ enum class ClaimSource { paper, theorem, ours };
 
 /// One [[claim]].
 struct ClaimConfig {
-  ClaimKind kind;                      ///< how it is judged, with the keys of that kind
-  std::string id;                      ///< what other claims of the study call it; "" for none
-  std::vector<std::string> excludes;   ///< ids of claims that cannot hold where it holds
-  std::string series;                  ///< the series it judges; "" = the only one
-  std::string metric;                  ///< of the test data; "" = the report's y
-  std::string paper;                   ///< the paper's claim in words
-  std::string theorem;                 ///< what a theorem, a lemma or a bound says, in words
-  std::string ours;                    ///< our own claim in words; of these three at most one is there
-  std::string why;                     ///< why it fails, in plain words, with places for numbers (why.h)
-  std::string because;                 ///< why `factor` is not the standard effect, where the words do not name it
-  std::string single_rate;             ///< why one learning rate, or one at the end of its grid, is enough; "" where not
-  std::string worded_after;            ///< results that had been seen when the claim was worded; "" for none
+  ClaimKind kind;                     ///< how it is judged, with the keys of that kind
+  std::string id;                     ///< what other claims of the study call it; "" for none
+  std::vector<std::string> excludes;  ///< ids of claims that cannot hold where it holds
+  std::string series;                 ///< the series it judges; "" = the only one
+  std::string metric;                 ///< of the test data; "" = the report's y
+  std::string paper;                  ///< the paper's claim in words
+  std::string theorem;                ///< what a theorem, a lemma or a bound says, in words
+  std::string ours;                   ///< our own claim in words; of these three at most one is there
+  std::string why;                    ///< why it fails, in plain words, with places for numbers (why.h)
+  std::string because;                ///< why `factor` is not the standard effect, where the words do not name it
+  std::string single_rate;            ///< why one learning rate, or one at the end of its grid, is enough; "" where not
+  std::string worded_after;           ///< results that had been seen when the claim was worded; "" for none
   std::vector<std::string> reference;  ///< where the paper's number stands in data/paper_tables.json
   std::optional<double> paper_number;  ///< the same, of a number that stands in no table
   std::optional<double> from, to;      ///< the x that it covers; without: all

@@ -112,7 +112,8 @@ std::string task_of(const StudyResults& results, const std::string& series) {
 std::vector<MeasuredChoice> measured_choices(const StudyResults& results) {
   std::vector<MeasuredChoice> out;
   for (const std::string& series : series_names(results))
-    if (std::optional<HeadChoice> choice = head_choice(results, series); choice && choice->is_learned && choice->is_tuned)
+    if (std::optional<HeadChoice> choice = head_choice(results, series);
+        choice && choice->is_learned && choice->is_tuned)
       out.push_back({task_of(results, series), results.report.y_metric, std::move(*choice)});
   return out;
 }

@@ -95,9 +95,8 @@ std::string claim_finding(const StudyResults& results, const Verdict& v) {
     measured = measured.substr(0, claimed) + ".";
   if (measured.size() > 1 && std::islower(static_cast<unsigned char>(measured[1])))
     measured[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(measured[0])));
-  const std::string rate = v.claim.single_rate.empty()
-                               ? ""
-                               : fmt::format(" (rates were not tuned for each x: {})", v.claim.single_rate);
+  const std::string rate =
+      v.claim.single_rate.empty() ? "" : fmt::format(" (rates were not tuned for each x: {})", v.claim.single_rate);
   return fmt::format("“{}”{} {}{}: {}{}", in_words(v.claim), subject_in_brackets(v.claim), says,
                      is_pilot(results) ? " in a pilot" : "", measured, rate);
 }

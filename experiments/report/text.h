@@ -4,9 +4,9 @@
 
 namespace headroom::experiments {
 
-/// Valid UTF-8 without control characters other than newline and tab, and without U+FFFE and its like, which XML forbids;
-/// anything else becomes U+FFFD: a text that no terminal obeys and every page may hold. What comes from a study file or
-/// an error message may hold any byte.
+/// Valid UTF-8 without control characters other than newline and tab, and without U+FFFE and its like, which XML
+/// forbids; anything else becomes U+FFFD: a text that no terminal obeys and every page may hold. What comes from a
+/// study file or an error message may hold any byte.
 std::string clean(std::string_view text);
 
 /// `text` for HTML and XML, element content and quoted attributes alike; cleaned, then & < > " ' escaped.

@@ -91,7 +91,8 @@ TEST_CASE("each mistake is named with its place, expected its path and what") {
        "10:1: task.first_position: 6 is out of range: expected < task.length = 6"},
       {"kind      = \"linear-functional\"", "kind      = \"linear\"", "6:1: task.kind: expected one of "},
       {"id    = \"small\"", "id    = \"../small\"",
-       "2:1: study.id: expected letters, digits, - and _, a letter or digit first (it names a folder), at most 100, got \"../small\""},
+       "2:1: study.id: expected letters, digits, - and _, a letter or digit first (it names a folder), at most 100, "
+       "got \"../small\""},
       {"id    = \"small\"", "", "1:1: study.id: missing"},
       {"[1, 2]", "[1, 2, 2]", "27:31: sweep.model.heads: 2 is given twice"},
       {"[1, 2]", "[]", "27:1: sweep.model.heads: expected a list of values, { best_of = [values] }, or "},
