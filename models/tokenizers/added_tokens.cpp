@@ -1,6 +1,7 @@
 #include "models/tokenizers/added_tokens.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace headroom::models {
 namespace {
@@ -26,7 +27,8 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens) {
 
 const AddedToken* AddedTokens::longest(std::string_view text, bool with_specials) const {
   const auto& [first, last] = by_first_byte_[byte_at(text, 0)];
-  auto low = tokens_.begin() + static_cast<ptrdiff_t>(first), high = tokens_.begin() + static_cast<ptrdiff_t>(last);
+  auto low = tokens_.begin() + static_cast<std::ptrdiff_t>(first),
+       high = tokens_.begin() + static_cast<std::ptrdiff_t>(last);
   const AddedToken* found = nullptr;
   for (size_t shared = 1; low != high; ++shared) {  // bytes that the tokens from low to high have in common with text
     for (const AddedToken* same = nullptr; low != high && low->text.size() == shared; ++low)
