@@ -69,11 +69,12 @@ constexpr OpLibraryOp library_op(const char* name, const Kernel<void(const float
 
 }  // namespace headroom::engine
 
-/// HEADROOM_OP_LIBRARY(library_op<F>(…), …), once in a library and outside of any namespace: its ops.
+/// HEADROOM_OP_LIBRARY(library_op<F>(…), …), once in a library and outside of any namespace: its ops. Not constexpr:
+/// under the undefined-behaviour sanitizer GCC takes the address of a function for no constant.
 #define HEADROOM_OP_LIBRARY(...)                                                                               \
   extern "C" __attribute__((visibility("default"))) const headroom::engine::OpLibrary* headroom_op_library() { \
     using namespace headroom::engine;                                                                          \
-    static constexpr OpLibraryOp ops[] = {__VA_ARGS__};                                                        \
-    static constexpr OpLibrary library{op_library_abi, sizeof(ops) / sizeof(ops[0]), HEADROOM_VERSION, ops};   \
+    static const OpLibraryOp ops[] = {__VA_ARGS__};                                                            \
+    static const OpLibrary library{op_library_abi, sizeof(ops) / sizeof(ops[0]), HEADROOM_VERSION, ops};       \
     return &library;                                                                                           \
   }

@@ -10,10 +10,10 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
-#include "experiments/cli/arguments.h"
-#include "experiments/cli/commands.h"
-#include "experiments/cli/standard_streams.h"
-#include "experiments/toml/problems.h"
+#include "experiments/program/command_line/arguments.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/studies/toml/problems.h"
 #include "experiments/version.h"
 
 namespace {

@@ -12,7 +12,7 @@ target() { # target FOLDER: where it is installed now
 }
 share=$(target "$2") manual=$(target "$3")
 cd "$MESON_SOURCE_ROOT"
-for file in experiments/*.toml experiments/bench/workloads.toml experiments/data/*.json; do
+for file in experiments/*.toml experiments/tools/bench/workloads.toml experiments/data/*.json; do
   install -D -m 644 "$file" "$share/headroom/$file"
 done
 pages=$(mktemp -d)

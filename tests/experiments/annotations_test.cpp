@@ -1,8 +1,8 @@
 // Notes, tags and live curves in the store; finding, measuring and deleting runs.
-#include "experiments/run/examine.h"
-#include "experiments/run/run_state.h"
-#include "experiments/run/stored_runs.h"
-#include "tests/experiments/serve/stored_study.h"
+#include "experiments/studies/run/examine.h"
+#include "experiments/studies/run/run_state.h"
+#include "experiments/studies/run/stored_runs.h"
+#include "tests/experiments/program/serve/stored_study.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -1,5 +1,5 @@
 // The bench command's library: what it reads, refuses and reports.
-#include "experiments/bench/bench.h"
+#include "experiments/tools/bench/bench.h"
 
 #include <filesystem>
 #include <fstream>
@@ -13,7 +13,7 @@
 namespace headroom::experiments {
 namespace {
 
-const std::string workloads = headroom::testing::source_root() + "/experiments/bench/workloads.toml";
+const std::string workloads = headroom::testing::source_root() + "/experiments/tools/bench/workloads.toml";
 
 /// A file of workloads that is removed with the object.
 class File {

@@ -1,7 +1,7 @@
-#include "experiments/compare/comparison.h"
+#include "experiments/studies/compare/comparison.h"
 
-#include "experiments/run/store.h"
-#include "tests/experiments/serve/stored_study.h"
+#include "experiments/studies/run/store.h"
+#include "tests/experiments/program/serve/stored_study.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -7,10 +7,10 @@
 #include <set>
 
 #include "engine/error.h"
-#include "experiments/claims/smallest_effect.h"
-#include "experiments/config/study.h"
-#include "experiments/toml/document.h"
-#include "experiments/toml/expression.h"
+#include "experiments/studies/claims/smallest_effect.h"
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/toml/document.h"
+#include "experiments/studies/toml/expression.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

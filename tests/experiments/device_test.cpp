@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "engine/transfer.h"
-#include "experiments/run/store.h"
+#include "experiments/studies/run/store.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"

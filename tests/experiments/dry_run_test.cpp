@@ -1,6 +1,6 @@
 // What a dry run says beforehand against what the run then was; its times are estimates, and only their order is
 // checked.
-#include "experiments/run/dry_run.h"
+#include "experiments/studies/run/dry_run.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 // Studies with an op of a library: own_silu is the built-in silu under another name, so that all numbers are the same.
 #include <unistd.h>
 
-#include "experiments/run/runner.h"
+#include "experiments/studies/run/runner.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/models/op_library/libraries.h"

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "experiments/plan/plan_page.h"
-#include "experiments/run/store.h"
+#include "experiments/studies/run/store.h"
+#include "experiments/tools/plan/plan_page.h"
 #include "tasks/theory/bound_terms.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"

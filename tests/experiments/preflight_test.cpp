@@ -1,12 +1,12 @@
 // What is known of a sweep before its first step.
-#include "experiments/run/preflight.h"
+#include "experiments/studies/run/preflight.h"
 
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "experiments/config/study.h"
-#include "experiments/run/dry_run.h"
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/run/dry_run.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -3,13 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/probe/probe_findings.h"
-#include "experiments/probe/probe_output.h"
-#include "experiments/probe/probe_page.h"
-#include "experiments/report/text.h"
+#include "experiments/output/text.h"
+#include "experiments/tools/probe/probe_findings.h"
+#include "experiments/tools/probe/probe_output.h"
+#include "experiments/tools/probe/probe_page.h"
 #include "models/pretrained/model_files.h"
 #include "tests/experiments/program.h"
-#include "tests/experiments/report/xml.h"
+#include "tests/experiments/studies/pages/xml.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 #include "tests/support/folder.h"

@@ -3,9 +3,9 @@
 #include <csignal>
 #include <fstream>
 
-#include "experiments/config/study.h"
-#include "experiments/run/runner.h"
-#include "experiments/run/store.h"
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/run/runner.h"
+#include "experiments/studies/run/store.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"

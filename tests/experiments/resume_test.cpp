@@ -9,9 +9,9 @@
 
 #include "engine/error.h"
 #include "engine/isa.h"
-#include "experiments/run/store.h"
-#include "tests/experiments/export/wire.h"
+#include "experiments/studies/run/store.h"
 #include "tests/experiments/program.h"
+#include "tests/experiments/studies/export/wire.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -1,5 +1,5 @@
 // Rounds on results that are made up: what is trained next, given what is stored.
-#include "experiments/run/rounds.h"
+#include "experiments/studies/run/rounds.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 #include <random>
 #include <set>
 
-#include "experiments/claims/claims.h"
-#include "experiments/claims/looks.h"
-#include "experiments/run/runner.h"
-#include "experiments/run/store.h"
+#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/claims/looks.h"
+#include "experiments/studies/run/runner.h"
+#include "experiments/studies/run/store.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

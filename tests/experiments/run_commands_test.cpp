@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "tests/experiments/program.h"
-#include "tests/experiments/serve/http_client.h"
-#include "tests/experiments/serve/stored_study.h"
+#include "tests/experiments/program/serve/http_client.h"
+#include "tests/experiments/program/serve/stored_study.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -1,9 +1,9 @@
 // Text that changes under a study: neither results nor a checkpoint of other bytes are taken for those of the present.
 #include <atomic>
 
-#include "experiments/run/problem_pool.h"
-#include "experiments/run/runner.h"
-#include "experiments/run/trial.h"
+#include "experiments/studies/run/problem_pool.h"
+#include "experiments/studies/run/runner.h"
+#include "experiments/studies/run/trial.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -5,10 +5,10 @@
 #include <set>
 #include <sstream>
 
-#include "experiments/config/schema_text.h"
-#include "experiments/config/study.h"
-#include "experiments/plan/model_config.h"
-#include "experiments/toml/document.h"
+#include "experiments/studies/config/schema_text.h"
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/toml/document.h"
+#include "experiments/tools/plan/model_config.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
-#include "experiments/config/metrics.h"
-#include "experiments/config/study.h"
-#include "experiments/run/runner.h"
+#include "experiments/studies/config/metrics.h"
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/run/runner.h"
 #include "tests/support/catch.h"
 #include "tests/support/folder.h"
 

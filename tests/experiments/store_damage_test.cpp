@@ -4,8 +4,8 @@
 #include <fstream>
 #include <random>
 
-#include "experiments/run/examine.h"
-#include "experiments/run/store.h"
+#include "experiments/studies/run/examine.h"
+#include "experiments/studies/run/store.h"
 #include "tasks/training/weights_file.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"

@@ -1,4 +1,4 @@
-#include "experiments/run/store.h"
+#include "experiments/studies/run/store.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "experiments/run/store/reading_line.h"
+#include "experiments/studies/run/store/reading_line.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

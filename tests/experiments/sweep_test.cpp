@@ -1,8 +1,8 @@
-#include "experiments/config/sweep.h"
+#include "experiments/studies/config/sweep.h"
 
 #include <algorithm>
 
-#include "experiments/config/study.h"
+#include "experiments/studies/config/study.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/claims/study_results.h"
+#include "experiments/studies/claims/study_results.h"
 #include "tests/support/error_of.h"
 
 namespace headroom::experiments::testing {

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <fstream>
 
-#include "experiments/config/study.h"
-#include "experiments/config/tasks/kernel.h"
-#include "experiments/run/trial.h"
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/config/tasks/kernel.h"
+#include "experiments/studies/run/trial.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -5,8 +5,8 @@
 
 #include <cstdlib>
 
-#include "experiments/claims/number.h"
-#include "experiments/run/progress_text.h"
+#include "experiments/output/number.h"
+#include "experiments/studies/run/progress_text.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"

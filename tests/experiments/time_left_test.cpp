@@ -1,5 +1,5 @@
 // How long a work still takes, from the pace of its first parts.
-#include "experiments/run/time_left.h"
+#include "experiments/studies/run/time_left.h"
 
 #include "tests/support/catch.h"
 

@@ -2,9 +2,9 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
-#include "experiments/toml/depth.h"
-#include "experiments/toml/document.h"
-#include "experiments/toml/expression.h"
+#include "experiments/studies/toml/depth.h"
+#include "experiments/studies/toml/document.h"
+#include "experiments/studies/toml/expression.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

@@ -1,10 +1,10 @@
-#include "experiments/run/trial.h"
+#include "experiments/studies/run/trial.h"
 
 #include <algorithm>
 
 #include "engine/parallel.h"
-#include "experiments/config/study.h"
-#include "experiments/run/runner.h"
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/run/runner.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 

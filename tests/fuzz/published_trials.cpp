@@ -1,5 +1,5 @@
 #include "engine/error.h"
-#include "experiments/export/published.h"
+#include "experiments/studies/export/published.h"
 #include "tests/fuzz/scratch_file.h"
 
 /// A file of published trials, as text or as gzip.

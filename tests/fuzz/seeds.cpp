@@ -10,8 +10,8 @@
 
 #include "engine/quantized/block_format.h"
 #include "engine/tensor.h"
-#include "experiments/config/trial_config.h"
-#include "experiments/export/published.h"
+#include "experiments/studies/config/trial_config.h"
+#include "experiments/studies/export/published.h"
 #include "models/compact/compact_model.h"
 #include "models/gguf/gguf.h"
 #include "models/pretrained/model_files.h"

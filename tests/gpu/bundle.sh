@@ -24,7 +24,7 @@ fi
 # The kernels would be in each program at 16 MB.
 NVCC_APPEND_FLAGS='--compress-mode=size' ninja -C "$build" $programs
 
-mkdir -p "$folder/bin" "$folder/lib/system" "$folder/tests/golden" "$folder/tests/gpu" "$folder/experiments/bench" "$folder/data"
+mkdir -p "$folder/bin" "$folder/lib/system" "$folder/tests/golden" "$folder/tests/gpu" "$folder/experiments/tools/bench" "$folder/data"
 # shellcheck disable=SC2016
 for program in $programs; do
   strip -o "$folder/bin/${program##*/}" "$build/$program"
@@ -38,7 +38,7 @@ done | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\/.*ld-linux/ { print $
 done
 cp "$root"/tests/golden/*.json "$folder/tests/golden/"
 cp "$root"/experiments/ntp-shakespeare.toml "$folder/experiments/"
-cp "$root"/experiments/bench/workloads.toml "$folder/experiments/bench/"
+cp "$root"/experiments/tools/bench/workloads.toml "$folder/experiments/tools/bench/"
 cp "$here"/run-all.sh "$here"/*.py "$here"/*.toml "$folder/tests/gpu/"
 ln -sf tests/gpu/run-all.sh "$folder/run-all.sh"
 tar -C "$folder" -c bin lib | xz -T0 >"$folder/programs.tar.xz"

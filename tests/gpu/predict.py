@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""predict.py [--json FILE]: the time of a training step of each workload of experiments/bench/workloads.toml on GPUs that
+"""predict.py [--json FILE]: the time of a training step of each workload of experiments/tools/bench/workloads.toml on GPUs that
 were not at hand, from the bytes and the floating-point operations of each kernel that the step launches. Two ways to
 train: f32 (TF32 off), and train.precision = "bf16": everything but masters, their gradients, moments and sums in bf16.
 
@@ -30,7 +30,7 @@ EXPS_PER_CLOCK = 16         # of one multiprocessor
 
 
 def read_workloads():
-    tables = tomllib.loads((ROOT / "experiments/bench/workloads.toml").read_text())
+    tables = tomllib.loads((ROOT / "experiments/tools/bench/workloads.toml").read_text())
     defaults = tables.pop("defaults")
     return {name: {**defaults, **table} for name, table in tables.items()}
 

@@ -142,7 +142,7 @@ def main():
     arguments.add_argument("--emulated", action="store_true")
     given = arguments.parse_args()
     run = Run(given)
-    workloads = str(HERE / "tiny.toml") if given.emulated else str(ROOT / "experiments/bench/workloads.toml")
+    workloads = str(HERE / "tiny.toml") if given.emulated else str(ROOT / "experiments/tools/bench/workloads.toml")
     import tomllib
     names = [name for name in tomllib.loads(pathlib.Path(workloads).read_text()) if name != "defaults"]
     scratch = tempfile.mkdtemp(prefix="headroom-gpu-")

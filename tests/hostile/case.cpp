@@ -4,7 +4,7 @@
 #include <set>
 
 #include "engine/error.h"
-#include "experiments/toml/document.h"
+#include "experiments/studies/toml/document.h"
 #include "tests/hostile/edits.h"
 
 namespace headroom::hostile {

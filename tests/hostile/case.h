@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/toml/value.h"
+#include "experiments/studies/toml/value.h"
 
 namespace headroom::hostile {
 

@@ -1,5 +1,5 @@
-#include "experiments/new_op/new_op.h"
-#include "experiments/new_op/formulas.h"
+#include "experiments/tools/new_op/new_op.h"
+#include "experiments/tools/new_op/formulas.h"
 
 #include <unistd.h>
 

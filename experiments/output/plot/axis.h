@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace headroom::experiments {
+
+enum class Scale { linear, log2, log10 };
+
+/// One axis of a figure: the range it shows and where it is labelled.
+struct Axis {
+  Scale scale = Scale::linear;
+  double low = 0, high = 1;
+  std::vector<double> ticks;        ///< empty: gnuplot's own
+  std::vector<std::string> labels;  ///< of the ticks; empty: their numbers
+};
+
+/// An axis that shows all `values` that are finite with some air. A logarithmic scale falls back to a linear one where
+/// a value is not positive. Without a finite value it shows 0 to 1. Throws Error without a value.
+Axis fit_axis(Scale scale, const std::vector<double>& values);
+
+/// An axis of things without a size: `labels` at 0, 1, 2, …
+Axis category_axis(const std::vector<std::string>& labels);
+
+/// What stands at the i-th of the axis' ticks.
+std::string tick_text(const Axis& axis, size_t i);
+
+/// gnuplot's commands for the axis `name` ("x", "y", "y2").
+std::string axis_commands(const Axis& axis, const std::string& name);
+
+}  // namespace headroom::experiments

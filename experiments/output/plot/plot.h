@@ -1,0 +1,67 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/output/plot/axis.h"
+
+namespace headroom::experiments {
+
+/// One value that a figure shows.
+struct Mark {
+  double x = 0, y = 0;
+  double low = 0, high = 0;       ///< ends of its interval; equal: none
+  std::string hover{};            ///< what a pointer over it says; "" for nothing
+  double size_x = 0, size_y = 0;  ///< cells only: half of its width and height
+  uint32_t fill = 0;              ///< cells only: 0xRRGGBB
+  std::vector<double> seeds{};    ///< values of the single seeds
+};
+
+/// Marks of one kind in one colour.
+struct Layer {
+  enum class Kind { line, rings, crosses, dots, cells, boxes };
+  Kind kind = Kind::line;
+  std::string legend;       ///< "" for none
+  std::string colour;       ///< a stand-in of svg.h
+  int style = 0;            ///< line: 0 solid, others dashed; also chooses the shape of its points
+  bool points = true;       ///< line: with a point at each mark
+  std::vector<Mark> marks;  ///< a line joins them in this order; those that are not finite are left out
+};
+
+/// An x that is pointed out: a dashed line from the bottom to the top.
+struct PlotGuide {
+  double x = 0;
+  std::string label;
+};
+
+/// A figure before it is drawn. Whatever its texts hold is text.
+struct Plot {
+  std::string id;                  ///< unique within a page, and the name of its file
+  std::string title, description;  ///< for those who do not see it
+  std::string x_label, y_label;
+  Axis x, y;
+  std::optional<Axis> other_y;  ///< the same values on the other scale, for readers who prefer it
+  std::vector<PlotGuide> guides;
+  std::vector<Layer> layers;
+  bool square = false;      ///< both axes equally long
+  bool low = false;         ///< of half the usual height
+  std::vector<Plot> below;  ///< further panels over the same x, each with a y axis of its own
+};
+
+/// wide: for a desk or a sheet of paper. narrow: the same figure with type that stays legible on a phone.
+enum class Format { wide, narrow };
+
+/// What a plot shows as CSV: line, x, value, ends of its interval, values of the seeds, for all panels. RFC 4180.
+std::string plot_csv(const Plot& plot);
+
+/// One plot as SVG elements, with title and description for screen readers.
+struct Drawing {
+  std::string wide, narrow, file;        ///< two for the page, and one with fixed colours
+  std::string other_wide, other_narrow;  ///< on plot.other_y; "" without it
+};
+
+/// Draws with `gnuplot`. Throws Error as run_gnuplot() does.
+Drawing draw(const std::filesystem::path& gnuplot, const Plot& plot);
+
+}  // namespace headroom::experiments

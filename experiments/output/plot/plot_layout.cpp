@@ -1,0 +1,245 @@
+#include "experiments/output/plot/plot_layout.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+
+#include "experiments/output/number.h"
+#include "experiments/output/text.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr double kLine = 1.3;  ///< height of a line of text, in ems
+
+/// About how wide a letter is, in ems.
+double width_of_letter(unsigned char c) {
+  if (std::strchr("WMmw@%", c)) return 1;
+  if (std::strchr("iIjl.,:;|!' ()[]ftr1", c)) return 0.38;
+  return std::isupper(c) ? 0.75 : 0.63;
+}
+
+/// Bytes of the UTF-8 character that begins at `at`.
+size_t bytes_at(const std::string& text, size_t at) {
+  size_t end = at + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  return end - at;
+}
+
+/// How many bytes of `text` are at most `ems` wide; at least one character.
+size_t fitting(const std::string& text, double ems) {
+  double width = 0;
+  size_t at = 0;
+  while (at < text.size()) {
+    width += width_of_letter(static_cast<unsigned char>(text[at]));
+    if (width > ems && at > 0) return at;
+    at += bytes_at(text, at);
+  }
+  return at;
+}
+
+double share_of(const Axis& axis, double value) {
+  if (axis.scale == Scale::linear) return (value - axis.low) / (axis.high - axis.low);
+  return std::log(value / axis.low) / std::log(axis.high / axis.low);
+}
+
+bool is_cells(const Plot& plot) {
+  return std::any_of(plot.layers.begin(), plot.layers.end(),
+                     [](const Layer& layer) { return layer.kind == Layer::Kind::cells; });
+}
+
+size_t legends(const Plot& plot) {
+  return static_cast<size_t>(
+      std::count_if(plot.layers.begin(), plot.layers.end(), [](const Layer& l) { return !l.legend.empty(); }));
+}
+
+/// The widest label of an axis' ticks.
+double tick_ems(const Axis& axis) {
+  double widest = axis.ticks.empty() ? width_of("0.00001") : 0;
+  for (size_t i = 0; i < axis.ticks.size(); ++i)
+    widest = std::max(widest, width_of(i < axis.labels.size() ? axis.labels[i] : exact(axis.ticks[i])));
+  return widest;
+}
+
+/// A line's name beside the frame.
+struct Name {
+  size_t layer = 0;
+  std::vector<std::string> lines;
+  double from_x = 0, from_y = 0;  ///< the end of the line
+  double y = 0;                   ///< middle of the name
+  double half = 0;                ///< half of its height
+};
+
+/// Moves names apart that would overlap, as little as it takes from top to bottom, and back into the frame.
+void spread(std::vector<Name>& names, double top, double bottom) {
+  std::stable_sort(names.begin(), names.end(), [](const Name& a, const Name& b) { return a.from_y < b.from_y; });
+  double free = top;
+  for (Name& name : names) {
+    name.y = std::max(name.from_y, free + name.half);
+    free = name.y + name.half;
+  }
+  double below = bottom;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    name->y = std::min(name->y, below - name->half);
+    below = name->y - name->half;
+  }
+}
+
+std::vector<Name> names_of(const Plot& plot, double ems, int font) {
+  std::vector<Name> names;
+  for (size_t i = 0; i < plot.layers.size(); ++i) {
+    const Layer& layer = plot.layers[i];
+    const bool drawn = std::any_of(layer.marks.begin(), layer.marks.end(),
+                                   [](const Mark& m) { return std::isfinite(m.x) && std::isfinite(m.y); });
+    if (layer.legend.empty() || !drawn) continue;
+    Name name;
+    name.layer = i;
+    name.lines = wrapped(layer.legend, ems, 3);
+    name.half = kLine * font * static_cast<double>(name.lines.size()) / 2 + 1;
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+void place_names(const Plot& plot, const Axis& y, std::vector<Name> names, Layout& out) {
+  for (Name& name : names) {
+    const Mark* last = nullptr;
+    for (const Mark& m : plot.layers[name.layer].marks)
+      if (std::isfinite(m.x) && std::isfinite(m.y) && (!last || m.x >= last->x)) last = &m;
+    name.from_x = out.left + share_of(plot.x, last->x) * (out.right - out.left);
+    name.from_y = out.bottom - std::clamp(share_of(y, last->y), 0.0, 1.0) * (out.bottom - out.top);
+  }
+  spread(names, out.top - 4, out.bottom + 8);
+  for (const Name& name : names) {
+    const Layer& layer = plot.layers[name.layer];
+    const std::string part = "layer-" + std::to_string(name.layer);
+    const double x = out.right + 22;
+    out.strokes.push_back({name.from_x + 7, name.from_y, x - 4, name.y, layer.colour, part + " leader"});
+    double at = name.y - name.half + out.font * 1.05;
+    for (const std::string& line : name.lines) {
+      out.texts.push_back({x, at, line, "start", layer.colour, out.font, part});
+      at += kLine * out.font;
+    }
+  }
+}
+
+/// Above the frame, a line each.
+void place_guides(const Plot& plot, Layout& out) {
+  if (plot.guides.empty()) return;
+  double at = out.top - 4 - kLine * out.font * static_cast<double>(plot.guides.size() - 1);
+  for (const PlotGuide& guide : plot.guides) {
+    const double x = out.left + share_of(plot.x, guide.x) * (out.right - out.left);
+    const double width = width_of(guide.label) * out.font;
+    const bool before = x - 4 + width > out.width;
+    out.texts.push_back({before ? x + 4 : x - 4, at, guide.label, before ? "end" : "start", svg::kInk, out.font, ""});
+    at += kLine * out.font;
+  }
+}
+
+}  // namespace
+
+double width_of(const std::string& text) {
+  double width = 0;
+  for (size_t at = 0; at < text.size(); at += bytes_at(text, at))
+    width += width_of_letter(static_cast<unsigned char>(text[at]));
+  return width;
+}
+
+Axis legible_x(const Axis& x, const Layout& layout) {
+  struct Span {
+    double from, to;
+  };
+  std::vector<Span> taken;
+  Axis out = x;
+  out.labels.assign(x.ticks.size(), "");
+  for (const bool powers : {true, false})
+    for (size_t i = 0; i < x.ticks.size(); ++i) {
+      const bool is_power = x.scale != Scale::log2 || std::exp2(std::round(std::log2(x.ticks[i]))) == x.ticks[i];
+      if (is_power != powers) continue;
+      const double at = layout.left + share_of(x, x.ticks[i]) * (layout.right - layout.left);
+      const double half = layout.font * (width_of(tick_text(x, i)) + 0.5) / 2;
+      const Span span{at - half, at + half};
+      const bool is_free =
+          std::none_of(taken.begin(), taken.end(), [&](const Span& s) { return span.from < s.to && s.from < span.to; });
+      if (!is_free) continue;
+      out.labels[i] = tick_text(x, i);
+      taken.push_back(span);
+    }
+  return out;
+}
+
+std::vector<std::string> wrapped(const std::string& text, double ems, size_t most) {
+  std::string rest = clean(text);
+  std::replace(rest.begin(), rest.end(), '\n', ' ');
+  std::vector<std::string> lines;
+  while (!rest.empty()) {
+    size_t cut = fitting(rest, ems);
+    if (cut < rest.size())
+      if (const size_t space = rest.rfind(' ', cut); space != std::string::npos && space > 0) cut = space;
+    lines.push_back(rest.substr(0, cut));
+    rest.erase(0, cut);
+    rest.erase(0, std::min(rest.find_first_not_of(' '), rest.size()));
+    if (lines.size() < most || rest.empty()) continue;
+    lines.back() = lines.back().substr(0, fitting(lines.back(), ems - 1)) + "…";
+    break;
+  }
+  return lines;
+}
+
+bool has_names(const Plot& plot, Format format, bool alone) {
+  const auto count = static_cast<size_t>(legends(plot));
+  return format == Format::wide && !is_cells(plot) && !plot.square && count > 1 && (alone || count <= most_named);
+}
+
+Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& least, bool alone) {
+  const bool wide = format == Format::wide;
+  Layout out;
+  out.width = wide ? 760 : 380;
+  out.font = wide ? 14 : 12;
+  const double em = out.font;
+  const auto above = wrapped(plot.y_label, (out.width - 16) / em, 3);
+  out.left = std::max({wide ? 56.0 : 44.0, em * tick_ems(y) + 18, least.left});
+  out.top = em * kLine * static_cast<double>(above.size() + plot.guides.size()) + 14;
+  double tall = (wide ? 320 : 230) * (plot.low ? 0.5 : 1), room = wide ? 24 : 16;
+  double total = 0;
+  std::vector<Name> names;
+  if (has_names(plot, format, alone)) {
+    constexpr double longest = 15;
+    names = names_of(plot, longest, out.font);
+    double widest = 0;
+    for (const Name& name : names) {
+      for (const std::string& line : name.lines) widest = std::max(widest, em * width_of(line));
+      total += 2 * name.half;
+    }
+    room = widest + 30;
+  }
+  out.right = out.width - std::max(room, least.right);
+  if (is_cells(plot)) tall = std::max(140.0, (wide ? 44.0 : 34.0) * (y.high - y.low));
+  if (plot.square) {
+    tall = std::min(out.right - out.left, wide ? 400.0 : 300.0);
+    out.right = out.left + tall;
+  }
+  const double centre = (out.left + out.right) / 2, span = 2 * std::min(centre, out.width - centre) - 8;
+  // The lowest panel names what all of them stand over.
+  const auto under = wrapped(plot.below.empty() ? plot.x_label : "", span / em, 3);
+  const double foot = em * (1.9 + kLine * static_cast<double>(under.size())) + 6;
+  if (!names.empty()) tall = std::max(tall, total);
+  out.bottom = out.top + tall;
+  out.height = out.bottom + foot;
+  double at = em;
+  for (const std::string& line : above) {
+    out.texts.push_back({6, at, line, "start", svg::kInk, out.font, ""});
+    at += kLine * em;
+  }
+  at = out.bottom + em * 3;
+  for (const std::string& line : under) {
+    out.texts.push_back({centre, at, line, "middle", svg::kInk, out.font, ""});
+    at += kLine * em;
+  }
+  place_guides(plot, out);
+  place_names(plot, y, std::move(names), out);
+  return out;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,144 @@
+#include "experiments/output/program.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <system_error>
+#include <thread>
+
+#include "engine/error.h"
+
+extern char** environ;
+
+namespace headroom::experiments {
+namespace {
+
+/// An anonymous temporary file. Files rather than pipes: nothing to drain while a program runs, so nothing can
+/// dead-lock.
+class TemporaryFile {
+ public:
+  TemporaryFile() : file_(std::tmpfile()) {
+    require(file_ != nullptr, "cannot make a temporary file: {}", std::generic_category().message(errno));
+  }
+  int descriptor() const { return fileno(file_.get()); }
+
+  void write(const std::string& text) {
+    const bool ok =
+        std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0;
+    require(ok, "cannot write a temporary file: {}", std::generic_category().message(errno));
+    std::rewind(file_.get());
+  }
+
+  std::string read() {
+    std::string text;
+    char buffer[4096];
+    std::rewind(file_.get());
+    while (const size_t n = std::fread(buffer, 1, sizeof buffer, file_.get())) text.append(buffer, n);
+    return text;
+  }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+class FileActions {
+ public:
+  FileActions() { posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  void redirect(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
+  void discard(int descriptor) { posix_spawn_file_actions_addopen(&actions_, descriptor, "/dev/null", O_RDWR, 0); }
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+/// Starts `program`. Throws Error when the system refuses.
+pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments, const FileActions& actions,
+            const posix_spawnattr_t* attributes) {
+  std::vector<std::string> texts{program.string()};
+  texts.insert(texts.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  pid_t child = 0;
+  const int refused = posix_spawn(&child, texts[0].c_str(), actions.get(), attributes, pointers.data(), environ);
+  require(refused == 0, "cannot run {}: {}", texts[0], std::generic_category().message(refused));
+  return child;
+}
+
+/// The exit status of `child`; nullopt when it had to be killed after `seconds`.
+std::optional<int> wait_for(pid_t child, double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  for (int status = 0;;) {
+    const pid_t done = waitpid(child, &status, WNOHANG);
+    if (done == child) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    require(done == 0 || errno == EINTR, "waitpid: {}", std::generic_category().message(errno));
+    if (std::chrono::steady_clock::now() > end) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (folder.empty()) continue;  // "the current folder" to a shell; not a place to run programs from
+    const std::filesystem::path program = std::filesystem::path(folder) / name;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(program, ignored) && access(program.c_str(), X_OK) == 0) return program;
+  }
+  return std::nullopt;
+}
+
+ProgramResult run_program(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                          const std::string& input, double seconds) {
+  TemporaryFile from, output, errors;
+  from.write(input);
+  FileActions actions;
+  actions.redirect(from.descriptor(), STDIN_FILENO);
+  actions.redirect(output.descriptor(), STDOUT_FILENO);
+  actions.redirect(errors.descriptor(), STDERR_FILENO);
+  const std::optional<int> status = wait_for(spawn(program, arguments, actions, nullptr), seconds);
+  require(status.has_value(), "{} did not end within {} s", program.string(), seconds);
+  return {*status, output.read(), errors.read()};
+}
+
+void start_program(const std::filesystem::path& program, const std::vector<std::string>& arguments) {
+  FileActions actions;
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) actions.discard(descriptor);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  // A group of its own: Ctrl-C on our terminal is not meant for it.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  try {
+    spawn(program, arguments, actions, &attributes);
+  } catch (...) {
+    posix_spawnattr_destroy(&attributes);
+    throw;
+  }
+  posix_spawnattr_destroy(&attributes);
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,105 @@
+#include "experiments/output/text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+
+#include "models/files/utf8.h"
+
+namespace headroom::experiments {
+namespace {
+
+std::string quoted_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+std::string clean(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto [c, length] = models::first_code_point(text);
+    const bool is_c1 = c >= 0x7F && c < 0xA0, is_no_character = (c & 0xFFFE) == 0xFFFE;
+    const bool control = (c < 0x20 && c != '\n' && c != '\t') || is_c1 || is_no_character;
+    if (length == 0 || control) out += "\uFFFD";
+    else out += text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
+std::string escape(std::string_view text) {
+  std::string out;
+  for (char c : clean(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view plain = "_-./:,=+@%";
+  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           plain.find(c) != std::string_view::npos;
+  });
+  if (is_plain) return std::string(text);
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string slug(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) && static_cast<unsigned char>(c) < 0x80)
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!out.empty() && out.back() != '-') out += '-';
+  }
+  if (!out.empty() && out.back() == '-') out.pop_back();
+  return out;
+}
+
+std::string base64(const std::string& bytes) {
+  static const char* const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t at = 0; at < bytes.size(); at += 3) {
+    uint32_t group = 0;
+    const size_t count = std::min<size_t>(3, bytes.size() - at);
+    for (size_t i = 0; i < 3; ++i) group = group << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    for (size_t i = 0; i < 4; ++i) out += i <= count ? letters[group >> (18 - 6 * i) & 63] : '=';
+  }
+  return out;
+}
+
+std::string csv_row(const std::vector<std::string>& cells) {
+  std::string out;
+  for (const std::string& text : cells) out += quoted_cell(text) + ',';
+  out.back() = '\n';
+  return out;
+}
+
+}  // namespace headroom::experiments

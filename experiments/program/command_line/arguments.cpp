@@ -1,0 +1,342 @@
+#include "experiments/program/command_line/arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <type_traits>
+#include <utility>
+
+#include "engine/excerpt.h"
+#include "experiments/studies/toml/problems.h"
+#include "models/files/output.h"
+
+namespace headroom::experiments {
+
+Option Option::required() const { return Option(option_->required()); }
+Option Option::show_default() const { return Option(option_->capture_default_str()); }
+Option Option::value_name(const char* name) const { return Option(option_->type_name(name)); }
+Option Option::range(int least, int most) const { return Option(option_->check(CLI::Range(least, most))); }
+Option Option::range(double least, double most) const {
+  // Not CLI::Range, which lets NaN pass.
+  const auto check = [least, most](const std::string& text) {
+    double value = 0;
+    const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+    return fits ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, least, most);
+  };
+  return Option(option_->check(CLI::Validator(check, fmt::format("FLOAT in [{} - {}]", least, most))));
+}
+Option Option::one_of(const std::vector<std::string>& values) const {
+  // The validator's name keeps them for describe(): its own text, "{a,b}", could not be taken apart again.
+  CLI::Validator member = CLI::IsMember(values).name(fmt::format("{}", fmt::join(values, "\n")));
+  const bool has_comma = std::any_of(values.begin(), values.end(),
+                                     [](const std::string& value) { return value.find(',') != std::string::npos; });
+  if (has_comma) member.description(fmt::format("{{{}}}", fmt::join(values, " | ")));
+  return Option(option_->check(member));
+}
+namespace {
+
+// Names of checks that refuse nothing: how an option is known to be an output when the command's action begins.
+constexpr const char* output_mark = "output\n";
+constexpr const char* apart_mark = "output apart\n";
+
+CLI::Validator mark(const char* name) {
+  return {[](std::string&) { return std::string(); }, "", name};
+}
+
+bool is_marked(CLI::Option& option, const char* name) {
+  try {
+    return option.get_validator(name) != nullptr;
+  } catch (const CLI::OptionNotFound&) {
+    return false;
+  }
+}
+
+/// What the user gave, or the default that the help shows.
+std::vector<std::string> values_of(const CLI::Option& option) {
+  if (option.get_items_expected_max() == 0) return {};  // a flag
+  if (option.count() > 0) return option.reduced_results();
+  return {option.get_default_str()};
+}
+
+/// Throws Error where an output of the command is one of its inputs, or there already and not to be replaced.
+void check_outputs(CLI::App& command) {
+  std::vector<models::CommandInput> inputs;
+  std::vector<CLI::Option*> outputs;
+  for (CLI::Option* option : command.get_options(nullptr)) {
+    if (is_marked(*option, output_mark) || is_marked(*option, apart_mark)) outputs.push_back(option);
+    else
+      for (const std::string& value : values_of(*option))
+        if (!value.empty())
+          inputs.push_back({option->get_positional() ? option->get_name(true) : option->get_name(), value});
+  }
+  const CLI::Option* force = command.get_option_no_throw("--force");
+  std::map<std::filesystem::path, std::string> taken;
+  for (CLI::Option* option : outputs) {
+    if (option->count() == 0) continue;
+    const std::filesystem::path path = option->reduced_results().at(0);
+    models::check_apart(path, inputs);
+    if (is_marked(*option, output_mark)) models::check_new(path, force != nullptr && force->count() > 0);
+    std::error_code error;
+    const std::filesystem::path place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+    const auto [other, is_new] = taken.emplace(error ? path : place, option->get_name());
+    require(is_new, "{}: {} and {} would write the same file; name another", path.string(), other->second,
+            option->get_name());
+  }
+}
+
+}  // namespace
+
+Option Option::output() const { return Option(option_->check(mark(output_mark))); }
+Option Option::output_apart() const { return Option(option_->check(mark(apart_mark))); }
+Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
+Option Option::path_by(std::string (*path)(const std::string& name)) const {
+  const auto replace = [path](std::string& value) {
+    value = path(value);
+    return std::string();
+  };
+  return Option(option_->transform(CLI::Validator(replace, "", "")));
+}
+Option Option::one_value() const { return Option(option_->expected(1)); }
+Option Option::one_value_each() const { return Option(option_->allow_extra_args(false)); }
+bool Option::is_given() const { return option_->count() > 0; }
+
+Command Command::command(const char* name, const char* help) const { return Command(app_->add_subcommand(name, help)); }
+
+Command Command::hidden() const { return Command(app_->group("")); }
+
+template <class T>
+Option Command::option(const char* name, T& value, const char* help) const {
+  CLI::Option* option = app_->add_option(name, value, help);
+  // CLI11 turns what does not fit into the largest number.
+  if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, std::optional<int64_t>>)
+    option->check(CLI::Validator(
+        [](const std::string& text) {
+          errno = 0;
+          (void)std::strtoll(text.c_str(), nullptr, 0);
+          return errno == ERANGE ? fmt::format("'{}' does not fit into 64 bits", text) : std::string();
+        },
+        ""));
+  if (heading_ != nullptr) option->group(heading_);
+  return Option(option);
+}
+template Option Command::option(const char*, std::string&, const char*) const;
+template Option Command::option(const char*, int&, const char*) const;
+template Option Command::option(const char*, int64_t&, const char*) const;
+template Option Command::option(const char*, double&, const char*) const;
+template Option Command::option(const char*, std::optional<int64_t>&, const char*) const;
+template Option Command::option(const char*, std::vector<std::string>&, const char*) const;
+
+Option Command::flag(const char* name, bool& value, const char* help) const {
+  CLI::Option* option = app_->add_flag(name, value, help);
+  if (heading_ != nullptr) option->group(heading_);
+  return Option(option);
+}
+
+void Command::action(std::function<void()> run) const {
+  app_->callback([app = app_, run = std::move(run)] {
+    check_outputs(*app);
+    run();
+  });
+}
+
+void Command::require_command() const { app_->require_subcommand(1); }
+
+namespace {
+
+/// The command of that name below another; null where there is none.
+const CLI::App* command_below(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (command->get_name() == name) return command;
+  return nullptr;
+}
+
+/// That a word names no command below this one, with the nearest that there is.
+std::string no_command(const CLI::App& app, const std::string& word) {
+  std::set<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (!command->get_group().empty()) names.insert(command->get_name());
+  const std::string near = nearest_path(word, names);
+  return fmt::format("no command '{}' in {}{}{}", excerpt(word), app.get_name(),
+                     near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                     names.empty() ? "" : fmt::format(": there are {}", fmt::join(names, ", ")));
+}
+
+/// The first word that stands where the name of a command should, with the nearest one.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool has_commands = !at->get_subcommands([](const CLI::App*) { return true; }).empty();
+    if (!has_commands || word.empty() || word[0] == '-') return "";
+    const CLI::App* next = command_below(*at, word);
+    if (next == nullptr) return no_command(*at, word);
+    at = next;
+  }
+  return "";
+}
+
+/// The long option of a command that a mistyped one stands for: one that begins so, or the fewest edits away; "" where
+/// none is near.
+std::string option_near(const CLI::App& command, const std::string& word) {
+  constexpr size_t least = 5;  // two letters behind the dashes are near to too much
+  if (word.size() < least || !word.starts_with("--")) return "";
+  std::set<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames())
+      if (!option->get_group().empty()) names.insert("--" + name);
+  const auto begins = names.lower_bound(word);
+  return begins != names.end() && begins->starts_with(word) ? *begins : nearest_path(word, names);
+}
+
+/// The first option that its command does not have but for a slip, with the right one; "" where there is none. It is
+/// said before what is missing: "--metod plain" lacks --method.
+std::string mistyped_option(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i], name = word.substr(0, word.find('='));
+    if (word == "--") return "";
+    if (!word.starts_with("-")) {
+      if (const CLI::App* next = command_below(*at, word)) at = next;
+      continue;
+    }
+    if (at->get_option_no_throw(name) != nullptr) continue;
+    if (const std::string near = option_near(*at, name); !near.empty())
+      return fmt::format("no option '{}' for {}; did you mean {}?", excerpt(name), at->get_name(), near);
+  }
+  return "";
+}
+
+/// CLI11's words for too few and too many values, shorter.
+std::string in_words(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const size_t colon = text.find(':');
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr || colon == std::string::npos) return text;
+  if (text.find(" missing", colon) != std::string::npos) return text.substr(0, colon) + ": expected a value";
+  if (text.find("At Most 1 required", colon) != std::string::npos) return text.substr(0, colon) + ": is given twice";
+  return text;
+}
+
+/// What is wrong with the arguments, in the words that help most.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (std::string unknown = unknown_command(app, argc, argv); !unknown.empty()) return unknown;
+  const bool may_be_mistyped = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                               dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (std::string mistyped = may_be_mistyped ? mistyped_option(app, argc, argv) : ""; !mistyped.empty())
+    return mistyped;
+  return in_words(error);
+}
+
+/// What shows the options of the command that the arguments name.
+std::string help_call(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  std::string words;
+  for (int i = 1; i < argc; ++i) {
+    const CLI::App* next = command_below(*at, argv[i]);
+    if (next == nullptr) break;
+    at = next;
+    words += " " + at->get_name();
+  }
+  return app.get_name() + (words.empty() ? " --help" : " help" + words);
+}
+
+ArgumentDescription describe(CLI::Option& option) {
+  ArgumentDescription argument;
+  for (const std::string& name : option.get_snames()) argument.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) argument.names.push_back("--" + name);
+  if (argument.names.empty()) argument.names.push_back(option.get_name(true));
+  if (option.get_items_expected_max() > 0) {
+    const std::string type = option.get_type_name();  // "TEXT:{a,b}", "INT:INT in [1 - 4096]"
+    argument.value = type.substr(0, type.find(':', type == "A:B" ? 2 : 0));
+  }
+  try {
+    std::istringstream names(option.get_validator(0)->get_name());
+    const bool is_output = is_marked(option, output_mark) || is_marked(option, apart_mark);
+    for (std::string name; std::getline(names, name) && !is_output;) argument.choices.push_back(name);
+  } catch (const CLI::OptionNotFound&) {
+    // It takes any value.
+  }
+  argument.fallback = option.get_default_str();
+  argument.help = option.get_description();
+  if (option.get_group() != CLI::OptionDefaults().get_group()) argument.heading = option.get_group();
+  argument.is_required = option.get_required();
+  argument.is_list = option.get_items_expected_max() > 1;
+  return argument;
+}
+
+CommandDescription describe(CLI::App& app) {
+  CommandDescription command{app.get_name(), app.get_description(), {}, {}};
+  for (CLI::Option* option : app.get_options(nullptr))
+    if (!option->get_group().empty()) command.arguments.push_back(describe(*option));
+  for (CLI::App* below : app.get_subcommands([](CLI::App* one) { return !one->get_group().empty(); }))
+    command.commands.push_back(describe(*below));
+  return command;
+}
+
+}  // namespace
+
+CommandLine::CommandLine(const char* name, const char* help, const std::string& version)
+    : app_(std::make_unique<CLI::App>(help, name)) {
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(0, 1);  // none is an error below: CLI11 would take a misspelt one for none
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::root() const { return Command(app_.get()); }
+
+CommandDescription CommandLine::description() const { return describe(*app_); }
+
+std::string CommandLine::help(const std::vector<std::string>& words) const {
+  const CLI::App* at = app_.get();
+  std::string path = at->get_name();
+  for (const std::string& word : words) {
+    const CLI::App* next = command_below(*at, word);
+    if (next == nullptr) throw UsageError(no_command(*at, word));
+    at = next;
+    path += " " + word;
+  }
+  // Not help(), which goes on to the command that was called: help itself.
+  return at->get_formatter()->make_help(at, path, CLI::AppFormatMode::Normal);
+}
+
+int CommandLine::run(int argc, char** argv) {
+  // Not before: commands take it over when they are added.
+  app_->footer("headroom help COMMAND shows the options of a command.");
+  try {
+    return run_command(argc, argv);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{} (see {})", error.what(), help_call(*app_, argc, argv)));
+  }
+}
+
+int CommandLine::run_command(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+  } catch (const Exit& exit) {
+    return exit.status;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) throw UsageError(excerpt(complaint(*app_, error, argc, argv), 500));
+    std::ostringstream text;  // --help, --version
+    const int status = app_->exit(error, text, text);
+    std::fputs(text.str().c_str(), stdout);
+    return status;
+  }
+  if (app_->get_subcommands().empty()) {
+    // With options and no command: a word that should have been one stands before them.
+    if (argc > 1) throw UsageError("a command is required");
+    std::fputs(app_->help().c_str(), stdout);
+  }
+  return 0;
+}
+
+}  // namespace headroom::experiments

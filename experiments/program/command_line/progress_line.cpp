@@ -1,0 +1,36 @@
+#include "experiments/program/command_line/progress_line.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "experiments/output/units.h"
+#include "experiments/program/command_line/standard_streams.h"
+
+namespace headroom::experiments {
+
+ProgressLine::ProgressLine() : is_terminal_(isatty(STDERR_FILENO) != 0) {}
+
+ProgressLine::~ProgressLine() {
+  if (has_line_) fmt::print(stderr, "\r\033[K");
+}
+
+void ProgressLine::show(const std::string& done, double share) {
+  constexpr double worth_a_word = 120;
+  const auto now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  if (const std::optional<double> left = said_.to_say(share, seconds, worth_a_word)) {
+    if (has_line_) fmt::print(stderr, "\r\033[K");
+    write_note(fmt::format("headroom: {}: what is left takes about {} by estimate", done, seconds_text(*left)));
+  }
+  const std::optional<double> left = drawn_.at(share, seconds);
+  if (!is_terminal_) return;
+  if (has_line_ && now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  has_line_ = true;
+  fmt::print(stderr, "\r\033[K{}{}", done, left ? fmt::format("  {:.0f} s left", *left) : "");
+  std::fflush(stderr);
+}
+
+}  // namespace headroom::experiments

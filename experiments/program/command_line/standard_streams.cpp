@@ -1,0 +1,68 @@
+#include "experiments/program/command_line/standard_streams.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr size_t most_input = size_t{1} << 27;  ///< something that never ends should not fill the memory
+constexpr const char* lost = "standard output cannot be written to";
+
+}  // namespace
+
+void keep_standard_descriptors() {
+  // In ascending order, as open() takes the lowest number. Input that is only writable, and output that is only
+  // readable, fail with EBADF.
+  for (const auto& [descriptor, mode] :
+       {std::pair{STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_RDWR}})
+    if (fcntl(descriptor, F_GETFD) == -1) (void)open("/dev/null", mode);
+}
+
+std::string read_input() {
+  std::string text;
+  char part[1 << 16];
+  for (;;) {
+    const ssize_t count = read(STDIN_FILENO, part, sizeof part);
+    if (count < 0 && errno == EINTR) continue;
+    require(count >= 0, "standard input cannot be read: {}", std::strerror(errno));
+    if (count == 0) return text;
+    text.append(part, static_cast<size_t>(count));
+    require(text.size() <= most_input, "standard input: more than {} bytes; give a file", most_input);
+  }
+}
+
+void write_output(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail("{}: {}", lost, std::strerror(errno));
+  flush_output();
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void write_note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+
+void note_unchecked(const std::string& store, int64_t count) {
+  if (count > 0)
+    write_note(fmt::format(
+        "headroom: {}: {} {} no checksum and cannot be checked (an older headroom wrote {}); 'headroom doctor STORE "
+        "--repair' adds {}",
+        store, count, count == 1 ? "trial has" : "trials have", count == 1 ? "it" : "them",
+        count == 1 ? "one" : "them"));
+}
+
+void flush_output() {
+  if (std::fflush(stdout) != 0) fail("{}: {}", lost, std::strerror(errno));
+  require(std::ferror(stdout) == 0, "{}: a part of it is lost", lost);
+}
+
+}  // namespace headroom::experiments

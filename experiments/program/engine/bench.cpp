@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "engine/error.h"
+#include "engine/transfer.h"
+#include "experiments/output/file.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/tools/bench/bench.h"
+#include "models/files/atomic_file.h"
+#include "models/files/file_size.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct BenchArguments {
+  std::string workload, dtype = "f32", precision = "f32", device = "cpu",
+                        file = "experiments/tools/bench/workloads.toml";
+  BenchOptions options;
+  std::string trace;
+  bool json = false, force = false;
+};
+
+/// "", or ", cuda:0, one graph".
+std::string place_of(const BenchResult& r) {
+  if (r.device.is_cpu()) return "";
+  return fmt::format(", {}, {}", r.device.str(), r.is_recorded ? "one graph" : "op by op");
+}
+
+void run(const BenchArguments& arguments) {
+  BenchOptions options = arguments.options;
+  require(arguments.dtype == "f32" || arguments.dtype == "f64", "bench: dtype '{}' cannot be trained; known: f32, f64",
+          arguments.dtype);
+  options.dtype = arguments.dtype == "f32" ? engine::DType::f32 : engine::DType::f64;
+  require(arguments.precision == "f32" || arguments.precision == "bf16",
+          "bench: unknown precision '{}'; known: f32, bf16", arguments.precision);
+  options.precision = arguments.precision == "bf16" ? engine::Precision::bf16 : engine::Precision::f32;
+  options.device = engine::device_of(arguments.device);
+  options.profiled = options.profiled || !arguments.trace.empty();
+  if (!arguments.trace.empty()) check_file(arguments.trace);
+  const BenchResult r = bench(read_workload(arguments.file, arguments.workload), options);
+  if (!arguments.trace.empty()) models::write_file(arguments.trace, engine::profile_trace(r.ops, r.device));
+  if (arguments.json) {
+    std::puts(to_json(r).c_str());
+    return;
+  }
+  std::puts(fmt::format("{}: {:.1f} ms per step (least {:.1f}, {} steps), {:.0f} tokens/s, {} threads, {}{}\n"
+                        "{} parameters, {} of tensors at most, {} system allocations after the second step",
+                        r.workload, r.ms_median, r.ms_min, r.steps, r.tokens_per_second, r.threads,
+                        engine::name_of(r.dtype), place_of(r), r.parameters,
+                        models::size_text(static_cast<uint64_t>(r.peak_bytes)), r.system_allocations)
+                .c_str());
+  if (options.profiled) std::fputs(("\n" + engine::profile_text(r.ops)).c_str(), stdout);
+}
+
+}  // namespace
+
+void add_bench_command(Command app) {
+  const Command command = app.command("bench", "time the training steps of a workload");
+  const auto arguments = std::make_shared<BenchArguments>();
+  command.option("workload", arguments->workload, "a table of the file of workloads").required();
+  command.option("--dtype", arguments->dtype, "f32 or f64").show_default();
+  command.option("--precision", arguments->precision, "as train.precision: f32 or bf16").show_default();
+  command.option("--device", arguments->device, "cpu or cuda").show_default();
+  command.flag("--eager", arguments->options.eager, "on cuda: op by op, not as one graph");
+  command.flag("--profile", arguments->options.profiled, "a table of three more steps, op by op");
+  command.option("--trace", arguments->trace, "the same as a trace, which Perfetto (ui.perfetto.dev) opens")
+      .value_name("FILE")
+      .output();
+  command.flag("--force", arguments->force, "with --trace: replace the file that is there");
+  command.option("--threads", arguments->options.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
+  command.option("--seconds", arguments->options.seconds, "how long to time").range(0.001, 86400.0).show_default();
+  command.option("--workloads", arguments->file, "file of workloads").show_default();
+  command.flag("--json", arguments->json, "one line of JSON");
+  command.flag("--forward-only", arguments->options.forward_only, "the loss alone");
+  command.action([arguments] { run(*arguments); });
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,142 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/cpu/onednn.h"
+#include "engine/error.h"
+#include "engine/isa.h"
+#include "engine/parallel.h"
+#include "engine/transfer.h"
+#include "experiments/output/plot/gnuplot.h"
+#include "experiments/output/units.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/studies/run/examine.h"
+#include "experiments/studies/run/memory_limit.h"
+#include "experiments/studies/toml/problems.h"
+#include "experiments/version.h"
+#include "tasks/data/locate.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// What was found, and below it what that means.
+void finding(const char* what, const std::string& found, const std::string& meaning = "") {
+  fmt::print("{:<16}{}\n", what, found);
+  if (!meaning.empty()) fmt::print("{:<16}{}\n", "", meaning);
+}
+
+/// Where data is looked for, and what of it is missing.
+std::string data_folder() {
+  std::string text;
+  for (const std::filesystem::path& folder : tasks::data_folders(tasks::data_roots(""))) {
+    std::error_code error;
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", then ", folder.string(),
+                        std::filesystem::is_directory(folder, error) ? "" : " (not there)");
+  }
+  return text.empty() ? "HEADROOM_DATA is not set" : text;
+}
+
+void examine() {
+  const engine::Isa detected = engine::detected_isa(), active = engine::active_isa();
+  const std::string onednn = engine::onednn_version();
+  finding("headroom", version_text());
+  finding("processor", engine::cpu_name());
+  finding("CPU level", engine::name_of(active),
+          active == detected
+              ? "the best that this processor and this build have"
+              : fmt::format("HEADROOM_ISA holds it below {}: kernels are slower", engine::name_of(detected)));
+  finding("threads", fmt::format("{}", engine::num_threads()),
+          "a study trains as many small models at once, one thread each (HEADROOM_THREADS, --threads)");
+  const MemoryLimit memory = memory_limit();
+  finding("memory", std::isfinite(memory.bytes) ? bytes_text(memory.bytes) : "unknown", memory.source);
+  finding("data", data_folder(),
+          "studies and commands look for texts and trained models there (headroom data list, fetch)");
+  finding("parallel loops", engine::parallel_backend(), "results do not depend on it, nor on the number of threads");
+  finding("oneDNN", onednn.empty() ? "absent" : onednn,
+          onednn.empty() ? "matrix products use our own kernel"
+                         : "large matrix products use it from AVX-512 on, products of a few rows always");
+  finding("CUDA", engine::cuda_status(),
+          engine::has_device(engine::Device::Kind::cuda)
+              ? "train.device = \"cuda\" or --device cuda trains there; docs/cuda.md says what runs"
+              : "everything runs on the CPU");
+  for (const auto& [what, found] : engine::cuda_facts()) finding(what.c_str(), found);
+  const auto gnuplot = find_gnuplot();
+  finding("gnuplot", gnuplot ? gnuplot->string() : "absent",
+          gnuplot ? "reports have figures" : "reports have tables but no figures; install gnuplot-nox");
+}
+
+struct DoctorArguments {
+  std::vector<std::string> stores;
+  bool repair = false;
+};
+
+/// The file itself, or every store.sqlite in a folder: RUNS/STUDY/PROFILE, or one above it.
+std::vector<std::filesystem::path> stores_in(const std::string& place) {
+  namespace fs = std::filesystem;
+  if (fs::is_regular_file(place)) return {place};
+  require(fs::is_directory(place), "{}: is no run store, and no folder", place);
+  std::vector<fs::path> stores;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry.depth() > 2) entry.disable_recursion_pending();
+    if (entry->path().filename() == "store.sqlite") stores.push_back(entry->path());
+  }
+  require(!stores.empty(), "{}: there is no run store", place);
+  std::sort(stores.begin(), stores.end());
+  return stores;
+}
+
+/// Whether all of it is sound in the end.
+bool examine_one(const std::filesystem::path& store, bool repair) {
+  StoreHealth health = examine_store(store);
+  for (const std::string& damage : health.damage)
+    fmt::print("{}: {}\n", damage.starts_with("/") ? "damaged" : store.string(), damage);
+  if (repair && (!health.damage.empty() || health.unchecked > 0)) {
+    for (const std::string& done : repair_store(store)) fmt::print("repaired: {}\n", done);
+    health = examine_store(store);
+  }
+  fmt::print(
+      "{}: {} trials and {} files are sound{}{}\n", store.string(), health.sound, health.files,
+      health.unchecked > 0 ? fmt::format(", {} trials have no checksum (--repair adds it)", health.unchecked) : "",
+      health.damage.empty() ? "" : fmt::format(", {} damaged; --repair keeps what is sound", health.damage.size()));
+  return health.damage.empty();
+}
+
+void examine_stores(const DoctorArguments& arguments) {
+  bool is_sound = true;
+  std::vector<std::string> problems;  // one that cannot be read hides no other
+  for (const std::string& place : arguments.stores)
+    for (const std::filesystem::path& store : stores_in(place)) {
+      try {
+        is_sound = examine_one(store, arguments.repair) && is_sound;
+      } catch (const Error& error) {
+        problems.emplace_back(error.what());
+      }
+    }
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+  if (!is_sound) throw Exit{1};
+}
+
+}  // namespace
+
+void add_doctor_command(Command app) {
+  const Command command =
+      app.command("doctor", "say what was found on this machine; with STORE, check every checksum of run stores");
+  const auto arguments = std::make_shared<DoctorArguments>();
+  command.option("STORE", arguments->stores, "store.sqlite files, or folders of runs, to read and check whole");
+  const Option repair = command.flag("--repair", arguments->repair,
+                                     "keep what is sound, set what is damaged aside for the next run to train again, "
+                                     "add missing checksums");
+  command.action([arguments, repair] {
+    if (repair.is_given() && arguments->stores.empty()) throw UsageError("--repair: needs a STORE");
+    if (arguments->stores.empty()) examine();
+    else examine_stores(*arguments);
+  });
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "engine/error.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/progress_line.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/models/eval_choices.h"
+#include "experiments/program/models/model_arguments.h"
+#include "experiments/studies/run/memory_limit.h"
+#include "experiments/tools/compress/divergence.h"
+#include "models/convert/convert.h"
+#include "tasks/data/locate.h"
+#include "tasks/pretrained/perplexity.h"
+#include "tasks/pretrained/text_tokens.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct EvalArguments {
+  ModelArguments model;
+  ChoiceArguments choices;
+  std::string text, protocol = "disjoint", against;
+  int64_t context = 512, stride = 0, max_tokens = 0;
+  bool json = false;
+};
+
+/// The first --max-tokens of a text's tokens (0: all), behind a beginning-of-text token where the model's tokenizer
+/// puts one.
+std::vector<int32_t> tokens_of(std::vector<int32_t> tokens, const EvalArguments& arguments,
+                               const models::ModelFiles& files) {
+  if (arguments.protocol != "llamacpp") tokens = files.description().with_begin(std::move(tokens));
+  if (arguments.max_tokens > 0 && static_cast<int64_t>(tokens.size()) > arguments.max_tokens)
+    tokens.resize(static_cast<size_t>(arguments.max_tokens));
+  return tokens;
+}
+
+/// Windows that go through the layers together. Weights that do not stay in memory are read from the file once for all
+/// of them: then as many as 1 GiB of hidden states holds.
+int64_t windows_at_once(const EvalArguments& arguments, const models::ModelDescription& description) {
+  constexpr int64_t usual = 8, hidden_bytes = int64_t{1} << 30;
+  if (static_cast<double>(models::model_bytes(arguments.model.path)) < 0.8 * memory_limit().bytes) return usual;
+  return std::max(usual, hidden_bytes / (4 * arguments.context * description.config.width));
+}
+
+nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& arguments, double seconds) {
+  nlohmann::ordered_json out{{"tokens_scored", p.tokens_scored},
+                             {"nll", p.nll},
+                             {"ppl", p.ppl},
+                             {"stderr", p.stderr_windows},
+                             {"stderr_tokens", p.stderr_tokens},
+                             {"nll_sum", p.nll_sum},
+                             {"bits_per_byte", p.bits_per_byte},
+                             {"windows", p.windows},
+                             {"protocol", arguments.protocol},
+                             {"context", arguments.context}};
+  if (arguments.protocol == "hf-strided") out["stride"] = arguments.stride;
+  if (p.against) {
+    out["against"] = arguments.against;
+    add_divergence(p, out);
+  }
+  out["seconds"] = seconds;
+  return out;
+}
+
+void print(const tasks::Perplexity& p, const EvalArguments& arguments, double seconds) {
+  fmt::print("{} tokens scored, {} {} of {} tokens ({}){}\n", p.tokens_scored, p.windows,
+             p.windows == 1 ? "window" : "windows", arguments.context, arguments.protocol,
+             arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "");
+  // One window says nothing of how windows differ.
+  const bool is_one = p.windows < 2;
+  fmt::print("NLL            {:.7f}  {}{:.4f} over tokens\n", p.nll,
+             is_one ? "one window, ± " : fmt::format("± {:.4f} over windows, ", p.stderr_windows), p.stderr_tokens);
+  fmt::print("perplexity     {:.5f}{}\n", p.ppl, is_one ? "" : fmt::format("  ± {:.3f}", p.ppl * p.stderr_windows));
+  fmt::print("bits per byte  {:.5f}\n", p.bits_per_byte);
+  if (p.against) fmt::print("{}", divergence_text(p, arguments.against));
+  fmt::print("{:.1f} s, {:.0f} tokens/s\n", seconds, static_cast<double>(p.windows * arguments.context) / seconds);
+}
+
+/// Most models compute beyond the length that they were trained for without complaint.
+void check_context(int64_t context, const models::ModelDescription& model, const char* of_what) {
+  const int64_t longest = model.longest_text();
+  require(context <= longest, "--context {} is longer than that of {}, which is {}", context, of_what, longest);
+}
+
+void eval(EvalArguments& arguments, bool has_context) {
+  const ModelScope scope(arguments.model);
+  if (arguments.text.empty() == arguments.choices.file.empty())
+    throw UsageError("eval needs --text or --choices, one of them");
+  if (!arguments.choices.file.empty()) return eval_choices(arguments.model, arguments.choices, arguments.json);
+  const auto files = models::ModelFiles::open(arguments.model.path);
+  const models::ModelDescription& description = files->description();
+  const auto tokenizer = files->tokenizer();
+  if (!has_context) arguments.context = std::min(arguments.context, description.longest_text());
+  if (arguments.stride == 0) arguments.stride = arguments.context;
+  check_context(arguments.context, description, "the model");
+  const tasks::PerplexityOptions options{.protocol = tasks::protocol_named(arguments.protocol),
+                                         .context = arguments.context,
+                                         .stride = arguments.stride,
+                                         .bos = description.text_begin(),
+                                         .windows_at_once = windows_at_once(arguments, description)};
+  const std::vector<int32_t> text = tasks::tokens_of_file(arguments.text, *tokenizer);
+  const std::vector<int32_t> tokens = tokens_of(text, arguments, *files);
+  const auto model = arguments.model.load(*files);
+  std::unique_ptr<models::Transformer> base;
+  if (!arguments.against.empty()) {
+    const auto base_files = models::ModelFiles::open(arguments.against);
+    check_context(arguments.context, base_files->description(), "--against");
+    require(!base_files->has_tokenizer() || tasks::tokens_of_file(arguments.text, *base_files->tokenizer()) == text,
+            "--against {}: its tokenizer splits {} unlike that of {}: their predictions cannot be compared",
+            arguments.against, arguments.text, arguments.model.path);
+    base = arguments.model.load(*base_files);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  tasks::Perplexity result;
+  {
+    ProgressLine line;
+    result = tasks::measure_perplexity(
+        *model, *tokenizer, tokens, options, base.get(), [&](const tasks::PerplexityProgress& p) {
+          line.show(fmt::format("{}/{} windows  ppl {:.4f}", p.windows_done, p.windows, p.ppl),
+                    static_cast<double>(p.windows_done) / static_cast<double>(p.windows));
+        });
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (arguments.json) print_json(json_of(result, arguments, seconds));
+  else print(result, arguments, seconds);
+}
+
+}  // namespace
+
+void add_eval_command(Command app) {
+  const Command command = app.command("eval", "measure a trained model's perplexity on a text, or its choices");
+  const auto arguments = std::make_shared<EvalArguments>();
+  add_model_options(command, arguments->model);
+  add_exact_option(command, arguments->model);
+  command.option("--text", arguments->text, "a text file, taken as it is")
+      .path_by(tasks::named_text)
+      .value_name("FILE");
+  command.option("--protocol", arguments->protocol, "which tokens are scored, with what before them")
+      .one_of({"disjoint", "hf-strided", "llamacpp"})
+      .show_default();
+  const Option context =
+      command.option("--context", arguments->context, "tokens that the model sees at once, at most the model's longest")
+          .value_name("N")
+          .show_default();
+  command.option("--stride", arguments->stride, "of hf-strided (default: the context)").value_name("S");
+  command.option("--max-tokens", arguments->max_tokens, "only the first N tokens of the text").value_name("N");
+  command
+      .option("--against", arguments->against,
+              "a base model: perplexity ratio, KL divergence from it, and how often the two agree")
+      .path_by(tasks::named_model)
+      .value_name("BASE");
+  add_choice_options(command, arguments->choices);
+  command.flag("--json", arguments->json, "as one JSON object; \"stderr\" is that of the NLL over windows");
+  command.action([arguments, context] { eval(*arguments, context.is_given()); });
+}
+
+}  // namespace headroom::experiments

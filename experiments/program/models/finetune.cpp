@@ -1,0 +1,251 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "engine/allocator.h"
+#include "engine/context.h"
+#include "engine/device_stream.h"
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "engine/transfer.h"
+#include "experiments/output/file.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/progress_line.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/models/finetune_arguments.h"
+#include "experiments/version.h"
+#include "models/compact/compact_model.h"
+#include "models/export/export.h"
+#include "models/files/atomic_file.h"
+#include "models/files/file_size.h"
+#include "models/files/output.h"
+#include "models/pretrained/classifier.h"
+#include "tasks/pretrained/model_hash.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// The log: one JSON object a step. Steps that a checkpoint already has are written again, so that nothing of a killed
+/// run's is left in it. It has its name once the model has: a run that is killed before finds no log in its way.
+class StepLog {
+ public:
+  StepLog(const FinetuneArguments& arguments, const FinetuneData& data) : arguments_(arguments), data_(data) {
+    if (!arguments.log.empty()) file_.emplace(arguments.log);
+  }
+  void add(const tasks::FinetuneStep& s) {
+    if (!file_) return;
+    const nlohmann::ordered_json line{
+        {"step", s.step},
+        {"loss", s.loss},
+        {"gradient_norm", s.gradient_norm},
+        {"learning_rate", s.learning_rate},
+        {"tokens", s.tokens},
+        {"seconds", s.seconds},
+        {"examples", data_.examples(s.step - 1, arguments_.batch, static_cast<uint64_t>(arguments_.seed))}};
+    const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    file_->write(text.data(), text.size());
+  }
+  void end() {
+    if (file_) file_->commit();
+  }
+
+ private:
+  const FinetuneArguments& arguments_;
+  const FinetuneData& data_;
+  std::optional<models::AtomicFile> file_;
+};
+
+struct FinetuneResult {
+  tasks::Metrics before, after;
+  std::vector<tasks::FinetuneStep> steps;
+  int64_t trained = 0, parameters = 0, resumed_at = 0;
+  models::Conversion written;
+};
+
+double tokens_per_second(const std::vector<tasks::FinetuneStep>& steps) {
+  double tokens = 0, seconds = 0;
+  for (const tasks::FinetuneStep& step : steps) tokens += static_cast<double>(step.tokens), seconds += step.seconds;
+  return seconds > 0 ? tokens / seconds : 0;
+}
+
+void print_as_json(const FinetuneArguments& a, const FinetuneResult& r) {
+  std::vector<double> losses;
+  for (const tasks::FinetuneStep& step : r.steps) losses.push_back(step.loss);
+  const nlohmann::ordered_json out{{"model", a.model},
+                                   {"out", a.out},
+                                   {"train", a.part},
+                                   {"trained", r.trained},
+                                   {"parameters", r.parameters},
+                                   {"steps", r.steps.size()},
+                                   {"resumed_at", r.resumed_at},
+                                   {"losses", losses},
+                                   {"before", r.before},
+                                   {"after", r.after},
+                                   {"tokens_per_second", tokens_per_second(r.steps)},
+                                   {"written", r.written.written},
+                                   {"file_bytes", r.written.bytes},
+                                   {"notes", r.written.notes}};
+  print_json(out);
+}
+
+/// What is trained, on what, and what comes out: known before anything is computed.
+struct FinetunePlan {
+  std::unique_ptr<models::ModelFiles> base;
+  std::unique_ptr<FinetuneData> data;
+  models::ModelEdit edit;  ///< the model before the first step: with a new readout where it becomes a classifier
+  models::ExportFormat format = models::ExportFormat::compat;
+  int64_t steps = 0;
+  engine::Rng rng;
+};
+
+/// How the trained model is written: as asked for, else so that a compressed model stays so where OUT can hold it.
+models::ExportFormat format_of(const FinetuneArguments& a) {
+  if (!a.format.empty()) return models::export_format_named(a.format);
+  const bool stays = models::is_compact_folder(a.model) && std::filesystem::path(a.out).extension() != ".gguf";
+  return stays ? models::ExportFormat::compact : models::ExportFormat::compat;
+}
+
+/// Throws Error for whatever would stop the training or its output.
+FinetunePlan plan_of(const FinetuneArguments& a) {
+  check_numbers(a);
+  FinetunePlan plan{.base = models::ModelFiles::open(a.model), .data = {}, .edit = {}, .rng = engine::Rng(a.seed)};
+  models::check_target(a.model, a.out, a.force);
+  models::check_card(a.out, a.force);
+  plan.data = read_finetune_data(a.data, *plan.base, plan.base->tokenizer());
+  plan.steps = steps_of(a, *plan.data);
+  plan.edit.config = plan.base->description().config;
+  const std::optional<int64_t> classes = plan.data->classes();
+  // A classifier of as many classes goes on with the readout that it has.
+  const bool is_classifier = plan.edit.config.pooling == models::Pooling::last;
+  if (classes && !(is_classifier && plan.edit.config.output_dim == *classes))
+    plan.edit = models::classifier_of(std::move(plan.edit), *classes, plan.rng);
+  plan.format = format_of(a);
+  const std::string refusal = models::refusal_of(plan.format, *plan.base, plan.edit.config, a.out);
+  require(refusal.empty(), "{}", refusal);
+  plan.edit.config.checkpoint_blocks = a.recompute;
+  check_memory(a, plan.edit.config, plan.data->longest());
+  return plan;
+}
+
+void print_start(const FinetuneArguments& a, const FinetunePlan& plan, const FinetuneResult& result) {
+  if (a.json) return;
+  fmt::print("trained  {} of {} parameters ({})\n", result.trained, result.parameters, a.part);
+  fmt::print("written  will load in {}\n", models::loaded_by(plan.format, a.out));
+  if (result.resumed_at > 0) fmt::print("resumed  after step {} of {}\n", result.resumed_at, plan.steps);
+  fmt::print("before   {}\n", plan.data->words(result.before));
+  std::fflush(stdout);
+}
+
+/// The model on --device.
+std::unique_ptr<models::Transformer> loaded(const FinetuneArguments& a, const FinetunePlan& plan) {
+  const engine::DeviceScope scope(engine::device_of(a.device));
+  return models::load(*plan.base, plan.edit, load_options(tasks::trained_part_named(a.part), plan.edit.config));
+}
+
+/// Trains, and leaves the trained weights in the plan's edit.
+FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& log) {
+  FinetuneResult result;
+  const FinetuneData& data = *plan.data;
+  const auto seed = static_cast<uint64_t>(a.seed);
+  // What is written during the training is tried before the model is read and measured.
+  std::filesystem::path file;
+  if (!a.checkpoint.empty()) {
+    make_folder(a.checkpoint);
+    file = std::filesystem::path(a.checkpoint) / "finetune.safetensors";
+    models::check_apart(
+        file,
+        {{"MODEL", a.model}, {"--text", a.data.text}, {"--table", a.data.table}, {"--validate", a.data.validate}});
+    check_file(file);
+  }
+  const std::unique_ptr<models::Transformer> model = loaded(a, plan);
+  tasks::Trainer trainer(*model, data.objective(), trainer_config(a, plan.steps), plan.rng);
+  tasks::Finetuning training(trainer, file, settings_of(a, data, plan.steps));
+  result.parameters = model->parameter_count();
+  for (const autograd::Parameter& parameter : model->parameters()) result.trained += parameter.var.value().numel();
+  const auto measure = [&](const char* when) {
+    ProgressLine line;
+    return data.measure(*model, [&](double share) {
+      line.show(fmt::format("measuring {} the training  {:.0f} %", when, 100 * share), share);
+    });
+  };
+  if (!training.resume()) training.before = measure("before");
+  result.resumed_at = trainer.steps_done();
+  result.before = training.before;
+  print_start(a, plan, result);
+  for (const tasks::FinetuneStep& step : training.log()) log.add(step);
+  {
+    ProgressLine line;
+    training.run(
+        plan.steps, a.save_every, [&](int64_t step) { return data.tokens(step, a.batch, seed); },
+        [&](const tasks::FinetuneStep& s) {
+          log.add(s);
+          line.show(fmt::format("step {}/{}  loss {:.4f}  {:.0f} tokens/s", s.step, plan.steps, s.loss,
+                                static_cast<double>(s.tokens) / s.seconds),
+                    static_cast<double>(s.step) / static_cast<double>(plan.steps));
+        });
+  }
+  result.after = measure("after");
+  result.steps = training.log();
+  plan.edit.config.checkpoint_blocks = false;
+  for (const autograd::Parameter& parameter : model->parameters()) {
+    std::erase_if(plan.edit.weights, [&](const auto& weight) { return weight.first == parameter.name; });
+    plan.edit.weights.emplace_back(parameter.name, parameter.var.value().to(engine::cpu));
+  }
+  return result;
+}
+
+models::Conversion write_out(const FinetuneArguments& a, const FinetunePlan& plan, const FinetuneResult& result) {
+  models::ModelCard card;
+  card.change = "fine-tuned";
+  card.base = plan.base->path().filename().string();
+  card.base_sha256 = tasks::sha256_of_model(plan.base->path());
+  card.program = fmt::format("headroom {}", version());
+  card.made_by = fmt::format("headroom finetune, {} steps of {} sequences, AdamW, learning rate {}, seed {}",
+                             result.steps.size(), a.batch, a.lr, a.seed);
+  for (const auto& [name, after] : result.after)
+    if (name != "stderr" && result.before.contains(name))
+      card.measures.push_back({name, result.before.at(name), after});
+  const std::string& file = a.data.text.empty() ? a.data.table : a.data.text;
+  card.notes.push_back(fmt::format("trained on {}, SHA-256 {}", std::filesystem::path(file).filename().string(),
+                                   plan.data->settings().front().second));
+  return export_model(*plan.base, plan.edit, plan.format, a.out, {.force = a.force, .card = card});
+}
+
+void finetune(const FinetuneArguments& a) {
+  const engine::ThreadScope threads(a.threads > 0 ? a.threads : engine::num_threads());
+  const engine::ActivationsScope exact(engine::Activations::exact);
+  const engine::Device device = engine::device_of(a.device);
+  engine::check_device(device);
+  const engine::DeviceStream stream(device);
+  const engine::StreamScope on_stream(stream.handle());
+  FinetunePlan plan = plan_of(a);
+  StepLog log(a, *plan.data);
+  FinetuneResult result = train(a, plan, log);
+  engine::empty_cache(device);  // moments and activations, before the new model is read back
+  if (!a.json) {
+    fmt::print("after    {}\n", plan.data->words(result.after));
+    fmt::print("loss     {:.4f} to {:.4f} in {} steps, {:.0f} tokens/s\n", result.steps.front().loss,
+               result.steps.back().loss, plan.steps, tokens_per_second(result.steps));
+    std::fflush(stdout);
+  }
+  result.written = write_out(a, plan, result);
+  log.end();
+  if (a.json) return print_as_json(a, result);
+  for (const std::string& note : result.written.notes) fmt::print("note     {}\n", note);
+  fmt::print("written  {}: {}, {}\n", a.out, result.written.written, models::size_text(result.written.bytes));
+}
+
+}  // namespace
+
+void add_finetune_command(Command app) {
+  const Command command = app.command("finetune", "train a trained model further, on a text or on labelled sentences");
+  const auto arguments = std::make_shared<FinetuneArguments>();
+  add_finetune_options(command, *arguments);
+  command.action([arguments] { finetune(*arguments); });
+}
+
+}  // namespace headroom::experiments

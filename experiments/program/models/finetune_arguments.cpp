@@ -1,0 +1,173 @@
+#include "experiments/program/models/finetune_arguments.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/transfer.h"
+#include "experiments/output/units.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/studies/run/memory_limit.h"
+#include "tasks/data/locate.h"
+#include "tasks/pretrained/model_hash.h"
+
+namespace headroom::experiments {
+
+void check_numbers(const FinetuneArguments& a) {
+  require(a.batch >= 1, "--batch: {} is below 1", a.batch);
+  require(a.parts >= 1 && a.parts <= a.batch, "--accumulate: {} is not between 1 and --batch, which is {}", a.parts,
+          a.batch);
+  require(!a.steps || *a.steps >= 1, "--steps: {} is below 1", a.steps.value_or(0));
+  require(std::isfinite(a.epochs) && a.epochs > 0, "--epochs: {} is not above 0", a.epochs);
+  require(std::isfinite(a.lr) && a.lr > 0, "--lr: {} is not above 0", a.lr);
+  require(std::isfinite(a.weight_decay) && a.weight_decay >= 0, "--weight-decay: {} is below 0", a.weight_decay);
+  require(std::isfinite(a.clip) && a.clip >= 0, "--clip: {} is below 0", a.clip);
+  require(a.seed >= 0, "--seed: {} is below 0", a.seed);
+  require(a.save_every >= 1, "--save-every: {} is below 1", a.save_every);
+}
+
+int64_t steps_of(const FinetuneArguments& a, const FinetuneData& data) {
+  const double epochs = a.epochs * static_cast<double>(data.steps_per_epoch(a.batch));
+  require(epochs < 1e9, "--epochs: {} make {:.3g} steps", a.epochs, epochs);
+  const int64_t steps = a.steps.value_or(static_cast<int64_t>(std::ceil(epochs)));
+  require(a.warmup >= 0 && a.warmup < steps, "--warmup: {} is not between 0 and the last of {} steps", a.warmup, steps);
+  return steps;
+}
+
+tasks::TrainerConfig trainer_config(const FinetuneArguments& a, int64_t steps) {
+  tasks::TrainerConfig config;
+  config.optimizer = {.kind = "adamw", .lr = a.lr, .weight_decay = a.weight_decay};
+  if (a.warmup > 0) config.schedule.push_back({.kind = "warmup", .warmup = a.warmup});
+  if (a.schedule == "cosine")
+    config.schedule.push_back({.kind = "cosine", .steps = steps - a.warmup, .start = a.warmup});
+  config.clip = a.clip;
+  config.batch = a.batch;
+  config.accumulate = a.parts;
+  config.device = engine::device_of(a.device);
+  config.note = [](const std::string& line) { write_note("headroom: " + line); };
+  return config;
+}
+
+void check_memory(const FinetuneArguments& a, const models::TransformerConfig& given, int64_t length) {
+  models::TransformerConfig config = given;
+  const tasks::TrainedPart part = tasks::trained_part_named(a.part);
+  const int64_t sequences = (a.batch + a.parts - 1) / a.parts;
+  const tasks::FinetuneNeed need = finetune_need(part, config, sequences, length);
+  const engine::Device device = engine::device_of(a.device);
+  const MemoryLimit limit = device.is_cpu() ? memory_limit() : device_memory_limit(device);
+  if (need.total() <= limit.bytes) return;
+  const auto fits = [&](bool recompute, int64_t at_once) {
+    config.checkpoint_blocks = recompute;
+    return finetune_need(part, config, at_once, length).total() <= limit.bytes;
+  };
+  std::string advice = "a smaller model would fit, or --train heads";
+  if (fits(true, sequences)) advice = "--recompute would fit";
+  else if (fits(a.recompute, 1)) advice = fmt::format("--accumulate {} would fit", a.batch);
+  else if (fits(true, 1)) advice = fmt::format("--recompute --accumulate {} would fit", a.batch);
+  fail("the training needs at least {} of memory (weights, gradients and moments {}, activations {}), and {} is {}: {}",
+       bytes_text(need.total()), bytes_text(need.state), bytes_text(need.activations), limit.source,
+       bytes_text(limit.bytes), advice);
+}
+
+tasks::FinetuneSettings settings_of(const FinetuneArguments& a, const FinetuneData& data, int64_t steps) {
+  tasks::FinetuneSettings settings{{"MODEL", tasks::sha256_of_model(a.model)},
+                                   {"--train", a.part},
+                                   {"--steps", std::to_string(steps)},
+                                   {"--batch", std::to_string(a.batch)},
+                                   {"--accumulate", std::to_string(a.parts)},
+                                   {"--lr", fmt::format("{}", a.lr)},
+                                   {"--schedule", a.schedule},
+                                   {"--warmup", std::to_string(a.warmup)},
+                                   {"--weight-decay", fmt::format("{}", a.weight_decay)},
+                                   {"--clip", fmt::format("{}", a.clip)},
+                                   {"--seed", std::to_string(a.seed)}};
+  for (auto& setting : data.settings()) settings.push_back(std::move(setting));
+  return settings;
+}
+
+namespace {
+
+void add_data_options(Command command, FinetuneDataArguments& data) {
+  command.option("--text", data.text, "a text file to train on: the next token, in windows of --context tokens")
+      .path_by(tasks::named_text)
+      .value_name("FILE");
+  command
+      .option("--table", data.table,
+              "labelled sentences to train a classifier on: a table with tabs, its columns named in the first line")
+      .path_by(tasks::named_text)
+      .value_name("FILE");
+  command.option("--text-column", data.text_column, "of the sentences (default: the only one beside the label's)")
+      .value_name("COLUMN");
+  command.option("--label-column", data.label_column, "of the class numbers, from 0")
+      .value_name("COLUMN")
+      .show_default();
+  command.option("--max-examples", data.max_examples, "train on the first N sentences only").value_name("N");
+  command
+      .option("--validate", data.validate,
+              "a text or table to measure on before and after (default: the last tenth of the training file, which is "
+              "not trained on)")
+      .path_by(tasks::named_text)
+      .value_name("FILE");
+  command
+      .option("--validate-column", data.validate_column,
+              "of the sentences there (default: the only one beside the label's)")
+      .value_name("COLUMN");
+  command.option("--validate-tokens", data.validate_tokens, "of a text, measure on the first N tokens")
+      .value_name("N")
+      .show_default();
+  command
+      .option("--context", data.context,
+              "tokens of a window of the text (default: 256, or the model's where that is shorter)")
+      .value_name("T");
+}
+
+}  // namespace
+
+void add_finetune_options(Command command, FinetuneArguments& a) {
+  command.option("MODEL", a.model, "a GGUF file, or a folder with config.json and safetensors")
+      .path_by(tasks::named_model)
+      .required();
+  add_data_options(command.under("Data"), a.data);
+  const Command training = command.under("Training"), kept = command.under("Checkpoints and log"),
+                output = command.under("Output"), machine = command.under("Machine");
+  training
+      .option("--train", a.part,
+              "all weights, the matrices (or factors) of queries and keys, or the readout; a classifier's readout is "
+              "new, and always trained")
+      .one_of({"all", "heads", "head"})
+      .show_default();
+  const Option epochs =
+      training.option("--epochs", a.epochs, "times through the training file").value_name("E").show_default();
+  training.option("--steps", a.steps, "in place of --epochs").value_name("N").excludes(epochs);
+  training.option("--batch", a.batch, "sequences of a step").value_name("B").show_default();
+  training.option("--accumulate", a.parts, "parts of a batch, one after the other; their gradients add up")
+      .value_name("N")
+      .show_default();
+  training.option("--lr", a.lr, "AdamW's learning rate").show_default();
+  training.option("--schedule", a.schedule, "of the learning rate: cosine falls to 0")
+      .one_of({"constant", "cosine"})
+      .show_default();
+  training.option("--warmup", a.warmup, "first steps, in which the learning rate rises").value_name("N");
+  training.option("--weight-decay", a.weight_decay, "of matrices").show_default();
+  training.option("--clip", a.clip, "largest norm of the gradient; 0: any").show_default();
+  training.option("--seed", a.seed, "of the order of examples and of a new readout").show_default();
+  training.flag("--recompute", a.recompute, "compute each layer again in the backward pass: less memory, more time");
+  kept.option("--checkpoint", a.checkpoint,
+              "save the training here, and go on from what is here: killed and run again, it ends in the same bits")
+      .value_name("DIR");
+  kept.option("--save-every", a.save_every, "steps between two saves").value_name("N").show_default();
+  kept.option("--log", a.log, "each step as a JSON object on a line, once OUT is there").value_name("FILE").output();
+  output.option("-o,--out", a.out, "FILE.gguf, or the folder to be made").value_name("OUT").required().output_apart();
+  output
+      .option("--format", a.format,
+              "compat loads in other software, compact here only (default: compact for a compact MODEL and a folder as "
+              "OUT, else compat)")
+      .one_of({"compat", "compact", "plain"});
+  output.flag("--force", a.force, "replace what has the name of OUT or of --log");
+  output.flag("--json", a.json, "the result as one JSON object");
+  machine.option("--device", a.device, "cpu or cuda").show_default();
+  machine.option("--threads", a.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/error.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/models/model_arguments.h"
+#include "models/files/mapped_file.h"
+#include "models/files/utf8.h"
+#include "models/generation/chat_template.h"
+#include "models/generation/generator.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct GenerateArguments {
+  ModelArguments model;
+  std::string prompt, prompt_file, system;
+  models::GenerationOptions options;
+  int64_t seed = 0, rounds = 1;
+  bool json = false, stats = false;
+};
+
+/// A model that is ready to generate.
+struct LoadedModel {
+  explicit LoadedModel(const ModelArguments& arguments)
+      : files(models::ModelFiles::open(arguments.path)),
+        tokenizer(files->tokenizer()),
+        transformer(arguments.load(*files)),
+        generator(*transformer, *tokenizer, files->description(),
+                  [](const std::string& line) { write_note("headroom: " + line); }) {}
+  std::unique_ptr<models::ModelFiles> files;
+  std::unique_ptr<models::Tokenizer> tokenizer;
+  std::unique_ptr<models::Transformer> transformer;
+  models::Generator generator;
+};
+
+bool print_now(std::string_view text) {
+  require(std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0,
+          "standard output cannot be written to");
+  return true;
+}
+
+std::string rates_of(const models::Generation& g) {
+  const auto rate = [](int64_t tokens, double seconds) {
+    return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
+  };
+  const int64_t decoded = std::max<int64_t>(0, static_cast<int64_t>(g.tokens.size()) - 1);
+  return fmt::format("prompt {} tokens, {:.1f}/s; {} new, {:.1f}/s; ended: {}", g.prompt_tokens,
+                     rate(g.prompt_tokens, g.prompt_seconds), g.tokens.size(), rate(decoded, g.decode_seconds),
+                     models::name_of(g.ending));
+}
+
+std::string json_of(const models::Generation& g) {
+  return nlohmann::ordered_json{{"text", g.text},
+                                {"tokens", g.tokens},
+                                {"ending", models::name_of(g.ending)},
+                                {"prompt_tokens", g.prompt_tokens},
+                                {"prompt_seconds", g.prompt_seconds},
+                                {"decode_seconds", g.decode_seconds}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string prompt_of(const GenerateArguments& arguments, bool has_prompt) {
+  if (has_prompt) return arguments.prompt;
+  std::string text = arguments.prompt_file.empty() || arguments.prompt_file == "-"
+                         ? std::string{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()}
+                         : std::string(models::MappedFile(arguments.prompt_file).text());
+  require(models::valid_utf8(text) == text.size(), "the prompt is not UTF-8 from byte {} on", models::valid_utf8(text));
+  return text;
+}
+
+void generate(GenerateArguments& arguments, bool has_prompt) {
+  const ModelScope scope(arguments.model);
+  LoadedModel model(arguments.model);
+  const std::vector<int32_t> prompt =
+      model.files->description().with_begin(model.tokenizer->encode(prompt_of(arguments, has_prompt)));
+  arguments.options.sampling.seed = static_cast<uint64_t>(arguments.seed);
+  for (int64_t round = 0; round < arguments.rounds; ++round) {
+    model.generator.reset();
+    const models::Generation g = arguments.json ? model.generator.generate(prompt, arguments.options)
+                                                : model.generator.generate(prompt, arguments.options, print_now);
+    if (arguments.json) print_now(json_of(g) + "\n");
+    else if (!g.text.ends_with('\n')) print_now("\n");
+    if (arguments.stats) fmt::print(stderr, "{}\n", rates_of(g));
+  }
+}
+
+/// Turns until the end of the input or an empty line from a terminal.
+void chat(GenerateArguments& arguments) {
+  const ModelScope scope(arguments.model);
+  const bool is_terminal = isatty(STDIN_FILENO) != 0;
+  LoadedModel model(arguments.model);
+  const models::ModelDescription& description = model.files->description();
+  const models::ChatTemplate chat_template(description.chat_template);
+  arguments.options.sampling.seed = static_cast<uint64_t>(arguments.seed);
+  std::vector<models::ChatMessage> messages;
+  if (!arguments.system.empty()) messages.push_back({"system", arguments.system});
+  if (is_terminal)
+    print_now(fmt::format("{} ({}). An empty line ends the conversation.\n", description.name,
+                          models::ChatTemplate::name_of(chat_template.kind())));
+  std::string line;
+  while ((is_terminal ? print_now("> ") : true) && std::getline(std::cin, line) && !line.empty()) {
+    require(models::valid_utf8(line) == line.size(), "the line is not UTF-8 from byte {} on", models::valid_utf8(line));
+    messages.push_back({"user", line});
+    const std::vector<int32_t> prompt =
+        chat_template.encode(messages, *model.tokenizer, description.bos, description.eos);
+    const models::Generation g = model.generator.generate(prompt, arguments.options, print_now);
+    print_now("\n");
+    messages.push_back({"assistant", g.text});
+    if (arguments.stats) fmt::print(stderr, "{}\n", rates_of(g));
+  }
+}
+
+void add_generation_options(Command command, GenerateArguments& a) {
+  models::SamplingOptions& s = a.options.sampling;
+  command.option("--max-tokens", a.options.max_tokens, "new tokens at most").value_name("N").show_default();
+  command.option("--temperature", s.temperature, "0: the likeliest token each time").show_default();
+  command.option("--top-k", s.top_k, "only the K likeliest tokens; 0: all").value_name("K").show_default();
+  command.option("--top-p", s.top_p, "only the likeliest tokens that together have this probability").show_default();
+  command.option("--min-p", s.min_p, "only tokens of this share of the likeliest's probability").show_default();
+  command.option("--repetition-penalty", s.repetition_penalty, "above 1: tokens that occurred become less likely")
+      .show_default();
+  command.option("--seed", a.seed, "of the random choices").show_default();
+  command.option("--stop", a.options.stops, "end before this text (may be given again)").one_value_each();
+  command.flag("--stats", a.stats, "tokens per second, on standard error");
+}
+
+}  // namespace
+
+void add_generate_command(Command app) {
+  const Command command = app.command("generate", "continue a text with a trained model");
+  const auto arguments = std::make_shared<GenerateArguments>();
+  add_model_options(command, arguments->model);
+  add_exact_option(command, arguments->model);
+  const Option prompt = command.option("--prompt", arguments->prompt, "the text; standard input without it")
+                            .value_name("TEXT")
+                            .one_value();
+  command.option("--prompt-file", arguments->prompt_file, "a file that holds the text")
+      .value_name("FILE")
+      .excludes(prompt);
+  add_generation_options(command, *arguments);
+  command.flag("--ignore-eos", arguments->options.ignore_eos, "go on after the model's end token");
+  command.flag("--json", arguments->json, "text, token ids and times as one JSON object, at the end");
+  command.option("--rounds", arguments->rounds, "generate so many times, each from the start: for timing")
+      .value_name("N")
+      .range(1, 1000);
+  command.action([arguments, prompt] { generate(*arguments, prompt.is_given()); });
+}
+
+void add_chat_command(Command app) {
+  const Command command = app.command("chat", "talk with a trained model on the terminal");
+  const auto arguments = std::make_shared<GenerateArguments>();
+  arguments->options.max_tokens = 1024;
+  add_model_options(command, arguments->model);
+  add_exact_option(command, arguments->model);
+  command.option("--system", arguments->system, "the system message (default: the model's own)").value_name("TEXT");
+  add_generation_options(command, *arguments);
+  command.action([arguments] { chat(*arguments); });
+}
+
+}  // namespace headroom::experiments

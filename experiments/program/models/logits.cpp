@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/error.h"
+#include "engine/ops/log_softmax/log_softmax.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/models/model_arguments.h"
+#include "models/decode_state.h"
+#include "models/files/json.h"
+#include "models/pretrained/model_files.h"
+#include "tasks/pretrained/language_model.h"
+
+namespace headroom::experiments {
+namespace {
+
+using engine::Tensor;
+
+struct LogitsArguments {
+  ModelArguments model;
+  std::string tokens, prompt;
+  int64_t top = 10;
+  bool rounded = false, json = false;
+};
+
+/// "1,2,3" as ids of a vocabulary of that size.
+std::vector<int64_t> ids_of(std::string_view text, int64_t vocab) {
+  std::vector<int64_t> ids;
+  while (true) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view item = text.substr(0, comma);
+    int64_t id = 0;
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), id);
+    require(!item.empty() && error == std::errc() && end == item.data() + item.size(),
+            "--tokens: '{}' is not a token id, as in 1,2,3", item.substr(0, 40));
+    require(id >= 0 && id < vocab, "--tokens: {} is not in the model's vocabulary of {}", id, vocab);
+    ids.push_back(id);
+    if (comma == text.size()) return ids;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/// The tokens that are asked for; `tokenizer` is null where they are given as ids.
+std::vector<int64_t> tokens_of(const LogitsArguments& arguments, const models::ModelDescription& model,
+                               const models::Tokenizer* tokenizer) {
+  if (!tokenizer) return ids_of(arguments.tokens, model.config.vocab);
+  const std::vector<int32_t> ids = model.with_begin(tokenizer->encode(arguments.prompt));
+  require(!ids.empty(), "--prompt: the text has no token");
+  return {ids.begin(), ids.end()};
+}
+
+/// What is predicted after one token.
+struct Prediction {
+  int64_t token = 0;
+  double logsumexp = 0;
+  std::vector<std::pair<int64_t, double>> top;  ///< ids with their logits, the largest first
+};
+
+Prediction prediction_of(int64_t token, const float* logits, int64_t vocab, int64_t top) {
+  std::vector<int64_t> order(static_cast<size_t>(vocab));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(top, vocab));
+  std::partial_sort(order.begin(), order.begin() + shown, order.end(),
+                    [&](int64_t a, int64_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; });
+  Prediction out{token, engine::log_sum_exp(logits, vocab), {}};
+  require(std::isfinite(out.logsumexp), "logits: not finite");
+  for (std::ptrdiff_t i = 0; i < shown; ++i) {
+    const int64_t id = order[static_cast<size_t>(i)];
+    out.top.emplace_back(id, logits[id]);
+  }
+  return out;
+}
+
+std::string json_of(const Prediction& p) {
+  std::string top;
+  for (const auto& [id, logit] : p.top) top += fmt::format("{}[{}, {:.9g}]", top.empty() ? "" : ", ", id, logit);
+  return fmt::format(R"({{"token": {}, "logsumexp": {:.12g}, "top": [{}]}})", p.token, p.logsumexp, top);
+}
+
+/// A token's text in quotes behind `space`; "" where that is not known: embeddings may have more rows than there are
+/// tokens.
+std::string token_text(const char* space, int64_t id, const models::Tokenizer* tokenizer) {
+  return tokenizer && id < tokenizer->vocab_size() ? space + models::quoted_name(tokenizer->token_bytes(id)) : "";
+}
+
+void print_table(const std::vector<Prediction>& predictions, const models::Tokenizer* tokenizer) {
+  for (size_t t = 0; t < predictions.size(); ++t) {
+    const Prediction& p = predictions[t];
+    fmt::print("after token {} ({}{}): log-sum-exp {:.6f}\n", t, p.token, token_text(" ", p.token, tokenizer),
+               p.logsumexp);
+    for (const auto& [id, logit] : p.top)
+      fmt::print("  {:>7}  logit {:>10.5f}  probability {:.6f}{}\n", id, logit, std::exp(logit - p.logsumexp),
+                 token_text("  ", id, tokenizer));
+  }
+}
+
+void logits(LogitsArguments& arguments) {
+  require(arguments.tokens.empty() != arguments.prompt.empty(), "--prompt TEXT or --tokens 1,2,3: give one of them");
+  require(arguments.top >= 1, "--top: {} is below 1", arguments.top);
+  // Whoever prints logits checks them.
+  arguments.model.exact = !arguments.rounded;
+  const ModelScope scope(arguments.model);
+  const auto files = models::ModelFiles::open(arguments.model.path);
+  const auto tokenizer = arguments.tokens.empty() ? files->tokenizer() : nullptr;
+  const std::vector<int64_t> ids = tokens_of(arguments, files->description(), tokenizer.get());
+  const auto model = arguments.model.load(*files);
+  models::DecodeState state(model->config());
+  const Tensor tokens = Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);        // (1, T)
+  const Tensor y = model->decode(tokens, state).to(engine::DType::f32).to(engine::cpu);  // (1, T, V)
+  const int64_t vocab = y.dim(-1);
+  std::vector<Prediction> predictions;
+  for (size_t t = 0; t < ids.size(); ++t)
+    predictions.push_back(
+        prediction_of(ids[t], y.data<float>() + static_cast<int64_t>(t) * vocab, vocab, arguments.top));
+  if (!arguments.json) return print_table(predictions, tokenizer.get());
+  for (size_t t = 0; t < predictions.size(); ++t) fmt::print("{}{}", t == 0 ? "[" : ",\n ", json_of(predictions[t]));
+  fmt::print("]\n");
+}
+
+}  // namespace
+
+void add_logits_command(Command app) {
+  const Command command = app.command("logits", "print what a trained model predicts after each token");
+  const auto arguments = std::make_shared<LogitsArguments>();
+  add_model_options(command, arguments->model);
+  add_exact_option(command, arguments->model);
+  command.option("--prompt", arguments->prompt, "the text").value_name("TEXT").one_value();
+  command.option("--tokens", arguments->tokens, "its token ids instead, separated by commas").value_name("1,2,3");
+  command.option("--top", arguments->top, "how many of the likeliest tokens are printed").value_name("K");
+  command.flag("--rounded", arguments->rounded,
+               "activations in 8 bits, as generate and eval have them without --exact (default: exact)");
+  command.flag("--json", arguments->json,
+               "one JSON list: {\"token\", \"logsumexp\", \"top\": [[id, logit]]} per position");
+  command.action([arguments] { logits(*arguments); });
+}
+
+}  // namespace headroom::experiments

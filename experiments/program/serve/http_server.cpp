@@ -1,0 +1,440 @@
+#include "experiments/program/serve/http_server.h"
+
+#include <microhttpd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "engine/error.h"
+#include "experiments/program/serve/answer_bodies.h"
+#include "experiments/program/serve/connections.h"
+#include "experiments/program/serve/http_text.h"
+#include "experiments/program/serve/job_threads.h"
+#include "experiments/program/serve/listen_socket.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Phase = Connections::Phase;
+
+constexpr size_t most_body_bytes = 64 << 10;
+constexpr size_t most_answer_bytes = 64 << 20;
+constexpr size_t connection_bytes = 32 << 10;  ///< for the request's line and headers, and the answer's
+constexpr int most_headers = 100;
+constexpr unsigned idle_seconds = 5;
+constexpr size_t handler_threads = 4;
+constexpr std::chrono::milliseconds event_pause{400}, look_pause{100};
+
+/// Pages load nothing from elsewhere and stand in no other page's frame.
+constexpr const char* own_policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+/// A connection and the file that it may send need a descriptor each; stores and standard streams need some, too.
+unsigned most_connections() {
+  rlimit files{};
+  const bool is_known = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY;
+  return is_known ? static_cast<unsigned>(std::clamp<rlim_t>((std::max<rlim_t>(files.rlim_cur, 128) - 128) / 2, 8, 512))
+                  : 512;
+}
+
+int socket_of(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == nullptr ? -1 : info->connect_fd;
+}
+
+HttpAnswer plain(int status, const std::string& why) { return {status, "text/plain; charset=utf-8", why + "\n", ""}; }
+
+struct ResponseDeleter {
+  void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
+};
+using Response = std::unique_ptr<MHD_Response, ResponseDeleter>;
+
+/// A request on its way: what the library keeps with it.
+struct Exchange {
+  HttpRequest request;
+  Response response;  ///< once it is known
+  int status = 0;
+  bool is_stream = false, is_checked = false, is_failed = false;
+};
+
+/// The headers of a request, and what speaks against it.
+struct Headers {
+  HttpRequest& request;
+  int count = 0, hosts = 0, lengths = 0;
+  bool is_chunked = false, has_failed = false;
+  std::string length{};
+
+  void add(std::string_view name, std::string value) {
+    ++count;
+    if (is_same_name(name, "Host")) ++hosts, request.host = std::move(value);
+    else if (is_same_name(name, "Origin")) request.origin = std::move(value);
+    else if (is_same_name(name, "X-Headroom-Token")) request.token = std::move(value);
+    else if (is_same_name(name, "Content-Type")) request.content_type = std::move(value);
+    else if (is_same_name(name, "Content-Length")) ++lengths, length = std::move(value);
+    else if (is_same_name(name, "Transfer-Encoding")) is_chunked = true;
+  }
+  /// Status 200 where nothing does.
+  HttpAnswer problem() const {
+    if (count > most_headers) return plain(431, "a request may have 100 headers");
+    if (hosts > 1 || lengths > 1) return plain(400, "the Host or the Content-Length stands there twice");
+    if (is_chunked) return plain(411, "a body needs its Content-Length");
+    const auto bytes = lengths == 0 ? 0 : length_in(length);
+    if (!bytes || *bytes > most_body_bytes) return plain(413, "a body may have 65536 bytes");
+    if (*bytes > 0 && request.method != "POST") return plain(400, "only POST has a body");
+    return {};
+  }
+};
+
+MHD_Result take_header(void* headers, MHD_ValueKind, const char* name, size_t name_bytes, const char* value,
+                       size_t value_bytes) {
+  auto& to = *static_cast<Headers*>(headers);
+  try {
+    to.add({name, name_bytes}, value == nullptr ? "" : std::string(value, value_bytes));
+  } catch (const std::exception&) {
+    to.has_failed = true;
+  }
+  return to.has_failed || to.count > most_headers ? MHD_NO : MHD_YES;
+}
+
+MHD_Result take_query(void* request, MHD_ValueKind, const char* name, size_t name_bytes, const char* value,
+                      size_t value_bytes) {
+  try {
+    static_cast<HttpRequest*>(request)->query.emplace(percent_decoded({name, name_bytes}),
+                                                      value == nullptr ? "" : percent_decoded({value, value_bytes}));
+    return MHD_YES;
+  } catch (const std::exception&) {
+    return MHD_NO;
+  }
+}
+
+}  // namespace
+
+/// Events that wait to be sent to one page. The library asks for bytes; where there are none the connection is set
+/// aside, until a job has fetched the next event.
+struct HttpStream {
+  HttpStream(MHD_Connection* to, std::function<std::string()> events, const std::atomic<bool>& ends)
+      : connection(to), socket(socket_of(to)), next(std::move(events)), server_ends(ends) {}
+
+  MHD_Connection* const connection;
+  const int socket;
+  const std::function<std::string()> next;
+  const std::atomic<bool>& server_ends;
+  std::mutex mutex;
+  std::string waiting;
+  size_t sent = 0;
+  bool is_aside = false, is_asked = false, is_over = false;
+  Clock::time_point due = Clock::now();
+
+  ssize_t read(char* bytes, size_t most) {
+    const std::lock_guard lock(mutex);
+    if (is_over || server_ends) return MHD_CONTENT_READER_END_OF_STREAM;
+    const size_t count = std::min(most, waiting.size() - sent);
+    std::copy_n(waiting.data() + sent, count, bytes);
+    sent += count;
+    if (count == 0) MHD_suspend_connection(connection), is_aside = true;
+    return static_cast<ssize_t>(count);
+  }
+  /// Whether it is time for fetch(), which must follow then.
+  bool wants_event(Clock::time_point now) {
+    const std::lock_guard lock(mutex);
+    const bool wants = is_aside && !is_asked && now >= due;
+    is_asked = is_asked || wants;
+    return wants;
+  }
+  void fetch() {
+    std::string event;
+    bool has_failed = false;
+    try {
+      event = next();
+    } catch (const std::exception&) {
+      has_failed = true;  // the page connects again
+    }
+    const std::lock_guard lock(mutex);
+    is_asked = false;
+    due = Clock::now() + event_pause;
+    is_over = has_failed || (is_aside && has_left());
+    if (!event.empty()) waiting = std::move(event), sent = 0;
+    if (is_over || sent < waiting.size()) go_on();
+  }
+  void end() {
+    const std::lock_guard lock(mutex);
+    is_over = true;
+    go_on();
+  }
+
+ private:
+  bool has_left() const {
+    char byte = 0;
+    return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  }
+  void go_on() {
+    if (std::exchange(is_aside, false)) MHD_resume_connection(connection);
+  }
+};
+
+namespace {
+
+using SharedStream = std::shared_ptr<HttpStream>;
+
+Response response_of_bytes(AnswerBodies::Body body) {
+  auto holder = std::make_unique<AnswerBodies::Body>(std::move(body));
+  const std::string& bytes = **holder;
+  Response response(MHD_create_response_from_buffer_with_free_callback_cls(
+      bytes.size(), const_cast<char*>(bytes.data()), [](void* gone) { delete static_cast<AnswerBodies::Body*>(gone); },
+      holder.get()));
+  if (response) holder.release();
+  return response;
+}
+
+Response response_of_stream(const SharedStream& stream) {
+  auto holder = std::make_unique<SharedStream>(stream);
+  Response response(MHD_create_response_from_callback(
+      MHD_SIZE_UNKNOWN, 8 << 10,
+      [](void* from, uint64_t, char* bytes, size_t most) {
+        return (*static_cast<SharedStream*>(from))->read(bytes, most);
+      },
+      holder.get(), [](void* gone) { delete static_cast<SharedStream*>(gone); }));
+  if (response) holder.release();
+  return response;
+}
+
+Response response_of_file(FileToSend& file) {
+  const uint64_t size = file.size();
+  const int descriptor = file.release();
+  Response response(MHD_create_response_from_fd64(size, descriptor));
+  if (!response) close(descriptor);
+  return response;
+}
+
+}  // namespace
+
+FileToSend::~FileToSend() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+int FileToSend::release() { return std::exchange(descriptor_, -1); }
+
+struct HttpServer::Library {
+  Library(Handler first, Handler second) : check(std::move(first)), handler(std::move(second)) {}
+  ~Library() { end(); }
+
+  /// Runs a handler, and makes its answer ready to be sent. Throws nothing.
+  void settle(MHD_Connection* connection, Exchange& exchange, const Handler& by) noexcept;
+  void make_ready(MHD_Connection* connection, Exchange& exchange, HttpAnswer answer, bool closes);
+  MHD_Result take(MHD_Connection* connection, Exchange*& exchange, const char* path, const char* method,
+                  const char* upload, size_t* upload_bytes);
+  MHD_Result begin(MHD_Connection* connection, Exchange& exchange, const char* path, const char* method);
+  MHD_Result send(MHD_Connection* connection, Exchange& exchange);
+  void look_after();
+  void end();
+
+  const Handler check, handler;
+  const unsigned most = most_connections();
+  Connections connections{most};
+  AnswerBodies bodies{most_answer_bytes};
+  std::atomic<bool> ends{false};
+  std::mutex mutex;
+  std::condition_variable ending;
+  std::list<std::weak_ptr<HttpStream>> streams;
+  JobThreads jobs{handler_threads};
+  MHD_Daemon* daemon = nullptr;
+};
+
+void HttpServer::Library::make_ready(MHD_Connection* connection, Exchange& exchange, HttpAnswer answer, bool closes) {
+  exchange.is_stream = answer.next_event != nullptr;
+  AnswerBodies::Body body;
+  if (!answer.next_event && !answer.file && !(body = bodies.hold(std::move(answer.body)))) {
+    answer = plain(503, "too much is being sent; ask again in a few seconds");
+    body = bodies.hold(answer.body);
+  }
+  if (answer.next_event) {
+    const auto stream = std::make_shared<HttpStream>(connection, std::move(answer.next_event), ends);
+    exchange.response = response_of_stream(stream);
+    const std::lock_guard lock(mutex);
+    streams.push_back(stream);
+  } else {
+    exchange.response = answer.file ? response_of_file(*answer.file) : response_of_bytes(std::move(body));
+  }
+  require(exchange.response != nullptr, "an answer finds no memory");
+  exchange.status = answer.status;
+  const auto add = [&](const char* name, const std::string& value) {
+    require(MHD_add_response_header(exchange.response.get(), name, value.c_str()) == MHD_YES,
+            "an answer's header {} finds no memory", name);
+  };
+  add("Content-Type", exchange.is_stream ? "text/event-stream" : answer.type);
+  add("Content-Security-Policy", answer.policy.empty() ? own_policy : answer.policy);
+  add("X-Content-Type-Options", "nosniff");
+  add("X-Frame-Options", "DENY");
+  add("Referrer-Policy", "no-referrer");
+  add("Cross-Origin-Resource-Policy", "same-origin");
+  add("Cache-Control", "no-store");
+  if (exchange.is_stream) add("X-Accel-Buffering", "no");
+  if (closes) add("Connection", "close");
+}
+
+void HttpServer::Library::settle(MHD_Connection* connection, Exchange& exchange, const Handler& by) noexcept {
+  try {
+    try {
+      make_ready(connection, exchange, by(exchange.request), false);
+    } catch (const std::exception& error) {
+      make_ready(connection, exchange, plain(500, error.what()), true);
+    }
+  } catch (...) {
+    exchange.is_failed = true;  // the connection is closed without an answer
+  }
+}
+
+MHD_Result HttpServer::Library::send(MHD_Connection* connection, Exchange& exchange) {
+  connections.enters(socket_of(connection), exchange.is_stream ? Phase::stream : Phase::answer);
+  return MHD_queue_response(connection, static_cast<unsigned>(exchange.status), exchange.response.get());
+}
+
+MHD_Result HttpServer::Library::begin(MHD_Connection* connection, Exchange& exchange, const char* path,
+                                      const char* method) {
+  exchange.is_checked = true;
+  HttpRequest& request = exchange.request;
+  request.method = method;
+  request.path = percent_decoded(path);
+  Headers headers{request};
+  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, take_header, &headers);
+  if (headers.has_failed) return MHD_NO;
+  MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_query, &request);
+  HttpAnswer refusal = headers.problem();
+  if (refusal.status == 200) refusal = check(request);
+  if (refusal.status == 200) return MHD_YES;
+  make_ready(connection, exchange, std::move(refusal), true);
+  return send(connection, exchange);
+}
+
+MHD_Result HttpServer::Library::take(MHD_Connection* connection, Exchange*& exchange, const char* path,
+                                     const char* method, const char* upload, size_t* upload_bytes) {
+  if (exchange == nullptr) exchange = new Exchange;
+  if (!exchange->is_checked) return begin(connection, *exchange, path, method);
+  if (exchange->is_failed) return MHD_NO;
+  if (*upload_bytes > 0) {
+    std::string& body = exchange->request.body;
+    if (body.size() + *upload_bytes > most_body_bytes) return MHD_NO;
+    body.append(upload, *upload_bytes);
+    *upload_bytes = 0;
+    return MHD_YES;
+  }
+  if (exchange->response) return send(connection, *exchange);
+  connections.enters(socket_of(connection), Phase::answer);
+  const bool is_taken = jobs.add([&] { MHD_suspend_connection(connection); },
+                                 [this, connection, own = exchange] {
+                                   if (ends) own->is_failed = true;  // what still waits is let go
+                                   else settle(connection, *own, handler);
+                                   MHD_resume_connection(connection);
+                                 });
+  return is_taken ? MHD_YES : MHD_NO;
+}
+
+void HttpServer::Library::look_after() {
+  const auto now = Clock::now();
+  connections.cut_late(now);
+  std::vector<SharedStream> due;
+  {
+    const std::lock_guard lock(mutex);
+    due.reserve(streams.size());
+    for (auto place = streams.begin(); place != streams.end();) {
+      const SharedStream stream = place->lock();
+      if (stream && stream->wants_event(now)) due.push_back(stream);
+      place = stream ? std::next(place) : streams.erase(place);
+    }
+  }
+  for (const SharedStream& stream : due) try {
+      jobs.add([] {}, [stream] { stream->fetch(); });
+    } catch (const std::exception&) {
+      stream->end();  // no memory; the page connects again
+    }
+}
+
+void HttpServer::Library::end() {
+  if (daemon == nullptr) return;
+  const MHD_socket listening = MHD_quiesce_daemon(daemon);
+  ends = true;
+  jobs.finish();
+  // The library does not stop while a connection is set aside.
+  for (const auto& place : streams)
+    if (const SharedStream stream = place.lock()) stream->end();
+  MHD_stop_daemon(std::exchange(daemon, nullptr));
+  if (listening != MHD_INVALID_SOCKET) close(listening);
+}
+
+HttpServer::HttpServer(Handler check, Handler handler, const std::string& address, int port) {
+  const ListenSocket listening = listen_on(address, port);
+  port_ = listening.port;
+  library_ = std::make_unique<Library>(std::move(check), std::move(handler));
+  const MHD_AccessHandlerCallback take = [](void* self, MHD_Connection* connection, const char* path,
+                                            const char* method, const char*, const char* upload, size_t* upload_bytes,
+                                            void** exchange) {
+    try {
+      return static_cast<Library*>(self)->take(connection, reinterpret_cast<Exchange*&>(*exchange), path, method,
+                                               upload, upload_bytes);
+    } catch (...) {
+      return MHD_NO;  // closes the connection; nothing is thrown into the library
+    }
+  };
+  const MHD_RequestCompletedCallback completed = [](void* self, MHD_Connection* connection, void** exchange,
+                                                    MHD_RequestTerminationCode) {
+    delete static_cast<Exchange*>(std::exchange(*exchange, nullptr));
+    static_cast<Library*>(self)->connections.enters(socket_of(connection), Phase::request);
+  };
+  const MHD_NotifyConnectionCallback notify = [](void* self, MHD_Connection* connection, void**,
+                                                 MHD_ConnectionNotificationCode code) {
+    Connections& all = static_cast<Library*>(self)->connections;
+    try {
+      if (code == MHD_CONNECTION_NOTIFY_STARTED) all.opened(socket_of(connection));
+      else all.closed(socket_of(connection));
+    } catch (...) {
+      shutdown(socket_of(connection), SHUT_RDWR);  // one that is not watched must not stay
+    }
+  };
+  // The library would cut a decoded path at a zero byte.
+  const auto decodes_nothing = [](void*, MHD_Connection*, char* text) { return std::char_traits<char>::length(text); };
+  size_t (*const unescape)(void*, MHD_Connection*, char*) = decodes_nothing;
+  void* const self = library_.get();
+  library_->daemon =
+      MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, take, self,
+                       MHD_OPTION_LISTEN_SOCKET, listening.descriptor, MHD_OPTION_CONNECTION_LIMIT, library_->most,
+                       MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
+                       idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, completed, self, MHD_OPTION_NOTIFY_CONNECTION, notify,
+                       self, MHD_OPTION_UNESCAPE_CALLBACK, unescape, nullptr, MHD_OPTION_END);
+  require(library_->daemon != nullptr, "{}:{}: the server cannot start", address, port_);
+}
+
+HttpServer::~HttpServer() = default;
+
+void HttpServer::run() {
+  std::unique_lock lock(library_->mutex);
+  while (!library_->ending.wait_for(lock, look_pause, [this] { return library_->ends.load(); })) {
+    lock.unlock();
+    try {
+      library_->look_after();
+    } catch (const std::exception&) {
+      // There was no memory; the next look is soon.
+    }
+    lock.lock();
+  }
+  lock.unlock();
+  library_->end();
+}
+
+void HttpServer::stop() {
+  const std::lock_guard lock(library_->mutex);
+  library_->ends = true;
+  library_->ending.notify_all();
+}
+
+}  // namespace headroom::experiments

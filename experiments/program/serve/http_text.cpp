@@ -1,0 +1,34 @@
+#include "experiments/program/serve/http_text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace headroom::experiments {
+
+std::string percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char byte = 0;
+    const char* digits = text.data() + i + 1;
+    const bool is_code =
+        text[i] == '%' && i + 2 < text.size() && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
+    decoded += is_code ? static_cast<char>(byte) : text[i];
+    if (is_code) i += 2;
+  }
+  return decoded;
+}
+
+std::optional<uint64_t> length_in(std::string_view text) {
+  uint64_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (text.empty() || text.size() > 10 || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return length;
+}
+
+bool is_same_name(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,151 @@
+#include "experiments/program/serve/live_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "engine/error.h"
+#include "experiments/program/serve/assets.h"
+#include "experiments/program/serve/changes.h"
+#include "experiments/program/serve/run_files.h"
+#include "experiments/program/serve/run_json.h"
+#include "experiments/program/serve/streams.h"
+#include "experiments/studies/compare/comparison.h"
+#include "experiments/studies/run/store.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// For what stands beside the stores: it may run its own scripts, but in a place of its own, from where it can ask
+/// nothing of this server.
+constexpr const char* file_policy =
+    "sandbox allow-scripts allow-downloads allow-popups; default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'unsafe-inline'; img-src 'self' data: blob:; form-action 'none'; base-uri 'none'";
+
+HttpAnswer not_found(const std::string& what) { return {404, "text/plain; charset=utf-8", what + "\n", ""}; }
+
+HttpAnswer json_answer(const Json& json) { return {200, "application/json", json_text(json), ""}; }
+
+/// "a//b/" → a, b. A part that is "." or ".." stays, and names nothing.
+std::vector<std::string> parts_of(const std::string& path, char separator) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at < path.size();) {
+    const size_t end = std::min(path.find(separator, at), path.size());
+    if (end > at) parts.push_back(path.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::string value_of(const HttpRequest& request, const char* key) {
+  const auto found = request.query.find(key);
+  return found == request.query.end() ? "" : found->second;
+}
+
+/// Not find_run(), which takes paths.
+std::optional<StoredRun> run_named(const std::filesystem::path& out, const std::string& name) {
+  for (StoredRun& run : stored_runs(out))
+    if (run.name() == name) return std::move(run);
+  return std::nullopt;
+}
+
+const LiveAsset* asset(const std::string& name) {
+  const auto& all = live_assets();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const LiveAsset& a) { return a.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string type_of(const LiveAsset& asset) {
+  const std::string extension = std::filesystem::path(asset.name).extension();
+  return fmt::format("text/{}; charset=utf-8", extension == ".js" ? "javascript" : extension.substr(1));
+}
+
+HttpAnswer curves(const RunSnapshot& snapshot, const std::string& ids) {
+  constexpr size_t most_trials = 200;
+  const RunStore store(snapshot.run.store(), RunStore::Access::read);
+  Json json = Json::object();
+  for (const std::string& id : parts_of(ids, ',')) {
+    if (json.size() == most_trials) break;
+    if (const auto record = store.find(id)) json[id] = curves_json(*record);
+  }
+  return json_answer(json);
+}
+
+}  // namespace
+
+HttpAnswer LiveView::answer(const HttpRequest& request) const {
+  const std::vector<std::string> parts = parts_of(request.path, '/');
+  try {
+    if (!parts.empty() && parts[0] == "api") return api(request, parts);
+    if (request.method == "POST") return not_found("there is nothing to change here");
+    if (!parts.empty() && parts[0] == "files") return file(parts);
+    if (parts.size() == 2 && parts[0] == "assets") {
+      const LiveAsset* found = parts[1] == "page.html" ? nullptr : asset(parts[1]);
+      return found ? HttpAnswer{200, type_of(*found), found->text, ""} : not_found("there is no such file");
+    }
+    if (parts.size() == 3 && parts[0] == "run")
+      return page(run_named(readers_->out(), parts[1] + "/" + parts[2]) ? 200 : 404);
+    const bool is_view = parts.empty() || (parts.size() == 1 && parts[0] == "compare");
+    return is_view ? page(200) : not_found("there is no such page");
+  } catch (const Error& error) {
+    return {409, "text/plain; charset=utf-8", std::string(error.what()) + "\n", ""};
+  }
+}
+
+HttpAnswer LiveView::page(int status) const {
+  const LiveAsset* shell = asset("page.html");
+  return {status, type_of(*shell),
+          fmt::format(fmt::runtime(shell->text), fmt::arg("changes", guard_.allows_changes ? "yes" : "no")), ""};
+}
+
+HttpAnswer LiveView::api(const HttpRequest& request, const std::vector<std::string>& parts) const {
+  if (parts.size() >= 4 && parts[1] == "run") return run_api(request, parts);
+  if (request.method == "POST" || parts.size() != 2) return not_found("there is no such request");
+  if (parts[1] == "runs") return {200, "application/json", index_state(*readers_), ""};
+  if (parts[1] == "compare") {
+    const auto a = run_named(readers_->out(), value_of(request, "a")),
+               b = run_named(readers_->out(), value_of(request, "b"));
+    return a && b ? json_answer(comparison_json(compare_runs(*a, *b))) : not_found("there is no such run");
+  }
+  if (parts[1] != "events") return not_found("there is no such request");
+  const std::string run = value_of(request, "run");
+  if (run.empty()) return index_stream(readers_);
+  const auto found = run_named(readers_->out(), run);
+  return found ? run_stream(readers_, found->study, found->profile) : not_found("there is no such run");
+}
+
+HttpAnswer LiveView::run_api(const HttpRequest& request, const std::vector<std::string>& parts) const {
+  const auto snapshot = readers_->find(parts[2], parts[3]);
+  if (!snapshot) return not_found("there is no such run");
+  const std::string what = parts.size() == 5 ? parts[4] : "";
+  if (request.method == "POST") {
+    static const std::set<std::string> known{"note", "tag", "delete"};
+    if (!known.count(what)) return not_found("there is no such change");
+    return change_run(snapshot->run, readers_->out(), what, request.body);
+  }
+  if (what == "curves") return curves(*snapshot, value_of(request, "trials"));
+  if (parts.size() != 4) return not_found("there is no such request");
+  Json json = run_json(*snapshot);
+  json["metric"] = snapshot->metric;
+  json["trials"] = Json::array();
+  for (const TrialState& trial : snapshot->state.trials) json["trials"].push_back(trial_json(*snapshot, trial));
+  return json_answer(json);
+}
+
+HttpAnswer LiveView::file(const std::vector<std::string>& parts) const {
+  ServedFile found;
+  if (parts.size() == 2) found = served_file(readers_->out(), readers_->out(), parts[1]);
+  if (parts.size() == 4)
+    for (const StoredRun& run : stored_runs(readers_->out()))
+      if (run.study == parts[1] && run.profile == parts[2]) found = served_file(readers_->out(), run.folder, parts[3]);
+  if (!found.file) return not_found("there is no such file");
+  return {200, found.type, "", file_policy, nullptr, std::move(found.file)};
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,34 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "experiments/program/serve/guard.h"
+#include "experiments/program/serve/http_server.h"
+#include "experiments/program/serve/run_reader.h"
+
+namespace headroom::experiments {
+
+/// The pages that show the runs under a folder while they train: what `headroom serve` answers. Safe to call from
+/// several threads.
+class LiveView {
+ public:
+  LiveView(std::filesystem::path out, Guard guard)
+      : readers_(std::make_shared<RunReaders>(std::move(out))), guard_(std::move(guard)) {}
+
+  /// Why a request is refused, from its headers alone; status 200 when it is not.
+  HttpAnswer check(const HttpRequest& request) const { return guard_.check(request); }
+  /// The answer to a request that passed check().
+  HttpAnswer answer(const HttpRequest& request) const;
+
+ private:
+  HttpAnswer page(int status) const;
+  HttpAnswer api(const HttpRequest& request, const std::vector<std::string>& parts) const;
+  HttpAnswer run_api(const HttpRequest& request, const std::vector<std::string>& parts) const;
+  HttpAnswer file(const std::vector<std::string>& parts) const;
+
+  std::shared_ptr<RunReaders> readers_;
+  Guard guard_;
+};
+
+}  // namespace headroom::experiments

@@ -1,0 +1,101 @@
+#include "experiments/program/serve/run_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <system_error>
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::map<std::string, std::string> served_types{{".html", "text/html; charset=utf-8"},
+                                                      {".svg", "image/svg+xml"},
+                                                      {".csv", "text/csv; charset=utf-8"},
+                                                      {".json", "application/json"},
+                                                      {".toml", "text/plain; charset=utf-8"}};
+
+/// Names of a folder's HTML files, in the order of the alphabet.
+std::vector<std::string> html_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (std::error_code none; entry->path().extension() == ".html" &&
+                              fs::is_regular_file(entry->symlink_status(none)) &&
+                              !entry->path().filename().string().starts_with("."))
+      names.push_back(entry->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// A descriptor that is closed where it is not passed on.
+struct Descriptor {
+  int number = -1;
+  explicit Descriptor(int opened) : number(opened) {}
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+};
+
+/// Opens what stands at a path under `root`, neither of which has a link in it. Each step is taken from the folder that
+/// the one before has opened, so that no name can become a link in between. -1 when that is not possible.
+int opened_under(const fs::path& root, const fs::path& path) {
+  int at = open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  for (auto part = path.begin(); part != path.end() && at >= 0; ++part) {
+    const Descriptor folder(at);
+    const bool is_last = std::next(part) == path.end();
+    // O_NONBLOCK: a named pipe would wait for a writer.
+    at = openat(folder.number, part->c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (is_last ? O_NONBLOCK : O_DIRECTORY));
+  }
+  return at;
+}
+
+/// Whether a file begins as stores do, whatever its name: a hard link is no link that could be seen.
+bool is_store(int file) {
+  static const std::string_view start = "SQLite format 3";
+  char bytes[16] = {};
+  return pread(file, bytes, start.size(), 0) == static_cast<ssize_t>(start.size()) && start == bytes;
+}
+
+}  // namespace
+
+std::vector<std::string> pages_of(const StoredRun& run) {
+  std::vector<std::string> names = html_in(run.folder);
+  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == "report.html"; });
+  return names;
+}
+
+std::vector<std::string> pages_in(const fs::path& out) {
+  std::vector<std::string> names = html_in(out);
+  std::erase(names, "index.html");
+  return names;
+}
+
+ServedFile served_file(const fs::path& out, const fs::path& folder, const std::string& name) {
+  const auto type = served_types.find(fs::path(name).extension());
+  const bool is_name =
+      !name.empty() && name[0] != '.' && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+  if (!is_name || type == served_types.end()) return {};
+  std::error_code error;
+  const fs::path root = fs::canonical(out, error);
+  const fs::path place = error ? fs::path() : fs::canonical(folder, error);
+  if (error || std::mismatch(root.begin(), root.end(), place.begin(), place.end()).first != root.end()) return {};
+  // The folder of all runs itself is ".", which stays where it is.
+  const Descriptor file(opened_under(root, place.lexically_relative(root) / name));
+  struct stat status {};
+  if (file.number < 0 || fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode) || is_store(file.number))
+    return {};
+  const int kept = fcntl(file.number, F_DUPFD_CLOEXEC, 0);
+  if (kept < 0) return {};
+  return {type->second, std::make_shared<FileToSend>(kept, static_cast<uint64_t>(status.st_size))};
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,89 @@
+#include "experiments/program/serve/run_json.h"
+
+#include <cmath>
+#include <optional>
+
+#include "experiments/program/serve/machine_load.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json notes_json(const std::vector<Note>& notes) {
+  Json list = Json::array();
+  for (const Note& note : notes) list.push_back({{"id", note.id}, {"at", note.at}, {"text", note.text}});
+  return list;
+}
+
+}  // namespace
+
+Json run_json(const RunSnapshot& snapshot) {
+  const RunState& state = snapshot.state;
+  Json run = {{"study", snapshot.run.study}, {"profile", snapshot.run.profile},
+              {"title", state.title},        {"problem", snapshot.problem},
+              {"pages", snapshot.pages},     {"folder", snapshot.run.folder.string()},
+              {"size", snapshot.size}};
+  run.update({{"planned", state.planned()},
+              {"finished", state.finished},
+              {"failed", state.failed},
+              {"running", state.running},
+              {"to_do", state.to_do()},
+              {"round", state.round}});
+  run["seconds_left"] = state.seconds_left ? number_or_null(*state.seconds_left) : Json(nullptr);
+  run["tags"] = state.tags;
+  run["notes"] = notes_json(state.notes);
+  return run;
+}
+
+Json trial_json(const RunSnapshot& snapshot, const TrialState& trial) {
+  constexpr double long_silence = 20;  // seconds; a process writes every five
+  const bool is_running = trial.phase == TrialPhase::running;
+  Json json = {{"id", trial.entry.trial},
+               {"series", trial.entry.series},
+               {"label", trial.entry.label},
+               {"x", number_or_null(trial.entry.x)},
+               {"seed", trial.entry.seed},
+               {"phase", name_of(trial.phase)},
+               {"step", trial.step},
+               {"steps", trial.steps},
+               {"loss", is_running ? number_or_null(trial.loss) : Json(nullptr)}};
+  const auto value = snapshot.values.find(trial.entry.trial);
+  json["value"] = value == snapshot.values.end() ? Json(nullptr) : Json(value->second);
+  json["seconds"] = trial.seconds;
+  json["message"] = trial.message;
+  json["process"] = is_running ? trial.process : 0;
+  json["orphaned"] = trial.is_orphaned;
+  json["silent"] = is_running && trial.silence > long_silence;
+  return json;
+}
+
+Json curves_json(const TrialRecord& record) {
+  constexpr size_t most_points = 300;
+  std::map<std::string, std::vector<const HistoryPoint*>> tracks;
+  for (const HistoryPoint& point : record.history) tracks[point.split + " " + point.metric].push_back(&point);
+  Json json = Json::object();
+  for (const auto& [name, points] : tracks) {
+    Json list = Json::array();
+    const size_t stride = (points.size() + most_points - 1) / most_points;
+    for (size_t i = 0; i < points.size(); ++i)
+      if (i % stride == 0 || i + 1 == points.size())
+        list.push_back(Json::array({points[i]->step, number_or_null(points[i]->value)}));
+    json[name] = std::move(list);
+  }
+  return json;
+}
+
+Json machine_json() {
+  const MachineLoad machine = machine_load();
+  return {{"load", machine.load ? Json(*machine.load) : Json(nullptr)},
+          {"cores", machine.cores},
+          {"memory_total", machine.memory_total},
+          {"memory_free", machine.memory_free}};
+}
+
+std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace headroom::experiments

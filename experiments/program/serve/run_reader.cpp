@@ -1,0 +1,141 @@
+#include "experiments/program/serve/run_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <system_error>
+
+#include "engine/error.h"
+#include "experiments/output/units.h"
+#include "experiments/program/serve/run_files.h"
+#include "experiments/studies/run/store.h"
+#include "experiments/studies/toml/document.h"
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t written_at(const fs::path& path) {
+  std::error_code error;
+  const auto time = fs::last_write_time(path, error);
+  return error ? 0 : static_cast<int64_t>(time.time_since_epoch().count());
+}
+
+uint64_t bytes_of(const fs::path& path) {
+  std::error_code error;
+  const auto bytes = fs::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
+/// report.y.metric of a resolved study; "" where it has none.
+std::string metric_in(const std::string& config) {
+  try {
+    const Value study = parse_toml(config, "config", false);
+    const Entry* report = study.find("report");
+    const Entry* y = report ? report->value.find("y") : nullptr;
+    const Entry* metric = y ? y->value.find("metric") : nullptr;
+    return metric && metric->value.kind == Value::Kind::text ? metric->value.text : "";
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+}  // namespace
+
+RunReader::Stamp RunReader::stamp() const {
+  const fs::path store = run_.store(), log = store.string() + "-wal";
+  return {written_at(store), written_at(log), written_at(run_.folder), bytes_of(store), bytes_of(log)};
+}
+
+std::shared_ptr<const RunSnapshot> RunReader::read() {
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  if (latest_ && now < next_) return latest_;
+  const Stamp present = stamp();
+  // While trials run, their processes may go without a trace in the files.
+  const bool may_change = latest_ && (latest_->state.running > 0 || !latest_->problem.empty());
+  if (latest_ && present == stamp_ && !may_change) return latest_;
+  latest_ = std::make_shared<const RunSnapshot>(take());
+  stamp_ = present;
+  constexpr int rest = 9;  // times as long as the reading
+  next_ = Clock::now() + std::max<Clock::duration>((Clock::now() - now) * rest, std::chrono::milliseconds(400));
+  return latest_;
+}
+
+RunSnapshot RunReader::take() {
+  RunSnapshot snapshot;
+  snapshot.run = run_;
+  snapshot.pages = pages_of(run_);
+  snapshot.size = bytes_text(static_cast<double>(size_of(run_).bytes));
+  try {
+    read_store(snapshot);
+  } catch (const Error& error) {
+    snapshot.problem = error.what();
+  }
+  return snapshot;
+}
+
+void RunReader::read_store(RunSnapshot& snapshot) {
+  const RunStore store(run_.store(), RunStore::Access::read);
+  snapshot.state = read_run_state(store);
+  for (const LivePoint& point : store.live_points()) snapshot.live[point.trial].emplace_back(point.step, point.loss);
+  const auto facts = store.study();
+  const auto config = facts.find("config");
+  if (config != facts.end() && config->second != config_) {
+    config_ = config->second;
+    metric_ = metric_in(config_);
+    values_.clear();
+  }
+  snapshot.metric = metric_;
+  std::set<std::string> lacking;
+  for (const TrialState& trial : snapshot.state.trials) {
+    if (trial.phase == TrialPhase::running && std::isfinite(trial.loss)) {
+      auto& curve = snapshot.live[trial.entry.trial];  // the lease is a little ahead of the points that are kept
+      if (curve.empty() || curve.back().first < trial.step) curve.emplace_back(trial.step, trial.loss);
+    }
+    const auto known = values_.find(trial.entry.trial);
+    if (trial.phase == TrialPhase::finished && (known == values_.end() || known->second.first != trial.attempts))
+      lacking.insert(trial.entry.trial);
+  }
+  const auto keep = [&](const TrialRecord& record, int64_t attempts) {
+    const auto value = record.test.find(metric_);
+    values_[record.id] = {attempts, value == record.test.end() ? std::nan("") : value->second};
+  };
+  std::map<std::string, int64_t> attempts;
+  for (const TrialState& trial : snapshot.state.trials) attempts[trial.entry.trial] = trial.attempts;
+  constexpr size_t few = 40;
+  if (lacking.size() <= few) {
+    for (const std::string& id : lacking)
+      if (const auto record = store.find(id)) keep(*record, attempts[id]);
+  } else {
+    store.each([&](TrialRecord&& record) {
+      if (lacking.count(record.id)) keep(record, attempts[record.id]);
+    });
+  }
+  for (const TrialState& trial : snapshot.state.trials)
+    if (const auto known = values_.find(trial.entry.trial);
+        trial.phase == TrialPhase::finished && known != values_.end() && std::isfinite(known->second.second))
+      snapshot.values[trial.entry.trial] = known->second.second;
+}
+
+std::shared_ptr<RunReader> RunReaders::reader_of(const StoredRun& run) {
+  const std::lock_guard lock(mutex_);
+  auto& reader = readers_[run.name()];
+  if (!reader) reader = std::make_shared<RunReader>(run);
+  return reader;
+}
+
+std::vector<std::shared_ptr<const RunSnapshot>> RunReaders::all() {
+  std::vector<std::shared_ptr<const RunSnapshot>> snapshots;
+  for (const StoredRun& run : stored_runs(out_)) snapshots.push_back(reader_of(run)->read());
+  return snapshots;
+}
+
+std::shared_ptr<const RunSnapshot> RunReaders::find(const std::string& study, const std::string& profile) {
+  for (const StoredRun& run : stored_runs(out_))
+    if (run.study == study && run.profile == profile) return reader_of(run)->read();
+  return nullptr;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,79 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/studies/run/run_state.h"
+#include "experiments/studies/run/stored_runs.h"
+
+namespace headroom::experiments {
+
+/// What a run's store held at one moment.
+struct RunSnapshot {
+  StoredRun run;
+  RunState state;
+  /// Losses so far of trials that have not ended: trial → (step, loss), in order of the steps.
+  std::map<std::string, std::vector<std::pair<int64_t, double>>> live;
+  std::string metric;                    ///< the report's, "" where the study does not say
+  std::map<std::string, double> values;  ///< trial → that metric on the test data
+  std::vector<std::string> pages;        ///< the run's HTML files, the report first
+  std::string size;                      ///< of its folder, "1.5 MB"
+  std::string problem;                   ///< why nothing could be read, "" where it could
+};
+
+/// Reads one run again and again, also while others write it: a short snapshot each time, no transaction that stays
+/// open, and none of what it has read before of trials that have ended. Safe to call from several threads.
+class RunReader {
+ public:
+  explicit RunReader(StoredRun run) : run_(std::move(run)) {}
+
+  /// The latest snapshot: a new one where the store's files have changed, or a process may have gone silent. A store
+  /// that takes long to read is read less often.
+  std::shared_ptr<const RunSnapshot> read();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  /// When the store's files were last written, and their sizes.
+  struct Stamp {
+    int64_t store = 0, log = 0, reports = 0;
+    uint64_t store_bytes = 0, log_bytes = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  Stamp stamp() const;
+  RunSnapshot take();
+  void read_store(RunSnapshot& snapshot);
+
+  const StoredRun run_;
+  std::mutex mutex_;
+  std::shared_ptr<const RunSnapshot> latest_;
+  Stamp stamp_;
+  Clock::time_point next_{};
+  std::map<std::string, std::pair<int64_t, double>> values_;  ///< trial → attempts, test metric
+  std::string config_, metric_;                               ///< the study's TOML, and the metric that it names
+};
+
+/// All runs under a folder.
+class RunReaders {
+ public:
+  explicit RunReaders(std::filesystem::path out) : out_(std::move(out)) {}
+
+  const std::filesystem::path& out() const { return out_; }
+  /// One snapshot for every run that there is now.
+  std::vector<std::shared_ptr<const RunSnapshot>> all();
+  /// Null when there is no such run.
+  std::shared_ptr<const RunSnapshot> find(const std::string& study, const std::string& profile);
+
+ private:
+  std::shared_ptr<RunReader> reader_of(const StoredRun& run);
+
+  const std::filesystem::path out_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<RunReader>> readers_;  ///< by STUDY/PROFILE
+};
+
+}  // namespace headroom::experiments

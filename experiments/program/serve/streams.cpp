@@ -1,0 +1,167 @@
+#include "experiments/program/serve/streams.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <unordered_map>
+
+#include "experiments/program/serve/run_files.h"
+#include "experiments/program/serve/run_json.h"
+#include "experiments/studies/pages/index_page.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+/// Each is asked for its next event again and again, and remembers what it has sent.
+constexpr int most_streams = 32;
+std::atomic<int> open_streams{0};
+
+/// A place among the open streams, for as long as it lives.
+class Place {
+ public:
+  Place() : is_free_(open_streams.fetch_add(1) < most_streams) {}
+  ~Place() { --open_streams; }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  bool is_free() const { return is_free_; }
+
+ private:
+  const bool is_free_;
+};
+
+/// The load of the machine, looked at every few seconds.
+class CalmMachine {
+ public:
+  const Json& get() {
+    if (const auto now = Clock::now(); now >= next_) {
+      json_ = machine_json();
+      next_ = now + std::chrono::seconds(3);
+    }
+    return json_;
+  }
+
+ private:
+  Json json_;
+  Clock::time_point next_{};
+};
+
+/// Sends what `state` returns when it is not empty; else, now and then, a comment, by which the server notices that the
+/// page has gone.
+HttpAnswer stream(const std::function<std::string()>& state) {
+  const auto place = std::make_shared<Place>();
+  if (!place->is_free()) return {503, "text/plain; charset=utf-8", "too many pages are open\n", ""};
+  HttpAnswer answer;
+  answer.next_event = [place, state, last = Clock::now()]() mutable -> std::string {
+    const std::string data = state();
+    const auto now = Clock::now();
+    if (data.empty() && now - last < std::chrono::seconds(5)) return "";
+    last = now;
+    return data.empty() ? ": still here\n\n" : "event: state\ndata: " + data + "\n\n";
+  };
+  return answer;
+}
+
+Json index_json(RunReaders& readers) {
+  std::vector<std::string> unread;
+  std::map<std::pair<std::string, std::string>, StudySummary> summaries;
+  for (StudySummary& summary : read_summaries(readers.out(), unread)) {
+    const std::pair<std::string, std::string> key{summary.id, summary.profile};
+    summaries.emplace(key, std::move(summary));
+  }
+  Json state = {{"out", readers.out().string()}, {"runs", Json::array()}, {"pages", Json::array()}};
+  for (const auto& snapshot : readers.all()) {
+    Json run = run_json(*snapshot);
+    const auto summary = summaries.find({snapshot->run.study, snapshot->run.profile});
+    run["paper_claims"] = summary == summaries.end() ? "" : summary->second.paper_tally;
+    run["theorem_claims"] = summary == summaries.end() ? "" : summary->second.theorem_tally;
+    run["finding"] = summary == summaries.end() ? "" : summary->second.finding;
+    run["our_claims"] = summary == summaries.end() ? "" : summary->second.ours_tally;
+    state["runs"].push_back(std::move(run));
+  }
+  for (const std::string& page : pages_in(readers.out()))
+    state["pages"].push_back({{"file", page}, {"title", page.substr(0, page.size() - 5)}});
+  return state;
+}
+
+/// What one page has been sent of a run.
+class RunChanges {
+ public:
+  RunChanges(std::shared_ptr<RunReaders> readers, std::string study, std::string profile)
+      : readers_(std::move(readers)), study_(std::move(study)), profile_(std::move(profile)) {}
+
+  std::string next() {
+    const auto snapshot = readers_->find(study_, profile_);
+    if (!snapshot) return once({{"problem", "this run is not there any more"}, {"machine", machine_.get()}});
+    Json state = run_json(*snapshot);
+    state["metric"] = snapshot->metric;
+    state["machine"] = machine_.get();
+    Json order = Json::array();
+    for (const TrialState& trial : snapshot->state.trials) order.push_back(trial.entry.trial);
+    const std::string frame = json_text(state) + json_text(order);
+    state["order"] = std::move(order);
+    state["trials"] = Json::array();
+    for (const TrialState& trial : snapshot->state.trials) add_trial(*snapshot, trial, state["trials"]);
+    state["live"] = Json::object();
+    for (const auto& [trial, points] : snapshot->live) {
+      size_t& sent = live_[trial];
+      if (sent == points.size()) continue;
+      sent = points.size();
+      state["live"][trial] = points;
+    }
+    if (frame == frame_ && state["trials"].empty() && state["live"].empty()) return "";
+    frame_ = frame;
+    return json_text(state);
+  }
+
+ private:
+  void add_trial(const RunSnapshot& snapshot, const TrialState& trial, Json& list) {
+    Json json = trial_json(snapshot, trial);
+    std::string text = json_text(json);
+    std::string& sent = trials_[trial.entry.trial];
+    if (sent == text) return;
+    sent = std::move(text);
+    list.push_back(std::move(json));
+  }
+  std::string once(const Json& state) {
+    const std::string text = json_text(state);
+    if (text == frame_) return "";
+    frame_ = text;
+    return text;
+  }
+
+  std::shared_ptr<RunReaders> readers_;
+  const std::string study_, profile_;
+  CalmMachine machine_;
+  std::string frame_;
+  std::unordered_map<std::string, std::string> trials_;  ///< id → what was sent of it
+  std::unordered_map<std::string, size_t> live_;         ///< id → how many points were sent
+};
+
+}  // namespace
+
+std::string index_state(RunReaders& readers) {
+  Json state = index_json(readers);
+  state["machine"] = machine_json();
+  return json_text(state);
+}
+
+HttpAnswer index_stream(const std::shared_ptr<RunReaders>& readers) {
+  return stream([readers, machine = std::make_shared<CalmMachine>(), sent = std::make_shared<std::string>()] {
+    Json state = index_json(*readers);
+    state["machine"] = machine->get();
+    std::string text = json_text(state);
+    if (text == *sent) return std::string();
+    *sent = text;
+    return text;
+  });
+}
+
+HttpAnswer run_stream(const std::shared_ptr<RunReaders>& readers, const std::string& study,
+                      const std::string& profile) {
+  return stream([changes = std::make_shared<RunChanges>(readers, study, profile)] { return changes->next(); });
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,127 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "engine/error.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/studies/study_arguments.h"
+#include "models/files/file_size.h"
+#include "models/files/regular_file.h"
+#include "tasks/data/fetch.h"
+
+namespace headroom::experiments {
+namespace {
+
+using tasks::DataFile;
+using tasks::DataSet;
+using tasks::FileReport;
+using tasks::FileState;
+
+struct DataArguments {
+  std::string name, data, manifest;
+};
+
+std::vector<DataSet> manifest_of(const DataArguments& arguments) {
+  if (arguments.manifest.empty()) return tasks::built_in_manifest();
+  const std::string text = models::read_file(arguments.manifest, {"manifest", uint64_t{1} << 24});
+  try {
+    return tasks::parse_manifest(text);
+  } catch (const Error& error) {
+    fail("{}: {}", arguments.manifest, error.what());
+  }
+}
+
+/// The data set asked for, or all.
+std::vector<DataSet> selected(const DataArguments& arguments) {
+  std::vector<DataSet> manifest = manifest_of(arguments);
+  if (arguments.name.empty()) return manifest;
+  return {tasks::data_set_named(manifest, arguments.name)};
+}
+
+std::string size_of(const DataFile& file) {
+  return file.bytes < 0 ? "size not known" : fmt::format("{} bytes", file.bytes);
+}
+
+void list(const DataArguments& arguments) {
+  const tasks::DataRoots roots = data_roots(arguments.data);
+  for (const DataSet& set : selected(arguments)) {
+    fmt::print("{}\n  {}\n  licence: {}\n", set.name, set.title, set.licence);
+    if (!set.source.empty()) fmt::print("  source: {}\n", set.source);
+    for (const DataFile& file : set.files) {
+      const FileReport report = tasks::check_file(file, roots);
+      const std::string place = report.path.empty() ? file.url : report.path.string();
+      fmt::print("  {:<22} {}  {}  {}\n", tasks::name_of(report.state), file.path, size_of(file),
+                 place.empty() ? "no URL known" : place);
+    }
+  }
+}
+
+/// Redraws one line, on a terminal only.
+void show_progress(const std::string& path, int64_t done, int64_t total) {
+  static const bool terminal = isatty(STDERR_FILENO) != 0;
+  if (!terminal) return;
+  fmt::print(stderr, "\r{}  {}{}\x1b[K", path, models::size_text(static_cast<uint64_t>(done)),
+             total > 0 ? " of " + models::size_text(static_cast<uint64_t>(total)) : "");
+  if (total > 0 && done == total) fmt::print(stderr, "\n");
+}
+
+/// Fetches every file that can be; throws at the end what failed first, so that one gone server blocks no other file.
+void fetch(const DataArguments& arguments) {
+  const tasks::DataRoots roots = data_roots(arguments.data);
+  std::string failures;
+  for (const DataSet& set : selected(arguments)) {
+    for (const DataFile& file : set.files) {
+      try {
+        const auto path =
+            tasks::fetch_file(file, roots, [&](int64_t done, int64_t total) { show_progress(file.path, done, total); });
+        fmt::print("{:<22} {}\n", tasks::name_of(tasks::check_file(file, roots).state), path.string());
+      } catch (const Error& error) {
+        failures += (failures.empty() ? "" : "\n  ") + std::string(error.what());
+      }
+    }
+  }
+  if (!failures.empty()) throw Error(failures);
+}
+
+/// Missing files fail the check only of a data set that was asked for by name.
+void verify(const DataArguments& arguments) {
+  const tasks::DataRoots roots = data_roots(arguments.data);
+  int wrong = 0, missing = 0;
+  for (const DataSet& set : selected(arguments)) {
+    for (const DataFile& file : set.files) {
+      const FileReport report = tasks::check_file(file, roots);
+      wrong += report.state == FileState::wrong ? 1 : 0;
+      missing += report.state == FileState::missing ? 1 : 0;
+      fmt::print("{:<22} {}{}{}\n", tasks::name_of(report.state),
+                 report.path.empty() ? file.path : report.path.string(), report.detail.empty() ? "" : ": ",
+                 report.detail);
+    }
+  }
+  require(wrong == 0 && (missing == 0 || arguments.name.empty()), "{} wrong, {} missing", wrong, missing);
+}
+
+/// Returns its argument NAME.
+Option add_data_subcommand(Command data, const char* name, const char* help, void (*run)(const DataArguments&)) {
+  const Command command = data.command(name, help);
+  const auto arguments = std::make_shared<DataArguments>();
+  const Option set = command.option("NAME", arguments->name, "one data set (default: all)");
+  add_data_option(command, arguments->data);
+  command.option("--manifest", arguments->manifest, "manifest of your own (JSON)").value_name("FILE");
+  command.action([arguments, run] { run(*arguments); });
+  return set;
+}
+
+}  // namespace
+
+void add_data_command(Command app) {
+  const Command data = app.command("data", "data sets: what there is, and getting it");
+  data.require_command();
+  add_data_subcommand(data, "list", "every data set with its licence, and where its files are", list);
+  add_data_subcommand(data, "fetch", "download what is missing into the cache, checked by SHA-256", fetch).required();
+  add_data_subcommand(data, "verify", "compare the files at hand with the manifest's sizes and hashes", verify);
+}
+
+}  // namespace headroom::experiments

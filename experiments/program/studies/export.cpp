@@ -1,0 +1,100 @@
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "engine/excerpt.h"
+#include "experiments/output/text.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/studies/export/export.h"
+#include "experiments/studies/export/publish.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct ExportArguments {
+  std::string out = "runs", folder, project;
+  std::vector<std::string> studies;
+  bool metrics_only = false, findings_only = false;
+
+  Clock clock() const { return metrics_only ? Clock::left_out : Clock::kept; }
+};
+
+std::vector<std::string> study_ids(const ExportArguments& arguments) {
+  std::vector<std::string> ids;
+  for (const std::string& study : arguments.studies) ids.push_back(study_id(study));
+  return ids;
+}
+
+StoredTrials trials(const ExportArguments& arguments) {
+  StoredTrials found(arguments.out, study_ids(arguments));
+  for (const auto& [store, count] : found.unchecked()) note_unchecked(store, count);
+  return found;
+}
+
+void publish(const ExportArguments& arguments) {
+  for (const Published& one :
+       export_trials(arguments.out, study_ids(arguments), arguments.folder, !arguments.findings_only)) {
+    const std::string rest =
+        one.left_out == 0 ? "" : fmt::format("; {} of another version of the training code left out", one.left_out);
+    fmt::print("{}: {} {} in {}{}\n", one.run, one.trials, one.trials == 1 ? "trial" : "trials", one.file.string(),
+               rest);
+  }
+}
+
+/// Throws UsageError for what W&B takes for no name of a project.
+void check_project(const std::string& name) {
+  constexpr size_t longest = 128;
+  constexpr const char* forbidden = "/\\#?%:";
+  if (name.size() > longest)
+    throw UsageError(fmt::format("--project has {} bytes, and W&B takes {}", name.size(), longest));
+  if (name.find_first_of(forbidden) != std::string::npos || clean(name) != name || name.find('\n') != std::string::npos)
+    throw UsageError(
+        fmt::format("--project: '{}' holds what W&B does not take: / \\ # ? % : or control characters", excerpt(name)));
+}
+
+}  // namespace
+
+void add_export_command(Command app) {
+  const Command command = app.command("export", "print the runs of studies as csv or json, or write them as files");
+  command.require_command();
+  const auto arguments = std::make_shared<ExportArguments>();
+  const auto add = [&](const char* name, const char* what) {
+    const Command format = command.command(name, what);
+    format.option("STUDY", arguments->studies, "study files or ids (default: every study that was run)");
+    format.option("--out", arguments->out, "folder of the run stores").show_default();
+    return format;
+  };
+  const Command csv = add("csv", "one row per number: history, metrics, parameters, FLOPs, seconds");
+  const Command json = add("json", "a list of trials with their configs");
+  for (const Command& format : {csv, json})
+    format.flag("--metrics-only", arguments->metrics_only, "no clock times: equal results are equal bytes");
+  csv.action([arguments] { export_csv(trials(*arguments), arguments->clock(), write_output); });
+  json.action([arguments] { export_json(trials(*arguments), arguments->clock(), write_output); });
+  const Command tensorboard = add("tensorboard", "one event file per trial");
+  tensorboard.option("--to", arguments->folder, "folder of the event files").required().value_name("FOLDER");
+  tensorboard.action([arguments] {
+    const size_t count = export_tensorboard(trials(*arguments), arguments->folder);
+    fmt::print("{} trials in {}\n", count, arguments->folder);
+  });
+  const Command wandb = add("wandb", "one offline run of Weights & Biases per trial, for wandb sync");
+  wandb.option("--to", arguments->folder, "folder that gets a folder wandb").required().value_name("FOLDER");
+  wandb.option("--project", arguments->project, "W&B project (default: the study's id)");
+  wandb.action([arguments] {
+    check_project(arguments->project);
+    const size_t count = export_wandb(trials(*arguments), arguments->folder, arguments->project);
+    const std::string runs = (std::filesystem::path(arguments->folder) / "wandb").string();
+    fmt::print("{} trials in {}; wandb sync {}/offline-run-* uploads them\n", count, runs, runs);
+  });
+  const Command published = add("trials", "a file per run that import takes, to be kept and shared");
+  published.option("--to", arguments->folder, "folder that gets STUDY/PROFILE.jsonl.gz")
+      .required()
+      .value_name("FOLDER");
+  published.flag(
+      "--findings-only", arguments->findings_only,
+      "an eighth of the bytes: without learning curves and predictions, which findings and claims do not need");
+  published.action([arguments] { publish(*arguments); });
+}
+
+}  // namespace headroom::experiments

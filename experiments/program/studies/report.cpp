@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "engine/error.h"
+#include "experiments/output/file.h"
+#include "experiments/output/open.h"
+#include "experiments/output/terminal_look.h"
+#include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/studies/study_arguments.h"
+#include "experiments/studies/config/shipped_files.h"
+#include "experiments/studies/pages/guide_page.h"
+#include "experiments/studies/pages/index_page.h"
+#include "experiments/studies/pages/paper_report.h"
+#include "experiments/studies/pages/report.h"
+#include "experiments/studies/pages/results_page.h"
+#include "experiments/studies/run/runner.h"
+#include "experiments/tools/plan/measured_choice.h"
+#include "models/files/output.h"
+
+namespace headroom::experiments {
+namespace {
+
+std::string study_name(const StudyResults& results) { return fmt::format("{} · {}", results.id, results.profile); }
+
+/// A failed trial is no error of the study, but a study without any finished trial has no result.
+void check_any_finished(const StudyResults& results) {
+  const auto finished = std::count_if(results.trials.begin(), results.trials.end(),
+                                      [](const TrialRecord& t) { return t.status == TrialStatus::finished; });
+  const int64_t ended = count_trials(results.trials), left = results.planned - ended - results.running;
+  if (results.running > 0)
+    write_note(fmt::format("headroom: {} · {}: {} running, {} finished, {} failed, {} to do", results.id,
+                           results.profile, results.running, finished, ended - finished, std::max<int64_t>(left, 0)));
+  note_unchecked(study_name(results), results.unchecked);
+  if (finished > 0) return;
+  require(ended > 0, "{}: no trial has finished yet; {} running, {} to do", study_name(results), results.running,
+          std::max<int64_t>(left, 0));
+  fail("{}: every trial {}failed; the first {}", study_name(results), ended < results.planned ? "so far " : "",
+       results.trials.front().message);
+}
+
+/// What the store has of a study; without a store, its plan and no trial.
+StudyResults results_of(const Study& study, const std::string& out) {
+  return has_store(study, out) ? collect_results(study, out) : planned_results(study);
+}
+
+/// The study under each of its profiles that has a run.
+std::vector<Study> profiles_that_ran(const std::string& file, const std::string& out) {
+  std::vector<Study> run = load_profiles(file);
+  std::erase_if(run, [&](const Study& study) { return !has_store(study, out); });
+  return run;
+}
+
+/// The study under the profile that is asked for; where that is its own keys and they have no run, but one other
+/// profile has, under that one. Throws Error where several others have runs.
+Study study_to_report(const std::string& file, const StudyArguments& arguments) {
+  Study study = load_study(file, arguments.profile, arguments.settings);
+  if (arguments.profile != base_profile || !arguments.settings.empty() || has_store(study, arguments.out)) return study;
+  std::vector<Study> run = profiles_that_ran(file, arguments.out);
+  if (run.empty()) return study;
+  std::vector<std::string> names;
+  for (const Study& other : run) names.push_back(other.run);
+  require(run.size() == 1, "{}: {} has not run; --profile picks one that has: {}", study.head.id, base_profile,
+          fmt::join(names, ", "));
+  return std::move(run[0]);
+}
+
+/// Every claim of every study under `out`, as it was last judged.
+void list_claims(const std::string& out) {
+  const auto all = read_verdicts(out);
+  require(!all.empty(), "{}: no study has a report; headroom run STUDY makes one", out);
+  fmt::print("{}", verdict_table(all, static_cast<size_t>(look_of(STDOUT_FILENO).columns)));
+}
+
+/// The paper's numbers beside ours, on the terminal and as a page.
+void compare_with_paper(const std::string& out) {
+  const auto all = read_verdicts(out);
+  fmt::print("{}report  {}\n", paper_text(all, static_cast<size_t>(look_of(STDOUT_FILENO).columns)),
+             write_paper_page(all, out).string());
+}
+
+void write_choices(const std::vector<StudyResults>& all, const std::string& path) {
+  std::vector<MeasuredChoice> choices;
+  for (const StudyResults& results : all)
+    for (MeasuredChoice& choice : measured_choices(results)) choices.push_back(std::move(choice));
+  write_file(path, choices_json(choices));
+}
+
+struct ReportArguments : StudyArguments {
+  std::vector<std::string> files;
+  bool paper = false, open = false, force = false;
+  std::string results, guide, choices, also;
+};
+
+/// Before studies are read and figures drawn: throws Error for outputs that cannot be written, that are a study's file,
+/// named by its id, or pages of another index.
+void check_report_outputs(const ReportArguments& arguments) {
+  if (!arguments.results.empty()) check_results(arguments.results);
+  if (!arguments.guide.empty()) check_file(arguments.guide);
+  if (!arguments.choices.empty()) check_file(arguments.choices);
+  const bool gathers = !(arguments.results + arguments.guide + arguments.choices).empty();
+  std::vector<models::CommandInput> studies;
+  for (const std::string& study : arguments.files)
+    if (gathers) studies.push_back({"STUDY", study_file(study)});
+  for (const std::string& path : {arguments.results, arguments.guide, arguments.choices})
+    if (!path.empty()) models::check_apart(path, studies);
+  if (arguments.results.empty() || arguments.force) return;
+  const std::filesystem::path results = arguments.results, pages = results.parent_path() / results.stem();
+  std::error_code none;
+  require(!std::filesystem::exists(pages, none) || std::filesystem::is_empty(pages, none),
+          "{}: its pages go into {}, which holds files; --force replaces them", arguments.results, pages.string());
+}
+
+}  // namespace
+
+std::filesystem::path render_report(const Study& study, const std::string& out) {
+  const StudyResults results = collect_results(study, out);
+  check_any_finished(results);
+  const std::filesystem::path page = write_report(results, study_folder(study, out));
+  write_index(out);
+  fmt::print("\n{}report  {}\n", terminal_table(results, look_of(STDOUT_FILENO)), page.string());
+  return page;
+}
+
+void add_report_command(Command app) {
+  const Command command =
+      app.command("report", "render the report of finished trials again; without a study, list every claim");
+  const auto arguments = std::make_shared<ReportArguments>();
+  command.option("STUDY", arguments->files, "ids or files of studies");
+  add_study_options(command, *arguments);
+  command.flag("--paper", arguments->paper, "every number of the paper beside ours, as text and as a page");
+  command.flag("--open", arguments->open, "show the report in a browser; the index of all, for several studies");
+  command
+      .option(
+          "--results", arguments->results,
+          "also write the findings of these studies as Markdown: an index, and a page each in the folder of its name")
+      .value_name("FILE")
+      .output();
+  command
+      .option(
+          "--guide", arguments->guide,
+          "also write what these studies say to somebody who chooses a number of heads; as HTML for FILE.html, else as "
+          "Markdown")
+      .value_name("FILE")
+      .output();
+  command
+      .option("--choices", arguments->choices,
+              "also write which numbers of heads these studies found best, as JSON: what plan --for says")
+      .value_name("FILE")
+      .output();
+  command
+      .option("--also", arguments->also,
+              "with --results, --guide and --choices: this profile of the studies, too, where it has run")
+      .value_name("PROFILE");
+  command.flag("--force", arguments->force, "with --results, --guide and --choices: replace what is there");
+  command.action([arguments] {
+    const std::vector<std::string>& files = arguments->files;
+    const bool gathers = !arguments->results.empty() || !arguments->guide.empty() || !arguments->choices.empty();
+    require(gathers || arguments->also.empty(), "--also: needs --results, --guide or --choices");
+    require(!gathers || !files.empty(), "{}: name the studies that it is about",
+            !arguments->results.empty() ? "--results"
+            : !arguments->guide.empty() ? "--guide"
+                                        : "--choices");
+    check_report_outputs(*arguments);
+    if (arguments->paper) compare_with_paper(arguments->out);
+    else if (files.empty()) list_claims(arguments->out);
+    std::filesystem::path page = std::filesystem::path(arguments->out) / "index.html";
+    std::vector<StudyResults> all;
+    for (const std::string& file : files) {
+      const Study study = study_to_report(file, *arguments);
+      if (gathers) all.push_back(results_of(study, arguments->out));
+      const bool not_run = !all.empty() && all.back().trials.empty();  // the page says so
+      if (!not_run) page = render_report(study, arguments->out);
+      if (arguments->also.empty()) continue;
+      for (const Study& other : profiles_that_ran(file, arguments->out)) {
+        if (other.profile != arguments->also || other.run == study.run) continue;
+        all.push_back(collect_results(other, arguments->out));
+        page = render_report(other, arguments->out);
+      }
+    }
+    if (!arguments->results.empty()) {
+      write_results(all, arguments->results);
+      fmt::print("results {}\n", arguments->results);
+    }
+    if (!arguments->guide.empty()) {
+      write_guide(all, arguments->guide);
+      fmt::print("guide   {}\n", arguments->guide);
+    }
+    if (!arguments->choices.empty()) {
+      write_choices(all, arguments->choices);
+      fmt::print("choices {}\n", arguments->choices);
+    }
+    if (!arguments->open) return;
+    open_page(files.size() == 1 ? page : write_index(arguments->out));
+  });
+}
+
+}  // namespace headroom::experiments

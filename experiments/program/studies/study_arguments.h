@@ -1,0 +1,30 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/program/command_line/arguments.h"
+#include "experiments/studies/config/study.h"
+
+namespace headroom::experiments {
+
+/// The options of every command that works on studies.
+struct StudyArguments {
+  std::string profile = base_profile;
+  std::string out = "runs";
+  std::vector<std::string> settings;
+};
+
+/// --profile, --out and --set.
+void add_study_options(Command command, StudyArguments& arguments);
+
+/// --data: the folder that holds data/ and models/.
+void add_data_option(Command command, std::string& data);
+/// Where data sets are looked for: `data`, else HEADROOM_DATA, and the cache that `headroom data fetch` writes.
+tasks::DataRoots data_roots(const std::string& data);
+
+/// Writes the report of what the store has and the index of all reports, and prints the table. Returns the page's path.
+/// Throws Error when no trial has finished.
+std::filesystem::path render_report(const Study& study, const std::string& out);
+
+}  // namespace headroom::experiments

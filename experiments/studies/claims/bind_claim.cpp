@@ -1,0 +1,145 @@
+#include "experiments/studies/claims/bind_claim.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/excerpt.h"
+#include "experiments/output/number.h"
+#include "experiments/studies/claims/exclusions.h"
+#include "experiments/studies/claims/reference.h"
+#include "experiments/studies/claims/smallest_effect.h"
+#include "experiments/studies/claims/why.h"
+#include "experiments/studies/toml/reader.h"
+
+namespace headroom::experiments {
+namespace {
+
+const std::string condition_start = "with kind = ";
+
+std::string condition_of(const char* kind) { return fmt::format("{}\"{}\"", condition_start, kind); }
+
+/// Where the paper's number is to be found.
+void bind_reference(Reader& in, ClaimConfig& claim) {
+  claim.reference = in.texts("reference", "path of the paper's number in its tables (data/paper_tables.json)");
+  claim.paper_number = in.optional_real("paper_number", {}, "the paper's number, where it stands in no table");
+  if (!claim.reference.empty() && claim.paper_number)
+    in.complain("paper_number", "expected either reference or paper_number");
+  if (!claim.reference.empty() && !paper_number(claim.reference) && paper_points(claim.reference).empty())
+    in.complain("reference", fmt::format("the paper's tables have no number at {}",
+                                         excerpt(fmt::format("{}", fmt::join(claim.reference, " / ")))));
+}
+
+/// What the claim is about exists: its series, its metric, an x in its range.
+void check_subject(Reader& in, const ClaimConfig& claim, const StudyScope& study, const ClaimScope& scope) {
+  if (!claim.series.empty()) scope.check_series(in, "series", claim.series);
+  else if (study.series.size() > 1)
+    in.complain("series", fmt::format("missing: the study has several series ({})",
+                                      excerpt(fmt::format("{}", fmt::join(study.series, ", ")), 300)));
+  scope.check_metric(in, "metric", claim.metric);
+  if (claim.from && claim.to && *claim.from > *claim.to)
+    return in.complain("from", fmt::format("{} is above to, {}", exact(*claim.from), exact(*claim.to)));
+  const std::set<double>& all = scope.of().x;
+  if (!all.empty() && scope.x().empty())
+    in.complain(claim.from ? "from" : "to",
+                fmt::format("no value of {} in the sweep is in the claim's range: they go from {} to {}",
+                            scope.x_name(), exact(*all.begin()), exact(*all.rbegin())));
+  const auto column = paper_points(claim.reference);
+  const std::vector<double> x = scope.x();
+  const auto is_measured = [&](const auto& point) { return std::find(x.begin(), x.end(), point.first) != x.end(); };
+  if (!column.empty() && !x.empty() && std::none_of(column.begin(), column.end(), is_measured))
+    in.complain("reference", fmt::format("the paper has no number at any {} of the claim", scope.x_name()));
+}
+
+/// An effect that is not the usual one is named in the claim's words, or has its reason.
+void check_effect(Reader& in, const ClaimConfig& claim, const StudyScope& study) {
+  const std::string& metric = claim.metric.empty() ? study.y_metric : claim.metric;
+  if (metric.empty() || !needs_reason(claim, metric)) return;
+  in.complain("factor",
+              fmt::format("is {0}, where a claim on {1} usually states {2}, and the claim's words do not name it: "
+                          "write \"{0} times\" there, or say why in `because`",
+                          exact(*stated_effect(claim)), metric, exact(standard_effect(metric))));
+}
+
+}  // namespace
+
+ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<ClaimConfig>& above) {
+  ClaimConfig claim;
+  const size_t problems = in.problems().size();
+  const std::string name = in.word("kind", std::nullopt, claim_kinds(), "how it is judged");
+  const bool is_known = in.problems().size() == problems;
+  claim.id = in.text("id", "", "what `excludes` of another claim calls it");
+  claim.excludes = in.texts("excludes", "ids of claims above that cannot hold where this one holds");
+  claim.series = in.text("series", {"", "the only one"}, "the series it speaks of");
+  claim.metric =
+      in.text("metric", {"", "the report's y"}, "a metric of the test data, or parameters, flops or seconds");
+  claim.paper = in.text("paper", "", "the paper's claim in words");
+  claim.theorem = in.text("theorem", "", "what a theorem, a lemma or a bound says, in words: a check of it");
+  claim.ours = in.text("ours", "", "a claim of our own in words");
+  if (!claim.paper.empty() && !claim.theorem.empty()) in.complain("theorem", "expected one of paper, theorem and ours");
+  if (!claim.ours.empty() && source(claim) != ClaimSource::ours)
+    in.complain("ours", "expected one of paper, theorem and ours");
+  claim.why = in.text(
+      "why", "", "why it fails, shown where it does; {ratio}, {metric @ x} and {metric @ x of series} are filled in");
+  claim.because = in.text("because", "", "why the smallest effect is not the usual one");
+  claim.single_rate = in.text("single_rate", "",
+                              "why all x may be compared at one learning rate, or at one that stands at an end of its "
+                              "grid: said with the verdict, which is undecided without it");
+  claim.worded_after = in.text("worded_after", "", "results that had been seen when it was worded: a disclosure");
+  bind_reference(in, claim);
+  claim.from = in.optional_real("from", {}, "smallest x it speaks of");
+  claim.to = in.optional_real("to", {}, "largest x it speaks of");
+  claim.learned_at = in.optional_real("learned_at", {},
+                                      "value of the metric that the best x must reach for the target "
+                                      "to count as learned (default: 0.5 of relative_mse)");
+  claim.significance =
+      in.real("significance", claim.significance, {.low = 0, .high = 1, .low_open = true, .high_open = true},
+              "of a false pass, and of a false fail");
+  claim.log_error = in.flag("log_error", claim.log_error,
+                            "ratios on logarithms; without: as differences, for metrics that need not be above 0");
+  claim.deterministic =
+      in.flag("deterministic", claim.deterministic, "values are computed, not sampled: one seed is enough");
+  const ClaimScope scope(study, claim.series, claim.metric, claim.from, claim.to);
+  check_subject(in, claim, study, scope);
+  for_each_kind([&](auto kind) {
+    in.when(is_known && name == kind.name, condition_of(kind.name), [&] {
+      kind.read(in, scope);
+      claim.kind = std::move(kind);
+    });
+  });
+  if (!is_known) {
+    in.skip_rest();
+  } else if (const auto missing = missing_key(claim)) {
+    in.complain(missing->key, fmt::format("missing: {} needs {}", name, missing->purpose));
+  }
+  if (is_known) {
+    check_exclusions(in, claim, above);
+    check_why(in, claim, scope);
+    check_effect(in, claim, study);
+    if (claim.learned_at && (claim.deterministic || !compares(claim)))
+      in.complain("learned_at", "is for claims that compare trained models at several x");
+    if (!claim.single_rate.empty() && (claim.deterministic || !compares(claim)))
+      in.complain("single_rate", "is for claims that compare trained models at several x");
+  }
+  return claim;
+}
+
+void join_claim_keys(Schema& schema) {
+  static const std::vector<std::string> order{"among", "at",  "factor", "direction", "tolerance",
+                                              "axes",  "low", "high",   "than"};
+  const auto is_of_kinds = [](const Key& key) { return key.path.rfind("claim.", 0) == 0 && !key.condition.empty(); };
+  const auto first = std::find_if(schema.begin(), schema.end(), is_of_kinds);
+  const auto last = std::find_if_not(first, schema.end(), is_of_kinds);
+  Schema joined;
+  for (auto key = first; key != last; ++key) {
+    const auto same = std::find_if(joined.begin(), joined.end(),
+                                   [&](const Key& other) { return other.path == key->path && other.doc == key->doc; });
+    if (same == joined.end()) joined.push_back(*key);
+    else same->condition += " or " + key->condition.substr(condition_start.size());
+  }
+  const auto place = [](const Key& key) { return std::find(order.begin(), order.end(), split_path(key.path)[1]); };
+  std::stable_sort(joined.begin(), joined.end(), [&](const Key& a, const Key& b) { return place(a) < place(b); });
+  schema.insert(schema.erase(first, last), joined.begin(), joined.end());
+}
+
+}  // namespace headroom::experiments

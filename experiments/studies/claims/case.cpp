@@ -1,0 +1,168 @@
+#include "experiments/studies/claims/case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "experiments/output/number.h"
+#include "experiments/studies/claims/statistics.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// The parts of one point's trial, of the metric's logarithm to first order around its value where `logs`.
+std::vector<double> parts_of(const Point& p, int64_t seed, bool logs) {
+  const auto found = p.parts.find(seed);
+  if (found == p.parts.end()) return {};
+  std::vector<double> parts = found->second;
+  const double whole = p.values.at(seed);
+  if (logs)
+    for (double& part : parts) part = std::log(whole) + part / whole - 1;
+  return parts;
+}
+
+/// Adds weight × parts; the sum has none where one of its terms has none, or another number of them.
+void add_parts(std::vector<double>& sum, const std::vector<double>& parts, double weight, bool is_first) {
+  if (is_first) sum.assign(parts.size(), 0);
+  if (sum.size() != parts.size()) sum.clear();
+  for (size_t k = 0; k < sum.size(); ++k) sum[k] += weight * parts[k];
+}
+
+}  // namespace
+
+Sample combined_sample(const Terms& terms, bool logs) {
+  Sample sample;
+  bool has_parts = true;
+  for (const auto& entry : terms.front().first->values) {
+    const int64_t seed = entry.first;
+    double sum = 0;
+    std::vector<double> parts;
+    bool in_all = true;
+    for (size_t i = 0; i < terms.size() && in_all; ++i) {
+      const auto& [point, weight] = terms[i];
+      const auto found = point->values.find(seed);
+      in_all = found != point->values.end();
+      if (!in_all) break;
+      sum += weight * (logs ? std::log(found->second) : found->second);
+      add_parts(parts, parts_of(*point, seed, logs), weight, i == 0);
+    }
+    if (!in_all) continue;
+    sample.seeds.push_back(sum);
+    has_parts = has_parts && parts.size() > 1 && (sample.parts.empty() || parts.size() == sample.parts[0].size());
+    sample.parts.push_back(std::move(parts));
+  }
+  if (!has_parts) sample.parts.clear();
+  return sample;
+}
+
+ConfidenceInterval interval_of(const std::string& name, const Estimate& number, double level) {
+  if (number.is_computed() || level <= 0) return {.name = name, .value = number.value};
+  const auto [low, high] = number.interval(level);
+  return {name, number.value, low, high, level, number.method()};
+}
+
+ConfidenceInterval exponential(ConfidenceInterval logs) {
+  for (double* end : {&logs.value, &logs.low, &logs.high}) *end = std::exp(*end);
+  if (!logs.method.empty()) logs.method.insert(logs.method.find('t') + 1, " on logs");
+  return logs;
+}
+
+const Point& Case::best(const std::vector<const Point*>& points) const {
+  const Point* chosen = curve.choose(points);
+  return chosen ? *chosen : *points.front();
+}
+
+std::vector<const Point*> Case::points(const std::vector<double>& without) const {
+  std::vector<const Point*> some;
+  for (const Point& p : curve.points)
+    if (std::find(without.begin(), without.end(), p.x) == without.end()) some.push_back(&p);
+  return some;
+}
+
+Estimate Case::combine(const Terms& terms, bool logs) const {
+  const Sample sample = combined_sample(terms, logs);
+  return claim.deterministic ? Estimate::computed(mean(sample.seeds)) : estimate(sample);
+}
+
+Hypothesis Case::at_least(const Point& a, const Point& b, double times, bool strictly) const {
+  if (on_logs()) return Hypothesis::at_least(combine({{&a, 1}, {&b, -1}}, true), std::log(times), strictly);
+  return Hypothesis::at_least(combine({{&a, 1}, {&b, -times}}), 0, strictly);
+}
+
+Hypothesis Case::at_most(const Point& a, const Point& b, double times) const {
+  if (on_logs()) return Hypothesis::at_most(combine({{&a, 1}, {&b, -1}}, true), std::log(times));
+  return Hypothesis::at_most(combine({{&a, 1}, {&b, -times}}), 0);
+}
+
+Hypothesis Case::worse(const Point& a, const Point& b, double times) const {
+  const bool strictly = times == 1;
+  return curve.larger_is_better ? at_least(b, a, times, strictly) : at_least(a, b, times, strictly);
+}
+
+Hypothesis Case::not_worse(const Point& a, const Point& b, double times) const {
+  return curve.larger_is_better ? at_most(b, a, times) : at_most(a, b, times);
+}
+
+double Case::times_worse(const Point& a, const Point& b) const {
+  return curve.larger_is_better ? value(b) / value(a) : value(a) / value(b);
+}
+
+ConfidenceInterval Case::interval(const std::string& name, const Estimate& number, size_t comparisons) const {
+  const double level =
+      1 - 2 * claim.significance * results.level / static_cast<double>(std::max<size_t>(comparisons, 1));
+  ConfidenceInterval interval = interval_of(name, number, level);
+  if (comparisons > 1 && !interval.method.empty()) interval.method += fmt::format(", Bonferroni over {}", comparisons);
+  return interval;
+}
+
+ConfidenceInterval Case::ratio(const std::string& name, const Point& a, const Point& b, size_t comparisons) const {
+  if (!on_logs()) {
+    if (claim.deterministic) return {.name = name, .value = value(a) / value(b)};
+    return interval(name + "_difference", combine({{&a, 1}, {&b, -1}}), comparisons);
+  }
+  return exponential(interval(name, combine({{&a, 1}, {&b, -1}}, true), comparisons));
+}
+
+std::string Case::at(const Point& p) const { return fmt::format("{} = {}", axis, exact(p.x)); }
+
+Curve curve_in_range(const StudyResults& results, const std::string& series, const std::string& metric,
+                     const ClaimConfig& claim) {
+  Curve all = curve(results, series, metric);
+  std::erase_if(all.points,
+                [&](const Point& p) { return (claim.from && p.x < *claim.from) || (claim.to && p.x > *claim.to); });
+  return all;
+}
+
+std::optional<BestOther> compare_with_others(const Case& c, const Point& point, const Hypothesis& says,
+                                             Verdict& verdict) {
+  const std::vector<const Point*> others = c.points({point.x});
+  if (others.empty()) {
+    not_run(verdict, "there is no other value to compare with");
+    return std::nullopt;
+  }
+  const Point& best = c.best(others);
+  const ConfidenceInterval ratio = c.ratio("ratio", point, best, others.size());
+  verdict.numbers = {
+      {"ratio", c.value(point) / c.value(best)}, {"best_x", best.x}, {"seeds", says.seeds().value_or(1)}};
+  verdict.intervals = {ratio};
+  verdict.measured = c.times_worse(point, best);
+  verdict.summary = fmt::format("{} of {}", in_brackets(ratio), exact(best.x));
+  return BestOther{best, ratio};
+}
+
+void not_run(Verdict& verdict, const std::string& reason) {
+  verdict.status = VerdictStatus::not_run;
+  verdict.sentence = "Not judged: " + reason + ".";
+}
+
+std::string in_brackets(const ConfidenceInterval& interval) {
+  const bool is_ratio = !interval.name.ends_with("_difference");
+  std::string text =
+      is_ratio ? rounded(interval.value) + "×" : fmt::format("a difference of {}", rounded(interval.value));
+  if (!std::isnan(interval.low)) text += fmt::format(" [{}, {}]", rounded(interval.low), rounded(interval.high));
+  return text;
+}
+
+}  // namespace headroom::experiments

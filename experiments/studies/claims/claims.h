@@ -1,0 +1,75 @@
+#pragma once
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/studies/claims/reference.h"
+#include "experiments/studies/claims/study_results.h"
+
+namespace headroom::experiments {
+
+/// undecided: measured, but the data cannot tell. not_run: something that the claim needs was not measured.
+enum class VerdictStatus { pass, fail, undecided, not_run };
+
+/// A measured ratio, difference or slope with its confidence interval.
+struct ConfidenceInterval {
+  static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+  std::string name;  ///< "ratio_high"; "ratio_high_difference" where a difference stands for the ratio
+  double value = none;
+  double low = none, high = none;  ///< NaN below two seeds, and where the value was computed
+  double level = none;             ///< 0.9: probability that the number lies inside; each end is missed as often
+  std::string method{};            ///< "t", "t on logs", "crossed t on logs, Bonferroni over 4", "Fieller"; "" for none
+};
+
+/// What the measurements say about one claim.
+struct Verdict {
+  static constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+  ClaimConfig claim;
+  VerdictStatus status = VerdictStatus::not_run;
+  double measured = none;           ///< the one number that says most; NaN when not run
+  double p = none;                  ///< that the claim is false would show as much for it; after Holm's correction
+  double p_against = none;          ///< that the claim is true would show as much against it; likewise
+  bool is_learned = true;           ///< false where no x has learned the target: then neither pass nor fail
+  bool is_tuned = true;             ///< false where an x has no rate chosen inside its grid: then neither, too
+  double margin = none;             ///< Hypothesis::margin(): how far it is from the other verdict
+  std::optional<int> seeds_needed;  ///< that would decide an undecided claim, from the spread seen
+  std::optional<double> paper;      ///< the paper's number, where the claim names one
+  std::vector<std::pair<PaperPath, double>> beside;     ///< our numbers for numbers in the paper's tables
+  std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "ratio_low", …
+  std::vector<ConfidenceInterval> intervals;            ///< of the ratios, differences and slopes among them
+  std::string summary;             ///< the numbers in a few characters: "2.9× [2.1, 4.0], p = 0.003"
+  std::string comparison;          ///< what was measured against what, in plain words; "" when not run
+  std::string sentence;            ///< the verdict in plain words: the comparison and what it decides
+  std::string why;                 ///< the claim's, its numbers filled in; shown where it fails
+  std::vector<std::string> notes;  ///< what weakens it: failed seeds, choices at the edge of their grid
+};
+
+/// Judges every claim of the study, in order, on the metric that it names (without one, the report's) of the test data,
+/// over the x in [from, to]. A claim is a Hypothesis on means over seeds (of the metric's logarithm where `log_error`),
+/// with the smallest effect that counts in it. It passes where its p, adjusted by Holm over all claims of the study
+/// that were measured on samples, is at most `significance` × results.level, and fails where the p of the opposite,
+/// adjusted likewise, is. So in a study the probability of even one false pass is at most the significance, and so is
+/// that of even one false fail. What was computed, and not sampled, is compared as it is. Between claims that exclude
+/// each other, no two pass. Which direction is better follows from the metric (tasks::larger_is_better); a ratio of
+/// errors says how many times *worse*. What each kind claims: kinds/.
+///
+/// Where the values are sampled shares of a target's variance, and even the best is above unlearned_share, ratios say
+/// nothing about how many heads the target needs: such a claim is undecided, and more seeds will not change that. So is
+/// a claim that compares x at a single learning rate, or at one that stands at an end of its grid, unless it says why
+/// that is enough (ClaimConfig::single_rate).
+///
+/// An x without a finished trial or a sweep that is not complete gives `not_run`, a claim that neither p decides
+/// `undecided`. Throws Error for a series that does not exist.
+std::vector<Verdict> judge(const StudyResults& results);
+
+/// The verdicts of a study of which nothing was run: all not_run, with the reason.
+std::vector<Verdict> not_judged(const std::vector<ClaimConfig>& claims, const std::string& reason);
+
+/// "pass", "fail", "undecided" or "not run".
+const char* name(VerdictStatus status);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,84 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/studies/claims/mean_kind.h"
+#include "experiments/studies/claims/study_results.h"
+
+namespace headroom::experiments {
+
+/// What the seeds of one x say about the test metric, at the choice that validation preferred.
+struct Point {
+  double x = 0;
+  std::map<std::string, double> choice;  ///< the chosen values of the `best_of` keys
+  std::vector<std::string> edges;    ///< chosen keys that stand at an end of the values tried: the grid is too short
+  std::vector<std::string> single;   ///< keys of `choice` of which one value alone was tried
+  std::map<int64_t, double> values;  ///< seed → test metric, of the finished trials
+  std::map<int64_t, std::vector<double>> parts;  ///< seed → its pseudo-values over parts of the test data, where it has
+  std::optional<double> validation;     ///< Curve::mean of the same metric on validation, where all trials have it
+  std::vector<int64_t> failed;          ///< seeds of the chosen trials that failed: in none of the means below
+  std::vector<int64_t> missing;         ///< seeds of the series that have no trial here
+  int failed_elsewhere = 0;             ///< failed trials of the choices that were not taken
+  double mean = 0, standard_error = 0;  ///< NaN without (enough) values, like the next two
+  double geometric_mean = 0, best = 0;  ///< best: of the best seed
+};
+
+/// Fills the means, the standard error and the best from the point's values, in order of the seeds.
+void summarise(Point& point, bool larger_is_better);
+
+/// One series of a metric over the report's x, which grows from point to point.
+struct Curve {
+  std::string series, metric;
+  bool larger_is_better = false;
+  MeanKind kind = MeanKind::geometric;
+  std::vector<Point> points;
+
+  /// The mean over seeds of that kind, of the test metric.
+  double mean(const Point& point) const { return kind == MeanKind::geometric ? point.geometric_mean : point.mean; }
+
+  /// The point at x; nullptr when there is none.
+  const Point* at(double x) const;
+  /// Whether `a` is the better value. A NaN is worse than every number.
+  bool better(double a, double b) const;
+  /// The point of the best mean on test; nullptr when no point has a mean.
+  const Point* best() const;
+  /// What an x is chosen by: the point's mean on validation, or that on test where not every point has one; NaN for a
+  /// point without a mean.
+  double chosen_by(const Point& point, bool validated) const;
+  /// Of some points the one to choose, without regard to those that have no mean; nullptr when none has one.
+  const Point* choose(const std::vector<const Point*>& among) const;
+  std::vector<const Point*> all_points() const;
+};
+
+/// Whether each of some points that has a mean has been validated, so that validation can choose between them.
+bool is_validated(const std::vector<const Point*>& points);
+
+/// The share of the target's variance above which an error ("relative_mse") says that the target was not learned.
+constexpr double unlearned_share = 0.5;
+
+/// The best mean, where it does not reach `learned_at` (unlearned_share where that is none, for relative_mse alone):
+/// then no x has learned the target. None where it does, or where nothing says what learning takes.
+std::optional<double> unlearned_best(const Curve& curve, const std::optional<double>& learned_at = {});
+
+/// The names of the study's series: {""} when it has no [[series]].
+std::vector<std::string> series_names(const StudyResults& results);
+
+/// The trials, inside `results`, ordered by (series, x, choice, seed, id), so that nothing depends on which trial ended
+/// first. Series stand in the study's order. Throws Error when two trials share series, x, choice and seed.
+std::vector<const TrialRecord*> ordered_trials(const StudyResults& results);
+
+/// A trial's test metric, or "parameters", "flops" or "seconds" of its record; none when it has no such number.
+std::optional<double> measured(const TrialRecord& trial, const std::string& metric);
+
+/// The curve of one series of `metric`; without one, of the report's. At each x the `best_of` choice is the one with
+/// the best mean over seeds, of mean_kind(), of the *report's* metric on validation, never on test: whatever metric is
+/// shown, it is that of the same trained models. Which direction is better: tasks::larger_is_better. A choice with a
+/// failed or missing seed comes after every complete one, because a mean over the seeds that survived would favour
+/// choices that diverge. A metric that is not finite counts as a failed trial. Throws Error when a finished trial lacks
+/// the metric, or when a choice is to be made and validation lacks the report's.
+Curve curve(const StudyResults& results, const std::string& series, const std::string& metric = "");
+
+}  // namespace headroom::experiments

@@ -1,0 +1,130 @@
+#include "experiments/studies/claims/hypothesis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace headroom::experiments {
+
+Hypothesis Hypothesis::at_least(const Estimate& number, double threshold, bool strictly) {
+  Hypothesis one;
+  one.number_ = number;
+  one.threshold_ = threshold;
+  one.is_strict_ = strictly;
+  return one;
+}
+
+Hypothesis Hypothesis::at_most(Estimate number, double threshold, bool strictly) {
+  number.value = -number.value;
+  return at_least(number, -threshold, strictly);
+}
+
+Hypothesis Hypothesis::all_of(std::vector<Hypothesis> parts) {
+  Hypothesis all;
+  all.kind_ = Kind::all;
+  all.parts_ = std::move(parts);
+  return all;
+}
+
+Hypothesis Hypothesis::any_of(std::vector<Hypothesis> parts) {
+  Hypothesis any;
+  any.kind_ = Kind::any;
+  any.parts_ = std::move(parts);
+  return any;
+}
+
+Hypothesis Hypothesis::opposite_of(Hypothesis whole) {
+  Hypothesis opposite;
+  opposite.kind_ = Kind::opposite;
+  opposite.parts_.push_back(std::move(whole));
+  return opposite;
+}
+
+std::optional<int> Hypothesis::seeds() const {
+  if (kind_ == Kind::number) return number_.is_computed() ? std::nullopt : std::optional(number_.seeds);
+  std::optional<int> fewest;
+  for (const Hypothesis& part : parts_)
+    if (const auto seeds = part.seeds()) fewest = std::min(fewest.value_or(*seeds), *seeds);
+  return fewest;
+}
+
+bool Hypothesis::has_parts() const {
+  if (kind_ == Kind::number) return number_.is_computed() || number_.has_parts;
+  return std::all_of(parts_.begin(), parts_.end(), [](const Hypothesis& part) { return part.has_parts(); });
+}
+
+bool Hypothesis::has_no_spread() const {
+  if (kind_ == Kind::number) return number_.has_no_spread();
+  return std::any_of(parts_.begin(), parts_.end(), [](const Hypothesis& part) { return part.has_no_spread(); });
+}
+
+double Hypothesis::margin() const {
+  if (kind_ == Kind::opposite) return -parts_[0].margin();
+  if (kind_ == Kind::number) {
+    if (!number_.is_computed()) return number_.errors_beyond(threshold_, number_.seeds);
+    const double distance = number_.value - threshold_;
+    return distance == 0 ? 0 : distance / number_.error();
+  }
+  double deciding = std::numeric_limits<double>::quiet_NaN();
+  for (const Hypothesis& part : parts_) {
+    const double one = part.margin();
+    if (std::isnan(one) && kind_ == Kind::all) return one;
+    if (std::isnan(deciding) || (kind_ == Kind::all ? one < deciding : one > deciding)) deciding = one;
+  }
+  return deciding;
+}
+
+Hypothesis::Evidence Hypothesis::weigh(std::optional<int> seeds) const {
+  const auto known = [](double p) { return std::isnan(p) ? 1 : std::min(p, 1.0); };
+  if (kind_ == Kind::number) {
+    if (number_.is_computed()) {
+      if (std::isnan(number_.value)) return {};
+      const bool holds = is_strict_ ? number_.value > threshold_ : number_.value >= threshold_;
+      return holds ? Evidence{0, 1} : Evidence{1, 0};
+    }
+    const Estimate::Sides sides = seeds ? number_.sides(threshold_, *seeds) : number_.sides(threshold_);
+    return {known(sides.above), known(sides.below)};
+  }
+  if (kind_ == Kind::opposite) {
+    const Evidence whole = parts_[0].weigh(seeds);
+    return {whole.p_against, whole.p};
+  }
+  const bool all = kind_ == Kind::all;
+  double largest = 0, smallest = 1;  // of what has to be true of every part, and of what one part is enough for
+  for (const Hypothesis& part : parts_) {
+    const Evidence one = part.weigh(seeds);
+    largest = std::max(largest, all ? one.p : one.p_against);
+    smallest = std::min(smallest, all ? one.p_against : one.p);
+  }
+  const double corrected = known(static_cast<double>(parts_.size()) * smallest);
+  const double of_one = parts_.empty() ? 1 : corrected;
+  return all ? Evidence{largest, of_one} : Evidence{of_one, largest};
+}
+
+std::vector<double> holm(const std::vector<double>& p) {
+  std::vector<size_t> order(p.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p[a] < p[b]; });
+  std::vector<double> adjusted(p.size());
+  double largest = 0;
+  for (size_t j = 0; j < order.size(); ++j) {
+    largest = std::max(largest, std::min(1.0, static_cast<double>(p.size() - j) * p[order[j]]));
+    adjusted[order[j]] = largest;
+  }
+  return adjusted;
+}
+
+std::optional<int> seeds_to_decide(const Hypothesis& hypothesis, double level, double level_against) {
+  constexpr int most_seeds = 1000;
+  const std::optional<int> measured = hypothesis.seeds();
+  if (!measured || *measured < 2) return std::nullopt;
+  for (int seeds = *measured + 1; seeds <= most_seeds; seeds += std::max(1, seeds / 20)) {
+    const Hypothesis::Evidence then = hypothesis.evidence(seeds);
+    if (then.p <= level || then.p_against <= level_against) return seeds;
+  }
+  return std::nullopt;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "experiments/studies/claims/claim_config.h"
+#include "experiments/studies/results.h"
+
+namespace headroom::experiments {
+
+/// Everything a report is made of. Nothing in it depends on the order in which trials ended.
+struct StudyResults {
+  std::string id, title, paper;
+  std::string question;                 ///< that the study asks; "" for none
+  std::string guide;                    ///< heading of the guide's section that shows all its claims; "" for none
+  std::string profile;                  ///< with what settings change: "quick+train.steps=10"
+  std::vector<std::string> overrides;   ///< those settings as given, "train.steps=10"; none in most reports
+  std::vector<std::string> deviations;  ///< from what the paper did
+  std::vector<std::string> changes;     ///< what the profile trains and the study's own keys do not
+  ReportConfig report;
+  std::vector<std::string> series;
+  std::vector<ClaimConfig> claims;
+  std::vector<TrialRecord> trials;
+  double level = 1;                               ///< share of each claim's significance that this look may spend
+  int64_t planned = 0;                            ///< trials of the whole sweep, of its rounds so far
+  int64_t running = 0;                            ///< of them, those that a process is training now
+  std::vector<std::string> rounds;                ///< what rounds after the first added and could not; a line each
+  int64_t left_out = 0;                           ///< finished trials of the store that are not in the plan
+  int64_t unchecked = 0;                          ///< of the store's trials, those without a checksum
+  std::string resolved_config;                    ///< TOML
+  std::map<std::string, std::string> data;        ///< file → SHA-256 of everything that the trials read
+  std::map<std::string, std::string> provenance;  ///< version, compiler, CPU, ISA, threads, libraries, wall time
+};
+
+/// Each trial once: series of a study may share some, which stand there for each. Those without an id are all
+/// different.
+std::vector<const TrialRecord*> each_once(const std::vector<TrialRecord>& trials);
+/// How many those are.
+int64_t count_trials(const std::vector<TrialRecord>& trials);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,197 @@
+#include "experiments/studies/compare/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "engine/error.h"
+#include "experiments/studies/claims/case.h"
+#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/claims/estimate.h"
+#include "experiments/studies/compare/settings_difference.h"
+#include "experiments/studies/pages/centre.h"
+#include "experiments/studies/run/store.h"
+#include "experiments/studies/toml/document.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// What a store holds of its plan, as curve() needs it.
+struct Loaded {
+  Comparison::Side side;
+  StudyResults results;
+  std::set<std::string> metrics;  ///< that every finished trial was tested on
+};
+
+const Value* value_at(const Value& table, std::initializer_list<const char*> path) {
+  const Value* at = &table;
+  for (const char* key : path) {
+    const Entry* entry = at->kind == Value::Kind::table ? at->find(key) : nullptr;
+    if (!entry) return nullptr;
+    at = &entry->value;
+  }
+  return at;
+}
+
+std::string text_at(const Value& table, std::initializer_list<const char*> path) {
+  const Value* found = value_at(table, path);
+  return found && found->kind == Value::Kind::text ? found->text : "";
+}
+
+/// The claims that are on differences, as mean_kind() asks for them.
+std::vector<ClaimConfig> claims_on_differences(const Value& config) {
+  std::vector<ClaimConfig> claims;
+  const Value* list = value_at(config, {"claim"});
+  if (!list) return claims;
+  for (const Value& claim : list->list) {
+    const Value* on_logs = value_at(claim, {"log_error"});
+    if (!on_logs || on_logs->kind != Value::Kind::boolean || on_logs->boolean) continue;
+    ClaimConfig& found = claims.emplace_back();
+    found.metric = text_at(claim, {"metric"});
+    found.log_error = false;
+  }
+  return claims;
+}
+
+Loaded load(const StoredRun& run) {
+  Loaded loaded;
+  loaded.side.run = run;
+  const RunStore store(run.store(), RunStore::Access::read);
+  auto facts = store.study();
+  loaded.side.title = facts["title"];
+  const Value config = parse_toml(facts["config"], run.name(), false);
+  loaded.side.x_key = text_at(config, {"report", "x", "key"});
+  StudyResults& results = loaded.results;
+  results.id = run.study;
+  results.profile = run.profile;
+  results.report.y_metric = text_at(config, {"report", "y", "metric"});
+  results.claims = claims_on_differences(config);
+  std::unordered_map<std::string, std::vector<PlanEntry>> places;
+  for (PlanEntry& entry : store.plan()) {
+    const bool is_new = std::find(results.series.begin(), results.series.end(), entry.series) == results.series.end();
+    if (is_new) results.series.push_back(entry.series);
+    places[entry.trial].push_back(std::move(entry));
+  }
+  if (results.series == std::vector<std::string>{""}) results.series.clear();
+  loaded.side.planned = static_cast<int64_t>(places.size());
+  bool is_first = true;
+  store.each([&](TrialRecord&& trial) {
+    const auto found = places.find(trial.id);
+    if (found == places.end()) return;
+    if (trial.status == TrialStatus::finished) {
+      std::set<std::string> names;
+      for (const auto& [name, value] : trial.test) names.insert(name);
+      if (is_first) loaded.metrics = names;
+      else std::erase_if(loaded.metrics, [&](const std::string& name) { return !names.count(name); });
+      is_first = false;
+    }
+    ++(trial.status == TrialStatus::finished ? loaded.side.finished : loaded.side.failed);
+    for (const PlanEntry& place : found->second) results.trials.push_back(in_place(trial, place));
+  });
+  return loaded;
+}
+
+ComparedSide side_of(const Point& point, MeanKind kind) {
+  const Centre middle = centre(point, kind);
+  return {static_cast<int>(point.values.size()), middle.mean, middle.standard_error};
+}
+
+/// `kind`: of both curves' means.
+ComparedMetric compared(const Curve& curve, const Point& a, const Point& b, MeanKind kind) {
+  const bool on_logs = kind == MeanKind::geometric;
+  const Sample sample = combined_sample({{&b, 1}, {&a, -1}}, on_logs);
+  ComparedMetric metric{.series = curve.series,
+                        .metric = curve.metric,
+                        .x = a.x,
+                        .a = side_of(a, kind),
+                        .b = side_of(b, kind),
+                        .kind = kind,
+                        .pairs = static_cast<int>(sample.seeds.size())};
+  if (metric.pairs == 0) {
+    metric.change = on_logs ? metric.b.mean / metric.a.mean : metric.b.mean - metric.a.mean;
+    return metric;
+  }
+  ConfidenceInterval change = interval_of("change", estimate(sample), 0.95);
+  if (on_logs) change = exponential(change);
+  metric.change = change.value;
+  metric.low = change.low;
+  metric.high = change.high;
+  if (!std::isnan(metric.low)) metric.method = change.method;
+  return metric;
+}
+
+/// The series that stand beside each other: of the same name, or the only ones of two runs.
+std::vector<std::pair<std::string, std::string>> series_pairs(const StudyResults& a, const StudyResults& b) {
+  const auto of_a = series_names(a), of_b = series_names(b);
+  if (of_a.size() == 1 && of_b.size() == 1) return {{of_a[0], of_b[0]}};
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& name : of_a)
+    if (std::find(of_b.begin(), of_b.end(), name) != of_b.end()) pairs.emplace_back(name, name);
+  return pairs;
+}
+
+/// The metrics to compare: that asked for, those of the reports, or any that both have.
+std::vector<std::string> metrics_of(const Loaded& a, const Loaded& b, const std::string& wanted) {
+  std::vector<std::string> both;
+  for (const std::string& name : a.metrics)
+    if (b.metrics.count(name)) both.push_back(name);
+  const auto has = [&](const std::string& name) { return std::find(both.begin(), both.end(), name) != both.end(); };
+  if (!wanted.empty()) {
+    require(has(wanted), "'{}' is not a metric of both runs; they share {}", wanted,
+            both.empty() ? "none" : fmt::format("{}", fmt::join(both, ", ")));
+    return {wanted};
+  }
+  std::vector<std::string> metrics;
+  for (const std::string& name : {a.results.report.y_metric, b.results.report.y_metric})
+    if (has(name) && std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.push_back(name);
+  return metrics.empty() ? both : metrics;
+}
+
+/// The results with the choices made by a metric of theirs: the report's, else the one that is compared.
+StudyResults judged_by(const Loaded& loaded, const std::string& metric) {
+  StudyResults results = loaded.results;
+  if (!loaded.metrics.count(results.report.y_metric)) results.report.y_metric = metric;
+  return results;
+}
+
+}  // namespace
+
+Comparison compare_runs(const StoredRun& run_a, const StoredRun& run_b, const std::string& wanted) {
+  const Loaded a = load(run_a), b = load(run_b);
+  Comparison comparison{a.side, b.side, settings_that_differ(a.results.trials, b.results.trials), {}, {}};
+  for (const Loaded* run : {&a, &b})
+    if (run->side.finished == 0)
+      comparison.remarks.push_back(fmt::format("{} has no finished trial yet", run->side.run.name()));
+  if (!comparison.remarks.empty()) return comparison;
+  const auto pairs = series_pairs(a.results, b.results);
+  const auto metrics = metrics_of(a, b, wanted);
+  if (metrics.empty()) comparison.remarks.emplace_back("they were not tested on any common metric");
+  if (pairs.empty()) comparison.remarks.emplace_back("they have no series of the same name");
+  if (a.side.x_key != b.side.x_key)
+    comparison.remarks.push_back(
+        fmt::format("the x of their figures is not the same key: {} and {}", a.side.x_key, b.side.x_key));
+  int alone = 0;
+  for (const std::string& metric : metrics) {
+    const StudyResults of_a = judged_by(a, metric), of_b = judged_by(b, metric);
+    for (const auto& [name_a, name_b] : pairs) {
+      const Curve curve_a = curve(of_a, name_a, metric), curve_b = curve(of_b, name_b, metric);
+      const bool is_geometric = curve_a.kind == MeanKind::geometric && curve_b.kind == MeanKind::geometric;
+      const MeanKind kind = is_geometric ? MeanKind::geometric : MeanKind::arithmetic;
+      for (const Point& point : curve_a.points) {
+        const Point* other = curve_b.at(point.x);
+        if (other == nullptr || point.values.empty() || other->values.empty()) ++alone;
+        else comparison.metrics.push_back(compared(curve_a, point, *other, kind));
+      }
+    }
+  }
+  if (alone > 0)
+    comparison.remarks.push_back(fmt::format("{} {} of A {} no finished trial in B at the same x", alone,
+                                             alone == 1 ? "place" : "places", alone == 1 ? "has" : "have"));
+  return comparison;
+}
+
+}  // namespace headroom::experiments

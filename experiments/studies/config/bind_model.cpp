@@ -1,0 +1,213 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "experiments/studies/config/beside.h"
+#include "experiments/studies/config/bind.h"
+#include "experiments/studies/toml/reader.h"
+
+namespace headroom::experiments {
+namespace {
+
+using models::HeadGroup;
+using models::TransformerConfig;
+
+/// Keys that came later than the first studies: where they are not given, they leave a trial's id as it was.
+int64_t optional_rank(Reader& in, const std::string& key, const char* doc, const char* none = "0: a whole matrix") {
+  const int64_t rank = in.integer(key, {0, none}, {.low = 0, .high = most}, doc);
+  if (!in.has(key)) in.leave_out(key);
+  return rank;
+}
+
+bool optional_flag(Reader& in, const std::string& key, const Default<bool>& fallback, const char* doc) {
+  const bool value = in.flag(key, fallback, doc);
+  if (!in.has(key)) in.leave_out(key);
+  return value;
+}
+
+void bind_ranks(Reader& in, HeadGroup& group) {
+  group.q_rank = optional_rank(in, "q_rank", "rank of the queries' projection, then two factors");
+  group.k_rank = optional_rank(in, "k_rank", "rank of the keys' projection, then two factors");
+  group.v_rank = optional_rank(in, "v_rank", "rank of the values' projection, then two factors");
+  group.q_head_rank = optional_rank(in, "q_head_rank", "rank of each head's queries: two factors per head");
+  group.k_head_rank = optional_rank(in, "k_head_rank", "rank of each head's keys: two factors per head");
+  group.score_dim =
+      optional_rank(in, "score_dim", "width that queries and keys are mapped to after they turn", "0: no map");
+}
+
+void bind_kv_heads(Reader& in, HeadGroup& group) {
+  group.kv_heads = in.integer("kv_heads", {0, "as many as heads"}, {.low = 0, .high = most},
+                              "key-value heads, shared by query heads");
+  if (group.kv_heads > 0 && group.heads % group.kv_heads != 0)
+    in.complain("kv_heads", fmt::format("{} does not divide the {} heads", group.kv_heads, group.heads));
+}
+
+/// Equal heads from heads, head_dim, qk_dim, v_dim and kv_heads.
+HeadGroup bind_heads(Reader& in, int64_t width) {
+  HeadGroup group;
+  group.heads = in.integer("heads", std::nullopt, count, "attention heads of each layer, H");
+  const bool needs_head_dim = !in.has("head_dim") && !(in.has("qk_dim") && in.has("v_dim"));
+  const bool divides = group.heads > 0 && width % group.heads == 0;
+  if (needs_head_dim && in.has("heads") && !divides)
+    in.complain("heads", fmt::format("{} does not divide model.width = {}: give head_dim", group.heads, width));
+  const int64_t head_dim = in.integer("head_dim", {divides ? width / group.heads : 1, "width / heads"}, count,
+                                      "width of a head, where qk_dim and v_dim do not say otherwise");
+  in.leave_out("head_dim");
+  group.qk_dim = in.integer("qk_dim", {head_dim, "head_dim"}, count, "width of a head's queries and keys");
+  group.v_dim = in.integer("v_dim", {head_dim, "head_dim"}, count, "width of a head's values");
+  bind_kv_heads(in, group);
+  bind_ranks(in, group);
+  return group;
+}
+
+HeadGroup bind_group(Reader& in) {
+  HeadGroup group;
+  group.heads = in.integer("heads", std::nullopt, count, "heads of this shape in each layer");
+  group.qk_dim = in.integer("qk_dim", std::nullopt, count, "width of a head's queries and keys");
+  group.v_dim = in.integer("v_dim", std::nullopt, count, "width of a head's values");
+  bind_kv_heads(in, group);
+  bind_ranks(in, group);
+  return group;
+}
+
+/// One layer of unequal ones, in full.
+models::LayerConfig bind_layer(Reader& in) {
+  models::LayerConfig layer;
+  in.tables("groups", "the layer's heads, a table for each shape",
+            [&](Reader& group) { layer.groups.push_back(bind_group(group)); });
+  if (layer.groups.empty()) in.complain("groups", "expected at least one table { heads, qk_dim, v_dim }");
+  layer.o_rank = optional_rank(in, "o_rank", "rank of the output projection, then two factors");
+  layer.ffn_width = in.integer("ffn_width", 0, {.low = 0, .high = most},
+                               "hidden width of the layer's feed-forward network; 0: there is none");
+  return layer;
+}
+
+models::Init bind_init(Reader& in) {
+  using models::InitScheme;
+  models::Init init;
+  init.scheme = in.choice("scheme", init.scheme,
+                          {{"torch_linear", InitScheme::torch_linear},
+                           {"normal", InitScheme::normal},
+                           {"xavier", InitScheme::xavier},
+                           {"kaiming", InitScheme::kaiming},
+                           {"gpt2", InitScheme::gpt2}},
+                          "how weights start");
+  init.std = in.real("std", init.std, at_least(0), "standard deviation, for normal");
+  init.embedding_std = in.real("embedding_std", init.embedding_std, at_least(0), "of token embeddings");
+  init.position_std = in.real("position_std", init.position_std, at_least(0), "of learned positions");
+  return init;
+}
+
+void bind_positions(Reader& in, TransformerConfig& model) {
+  using models::Positions;
+  model.positions = in.choice("positions", model.positions,
+                              {{"none", Positions::none},
+                               {"sinusoidal", Positions::sinusoidal},
+                               {"learned", Positions::learned},
+                               {"rope", Positions::rope},
+                               {"alibi", Positions::alibi}},
+                              "how a position is told; alibi has a learnable slope per head");
+  model.rope_base = in.real("rope_base", model.rope_base, above(1), "base of RoPE's wavelengths");
+  model.alibi_slope_first =
+      in.real("alibi_slope_first", model.alibi_slope_first, above(0), "ALiBi: where the first head's slope starts");
+  model.alibi_slope_last =
+      in.real("alibi_slope_last", model.alibi_slope_last, above(0), "ALiBi: where the last head's slope starts");
+}
+
+/// A built-in activation, or with op_library an op of that library: only training loads it. Where it is not used, a
+/// trial's id is what it is without it.
+void bind_activation(Reader& in, TransformerConfig& model) {
+  using models::Activation;
+  const char* doc = "of the feed-forward network; swiglu has three matrices of ffn_width";
+  const std::vector<std::pair<const char*, Activation>> built_in{{"relu", Activation::relu},
+                                                                 {"gelu", Activation::gelu},
+                                                                 {"gelu_tanh", Activation::gelu_tanh},
+                                                                 {"silu", Activation::silu},
+                                                                 {"swiglu", Activation::swiglu}};
+  const std::string library =
+      in.text("op_library", {"", "none"}, "shared library with ops of your own, which activation may name");
+  if (in.has_empty_text("op_library")) in.complain("op_library", "is empty");
+  const bool may_name_op = !library.empty() && in.is_text("activation");
+  in.when(!may_name_op, "", [&] { model.activation = in.choice("activation", model.activation, built_in, doc); });
+  in.when(may_name_op, "with op_library", [&] {
+    const std::string name = in.text("activation", {"gelu"}, "the same, or the name of an op of the library");
+    const auto found =
+        std::find_if(built_in.begin(), built_in.end(), [&](const auto& one) { return one.first == name; });
+    model.activation = found == built_in.end() ? Activation::library : found->second;
+    if (found == built_in.end()) model.library_op = name;
+    if (name.empty()) in.complain("activation", "is empty");
+  });
+  if (model.activation == Activation::library) model.op_library = beside(in.place("op_library"), library);
+  else in.leave_out("op_library");
+}
+
+void bind_block(Reader& in, TransformerConfig& model) {
+  using models::Norm, models::NormPlace;
+  model.norm = in.choice("norm", model.norm,
+                         {{"none", Norm::none}, {"layer_norm", Norm::layer_norm}, {"rms_norm", Norm::rms_norm}},
+                         "normalisation");
+  model.norm_place = in.choice("norm_place", model.norm_place, {{"pre", NormPlace::pre}, {"post", NormPlace::post}},
+                               "before each branch, or after its sum with the residual");
+  model.final_norm = in.flag("final_norm", model.final_norm, "one more norm before the readout, for norm_place = pre");
+  model.norm_eps = in.real("norm_eps", model.norm_eps, above(0), "added to the variance");
+  bind_activation(in, model);
+  model.attention_bias = in.flag("attention_bias", model.attention_bias, "biases on Q, K, V and O");
+  const auto bias = [&](const char* key, const char* doc) {
+    return optional_flag(in, key, {model.attention_bias, "attention_bias"}, doc);
+  };
+  model.q_bias = bias("q_bias", "biases on Q");
+  model.k_bias = bias("k_bias", "biases on K");
+  model.v_bias = bias("v_bias", "biases on V");
+  model.o_bias = bias("o_bias", "biases on O");
+  model.qk_norm = optional_flag(in, "qk_norm", model.qk_norm, "an RMS norm over each head's queries and keys");
+  model.ffn_bias = in.flag("ffn_bias", model.ffn_bias, "biases in the feed-forward network");
+  model.dropout = in.real("dropout", model.dropout, fraction, "on attention probabilities and on each residual branch");
+  model.logit_scale =
+      in.optional_real("logit_scale", above(0), "factor on q.k; without it 1/sqrt(qk_dim) of each group");
+}
+
+/// What every layer is.
+void bind_equal_layers(Reader& in, TransformerConfig& model) {
+  model.layers = in.integer("layers", model.layers, count, "blocks");
+  const bool has_groups = in.has("groups");
+  in.tables("groups", "heads of several shapes, a table each, in place of heads and their widths",
+            [&](Reader& group) { model.groups.push_back(bind_group(group)); });
+  if (has_groups && model.groups.empty()) in.complain("groups", "expected at least one table { heads, qk_dim, v_dim }");
+  model.o_rank = optional_rank(in, "o_rank", "rank of the output projection, then two factors");
+  model.ffn_width = in.integer("ffn_width", model.ffn_width, {.low = 0, .high = most},
+                               "hidden width of the feed-forward network; 0: there is none");
+}
+
+}  // namespace
+
+TransformerConfig bind_model(Reader& in) {
+  TransformerConfig model;
+  const bool is_decoder = in.choice("kind", false, {{"encoder", false}, {"decoder", true}}, "a decoder is causal");
+  model.width = in.integer("width", std::nullopt, count, "width of the residual stream, D");
+  const bool has_layers = in.has("layer");
+  in.tables("layer", "layers of unequal shape, a table each, in place of layers, heads, groups and ffn_width",
+            [&](Reader& layer) { model.unequal_layers.push_back(bind_layer(layer)); });
+  if (!has_layers) in.leave_out("layer");
+  if (has_layers && model.unequal_layers.empty())
+    in.complain("layer", "expected at least one table { groups, ffn_width }");
+  if (has_layers) model.layers = static_cast<int64_t>(model.unequal_layers.size());
+  in.when(!has_layers, "without model.layer", [&] { bind_equal_layers(in, model); });
+  in.when(!has_layers && !in.has("groups"), "without model.groups and model.layer",
+          [&] { model.groups = {bind_heads(in, model.width)}; });
+  model.causal =
+      in.flag("causal", {is_decoder, "true for a decoder"}, "each position attends to itself and earlier ones only");
+  if (is_decoder && !model.causal) in.complain("causal", "a decoder is causal; for false use kind = \"encoder\"");
+  bind_positions(in, model);
+  bind_block(in, model);
+  model.readout_width = in.integer("readout_width", model.readout_width, {.low = 0, .high = most},
+                                   "hidden width of a readout of two layers with GELU; 0: one layer");
+  model.readout_bias = optional_flag(in, "readout_bias", model.readout_bias, "a bias on a readout that is not tied");
+  model.tied = in.flag("tied", model.tied, "the readout is the token embedding, without bias; for tasks of tokens");
+  model.checkpoint_blocks = in.flag("checkpoint_blocks", model.checkpoint_blocks,
+                                    "recompute each block in backward: less memory, the same numbers");
+  in.leave_out("checkpoint_blocks");
+  in.table("init", "how weights start", [&](Reader& init) { model.init = bind_init(init); });
+  return model;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,91 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "engine/excerpt.h"
+#include "experiments/studies/config/bind.h"
+#include "experiments/studies/toml/reader.h"
+#include "models/files/regular_file.h"
+
+namespace headroom::experiments {
+namespace {
+
+/// Number → number at a path of a JSON file.
+std::vector<std::pair<double, double>> read_points(const std::string& file, const Value& path) {
+  const std::string text = models::read_file(file, {"file of points (JSON)", uint64_t{1} << 26});
+  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+  require(!document.is_discarded(), "{} is not JSON", file);
+  const nlohmann::json* node = &document;
+  for (const Value& key : path.list) {
+    require(key.kind == Value::Kind::text, "path needs strings");
+    require(node->is_object() && node->contains(key.text), "{} has no \"{}\"", file, excerpt(key.text));
+    node = &(*node)[key.text];
+  }
+  require(node->is_object(), "{}: expected an object of number: number there", file);
+  std::vector<std::pair<double, double>> points;
+  for (const auto& [key, value] : node->items()) {
+    size_t used = 0;
+    double x = 0;
+    try {
+      x = std::stod(key, &used);
+    } catch (const std::exception&) {
+    }
+    require(used == key.size() && used > 0 && value.is_number(), "{}: \"{}\" is not number: number", file,
+            excerpt(key));
+    points.emplace_back(x, value.get<double>());
+  }
+  require(!points.empty(), "{}: has no points there", file);
+  std::sort(points.begin(), points.end());
+  return points;
+}
+
+void bind_points(Reader& in, std::vector<std::pair<double, double>>& points) {
+  const Value* list = in.raw("points", "the curve as pairs [x, y], in place of a file");
+  if (!list) return;
+  bool ok = list->kind == Value::Kind::list && !list->list.empty();
+  for (const Value& point : list->list) {
+    const auto is_finite = [](const Value& value) { return value.is_number() && std::isfinite(value.number()); };
+    const bool is_pair = point.list.size() == 2 && is_finite(point.list[0]) && is_finite(point.list[1]);
+    if (is_pair) points.emplace_back(point.list[0].number(), point.list[1].number());
+    ok = ok && is_pair;
+  }
+  if (!ok) in.complain("points", "expected a list of pairs [x, y] of numbers");
+}
+
+/// The table form.
+void bind_table(Reader& report, const std::string& folder, Overlay& overlay) {
+  report.optional_table("overlay", "a reference curve, in a panel of its own", [&](Reader& in) {
+    overlay.label = in.text("label", "theory", "name of the curve");
+    bind_points(in, overlay.points);
+    const std::string file = in.text("file", "", "JSON file, its name relative to the study's folder");
+    const Value* path = in.raw("path", "keys that lead to an object of number: number in the file");
+    if (file.empty() == overlay.points.empty()) return in.complain("file", "expected either file and path, or points");
+    if (file.empty()) return;
+    if (!path || path->kind != Value::Kind::list) return in.complain("path", "expected a list of keys");
+    try {
+      const std::filesystem::path beside = std::filesystem::path(folder) / file;
+      std::error_code ignored;
+      const bool is_here = !std::filesystem::exists(beside, ignored) && std::filesystem::exists(file, ignored);
+      overlay.points = read_points(is_here ? file : beside.string(), *path);
+    } catch (const Error& error) {
+      in.complain("file", error.what());
+    }
+  });
+}
+
+}  // namespace
+
+Overlay bind_overlay(Reader& report, const std::string& folder) {
+  Overlay overlay;
+  const bool is_word = report.is_text("overlay");
+  report.when(is_word, "as a string", [&] {
+    report.word("overlay", std::nullopt, {"paper-bound"}, "the paper's bound for each x, a heuristic");
+  });
+  report.when(!is_word, "as a table", [&] { bind_table(report, folder, overlay); });
+  return overlay;
+}
+
+}  // namespace headroom::experiments

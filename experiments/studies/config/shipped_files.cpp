@@ -1,0 +1,93 @@
+#include "experiments/studies/config/shipped_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <system_error>
+
+#include "engine/error.h"
+#include "engine/excerpt.h"
+#include "experiments/studies/toml/document.h"
+#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/value.h"
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// HEADROOM_SHARE, else PREFIX/share/headroom for the running PREFIX/bin/headroom; empty where the system does not say
+/// what runs. Found from the program, not compiled in: an installation may be moved.
+fs::path share_folder() {
+  if (const char* const given = std::getenv("HEADROOM_SHARE"); given && *given) return given;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : program.parent_path().parent_path() / "share" / "headroom";
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code unreadable;  // counts as absent
+  return fs::exists(path, unreadable);
+}
+
+bool is_a_folder(const fs::path& path) {
+  std::error_code unreadable;
+  return fs::is_directory(path, unreadable);
+}
+
+/// Whether a file is a study of that id. One that cannot be read as TOML is none.
+bool is_study_of(const fs::path& file, const std::string& id) {
+  try {
+    const Value document = read_toml(file.string());
+    const Entry* const study = document.find("study");
+    const Entry* const name = study ? study->value.find("id") : nullptr;
+    return name && name->value.kind == Value::Kind::text && name->value.text == id;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::vector<fs::path> toml_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".toml") files.push_back(entry->path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+fs::path shipped_file(const std::string& path) {
+  if (is_there(path) || fs::path(path).is_absolute()) return path;
+  const fs::path share = share_folder();
+  return !share.empty() && is_there(share / path) ? share / path : fs::path(path);
+}
+
+fs::path study_file(const std::string& name) {
+  if (!is_folder_name(name)) return shipped_file(name);
+  if (is_there(name) && !is_a_folder(name)) return name;
+  for (const std::string& path : {name + ".toml", "experiments/" + name + ".toml"})
+    if (const fs::path found = shipped_file(path); is_there(found)) return found;
+  std::vector<std::string> found;
+  for (const char* folder : {".", "experiments"})
+    for (const fs::path& file : toml_files(folder))
+      if (is_study_of(file, name)) found.push_back(file.lexically_normal().string());
+  require(found.size() <= 1, "{}: is the id of {}: name the file", name, fmt::join(found, " and of "));
+  if (!found.empty()) return found[0];
+  std::set<std::string> ids;
+  for (const ShippedStudy& study : shipped_studies()) ids.insert(study.id);
+  const std::string near = nearest_path(name, ids);
+  fail("{}: is neither a study file nor the id of a study here{}; headroom list shows the studies", excerpt(name),
+       near.empty() ? "" : fmt::format(" (did you mean {}?)", near));
+}
+
+std::vector<ShippedStudy> shipped_studies() {
+  std::vector<ShippedStudy> studies;
+  for (const fs::path& file : toml_files(shipped_file("experiments"))) studies.push_back({file.stem().string(), file});
+  return studies;
+}
+
+}  // namespace headroom::experiments

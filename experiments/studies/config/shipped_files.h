@@ -1,0 +1,30 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace headroom::experiments {
+
+/// A file or folder of the source tree, such as "experiments/tools/bench/workloads.toml": as it lies below the working
+/// folder, else below HEADROOM_SHARE, or without it as it was installed beside the program (PREFIX/share/headroom for
+/// PREFIX/bin/headroom), else `path` itself.
+std::filesystem::path shipped_file(const std::string& path);
+
+/// The study files (*.toml) of a folder, sorted; none of one that cannot be read.
+std::vector<std::filesystem::path> toml_files(const std::filesystem::path& folder);
+
+/// The study file that `name` means: a file of that name; that of a study's id, "ngram-tradeoff", in the working
+/// folder, in its experiments/ or among the installed studies, by its name or by the id that it gives; or an installed
+/// one by its path in the source tree.
+/// Throws Error for an id that no study has, naming the nearest, or that several files give, and returns any other name
+/// as it is.
+std::filesystem::path study_file(const std::string& name);
+
+/// Ids of the studies that study_file() finds in experiments/ and among the installed ones, each with its file.
+struct ShippedStudy {
+  std::string id;
+  std::filesystem::path file;
+};
+std::vector<ShippedStudy> shipped_studies();
+
+}  // namespace headroom::experiments

@@ -1,0 +1,89 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/studies/config/round_rules.h"
+#include "experiments/studies/config/trial_config.h"
+#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/value.h"
+
+namespace headroom::experiments {
+
+class Reader;
+
+/// Keys that vary together: one key of the grid, or several (`zip`, `points`).
+struct SweepAxis {
+  /// What its positions are: points of a curve, choices to be made on validation, or curves of their own.
+  enum class Role { x, choice, curve };
+  struct Position {
+    std::vector<Value> values;  ///< one per path
+    std::string name;           ///< "" unless the file gives one
+    bool is_later = false;      ///< only rounds after the first may have it
+  };
+  std::vector<std::string> paths;  ///< "model.heads"
+  std::vector<Place> places;       ///< of each path
+  std::vector<Position> positions;
+  bool best_of = false;
+  Role role = Role::curve;
+};
+
+/// An expression over keys of a trial that must not be 0.
+struct Constraint {
+  std::string text;
+  Place place;
+};
+
+/// [sweep]
+struct Sweep {
+  Place place;
+  std::vector<SweepAxis> axes;        ///< curves first, otherwise in the order of the file
+  std::vector<int64_t> seeds{0};      ///< all that rounds may come to
+  std::optional<SeedRule> seed_rule;  ///< seed = { until = "decided" }
+  std::vector<Constraint> constraints;
+};
+
+/// Reads [sweep]:
+///
+///   "model.heads"        = [1, 2, 4]                                a key of the grid, any TOML values
+///   "train.optimizer.lr" = { best_of = [1e-3, 1e-2] }               a choice
+///   "train.optimizer.lr" = { best_of = { from = 1e-3, to = 1e-1, extend = true } }
+///                                                                   one that rounds widen: read_grid()
+///   "task.kernel"        = { values = [{ … }, { … }], names = [ … ] }
+///   zip                  = [["model.heads", "model.head_dim"]]      these go together, position by position
+///   points               = [{ model.heads = 1, model.width = 32 }]  the same, written point by point
+///   constraint           = ["model.heads * model.head_dim <= 512"]
+///   seed                 = [0, 1]                                   or { from = 101, until = "decided" }: SeedRule
+///
+/// `x_key` decides which axis is the report's x: the one that sweeps it, or the only one that is no best_of.
+Sweep read_sweep(const Value& root, const std::string& x_key, Problems& problems);
+/// What [sweep] may hold, for the schema.
+void describe_sweep(Reader& in);
+
+/// Writes the keys of each [sweep] of a document (of its profiles and series, too) as dotted paths, so that
+/// `sweep.model.heads` and `sweep."model.heads"` are one key.
+void flatten_sweeps(Value& document);
+
+/// One trial of the plan.
+struct PlannedTrial {
+  std::string id, series;
+  double x = 0;
+  std::map<std::string, double> choice;
+  int64_t seed = 0;
+  TrialConfig config;
+  /// "heads=64 lr=0.003 seed=1".
+  std::string label;
+  bool is_later = false;  ///< not of the first round
+  size_t place = 0;       ///< in the study's plan with every trial that rounds may add
+};
+
+/// Every combination of a sweep's positions and seeds that meets the constraints, seeds innermost, bound to the configs
+/// that they give; those that only rounds may add are marked. `series` is the name of the [[series]]; an axis that
+/// makes curves adds its own ("white noise, positions=alibi"), unless the constraints tie it to x one to one. What is
+/// wrong goes into `problems`, also when no combination is left.
+std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const std::string& x_key,
+                                 const std::string& series, Problems& problems);
+
+}  // namespace headroom::experiments

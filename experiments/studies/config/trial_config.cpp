@@ -1,0 +1,32 @@
+#include "experiments/studies/config/trial_config.h"
+
+#include <fmt/core.h>
+
+namespace headroom::experiments {
+namespace {
+
+/// Part of every id: raised when the same config no longer gives the same numbers, so that old trials are run again.
+constexpr const char* code_version = "trial 3";
+
+}  // namespace
+
+std::string canonical_json(const TrialConfig& config) {
+  return fmt::format(R"({{"model":{},"seed":{},"task":{},"train":{}}})", config.model_record, config.seed,
+                     config.task_record, config.train_record);
+}
+
+std::string trial_id(const TrialConfig& config) { return trial_id_of(canonical_json(config)); }
+
+std::string trial_id_of(const std::string& canonical) {
+  // FNV-1a (Fowler, Noll & Vo), 128 bits.
+  __extension__ using Wide = unsigned __int128;
+  constexpr Wide prime = (Wide{1} << 88) + 0x13b;
+  Wide hash = (Wide{0x6c62272e07bb0142} << 64) + 0x62b821756295c58d;
+  for (const char c : code_version + canonical) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= prime;
+  }
+  return fmt::format("{:016x}{:016x}", static_cast<uint64_t>(hash >> 64), static_cast<uint64_t>(hash));
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,81 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "experiments/studies/export/gzip_lines.h"
+#include "experiments/studies/results.h"
+#include "experiments/studies/run/store.h"
+
+namespace headroom::experiments {
+
+// The trials of a run store as a file that can be kept in a repository: STUDY/PROFILE.jsonl.gz. A line of JSON says
+// what the file is, then comes a line per trial in the order of their ids. A list of numbers is an array, or {"f32":
+// array} where every number is one of f32, which then stand with no more digits than tell them apart there; null is not
+// a number, "inf" and "-inf" are infinite. Reading gives the same bits. docs/running.md lists the keys.
+
+/// Raised when older programs could not read what is written.
+inline constexpr int64_t published_format = 1;
+
+/// What a store has beside its trials.
+struct PublishedRun {
+  std::string study, profile;  ///< the folders' names
+  std::string version;         ///< of the program that wrote the file
+  int64_t trials = 0;
+  /// false: only what findings, claims and pages of results are made of. Left out are learning curves, predictions, and
+  /// the parts of test metrics that the study's TOML does not name.
+  bool is_whole = true;
+  std::map<std::string, std::string> facts;  ///< RunStore::study()
+  std::vector<PlanEntry> plan;               ///< RunStore::plan()
+  std::vector<std::string> tags;
+  std::vector<Note> notes;
+};
+
+struct PublishedTrial {
+  TrialRecord record;  ///< `series`, `x`, `choice` and `seed` belong to the plan; no `weights`: they stay behind
+  int64_t attempts = 1;
+};
+
+/// Writes one such file.
+class PublishedWriter {
+ public:
+  /// `ids`: of the trials to come. Throws Error naming what cannot be written.
+  PublishedWriter(const std::filesystem::path& path, PublishedRun run, const std::set<std::string>& ids);
+  /// In the order of the ids.
+  void add(const PublishedTrial& trial);
+  /// Ends the file, which then has its name. Throws Error naming it.
+  void commit();
+
+ private:
+  GzipFile file_;
+  PublishedRun run_;
+  std::map<std::string, std::vector<size_t>> places_;  ///< of a trial in run_.plan
+};
+
+/// Reads one, and takes nothing on trust: a trial's id is the hash of its config, numbers are in range, lists of one
+/// table are of one length, names are folders'.
+class PublishedReader {
+ public:
+  /// Reads the first line. Throws Error "FILE:LINE: …", as next() does.
+  explicit PublishedReader(const std::filesystem::path& path, const LineLimits& limits = {});
+  /// The next trial; false after the last. Throws Error for a line that is not as it should be, and at the end where
+  /// trials are missing.
+  bool next(PublishedTrial& trial);
+  /// What the first line says; its plan is complete when next() has returned false.
+  const PublishedRun& run() const { return run_; }
+
+ private:
+  void complete_plan();
+
+  LineReader lines_;
+  PublishedRun run_;
+  std::map<int64_t, PlanEntry> plan_;  ///< by position
+  std::string last_;                   ///< id
+  int64_t count_ = 0;
+  bool has_ended_ = false;
+};
+
+}  // namespace headroom::experiments

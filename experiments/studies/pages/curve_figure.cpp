@@ -1,0 +1,277 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <variant>
+
+#include "experiments/output/number.h"
+#include "experiments/output/plot/svg.h"
+#include "experiments/studies/claims/overlay.h"
+#include "experiments/studies/pages/centre.h"
+#include "experiments/studies/pages/figure.h"
+#include "experiments/studies/pages/measured.h"
+
+namespace headroom::experiments {
+namespace {
+
+std::string hover(const std::string& axis, const Point& p, const Centre& c) {
+  std::string text = fmt::format("{} = {}: {} ({} {})", axis, exact(p.x), in_words(c), p.values.size(),
+                                 p.values.size() == 1 ? "seed" : "seeds");
+  for (const auto& [key, value] : p.choice) text += fmt::format(", {} = {}", last_part(key), exact(value));
+  return text;
+}
+
+Layer mean_layer(const Curve& s, const std::string& axis, const std::string& colour) {
+  Layer layer;
+  layer.colour = colour;
+  for (const Point& p : s.points) {
+    const Centre c = centre(p, s.kind);
+    if (!std::isfinite(c.mean)) continue;
+    Mark mark{p.x, c.mean, c.low, c.high, hover(axis, p, c)};
+    if (!c.has_interval()) mark.low = mark.high = c.mean;
+    if (p.values.size() > 1)
+      for (const auto& entry : p.values) mark.seeds.push_back(entry.second);
+    layer.marks.push_back(std::move(mark));
+  }
+  return layer;
+}
+
+/// What a y axis must show of the layers: means and seeds, and of intervals what does not dwarf them.
+Axis fit_y(const std::vector<Layer>& layers, Scale scale) {
+  std::vector<double> values, ends;
+  for (const Layer& layer : layers) {
+    if (layer.kind == Layer::Kind::crosses) continue;
+    for (const Mark& m : layer.marks) {
+      values.push_back(m.y);
+      values.insert(values.end(), m.seeds.begin(), m.seeds.end());
+      if (m.high > m.low) ends.insert(ends.end(), {m.low, m.high});
+    }
+  }
+  if (values.empty()) return fit_axis(scale, {1});
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const double low = *least, high = *most, factor = 2;
+  const bool log = scale != Scale::linear && low > 0;
+  for (const double end : ends)
+    values.push_back(log ? std::clamp(end, low / factor, high * factor)
+                         : std::clamp(end, low - (high - low) / factor, high + (high - low) / factor));
+  return fit_axis(scale, values);
+}
+
+/// The same values on the other scale, where that shows more than a straight line would.
+std::optional<Axis> fit_other(const std::vector<Layer>& layers, const Axis& y) {
+  if (y.scale != Scale::linear) return fit_y(layers, Scale::linear);
+  double low = INFINITY, high = 0;
+  for (const Layer& layer : layers)
+    for (const Mark& m : layer.marks) low = std::min(low, m.y), high = std::max(high, m.y);
+  if (!(low > 0) || high / low < 3) return std::nullopt;
+  const Axis log = fit_y(layers, Scale::log10);
+  return log.scale == Scale::linear ? std::nullopt : std::optional(log);
+}
+
+Axis fit_x(Scale scale, const std::vector<double>& xs) {
+  Axis axis = fit_axis(scale, xs);
+  std::vector<double> distinct = xs;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  if (distinct.size() <= 12) axis.ticks = distinct;
+  return axis;
+}
+
+std::string in_words(const Curve& s, const std::string& axis) {
+  const auto value = [&](const Point& p) {
+    return fmt::format("{} at {} = {}", rounded(centre(p, s.kind).mean), axis, exact(p.x));
+  };
+  const Point* best = s.choose(s.all_points());
+  if (!best) return "No trial finished.";
+  const auto drawn = [](const Point& p) { return std::isfinite(p.mean); };
+  const auto& points = s.points;
+  const auto first = std::find_if(points.begin(), points.end(), drawn);
+  const auto last = std::find_if(points.rbegin(), points.rend(), drawn);
+  return fmt::format("The {} over seeds is {}, {}, and best, {}.", name(s.kind), value(*first), value(*last),
+                     value(*best));
+}
+
+/// A panel below the measured curve, over the same x: nothing there is compared by its height with what is above.
+Plot panel(const Plot& above, const std::string& label, Layer layer, Scale scale) {
+  Plot plot;
+  plot.x = above.x;
+  plot.x_label = above.x_label;
+  plot.y_label = label;
+  plot.low = true;
+  plot.layers = {std::move(layer)};
+  plot.y = fit_y(plot.layers, scale);
+  return plot;
+}
+
+/// The overlay's points between the ends of the measured curve.
+void add_overlay(Plot& plot, const Overlay& overlay, const Curve& c, const std::string& axis) {
+  Layer layer;
+  layer.colour = svg::kTheory;
+  layer.style = 1;
+  std::vector<double> values;
+  for (const auto& [x, y] : overlay.points) {
+    if (!(x >= c.points.front().x && x <= c.points.back().x) || !std::isfinite(y)) continue;
+    layer.marks.push_back({x, y, y, y, fmt::format("{}, {} = {}: {}", overlay.label, axis, exact(x), rounded(y))});
+    values.push_back(y);
+  }
+  if (values.empty()) return;
+  layer.points = values.size() <= 24;
+  std::sort(layer.marks.begin(), layer.marks.end(), [](const Mark& a, const Mark& b) { return a.x < b.x; });
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const Scale scale = *low > 0 && *high / *low > 100 ? Scale::log10 : Scale::linear;
+  plot.below.push_back(panel(plot, overlay.label, std::move(layer), scale));
+  plot.description += fmt::format(" Below, in a panel of its own: {}.", overlay.label);
+}
+
+/// A second metric.
+void add_second(Plot& plot, const Measure& measure, const Curve& s, const std::string& axis) {
+  Layer layer = mean_layer(s, axis, svg::category(1));
+  if (layer.marks.empty()) return;
+  plot.below.push_back(panel(plot, measure.label, std::move(layer), measure.scale));
+  plot.description += fmt::format(" Below, in a panel of its own: {}. {}", measure.label, in_words(s, axis));
+}
+
+/// Puts every point of a curve at what another metric measured at its x. Points where that has no mean are left out.
+void put_over(Curve& c, const Curve& over) {
+  std::vector<Point> points;
+  for (Point& p : c.points) {
+    const Point* at = over.at(p.x);
+    const double x = at ? centre(*at, over.kind).mean : NAN;
+    if (!std::isfinite(x)) continue;
+    p.x = x;
+    points.push_back(std::move(p));
+  }
+  std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.x < b.x; });
+  c.points = std::move(points);
+}
+
+/// Where the paper says that the best x is, by the claims on the report's metric: of one series, or of all.
+std::vector<PlotGuide> paper_guides(const StudyResults& r, const std::optional<std::string>& series, const Axis& x) {
+  std::map<double, std::vector<std::string>> by_x;
+  for (const ClaimConfig& claim : r.claims) {
+    const auto* argmin = std::get_if<ArgminIn>(&claim.kind);
+    if (!argmin || claim.paper.empty() || argmin->among.size() != 1) continue;
+    if (!claim.metric.empty() && claim.metric != r.report.y_metric) continue;
+    if (series && !claim.series.empty() && claim.series != *series) continue;
+    const double best = argmin->among[0];
+    if (best >= x.low && best <= x.high) by_x[best].push_back(series ? "" : claim.series);
+  }
+  std::vector<PlotGuide> guides;
+  for (const auto& [best, of] : by_x) {
+    const bool is_named = of.size() == 1 && !of[0].empty();
+    guides.push_back({best, fmt::format("paper’s best{}: {}", is_named ? ", " + of[0] : "", exact(best))});
+  }
+  return guides;
+}
+
+/// Formulas have no test data.
+const char* on_data(const StudyResults& r) {
+  const bool trains = std::any_of(r.trials.begin(), r.trials.end(), [](const auto& t) { return t.parameters > 0; });
+  return trains ? " on the test data" : "";
+}
+
+/// What the marks of a layer are: "geometric mean over seeds with its 95 % interval".
+std::string marks_words(MeanKind kind, const std::vector<Layer>& layers) {
+  bool has_interval = false, has_seeds = false;
+  for (const Layer& layer : layers)
+    for (const Mark& m : layer.marks) {
+      has_interval = has_interval || m.high > m.low;
+      has_seeds = has_seeds || !m.seeds.empty();
+    }
+  if (!has_seeds) return "a trial at each point";
+  return fmt::format("{} over seeds{}", name(kind), has_interval ? " with its 95 % interval" : "");
+}
+
+size_t place_of(const StudyResults& r, const std::string& series) {
+  const auto names = drawn_series(r);
+  return static_cast<size_t>(std::find(names.begin(), names.end(), series) - names.begin());
+}
+
+}  // namespace
+
+std::optional<Figure> curve_figure(const StudyResults& r, const std::string& series) {
+  const ReportConfig& report = r.report;
+  const Curve c = metric_curve(r, series, report.y_metric);
+  if (c.points.empty()) return std::nullopt;
+  const std::string axis = last_part(report.x_key);
+  Figure figure;
+  figure.series = series;
+  Plot& plot = figure.plot;
+  plot.id = "figure";
+  plot.title = series.empty() ? r.title : r.title + ", " + series;
+  plot.x_label = report.x_label;
+  plot.y_label = report.y_label;
+  plot.description = fmt::format("{} against {}. {}", report.y_label, report.x_label, in_words(c, axis));
+
+  Layer means = mean_layer(c, axis, svg::category(place_of(r, series))), failed;
+  means.legend = name(c.kind);
+  std::vector<double> xs;
+  for (const Point& p : c.points) xs.push_back(p.x);
+  plot.layers = {std::move(means)};
+  plot.x = fit_x(report.x_scale, xs);
+  plot.y = fit_y(plot.layers, report.y_scale);
+  plot.other_y = fit_other(plot.layers, plot.y);
+  plot.guides = paper_guides(r, series, plot.x);
+  figure.caption =
+      fmt::format("{}{} against {}: {}.", report.y_label, on_data(r), report.x_label, marks_words(c.kind, plot.layers));
+  failed.kind = Layer::Kind::crosses;
+  failed.legend = "failed seeds";
+  failed.colour = svg::kWarning;
+  for (const Point& p : c.points) {
+    if (p.failed.empty()) continue;
+    // A point without a finished seed is marked at the top, where an error without bound belongs.
+    const Centre middle = centre(p, c.kind);
+    failed.marks.push_back({p.x, std::isfinite(middle.mean) ? middle.mean : plot.y.high, 0, 0,
+                            fmt::format("{} = {}: {} of {} seeds failed", axis, exact(p.x), p.failed.size(),
+                                        p.failed.size() + p.values.size())});
+  }
+  if (!failed.marks.empty()) plot.layers.push_back(std::move(failed));
+  if (report.right) add_second(plot, *report.right, metric_curve(r, series, report.right->metric), axis);
+  else if (const Overlay* overlay = overlay_of(r, series)) add_overlay(plot, *overlay, c, axis);
+  if (!plot.below.empty()) figure.caption += fmt::format(" Below: {}.", plot.below[0].y_label);
+  return figure;
+}
+
+std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigure& which, const SeriesGroup& group) {
+  const Measure& measure = which.y;
+  const std::string axis = which.over ? which.over->metric : last_part(r.report.x_key);
+  const std::string& x_label = which.over ? which.over->label : r.report.x_label;
+  Figure figure;
+  Plot& plot = figure.plot;
+  const std::string part = group.name.empty() ? "" : group.name + ": ";
+  plot.id = "figure-" + measure.metric + (which.over ? "-over-" + which.over->metric : "") +
+            (group.name.empty() ? "" : "-" + group.name);
+  plot.title = fmt::format("{}: {}{}", r.title, part, measure.label);
+  plot.x_label = x_label;
+  plot.y_label = measure.label;
+  plot.description = fmt::format("{}{} against {}.", part, measure.label, x_label);
+  std::vector<double> xs;
+  MeanKind kind = MeanKind::geometric;
+  const std::vector<std::string>& names = group.series;
+  for (size_t i = 0; i < names.size(); ++i) {
+    Curve s = metric_curve(r, names[i], measure.metric);
+    if (which.over) put_over(s, metric_curve(r, names[i], which.over->metric));
+    kind = s.kind;
+    Layer layer = mean_layer(s, axis, svg::category(group.colours[i]));
+    if (layer.marks.empty()) continue;
+    layer.legend = names.size() > 1 ? group.labels[i] : name(s.kind);
+    layer.style = static_cast<int>(group.colours[i] / svg::kCategories);
+    for (Mark& mark : layer.marks) {
+      if (!names[i].empty()) mark.hover = names[i] + ", " + mark.hover;
+      xs.push_back(mark.x);
+    }
+    plot.layers.push_back(std::move(layer));
+    plot.description += fmt::format(" {}{}", names[i].empty() ? "" : names[i] + ": ", in_words(s, axis));
+  }
+  if (plot.layers.empty()) return std::nullopt;
+  plot.x = fit_x(which.over ? which.over->scale : r.report.x_scale, xs);
+  plot.y = fit_y(plot.layers, measure.scale);
+  plot.other_y = fit_other(plot.layers, plot.y);
+  if (!which.over && measure.metric == r.report.y_metric) plot.guides = paper_guides(r, {}, plot.x);
+  figure.caption = fmt::format("{}{}{} against {}{}: {}.", part, measure.label, on_data(r), x_label,
+                               names.size() > 1 && part.empty() ? ", all series" : "", marks_words(kind, plot.layers));
+  return figure;
+}
+
+}  // namespace headroom::experiments

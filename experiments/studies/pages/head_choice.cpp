@@ -1,0 +1,213 @@
+#include "experiments/studies/pages/head_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/output/number.h"
+#include "experiments/studies/claims/case.h"
+#include "experiments/studies/claims/guideline.h"
+#include "experiments/studies/claims/smallest_effect.h"
+#include "experiments/studies/pages/centre.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What the model of a trial is made of.
+struct HeadShape {
+  double qk_dim = 0, v_dim = 0;
+};
+
+/// The shapes by x, and what all trials have in common; none where they have not.
+struct Architecture {
+  std::map<double, HeadShape> shapes;
+  std::set<std::string> positions;
+  std::set<int64_t> widths, steps, layers;
+  std::string task, setting;
+  double token_dim = 0;
+};
+
+/// What a linear functional sums: a few tokens alike, one of them, or a long memory.
+std::string sum_in_words(const std::string& kernel) {
+  if (kernel == "n-gram") return "equal sums of the last tokens";
+  return kernel == "delta" ? "one earlier token" : "weighted sums of earlier tokens";
+}
+
+/// A task in words; its kind itself where there are none.
+std::string task_in_words(const Json& task) {
+  const std::string kind = task.value("kind", "");
+  if (kind == "linear-functional") return sum_in_words(task.value("kernel", Json::object()).value("kind", ""));
+  static const std::map<std::string, std::string> words{{"volterra", "products of earlier tokens"},
+                                                        {"induction-head", "copying and induction"},
+                                                        {"next-token", "next token of a text"},
+                                                        {"masked", "masked tokens of a text"}};
+  const auto found = words.find(kind);
+  return found == words.end() ? kind : found->second;
+}
+
+/// Everything but the heads, the rate and the seed.
+std::string setting_of(const Json& config) {
+  Json model = config["model"];
+  for (const char* key : {"heads", "kv_heads", "qk_dim", "v_dim"}) model.erase(key);
+  const Json& train = config["train"];
+  return Json{config.value("task", Json()), std::move(model), train.value("steps", 0), train.value("batch", 0),
+              train.value("start", "")}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// "alibi without scores" where the logits are switched off and only the distances are left.
+std::string positions_of(const Json& model) {
+  const std::string positions = model.value("positions", "");
+  const bool has_scores =
+      !model.contains("logit_scale") || !model["logit_scale"].is_number() || model["logit_scale"].get<double>() > 1e-6;
+  return has_scores ? positions : positions + " without scores";
+}
+
+Architecture architecture_of(const StudyResults& r, const std::string& series) {
+  Architecture a;
+  for (const TrialRecord& t : r.trials) {
+    if (t.series != series || t.steps == 0) continue;
+    const Json config = Json::parse(t.config, nullptr, false);
+    if (!config.is_object() || !config.contains("model") || !config.contains("train")) continue;
+    const Json& model = config["model"];
+    a.shapes[t.x] = {model.value("qk_dim", 0.0), model.value("v_dim", 0.0)};
+    a.positions.insert(positions_of(model));
+    a.widths.insert(model.value("width", int64_t{0}));
+    a.steps.insert(config["train"].value("steps", int64_t{0}));
+    a.layers.insert(model.value("layers", int64_t{1}));
+    if (!a.setting.empty()) continue;
+    a.setting = setting_of(config);
+    if (!config.contains("task")) continue;
+    a.task = task_in_words(config["task"]);
+    a.token_dim = config["task"].value("token_dim", 0.0);
+  }
+  return a;
+}
+
+HeadChoice::Option::Standing standing(const Case& c, const Point& p, double margin) {
+  WithinFactor as_good;
+  WorseThanBest worse;
+  as_good.at = worse.at = p.x;
+  as_good.factor = worse.factor = margin;
+  const auto holds = [&](const Hypothesis& hypothesis) {
+    return hypothesis.evidence().p <= c.claim.significance * c.results.level;
+  };
+  if (holds(as_good.hypothesis(c))) return HeadChoice::Option::Standing::as_good;
+  if (holds(worse.hypothesis(c))) return HeadChoice::Option::Standing::worse;
+  return HeadChoice::Option::Standing::open;
+}
+
+/// The option with its ratio to the best of the others.
+HeadChoice::Option against_others(const Case& c, const Point& p, HeadChoice::Option option) {
+  const Point& rival = c.best(c.points({p.x}));
+  const bool larger = c.curve.larger_is_better;
+  const ConfidenceInterval ratio = c.ratio("ratio", larger ? rival : p, larger ? p : rival, c.curve.points.size() - 1);
+  option.ratio = c.times_worse(p, rival);
+  option.low = ratio.low;
+  option.high = ratio.high;
+  return option;
+}
+
+}  // namespace
+
+const HeadChoice::Option& HeadChoice::best() const {
+  return *std::find_if(options.begin(), options.end(),
+                       [](const Option& o) { return o.standing == Option::Standing::best; });
+}
+
+std::vector<std::pair<double, size_t>> counts_of_best(const std::vector<const HeadChoice*>& curves) {
+  std::map<double, size_t> counts;
+  for (const HeadChoice* curve : curves) ++counts[curve->best().heads];
+  std::vector<std::pair<double, size_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
+bool has_equal_widths(const HeadChoice& choice) {
+  return std::all_of(choice.options.begin(), choice.options.end(), [&](const HeadChoice::Option& o) {
+    return o.qk_dim == o.v_dim && o.qk_dim * o.heads == static_cast<double>(choice.width);
+  });
+}
+
+std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all) {
+  std::vector<const HeadChoice*> out;
+  for (const HeadChoice& c : all) {
+    if (!c.is_learned || !c.is_tuned || !has_equal_widths(c)) continue;
+    const auto same = std::find_if(out.begin(), out.end(), [&](const HeadChoice* other) {
+      return !c.setting.empty() && other->setting == c.setting && other->margin == c.margin;
+    });
+    if (same == out.end()) out.push_back(&c);
+    else if (c.seeds > (*same)->seeds) *same = &c;
+  }
+  return out;
+}
+
+std::string positions_in_words(std::string positions) {
+  const std::pair<std::string, std::string> names[] = {{"none", "no"}, {"alibi", "ALiBi"}, {"rope", "RoPE"}};
+  for (const auto& [key, name] : names)
+    if (positions.starts_with(key)) positions.replace(0, key.size(), name);
+  return positions;
+}
+
+std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& series) {
+  if (last_part(r.report.x_key) != "heads" || count_trials(r.trials) < r.planned) return std::nullopt;
+  const Architecture a = architecture_of(r, series);
+  if (a.widths.size() != 1 || a.positions.size() != 1) return std::nullopt;
+  ClaimConfig claim;
+  claim.log_error = true;
+  Curve all = curve(r, series);
+  const std::optional<UpwardSearch> search = search_upward(all);
+  std::erase_if(all.points, [&](const Point& p) {
+    const bool has_ratio =
+        std::all_of(p.values.begin(), p.values.end(), [](const auto& entry) { return entry.second > 0; });
+    return p.values.size() < 2 || !has_ratio || !a.shapes.contains(p.x);
+  });
+  if (all.points.size() < 3) return std::nullopt;
+  const Case c{r, claim, std::move(all), last_part(r.report.x_key)};
+  const Point& best = c.best(c.points());
+  HeadChoice choice{r.id,
+                    r.profile,
+                    r.title,
+                    series,
+                    *a.positions.begin(),
+                    *a.widths.begin(),
+                    *a.steps.rbegin(),
+                    standard_effect(c.curve.metric),
+                    best.values.size(),
+                    {},
+                    {}};
+  choice.task = a.task;
+  choice.token_dim = a.token_dim;
+  choice.layers = *a.layers.rbegin();
+  choice.setting = a.setting;
+  choice.best_value = centre(best, c.curve.kind).mean;
+  choice.is_learned = c.curve.metric != "relative_mse" || choice.best_value <= unlearned_share;
+  for (const Point& p : c.curve.points) {
+    choice.is_tuned = choice.is_tuned && p.single.empty();
+    choice.seeds = std::min(choice.seeds, p.values.size());
+    const HeadShape& shape = a.shapes.at(p.x);
+    HeadChoice::Option option{p.x, shape.qk_dim, shape.v_dim, c.times_worse(p, best), NAN, NAN, {}};
+    if (&p == &best) {
+      option.standing = HeadChoice::Option::Standing::best;
+      choice.best_standing = standing(c, p, choice.margin);
+    } else {
+      const bool larger = c.curve.larger_is_better;
+      const ConfidenceInterval ratio =
+          c.ratio("ratio", larger ? best : p, larger ? p : best, c.curve.points.size() - 1);
+      option.low = ratio.low;
+      option.high = ratio.high;
+      option.standing = standing(c, p, choice.margin);
+    }
+    choice.options.push_back(option);
+    if (!search || p.x != search->found_x) continue;
+    choice.found = against_others(c, p, option);
+    choice.found->standing = standing(c, p, choice.margin);
+  }
+  return choice;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,67 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/studies/claims/study_results.h"
+
+namespace headroom::experiments {
+
+/// What one curve of trained models over the number of heads says to somebody who has to choose one.
+struct HeadChoice {
+  /// One number of heads.
+  struct Option {
+    double heads = 0, qk_dim = 0, v_dim = 0;
+    double ratio = 0;          ///< times worse than the best, of the means
+    double low = 0, high = 0;  ///< its interval; NaN where there is none
+    enum class Standing { best, as_good, worse, open } standing = Standing::open;
+  };
+  std::string study, profile, title, series;
+  std::string positions;
+  int64_t width = 0, steps = 0;
+  double margin = 0;  ///< what counts as worse: 1.1 is 10 %
+  size_t seeds = 0;   ///< the fewest of any option
+  std::vector<Option> options;
+  /// Where an upward search ends that stops as soon as validation gets no better, with its standing by the tests even
+  /// where it is the best, and its ratio to the best of the others; none where the search cannot start.
+  std::optional<Option> found;
+  std::string task{};  ///< the kind in words: "equal sums of the last tokens"; "" where the config does not say
+  int64_t layers = 0;
+  double token_dim = 0;   ///< 0 where the task has none
+  std::string setting{};  ///< what the curve's trials have in common, so that two studies of one setting are known
+  double best_value = 0;  ///< the metric at the best, on the test data
+  /// False where the best leaves more than half of the target's variance: which number of heads fails least says little
+  /// about one that works.
+  bool is_learned = true;
+  bool is_tuned = true;  ///< false where one learning rate alone was tried at some number of heads
+
+  /// What the tests say of the best: open where it is not shown to be as good as every other.
+  Option::Standing best_standing = Option::Standing::open;
+
+  const Option& best() const;
+};
+
+/// "alibi without scores" → "ALiBi without scores", "none" → "no".
+std::string positions_in_words(std::string positions);
+
+/// The curves that a choice can rest on, each with heads of D/H dimensions: of those that were learned, each number of
+/// heads at a rate chosen among several, one for each setting, from the study with the most seeds.
+std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all);
+
+/// How many of the curves have each number of heads as their best, the most frequent first, then the fewest heads.
+std::vector<std::pair<double, size_t>> counts_of_best(const std::vector<const HeadChoice*>& curves);
+
+/// Whether all heads of a curve have D/H dimensions.
+bool has_equal_widths(const HeadChoice& choice);
+
+/// The choice that one series leaves: none where its x is not the number of heads, trials of the study are missing, no
+/// model was trained, its models differ in width or positions, or fewer than three numbers of heads have two seeds. The
+/// best one has the best mean on validation. Another one is as good where it is shown to be at most `margin` times
+/// worse than every other (intersection-union test), worse where it is shown to be at least so much worse than some
+/// other (Bonferroni over those), else open; each at 5 %, or what a look at growing data may spend of it, paired over
+/// seeds, on logarithms.
+std::optional<HeadChoice> head_choice(const StudyResults& results, const std::string& series);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,146 @@
+#include "experiments/studies/pages/headline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "experiments/output/number.h"
+
+namespace headroom::experiments {
+
+const char* plural(ClaimSource source) {
+  if (source == ClaimSource::paper) return "The paper’s claims";
+  return source == ClaimSource::theorem ? "Checks of theorems" : "Our own claims";
+}
+
+std::string tally(const std::vector<Verdict>& verdicts, ClaimSource of) {
+  const auto count = [&](VerdictStatus status) {
+    return std::count_if(verdicts.begin(), verdicts.end(),
+                         [&](const Verdict& v) { return source(v.claim) == of && v.status == status; });
+  };
+  const auto holds = count(VerdictStatus::pass), fails = count(VerdictStatus::fail);
+  std::vector<std::string> parts;
+  if (holds) parts.push_back(fmt::format("{} {}", holds, holds == 1 ? "holds" : "hold"));
+  if (fails) parts.push_back(fmt::format("{} {}", fails, fails == 1 ? "fails" : "fail"));
+  for (VerdictStatus status : {VerdictStatus::undecided, VerdictStatus::not_run})
+    if (const auto n = count(status)) parts.push_back(fmt::format("{} {}", n, name(status)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string headline(const std::vector<Verdict>& verdicts) {
+  std::vector<std::string> parts;
+  for (const ClaimSource source : claim_sources)
+    if (const std::string counts = tally(verdicts, source); !counts.empty())
+      parts.push_back(fmt::format("{}: {}.", plural(source), counts));
+  return parts.empty() ? "This profile judges no claim." : fmt::format("{}", fmt::join(parts, " "));
+}
+
+bool is_pilot(const StudyResults& results) {
+  const bool is_computed =
+      !results.trials.empty() && std::all_of(results.trials.begin(), results.trials.end(),
+                                             [](const TrialRecord& t) { return t.steps == 0 && t.data.empty(); });
+  const bool is_own = results.profile == "own" || results.profile.starts_with("own+");  // no paper to be smaller than
+  return results.profile != "paper" && !is_own && !is_computed;
+}
+
+std::string headline(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+  std::string all = headline(verdicts);
+  if (!is_pilot(results) || verdicts.empty()) return all;
+  all[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(all[0])));
+  return fmt::format("In a pilot (profile {}), {}", results.profile, all);
+}
+
+std::string finding(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+  if (verdicts.empty()) return "This profile judges no claim.";
+  const auto rank = [](const Verdict& v) {  // the smallest comes first
+    const ClaimSource of = source(v.claim);
+    const int by_source = of == ClaimSource::paper ? 0 : of == ClaimSource::ours ? 1 : 2;
+    const bool is_decided = v.status == VerdictStatus::pass || v.status == VerdictStatus::fail;
+    const bool has_interval =
+        std::any_of(v.intervals.begin(), v.intervals.end(), [](const auto& i) { return !std::isnan(i.low); });
+    return std::tuple(v.status == VerdictStatus::not_run, !is_decided, by_source, !has_interval);
+  };
+  const Verdict& v = *std::min_element(verdicts.begin(), verdicts.end(),
+                                       [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
+  if (v.status == VerdictStatus::not_run) return v.sentence;
+  return claim_finding(results, v);
+}
+
+std::string interval_levels(const std::vector<Verdict>& verdicts) {
+  double least = INFINITY, most = 0;
+  for (const Verdict& v : verdicts)
+    for (const ConfidenceInterval& interval : v.intervals) {
+      if (std::isnan(interval.low) || std::isnan(interval.level)) continue;
+      least = std::min(least, interval.level);
+      most = std::max(most, interval.level);
+    }
+  if (most == 0) return "";
+  const std::string low = exact(std::round(1000 * least) / 10), high = exact(std::round(1000 * most) / 10);
+  return low == high ? low + " %" : fmt::format("{} to {} %", low, high);
+}
+
+std::string claim_finding(const StudyResults& results, const Verdict& v) {
+  if (v.status == VerdictStatus::not_run) return v.sentence;
+  const char* const says = v.status == VerdictStatus::pass   ? "holds"
+                           : v.status == VerdictStatus::fail ? "does not hold"
+                                                             : "is undecided";
+  std::string measured = v.comparison;
+  if (const size_t claimed = measured.rfind("; "); claimed != std::string::npos && measured.ends_with("was claimed."))
+    measured = measured.substr(0, claimed) + ".";
+  if (measured.size() > 1 && std::islower(static_cast<unsigned char>(measured[1])))
+    measured[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(measured[0])));
+  const std::string rate =
+      v.claim.single_rate.empty() ? "" : fmt::format(" (rates were not tuned for each x: {})", v.claim.single_rate);
+  return fmt::format("“{}”{} {}{}: {}{}", in_words(v.claim), subject_in_brackets(v.claim), says,
+                     is_pilot(results) ? " in a pilot" : "", measured, rate);
+}
+
+std::string subject_in_brackets(const ClaimConfig& claim) {
+  const std::string other = std::visit([](const auto& kind) { return kind.other_series(); }, claim.kind);
+  if (claim.series.empty()) return "";
+  return fmt::format(" ({}{})", claim.series, other.empty() || other == claim.series ? "" : " against " + other);
+}
+
+double training_seconds(const StudyResults& results) {
+  double seconds = 0;
+  for (const TrialRecord* t : each_once(results.trials)) seconds += t->seconds;
+  return seconds;
+}
+
+double wall_seconds(const StudyResults& results) {
+  std::vector<std::pair<double, double>> spans;  // (begin, end)
+  for (const TrialRecord& t : results.trials) spans.emplace_back(t.ended - t.seconds, t.ended);
+  std::sort(spans.begin(), spans.end());
+  double seconds = 0, until = -std::numeric_limits<double>::infinity();
+  for (const auto& [begin, end] : spans) {
+    seconds += std::max(0.0, end - std::max(begin, until));
+    until = std::max(until, end);
+  }
+  return seconds;
+}
+
+std::string progress_of(const StudyResults& r) {
+  const std::vector<const TrialRecord*> trials = each_once(r.trials);
+  const auto failed = std::count_if(trials.begin(), trials.end(),
+                                    [](const TrialRecord* t) { return t->status == TrialStatus::failed; });
+  const int64_t done = std::ssize(trials);
+  const double seconds = training_seconds(r);
+  return fmt::format("{} of {} trials done, {} failed{}{}", done, std::max<int64_t>(r.planned, done), failed,
+                     r.running > 0 ? fmt::format(", {} running", r.running) : "",
+                     seconds > 0 ? ", " + duration(seconds) + " of training, all trials added up" : "");
+}
+
+std::string duration(double seconds) {
+  if (!std::isfinite(seconds)) return "—";
+  if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 99.5) return fmt::format("{:.0f} s", seconds);
+  return seconds < 5400 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+}  // namespace headroom::experiments

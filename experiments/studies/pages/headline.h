@@ -1,0 +1,56 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/claims/study_results.h"
+
+namespace headroom::experiments {
+
+/// The sources of claims in the order in which pages show them.
+constexpr ClaimSource claim_sources[] = {ClaimSource::paper, ClaimSource::theorem, ClaimSource::ours};
+
+/// What claims of one source are called: "The paper’s claims", "Checks of theorems", "Our own claims".
+const char* plural(ClaimSource source);
+
+/// How many claims of one source hold: "2 hold, 1 fails, 1 not run"; "" without any.
+std::string tally(const std::vector<Verdict>& verdicts, ClaimSource source);
+
+/// All sources in one line: "The paper’s claims: 2 hold. Checks of theorems: 1 fails."
+std::string headline(const std::vector<Verdict>& verdicts);
+
+/// The same, said of a pilot where the profile is not the paper's own: "In a pilot (profile quick), the paper’s claims:
+/// …".
+std::string headline(const StudyResults& results, const std::vector<Verdict>& verdicts);
+
+/// Whether the verdicts are a pilot's: a profile that is not the study's own settings trains smaller and shorter. What
+/// is computed alone, without a model or a text, is no pilot.
+bool is_pilot(const StudyResults& results);
+
+/// What a study found, in one sentence with an interval: of its claims (decided ones before others; the paper's before
+/// our own, and these before theorems) the first with what was measured. "“both ends are worse” (D 64) holds in a
+/// pilot: …". Without a claim that was judged, why there is none.
+std::string finding(const StudyResults& results, const std::vector<Verdict>& verdicts);
+
+/// What was found of one claim, in the same words.
+std::string claim_finding(const StudyResults& results, const Verdict& verdict);
+
+/// The levels of the verdicts' confidence intervals: "90 %", "90 to 99.4 %"; "" without intervals.
+std::string interval_levels(const std::vector<Verdict>& verdicts);
+
+/// What a claim is about, behind its words: " (D 64)", " (narrow against few)"; "" in a study without series.
+std::string subject_in_brackets(const ClaimConfig& claim);
+
+/// "33 of 33 trials done, 3 failed, 4.1 min of training".
+std::string progress_of(const StudyResults& results);
+
+/// Clock time of all trials, in seconds.
+double training_seconds(const StudyResults& results);
+
+/// Clock time in which at least one trial was being trained, in seconds: what the study took, pauses left out.
+double wall_seconds(const StudyResults& results);
+
+/// A time for people: "0.4 s", "12 s", "4.1 min", "2.5 h".
+std::string duration(double seconds);
+
+}  // namespace headroom::experiments

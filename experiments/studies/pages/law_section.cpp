@@ -1,0 +1,245 @@
+#include "experiments/studies/pages/law_section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/error.h"
+#include "experiments/output/html.h"
+#include "experiments/output/markdown.h"
+#include "experiments/output/number.h"
+#include "experiments/output/text.h"
+#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/pages/page_sections.h"
+#include "experiments/studies/toml/expression.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double law_level = 0.9;
+
+/// The number at a dotted path of a trial's config; NaN where there is none.
+double number_at(const Json& config, const std::string& path) {
+  const Json* node = &config;
+  for (size_t at = 0; at <= path.size();) {
+    const size_t dot = std::min(path.find('.', at), path.size());
+    const std::string part = path.substr(at, dot - at);
+    if (!node->is_object() || !node->contains(part)) return NAN;
+    node = &(*node)[part];
+    at = dot + 1;
+  }
+  return node->is_number() ? node->get<double>() : NAN;
+}
+
+/// The value that all trials of a series have at each path; NaN where they differ or have none.
+std::vector<double> keys_of(const StudyResults& r, const std::string& series, const std::vector<std::string>& paths) {
+  std::vector<std::set<double>> values(paths.size());
+  std::vector<bool> is_missing(paths.size());
+  for (const TrialRecord& t : r.trials) {
+    if (t.series != series) continue;
+    const Json config = Json::parse(t.config, nullptr, false);
+    for (size_t k = 0; k < paths.size(); ++k) {
+      const double value = number_at(config, paths[k]);
+      if (std::isnan(value)) is_missing[k] = true;
+      else values[k].insert(value);
+    }
+  }
+  std::vector<double> keys;
+  for (size_t k = 0; k < paths.size(); ++k)
+    keys.push_back(!is_missing[k] && values[k].size() == 1 ? *values[k].begin() : NAN);
+  return keys;
+}
+
+double beside_of(const LawConfig& config, const std::vector<double>& keys) {
+  if (config.beside.empty()) return NAN;
+  try {
+    return evaluate(config.beside, [&](const std::string& name) {
+      for (size_t k = 0; k < keys.size(); ++k)
+        if (config.of[k] == name || last_part(config.of[k]) == name) return keys[k];
+      fail("{} is none of the law's keys", name);
+    });
+  } catch (const Error&) {  // not finite for this series
+    return NAN;
+  }
+}
+
+/// Why a series cannot be in the fit; "" where it can.
+std::string reason_against(const FittedLaw::Row& row, const std::vector<std::string>& paths,
+                           const std::optional<Optimum>& optimum) {
+  for (size_t k = 0; k < paths.size(); ++k)
+    if (!(row.keys[k] > 0)) return fmt::format("its trials have no common {}", paths[k]);
+  if (!optimum) return "it lacks two seeds at three x";
+  return optimum->is_at_end ? "its best stands at an end of the sweep" : "";
+}
+
+/// Keys without two values over the rows are in no fit.
+void drop_constant_keys(FittedLaw& law) {
+  for (size_t k = law.names.size(); k-- > 0;) {
+    std::set<double> values;
+    for (const FittedLaw::Row& row : law.rows) values.insert(row.keys[k]);
+    if (values.size() > 1) continue;
+    law.notes.push_back(fmt::format("{} does not vary", law.names[k]));
+    law.names.erase(law.names.begin() + static_cast<int64_t>(k));
+    for (FittedLaw::Row& row : law.rows) row.keys.erase(row.keys.begin() + static_cast<int64_t>(k));
+  }
+}
+
+void fit(FittedLaw& law) {
+  std::vector<std::vector<double>> keys;
+  std::vector<double> best, variances, beside;
+  for (const FittedLaw::Row& row : law.rows) {
+    keys.emplace_back();
+    for (const double key : row.keys) keys.back().push_back(std::log(key));
+    best.push_back(row.optimum.log_x);
+    variances.push_back(row.optimum.variance);
+    beside.push_back(std::log(row.beside));
+  }
+  law.law = law.names.empty() ? std::nullopt : fit_power_law(keys, best, variances, law_level);
+  std::vector<double> compared, left_out, expression;  // both are judged by the same series
+  for (size_t i = 0; i < best.size(); ++i) {
+    if (law.law && std::isnan(law.law->left_out[i])) continue;
+    compared.push_back(best[i]);
+    expression.push_back(beside[i]);
+    if (law.law) left_out.push_back(law.law->left_out[i]);
+  }
+  std::vector<double> scaled;
+  for (size_t i = 0; i < compared.size(); ++i) {
+    double others = 0;
+    for (size_t j = 0; j < compared.size(); ++j) others += j == i ? 0 : compared[j] - expression[j];
+    scaled.push_back(expression[i] + others / static_cast<double>(compared.size() - 1));
+  }
+  law.scaled_factor = compared.size() < 2 ? NAN : typical_factor(compared, scaled);
+  law.compared = compared.size();
+  law.law_factor = left_out.empty() ? NAN : typical_factor(compared, left_out);
+  law.beside_factor = compared.empty() ? NAN : typical_factor(compared, expression);
+}
+
+/// "1.21", or why there is none.
+std::string factor_text(double factor) { return std::isfinite(factor) ? rounded(factor) : "?"; }
+
+std::vector<std::string> law_head(const FittedLaw& law) {
+  std::vector<std::string> head{"series"};
+  head.insert(head.end(), law.names.begin(), law.names.end());
+  head.push_back("best " + law.x_name);
+  head.emplace_back("90 % interval");
+  if (law.law) head.emplace_back("law without it");
+  if (!law.beside.empty()) head.push_back(law.beside);
+  return head;
+}
+
+std::vector<std::vector<std::string>> law_rows(const FittedLaw& law) {
+  std::vector<std::vector<std::string>> rows;
+  for (size_t i = 0; i < law.rows.size(); ++i) {
+    const FittedLaw::Row& row = law.rows[i];
+    std::vector<std::string>& cells = rows.emplace_back(std::vector<std::string>{row.series});
+    for (const double key : row.keys) cells.push_back(exact(key));
+    cells.push_back(rounded(std::exp(row.optimum.log_x)));
+    cells.push_back(std::isnan(row.optimum.low)
+                        ? "—"
+                        : fmt::format("{} to {}", rounded(row.optimum.low), rounded(row.optimum.high)));
+    if (law.law) cells.push_back(rounded(std::exp(law.law->left_out[i])));
+    if (!law.beside.empty()) cells.push_back(rounded(row.beside));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::optional<FittedLaw> fitted_law(const StudyResults& r) {
+  if (!r.report.law) return std::nullopt;
+  const LawConfig& config = *r.report.law;
+  FittedLaw law;
+  law.x_name = last_part(r.report.x_key);
+  law.beside = config.beside;
+  for (const std::string& path : config.of) law.names.push_back(last_part(path));
+  for (const std::string& series : series_names(r)) {
+    FittedLaw::Row row{series, keys_of(r, series, config.of), {}, NAN};
+    const std::optional<Optimum> best = optimum(curve(r, series));
+    if (const std::string reason = reason_against(row, config.of, best); !reason.empty()) {
+      law.notes.push_back(fmt::format("{} is left out: {}", series.empty() ? "the curve" : series, reason));
+      continue;
+    }
+    row.optimum = *best;
+    row.beside = beside_of(config, row.keys);
+    law.rows.push_back(std::move(row));
+  }
+  drop_constant_keys(law);
+  fit(law);
+  return law;
+}
+
+std::string law_sentence(const FittedLaw& law) {
+  const std::string series = fmt::format("{} series", law.rows.size());
+  const std::string other =
+      law.beside.empty() ? ""
+                         : fmt::format("{} is off by a factor of {}, and by {} times one fitted constant", law.beside,
+                                       factor_text(law.beside_factor), factor_text(law.scaled_factor));
+  if (!law.law) {
+    const std::string none = fmt::format("No law of the best {} can be fitted to {}", law.x_name, series);
+    return other.empty() || law.rows.empty() ? none + "." : fmt::format("{}; {}.", none, other);
+  }
+  std::string formula = rounded(std::exp(law.law->intercept.value));
+  for (size_t k = 0; k < law.names.size(); ++k) {
+    const Exponent& e = law.law->exponents[k];
+    formula += fmt::format(" · {}^{} [{}, {}]", law.names[k], rounded(e.value), rounded(e.low), rounded(e.high));
+  }
+  const std::string judged = law.compared == law.rows.size() ? series : fmt::format("{} of {}", law.compared, series);
+  std::vector<std::string> ranges;
+  for (size_t k = 0; k < law.names.size(); ++k) {
+    const auto [least, most] = std::minmax_element(law.rows.begin(), law.rows.end(),
+                                                   [k](const auto& a, const auto& b) { return a.keys[k] < b.keys[k]; });
+    ranges.push_back(fmt::format("{} {} to {}", law.names[k], exact(least->keys[k]), exact(most->keys[k])));
+  }
+  return fmt::format(
+      "Best {} = {}, off by a factor of {} for a series that it was not fitted to ({}){}. Nothing says that it holds "
+      "beyond what it was fitted to: {}.",
+      law.x_name, formula, factor_text(law.law_factor), judged, other.empty() ? "" : "; " + other,
+      fmt::join(ranges, ", "));
+}
+
+std::string law_text(const StudyResults& r) {
+  const auto law = fitted_law(r);
+  if (!law) return "";
+  std::string out = law_sentence(*law) + "\n";
+  std::vector<std::vector<std::string>> rows = law_rows(*law);
+  rows.insert(rows.begin(), law_head(*law));
+  if (rows.size() > 1) out += aligned(rows);
+  for (const std::string& note : law->notes) out += note + "\n";
+  return out;
+}
+
+std::string law_markdown(const StudyResults& r) {
+  const auto law = fitted_law(r);
+  if (!law) return "";
+  std::vector<std::string> head = law_head(*law);
+  for (std::string& cell : head) cell = markdown(cell);
+  std::vector<std::vector<std::string>> rows = law_rows(*law);
+  for (std::vector<std::string>& row : rows)
+    for (std::string& cell : row) cell = markdown(cell);
+  std::string out = fmt::format("## The law\n\n{}\n\n", markdown(law_sentence(*law))) + markdown_table(head, rows);
+  for (const std::string& note : law->notes) out += fmt::format("- {}\n", markdown(note));
+  return law->notes.empty() ? out : out + "\n";
+}
+
+std::string law_html(const StudyResults& r) {
+  const auto law = fitted_law(r);
+  if (!law) return "";
+  std::string rows;
+  for (const std::vector<std::string>& cells : law_rows(*law)) {
+    rows += fmt::format("<tr><th scope=\"row\" class=\"word\">{}</th>", escape(cells.front()));
+    for (size_t i = 1; i < cells.size(); ++i) rows += element("td", escape(cells[i]));
+    rows += "</tr>\n";
+  }
+  std::string notes;
+  for (const std::string& note : law->notes) notes += element("li", escape(note));
+  return fmt::format("<section id=\"law\">\n<h2>The law</h2>\n<p>{}</p>\n{}{}</section>\n", escape(law_sentence(*law)),
+                     rows.empty() ? "" : sortable_table("The law", law_head(*law), rows, {0}),
+                     notes.empty() ? "" : fmt::format("<ul class=\"notes\">{}</ul>\n", notes));
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,33 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/studies/claims/verdict_file.h"
+
+namespace headroom::experiments {
+
+/// What stands beside one number of the paper: a number of ours, from a claim that names it as its reference, or from
+/// the report's [[report.beside]] (then without claim and status).
+struct OurNumber {
+  std::string study, profile, claim, status;
+  double value = 0;
+  std::string model;  ///< a trained model that it was measured on; "" where the study trains its own
+  /// The column that it stands in: "ours (SmolLM2-135M, quick)".
+  std::string column() const { return "ours (" + (model.empty() ? "" : model + ", ") + profile + ")"; }
+};
+
+/// Our numbers for the paper's number at `path`, in the order of `all`; empty when none was run.
+std::vector<OurNumber> ours_beside(const PaperPath& path, const std::vector<StoredVerdicts>& all);
+
+/// Every number of the paper's tables beside ours, a column for each model and profile, "not run" where there is none,
+/// as text.
+std::string paper_text(const std::vector<StoredVerdicts>& all, size_t columns = 0);
+
+/// The same as one self-contained HTML page, followed by every claim of every study with its verdict.
+std::string paper_page(const std::vector<StoredVerdicts>& all);
+
+/// Writes the page to OUT/paper.html and returns its path. Throws Error when it cannot be written.
+std::filesystem::path write_paper_page(const std::vector<StoredVerdicts>& all, const std::filesystem::path& out);
+
+}  // namespace headroom::experiments

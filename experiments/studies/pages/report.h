@@ -1,0 +1,36 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "experiments/output/terminal_look.h"
+#include "experiments/studies/claims/study_results.h"
+
+namespace headroom::experiments {
+
+/// Writes what a study found into `folder`, which is made where it is missing:
+///
+///   report.html    one self-contained page: verdicts, figures, tables, config, provenance
+///   figure*.svg    the page's figures, drawn by gnuplot; without gnuplot there are none and the page says so
+///   results.csv    one row per trial, ordered by (series, x, choice, seed)
+///   metrics.csv    the same without clock times: equal bytes for equal results
+///   config.toml    the resolved config
+///   verdicts.json  every claim with its numbers
+///   summary.json   what the index of all studies says of it
+///
+/// Each file appears whole or not at all. Returns the path of report.html. Throws Error naming the path when a file
+/// cannot be written.
+std::filesystem::path write_report(const StudyResults& results, const std::filesystem::path& folder);
+
+/// The curves and verdicts in plain text, at most as wide as the terminal, or 100 characters, where numbers allow:
+///
+///   heads      1       2       4
+///   mse    0.982   0.903   0.734     and the same for further metrics
+///      ±   0.004   0.006   0.011
+///
+///   interior_optimum   pass   p = 0.003 / 0.0004
+///
+/// On a terminal (`look.columns` > 0) sentences of verdicts go on in further lines, and a verdict's word has its
+/// colour.
+std::string terminal_table(const StudyResults& results, TerminalLook look = {});
+
+}  // namespace headroom::experiments

@@ -1,0 +1,162 @@
+#include "experiments/studies/pages/results_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "engine/error.h"
+#include "experiments/output/file.h"
+#include "experiments/output/markdown.h"
+#include "experiments/output/plot/gnuplot.h"
+#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/pages/figure.h"
+#include "experiments/studies/pages/guideline_page.h"
+#include "experiments/studies/pages/headline.h"
+#include "experiments/studies/pages/study_page.h"
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const guideline_file = "guideline.md";
+
+std::string machine(const StudyResults& r) {
+  std::vector<std::string> parts;
+  for (const char* key : {"CPU", "instruction set", "threads", "headroom", "compiler"})
+    if (const auto found = r.provenance.find(key); found != r.provenance.end())
+      parts.push_back(fmt::format("{} {}", key, markdown(found->second)));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string overview(const std::vector<Finding>& all, const std::string& folder) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Finding& f : all) {
+    const StudyResults& r = f.results;
+    rows.push_back({fmt::format("[{}]({}/{}.md)", markdown(r.title), folder, page_name(all, f)),
+                    markdown_code(r.profile), f.verdicts.empty() ? "" : markdown(finding(r, f.verdicts)),
+                    tally(f.verdicts, ClaimSource::paper), tally(f.verdicts, ClaimSource::theorem),
+                    tally(f.verdicts, ClaimSource::ours), fmt::format("{}", count_trials(r.trials)),
+                    duration(wall_seconds(r))});
+  }
+  return markdown_table(
+      {"study", "profile", "what was found", "the paper’s claims", "theorems", "our own", "trials", "wall time"}, rows);
+}
+
+/// All verdicts of studies and of pilots, apart: what a pilot says is not what the paper's own experiment would.
+std::string totals(const std::vector<Finding>& all) {
+  std::string out;
+  for (const bool pilots : {false, true}) {
+    std::vector<Verdict> verdicts;
+    for (const Finding& f : all)
+      if (is_pilot(f.results) == pilots) verdicts.insert(verdicts.end(), f.verdicts.begin(), f.verdicts.end());
+    if (!verdicts.empty())
+      out += fmt::format("- {}: {}\n", pilots ? "Pilots" : "Studies with their own settings, and what is computed",
+                         headline(verdicts));
+  }
+  return out.empty() ? "" : out + "\n";
+}
+
+/// The study's main figures as `folder`/`page`.svg, or `page`-2.svg and so on where there are several; their titles and
+/// the files' names. None without gnuplot or data.
+std::vector<StudyFigure> write_figures(const StudyResults& r, const fs::path& folder, const std::string& page) {
+  std::vector<StudyFigure> written;
+  const auto gnuplot = find_gnuplot();
+  if (!gnuplot || r.trials.empty()) return written;
+  for (const Figure& figure : study_figures(r)) {
+    if (!figure.is_main) continue;
+    const std::string number = written.empty() ? "" : fmt::format("-{}", written.size() + 1);
+    const std::string name = page + number + ".svg";
+    write_file(folder / name, draw(*gnuplot, figure.plot).file);
+    written.push_back({figure.plot.title, figure.caption, name});
+  }
+  return written;
+}
+
+}  // namespace
+
+std::vector<Finding> findings(const std::vector<StudyResults>& studies) {
+  std::vector<const StudyResults*> sorted;
+  for (const StudyResults& r : studies) sorted.push_back(&r);
+  std::sort(sorted.begin(), sorted.end(), [](const StudyResults* a, const StudyResults* b) {
+    return std::tie(a->id, a->profile) < std::tie(b->id, b->profile);
+  });
+  const auto is_same = [](const StudyResults* a, const StudyResults* b) {
+    return a->id == b->id && a->profile == b->profile;
+  };
+  sorted.erase(std::unique(sorted.begin(), sorted.end(), is_same), sorted.end());
+  std::vector<Finding> all;
+  for (const StudyResults* r : sorted) all.push_back({*r, judge(*r)});
+  return all;
+}
+
+std::vector<HeadChoice> head_choices(const std::vector<Finding>& all) {
+  std::vector<HeadChoice> choices;
+  for (const Finding& f : all)
+    for (const std::string& series : series_names(f.results))
+      if (auto choice = head_choice(f.results, series)) choices.push_back(std::move(*choice));
+  return choices;
+}
+
+std::string page_name(const std::vector<Finding>& all, const Finding& f) {
+  std::map<std::string, int> profiles;
+  int same = 0;
+  for (const Finding& other : all) {
+    ++profiles[other.results.profile];
+    same += other.results.id == f.results.id ? 1 : 0;
+  }
+  const int own = profiles[f.results.profile];
+  const bool is_usual = std::all_of(profiles.begin(), profiles.end(), [&](const auto& profile) {
+    return profile.first == f.results.profile || profile.second < own;
+  });
+  return same == 1 || is_usual ? f.results.id : f.results.id + "-" + f.results.profile;
+}
+
+std::string results_index(const std::vector<Finding>& all, const std::string& folder) {
+  const std::vector<HeadChoice> choices = head_choices(all);
+  std::string out =
+      "# Results\n\nWritten by `headroom report STUDY… --results FILE` from the run stores: change a study, not this "
+      "page. Each study has a page with its figure, its settings, its claims and its numbers. A profile other than "
+      "`paper` is a pilot: smaller and shorter than what the paper trained.\n\n";
+  out += totals(all) + overview(all, folder);
+  std::set<std::string> machines;
+  for (const Finding& f : all) machines.insert(machine(f.results));
+  for (const std::string& words : machines)
+    if (!words.empty()) out += fmt::format("Machine: {}.\n\n", words);
+  if (const std::string words = guideline_sentence(choices); !words.empty())
+    out += fmt::format("## The guideline: start with few heads and search upward\n\n{} [Curve by curve]({}/{}).\n\n",
+                       words, folder, guideline_file);
+  while (out.ends_with("\n\n")) out.pop_back();
+  return out;
+}
+
+void check_results(const fs::path& file) {
+  const fs::path folder = file.parent_path() / file.stem();
+  require(file.has_stem() && file.has_extension(), "{}: expected a name with an extension, such as results.md",
+          file.string());
+  check_file(file, true);
+  std::error_code none;
+  require(!fs::exists(folder, none) || fs::is_directory(folder, none),
+          "{}: its pages go into {}, which is no folder; name another", file.string(), folder.string());
+}
+
+void write_results(const std::vector<StudyResults>& studies, const fs::path& file) {
+  check_results(file);
+  const std::string folder = file.stem().string();
+  const fs::path pages = file.parent_path() / folder;
+  make_folder(pages);
+  const std::vector<Finding> all = findings(studies);
+  for (const Finding& f : all) {
+    const std::string page = page_name(all, f);
+    write_file(pages / (page + ".md"), study_page(f, write_figures(f.results, pages, page)));
+  }
+  if (const std::vector<HeadChoice> choices = head_choices(all); !guideline_sentence(choices).empty())
+    write_file(pages / guideline_file, guideline_markdown(choices));
+  // Last: an index never points at pages that are not there yet.
+  write_file(file, results_index(all, folder));
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/excerpt.h"
+#include "experiments/output/number.h"
+#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/pages/centre.h"
+#include "experiments/studies/pages/headline.h"
+#include "experiments/studies/pages/law_section.h"
+#include "experiments/studies/pages/measured.h"
+#include "experiments/studies/pages/report.h"
+#include "experiments/studies/pages/verdict_change.h"
+
+namespace headroom::experiments {
+namespace {
+
+std::string right(const std::string& text, size_t columns) {
+  return std::string(columns > display_width(text) ? columns - display_width(text) : 0, ' ') + text;
+}
+std::string left(const std::string& text, size_t columns) {
+  return text + std::string(columns > display_width(text) ? columns - display_width(text) : 0, ' ');
+}
+
+/// Labelled rows of equally many cells.
+using Rows = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+/// At most `columns` characters.
+std::string cut(const std::string& text, size_t columns) {
+  return display_width(text) <= columns ? text : clip(text, columns - 1) + "…";
+}
+
+/// Every metric with its standard error.
+void add_measures(Rows& rows, const StudyResults& r, const std::string& series) {
+  for (const Measure& measure : shown_measures(r.report)) {
+    const bool own = measure.metric == r.report.y_metric;
+    const Curve c = own ? curve(r, series) : metric_curve(r, series, measure.metric);
+    std::vector<std::string> means, errors;
+    const MeanKind kind = c.kind;
+    for (const Point& p : c.points) {
+      const Centre middle = centre(p, kind);
+      means.push_back(rounded(middle.mean));
+      errors.push_back(rounded(middle.standard_error));
+    }
+    rows.emplace_back(cut(measure.metric, 24), std::move(means));
+    rows.emplace_back("±", std::move(errors));
+  }
+}
+
+Rows curve_rows(const StudyResults& r, const Curve& c) {
+  Rows rows = {{last_part(r.report.x_key), {}}};
+  for (const Point& p : c.points) rows[0].second.push_back(exact(p.x));
+  add_measures(rows, r, c.series);
+  std::set<std::string> keys;
+  for (const Point& p : c.points)
+    for (const auto& chosen : p.choice) keys.insert(chosen.first);
+  for (const std::string& key : keys) {
+    std::vector<std::string> cells;
+    for (const Point& p : c.points) {
+      const bool edge = std::count(p.edges.begin(), p.edges.end(), key) > 0;
+      const auto chosen = p.choice.find(key);
+      cells.push_back(chosen == p.choice.end() ? "" : exact(chosen->second) + (edge ? "!" : ""));
+    }
+    rows.emplace_back(cut(last_part(key), 24), std::move(cells));
+  }
+  if (std::any_of(c.points.begin(), c.points.end(), [](const Point& p) { return !p.failed.empty(); })) {
+    std::vector<std::string> cells;
+    for (const Point& p : c.points) cells.push_back(p.failed.empty() ? "" : std::to_string(p.failed.size()));
+    rows.emplace_back("failed", std::move(cells));
+  }
+  return rows;
+}
+
+/// The rows, broken into blocks of columns where they are too wide.
+std::string layout(const Rows& rows, size_t columns) {
+  size_t label = 0, cell = 0;
+  for (const auto& [name, cells] : rows) {
+    label = std::max(label, display_width(name));
+    for (const std::string& text : cells) cell = std::max(cell, display_width(text));
+  }
+  cell += 2;
+  const size_t count = rows[0].second.size(), fit = columns > label + cell ? (columns - label) / cell : 1;
+  std::string out;
+  for (size_t first = 0; first < count; first += fit) {
+    if (first) out += '\n';
+    for (const auto& [name, cells] : rows) {
+      out += name == "±" ? right(name, label) : left(name, label);
+      for (size_t i = first; i < std::min(count, first + fit); ++i) out += right(cells[i], cell);
+      while (out.back() == ' ') out.pop_back();
+      out += '\n';
+    }
+  }
+  return out;
+}
+
+std::string coloured_verdict(VerdictStatus status, const std::string& word) {
+  const char* const colour = status == VerdictStatus::pass ? "32" : status == VerdictStatus::fail ? "31" : "33";
+  return status == VerdictStatus::not_run ? word : fmt::format("\x1b[{}m{}\x1b[0m", colour, word);
+}
+
+/// What a reader must know before the numbers: a line each.
+std::string notes_on(const StudyResults& r) {
+  std::string out;
+  for (const std::string& setting : r.overrides) out += fmt::format("changed by --set {}\n", excerpt(setting));
+  if (r.left_out > 0)
+    out += fmt::format(
+        "{} finished {} of an earlier state of this study {} not in this report: its file, or one that it names, has "
+        "changed\n",
+        r.left_out, r.left_out == 1 ? "trial" : "trials", r.left_out == 1 ? "is" : "are");
+  return out.empty() ? out : out + "\n";
+}
+
+}  // namespace
+
+std::string terminal_table(const StudyResults& results, TerminalLook look) {
+  constexpr int columns_of_a_log = 100;
+  const auto columns = static_cast<size_t>(look.columns > 0 ? look.columns : columns_of_a_log);
+  std::string out = notes_on(results);
+  bool edge = false;
+  for (const std::string& series : series_names(results)) {
+    const Curve c = curve(results, series);
+    if (!series.empty()) out += series + "\n";
+    out += c.points.empty() ? "no trial has run\n" : layout(curve_rows(results, c), columns);
+    out += '\n';
+    for (const Point& p : c.points) edge = edge || !p.edges.empty();
+  }
+  if (edge) out += aligned({{"! best at an end of the values tried: extend = true in best_of widens them"}}, columns);
+  std::vector<std::string> geometric;
+  for (const Measure& measure : geometric_measures(results)) geometric.push_back(measure.metric);
+  if (!geometric.empty())
+    out += aligned({{fmt::format("± standard error over seeds; geometric means, which claims compare: {}",
+                                 fmt::join(geometric, ", "))}},
+                   columns);
+  if (edge || !geometric.empty()) out += '\n';
+  const std::vector<Verdict> verdicts = judge(results);
+  size_t names = 0, statuses = 0;
+  for (const Verdict& v : verdicts) {
+    names = std::max(names, display_width(claim_name(v.claim)));
+    statuses = std::max(statuses, display_width(name(v.status)));
+  }
+  // A terminal has the sentence below the claim: beside it there is no room for a line.
+  const bool is_below = look.columns > 0;
+  for (const Verdict& v : verdicts) {
+    const bool plain = v.summary.empty();  // then the sentence says why
+    const std::string word = left(name(v.status), statuses);
+    std::string said = plain ? v.sentence : v.summary;
+    if (!plain && has_choice_at_edge(v)) said += ", with a chosen value at an end of those tried";
+    out += fmt::format("{}   {}", left(claim_name(v.claim), names),
+                       look.has_colours ? coloured_verdict(v.status, word) : word);
+    if (!is_below || names + 3 + statuses + 3 + display_width(said) <= columns) out += fmt::format("   {}\n", said);
+    else out += "\n" + aligned({{"  ", said}}, columns);
+  }
+  const size_t sentence = is_below ? columns : 0;
+  if (const std::string law = law_text(results); !law.empty()) out += aligned({{law}}, sentence);
+  if (!verdicts.empty()) out += aligned({{headline(results, verdicts)}}, sentence);
+  if (const std::string levels = interval_levels(verdicts); !levels.empty())
+    out += aligned({{fmt::format("[ ] confidence intervals at {}, as each test needs", levels)}}, sentence);
+  if (results.profile.starts_with("smoke"))
+    out += aligned({{"profile smoke: shows that the study runs; its numbers mean nothing"}}, sentence);
+  return out;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,70 @@
+#include "experiments/studies/pages/tried_choices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "experiments/output/markdown.h"
+#include "experiments/output/number.h"
+#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/pages/tried.h"
+
+namespace headroom::experiments {
+namespace {
+
+std::string cell(const std::map<int64_t, double>& metrics, const std::set<int64_t>& seeds, MeanKind kind) {
+  std::vector<double> values;
+  for (const int64_t seed : seeds) values.push_back(metrics.at(seed));
+  const bool has_failed = std::any_of(values.begin(), values.end(), [](double value) { return !std::isfinite(value); });
+  return values.empty() ? "" : has_failed ? "failed" : rounded(mean(values, kind));
+}
+
+}  // namespace
+
+std::string tried_choices(const StudyResults& r) {
+  const std::string key = choice_key(r);
+  if (key.empty()) return "";
+  std::set<double> values;
+  std::vector<std::pair<std::vector<std::string>, std::map<double, std::string>>> found;  // names and cells of a row
+  for (const std::string& series : series_names(r)) {
+    const Curve chosen = curve(r, series);
+    for (const auto& [x, tried] : tried_by_x(r, series, key)) {
+      if (tried.size() < 2) continue;
+      const std::set<int64_t> seeds = common_seeds(tried);
+      std::map<double, std::string> cells;
+      for (const auto& [value, metrics] : tried) {
+        values.insert(value);
+        const bool is_chosen = chosen.at(x)->choice.at(key) == value;
+        const std::string text = cell(metrics, seeds, chosen.kind);
+        cells[value] = is_chosen ? fmt::format("**{}**", text) : text;
+      }
+      found.push_back({{markdown(series), exact(x)}, std::move(cells)});
+    }
+  }
+  if (found.empty()) return "";
+  const bool has_names = std::any_of(found.begin(), found.end(), [](const auto& row) { return !row.first[0].empty(); });
+  std::vector<std::string> head{has_names ? "series" : "", last_part(r.report.x_key)};
+  for (const double value : values) head.push_back(exact(value));
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [names, cells] : found) {
+    std::vector<std::string>& row = rows.emplace_back(names);
+    for (const double value : values) {
+      const auto at = cells.find(value);
+      row.push_back(at == cells.end() ? "" : at->second);
+    }
+  }
+  if (!has_names) {
+    head.erase(head.begin());
+    for (auto& row : rows) row.erase(row.begin());
+  }
+  return fmt::format(
+      "<details><summary>What validation said of every {0}: {1}</summary>\n\nA column per {0}; the chosen one is bold. "
+      "Means over the seeds that were trained at every {0} of a row.\n\n{2}</details>\n\n",
+      last_part(key), markdown(r.report.y_label), markdown_table(head, rows));
+}
+
+}  // namespace headroom::experiments

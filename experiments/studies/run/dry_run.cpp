@@ -1,0 +1,260 @@
+#include "experiments/studies/run/dry_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "engine/allocator.h"
+#include "engine/context.h"
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "experiments/studies/run/preflight.h"
+#include "experiments/studies/run/problem_pool.h"
+#include "experiments/studies/run/rounds.h"
+#include "experiments/studies/run/trial.h"
+#include "models/transformer.h"
+
+namespace headroom::experiments {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int64_t most_timed_steps = 200;
+
+double seconds_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+/// Multiply-adds of products, and about forty operations for each attention weight: exponentials and memory traffic
+/// that the count of FLOPs leaves out but narrow heads are made of.
+double work_of_step(const models::TransformerConfig& model, int64_t batch, int64_t length) {
+  double heads = 0;
+  models::for_each_layer(model, [&](const models::LayerConfig& layer, int64_t times) {
+    for (const models::HeadGroup& group : layer.groups) heads += static_cast<double>(times * group.heads);
+  });
+  const double weights = static_cast<double>(batch * length * length) * heads;
+  return 3 * models::forward_flops(model, batch, length) + 40 * weights;
+}
+
+/// The record of [train] without its learning rate, which costs nothing.
+std::string without_rate(std::string record) {
+  const size_t begin = record.find("\"lr\":");
+  if (begin == std::string::npos) return record;
+  return record.erase(begin, record.find_first_of(",}", begin) - begin);
+}
+
+/// What a trial's cost depends on: everything but its seed, its learning rate and what its data is made of.
+std::string cost_key(const TrialConfig& config, const tasks::Task* task) {
+  const tasks::ModelInterface io = task ? task->model_interface() : tasks::ModelInterface{};
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}", config.model_record, without_rate(config.train_record), io.length,
+                     io.vocab, io.input_dim, io.output_dim, config.task.index());
+}
+
+/// The distinct trials of a study, grouped by cost, with the group of each in the order of the plan, first round first.
+struct Plan {
+  std::vector<CostGroup> groups;
+  std::vector<size_t> group_of;
+  size_t first_round = 0;  ///< how many of group_of
+};
+
+Plan plan_of(const std::vector<const PlannedTrial*>& trials, size_t first_round, ProblemPool& pool) {
+  Plan plan;
+  plan.first_round = first_round;
+  std::map<std::string, size_t> known;
+  for (const PlannedTrial* each : trials) {
+    const PlannedTrial& trial = *each;
+    const tasks::Problem problem = pool.get(trial.config);
+    const auto* const trained = std::get_if<std::shared_ptr<const tasks::Task>>(&problem);
+    const tasks::Task* const task = trained ? trained->get() : nullptr;
+    const auto [at, is_new] = known.emplace(cost_key(trial.config, task), plan.groups.size());
+    if (is_new) {
+      CostGroup group{.sample = &trial};
+      if (task) {
+        const models::TransformerConfig model = model_for(trial.config, *task);
+        group.parameters = models::parameter_count(model);
+        group.flops = training_flops(trial.config, problem);
+        group.work = work_of_step(model, trial.config.train.batch, task->model_interface().length);
+      }
+      plan.groups.push_back(group);
+    }
+    ++plan.groups[at->second].most;
+    if (plan.group_of.size() < first_round) ++plan.groups[at->second].trials;
+    plan.group_of.push_back(at->second);
+  }
+  return plan;
+}
+
+/// Which groups to time: all, or evenly many between the least and the most work.
+std::vector<size_t> choose_samples(const std::vector<CostGroup>& groups, size_t most_groups) {
+  std::vector<size_t> order(groups.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return groups[a].work < groups[b].work; });
+  if (order.size() <= most_groups) return order;
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < most_groups; ++i) chosen.push_back(order[i * (order.size() - 1) / (most_groups - 1)]);
+  return chosen;
+}
+
+struct Timing {
+  double setup = 0, step = 0, measure = 0;
+};
+
+bool is_stopped(const RunOptions& options) { return options.stop && *options.stop; }
+
+/// Trains some steps of one trial. A step is timed from one call of the hook to the next; the time after the last call
+/// is one more step and the two fixed sets. Means nothing once the run is stopped.
+Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOptions& options,
+                  const DryRunEffort& effort) {
+  const int64_t steps = std::min(config.train.steps, most_timed_steps);
+  config.train.steps = steps;
+  config.train.eval_every = 0;
+  std::vector<double> calls;
+  const SteadyClock::time_point begin = SteadyClock::now();
+  // Enough steps are found on the way: a trial that was stopped has no evaluation, so the last run is a second one.
+  const TrialOutcome first = run_trial(config, problem, [&](int64_t, double) {
+    calls.push_back(seconds_since(begin));
+    const bool is_enough =
+        static_cast<int64_t>(calls.size()) > effort.fewest_steps && calls.back() - calls[1] > effort.seconds;
+    return !is_enough && !is_stopped(options);
+  });
+  // One that diverges has timed its steps up to there, and may do so in the study, too.
+  require(first.status == TrialStatus::finished || calls.size() > 1, "{}", first.message);
+  Timing timing;
+  timing.setup = calls.empty() ? 0 : calls[0];
+  if (first.status == TrialStatus::failed && calls.size() == 2) timing.step = calls[1] - calls[0];
+  else if (calls.size() > 2) timing.step = (calls.back() - calls[1]) / static_cast<double>(calls.size() - 2);
+  else timing.step = seconds_since(begin) - timing.setup;
+  if (const auto* const formula = std::get_if<std::shared_ptr<const tasks::Formula>>(&problem)) {
+    // All of it was timed, or the steps of one that trains: the first stage stands for all.
+    if (!calls.empty()) timing.step = timing.setup + static_cast<double>((*formula)->steps()) * timing.step;
+    return timing;
+  }
+  if (calls.empty() || is_stopped(options)) return timing;
+  config.train.steps = 1;
+  double last = 0;
+  const SteadyClock::time_point again = SteadyClock::now();
+  run_trial(config, problem, [&](int64_t, double) {
+    last = seconds_since(again);
+    return !is_stopped(options);
+  });
+  timing.measure = std::max(0.0, (seconds_since(again) - last - timing.step) / 2);
+  return timing;
+}
+
+/// The mean of `jobs` copies that run side by side, as trials of a study do.
+Timing time_side_by_side(const TrialConfig& config, const tasks::Problem& problem, int jobs, int threads_each,
+                         const RunOptions& options, const DryRunEffort& effort) {
+  std::vector<std::thread> workers;
+  std::mutex mutex;
+  Timing sum;
+  std::exception_ptr error;
+  for (int i = 0; i < jobs; ++i)
+    workers.emplace_back([&] {
+      try {
+        const engine::ThreadScope scope(threads_each);
+        const Timing timing = time_trial(config, problem, options, effort);
+        const std::lock_guard lock(mutex);
+        sum.setup += timing.setup / jobs;
+        sum.step += timing.step / jobs;
+        sum.measure += timing.measure / jobs;
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        error = std::current_exception();
+      }
+    });
+  for (std::thread& worker : workers) worker.join();
+  if (error) std::rethrow_exception(error);
+  return sum;
+}
+
+/// Steps, validations after every eval_every of them, and the test set each time the weights are the best so far.
+double trial_seconds(const CostGroup& group) {
+  if (group.work == 0) return group.step_seconds;  // a formula
+  const TrainConfig& train = group.sample->config.train;
+  const double validations =
+      train.eval_every > 0 ? std::ceil(static_cast<double>(train.steps) / static_cast<double>(train.eval_every)) : 1;
+  const double tests = train.judged == Judged::best ? std::ceil(validations / 2) : 1;
+  return group.setup_seconds + static_cast<double>(train.steps) * group.step_seconds +
+         (validations + tests) * group.measure_seconds;
+}
+
+/// Groups that were not timed: the nearest one's seconds, scaled by work.
+void scale_untimed(std::vector<CostGroup>& groups) {
+  for (CostGroup& group : groups) {
+    if (group.is_timed) continue;
+    const CostGroup* nearest = nullptr;
+    for (const CostGroup& other : groups)
+      if (other.is_timed && (!nearest || std::abs(std::log((other.work + 1) / (group.work + 1))) <
+                                             std::abs(std::log((nearest->work + 1) / (group.work + 1)))))
+        nearest = &other;
+    const double ratio = (group.work + 1) / (nearest->work + 1);
+    group.setup_seconds = nearest->setup_seconds * ratio;
+    group.step_seconds = nearest->step_seconds * ratio;
+    group.measure_seconds = nearest->measure_seconds * ratio;
+  }
+}
+
+/// When the last of `jobs` workers is done with the first trials, each taking the next as soon as it is free.
+double makespan(const Plan& plan, size_t trials, int jobs) {
+  std::vector<double> busy(static_cast<size_t>(jobs));
+  for (size_t i = 0; i < trials; ++i)
+    *std::min_element(busy.begin(), busy.end()) += plan.groups[plan.group_of[i]].trial_seconds;
+  return *std::max_element(busy.begin(), busy.end());
+}
+
+}  // namespace
+
+std::optional<DryRun> dry_run(const Study& study, const RunOptions& options, const DryRunEffort& effort) {
+  const SteadyClock::time_point begin = SteadyClock::now();
+  ProblemPool pool(options.data);
+  const std::vector<const PlannedTrial*> trials = distinct_trials(study);
+  require(!trials.empty(), "{}: the study has no trials", study.head.id);
+  const int threads = options.threads > 0 ? options.threads : engine::num_threads();
+  const int wanted = options.jobs > 0 ? options.jobs : threads;
+  DryRun result;
+  const std::vector<const PlannedTrial*> most = largest_plan(study);
+  result.trials = std::ssize(trials);
+  result.most = std::ssize(most);
+  result.jobs = check_before_training(trials, pool, static_cast<int>(std::min<int64_t>(wanted, result.trials)),
+                                      options.jobs > 0, memory_limit());
+  Plan plan = plan_of(most, trials.size(), pool);
+  engine::reset_peak();
+  for (const size_t index : choose_samples(plan.groups, effort.groups)) {
+    CostGroup& group = plan.groups[index];
+    const tasks::Problem problem = pool.get(group.sample->config);
+    const Timing timing =
+        time_side_by_side(group.sample->config, problem, result.jobs, std::max(1, threads / wanted), options, effort);
+    if (is_stopped(options)) return std::nullopt;
+    group.setup_seconds = timing.setup;
+    group.step_seconds = timing.step;
+    group.measure_seconds = timing.measure;
+    group.is_timed = true;
+  }
+  result.peak_bytes = engine::allocator_stats().peak;
+  scale_untimed(plan.groups);
+  result.least_parameters = plan.groups[0].parameters;
+  for (CostGroup& group : plan.groups) {
+    group.trial_seconds = trial_seconds(group);
+    result.flops += group.flops * static_cast<double>(group.trials);
+    result.least_parameters = std::min(result.least_parameters, group.parameters);
+    result.most_parameters = std::max(result.most_parameters, group.parameters);
+  }
+  result.seconds = makespan(plan, plan.first_round, result.jobs);
+  result.most_seconds = makespan(plan, plan.group_of.size(), result.jobs);
+  result.groups = std::move(plan.groups);
+  result.costliest = static_cast<size_t>(
+      std::max_element(result.groups.begin(), result.groups.end(),
+                       [](const CostGroup& a, const CostGroup& b) { return a.trial_seconds < b.trial_seconds; }) -
+      result.groups.begin());
+  result.timed_seconds = seconds_since(begin);
+  return result;
+}
+
+}  // namespace headroom::experiments

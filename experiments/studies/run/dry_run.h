@@ -1,0 +1,61 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/run/runner.h"
+
+namespace headroom::experiments {
+
+/// Trials that cost the same: they differ in seed, learning rate or series only.
+struct CostGroup {
+  const PlannedTrial* sample = nullptr;
+  int64_t trials = 0;  ///< of the first round
+  int64_t most = 0;    ///< of all rounds that there may be
+  int64_t parameters = 0;
+  double flops = 0;            ///< of one trial's training
+  double work = 0;             ///< of one step: FLOPs, and what attention does beside products
+  double setup_seconds = 0;    ///< before the first update
+  double step_seconds = 0;     ///< one update
+  double measure_seconds = 0;  ///< one pass over a fixed set
+  bool is_timed = false;       ///< else scaled from the timed group that is nearest in work
+  double trial_seconds = 0;
+};
+
+/// What a study would cost, without running it.
+struct DryRun {
+  int64_t trials = 0;  ///< distinct ones of the first round
+  int64_t most = 0;    ///< that there may be in all rounds (run/rounds.h)
+  int jobs = 1;        ///< at once
+  int64_t least_parameters = 0, most_parameters = 0;
+  double flops = 0;          ///< of all trials of the first round
+  int64_t peak_bytes = 0;    ///< tensors held at once, `jobs` trials of the largest timed group together
+  double seconds = 0;        ///< of the first round: groups' trials handed to `jobs` workers in the order of the plan
+  double most_seconds = 0;   ///< of all rounds that there may be
+  double timed_seconds = 0;  ///< the calibration itself
+  std::vector<CostGroup> groups;
+  size_t costliest = 0;  ///< the group whose trial takes longest
+};
+
+/// How much is timed.
+struct DryRunEffort {
+  size_t groups = 12;        ///< at most
+  int64_t fewest_steps = 5;  ///< of a trial
+  double seconds = 0.6;      ///< of timed steps that are enough, for each group
+};
+
+/// Times a few steps of sample trials, by default at most twelve groups from the cheapest to the most expensive, with
+/// as many running side by side as the study would have, and adds up. Nothing is kept. What is finished already counts
+/// as if it were not; an early stop is not foreseen, a trial that diverges is taken for one that does not, and every
+/// second validation is taken to be the best so far. Nothing when `options.stop` was raised before the end. Throws
+/// Error as the tasks do, and when a sample cannot be trained.
+std::optional<DryRun> dry_run(const Study& study, const RunOptions& options, const DryRunEffort& effort = {});
+
+/// The same in words, a line per group.
+std::string dry_run_text(const Study& study, const DryRun& result);
+/// The same as one line of JSON: an event "dry-run" with a list of the groups.
+std::string dry_run_json(const Study& study, const DryRun& result);
+
+}  // namespace headroom::experiments

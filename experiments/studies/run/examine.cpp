@@ -1,0 +1,241 @@
+#include "experiments/studies/run/examine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include "engine/error.h"
+#include "experiments/studies/run/store.h"
+#include "experiments/studies/run/store/annotations.h"
+#include "experiments/studies/run/store/rows.h"
+#include "experiments/studies/run/store/schema.h"
+#include "models/safetensors/safetensors.h"
+#include "tasks/training/checkpoint.h"
+#include "tasks/training/weights_file.h"
+
+namespace headroom::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Findings {
+  std::vector<std::string> damage;           ///< of the database
+  std::map<std::string, std::string> files;  ///< path → what is wrong with it
+  int64_t sound = 0, unchecked = 0, sound_files = 0;
+  bool is_plan_sound = true;
+};
+
+/// The message of an Error in f(); none when it has none.
+std::optional<std::string> error_in(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return std::nullopt;
+}
+
+void check_structure(const Database& database, Findings& found) {
+  Statement check(database, "PRAGMA integrity_check(5)");
+  while (check.step())
+    if (check.text(0) != "ok") {
+      std::string line = check.text(0);
+      std::replace(line.begin(), line.end(), '\n', ' ');
+      found.damage.push_back("its structure: " + line);
+    }
+}
+
+/// Every sound trial goes to `f`, also those that only a search for their id finds.
+void each_sound(const Database& database, Findings& found, const std::function<void(TrialRow&&)>& f) {
+  std::map<std::string, std::string> suspects;  // trial → what of it
+  const auto on_damage = [&](const std::string& id, const std::string& what) {
+    if (id.empty()) found.damage.push_back(what + " not what was written");
+    else suspects.emplace(id, what);
+  };
+  std::set<std::string> seen;
+  const auto take = [&](TrialRow&& row) {
+    if (!seen.insert(row.record.id).second) return;
+    ++(row.digest.empty() ? found.unchecked : found.sound);
+    f(std::move(row));
+  };
+  const auto broken = error_in([&] { for_each_trial(database, Depth::whole, take, on_damage); });
+  if (broken) found.damage.push_back(*broken);
+  // One row out of order hides those behind it from a pass over the table, but not from a search for their ids.
+  std::set<std::string> ids;
+  for (const auto& [id, what] : suspects) ids.insert(id);
+  for (const char* sql : {"SELECT trial FROM plan", "SELECT id FROM trials ORDER BY id DESC"})
+    error_in([&] {
+      Statement rows(database, sql);
+      while (broken && rows.step()) ids.insert(rows.text(0));
+    });
+  for (const std::string& id : ids)
+    error_in([&] {
+      TrialRow row;
+      bool is_sound = true;
+      const auto again = [&](const std::string&, const std::string& what) {
+        is_sound = false;
+        suspects.emplace(id, what);
+      };
+      if (!seen.count(id) && read_trial(database, id, Depth::whole, row, again) && is_sound) take(std::move(row));
+    });
+  for (const auto& [id, what] : suspects)
+    found.damage.push_back(seen.count(id)
+                               ? fmt::format("the order of rows near trial {}, which is sound itself", id)
+                               : fmt::format("trial {}: {} not what was written; it is to be run again", id, what));
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".safetensors" && !entry->path().filename().string().starts_with("."))
+      files.push_back(entry->path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void check_file(const fs::path& file, Findings& found,
+                const std::function<void(const models::SafetensorsFile&)>& check) {
+  const auto wrong = error_in([&] { check(models::SafetensorsFile(file)); });
+  if (wrong) found.files[file.string()] = *wrong;
+  else ++found.sound_files;
+}
+
+Findings examine(Database& database, const std::function<void(TrialRow&&)>& f) {
+  Findings found;
+  if (is_empty(database)) return found;  // being made: nothing can lie beside it yet
+  if (const auto broken = error_in([&] { check_structure(database, found); })) found.damage.push_back(*broken);
+  std::map<std::string, std::string> weights;  // trial → checksum
+  each_sound(database, found, [&](TrialRow&& row) {
+    if (!row.record.weights.empty()) weights[row.record.id] = row.record.weights;
+    f(std::move(row));
+  });
+  if (const auto broken = error_in([&] { check_plan(database); })) {
+    found.is_plan_sound = false;
+    found.damage.push_back("the plan and study of its latest run: the next run writes them again");
+  }
+  for (const auto& read : {+[](Database& d) { read_notes(d); }, +[](Database& d) { read_tags(d); }})
+    if (const auto broken = error_in([&] { read(database); })) found.damage.push_back(*broken);
+  const fs::path folder = database.path().parent_path();
+  for (const fs::path& file : files_in(folder / "weights"))
+    check_file(file, found, [&](const models::SafetensorsFile& one) {
+      const std::string sum = tasks::check_weights(one);
+      const auto of_row = weights.find(file.stem().string());
+      require(of_row == weights.end() || of_row->second == sum, "{}: not the weights of its row in the store",
+              file.string());
+    });
+  for (const auto& [trial, sum] : weights)
+    if (const fs::path file = folder / "weights" / (trial + ".safetensors"); !fs::exists(file))
+      found.files[file.string()] = file.string() + ": is gone";
+  for (const fs::path& file : files_in(folder / "checkpoints"))
+    check_file(file, found, [&](const models::SafetensorsFile& one) {
+      const auto owner = one.metadata().find("trial");
+      tasks::load_checkpoint(file, owner == one.metadata().end() ? "" : owner->second);
+    });
+  return found;
+}
+
+/// STORE.damaged-1, or the first number that is free.
+fs::path aside(const fs::path& store) {
+  for (int n = 1;; ++n)
+    if (const fs::path path = fmt::format("{}.damaged-{}", store.string(), n); !fs::exists(path)) return path;
+}
+
+/// Throws Error when another process has the store open: only then can SQLite not leave its write-ahead log.
+void take_alone(Database& database) {
+  const auto refused = error_in([&] { database.run("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE"); });
+  require(!refused || refused->find("locked") == std::string::npos,
+          "{}: a process uses it; stop that one before the repair", database.path().string());
+}
+
+/// Writes a store with all sound trials of `path` in its place. Returns where the old one is.
+fs::path write_anew(const fs::path& path) {
+  const fs::path fresh = path.string() + ".repair", old = aside(path);
+  std::error_code error;
+  for (const char* end : {"", "-wal", "-shm"}) fs::remove(fresh.string() + end, error);
+  {
+    Database from(path, true), to(fresh, false);
+    take_alone(from);
+    upgrade(to);
+    Transaction transaction(to);
+    const Findings found =
+        examine(from, [&](TrialRow&& row) { write_trial(to, row.record, row.attempts, row.ended_at); });
+    if (found.is_plan_sound) {
+      Statement plan(from, "SELECT position, trial, series, label, x, choice, seed FROM plan");
+      Statement keep(to, "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?)");
+      while (plan.step())
+        keep.bind(plan.integer(0), plan.text(1), plan.text(2), plan.text(3), plan.real(4), plan.text(5),
+                  plan.integer(6))
+            .run();
+      Statement study(from, "SELECT key, value FROM study");
+      Statement fact(to, "INSERT INTO study VALUES (?, ?)");
+      while (study.step()) fact.bind(study.text(0), study.text(1)).run();
+    }
+    seal_plan(to);
+    transaction.commit();
+    error_in([&] { copy_annotations(from, to); });  // a table that cannot be read is lost, the trials are not
+    to.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+  // The old bytes get a second name first: killed at any moment, STORE is one of the two.
+  fs::create_hard_link(path, old, error);
+  require(!error, "{}: cannot be linked: {}", old.string(), error.message());
+  for (const char* end : {"-wal", "-shm"}) fs::rename(path.string() + end, old.string() + end, error);
+  fs::rename(fresh, path, error);
+  require(!error, "{}: cannot be replaced: {}", path.string(), error.message());
+  return old;
+}
+
+}  // namespace
+
+StoreHealth examine_store(const fs::path& store) {
+  Database database(store, true);
+  const RunStore readable(store, RunStore::Access::read);  // says what is wrong with its version
+  const Findings found = examine(database, [](TrialRow&&) {});
+  StoreHealth health{found.sound, found.unchecked, found.sound_files, found.damage};
+  for (const auto& [file, wrong] : found.files) health.damage.push_back(wrong);
+  return health;
+}
+
+std::vector<std::string> repair_store(const fs::path& store) {
+  Findings found;
+  {
+    const RunStore readable(store, RunStore::Access::read);
+    for (const Lease& lease : readable.leases())
+      require(!is_alive(lease), "{}: process {} trains a trial of it; stop that one before the repair", store.string(),
+              lease.owner.pid);
+    Database database(store, true);
+    found = examine(database, [](TrialRow&&) {});
+  }
+  std::vector<std::string> done;
+  if (!found.damage.empty()) {
+    const fs::path old = write_anew(store);
+    done.push_back(fmt::format("{} holds its {} sound trials; the next run trains the others; the old file is {}",
+                               store.string(), found.sound + found.unchecked, old.string()));
+  } else if (found.unchecked > 0) {
+    Database database(store, false);
+    upgrade(database);
+    Transaction transaction(database);
+    add_checksums(database);
+    seal_plan(database);
+    transaction.commit();
+    done.push_back(fmt::format("{} trials have checksums now", found.unchecked));
+  }
+  for (const auto& [file, wrong] : found.files) {
+    std::error_code error;
+    if (!fs::exists(file)) continue;
+    const bool is_checkpoint = fs::path(file).parent_path().filename() == "checkpoints";
+    if (is_checkpoint) fs::remove(file, error);
+    else fs::rename(file, file + ".damaged", error);
+    require(!error, "{}: cannot be moved: {}", file, error.message());
+    done.push_back(is_checkpoint ? file + " is removed: its trial starts over"
+                                 : file + " is now " + fs::path(file).filename().string() +
+                                       ".damaged; a run with train.keep_weights trains it again");
+  }
+  return done;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,244 @@
+#include "experiments/studies/run/preflight.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/error.h"
+#include "engine/excerpt.h"
+#include "engine/isa.h"
+#include "engine/transfer.h"
+#include "experiments/output/units.h"
+#include "experiments/studies/run/op_library.h"
+#include "experiments/studies/run/trial.h"
+#include "experiments/studies/toml/problems.h"
+#include "models/count.h"
+#include "models/transformer.h"
+#include "models/validate.h"
+#include "tasks/theory/model_costs.h"
+#include "tasks/training/trainer.h"
+
+namespace headroom::experiments {
+namespace {
+
+using tasks::Task;
+using TaskPointer = std::shared_ptr<const Task>;
+
+const Task* task_of(const tasks::Problem& problem) {
+  const auto* const task = std::get_if<TaskPointer>(&problem);
+  return task ? task->get() : nullptr;
+}
+
+/// Sets as a trial takes them, of one sequence each.
+void check_sets(const Task& task) {
+  for (const tasks::Split split : {tasks::Split::validation, tasks::Split::test}) task.evaluation(split, 1);
+}
+
+/// What the task and the trainer say to the config, without training: what a construction needs of the model, and the
+/// patterns, which are held against the model's own names.
+void check_start(const TrialConfig& config, const Task& task) {
+  const TrainConfig& wanted = config.train;
+  require(!wanted.steps_to || task.meter()->result().count(wanted.steps_to->metric) > 0,
+          "train.steps_to.metric: '{}' is no metric of a validation of this task",
+          wanted.steps_to ? wanted.steps_to->metric : "");
+  const bool is_drawn = wanted.start == Start::drawn;
+  if (is_drawn && wanted.decay.empty() && wanted.no_decay.empty() && wanted.optimizer.adamw_matrices.empty()) return;
+  engine::Rng rng(0);
+  models::TransformerConfig model = model_for(config, task);
+  const models::Transformer transformer(model, rng);
+  if (!is_drawn)
+    task.construct(transformer, wanted.start == Start::slopes ? tasks::Construct::slopes : tasks::Construct::weights);
+  tasks::TrainerConfig train = config.train;
+  train.device = engine::cpu;
+  const tasks::Trainer trainer(transformer, task, train, rng);
+}
+
+/// What decides all of a trial but its seed.
+std::string record_of(const TrialConfig& config) {
+  return config.task_record + config.model_record + config.train_record;
+}
+
+/// Bytes of the data that a task makes itself before anything is trained, by count.
+struct DataBytes {
+  double operator()(const tasks::NextTokenConfig& config) const { return of(config.corpus); }
+  double operator()(const tasks::MaskedConfig& config) const { return of(config.corpus); }
+  double operator()(const tasks::InductionHeadConfig& config) const {
+    return sizeof(int64_t) * static_cast<double>(config.train_sequences) *
+           static_cast<double>(config.length + config.repeats);
+  }
+  template <class Other>
+  double operator()(const Other&) const {
+    return 0;
+  }
+  static double of(const tasks::CorpusConfig& corpus) {
+    return corpus.source == "markov" ? sizeof(int32_t) * static_cast<double>(corpus.markov.tokens) : 0;
+  }
+};
+
+void check_trial(const TrialConfig& config, ProblemPool& pool, const MemoryLimit& limit) {
+  check_op_library(config);
+  engine::check_device(config.train.device);
+  check_precision(config.train);
+  const double data = std::visit(DataBytes{}, config.task);
+  require(data <= limit.bytes, "the task's data need {} of memory, and {} is {}", bytes_text(data), limit.source,
+          bytes_text(limit.bytes));
+  const tasks::Problem problem = pool.get(config);
+  if (const Task* const task = task_of(problem)) models::validate(model_for(config, *task));
+  else std::get<std::shared_ptr<const tasks::Formula>>(problem)->check();
+}
+
+/// Calls f with one trial of each record. Throws ConfigError with each message of an Error once.
+template <class F>
+void for_each_record(const std::vector<const PlannedTrial*>& trials, const F& f) {
+  constexpr size_t most_lines = 20;
+  std::set<std::string> seen;
+  std::map<std::string, int64_t> count;  // of records, by message
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const PlannedTrial* trial : trials) {
+    if (!seen.insert(record_of(trial->config)).second) continue;
+    try {
+      f(trial->config);
+    } catch (const Error& error) {
+      if (++count[error.what()] == 1 && lines.size() < most_lines) lines.emplace_back(error.what(), trial->label);
+    }
+  }
+  std::vector<std::string> problems;
+  for (const auto& [message, label] : lines) {
+    const int64_t more = count.at(message) - 1;
+    problems.push_back(
+        fmt::format("{} (trial \"{}\"{})", message, excerpt(label), more > 0 ? fmt::format(" and {} more", more) : ""));
+  }
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+}
+
+/// Whether what a trial needs there fits into so many bytes.
+struct Fits {
+  engine::Device::Kind where;
+  double bytes;
+  bool operator()(const TrialConfig& config, const tasks::Problem& problem) const {
+    return need_on(where, memory_need(config, problem), config.train.device).total() <= bytes;
+  }
+};
+
+/// The smallest number of parts of a batch with which a trial fits; 0 when none does.
+int64_t parts_that_fit(TrialConfig config, const tasks::Problem& problem, const Fits& fits) {
+  for (const int64_t batch = config.train.batch; config.train.accumulate <= batch; config.train.accumulate *= 2)
+    if (fits(config, problem)) return config.train.accumulate;
+  return 0;
+}
+
+/// What of one trial would fit, in words.
+std::string advice(const TrialConfig& config, const tasks::Problem& problem, const MemoryNeed& need, const Fits& fits) {
+  if (need.state > fits.bytes) {
+    const double parameters = static_cast<double>(models::parameter_count(model_for(config, *task_of(problem))));
+    return fmt::format("a model of at most {}parameters would fit, it has {}",
+                       count_text(parameters * fits.bytes / need.state), count_text(parameters));
+  }
+  if (const int64_t parts = parts_that_fit(config, problem, fits))
+    return fmt::format("train.accumulate = {} would fit", parts);
+  TrialConfig recomputing = config;
+  recomputing.model.checkpoint_blocks = true;
+  if (const int64_t parts = parts_that_fit(recomputing, problem, fits))
+    return fmt::format("model.checkpoint_blocks = true with train.accumulate = {} would fit", parts);
+  if (need.sets > fits.bytes / 2) return "fewer train.eval_sequences would fit";
+  return "shorter sequences or a narrower model would fit";
+}
+
+std::string parts_text(const MemoryNeed& need, engine::Device::Kind where) {
+  std::string text = fmt::format("weights, gradients and moments {}, activations {}", bytes_text(need.state),
+                                 bytes_text(need.activations));
+  if (where == engine::Device::Kind::cpu) text += fmt::format(", validation and test set {}", bytes_text(need.sets));
+  return text;
+}
+
+}  // namespace
+
+MemoryNeed memory_need(const TrialConfig& config, const tasks::Problem& problem) {
+  MemoryNeed need;
+  const Task* const task = task_of(problem);
+  if (!task) return need;
+  const TrainConfig& train = config.train;
+  const models::TransformerConfig model = model_for(config, *task);
+  const tasks::ModelInterface io = task->model_interface();
+  const int64_t part = (train.batch + train.accumulate - 1) / train.accumulate;
+  const bool has_copies = tasks::has_bf16_weights(train.precision, train.device);
+  const tasks::NumberWidths narrow{.weight = 2, .activation = 2};
+  const tasks::ModelCosts costs = tasks::model_costs(model, part, io.length, has_copies ? narrow : tasks::widths_of(4));
+  const double weights = 4 * static_cast<double>(costs.parameters);  // bytes, of masters where there are copies
+  const bool has_moments = train.optimizer.kind != "sgd";
+  const double moments = has_moments ? 2 : train.optimizer.momentum > 0 ? 1 : 0;
+  need.state = weights * (1 + 1 + moments + (train.keep_weights ? 1 : 0)) + (has_copies ? costs.weight_bytes : 0);
+  need.activations = model.checkpoint_blocks ? costs.recompute_bytes : costs.activation_bytes;
+  if (io.input_dim > 0)  // sequences of tokens are as many as the text has
+    need.sets = 2 * 4 * static_cast<double>(train.eval_sequences) * static_cast<double>(io.length * io.input_dim);
+  return need;
+}
+
+MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::Device device) {
+  const bool is_here = where == engine::Device::Kind::cpu;
+  if (device.is_cpu()) return is_here ? need : MemoryNeed{};
+  return is_here ? MemoryNeed{.sets = need.sets} : MemoryNeed{.state = need.state, .activations = need.activations};
+}
+
+namespace {
+
+/// How many of the trials fit at once in one memory, the host's or a device's: see check_before_training().
+int jobs_that_fit(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool, int wanted, bool is_asked_for,
+                  engine::Device::Kind where, const MemoryLimit& limit) {
+  std::map<std::string, MemoryNeed> known;
+  std::vector<double> needs;
+  for (const PlannedTrial* trial : trials) {
+    const TrialConfig& config = trial->config;
+    const auto [at, is_new] = known.try_emplace(record_of(config) + config.train.device.str());
+    if (is_new) at->second = need_on(where, memory_need(config, pool.get(config)), config.train.device);
+    const MemoryNeed& need = at->second;
+    needs.push_back(need.total());
+    if (need.total() > limit.bytes)
+      fail("trial \"{}\" needs at least {} of memory ({}), and {} is {}: {}", excerpt(trial->label),
+           bytes_text(need.total()), parts_text(need, where), limit.source, bytes_text(limit.bytes),
+           advice(config, pool.get(config), need, {where, limit.bytes}));
+  }
+  const auto largest_at_once = [&](int jobs) {
+    double largest = 0, sum = 0;
+    for (size_t i = 0; i < needs.size(); ++i) {
+      sum += needs[i];
+      if (i >= static_cast<size_t>(jobs)) sum -= needs[i - static_cast<size_t>(jobs)];
+      largest = std::max(largest, sum);
+    }
+    return largest;
+  };
+  int jobs = wanted;
+  while (jobs > 1 && largest_at_once(jobs) > limit.bytes) --jobs;
+  if (jobs < wanted && is_asked_for)
+    fail("--jobs {}: so many trials at once need at least {} of memory, and {} is {}: --jobs {} would fit", wanted,
+         bytes_text(largest_at_once(wanted)), limit.source, bytes_text(limit.bytes), jobs);
+  return jobs;
+}
+
+}  // namespace
+
+int check_before_training(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool, int wanted,
+                          bool is_asked_for, const MemoryLimit& limit) {
+  if (trials.empty()) return wanted;
+  engine::active_isa();
+  for_each_record(trials, [&](const TrialConfig& config) { check_trial(config, pool, limit); });
+  int jobs = jobs_that_fit(trials, pool, wanted, is_asked_for, engine::Device::Kind::cpu, limit);
+  const auto on_device = std::find_if(trials.begin(), trials.end(),
+                                      [](const PlannedTrial* trial) { return !trial->config.train.device.is_cpu(); });
+  if (on_device != trials.end()) {
+    const engine::Device device = (*on_device)->config.train.device;
+    jobs = jobs_that_fit(trials, pool, jobs, is_asked_for, device.kind, device_memory_limit(device));
+  }
+  for_each_record(trials, [&](const TrialConfig& config) {
+    const tasks::Problem problem = pool.get(config);
+    const Task* const task = task_of(problem);
+    if (!task) return;
+    check_sets(*task);
+    check_start(config, *task);
+  });
+  return jobs;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,35 @@
+#pragma once
+#include <vector>
+
+#include "experiments/studies/config/sweep.h"
+#include "experiments/studies/run/memory_limit.h"
+#include "experiments/studies/run/problem_pool.h"
+#include "models/config.h"
+#include "tasks/make_task.h"
+
+namespace headroom::experiments {
+
+/// Bytes that one trial holds at least, by count.
+struct MemoryNeed {
+  double state = 0;        ///< weights, gradients, moments, and the best weights where they are kept
+  double activations = 0;  ///< that one part of a batch keeps for backward
+  double sets = 0;         ///< the validation and the test set
+  double total() const { return state + activations + sets; }
+};
+
+/// Of one trial; nothing for a formula.
+MemoryNeed memory_need(const TrialConfig& config, const tasks::Problem& problem);
+/// What of it is needed on the host (`limit`'s), or on the trial's device: the sets stay on the host.
+MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::Device device);
+
+/// What is known of a sweep before its first step. Throws ConfigError with a line for each reason for which trials
+/// would fail: an unknown HEADROOM_ISA, a device that is not there, bf16 that would be emulated, a data file or a
+/// trained head that is not there, a text shorter than the context, a model that does not fit its task, a pattern of
+/// parameters that matches none. Throws Error with the need, the limit and what would fit, where one trial needs more
+/// memory than there is, on the host or free on its device, or `wanted` at once that were asked for. Returns how many
+/// of the trials, which start in their order, may run at once: `wanted`, or fewer where that is the program's own
+/// choice and memory is short.
+int check_before_training(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool, int wanted,
+                          bool is_asked_for, const MemoryLimit& limit);
+
+}  // namespace headroom::experiments

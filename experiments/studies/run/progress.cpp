@@ -1,0 +1,170 @@
+#include "experiments/studies/run/progress.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "experiments/output/terminal_look.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr double redraw_seconds = 0.1, log_seconds = 5, event_seconds = 1;
+constexpr int widest_log_line = 0;  // no bar, nothing cut
+
+void emit(const nlohmann::json& event) {
+  const std::string line = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::fprintf(stdout, "%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+Progress::Progress(ProgressScope scope, ProgressOutput output)
+    : scope_(std::move(scope)),
+      output_(output),
+      on_terminal_(output == ProgressOutput::text && isatty(STDERR_FILENO) != 0),
+      has_colours_(on_terminal_ && look_of(STDERR_FILENO).has_colours),
+      done_(scope_.done) {
+  if (output_ == ProgressOutput::events)
+    emit({{"event", "study"},
+          {"study", scope_.study},
+          {"profile", scope_.profile},
+          {"trials", scope_.total},
+          {"done", scope_.done},
+          {"flops", scope_.cost}});
+}
+
+Progress::~Progress() { erase(); }
+
+double Progress::elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+void Progress::update(int worker, const Step& step) {
+  const std::lock_guard lock(mutex_);
+  const auto index = static_cast<size_t>(worker);
+  if (index >= workers_.size()) workers_.resize(index + 1);
+  Worker& w = workers_[index];
+  if (w.now.trial != step.trial) w.from = step.step;
+  w.now = step;
+  latest_ = index;
+  draw(false);
+}
+
+void Progress::finish_trial(int worker, const std::string& label, const TrialRecord& trial, double cost) {
+  const std::lock_guard lock(mutex_);
+  const auto index = static_cast<size_t>(worker);
+  if (index < workers_.size()) {
+    const Worker& w = workers_[index];
+    trained_ += cost * (1 - static_cast<double>(w.from) / static_cast<double>(std::max<int64_t>(w.now.steps, 1)));
+    workers_[index] = {};
+  }
+  ended_ += cost;
+  ++done_;
+  const bool is_finished = trial.status == TrialStatus::finished;
+  const std::string name = trial.series.empty() ? label : trial.series + ": " + label;
+  if (output_ == ProgressOutput::events) {
+    emit({{"event", "trial"},
+          {"trial", trial.id},
+          {"series", trial.series},
+          {"label", label},
+          {"status", name_of(trial.status)},
+          {"message", trial.message},
+          {"steps", trial.steps},
+          {"validation", trial.validation},
+          {"test", trial.test},
+          {"seconds", trial.seconds},
+          {"done", done_},
+          {"trials", scope_.total}});
+  } else if (!is_finished) {
+    print(coloured(fmt::format("trial {} ({}) {}; the others go on", trial.id.substr(0, 8), name, trial.message)));
+  } else if (on_terminal_) {
+    const auto metric = trial.test.find(scope_.metric);
+    const std::string value =
+        metric == trial.test.end() ? "" : fmt::format("   {} {:.4g}", scope_.metric, metric->second);
+    print(fmt::format("{}{}   {}", name, value, clock_text(trial.seconds)));
+  }
+  if (on_terminal_) draw(true);
+}
+
+void Progress::finish_elsewhere(double cost) {
+  const std::lock_guard lock(mutex_);
+  ended_ += cost;
+  ++done_;
+  if (on_terminal_) draw(true);
+}
+
+void Progress::say(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  if (output_ == ProgressOutput::events) emit({{"event", "warning"}, {"message", line}});
+  else print(line);
+}
+
+void Progress::print(const std::string& line) {
+  erase();
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+std::string Progress::coloured(const std::string& text) const {
+  return has_colours_ ? "\x1b[31m" + text + "\x1b[0m" : text;
+}
+
+void Progress::erase() {
+  if (drawn_) std::fputs("\r\x1b[K", stderr);
+  drawn_ = false;
+}
+
+ProgressText Progress::state() const {
+  double trained = trained_, reached = ended_;
+  for (const auto& [now, from] : workers_) {
+    const double one = now.cost / static_cast<double>(std::max<int64_t>(now.steps, 1));
+    trained += one * static_cast<double>(now.step - from);
+    reached += one * static_cast<double>(now.step);
+  }
+  ProgressText at;
+  at.done = done_;
+  at.total = scope_.total;
+  at.so_far = elapsed();
+  if (latest_ < workers_.size() && !workers_[latest_].now.trial.empty()) {
+    const Step& step = workers_[latest_].now;
+    at.label = step.label;
+    at.step = step.step;
+    at.steps = step.steps;
+    at.loss = step.loss;
+  }
+  if (trained > 0 && at.so_far > 0) {
+    at.gflops = trained / at.so_far / 1e9;
+    at.left = at.so_far * std::max(scope_.cost - reached, 0.0) / trained;
+  }
+  const double before = static_cast<double>(done_) / static_cast<double>(std::max<int64_t>(scope_.total, 1));
+  at.fraction = scope_.cost > 0 ? reached / scope_.cost : before;
+  return at;
+}
+
+void Progress::draw(bool now) {
+  if (output_ == ProgressOutput::none) return;
+  const Clock::time_point time = Clock::now();
+  const double since = std::chrono::duration<double>(time - last_).count();
+  const double wanted = on_terminal_ ? redraw_seconds : output_ == ProgressOutput::events ? event_seconds : log_seconds;
+  if (!now && since < wanted) return;
+  last_ = time;
+  if (output_ == ProgressOutput::events) {
+    const Step& step = workers_[latest_].now;
+    nlohmann::json event{{"event", "progress"}, {"trial", step.trial}, {"label", step.label},   {"step", step.step},
+                         {"steps", step.steps}, {"done", done_},       {"trials", scope_.total}};
+    if (std::isfinite(step.loss)) event["loss"] = step.loss;
+    return emit(event);
+  }
+  if (!on_terminal_) {
+    std::fprintf(stderr, "%s\n", progress_text(state(), widest_log_line).c_str());
+    return;
+  }
+  std::fprintf(stderr, "\r%s\x1b[K", progress_text(state(), look_of(STDERR_FILENO).columns - 1).c_str());
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+}  // namespace headroom::experiments

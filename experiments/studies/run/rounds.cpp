@@ -1,0 +1,225 @@
+#include "experiments/studies/run/rounds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <variant>
+
+#include "experiments/output/number.h"
+#include "experiments/studies/claims/claims.h"
+#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/claims/looks.h"
+#include "experiments/studies/run/runner.h"
+#include "experiments/studies/run/store.h"
+
+namespace headroom::experiments {
+namespace {
+
+using SeriesAndX = std::pair<std::string, double>;
+
+/// How many seeds of the rule come before a trial's; 0 for a study without a rule.
+int64_t seeds_before(const Study& study, const PlannedTrial& trial) {
+  return study.seed_rule ? trial.seed - study.seed_rule->from : 0;
+}
+
+bool is_of_first_seeds(const Study& study, const PlannedTrial& trial) {
+  return !study.seed_rule || seeds_before(study, trial) < study.seed_rule->first;
+}
+
+/// Moves those of `later` that `wanted` picks to the plan; how many.
+template <class F>
+int64_t add_trials(Study& study, const F& wanted) {
+  std::vector<PlannedTrial> rest;
+  const auto before = std::ssize(study.trials);
+  for (PlannedTrial& trial : study.later) {
+    const bool is_wanted = wanted(trial);
+    (is_wanted ? study.trials : rest).push_back(std::move(trial));
+  }
+  study.later = std::move(rest);
+  std::inplace_merge(study.trials.begin(), study.trials.begin() + before, study.trials.end(),
+                     [](const PlannedTrial& a, const PlannedTrial& b) { return a.place < b.place; });
+  return std::ssize(study.trials) - before;
+}
+
+/// "heads = 4, 8 of wide": where a round does something.
+std::string places_text(const Study& study, const std::string& series, const std::vector<double>& xs) {
+  std::vector<std::string> at;
+  for (const double x : xs) at.push_back(exact(x));
+  return fmt::format("{} = {}{}", last_part(study.head.report.x_key), fmt::join(at, ", "),
+                     series.empty() ? "" : " of " + series);
+}
+
+/// A value beyond the end of a grid that one key is to have at some x of a series.
+struct Widening {
+  std::string series, key;
+  double value = 0;
+  auto operator<=>(const Widening&) const = default;
+};
+
+/// What the plan has, and may have, at one x of a series.
+struct GridAtX {
+  std::map<std::string, std::set<double>> tried, untried;  ///< key → values
+};
+
+std::map<SeriesAndX, GridAtX> grids_of(const Study& study) {
+  std::map<SeriesAndX, GridAtX> grids;
+  for (const PlannedTrial& trial : study.trials)
+    for (const auto& [key, value] : trial.choice) grids[{trial.series, trial.x}].tried[key].insert(value);
+  for (const PlannedTrial& trial : study.later) {
+    if (!is_of_first_seeds(study, trial)) continue;
+    GridAtX& grid = grids[{trial.series, trial.x}];
+    for (const auto& [key, value] : trial.choice)
+      if (!grid.tried[key].contains(value)) grid.untried[key].insert(value);
+  }
+  return grids;
+}
+
+/// The next value beyond the end at which `value` stands; none where the grid goes no further.
+std::optional<double> beyond(const GridAtX& grid, const std::string& key, double value) {
+  const auto untried = grid.untried.find(key);
+  const std::set<double>& tried = grid.tried.at(key);
+  if (untried == grid.untried.end()) return std::nullopt;
+  if (value == *tried.begin()) {
+    const auto next = untried->second.lower_bound(value);
+    if (next != untried->second.begin()) return *std::prev(next);
+  }
+  if (value == *tried.rbegin())
+    if (const auto next = untried->second.upper_bound(value); next != untried->second.end()) return *next;
+  return std::nullopt;
+}
+
+/// Adds what the grids lack whose choice stands at an end. False when there is nothing to add; then every choice at an
+/// end of a grid that was to be extended is noted.
+bool widen_grids(Rounds& rounds, const StudyResults& results) {
+  Study& study = rounds.study;
+  const std::map<SeriesAndX, GridAtX> grids = grids_of(study);
+  std::set<std::string> extended;  // keys with values that are not of the first round
+  for (const auto* trials : {&study.later, &study.trials})
+    for (const PlannedTrial& trial : *trials)
+      if (trial.is_later && is_of_first_seeds(study, trial))
+        for (const auto& [key, value] : trial.choice) extended.insert(key);
+  std::map<Widening, std::vector<double>> wider, stuck;  // → x
+  for (const std::string& series : study.series) {
+    for (const Point& point : curve(results, series).points)
+      for (const std::string& key : point.edges) {
+        const double value = point.choice.at(key);
+        const std::optional<double> next = beyond(grids.at({series, point.x}), key, value);
+        if (next) wider[{series, key, *next}].push_back(point.x);
+        else if (extended.contains(key)) stuck[{series, key, value}].push_back(point.x);
+      }
+  }
+  if (wider.empty()) {
+    for (const auto& [at, xs] : stuck)
+      rounds.notes.push_back(fmt::format("the best {} at {} is {}, and its grid may not be extended beyond that",
+                                         last_part(at.key), places_text(study, at.series, xs), exact(at.value)));
+    return false;
+  }
+  const int64_t count = add_trials(study, [&](const PlannedTrial& trial) {
+    if (!is_of_first_seeds(study, trial)) return false;
+    const GridAtX& grid = grids.at({trial.series, trial.x});
+    const auto is_in = [&](const std::string& key, double value) {
+      if (grid.tried.at(key).contains(value)) return true;
+      const auto found = wider.find({trial.series, key, value});
+      return found != wider.end() && std::count(found->second.begin(), found->second.end(), trial.x) > 0;
+    };
+    return std::all_of(trial.choice.begin(), trial.choice.end(),
+                       [&](const auto& one) { return is_in(one.first, one.second); });
+  });
+  std::vector<std::string> parts;
+  for (const auto& [at, xs] : wider)
+    parts.push_back(fmt::format("{} {} at {}", last_part(at.key), exact(at.value), places_text(study, at.series, xs)));
+  rounds.notes.push_back(fmt::format("round {}: {} more trials: {}", ++rounds.round, count, fmt::join(parts, "; ")));
+  return true;
+}
+
+/// The series that claims speak of which more seeds may decide.
+std::set<std::string> undecided_series(const StudyResults& results) {
+  std::set<std::string> undecided;
+  for (const Verdict& verdict : judge(results)) {
+    if (verdict.status != VerdictStatus::undecided || !verdict.is_learned || !verdict.is_tuned) continue;
+    undecided.insert(verdict.claim.series.empty() ? series_names(results)[0] : verdict.claim.series);
+    const std::string other = std::visit([](const auto& kind) { return kind.other_series(); }, verdict.claim.kind);
+    if (!other.empty()) undecided.insert(other);
+  }
+  return undecided;
+}
+
+/// Adds the trials of `series` up to `seeds` seeds, each x at its choice. False when there is nothing to add.
+bool add_seeds(Rounds& rounds, const StudyResults& results, const std::set<std::string>& series, int64_t seeds) {
+  Study& study = rounds.study;
+  std::map<SeriesAndX, std::map<std::string, double>> chosen;
+  for (const std::string& name : series)
+    for (const Point& point : curve(results, name).points) chosen[{name, point.x}] = point.choice;
+  const int64_t count = add_trials(study, [&](const PlannedTrial& trial) {
+    const auto choice = chosen.find({trial.series, trial.x});
+    return choice != chosen.end() && trial.choice == choice->second && !is_of_first_seeds(study, trial) &&
+           seeds_before(study, trial) < seeds;
+  });
+  if (count == 0) return false;
+  std::vector<std::string> names;
+  for (const std::string& name : series)
+    if (!name.empty()) names.push_back(name);
+  rounds.notes.push_back(fmt::format("round {}: {} more trials: seeds up to {} {}for claims that are undecided",
+                                     ++rounds.round, count, study.seed_rule->from + seeds - 1,
+                                     names.empty() ? "" : fmt::format("of {} ", fmt::join(names, ", "))));
+  return true;
+}
+
+bool has_ended(const Study& study, const Records& records) {
+  return std::all_of(study.trials.begin(), study.trials.end(),
+                     [&](const PlannedTrial& trial) { return records.contains(trial.id); });
+}
+
+/// What the rounds so far have come to, of which all trials are stored.
+StudyResults results_of(const Rounds& rounds, const Records& records) {
+  StudyResults results = planned_results(rounds.study);
+  results.level = rounds.level;
+  for (const PlannedTrial& planned : rounds.study.trials)
+    results.trials.push_back(in_place(records.at(planned.id), planned));
+  return results;
+}
+
+}  // namespace
+
+Rounds plan_rounds(const Study& study, const Records& records) {
+  Rounds rounds{.study = study, .notes = {}};
+  std::vector<int64_t> seeds{0};
+  std::vector<double> shares{1};
+  if (study.seed_rule) {
+    seeds = looks(study.seed_rule->first, study.seed_rule->at_most);
+    shares = shares_of_looks(seeds);
+  }
+  size_t look = 0;
+  rounds.level = shares[0];
+  if (study.later.empty()) return rounds;
+  while (has_ended(rounds.study, records)) {
+    const StudyResults results = results_of(rounds, records);
+    if (look == 0 && widen_grids(rounds, results)) continue;
+    if (look + 1 == seeds.size()) break;
+    const std::set<std::string> undecided = undecided_series(results);
+    if (undecided.empty() || !add_seeds(rounds, results, undecided, seeds[look + 1])) break;
+    rounds.level = shares[++look];
+  }
+  return rounds;
+}
+
+std::vector<const PlannedTrial*> largest_plan(const Study& study) {
+  std::vector<const PlannedTrial*> most;
+  std::set<std::string> ids;
+  std::set<std::tuple<std::string, double, int64_t>> seen;
+  for (const PlannedTrial& trial : study.trials)
+    if (ids.insert(trial.id).second) most.push_back(&trial);
+  for (const PlannedTrial& trial : study.later) {
+    const bool is_one_of_its_seed =
+        is_of_first_seeds(study, trial) || seen.emplace(trial.series, trial.x, trial.seed).second;
+    if (is_one_of_its_seed && ids.insert(trial.id).second) most.push_back(&trial);
+  }
+  return most;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/config/study.h"
+
+namespace headroom::experiments {
+
+/// Trials that came to an end, by id.
+using Records = std::unordered_map<std::string, TrialRecord>;
+
+/// What a study has come to: its plan so far and the round that is, or was last, trained.
+struct Rounds {
+  Study study;  ///< `trials`: of all rounds so far; `later`: what further ones may still add
+  int64_t round = 1;
+  double level = 1;                ///< StudyResults::level of the present look
+  std::vector<std::string> notes;  ///< what each later round added, and which choices cannot be widened; a line each
+};
+
+/// What to train next, given what is stored: a pure function of both, so that every process, and every run after one
+/// that was stopped, comes to the same rounds. A study without rules for further rounds has one.
+///
+/// A round ends when each of its trials has come to an end. Then, first, every x of every series whose choice by
+/// validation (claims/curve.h) stands at the end of a grid that is to be extended gets the next value beyond that end,
+/// for the seeds of the first round, until no choice stands at an end or the grid's limits are reached. After that
+/// choices stay: seeds of later rounds train with them alone. The claims are judged, at the share of their significance
+/// that this look may spend (claims/looks.h); while one of them is undecided, all x of each series that an undecided
+/// claim speaks of get the seeds of the next look, so that tests stay paired over seeds. Throws Error as curve() and
+/// judge() do.
+Rounds plan_rounds(const Study& study, const Records& records);
+
+/// The most that a study may come to train: every value of every grid, and all seeds at one choice for each x.
+std::vector<const PlannedTrial*> largest_plan(const Study& study);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,148 @@
+#include "experiments/studies/run/run_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <unordered_map>
+#include <utility>
+
+namespace headroom::experiments {
+namespace {
+
+/// A mean that grows.
+struct RunningMean {
+  double sum = 0;
+  int64_t count = 0;
+  void add(double value) {
+    sum += value;
+    ++count;
+  }
+  std::optional<double> get() const {
+    return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
+  }
+};
+
+/// Seconds of a step of each trial that is being trained, from its live curve.
+std::map<std::string, double> seconds_per_step(const std::vector<LivePoint>& points) {
+  std::map<std::string, double> speeds;
+  for (size_t first = 0, i = 0; i < points.size(); ++i) {
+    if (points[i].trial != points[first].trial) first = i;
+    // Of the latest points: a trial that was stopped for a night has a gap between two of them.
+    const size_t from = std::max(first, i >= 5 ? i - 5 : 0);
+    const double steps = static_cast<double>(points[i].step - points[from].step);
+    if (steps > 0 && points[i].at > points[from].at) speeds[points[i].trial] = (points[i].at - points[from].at) / steps;
+  }
+  return speeds;
+}
+
+/// What a trial takes, going by those that are finished.
+class Durations {
+ public:
+  void add(const TrialState& trial) {
+    all_.add(trial.seconds);
+    series_[trial.entry.series].add(trial.seconds);
+    places_[{trial.entry.series, trial.entry.x}].add(trial.seconds);
+  }
+  std::optional<double> of(const TrialState& trial) const {
+    const auto place = places_.find({trial.entry.series, trial.entry.x});
+    if (place != places_.end()) return place->second.get();
+    const auto series = series_.find(trial.entry.series);
+    return series != series_.end() ? series->second.get() : all_.get();
+  }
+
+ private:
+  RunningMean all_;
+  std::map<std::string, RunningMean> series_;
+  std::map<std::pair<std::string, double>, RunningMean> places_;
+};
+
+std::optional<double> estimate_left(const RunState& state, const std::vector<LivePoint>& points) {
+  if (state.running == 0) return std::nullopt;
+  const std::map<std::string, double> speeds = seconds_per_step(points);
+  Durations durations;
+  RunningMean running;  // whole durations of those that run, where none is finished
+  for (const TrialState& trial : state.trials)
+    if (trial.phase == TrialPhase::finished) durations.add(trial);
+  double sum = 0;
+  for (const TrialState& trial : state.trials) {
+    if (trial.phase != TrialPhase::running) continue;
+    const auto speed = speeds.find(trial.entry.trial);
+    const double left = static_cast<double>(trial.steps - trial.step);
+    if (speed != speeds.end()) {
+      sum += left * speed->second;
+      running.add(static_cast<double>(trial.steps) * speed->second);
+    } else {
+      const double share = trial.steps > 0 ? left / static_cast<double>(trial.steps) : 1;
+      if (const auto whole = durations.of(trial)) sum += *whole * share;
+      else return std::nullopt;
+    }
+  }
+  for (const TrialState& trial : state.trials) {
+    if (trial.phase != TrialPhase::to_do) continue;
+    const auto whole = durations.of(trial), other = running.get();
+    if (!whole && !other) return std::nullopt;
+    sum += whole ? *whole : *other;
+  }
+  return sum / static_cast<double>(state.running);
+}
+
+}  // namespace
+
+const char* name_of(TrialPhase phase) {
+  constexpr const char* names[] = {"to do", "running", "finished", "failed"};
+  return names[static_cast<int>(phase)];
+}
+
+RunState read_run_state(const RunStore& store) {
+  RunState state;
+  const std::map<std::string, std::string> facts = store.study();
+  if (const auto title = facts.find("title"); title != facts.end()) state.title = title->second;
+  if (const auto round = facts.find("round"); round != facts.end())  // stores of earlier versions have none
+    state.round = std::max<int64_t>(1, std::strtoll(round->second.c_str(), nullptr, 10));
+  // Leases before outcomes: a trial that ends in between is then seen as finished, never as neither.
+  const std::vector<Lease> leases = store.leases();
+  const std::vector<LivePoint> points = store.live_points();
+  std::unordered_map<std::string, size_t> places;
+  for (PlanEntry& entry : store.plan()) {
+    if (!places.emplace(entry.trial, state.trials.size()).second) continue;
+    TrialState trial;
+    trial.loss = std::nan("");
+    trial.entry = std::move(entry);
+    state.trials.push_back(std::move(trial));
+  }
+  store.each_outcome([&](TrialRecord&& record, int64_t attempts) {
+    const auto place = places.find(record.id);
+    if (place == places.end()) return;
+    TrialState& trial = state.trials[place->second];
+    trial.phase = record.status == TrialStatus::finished ? TrialPhase::finished : TrialPhase::failed;
+    trial.attempts = attempts;
+    trial.step = record.steps;
+    trial.seconds = record.seconds;
+    trial.message = std::move(record.message);
+  });
+  for (const Lease& lease : leases) {
+    const auto place = places.find(lease.trial);
+    if (place == places.end()) continue;
+    TrialState& trial = state.trials[place->second];
+    if (trial.phase == TrialPhase::finished) continue;
+    const bool alive = is_alive(lease);
+    if (alive) trial.phase = TrialPhase::running;
+    trial.is_orphaned = !alive;
+    trial.step = lease.step;
+    trial.steps = lease.steps;
+    trial.loss = lease.loss;
+    trial.process = lease.owner.pid;
+    trial.silence = std::max(0.0, wall_clock() - lease.heartbeat);
+  }
+  for (const TrialState& trial : state.trials) {
+    state.finished += trial.phase == TrialPhase::finished;
+    state.failed += trial.phase == TrialPhase::failed;
+    state.running += trial.phase == TrialPhase::running;
+  }
+  state.seconds_left = estimate_left(state, points);
+  state.tags = store.tags();
+  state.notes = store.notes();
+  return state;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/studies/run/store.h"
+
+namespace headroom::experiments {
+
+enum class TrialPhase { to_do, running, finished, failed };
+
+/// "to do", "running", "finished", "failed".
+const char* name_of(TrialPhase phase);
+
+/// One trial of a store's plan, as it stands.
+struct TrialState {
+  PlanEntry entry;
+  TrialPhase phase = TrialPhase::to_do;
+  int64_t attempts = 0;      ///< times that it came to an end
+  int64_t step = 0;          ///< updates done
+  int64_t steps = 0;         ///< updates planned, where a process has said so; 0 else
+  double loss = 0;           ///< the latest training loss of a running trial; NaN where there is none
+  double seconds = 0;        ///< of training, once it has ended
+  std::string message;       ///< why it failed
+  int64_t process = 0;       ///< that trains it
+  double silence = 0;        ///< seconds since that process was heard of
+  bool is_orphaned = false;  ///< a process began it and is gone: the next run goes on from its checkpoint
+};
+
+/// What a store says of its latest run.
+struct RunState {
+  std::string title;
+  int64_t round = 1;
+  std::vector<TrialState> trials;  ///< each once, in the order of the plan
+  int64_t finished = 0, failed = 0, running = 0;
+  /// Estimated seconds until this round's trials have ended: those to do as long as finished ones of the same place in
+  /// the figure, as many at once as now. None where nothing can be said, or nobody trains.
+  std::optional<double> seconds_left;
+  std::vector<std::string> tags;
+  std::vector<Note> notes;
+
+  int64_t planned() const { return static_cast<int64_t>(trials.size()); }
+  int64_t to_do() const { return planned() - finished - failed - running; }
+  /// Every planned trial came to an end.
+  bool is_complete() const { return running == 0 && to_do() == 0; }
+};
+
+/// Reads it in one go, without the trials' scores and curves. Throws Error as RunStore's functions do.
+RunState read_run_state(const RunStore& store);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,411 @@
+#include "experiments/studies/run/runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/context.h"
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "experiments/studies/run/known_heads.h"
+#include "experiments/studies/run/lease_keeper.h"
+#include "experiments/studies/run/op_library.h"
+#include "experiments/studies/run/owned_files.h"
+#include "experiments/studies/run/preflight.h"
+#include "experiments/studies/run/problem_pool.h"
+#include "experiments/studies/run/progress.h"
+#include "experiments/studies/run/provenance.h"
+#include "experiments/studies/run/rounds.h"
+#include "experiments/studies/run/same_data.h"
+#include "experiments/studies/run/store.h"
+#include "experiments/studies/run/trial.h"
+#include "experiments/version.h"
+
+namespace headroom::experiments {
+namespace {
+
+int threads_of(const RunOptions& options) { return options.threads > 0 ? options.threads : engine::num_threads(); }
+
+/// Trials at once, as far as the options go.
+int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions& options) {
+  // What is timed has the machine for itself.
+  const bool is_timed =
+      std::any_of(trials.begin(), trials.end(), [](const PlannedTrial* trial) { return trial->config.train.timed; });
+  if (is_timed) return 1;
+  if (options.jobs > 0) return options.jobs;
+  // A small trial leaves most of a GPU idle: some share it, each on a stream of its own.
+  constexpr int on_one_device = 4;
+  const bool is_on_device = std::any_of(trials.begin(), trials.end(),
+                                        [](const PlannedTrial* trial) { return !trial->config.train.device.is_cpu(); });
+  return is_on_device ? std::min(threads_of(options), on_one_device) : threads_of(options);
+}
+
+/// Throws as check_before_training() does for a study that was never begun.
+void check_plan(const Study& study, const RunOptions& options, ProblemPool& pool) {
+  const std::vector<const PlannedTrial*> trials = distinct_trials(study);
+  const int jobs = std::min(wanted_jobs(trials, options), static_cast<int>(trials.size()));
+  check_before_training(trials, pool, jobs, options.jobs > 0, memory_limit());
+}
+
+/// The trials of a round still to run, each id once, handed to workers in the order of the plan. Other processes may
+/// work on the same store: what they hold is passed over, and looked at again when nothing else is left.
+class Sweeper {
+ public:
+  /// Those of `done` are left alone: this run has had them.
+  Sweeper(const Study& study, const std::set<std::string>& done, const RunOptions& options, RunStore& store,
+          ProblemPool& pool)
+      : options_(options),
+        folder_(study_folder(study, options.out)),
+        store_(store),
+        pool_(pool),
+        leases_(store),
+        files_(folder_, store, leases_.owner()),
+        pending_(pending_trials(study, done)),
+        progress_(scope_of(study), options.output) {
+    say_again(KeptWeights::missing, "no weights in {}, which train.keep_weights asks for");
+    say_again(KeptWeights::changed, "weights in {} that are not those of their rows (wrong checksum)");
+  }
+
+  /// False when it was stopped.
+  bool run() {
+    std::vector<const PlannedTrial*> trials;
+    for (const Pending& pending : pending_) trials.push_back(pending.trial);
+    const int wanted = wanted_jobs(trials, options_), most = std::min(wanted, static_cast<int>(pending_.size()));
+    const int jobs = check_before_training(trials, pool_, most, options_.jobs > 0, memory_limit());
+    if (jobs < most) progress_.say(fmt::format("{} trials at once, not {}: there is no memory for more", jobs, most));
+    std::vector<std::thread> workers;
+    for (int i = 0; i < jobs; ++i)
+      workers.emplace_back([this, i, each = std::max(1, threads_of(options_) / wanted)] { work(i, each); });
+    for (std::thread& worker : workers) worker.join();
+    files_.tidy();
+    if (error_) std::rethrow_exception(error_);
+    return !is_stopped();
+  }
+
+ private:
+  struct Pending {
+    const PlannedTrial* trial;
+    RunStore::Known known;  ///< when this run began
+    KeptWeights weights = KeptWeights::sound;
+    double cost = 0;
+  };
+
+  std::vector<Pending> pending_trials(const Study& study, const std::set<std::string>& done) const {
+    const auto all = store_.known();
+    check_same_data(study, all, pool_);
+    std::vector<Pending> pending;
+    std::set<std::string> seen = done;
+    for (const PlannedTrial& trial : study.trials) {
+      if (!seen.insert(trial.id).second) continue;
+      const auto found = all.find(trial.id);
+      const RunStore::Known known = found == all.end() ? RunStore::Known{} : found->second;
+      const KeptWeights weights = known.is_finished && trial.config.train.keep_weights
+                                      ? files_.look_at_weights(trial.id, known.weights)
+                                      : KeptWeights::sound;
+      if (!known.is_finished || weights != KeptWeights::sound) pending.push_back({&trial, known, weights});
+    }
+    return pending;
+  }
+
+  /// `what` has a place for the folder.
+  void say_again(KeptWeights weights, fmt::format_string<std::string> what) {
+    const auto again =
+        std::count_if(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.weights == weights; });
+    if (again > 0)
+      progress_.say(fmt::format("headroom: {} finished {} {}: trained again", again,
+                                again == 1 ? "trial has" : "trials have",
+                                fmt::format(what, (folder_ / "weights").string())));
+  }
+
+  ProgressScope scope_of(const Study& study) {
+    std::set<std::string> ids;
+    for (const PlannedTrial& trial : study.trials) ids.insert(trial.id);
+    ProgressScope scope;
+    scope.study = study.head.id;
+    scope.profile = study.run;
+    scope.total = static_cast<int64_t>(ids.size());
+    scope.done = scope.total - static_cast<int64_t>(pending_.size());
+    scope.metric = study.head.report.y_metric;
+    for (Pending& pending : pending_) {
+      const TrialConfig& config = pending.trial->config;
+      scope.cost += pending.cost = training_flops(config, pool_.get(config));
+    }
+    return scope;
+  }
+
+  bool is_stopped() const { return abandoned_ || (options_.stop && *options_.stop); }
+
+  void work(int worker, int threads) {
+    try {
+      const engine::ThreadScope scope(threads);
+      while (Pending* pending = next()) run_one(worker, *pending);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      abandoned_ = true;
+    }
+  }
+
+  /// A trial that is now this process's; waits while others hold all that is left. Null when there is nothing to do.
+  Pending* next() {
+    while (!is_stopped()) {
+      {
+        const std::lock_guard lock(mutex_);
+        while (next_open_ < pending_.size())
+          if (Pending& pending = pending_[next_open_++]; claim(pending)) return &pending;
+        for (size_t i = held_.size(); i > 0; --i) {
+          Pending& pending = *held_.front();
+          held_.pop_front();
+          if (claim(pending)) return &pending;
+        }
+        if (held_.empty()) return nullptr;
+        if (!std::exchange(has_said_it_waits_, true)) progress_.say("waiting for trials that another run has");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    return nullptr;
+  }
+
+  /// Whether the trial is now this process's. One that another holds is looked at again later.
+  bool claim(Pending& pending) {
+    const PlannedTrial& trial = *pending.trial;
+    const LeaseResult found = store_.acquire(trial.id, trial.label, leases_.owner(), pending.known, wall_clock());
+    if (found == LeaseResult::held) held_.push_back(&pending);
+    if (found == LeaseResult::done) progress_.finish_elsewhere(pending.cost);
+    return found == LeaseResult::taken;
+  }
+
+  void run_one(int worker, Pending& pending) {
+    const PlannedTrial& trial = *pending.trial;
+    const LeaseKeeper::Hold hold(leases_, trial.id);
+    files_.prepare(trial.id);
+    const tasks::Problem problem = pool_.get(trial.config);
+    const auto* const formula = std::get_if<std::shared_ptr<const tasks::Formula>>(&problem);
+    const int64_t steps = formula ? (*formula)->steps() : trial.config.train.steps;
+    const auto on_step = [&](int64_t step, double loss) {
+      progress_.update(worker, {trial.id, trial.label, step, steps, loss, pending.cost});
+      return leases_.update(trial.id, step, steps, loss) && !is_stopped();
+    };
+    const auto say = [this](const std::string& line) { progress_.say(line); };
+    const std::unique_ptr<TrialWatcher> watcher = options_.watch ? options_.watch(trial, say) : nullptr;
+    TrialFiles files{.checkpoint = files_.checkpoint(trial.id), .warn = say, .stages = files_.stages()};
+    files.keep = [&](const auto& write) { return files_.keep_checkpoint(trial.id, write); };
+    if (watcher) files.on_curve = [&](const std::vector<HistoryPoint>& curve) { watcher->curve(curve); };
+    TrialOutcome outcome = run_trial(trial.config, problem, on_step, files);
+    if (outcome.stopped) {
+      if (!is_stopped()) leave(pending);
+      return;
+    }
+    TrialRecord record = record_of(trial, problem, outcome);
+    if (pending.known.is_finished && record.status == TrialStatus::failed) {
+      progress_.say(fmt::format("trial {} ({}) lacks its weights: trained again, it {}; what it found before stays",
+                                trial.id.substr(0, 8), trial.label, record.message));
+      return;
+    }
+    record.weights = pending.known.weights;
+    if (!files_.keep_outcome(record, outcome.weights)) return leave(pending);
+    if (watcher) watcher->end(record);
+    progress_.finish_trial(worker, trial.label, record, pending.cost);
+  }
+
+  /// The trial became another process's while this one had it, stopped for longer than its lease.
+  void leave(Pending& pending) {
+    progress_.say(fmt::format("trial {} was taken over by another run", pending.trial->id.substr(0, 8)));
+    const std::lock_guard lock(mutex_);
+    held_.push_back(&pending);
+  }
+
+  static TrialRecord record_of(const PlannedTrial& trial, const tasks::Problem& problem, TrialOutcome& outcome) {
+    TrialRecord record;
+    record.id = trial.id;
+    record.series = trial.series;
+    record.status = outcome.status;
+    record.message = outcome.message;
+    record.validation = std::move(outcome.progress.validation);
+    record.test = std::move(outcome.progress.test);
+    record.test_parts = std::move(outcome.progress.test_parts);
+    record.history = std::move(outcome.progress.history);
+    record.predictions = std::move(outcome.progress.predictions);
+    record.steps = outcome.progress.step;
+    record.parameters = outcome.parameters;
+    record.flops = outcome.flops;
+    record.seconds = outcome.seconds;
+    record.config = canonical_json(trial.config);
+    record.code = version_text();
+    record.data = data_hashes(trial.config, tasks::data_hashes(problem));
+    return record;
+  }
+
+  const RunOptions& options_;
+  const std::filesystem::path folder_;
+  RunStore& store_;
+  ProblemPool& pool_;
+  LeaseKeeper leases_;
+  OwnedFiles files_;
+  std::vector<Pending> pending_;
+  size_t next_open_ = 0;       ///< of pending_: those before it were claimed or held by another
+  std::deque<Pending*> held_;  ///< by other processes, when they were last looked at
+  Progress progress_;
+  bool has_said_it_waits_ = false;
+  std::atomic<bool> abandoned_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+void keep_plan(const Rounds& rounds, RunStore& store) {
+  const Study& study = rounds.study;
+  std::vector<PlanEntry> plan;
+  for (const PlannedTrial& t : study.trials) plan.push_back({t.id, t.series, t.label, t.x, t.choice, t.seed});
+  store.set_plan({{"id", study.head.id},
+                  {"title", study.head.title},
+                  {"profile", study.run},
+                  {"overrides", fmt::format("{}", fmt::join(study.head.overrides, "\n"))},
+                  {"config", study.resolved},
+                  {"round", fmt::format("{}", rounds.round)}},
+                 plan);
+}
+
+/// What rounds are planned from: every trial of the study that came to an end, without curve and predictions.
+Records records_of(const Study& study, const RunStore& store) {
+  Records records;
+  if (study.later.empty()) return records;  // its one round asks nothing
+  std::set<std::string> ids;
+  for (const auto* trials : {&study.trials, &study.later})
+    for (const PlannedTrial& trial : *trials) ids.insert(trial.id);
+  store.each([&](TrialRecord&& trial) {
+    if (!ids.contains(trial.id)) return;
+    trial.history.clear();
+    trial.predictions.clear();
+    std::string id = trial.id;
+    records.emplace(std::move(id), std::move(trial));
+  });
+  return records;
+}
+
+std::filesystem::path store_path(const Study& study, const std::filesystem::path& out) {
+  return study_folder(study, out) / "store.sqlite";
+}
+
+/// The store of the study as its file has it.
+std::filesystem::path written_store_path(const Study& study, const std::filesystem::path& out) {
+  return out / study.head.id / study.profile / "store.sqlite";
+}
+
+/// Where results are read from: under settings that train nothing, the store of the study as its file has it.
+std::filesystem::path path_to_read(const Study& study, const std::filesystem::path& out) {
+  const std::filesystem::path path = store_path(study, out);
+  return std::filesystem::exists(path) ? path : written_store_path(study, out);
+}
+
+/// Settings train only what they change: what the study's own store has of the plan is copied, but for trials that are
+/// to keep their weights, which lie in its folder.
+void copy_finished(const Study& study, const std::filesystem::path& out, RunStore& store) {
+  const std::filesystem::path written = written_store_path(study, out);
+  if (study.head.overrides.empty() || !std::filesystem::exists(written)) return;
+  const RunStore source(written, RunStore::Access::read);
+  const auto there = source.known(), here = store.known();
+  for (const auto* trials : {&study.trials, &study.later})
+    for (const PlannedTrial& trial : *trials) {
+      const auto found = there.find(trial.id);
+      if (found == there.end() || !found->second.is_finished || here.contains(trial.id)) continue;
+      if (trial.config.train.keep_weights) continue;
+      std::optional<TrialRecord> record = source.find(trial.id);
+      if (!record) continue;
+      record->weights.clear();
+      store.put(*record);
+    }
+}
+
+}  // namespace
+
+std::filesystem::path study_folder(const Study& study, const std::filesystem::path& out) {
+  return out / study.head.id / study.run;
+}
+
+bool run_trials(const Study& written, const RunOptions& options) {
+  ProblemPool pool(options.data);
+  // A study that cannot be trained leaves nothing behind.
+  if (!std::filesystem::exists(store_path(written, options.out))) check_plan(written, options, pool);
+  RunStore store(store_path(written, options.out));
+  Study study = written;
+  find_known_heads(study, store);
+  copy_finished(study, options.out, store);
+  std::set<std::string> done;
+  while (true) {
+    const Rounds rounds = plan_rounds(study, records_of(study, store));
+    keep_plan(rounds, store);
+    if (!Sweeper(rounds.study, done, options, store, pool).run()) return false;
+    const size_t before = done.size();
+    for (const PlannedTrial& trial : rounds.study.trials) done.insert(trial.id);
+    if (study.later.empty() || done.size() == before) return true;
+  }
+}
+
+StudyResults planned_results(const Study& study) {
+  StudyResults results;
+  results.id = study.head.id;
+  results.title = study.head.title;
+  results.question = study.head.question;
+  results.guide = study.head.guide;
+  results.paper = study.head.paper;
+  results.deviations = study.head.deviations;
+  results.changes = study.changes;
+  results.profile = study.run;
+  results.overrides = study.head.overrides;
+  results.report = study.head.report;
+  if (study.series != std::vector<std::string>{""}) results.series = study.series;
+  results.claims = study.head.claims;
+  results.planned = std::ssize(distinct_trials(study));
+  results.resolved_config = study.resolved;
+  return results;
+}
+
+bool has_store(const Study& study, const std::filesystem::path& out) {
+  return std::filesystem::exists(path_to_read(study, out));
+}
+
+StudyResults collect_results(const Study& written, const std::filesystem::path& out) {
+  const std::filesystem::path path = path_to_read(written, out);
+  require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
+  const RunStore store(path, RunStore::Access::read);
+  Study study = written;
+  find_known_heads(study, store);
+  const Rounds rounds = plan_rounds(study, records_of(study, store));
+  StudyResults results = planned_results(rounds.study);
+  results.level = rounds.level;
+  results.rounds = rounds.notes;
+  const std::vector<PlannedTrial>& plan = rounds.study.trials;
+  std::unordered_map<std::string, std::vector<size_t>> places;  // of an id in the plan
+  for (size_t i = 0; i < plan.size(); ++i) places[plan[i].id].push_back(i);
+  std::vector<std::pair<size_t, TrialRecord>> found;
+  store.each([&](TrialRecord&& trial) {
+    const auto at = places.find(trial.id);
+    if (at == places.end()) {
+      if (study.head.overrides.empty() && trial.status == TrialStatus::finished) ++results.left_out;
+      return;
+    }
+    results.data.insert(trial.data.begin(), trial.data.end());
+    for (size_t i = 1; i < at->second.size(); ++i) found.emplace_back(at->second[i], trial);
+    found.emplace_back(at->second[0], std::move(trial));
+  });
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  results.trials.reserve(found.size());
+  for (auto& [i, trial] : found) results.trials.push_back(in_place(std::move(trial), plan[i]));
+  for (const Lease& lease : store.leases())
+    if (places.count(lease.trial) && is_alive(lease)) ++results.running;
+  results.unchecked = store.unchecked();
+  results.provenance = provenance();
+  return results;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,42 @@
+#pragma once
+#include <atomic>
+#include <filesystem>
+
+#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/config/study.h"
+#include "experiments/studies/run/progress.h"
+#include "experiments/studies/run/trial_watcher.h"
+
+namespace headroom::experiments {
+
+struct RunOptions {
+  std::filesystem::path out = "runs";
+  int jobs = 0;     ///< trials at once; 0: as many as threads
+  int threads = 0;  ///< of all trials together; 0: engine::num_threads()
+  tasks::DataRoots data;
+  ProgressOutput output = ProgressOutput::text;
+  const std::atomic<bool>* stop = nullptr;  ///< raised from outside (a signal): end soon, keep what is finished
+  WatchTrial watch{};                       ///< makes a watcher for each trial that this process trains
+};
+
+/// OUT/STUDY/PROFILE: the store, and the report's files. Settings that change trials or report have a folder of their
+/// own, OUT/STUDY/PROFILE+KEY=VALUE (config/overrides.h), so that they never replace the report of the study as its
+/// file has it; trials of theirs that its store has are copied.
+std::filesystem::path study_folder(const Study& study, const std::filesystem::path& out);
+
+/// Runs the trials of a study that its store does not know as finished, round by round (run/rounds.h), and keeps each
+/// outcome at once. Several processes may do so on one store: they share the trials. False when it was stopped before
+/// the end; a trial that was begun then goes on from its checkpoint. Throws Error when an outcome cannot be kept, and
+/// as check_same_data(). Metrics do not depend on jobs, threads, processes or stops.
+bool run_trials(const Study& study, const RunOptions& options);
+
+/// A study's head and the plan of its first round, without any trial.
+StudyResults planned_results(const Study& study);
+
+/// Whether the study has a store, and so results to collect.
+bool has_store(const Study& study, const std::filesystem::path& out);
+
+/// What the store knows of a study's trials: the input of reports and verdicts. Throws Error when there is no store.
+StudyResults collect_results(const Study& study, const std::filesystem::path& out);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,164 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "experiments/studies/results.h"
+#include "experiments/studies/run/store/annotations.h"
+#include "experiments/studies/run/store/database.h"
+#include "experiments/studies/run/store/owner.h"
+
+namespace headroom::experiments {
+
+/// One trial of the plan of a store's latest run.
+struct PlanEntry {
+  std::string trial, series, label;
+  double x = 0;
+  std::map<std::string, double> choice;
+  int64_t seed = 0;
+};
+
+/// A trial that a process is training.
+struct Lease {
+  std::string trial, label;
+  Owner owner;
+  double heartbeat = 0;  ///< seconds since 1970
+  int64_t step = 0, steps = 0;
+  double loss = 0;
+};
+
+/// Whether its process was heard of lately and is not known to be gone, going by one look: a heartbeat that lies
+/// further ahead than lease_seconds is no sign of life, since the clock that wrote it was set back since, or is wrong.
+bool is_alive(const Lease& lease);
+
+/// A stored trial with what belongs to its place in a plan, a PlanEntry or a PlannedTrial: series, x, choice and seed.
+template <class Place>
+TrialRecord in_place(TrialRecord trial, const Place& place) {
+  trial.series = place.series;
+  trial.x = place.x;
+  trial.choice = place.choice;
+  trial.seed = place.seed;
+  return trial;
+}
+
+/// What acquire() found.
+enum class LeaseResult {
+  taken,  ///< the trial is the caller's
+  held,   ///< another process is training it
+  done    ///< it came to an end since the caller looked
+};
+
+/// The trials of one study under one profile, in SQLite with a write-ahead log: what put() has returned from survives a
+/// killed process. Rows are found by the trial's id, so another sweep of the same study shares them. Several processes
+/// share the work by leases. Safe to call from several threads.
+class RunStore {
+ public:
+  enum class Access { write, read };
+  /// Opens or makes the file and its folder; brings an older schema to the present one. Access::read makes nothing and
+  /// works in a folder without write permission; a file that holds nothing yet, since another process is about to make
+  /// the store or was killed before, is read as a store without trials. Throws Error naming the path when that cannot
+  /// be done, and naming both versions when the store is from a newer program.
+  explicit RunStore(const std::filesystem::path& path, Access access = Access::write);
+
+  // Whatever is read is compared with the checksum that was kept beside it: an Error names the file and the trial whose
+  // bytes have changed. Trials of stores of older programs have none: unchecked() counts them.
+
+  /// What is known of a trial: its outcome, without series, x, choice and seed, which belong to the plan.
+  std::optional<TrialRecord> find(const std::string& id) const;
+  /// Every trial that came to an end, by id, in one pass; `f` must not use the store. Throws Error, at the end, when
+  /// trials are missing.
+  void each(const std::function<void(TrialRecord&&)>& f) const;
+  /// The same with how many times the trial came to an end.
+  void each_counted(const std::function<void(TrialRecord&&, int64_t attempts)>& f) const;
+  /// The same with id and config only.
+  void each_config(const std::function<void(const std::string& id, const std::string& config)>& f) const;
+  /// The same without scores, curve and predictions, with how many times the trial came to an end.
+  void each_outcome(const std::function<void(TrialRecord&&, int64_t attempts)>& f) const;
+  int64_t unchecked() const;
+  /// How many times a trial came to an end, whether it finished, and the hashes of its data; no history is read.
+  struct Known {
+    int64_t attempts = 0;
+    bool is_finished = false;
+    std::map<std::string, std::string> data{};
+    std::string weights{};  ///< checksum of those that were kept, "" for none
+  };
+  Known known(const std::string& id) const;
+  /// Of every trial that came to an end.
+  std::unordered_map<std::string, Known> known() const;
+  /// Keeps an outcome, in place of an older one of the same id, in one transaction. With `owner`, only if the lease is
+  /// still that one's, which then ends: false when another process has taken the trial over. `publish` is called when
+  /// that is known, just before the commit: a file that it renames is never a stale owner's. Throws Error when the disk
+  /// is full; what was there stays.
+  bool put(const TrialRecord& trial, const Owner* owner = nullptr, const std::function<void()>& publish = {});
+
+  using TakeTrial = std::function<void(const TrialRecord& trial, int64_t attempts)>;
+  /// What another store has.
+  struct Others {
+    std::function<void(const TakeTrial&)> each_trial;  ///< hands all to its argument
+    std::map<std::string, std::string> study;          ///< study()
+    std::vector<PlanEntry> plan;
+    std::vector<Note> notes;
+    std::vector<std::string> tags;
+  };
+  struct TakenOver {
+    int64_t added = 0, there = 0;  ///< trials
+  };
+  /// Takes over what another store has, in one transaction. A trial that is there stays, unless it failed there and
+  /// finished in the other store; one that is added keeps when it ended, and how often. So does the plan of the latest
+  /// run, where there is one. Notes and tags are added that are not there. What each_trial() throws undoes everything.
+  TakenOver take_over(const Others& others);
+
+  /// Takes a trial for `owner`, also one that was known to be finished, unless it came to an end after `known` was
+  /// read, or another owner holds it, is not known to be gone and was heard of less than lease_seconds before `now`. A
+  /// heartbeat from the future says nothing of when that was: it holds until this store has seen it unchanged for
+  /// lease_seconds of `steady`, a clock that nobody sets.
+  LeaseResult acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
+                      double now, double steady = steady_clock());
+  /// Calls `f` while the trial's lease is the owner's and can become nobody else's. False, without that call, when it
+  /// is not. `f` must not use the store.
+  bool while_held(const std::string& id, const Owner& owner, const std::function<void()>& f);
+  /// Calls `f` with all leases while none can change hands and no outcome can be kept. `f` must not use the store.
+  void while_leases_stand(const std::function<void(const std::vector<Lease>&)>& f);
+  /// Renews the leases of trials that are being trained, and adds their losses to their live curves. Those that are no
+  /// longer the owner's are left alone; returns their trials.
+  std::vector<std::string> renew(const std::vector<Lease>& leases, double now);
+  /// Gives a trial back without an outcome.
+  void release(const std::string& id, const Owner& owner);
+  std::vector<Lease> leases() const;
+  /// The losses so far of trials that have not ended, also of those that were stopped.
+  std::vector<LivePoint> live_points() const;
+
+  /// What the latest run needs of this store, so that it can be read without the study's file.
+  void set_plan(const std::map<std::string, std::string>& study, const std::vector<PlanEntry>& plan);
+  std::vector<PlanEntry> plan() const;
+  /// "id", "title", "profile", "config" (TOML).
+  std::map<std::string, std::string> study() const;
+
+  // Notes and tags of the run: they stay when it goes on, and are no part of any trial. Errors as in annotations.h.
+  std::vector<Note> notes() const;
+  std::vector<std::string> tags() const;
+  void add_note(const std::string& text);
+  bool remove_note(int64_t id);  ///< false when there is none
+  void add_tag(const std::string& tag);
+  bool remove_tag(const std::string& tag);  ///< false when there is none
+
+ private:
+  bool is_held_by_other(const Lease& lease, const Owner& owner, double now, double steady);
+
+  /// Since when a trial's lease has looked as it does.
+  struct Sight {
+    std::string owner;
+    double heartbeat = 0, since = 0;
+  };
+
+  mutable std::mutex mutex_;
+  mutable Database database_;
+  std::map<std::string, Sight> sights_;  ///< of heartbeats from the future, by trial
+};
+
+}  // namespace headroom::experiments

@@ -1,0 +1,151 @@
+#include "experiments/studies/run/store/database.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "engine/error.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr int busy_milliseconds = 60000;
+
+/// The path as a URI of a file that nobody writes to: read without the files that a write-ahead log needs beside it.
+std::string immutable_uri(const std::filesystem::path& path) {
+  std::string uri = "file:";
+  for (const char c : path.string()) {
+    const bool is_special = c == '?' || c == '#' || c == '%';
+    uri += is_special ? fmt::format("%{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
+  return uri + "?immutable=1";
+}
+
+}  // namespace
+
+Database::Database(std::filesystem::path path, bool is_read_only) : path_(std::move(path)) {
+  if (!is_read_only) {
+    std::error_code error;
+    std::filesystem::create_directories(path_.parent_path(), error);
+    require(!error, "{}: cannot make the folder: {}", path_.parent_path().string(), error.message());
+  }
+  try {
+    open(is_read_only);
+  } catch (const Error&) {
+    sqlite3_close(handle_);
+    throw;
+  }
+}
+
+Database::~Database() { sqlite3_close(handle_); }
+
+void Database::open(bool is_read_only) {
+  std::error_code none;
+  const auto status = std::filesystem::status(path_, none);
+  require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status),
+          "{}: run store: is {}, not a file; move it aside", path_.string(),
+          std::filesystem::is_directory(status) ? "a folder" : "a device or a pipe");
+  const bool is_closed_folder = is_read_only && access(path_.parent_path().c_str(), W_OK) != 0;
+  const std::string name = is_closed_folder ? immutable_uri(path_) : path_.string();
+  const int flags = (is_closed_folder ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE) |
+                    (is_read_only ? 0 : SQLITE_OPEN_CREATE);
+  if (sqlite3_open_v2(name.c_str(), &handle_, flags, nullptr) != SQLITE_OK) complain();
+  sqlite3_busy_timeout(handle_, busy_milliseconds);
+  if (is_closed_folder) return;
+  // SQLite does not wait for others on this change alone: two runs may make one store at the same time.
+  for (int tries = 0; sqlite3_exec(handle_, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr) != SQLITE_OK;) {
+    if (sqlite3_errcode(handle_) != SQLITE_BUSY || ++tries == busy_milliseconds / 10) complain();
+    usleep(10000);
+  }
+  run("PRAGMA synchronous = NORMAL");
+}
+
+void Database::stand_in_memory() {
+  sqlite3_close(handle_);
+  if (sqlite3_open(":memory:", &handle_) != SQLITE_OK) complain();
+}
+
+void Database::complain() const {
+  const int code = sqlite3_errcode(handle_) & 0xff;  // without the extended part
+  const bool is_damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+  const bool is_closed = (code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_PERM) &&
+                         access(path_.parent_path().c_str(), W_OK) != 0;
+  const std::string reason = is_closed ? std::strerror(errno) : "";
+  fail("{}: run store: {}{}", path_.string(), sqlite3_errmsg(handle_),
+       is_damaged            ? "; it is damaged: move it aside, and the next run makes another"
+       : code == SQLITE_BUSY ? "; another process is writing to it, and has not come to an end: is one stopped?"
+       : is_closed           ? fmt::format(": the folder cannot be written to ({}); --out names another", reason)
+                             : "");
+}
+
+void Database::run(const char* sql) {
+  if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) complain();
+}
+
+int64_t Database::number(const char* sql) {
+  Statement statement(*this, sql);
+  return statement.step() ? statement.integer(0) : 0;
+}
+
+bool Database::has_table(const std::string& name) {
+  Statement statement(*this, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
+  return statement.bind(name).step();
+}
+
+Statement::Statement(const Database& database, const char* sql) : database_(database) {
+  if (sqlite3_prepare_v2(database.handle(), sql, -1, &statement_, nullptr) != SQLITE_OK) database.complain();
+}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+bool Statement::step() {
+  const int code = sqlite3_step(statement_);
+  if (code != SQLITE_ROW && code != SQLITE_DONE) database_.complain();
+  return code == SQLITE_ROW;
+}
+
+void Statement::run() {
+  step();
+  sqlite3_reset(statement_);
+}
+
+void Statement::bind_one(int i, const std::string& text) {
+  if (sqlite3_bind_text(statement_, i, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT) != SQLITE_OK)
+    database_.complain();
+}
+
+void Statement::bind_one(int i, int64_t value) {
+  if (sqlite3_bind_int64(statement_, i, value) != SQLITE_OK) database_.complain();
+}
+
+void Statement::bind_one(int i, double value) {
+  if (sqlite3_bind_double(statement_, i, value) != SQLITE_OK) database_.complain();
+}
+
+std::string Statement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  return bytes ? std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column))) : "";
+}
+
+double Statement::real(int column) const {
+  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::numeric_limits<double>::quiet_NaN();
+  return sqlite3_column_double(statement_, column);
+}
+
+int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+
+Snapshot::~Snapshot() { sqlite3_exec(database_.handle(), "COMMIT", nullptr, nullptr, nullptr); }
+
+Transaction::~Transaction() {
+  if (is_open_) sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  database_.run("COMMIT");
+  is_open_ = false;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,424 @@
+#include "experiments/studies/run/trial.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <optional>
+
+#include "engine/context.h"
+#include "engine/device_stream.h"
+#include "engine/error.h"
+#include "engine/isa.h"
+#include "engine/transfer.h"
+#include "experiments/studies/run/op_library.h"
+#include "experiments/studies/run/phase_timer.h"
+#include "models/weights/sources.h"
+#include "tasks/theory/layer_flops.h"
+#include "tasks/training/evaluation.h"
+#include "tasks/training/trainer.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr const char* best_prefix = "best.";
+constexpr int64_t losses_of_a_history = 100;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// One line: the CLI and the store show it in a row.
+std::string one_line(std::string text) {
+  for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n')) text.replace(at, 1, ",");
+  return text;
+}
+
+/// What a checkpoint belongs to: the trial's id and the hashes of its data.
+std::string identity_of(const TrialConfig& config, const tasks::Task& task) {
+  std::string identity = trial_id(config);
+  for (const auto& [path, hash] : data_hashes(config, task.data_hashes())) identity += " " + hash;
+  return identity;
+}
+
+/// A model on the trial's device, with weights from the stream "init".
+models::Transformer drawn(const TrialConfig& config, const tasks::Task& task, engine::Rng& rng) {
+  const engine::DeviceScope scope(config.train.device);
+  return {model_for(config, task), rng};
+}
+
+/// The model with what training starts from.
+const models::Transformer& started(const models::Transformer& model, const TrialConfig& config,
+                                   const tasks::Task& task) {
+  if (config.train.start != Start::drawn)
+    task.construct(model, config.train.start == Start::slopes ? tasks::Construct::slopes : tasks::Construct::weights);
+  return model;
+}
+
+/// The same with the weights of a checkpoint.
+models::Transformer restored(const TrialConfig& config, const tasks::Task& task, const tasks::Checkpoint& checkpoint) {
+  const engine::DeviceScope scope(config.train.device);
+  models::NamedWeights weights(checkpoint.weights());
+  return {model_for(config, task), weights};
+}
+
+/// On a device, which runs ahead of the host, the host looks only now and then.
+tasks::TrainerConfig trainer_config(const TrainConfig& train, const std::function<void(const std::string&)>& note) {
+  constexpr int64_t steps_ahead = 16;
+  tasks::TrainerConfig config = train;
+  if (!train.device.is_cpu()) config.read_every = steps_ahead;
+  config.bf16_weights = tasks::has_bf16_weights(train.precision, train.device);
+  config.note = note;
+  return config;
+}
+
+/// A model with weights from the seed's stream "init" or from a checkpoint, and what trains it.
+struct Training {
+  engine::Rng rng;
+  const models::Transformer model;
+  tasks::Trainer trainer;
+
+  using Note = std::function<void(const std::string&)>;
+  Training(const TrialConfig& config, const tasks::Task& task, const Note& note)
+      : rng(static_cast<uint64_t>(config.seed)),
+        model(drawn(config, task, rng)),
+        trainer(started(model, config, task), task, trainer_config(config.train, note), rng) {}
+  Training(const TrialConfig& config, const tasks::Task& task, const Note& note, const tasks::Checkpoint& checkpoint)
+      : rng(static_cast<uint64_t>(config.seed)),
+        model(restored(config, task, checkpoint)),
+        trainer(model, task, trainer_config(config.train, note), rng) {
+    trainer.restore(checkpoint);
+  }
+};
+
+double flops_of_training(const TrialConfig& config, const tasks::Task& task) {
+  return 3 * static_cast<double>(config.train.steps) *
+         models::forward_flops(model_for(config, task), config.train.batch, task.model_interface().length);
+}
+
+/// What f() returns, or a failed trial where it throws.
+template <class F>
+TrialOutcome outcome_of(const F& f) {
+  TrialOutcome failed;
+  try {
+    return f();
+  } catch (const Error& error) {
+    if (engine::device_is_lost()) throw;  // no trial of this process will get any further
+    failed.message = "failed: " + one_line(error.what());
+  } catch (const std::bad_alloc&) {
+    failed.message = "failed: not enough memory";
+  }
+  failed.status = TrialStatus::failed;
+  return failed;
+}
+
+class Trial {
+ public:
+  Trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step, const TrialFiles& files)
+      : config_(config),
+        train_(config.train),
+        task_(task),
+        on_step_(on_step),
+        files_(files),
+        precision_(train_.precision),
+        deterministic_(train_.deterministic),
+        stream_(train_.device),
+        on_stream_(stream_.handle()),
+        validation_(task.evaluation(tasks::Split::validation, train_.eval_sequences)),
+        test_(task.evaluation(tasks::Split::test, train_.eval_sequences)) {
+    if (train_.timed)
+      on_phase_ = [this](tasks::Phase phase) {
+        engine::synchronize(train_.device);
+        timer_.end(phase);
+      };
+    if (train_.tf32) tf32_.emplace();
+    start_over();
+    resume();
+    if (!training_) training_ = std::make_unique<Training>(config, task, note());
+  }
+
+  TrialOutcome run() {
+    show_curve();
+    bool has_ended = at_.step >= train_.steps || is_stale();
+    while (!has_ended) {
+      if (on_step_ && !on_step_(at_.step, at_.last_loss)) {
+        outcome_.stopped = true;
+        save();
+        break;
+      }
+      if (clock() - saved_at_ >= train_.save_every && !save()) {
+        outcome_.stopped = true;
+        break;
+      }
+      const size_t points = at_.history.size();
+      has_ended = !advance();
+      if (at_.history.size() > points) show_curve();
+    }
+    return finish();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// Seconds of this process.
+  double clock() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  /// What the bits of a training depend on beside its config.
+  static std::string level() { return engine::name_of(engine::active_isa()); }
+
+  void start_over() {
+    at_ = {};
+    at_.best = std::numeric_limits<double>::infinity();
+    at_.last_loss = at_.gradient_norm = nan;
+    at_.level = level();
+    best_.clear();
+  }
+
+  void warn(const std::string& line) const {
+    if (files_.warn) files_.warn(one_line(line));
+  }
+
+  void show_curve() const {
+    if (files_.on_curve) files_.on_curve(at_.history);
+  }
+
+  Training::Note note() const {
+    return [this](const std::string& line) { warn(line); };
+  }
+
+  void resume() {
+    if (train_.timed || files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
+    try {
+      const tasks::Checkpoint checkpoint = tasks::load_checkpoint(files_.checkpoint, identity_of(config_, task_));
+      training_ = std::make_unique<Training>(config_, task_, note(), checkpoint);
+      at_ = progress_from_json(checkpoint.more);
+      require(at_.level == level(), "{}: was begun with {} kernels, whose bits differ from those of {}",
+              files_.checkpoint.string(), at_.level.empty() ? "unknown" : at_.level, level());
+      for (const auto& [name, tensor] : checkpoint.tensors)
+        if (name.rfind(best_prefix, 0) == 0) best_.emplace_back(name.substr(std::string(best_prefix).size()), tensor);
+      const bool lacks_weights = train_.keep_weights && best_.empty() && !at_.validation.empty();
+      require(!lacks_weights, "{}: was begun without train.keep_weights", files_.checkpoint.string());
+    } catch (const Error& error) {
+      if (engine::device_is_lost()) throw;
+      warn(fmt::format("{}; the trial starts over", error.what()));
+      training_.reset();  // what was restored is gone
+      start_over();
+    }
+    seconds_before_ = at_.seconds;
+  }
+
+  /// False when the trial is another process's now.
+  bool save() {
+    saved_at_ = clock();
+    if (train_.timed || files_.checkpoint.empty()) return true;  // a trial is timed in one go
+    at_.seconds = seconds_before_ + clock();
+    tasks::Checkpoint checkpoint = training_->trainer.checkpoint();
+    checkpoint.more = to_json(at_);
+    for (const auto& [name, tensor] : best_) checkpoint.tensors.emplace_back(best_prefix + name, tensor);
+    const auto write = [&](const std::filesystem::path& path) {
+      tasks::save_checkpoint(path, identity_of(config_, task_), checkpoint);
+    };
+    try {
+      if (files_.keep) return files_.keep(write);
+      write(files_.checkpoint);
+    } catch (const Error& error) {
+      warn(fmt::format("no checkpoint: {}; the training goes on", error.what()));
+    }
+    return true;
+  }
+
+  /// One update, and what is due after it. False when that was the last.
+  bool advance() {
+    if (at_.step == warm_up_steps) {
+      if (train_.timed) measured_peak();  // and again at the end: it keeps the better one
+      timer_.reset();
+    }
+    tasks::Trainer& trainer = training_->trainer;
+    trainer.step(on_phase_);
+    const int64_t step = at_.step + 1;
+    const bool is_last = step == train_.steps;
+    const int64_t log_every = train_.log_every > 0 ? train_.log_every : (train_.steps - 1) / losses_of_a_history + 1;
+    const bool is_logged = is_last || step % log_every == 0;
+    const bool is_due = is_last || (train_.eval_every > 0 && step % train_.eval_every == 0);
+    if ((is_logged || is_due) && trainer.state().step != step) trainer.read_state();
+    const engine::StepState& update = trainer.state();
+    if (update.step == step && !check(update)) return false;
+    at_.step = step;
+    if (is_logged) at_.history.push_back({step, "train", "loss", update.loss});
+    if (is_due && !judge(is_last)) return false;
+    return !is_last && !is_stale();
+  }
+
+  /// Notes how the latest step went. False, and the trial has failed, when it changed nothing; also when an earlier one
+  /// did that was not looked at.
+  bool check(const engine::StepState& update) {
+    if (std::isfinite(update.loss)) {
+      at_.last_loss = update.loss;
+      at_.gradient_norm = update.gradient_norm;
+    }
+    if (const char* const problem = tasks::problem_of(update)) return fail_with(problem);
+    return update.updates == update.step || fail_with("loss or gradient was not finite");
+  }
+
+  bool is_stale() const { return train_.patience > 0 && at_.stale >= train_.patience; }
+
+  bool fail_with(const char* what) {
+    outcome_.status = TrialStatus::failed;
+    outcome_.message = fmt::format("failed at step {}: {} (last finite loss {:.4g}, gradient norm {:.3g})", at_.step,
+                                   what, at_.last_loss, at_.gradient_norm);
+    return false;
+  }
+
+  /// Measures the present weights. False when their error is not finite.
+  bool judge(bool is_last) {
+    const tasks::Metrics validation = evaluate(training_->model, task_, validation_, train_.batch).metrics;
+    for (const auto& [metric, value] : validation) at_.history.push_back({at_.step, "validation", metric, value});
+    const double value = validation.at(task_.criterion());
+    const double error = tasks::larger_is_better(task_.criterion()) ? 1 - value : value;
+    if (!std::isfinite(error)) return fail_with("validation error is not finite");
+    training_->trainer.observe(error);
+    const bool is_best = error < at_.best;
+    at_.best = std::min(at_.best, error);
+    at_.stale = is_best ? 0 : at_.stale + 1;
+    const bool ends_here = is_last || is_stale();
+    if (train_.judged == Judged::best ? !is_best : !ends_here) return true;
+    tasks::Evaluation test = evaluate(training_->model, task_, test_, train_.batch);
+    at_.validation = validation;
+    at_.test = std::move(test.metrics);
+    at_.test_parts = std::move(test.parts);
+    at_.test.merge(task_.probes(training_->model, test_.slice(0, std::min(test_.input.dim(0), train_.batch))));
+    at_.predictions = std::move(test.predictions);
+    if (!train_.keep_weights) return true;
+    best_.clear();
+    for (const auto& [name, weight] : training_->trainer.weights())
+      best_.emplace_back(name, weight.clone().to(engine::cpu));
+    return true;
+  }
+
+  /// The first validated step at which the metric was as good as the value; one more than there are where none was.
+  double steps_to(const StepsTo& wanted) const {
+    const bool larger = tasks::larger_is_better(wanted.metric);
+    for (const HistoryPoint& point : at_.history) {
+      if (point.split != "validation" || point.metric != wanted.metric) continue;
+      if (larger ? point.value >= wanted.value : point.value <= wanted.value) return static_cast<double>(point.step);
+    }
+    return static_cast<double>(train_.steps + 1);
+  }
+
+  void add_times() {
+    const models::TransformerConfig& model = training_->model.config();
+    const int64_t length = task_.model_interface().length;
+    tasks::Metrics times = timer_.metrics(models::forward_flops(model, train_.batch, length), measured_peak());
+    models::TransformerConfig deeper = model;
+    ++deeper.layers;
+    const models::LayerConfig first = models::first_layer(model);
+    if (!deeper.unequal_layers.empty()) deeper.unequal_layers.push_back(first);
+    times["layer_gflop"] = (models::forward_flops(deeper, 1, length) - models::forward_flops(model, 1, length)) * 1e-9;
+    double formula = 0;  // the feed-forward network once, each group's heads on top
+    for (const models::HeadGroup& group : first.groups)
+      formula += tasks::layer_flops(length, model.width, group.heads, group.qk_dim, group.v_dim,
+                                    &group == first.groups.data() ? first.ffn_width : 0);
+    times["formula_gflop"] = formula * 1e-9;
+    at_.validation.insert(times.begin(), times.end());
+    at_.test.insert(times.begin(), times.end());
+  }
+
+  TrialOutcome finish() {
+    at_.seconds = outcome_.seconds = seconds_before_ + clock();
+    if (outcome_.status == TrialStatus::failed) {
+      at_.validation.clear();
+      at_.test.clear();
+      at_.test_parts.clear();
+      at_.predictions.clear();
+      best_.clear();
+    } else if (train_.timed && !outcome_.stopped) {
+      add_times();
+    }
+    if (outcome_.status == TrialStatus::finished && !outcome_.stopped && train_.steps_to)
+      at_.validation["steps_to"] = at_.test["steps_to"] = steps_to(*train_.steps_to);
+    outcome_.parameters = training_->model.parameter_count();
+    outcome_.flops =
+        flops_of_training(config_, task_) / static_cast<double>(train_.steps) * static_cast<double>(at_.step);
+    outcome_.progress = std::move(at_);
+    outcome_.weights = std::move(best_);
+    return std::move(outcome_);
+  }
+
+  const Clock::time_point begin_ = Clock::now();
+  const TrialConfig& config_;
+  const TrainConfig& train_;
+  const tasks::Task& task_;
+  const StepHook& on_step_;
+  const TrialFiles& files_;
+  const engine::PrecisionScope precision_;
+  const engine::DeterministicScope deterministic_;
+  const engine::DeviceStream stream_;
+  const engine::StreamScope on_stream_;
+  std::optional<engine::Tf32Scope> tf32_;
+  std::unique_ptr<Training> training_;
+  const tasks::Batch validation_, test_;
+  TrialProgress at_;
+  models::NamedTensors best_;  ///< the judged weights so far, where they are to be kept
+  PhaseTimer timer_;
+  std::function<void(tasks::Phase)> on_phase_;  ///< none unless the trial is timed
+  double seconds_before_ = 0, saved_at_ = 0;
+  TrialOutcome outcome_;
+};
+
+}  // namespace
+
+void check_precision(const TrainConfig& train) {
+  require(train.precision == engine::Precision::f32 || train.allow_emulation || !train.device.is_cpu(),
+          "train.precision: bf16 would be emulated on this CPU ({}): f32 kernels on operands rounded to bf16, slower "
+          "than f32; train.allow_emulation = true does that",
+          engine::name_of(engine::active_isa()));
+}
+
+models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task& task) {
+  const tasks::ModelInterface wanted = task.model_interface();
+  require(!wanted.predicts || config.model.causal,
+          "model.causal: is false, but the task's targets are the next tokens, which such a model would read; "
+          "expected model.causal = true");
+  models::TransformerConfig model = config.model;
+  model.max_length = wanted.length;
+  model.vocab = wanted.vocab;
+  model.input_dim = wanted.input_dim;
+  model.output_dim = wanted.output_dim;
+  if (wanted.pooled) model.pooling = models::Pooling::mean;
+  return model;
+}
+
+double training_flops(const TrialConfig& config, const tasks::Problem& problem) {
+  const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&problem);
+  return task ? flops_of_training(config, **task) : 0;
+}
+
+TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step,
+                       const TrialFiles& files) {
+  return outcome_of([&] {
+    check_precision(config.train);
+    return Trial(config, task, on_step, files).run();
+  });
+}
+
+TrialOutcome run_trial(const TrialConfig& config, const tasks::Problem& problem, const StepHook& on_step,
+                       const TrialFiles& files) {
+  if (const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&problem))
+    return run_trial(config, **task, on_step, files);
+  return outcome_of([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto& formula = *std::get<std::shared_ptr<const tasks::Formula>>(problem);
+    TrialOutcome outcome;
+    const engine::DeviceStream stream(config.train.device);
+    const engine::StreamScope on_stream(stream.handle());
+    const auto metrics =
+        formula.run(static_cast<uint64_t>(config.seed),
+                    {.folder = files.stages, .on_step = on_step, .device = config.train.device, .note = files.warn});
+    outcome.stopped = !metrics;
+    if (metrics) outcome.progress.validation = outcome.progress.test = *metrics;
+    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return outcome;
+  });
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,87 @@
+#include "experiments/studies/run/trial_progress.h"
+
+#include <bit>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "engine/excerpt.h"
+
+namespace headroom::experiments {
+namespace {
+
+using nlohmann::json;
+
+/// JSON knows no infinity and no NaN: doubles stand as the integers of their bits.
+uint64_t bits(double x) { return std::bit_cast<uint64_t>(x); }
+double real(const json& value) { return std::bit_cast<double>(value.get<uint64_t>()); }
+
+json bits_of(const std::map<std::string, double>& values) {
+  json out = json::object();
+  for (const auto& [name, value] : values) out[name] = bits(value);
+  return out;
+}
+
+std::map<std::string, double> reals(const json& values) {
+  std::map<std::string, double> out;
+  for (const auto& [name, value] : values.items()) out[name] = real(value);
+  return out;
+}
+
+json bits_of_each(const std::map<std::string, std::vector<double>>& lists) {
+  json out = json::object();
+  for (const auto& [name, values] : lists)
+    for (const double value : values) out[name].push_back(bits(value));
+  return out;
+}
+
+TrialProgress from_json(const json& state) {
+  TrialProgress at;
+  at.level = state.value("level", "");
+  at.step = state.at("step").get<int64_t>();
+  at.seconds = real(state.at("seconds"));
+  at.best = real(state.at("best"));
+  at.stale = state.at("stale").get<int64_t>();
+  at.last_loss = real(state.at("last_loss"));
+  at.gradient_norm = real(state.at("gradient_norm"));
+  at.validation = reals(state.at("validation"));
+  at.test = reals(state.at("test"));
+  const json parts = state.value("test_parts", json::object());  // none in what an older program kept
+  for (const auto& [name, values] : parts.items())
+    for (const json& value : values) at.test_parts[name].push_back(real(value));
+  for (const json& pair : state.at("predictions")) at.predictions.emplace_back(real(pair.at(0)), real(pair.at(1)));
+  for (const json& p : state.at("history"))
+    at.history.push_back(
+        {p.at(0).get<int64_t>(), p.at(1).get<std::string>(), p.at(2).get<std::string>(), real(p.at(3))});
+  return at;
+}
+
+}  // namespace
+
+std::string to_json(const TrialProgress& at) {
+  json history = json::array(), predictions = json::array();
+  for (const HistoryPoint& p : at.history) history.push_back({p.step, p.split, p.metric, bits(p.value)});
+  for (const auto& [target, output] : at.predictions) predictions.push_back({bits(target), bits(output)});
+  const json state{{"level", at.level},
+                   {"step", at.step},
+                   {"seconds", bits(at.seconds)},
+                   {"best", bits(at.best)},
+                   {"stale", at.stale},
+                   {"last_loss", bits(at.last_loss)},
+                   {"gradient_norm", bits(at.gradient_norm)},
+                   {"validation", bits_of(at.validation)},
+                   {"test", bits_of(at.test)},
+                   {"test_parts", bits_of_each(at.test_parts)},
+                   {"predictions", predictions},
+                   {"history", history}};
+  return state.dump();
+}
+
+TrialProgress progress_from_json(const std::string& text) {
+  try {
+    return from_json(json::parse(text));
+  } catch (const json::exception& error) {
+    fail("a trial's progress: {}", plain_words(error.what()));
+  }
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,153 @@
+#include "experiments/studies/toml/document.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "engine/error.h"
+#include "engine/excerpt.h"
+#include "experiments/studies/toml/depth.h"
+#include "models/files/regular_file.h"
+
+namespace headroom::experiments {
+namespace {
+
+struct Converter {
+  std::string source;
+  bool positions;
+
+  Place place(const toml::source_region& region) const {
+    if (!positions) return {source, 0, 0};
+    return {source, static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
+  }
+
+  Value convert(const toml::node& node) const {
+    Value value;
+    value.place = place(node.source());
+    if (const auto* table = node.as_table()) {
+      value.is_inline = table->is_inline();
+      for (const auto& [key, child] : *table)
+        value.table.push_back({std::string(key.str()), place(key.source()), convert(child)});
+      // toml++ sorts by name; the file's order reads better.
+      std::stable_sort(value.table.begin(), value.table.end(), [](const Entry& a, const Entry& b) {
+        return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
+      });
+    } else if (const auto* list = node.as_array()) {
+      value.kind = Value::Kind::list;
+      for (const auto& child : *list) value.list.push_back(convert(child));
+    } else if (const auto* flag = node.as_boolean()) {
+      value.kind = Value::Kind::boolean;
+      value.boolean = flag->get();
+    } else if (const auto* integer = node.as_integer()) {
+      value.kind = Value::Kind::integer;
+      value.integer = integer->get();
+    } else if (const auto* real = node.as_floating_point()) {
+      value.kind = Value::Kind::real;
+      value.real = real->get();
+    } else if (const auto* text = node.as_string()) {
+      value.kind = Value::Kind::text;
+      value.text = text->get();
+    } else {
+      fail("{}: dates and times have no place in a study", value.place.str());
+    }
+    return value;
+  }
+};
+
+bool is_bare(const std::string& key) {
+  return !key.empty() &&
+         std::all_of(key.begin(), key.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04X}", static_cast<int>(c));
+    else out += c;
+  }
+  return out + '"';
+}
+
+std::string key_text(const std::string& key) { return is_bare(key) ? key : quoted(key); }
+
+/// Keys of sub-tables of a list of tables: dotted, so that each item needs one header only.
+void dotted_lines(const Value& table, const std::string& prefix, std::string& out) {
+  for (const Entry& entry : table.table) {
+    const std::string key = prefix + key_text(entry.key);
+    if (entry.value.kind == Value::Kind::table && !entry.value.is_inline) dotted_lines(entry.value, key + ".", out);
+    else out += key + " = " + in_line(entry.value) + "\n";
+  }
+}
+
+bool is_table_list(const Value& value) {
+  return value.kind == Value::Kind::list && !value.list.empty() && value.list[0].kind == Value::Kind::table &&
+         !value.list[0].is_inline;
+}
+
+}  // namespace
+
+std::string in_line(const Value& value) {
+  std::string out;
+  switch (value.kind) {
+    case Value::Kind::boolean:
+      return value.boolean ? "true" : "false";
+    case Value::Kind::integer:
+      return fmt::format("{}", value.integer);
+    case Value::Kind::real: {
+      const std::string text = fmt::format("{}", value.real);
+      return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+    }
+    case Value::Kind::text:
+      return quoted(value.text);
+    case Value::Kind::list:
+      for (const Value& item : value.list) out += (out.empty() ? "" : ", ") + in_line(item);
+      return "[" + out + "]";
+    case Value::Kind::table:
+      for (const Entry& entry : value.table)
+        out += (out.empty() ? "" : ", ") + key_text(entry.key) + " = " + in_line(entry.value);
+      return "{ " + out + " }";
+  }
+  return out;
+}
+
+Value parse_toml(const std::string& text, const std::string& source, bool positions) {
+  const Converter converter{source, positions};
+  check_depth(text, source, positions);
+  try {
+    return converter.convert(toml::parse(text, source));
+  } catch (const toml::parse_error& error) {
+    std::string what(error.description());
+    std::replace(what.begin(), what.end(), '\n', ' ');
+    // What the library says of a string that meets the end of its line.
+    if (what.find("unescaped control characters") != std::string::npos)
+      what = "a string is not closed on this line, or holds a control character";
+    fail("{}: malformed TOML: {}", converter.place(error.source()).str(), excerpt(what, 200));
+  }
+}
+
+Value read_toml(const std::string& path) {
+  return parse_toml(models::read_file(path, {"study file", uint64_t{1} << 24}), path);
+}
+
+std::string to_toml(const Value& table) {
+  std::string out;
+  for (const Entry& entry : table.table) {
+    const Value& value = entry.value;
+    if (value.kind == Value::Kind::table) {
+      out += fmt::format("{}[{}]\n", out.empty() ? "" : "\n", key_text(entry.key));
+      dotted_lines(value, "", out);
+    } else if (is_table_list(value)) {
+      for (const Value& item : value.list) {
+        out += fmt::format("{}[[{}]]\n", out.empty() ? "" : "\n", key_text(entry.key));
+        dotted_lines(item, "", out);
+      }
+    } else {
+      out = fmt::format("{} = {}\n{}", key_text(entry.key), in_line(value), out);
+    }
+  }
+  return out;
+}
+
+}  // namespace headroom::experiments

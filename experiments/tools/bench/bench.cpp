@@ -1,0 +1,168 @@
+#include "experiments/tools/bench/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "autograd/ops.h"
+#include "engine/allocator.h"
+#include "engine/context.h"
+#include "engine/device_stream.h"
+#include "engine/error.h"
+#include "engine/parallel.h"
+#include "engine/transfer.h"
+#include "experiments/studies/claims/statistics.h"
+#include "experiments/version.h"
+#include "models/transformer.h"
+#include "tasks/training/trainer.h"
+
+namespace headroom::experiments {
+namespace {
+
+using autograd::Tensor;
+using autograd::Var;
+
+/// Random sequences of a workload, the same in every step.
+tasks::Batch random_batch(const Workload& workload, engine::DType dtype) {
+  engine::Rng rng(0);
+  const models::TransformerConfig& model = workload.model;
+  const int64_t batch = workload.batch, length = workload.length, tokens = batch * length;
+  const auto key = [&](int64_t count) { return rng.take("data", count + count % 2); };
+  if (workload.objective == Objective::mse) {
+    const engine::Shape shape{batch, length, model.input_dim};
+    const int64_t n = shape.numel();
+    return {engine::random_normal(shape, 0, 1, key(n), dtype), engine::random_normal(shape, 0, 1, key(n), dtype)};
+  }
+  const Tensor input = engine::random_integers({batch, length}, 0, model.vocab, key(tokens));  // (B, T)
+  if (workload.objective == Objective::classify)
+    return {input, engine::random_integers({batch}, 0, model.output_dim, key(batch))};
+  std::vector<int64_t> target =
+      engine::random_integers({batch, length}, 0, model.vocab, key(tokens)).to_vector<int64_t>();
+  if (workload.objective == Objective::mlm) {
+    const engine::RngKey mask = key(tokens);
+    constexpr double share = 0.15 * 4294967296.0;  // of the tokens is predicted
+    for (size_t i = 0; i < target.size(); ++i)
+      if (engine::random_bits(mask, i) > share) target[i] = tasks::ignore_index;
+  }
+  return {input, Tensor::from({batch, length}, target)};
+}
+
+class RandomData final : public tasks::Objective {
+ public:
+  RandomData(const Workload& workload, engine::DType dtype)
+      : is_regression_(workload.objective == experiments::Objective::mse), batch_(random_batch(workload, dtype)) {}
+  tasks::Batch train_batch(int64_t, int64_t, engine::Rng&) const override { return batch_; }
+  Var loss(const Var& output, const tasks::Batch& batch) const override {
+    return is_regression_ ? autograd::mse(output, Var(batch.target)) : autograd::cross_entropy(output, batch.target);
+  }
+  const tasks::Batch& batch() const { return batch_; }
+
+ private:
+  const bool is_regression_;
+  const tasks::Batch batch_;
+};
+
+/// AdamW as it is used most; no gradient norm, which nothing asks for.
+tasks::TrainerConfig settings(const Workload& workload, const BenchOptions& options) {
+  tasks::TrainerConfig config;
+  config.optimizer.lr = 1e-3;
+  config.optimizer.weight_decay = 0.1;
+  config.batch = workload.batch;
+  config.measures_norm = false;
+  config.device = options.device;
+  config.bf16_weights = tasks::has_bf16_weights(options.precision, options.device);
+  config.records = !options.eager && !options.profiled;
+  if (!options.device.is_cpu()) config.read_every = 1024;  // nobody asks for the loss
+  return config;
+}
+
+models::Transformer drawn(const Workload& workload, const BenchOptions& options, engine::Rng& rng) {
+  const engine::DeviceScope scope(options.device);
+  return {workload.model, rng, options.dtype};
+}
+
+}  // namespace
+
+BenchResult bench(const Workload& workload, const BenchOptions& options) {
+  const engine::ThreadScope threads(options.threads > 0 ? options.threads : engine::num_threads());
+  const engine::PrecisionScope precision(options.precision);
+  const engine::Device device = options.device;
+  engine::check_device(device);
+  const engine::DeviceStream stream(device);
+  const engine::StreamScope on_stream(stream.handle());
+  engine::Rng rng(0);
+  const models::Transformer model = drawn(workload, options, rng);
+  const RandomData data(workload, options.dtype);
+  tasks::Trainer trainer(model, data, settings(workload, options), rng);
+  const tasks::Batch batch = data.batch().to(device);
+  const auto step = [&] {
+    if (options.forward_only) trainer.loss(batch);
+    else trainer.step();
+    engine::synchronize(device);
+  };
+  step();
+  step();
+  engine::reset_peak(device);
+  const auto system_allocations = [&] {
+    return engine::allocator_stats(device).system_allocations + trainer.step_memory().system_allocations;
+  };
+  const int64_t allocations = system_allocations();
+  step();
+
+  using Clock = std::chrono::steady_clock;
+  const auto ms_since = [](Clock::time_point t) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
+  };
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  while (times.size() < 5 || ms_since(begin) < options.seconds * 1e3) {
+    const auto t = Clock::now();
+    step();
+    times.push_back(ms_since(t));
+  }
+  const double ms_median = median(times);
+  std::vector<engine::ProfiledOp> ops;
+  if (options.profiled) {
+    constexpr int profiled_steps = 3;
+    const engine::Profile profile(device);
+    for (int i = 0; i < profiled_steps; ++i) step();
+    ops = profile.ops();
+  }
+  return {.workload = workload.name,
+          .dtype = options.dtype,
+          .device = device,
+          .is_recorded = trainer.is_recorded(),
+          .threads = engine::num_threads(),
+          .forward_only = options.forward_only,
+          .steps = std::ssize(times),
+          .ms_min = *std::min_element(times.begin(), times.end()),
+          .ms_median = ms_median,
+          .tokens_per_second = static_cast<double>(workload.batch * workload.length) / ms_median * 1e3,
+          .parameters = model.parameter_count(),
+          .peak_bytes = engine::allocator_stats(device).peak + trainer.step_memory().peak,
+          .system_allocations = system_allocations() - allocations,
+          .ops = std::move(ops)};
+}
+
+std::string to_json(const BenchResult& r) {
+  const auto thousandths = [](double x) { return std::round(x * 1e3) / 1e3; };
+  const nlohmann::ordered_json json{{"workload", r.workload},
+                                    {"peer", "headroom-" + version()},
+                                    {"mode", r.is_recorded ? "graph" : "eager"},
+                                    {"dtype", engine::name_of(r.dtype)},
+                                    {"device", r.device.str()},
+                                    {"threads", r.threads},
+                                    {"forward_only", r.forward_only},
+                                    {"steps", r.steps},
+                                    {"ms_min", thousandths(r.ms_min)},
+                                    {"ms_median", thousandths(r.ms_median)},
+                                    {"tokens_per_s", std::llround(r.tokens_per_second)},
+                                    {"params", r.parameters},
+                                    {"peak_bytes", r.peak_bytes},
+                                    {"system_allocations", r.system_allocations}};
+  return json.dump();
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/context.h"
+#include "engine/device.h"
+#include "engine/dtype.h"
+#include "engine/profile.h"
+#include "experiments/tools/bench/workload.h"
+
+namespace headroom::experiments {
+
+struct BenchOptions {
+  engine::DType dtype = engine::DType::f32;
+  engine::Precision precision = engine::Precision::f32;  ///< as train.precision
+  engine::Device device = engine::cpu;
+  int threads = 0;            ///< 0: num_threads()
+  double seconds = 8;         ///< to go on timing steps for; at least five are timed
+  bool forward_only = false;  ///< the loss alone: no backward pass, no update
+  bool eager = false;         ///< on a device: op by op, no step is recorded and replayed
+  bool profiled = false;      ///< times each op of some further steps, which then run op by op
+};
+
+struct BenchResult {
+  std::string workload;
+  engine::DType dtype = engine::DType::f32;
+  engine::Device device = engine::cpu;
+  bool is_recorded = false;  ///< the steps were replayed: see tasks::Trainer
+  int threads = 1;
+  bool forward_only = false;
+  int64_t steps = 0;  ///< timed, after three that warm up
+  double ms_min = 0, ms_median = 0;
+  double tokens_per_second = 0;  ///< of the median step
+  int64_t parameters = 0;
+  int64_t peak_bytes = 0;               ///< highest number of bytes that tensors held
+  int64_t system_allocations = 0;       ///< times memory was asked of the system after the second step
+  std::vector<engine::ProfiledOp> ops;  ///< of the profiled steps
+};
+
+/// Times a Trainer's steps on random data: forward, backward, AdamW (learning rate 1e-3, decay 0.1). A step on a device
+/// counts until its work is done.
+BenchResult bench(const Workload& workload, const BenchOptions& options);
+
+/// One line of JSON.
+std::string to_json(const BenchResult& result);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,45 @@
+#include "experiments/tools/compress/divergence.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "experiments/studies/claims/statistics.h"
+
+namespace headroom::experiments {
+
+PerplexityRatio perplexity_ratio(const tasks::Perplexity& measured) {
+  constexpr double significance = 0.05, none = std::numeric_limits<double>::quiet_NaN();
+  const tasks::Divergence& apart = *measured.against;
+  PerplexityRatio ratio{std::exp(apart.nll_added), none, none};
+  if (measured.windows < 2) return ratio;
+  const double reach = apart.stderr_added * t_reach(static_cast<double>(measured.windows - 1), significance);
+  ratio.low = std::exp(apart.nll_added - reach);
+  ratio.high = std::exp(apart.nll_added + reach);
+  return ratio;
+}
+
+std::string divergence_text(const tasks::Perplexity& measured, const std::string& base) {
+  const tasks::Divergence& apart = *measured.against;
+  const PerplexityRatio ratio = perplexity_ratio(measured);
+  const std::string interval = measured.windows < 2 ? ", one window: no interval"
+                                                    : fmt::format(" [{:.4f}, {:.4f}] at 95 %, {} windows", ratio.low,
+                                                                  ratio.high, measured.windows);
+  return fmt::format(
+      "perplexity over that of {}: {:.4f}{}\n"
+      "KL from {}: {:.5f} nats in the mean, {:.4f} at the 99th percentile; same likeliest token: {:.2f} %\n",
+      base, ratio.value, interval, base, apart.kl_mean, apart.kl_p99, 100 * apart.top1_agreement);
+}
+
+void add_divergence(const tasks::Perplexity& measured, nlohmann::ordered_json& out) {
+  const PerplexityRatio ratio = perplexity_ratio(measured);
+  out["ppl_ratio"] = ratio.value;
+  if (measured.windows > 1) out["ppl_ratio_interval"] = {ratio.low, ratio.high};
+  out["kl_mean"] = measured.against->kl_mean;
+  out["kl_p99"] = measured.against->kl_p99;
+  out["top1_agreement"] = measured.against->top1_agreement;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,173 @@
+#include "experiments/tools/compress/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "experiments/output/file.h"
+#include "tasks/compression/head_costs.h"
+#include "tasks/compression/layer_set.h"
+#include "tasks/pretrained/text_tokens.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr int64_t usual_tokens = 8192;  ///< of a text whose range is not given
+
+bool has_part(const CompressArguments& arguments, const char* part) {
+  return arguments.part == part || arguments.part == "qk,vo";
+}
+
+/// Throws Error unless exactly one way to choose ranks was given, and its value makes sense.
+void check_ranks(const CompressArguments& a) {
+  const bool has_keep = !std::isnan(a.keep), has_cache = !std::isnan(a.cache), has_kl = !std::isnan(a.kl);
+  require(a.rank.has_value() + a.mean_rank.has_value() + has_keep + has_cache + has_kl == 1,
+          "expected one of --rank, --mean-rank, --keep, --cache and --kl");
+  const auto check_rank = [](const char* option, std::optional<int64_t> rank) {
+    require(!rank || *rank >= 1, "{} {}: expected 1 or more", option, rank.value_or(0));
+  };
+  const auto check_share = [](const char* option, double share) {
+    require(std::isnan(share) || (share > 0 && share <= 1), "{} {}: expected a share above 0, at most 1", option,
+            share);
+  };
+  check_rank("--rank", a.rank), check_rank("--mean-rank", a.mean_rank), check_rank("--vo-rank", a.vo_rank);
+  check_share("--keep", a.keep), check_share("--cache", a.cache);
+  require(!has_kl || (std::isfinite(a.kl) && a.kl > 0), "--kl {}: expected nats above 0", a.kl);
+  require(!a.vo_rank || a.rank, "--vo-rank needs --rank");
+}
+
+/// The middle one of the ranks that a method takes.
+int64_t middle_of(const std::vector<int64_t>& ranks) { return ranks.empty() ? 1 : ranks[(ranks.size() - 1) / 2]; }
+
+tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models::TransformerConfig& config,
+                               std::set<int64_t>& layers) {
+  using tasks::QkMethod, tasks::VoMethod;
+  check_ranks(arguments);
+  const bool has_qk = has_part(arguments, "qk"), has_vo = has_part(arguments, "vo");
+  const QkMethod qk = has_qk ? tasks::qk_method_named(arguments.method) : QkMethod::none;
+  VoMethod vo = VoMethod::none;
+  if (has_vo) vo = tasks::vo_method_named(arguments.vo_method.empty() ? arguments.method : arguments.vo_method);
+  require(has_vo || (arguments.vo_method.empty() && !arguments.vo_rank), "--vo-method and --vo-rank need --part vo");
+  require(has_qk || !arguments.vo_rank, "--part vo: give its rank by --rank, not by --vo-rank");
+  tasks::require_suited(qk, config);
+  layers = tasks::layers_named(arguments.layers, config.layers, static_cast<uint64_t>(arguments.seed));
+  const models::HeadGroup head = models::first_layer(config).groups.at(0);
+  const std::optional<int64_t> rank = arguments.rank ? arguments.rank : arguments.mean_rank;
+  const int64_t qk_rank = rank ? *rank : middle_of(tasks::possible_ranks(qk, config, head.qk_dim));
+  const int64_t vo_rank = arguments.vo_rank ? *arguments.vo_rank
+                          : rank            ? *rank
+                                            : middle_of(tasks::possible_ranks(vo, head.v_dim));
+  const tasks::CompressionPlan plan = tasks::uniform_plan(config, qk, vo, qk_rank, vo_rank, layers);
+  tasks::validate(plan, config);
+  return plan;
+}
+
+/// Refuses a share that no ranks reach, before a head is measured.
+void check_budget(const CompressArguments& arguments, const models::TransformerConfig& config, const CompressJob& job) {
+  const bool has_keep = !std::isnan(arguments.keep);
+  if (!has_keep && std::isnan(arguments.cache)) return;
+  const tasks::BudgetOf of = has_keep ? tasks::BudgetOf::parameters : tasks::BudgetOf::cache;
+  const tasks::HeadCosts costs(config, job.plan.qk, job.plan.vo, job.layers);
+  costs.require_possible(of, (has_keep ? arguments.keep : arguments.cache) * costs.full(of));
+}
+
+TextRange text_of(const std::string& file, const std::string& range, const char* option,
+                  const models::Tokenizer& tokenizer, int64_t usual = usual_tokens) {
+  return text_range(file, tasks::tokens_of_file(file, tokenizer), range, usual, option);
+}
+
+/// Refuses ranges of texts that nothing would read.
+void check_unused(const CompressArguments& a, bool is_calibrated) {
+  require(a.calibrate_tokens.empty() || is_calibrated || !a.refine.empty(),
+          "--calibrate-tokens: nothing here is calibrated");
+  require(a.eval_tokens.empty() || !a.eval.empty(), "--eval-tokens: needs --eval FILE");
+  require((a.refine_text.empty() && a.refine_tokens.empty()) || !a.refine.empty(),
+          "--refine-text and --refine-tokens: need --refine");
+}
+
+void read_texts(const CompressArguments& a, CompressJob& job) {
+  const bool reads_activations = (tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo)).any();
+  require(!reads_activations || !a.calibrate.empty(),
+          "method {} is made from what the heads do on a text: needs --calibrate FILE", a.method);
+  require(!job.has_budget || !a.calibrate.empty(), "{} is spent by what heads lose on a text: needs --calibrate FILE",
+          rank_option(a));
+  require(a.refine.empty() || !a.calibrate.empty() || !a.refine_text.empty(),
+          "--refine {} trains on a text: needs --refine-text FILE", a.refine);
+  check_unused(a, reads_activations || job.has_budget);
+  const auto tokenizer = job.base->tokenizer();
+  if (reads_activations || job.has_budget)
+    job.calibration = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
+  if (!a.refine.empty()) {
+    if (a.refine_text.empty())
+      job.refinement = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
+    else job.refinement = text_of(a.refine_text, a.refine_tokens, "--refine-tokens", *tokenizer, 400000);
+    require(job.refinement->count() > a.training.context, "{}: {} tokens are too few for windows of {}",
+            job.refinement->file, job.refinement->count(), a.training.context);
+  }
+  if (a.eval.empty()) return;
+  job.evaluation = text_of(a.eval, a.eval_tokens, "--eval-tokens", *tokenizer);
+  require(job.evaluation->count() >= a.context, "{}: {} tokens are fewer than the context of {}", a.eval,
+          job.evaluation->count(), a.context);
+  if (job.calibration) require_disjoint("calibration", *job.calibration, *job.evaluation);
+  if (job.refinement) require_disjoint("refinement", *job.refinement, *job.evaluation);
+}
+
+}  // namespace
+
+std::string calibration_note(const CompressJob& job) {
+  constexpr int64_t enough = 4;
+  const int64_t width = job.base->description().config.width;
+  if (!job.calibration || job.calibration->count() >= enough * width) return "";
+  return fmt::format(
+      "{} tokens of calibration are few for a model of width {}: directions that they do not show count as free; give "
+      "{} or more",
+      job.calibration->count(), width, std::max(enough * width, usual_tokens));
+}
+
+std::string rank_option(const CompressArguments& a) {
+  if (a.mean_rank) return fmt::format("--mean-rank {}", *a.mean_rank);
+  if (!std::isnan(a.keep)) return fmt::format("--keep {}", a.keep);
+  if (!std::isnan(a.cache)) return fmt::format("--cache {}", a.cache);
+  if (!std::isnan(a.kl)) return fmt::format("--kl {}", a.kl);
+  return fmt::format("--rank {}{}", a.rank.value_or(0), a.vo_rank ? fmt::format(" --vo-rank {}", *a.vo_rank) : "");
+}
+
+CompressJob job_of(CompressArguments& arguments) {
+  CompressJob job;
+  job.base = models::ModelFiles::open(arguments.model);
+  const models::ModelDescription& description = job.base->description();
+  require(description.not_run.empty(), "{}: is not run here: {}", arguments.model,
+          fmt::join(description.not_run, "; "));
+  job.plan = plan_of(arguments, description.config, job.layers);
+  job.has_budget = !arguments.rank;
+  require(!job.has_budget || job.plan.qk != tasks::QkMethod::pairs_even,
+          "{}: pairs-even has one width for all heads: use --rank", rank_option(arguments));
+  job.format = models::export_format_named(arguments.format);
+  require(!job.has_budget || job.format != models::ExportFormat::plain,
+          "--format plain has one width for all heads: use --rank, not {}", rank_option(arguments));
+  check_budget(arguments, description.config, job);
+  const std::string refusal =
+      models::refusal_of(job.format, *job.base, tasks::compressed_config(description.config, job.plan), arguments.out);
+  require(refusal.empty(), "{}: {}", arguments.out, refusal);
+  if (job.format != models::ExportFormat::compact && !arguments.dtype.empty())
+    models::check_type(arguments.out, models::weight_type_named(arguments.dtype));
+  models::check_target(arguments.model, arguments.out, arguments.force);
+  models::check_card(arguments.out, arguments.force);
+  if (!arguments.checkpoint.empty()) check_file(arguments.checkpoint);
+  const int64_t longest = description.longest_text();
+  if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
+  require(arguments.context >= 4 && arguments.context <= longest, "--context {}: expected 4 to the model's {}",
+          arguments.context, longest);
+  if (!arguments.refine.empty()) {
+    arguments.training.target = tasks::refine_target_named(arguments.refine);
+    arguments.training.context = std::min(arguments.training.context, longest);
+    arguments.training.seed = static_cast<uint64_t>(arguments.seed);
+    arguments.training.checkpoint = arguments.checkpoint;
+    tasks::validate(arguments.training);
+  }
+  read_texts(arguments, job);
+  return job;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,87 @@
+#include "experiments/tools/compress/make.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tasks/compression/head_budget.h"
+
+namespace headroom::experiments {
+namespace {
+
+double share(int64_t done, int64_t all) { return static_cast<double>(done) / static_cast<double>(all); }
+
+tasks::TokenBatch calibration_pieces(const CompressArguments& arguments, const CompressJob& job) {
+  const std::vector<int32_t>& tokens = job.calibration->tokens;
+  return tasks::pieces_of(tokens, 0, std::ssize(tokens), arguments.context, job.base->description().text_begin());
+}
+
+tasks::Calibration calibration_of(const CompressArguments& arguments, const CompressJob& job,
+                                  const models::Transformer& base, const CompressProgress& progress) {
+  const tasks::CalibrationNeeds needs = tasks::needs_of(job.plan.qk) | tasks::needs_of(job.plan.vo);
+  if (!needs.any()) return {};
+  return tasks::calibrate(base, calibration_pieces(arguments, job),
+                          {.needs = needs, .layers = job.layers, .progress = [&](int64_t done, int64_t all) {
+                             progress(fmt::format("calibration: layer {} of {}", done, all), share(done, all));
+                           }});
+}
+
+/// The share of the time that measuring the first `done` of `all` heads takes, layer after layer, as often as there are
+/// parts: what changes in a layer is run from there on, so that the first ones take longest.
+double measured_share(const CompressJob& job, int64_t layers, int64_t done, int64_t all) {
+  const int64_t parts = (job.plan.qk != tasks::QkMethod::none) + (job.plan.vo != tasks::VoMethod::none);
+  const auto heads = all / (parts * std::ssize(job.layers));
+  double sum = 0, whole = 0;
+  int64_t at = 0;
+  for (int64_t part = 0; part < parts; ++part)
+    for (const int64_t layer : job.layers)
+      for (int64_t head = 0; head < heads; ++head, ++at) {
+        const auto runs = static_cast<double>(layers - layer);
+        whole += runs;
+        if (at < done) sum += runs;
+      }
+  return sum / whole;
+}
+
+/// The plan that the budget buys.
+tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJob& job,
+                             const models::Transformer& base, const tasks::HeadDecompositions& heads,
+                             const CompressProgress& progress) {
+  using tasks::BudgetOf;
+  const tasks::LayerProbe probe(base, tasks::probed_texts(calibration_pieces(arguments, job), arguments.context));
+  const tasks::HeadBudget budget(heads, probe, job.plan.qk, job.plan.vo, job.layers, [&](int64_t done, int64_t all) {
+    progress(fmt::format("budget: head {} of {} measured", done, all),
+             measured_share(job, base.config().layers, done, all));
+  });
+  if (!std::isnan(arguments.keep))
+    return budget.spend(BudgetOf::parameters, arguments.keep * budget.costs().full(BudgetOf::parameters));
+  if (!std::isnan(arguments.cache))
+    return budget.spend(BudgetOf::cache, arguments.cache * budget.costs().full(BudgetOf::cache));
+  if (!std::isnan(arguments.kl)) return budget.within(budget.costs().saved(), arguments.kl);
+  return budget.spend(budget.costs().saved(), budget.costs().cost(budget.costs().saved(), job.plan));
+}
+
+}  // namespace
+
+CompressedModel make_compressed(const CompressArguments& arguments, const CompressJob& job,
+                                const models::Transformer& base, const CompressProgress& progress) {
+  CompressedModel made{.plan = job.plan};
+  const tasks::Calibration calibration = calibration_of(arguments, job, base, progress);
+  const models::HeadGroup head = models::first_layer(base.config()).groups.at(0);
+  if (calibration.has.any()) made.shortage = calibration.shortage(std::max(head.qk_dim, head.v_dim));
+  const tasks::HeadDecompositions heads(*job.base, job.plan.qk, job.plan.vo, calibration, job.layers);
+  if (job.has_budget) made.plan = spent(arguments, job, base, heads, progress);
+  made.edit = heads.edit(made.plan);
+  if (!job.refinement) return made;
+  tasks::Refined refined =
+      tasks::refine(base, made.edit, job.refinement->tokens, arguments.training, [&](int64_t step, double loss) {
+        progress(fmt::format("refinement: step {} of {}, loss {:.4g}", step, arguments.training.steps, loss),
+                 share(step, arguments.training.steps));
+      });
+  made.edit = std::move(refined.edit);
+  made.refinement = {refined.first_loss, refined.last_loss, refined.trained};
+  return made;
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,31 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "experiments/tools/compress/job.h"
+
+namespace headroom::experiments {
+
+/// A compressed model in memory, and how it came about.
+struct CompressedModel {
+  tasks::CompressionPlan plan;
+  models::ModelEdit edit{};
+  std::string shortage{};  ///< what is to be said of a calibration that was too short
+  /// Of the refinement, if any: losses of its first and last steps, and the numbers that it trained.
+  struct Refinement {
+    double first_loss = 0, last_loss = 0;
+    int64_t trained = 0;
+  };
+  std::optional<Refinement> refinement{};
+};
+
+/// What is being done, and the share of it that is.
+using CompressProgress = std::function<void(const std::string& what, double share)>;
+
+/// Calibrates, spends the budget, takes the heads apart and refines, as the job says. `base` is the job's model in
+/// memory, unpacked.
+CompressedModel make_compressed(const CompressArguments& arguments, const CompressJob& job,
+                                const models::Transformer& base, const CompressProgress& progress);
+
+}  // namespace headroom::experiments

@@ -1,0 +1,56 @@
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/tools/plan/basis.h"
+#include "experiments/tools/plan/machine.h"
+#include "experiments/tools/plan/model_config.h"
+#include "tasks/theory/model_costs.h"
+
+namespace headroom::experiments {
+
+/// What `headroom plan` is asked about a model.
+struct CostRequest {
+  PlanModel model;
+  int64_t context = 0, batch = 1;
+  std::string dtype = "bf16";      ///< f32, bf16 or f16
+  std::vector<int64_t> head_dims;  ///< looked at in place of the model's own; empty: powers of two around it
+  bool keep_width = false;         ///< narrower heads become more, so that heads × head_dim stays; else heads stay
+  Machine machine;
+};
+
+/// One head width.
+struct CostRow {
+  int64_t heads = 0, kv_heads = 0, head_dim = 0;
+  tasks::ModelCosts costs;
+  tasks::RooflineTimes times;
+  bool is_model = false;  ///< the model as it was given
+};
+
+struct CostPlan {
+  CostRequest request;
+  std::vector<CostRow> rows;  ///< from narrow to wide
+};
+
+/// Head widths from the command line: "32,64" or "16:128" or "16:128:16" (from, to, step; without a step, doubling).
+/// Throws Error naming --head-dims.
+std::vector<int64_t> parse_head_dims(const std::string& text);
+
+/// Counts the model at every head width. Throws Error naming the argument that is wrong.
+CostPlan plan_costs(const CostRequest& request);
+
+/// The parts of both the terminal's tables and the page. The answer says what heads of half the model's width would
+/// cost, in multiples of what the model does; "" where they are not among the rows.
+std::string cost_answer(const CostPlan& plan);
+std::string cost_headline(const CostPlan& plan);
+Cells count_cells(const CostPlan& plan);
+Cells memory_cells(const CostPlan& plan);
+Cells time_cells(const CostPlan& plan);
+std::string machine_text(const CostPlan& plan);
+
+nlohmann::ordered_json cost_json(const CostPlan& plan);
+std::string cost_text(const CostPlan& plan, size_t columns = 0);
+
+}  // namespace headroom::experiments

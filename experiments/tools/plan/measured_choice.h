@@ -1,0 +1,34 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/pages/head_choice.h"
+
+namespace headroom::experiments {
+
+/// What trained models of one series of a study say about the number of heads, and of what task it is.
+struct MeasuredChoice {
+  std::string task;    ///< task.kind: "masked"
+  std::string metric;  ///< that they were judged by
+  HeadChoice choice;
+};
+
+/// Of every series of a study that has one (report/head_choice.h).
+std::vector<MeasuredChoice> measured_choices(const StudyResults& results);
+
+/// A JSON list of them, whose members are those of the structs, and back. Throws Error naming what is missing.
+std::string choices_json(const std::vector<MeasuredChoice>& choices);
+std::vector<MeasuredChoice> parse_choices(const std::string& json);
+
+/// Those that the program ships (experiments/data/head_choices.json, written by `headroom report STUDY... --choices`).
+const std::vector<MeasuredChoice>& shipped_choices();
+
+/// What --for may name: short words, and the kinds of task without one; a kind is taken for its word, too.
+std::vector<std::string> task_words();
+/// Those that were measured for a task, by its kind or a short word for it (mlm, ntp). Throws Error, with the words
+/// that there are, for another word, and where nothing was measured for it.
+std::vector<MeasuredChoice> choices_for(const std::string& task, const std::vector<MeasuredChoice>& all);
+
+}  // namespace headroom::experiments

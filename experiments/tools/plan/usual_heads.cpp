@@ -1,0 +1,122 @@
+#include "experiments/tools/plan/usual_heads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "experiments/output/number.h"
+#include "experiments/studies/pages/usual_head_dim.h"
+
+namespace headroom::experiments {
+namespace {
+
+std::string usual_reason() {
+  return fmt::format(
+      "most published decoders have heads of width {} (GPT-2, SmolLM2 and Llama 3.2 1B have 64, Llama 3 8B and Mistral "
+      "7B 128)",
+      usual_head_dims_text());
+}
+
+bool is_text(const MeasuredChoice& one) { return one.task == "masked" || one.task == "next-token"; }
+
+/// "64", "32, 64 and 256".
+std::string list_text(const std::set<int64_t>& numbers) {
+  std::string out;
+  for (auto at = numbers.begin(); at != numbers.end(); ++at)
+    out += fmt::format("{}{}", at == numbers.begin() ? "" : std::next(at) == numbers.end() ? " and " : ", ", *at);
+  return out;
+}
+
+/// The widest model whose number of heads was swept.
+int64_t widest_measured() {
+  int64_t widest = 0;
+  for (const MeasuredChoice& one : shipped_choices()) widest = std::max(widest, one.choice.width);
+  return widest;
+}
+
+/// Which numbers of heads did best on text in the studies here, and at which widths.
+std::string text_findings() {
+  std::set<int64_t> heads, widths;
+  for (const MeasuredChoice& one : shipped_choices()) {
+    if (!is_text(one)) continue;
+    heads.insert(static_cast<int64_t>(one.choice.best().heads));
+    widths.insert(one.choice.width);
+  }
+  if (heads.empty()) return "";
+  constexpr size_t few = 3;
+  const std::string best = heads.size() <= few
+                               ? list_text(heads) + " heads"
+                               : fmt::format("anything from {} to {} heads, by curve", *heads.begin(), *heads.rbegin());
+  return fmt::format(
+      " On text, models of width {} did best with {} (plan --for ntp and --for mlm say how sure that is).",
+      list_text(widths), best);
+}
+
+}  // namespace
+
+PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::vector<MeasuredChoice>& found) {
+  constexpr double alike = 2;
+  std::set<int64_t> widths;
+  int64_t nearest = found[0].choice.width;
+  for (const MeasuredChoice& one : found) {
+    widths.insert(one.choice.width);
+    if (factor_between(one.choice.width, width) < factor_between(nearest, width)) nearest = one.choice.width;
+  }
+  std::vector<const HeadChoice*> curves;
+  for (const MeasuredChoice& one : found)
+    if (one.choice.width == nearest) curves.push_back(&one.choice);
+  const auto heads = static_cast<int64_t>(counts_of_best(curves).front().first);
+  PlanAnswer answer;
+  answer.sure = fmt::format("a guess: models for {} were trained at width {} alone.", task, list_text(widths));
+  if (factor_between(nearest, width) <= alike && width % heads == 0) {
+    answer.advice = fmt::format("start with {}: the number that most often did best at width {}",
+                                heads_text(heads, width / heads), nearest);
+    answer.because = fmt::format("width {} is the nearest that was measured: {}", nearest, best_on(curves));
+  } else if (is_text(found[0])) {
+    const int64_t dim = usual_head_dim(width);
+    answer.advice = fmt::format("start with {}: the usual width of heads", heads_text(width / dim, dim));
+    answer.because = usual_reason();
+    answer.sure += text_findings();
+  } else {
+    answer.advice = fmt::format("no advice: nothing was measured for {} near width {}", task, width);
+    answer.because = fmt::format(
+        "the best number depends on the width of a token and on how far back the target looks; plan --width {} "
+        "--token-dim d --decay r1,r2,… gives what the paper's bound says",
+        width);
+  }
+  return answer;
+}
+
+PlanAnswer usual_answer(const CostPlan& plan) {
+  const models::TransformerConfig& config = plan.request.model.config;
+  const models::HeadGroup group = models::first_layer(config).groups.front();
+  const int64_t usual = usual_head_dim(config.width);
+  const std::string own = heads_text(group.heads, group.v_dim);
+  PlanAnswer answer;
+  answer.costs = cost_answer(plan);
+  if (config.width <= widest_measured()) {
+    answer.advice = fmt::format("keep {}, and try other numbers", own);
+    answer.because = fmt::format(
+        "a model of width {} is narrow enough to train with each number of heads (docs/studies.md), and sizes alone do "
+        "not say which is best",
+        config.width);
+    answer.sure = fmt::format(
+        "no advice: headroom plan --for TASK --width {} says what such models did best with on a task", config.width);
+    return answer;
+  }
+  answer.advice = factor_between(group.v_dim, usual) < 2
+                      ? fmt::format("keep {}: the usual width for a model as wide as {}", own, config.width)
+                      : fmt::format("start with {}, the usual width for a model as wide as {}; as given it has {}",
+                                    heads_text(config.width / usual, usual), config.width, own);
+  answer.because = usual_reason();
+  answer.sure = fmt::format(
+      "a convention: sizes alone do not say how many heads are best, and the studies here swept that number at widths "
+      "up to {}.{} Where single earlier tokens must be fetched the number matters far more: add --decay or "
+      "--from-text.",
+      widest_measured(), text_findings());
+  return answer;
+}
+
+}  // namespace headroom::experiments

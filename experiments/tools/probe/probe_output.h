@@ -1,0 +1,36 @@
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "experiments/tools/plan/basis.h"
+#include "experiments/tools/probe/probe_results.h"
+
+namespace headroom::experiments {
+
+/// Everything as JSON. `heads` has an object per head, layer after layer: `measures` by their ids, `by_length` the last
+/// query's measures and, as logits_…, those of query L/2, in the order of `lengths`; `by_position` those of the longest
+/// pieces' queries in the order of `positions` (from 1); `singular_values`, falling. What is not a number is null.
+nlohmann::ordered_json probe_json(const ProbeResults& results);
+
+/// A measure's value: an effective rank is a count, or between two; all else has three digits.
+std::string measure_text(const HeadMeasure& measure, double value);
+
+/// A row per layer, medians over its heads, and one over all heads; the first row has the heads of the columns.
+Cells probe_layer_cells(const ProbeResults& results);
+
+/// What the columns of probe_layer_cells() are.
+std::string probe_columns(const ProbeResults& results);
+
+/// A row per head with every measure.
+Cells probe_head_cells(const ProbeResults& results);
+
+/// "SmolLM2 (llama): 30 layers of 9 heads of width 64, 3 key-value heads".
+std::string probe_subject(const ProbeResults& results);
+
+/// "wiki.test.raw, 303415 tokens; 10 pieces of each of 4, 8, 16 tokens".
+std::string probe_source(const ProbeResults& results);
+
+/// What the terminal shows: subject and source, the table by layer, the findings and what they do not say.
+std::string probe_text(const ProbeResults& results);
+
+}  // namespace headroom::experiments

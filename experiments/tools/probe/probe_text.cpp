@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "experiments/output/number.h"
+#include "experiments/output/text.h"
+#include "experiments/tools/probe/probe_findings.h"
+#include "experiments/tools/probe/probe_output.h"
+
+namespace headroom::experiments {
+namespace {
+
+constexpr size_t line_width = 100;
+
+/// `text` in lines of at most line_width columns where its words allow it, all but the first indented.
+std::string in_short_lines(const std::string& text) {
+  std::string out, line;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > line_width) {
+      out += line + "\n";
+      line = "  " + word;
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+    at = end + 1;
+  }
+  return out + line + "\n";
+}
+
+/// The columns of the table by layer: a measure's id and a short head.
+std::vector<std::pair<std::string, std::string>> short_columns(const ProbeResults& r) {
+  std::vector<std::pair<std::string, std::string>> columns;
+  if (r.probe.spans.size() > 1) columns.emplace_back("norm_slope", "slope");
+  columns.insert(columns.end(), {{"norm", "norm"},
+                                 {"logits_all", "logits/√L"},
+                                 {"logits_centred", "centred"},
+                                 {"entropy", "entropy"},
+                                 {"sink_mass", "sink"}});
+  for (const auto& [kind, label] :
+       {std::pair{"query", "W_Q"}, {"key", "W_K"}, {"product", "W_QᵀW_K"}, {"scores", "scores"}})
+    columns.emplace_back(fmt::format("rank_{}_{:g}", kind, r.energies.back()), label);
+  for (auto energy = r.energies.rbegin() + 1; energy != r.energies.rend(); ++energy)
+    columns.emplace_back(fmt::format("rank_scores_{:g}", *energy), fmt::format("at {}", percent(*energy)));
+  return columns;
+}
+
+}  // namespace
+
+std::string measure_text(const HeadMeasure& measure, double value) {
+  return value == 0 || measure.group == rank_group ? fmt::format("{:g}", value) : rounded(value);
+}
+
+Cells probe_layer_cells(const ProbeResults& r) {
+  const std::vector<HeadMeasure> measures = head_measures(r);
+  Cells cells = {{"layer"}};
+  for (int64_t layer = 0; layer < r.probe.layers; ++layer) cells.push_back({std::to_string(layer)});
+  cells.push_back({"all"});
+  for (const auto& column : short_columns(r)) {
+    const std::string& id = column.first;
+    const auto measure = std::find_if(measures.begin(), measures.end(), [&](const auto& m) { return m.id == id; });
+    const std::vector<double> values = values_of(r, *measure);
+    cells[0].push_back(column.second);
+    for (size_t layer = 0; layer < static_cast<size_t>(r.probe.layers); ++layer) {
+      const auto begin = values.begin() + static_cast<int64_t>(layer) * r.probe.heads;
+      cells[layer + 1].push_back(measure_text(*measure, finite_quantile({begin, begin + r.probe.heads}, 0.5)));
+    }
+    cells.back().push_back(measure_text(*measure, finite_quantile(values, 0.5)));
+  }
+  return cells;
+}
+
+Cells probe_head_cells(const ProbeResults& r) {
+  const std::vector<HeadMeasure> measures = head_measures(r);
+  Cells cells = {{"layer", "head"}};
+  for (const HeadMeasure& measure : measures) cells[0].push_back(measure.label);
+  for (const tasks::HeadProbe& head : r.probe.probes) {
+    std::vector<std::string> row = {std::to_string(head.layer), std::to_string(head.head)};
+    for (const HeadMeasure& measure : measures) row.push_back(measure_text(measure, measure.value(head)));
+    cells.push_back(std::move(row));
+  }
+  return cells;
+}
+
+std::string probe_subject(const ProbeResults& r) {
+  const std::string width = r.least_head_dim < r.head_dim ? fmt::format("{} to {}", r.least_head_dim, r.head_dim)
+                                                          : std::to_string(r.head_dim);
+  return fmt::format("{} ({}): {} of {} of width {}, {}", r.name, r.family, some(r.probe.layers, "layer"),
+                     some(r.probe.heads, "head"), width, some(r.kv_heads, "key-value head"));
+}
+
+std::string probe_source(const ProbeResults& r) {
+  std::vector<int64_t> lengths;
+  std::set<int64_t> counts;
+  for (const tasks::ProbeSpans& spans : r.probe.spans) {
+    lengths.push_back(spans.length);
+    counts.insert(std::ssize(spans.starts));
+  }
+  return fmt::format("{}, {} tokens; {}{} of each of {} tokens{}", std::filesystem::path(r.text).filename().string(),
+                     r.tokens, counts.size() > 1 ? fmt::format("{} to ", *counts.begin()) : "",
+                     some(*counts.rbegin(), "piece"), fmt::join(lengths, ", "),
+                     r.bos ? ", the first the beginning-of-text token" : "");
+}
+
+std::string probe_columns(const ProbeResults& r) {
+  std::string lower;
+  for (auto energy = r.energies.rbegin() + 1; energy != r.energies.rend(); ++energy)
+    lower += fmt::format("; at {}: the scores' at {}", percent(*energy), percent(*energy));
+  return fmt::format(
+      "Medians over the heads of a layer. Last query of {} tokens: norm, of softmax's Jacobian{}; entropy of its "
+      "weights, in nats; sink, the weight of the first token. Query {}: logits/√L, the norm of the logits of all keys "
+      "over √L; centred, their standard deviation. W_Q to scores: effective ranks at {} of the energy, of at most "
+      "{}{}.",
+      r.longest(), r.probe.spans.size() > 1 ? "; slope, of ln norm against ln L over all lengths L" : "",
+      r.longest() / 2, percent(r.energies.back()), r.head_dim, lower);
+}
+
+std::string probe_text(const ProbeResults& r) {
+  std::string out = fmt::format("{}\n{}\n\n{}", probe_subject(r), probe_source(r), aligned(probe_layer_cells(r)));
+  out += "\n" + in_short_lines(probe_columns(r)) + "\n";
+  for (const ProbeFinding& finding : probe_findings(r))
+    out += in_short_lines(finding.heading + ": " + finding.text) + "\n";
+  out += "What these measures do not say:\n";
+  for (const std::string& limit : probe_limits(r)) out += in_short_lines("- " + limit);
+  if (!r.unsuited.empty())
+    return out + in_short_lines(fmt::format("headroom compress refuses this model: {}.", r.unsuited)) +
+           fmt::format("\n{:.1f} s\n", r.seconds);
+  out += fmt::format(
+      "What rank {0}, half the width, would cost in perplexity:\n"
+      "  headroom compress {1} --part qk --method {2} --rank {0} \\\n"
+      "    --calibrate TEXT --eval ANOTHER-TEXT --format compact --dtype {3} -o FOLDER\n",
+      std::max<int64_t>(r.head_dim / 2, 1), shell_word(r.model), r.method, r.bits_per_number < 16 ? "q8_0" : "bf16");
+  return out + fmt::format("\n{:.1f} s\n", r.seconds);
+}
+
+}  // namespace headroom::experiments

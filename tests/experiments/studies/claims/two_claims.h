@@ -1,0 +1,23 @@
+#pragma once
+#include "experiments/studies/claims/claims.h"
+#include "tests/experiments/synthetic.h"
+
+namespace headroom::experiments::testing {
+
+/// Where the paper has the best number of heads of the 4-gram.
+inline const PaperPath optimum = {"ngram-tradeoff", "optimum", "heads"};
+
+/// A study whose first claim fails beside a number of the paper, whose second is not run and our own.
+inline StudyResults two_claims() {
+  StudyResults r = u_curve();
+  ClaimConfig argmin = claim("argmin_in"), within = claim("within_factor");
+  keys<ArgminIn>(argmin).among = {8};
+  argmin.reference = optimum;
+  keys<WithinFactor>(within).at = 3;
+  within.paper = "";
+  within.ours = "<near> the best";
+  r.claims = {argmin, within};
+  return r;
+}
+
+}  // namespace headroom::experiments::testing

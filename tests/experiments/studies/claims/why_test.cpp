@@ -1,0 +1,70 @@
+#include "experiments/studies/claims/why.h"
+
+#include "tests/experiments/studies/claims/verdict.h"
+#include "tests/support/catch.h"
+
+namespace headroom::experiments {
+namespace {
+
+std::string why(const std::string& text) {
+  ClaimConfig c = testing::claim("within_factor");
+  testing::keys<WithinFactor>(c).at = 8;
+  testing::keys<WithinFactor>(c).factor = 2;
+  c.why = text;
+  return testing::verdict(testing::u_curve(), c).why;
+}
+
+}  // namespace
+
+TEST_CASE("measured numbers fill a why") {
+  CHECK(why("it is {ratio} times that of {best_x}") == "it is 2.95 times that of 4");
+  CHECK(why("{ratio %} % of it, {mse @ 2} at 2") == "295 % of it, 0.103 at 2");
+  CHECK(why("{ mse @ 2 of  }, {") == "—, {");
+  CHECK(why("e^{2 Delta} and x_{i} stay") == "e^{2 Delta} and x_{i} stay");
+  CHECK(why("{mse @ 3} and {none @ 2}") == "— and —");
+}
+
+TEST_CASE("every kind fills the numbers that it promises") {
+  StudyResults r = testing::u_curve();
+  r.series = {"", "other"};
+  for (TrialRecord& t : r.trials) t.test["bound"] = 2;
+  const std::vector<TrialRecord> own = r.trials;
+  for (TrialRecord t : own) {
+    t.series = "other";
+    t.id += "-other";
+    t.test["mse"] *= 1 + 0.1 * static_cast<double>(t.seed) + 0.01 * t.x * static_cast<double>(t.seed);
+    r.trials.push_back(t);
+  }
+  for_each_kind([&](auto kind) {
+    ClaimConfig c = testing::claim(kind.name);
+    std::visit(
+        [](auto& keys) {
+          if constexpr (requires { keys.at; }) keys.at = 4;
+          if constexpr (requires { keys.among; }) keys.among = {4};
+          if constexpr (requires { keys.factor; }) keys.factor = 2;
+          if constexpr (requires { keys.percent; }) keys.percent = 5;
+          if constexpr (requires { keys.limits; }) keys.limits.low = -1;
+          if constexpr (requires { keys.direction; }) keys.direction = "falling";
+          if constexpr (requires { keys.rival; }) keys.rival = "other", keys.direction = "catches_up";
+          if constexpr (requires { keys.bound; }) keys.bound = "bound";
+          if constexpr (requires { keys.value; }) keys.value = 1;
+          if constexpr (requires { keys.than; }) keys.than.at = 2;
+        },
+        c.kind);
+    const Verdict v = testing::verdict(r, c);
+    CAPTURE(kind.name, v.sentence);
+    CHECK(v.status != VerdictStatus::not_run);
+    std::vector<std::string> names;
+    for (const auto& entry : v.numbers) names.push_back(entry.first);
+    CHECK(names == kind.numbers());
+    for (const ConfidenceInterval& i : v.intervals) {
+      CAPTURE(i.name);
+      CHECK(i.low <= i.value);
+      CHECK(i.value <= i.high);
+      CHECK(i.level > 0.5);
+      CHECK_FALSE(i.method.empty());
+    }
+  });
+}
+
+}  // namespace headroom::experiments

@@ -1,0 +1,183 @@
+// What the pages say in words: findings, what would change a verdict, the law, where a plan wins, settings.
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "experiments/output/blocks.h"
+#include "experiments/studies/pages/headline.h"
+#include "experiments/studies/pages/law_section.h"
+#include "experiments/studies/pages/plan_answers.h"
+#include "experiments/studies/pages/settings_line.h"
+#include "experiments/studies/pages/verdict_change.h"
+#include "tests/experiments/synthetic.h"
+#include "tests/support/catch.h"
+
+namespace headroom::experiments {
+namespace {
+
+using testing::claim;
+using testing::contains;
+using testing::keys;
+
+/// Series whose error is a parabola, on logarithms, around 2 · width^0.5 / token_dim^1 heads.
+StudyResults lawful() {
+  StudyResults r = testing::study({}, {});
+  r.report.law = LawConfig{{"model.width", "task.token_dim", "task.length"}, "width / token_dim"};
+  for (const auto& [width, token] :
+       std::vector<std::pair<double, double>>{{64, 1}, {256, 1}, {1024, 1}, {256, 2}, {1024, 2}, {1024, 4}}) {
+    const std::string series = fmt::format("D {}, d {}", width, token);
+    r.series.push_back(series);
+    for (int i = 0; i < 9; ++i)
+      for (int seed : {0, 1, 2}) {
+        const double x = std::exp2(i), distance = std::log(x * token / (2 * std::sqrt(width)));
+        TrialRecord t = testing::trial(x, seed, std::exp(distance * distance));
+        t.series = series;
+        t.id = fmt::format("{} {} {}", series, x, seed);
+        t.config =
+            fmt::format(R"({{"model": {{"width": {}}}, "task": {{"token_dim": {}, "length": 16}}}})", width, token);
+        r.trials.push_back(std::move(t));
+      }
+  }
+  r.planned = std::ssize(r.trials);
+  return r;
+}
+
+/// "alone: the plan" beside equal heads of two widths; errors of four seeds at width 20 and 40.
+StudyResults plan_study() {
+  StudyResults r = testing::study({}, {});
+  r.report.x_key = "model.width";
+  r.series = {"alone: the plan", "alone: equal, 4 wide", "alone: equal, 8 wide", "alone: other"};
+  const auto add = [&](const std::string& series, double x, std::vector<double> errors) {
+    for (size_t s = 0; s < errors.size(); ++s) {
+      r.trials.push_back(testing::trial(x, static_cast<int64_t>(s), errors[s]));
+      r.trials.back().series = series;
+      r.trials.back().id = fmt::format("{} {} {}", series, x, s);
+    }
+  };
+  add("alone: the plan", 20, {1.0, 1.01, 1.02, 1.005});
+  add("alone: equal, 4 wide", 20, {2.0, 2.03, 2.04, 2.0});
+  add("alone: equal, 8 wide", 20, {3.0, 3.02, 3.04, 3.01});
+  add("alone: other", 20, {0.1, 0.1, 0.1, 0.1});
+  add("alone: the plan", 40, {1.0, 1.01, 1.02, 1.005});
+  add("alone: equal, 4 wide", 40, {0.5, 0.502, 0.51, 0.504});
+  r.planned = std::ssize(r.trials);
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("the finding is the first decided claim of the paper, and says that a pilot is one") {
+  StudyResults r = testing::u_curve();
+  r.claims = {claim("argmin_in"), claim("interior_optimum")};
+  keys<ArgminIn>(r.claims[0]).among = {4};
+  r.claims[0].paper = "";
+  r.claims[0].theorem = "four are best";
+  for (TrialRecord& t : r.trials) t.steps = 10;
+  const std::string found = finding(r, judge(r));
+  CHECK(
+      found.starts_with("“as the paper says” holds in a pilot: the best between the ends is heads = 4. At heads = 1 "
+                        "the error is 101× ["));
+  CHECK_FALSE(contains(found, "was claimed"));
+  r.profile = "paper";
+  CHECK(contains(finding(r, judge(r)), "“as the paper says” holds: the best between the ends is heads = 4"));
+  r.profile = "quick";
+  for (TrialRecord& t : r.trials) t.steps = 0;  // a formula is no pilot
+  CHECK(contains(finding(r, judge(r)), "“as the paper says” holds: the best between the ends is heads = 4"));
+  std::swap(r.claims[0].ours, r.claims[0].theorem);
+  std::vector<Verdict> verdicts = judge(r);
+  verdicts[1].status = VerdictStatus::undecided;  // what is decided comes before what is the paper's
+  CHECK(contains(finding(r, verdicts), "“four are best” holds"));
+  r.planned = 100;
+  CHECK(finding(r, judge(r)) == "Not judged: 15 of 100 trials are done.");
+  CHECK(finding(r, {}) == "This profile judges no claim.");
+  CHECK(headline(judge(r)) == "The paper’s claims: 1 not run. Our own claims: 1 not run.");
+}
+
+TEST_CASE("what would change a verdict") {
+  StudyResults r = testing::study({1, 2}, {{1, 1.1, 1.2}, {2, 2.2, 2.41}});
+  for (TrialRecord& t : r.trials) t.steps = 10;
+  ClaimConfig c = claim("less_than");
+  keys<LessThan>(c).at = 1;
+  keys<LessThan>(c).than.at = 2;
+  r.claims = {c};
+  const Verdict pass = judge(r)[0];
+  CHECK(pass.margin > 100);
+  const std::string words = what_would_change(r, pass);
+  CHECK(words.starts_with(fmt::format(
+      "the estimate is {:.0f} of its standard errors beyond the threshold; the paper’s set-up", pass.margin)));
+  keys<LessThan>(r.claims[0]).factor = 2.005;  // between the seeds' ratios
+  r.profile = "paper";
+  const Verdict open = judge(r)[0];
+  REQUIRE(open.status == VerdictStatus::undecided);
+  CHECK(std::abs(open.margin) < 2);
+  CHECK(contains(what_would_change(r, open), "of its standard errors "));
+  CHECK(contains(what_would_change(r, open), open.seeds_needed ? " seeds would decide" : "no number of seeds"));
+  r.claims[0].deterministic = true;
+  CHECK(what_would_change(r, judge(r)[0]) == "computed, not sampled: no number of seeds");
+}
+
+TEST_CASE("a study's law of the best number of heads") {
+  const StudyResults r = lawful();
+  const auto law = fitted_law(r);
+  REQUIRE(law);
+  REQUIRE(law->law);
+  CHECK(law->names == std::vector<std::string>{"width", "token_dim"});
+  CHECK(law->notes == std::vector<std::string>{"length does not vary"});
+  CHECK(std::exp(law->law->intercept.value) == Approx(2));
+  CHECK(law->law->exponents[0].value == Approx(0.5));
+  CHECK(law->law->exponents[1].value == Approx(-1));
+  CHECK(law->law_factor == Approx(1));
+  // width / token_dim is sqrt(width) / 2 times as many: 4, 8, 16, 8, 16, 16.
+  CHECK(law->beside_factor == Approx(std::exp(std::log(2) * std::sqrt((4 + 9 + 16 + 9 + 16 + 16) / 6.0))));
+  CHECK(contains(law_sentence(*law),
+                 "Best heads = 2.00 · width^0.500 [0.500, 0.500] · token_dim^-1.00 [-1.00, -1.00], "
+                 "off by a factor of 1.00"));
+  CHECK(contains(law_markdown(r), "| D 64, d 1 | 64 | 1 | 16.0 | — | 16.0 | 64.0 |"));
+  CHECK(contains(law_text(r), "series"));
+  CHECK(contains(law_html(r), "<section id=\"law\">"));
+  CHECK(law_html(testing::u_curve()).empty());
+
+  StudyResults few = r;
+  std::erase_if(few.trials, [](const TrialRecord& t) { return t.series > "D 1024, d 1"; });
+  CHECK(contains(law_sentence(*fitted_law(few)), "No law of the best heads can be fitted to 1 series"));
+  CHECK(contains(law_text(few), "D 64, d 1 is left out: its trials have no common model.width"));
+}
+
+TEST_CASE("where a plan's heads are better than the best equal ones") {
+  const auto answers = plan_answers(plan_study());
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].starts_with(
+      "alone: beside the best equal heads of as many parameters, the plan’s are better at width = "
+      "20 (0.50"));
+  CHECK(contains(answers[0], "worse at width = 40 (2.00× ["));
+  CHECK(plan_answers(testing::u_curve()).empty());
+}
+
+TEST_CASE("one page as Markdown and as HTML") {
+  Block link = paragraph("see ");
+  link.line.push_back({.text = "a|b", .link = "x.md", .is_strong = true});
+  const std::vector<Block> page{title("A <title>"), link, item("one"), item("two"),
+                                table("T", {"a", "b"}, {{{{"1 < 2"}}, {{"*"}}}})};
+  CHECK(as_markdown(page) ==
+        "# A \\<title\\>\n\nsee [**a\\|b**](x.md)\n\n- one\n- two\n\n| a | b |\n| --- | --- |\n| 1 \\< 2 | \\* |\n");
+  const std::string html = as_html(page);
+  CHECK(contains(html, "<h1>A &lt;title&gt;</h1>"));
+  CHECK(contains(html, "see <b>a|b</b>"));  // no page leads to Markdown
+  Block to_page = paragraph("see ");
+  to_page.line.push_back({.text = "a|b", .link = "x.html", .is_strong = true});
+  CHECK(contains(as_html({to_page}), "see <a href=\"x.html\"><b>a|b</b></a>"));
+  CHECK(contains(html, "<ul>\n<li>one</li>\n<li>two</li>\n</ul>"));
+  CHECK(contains(html, "<th scope=\"row\" class=\"word\">1 &lt; 2</th><td class=\"word\">*</td>"));
+}
+
+TEST_CASE("the settings say where one rate alone was tried") {
+  StudyResults r = testing::study({1, 2, 4}, {{1, 1}, {2, 2}, {3, 3}});
+  for (TrialRecord& t : r.trials) {
+    t.choice = {{"train.optimizer.lr", 0.01}};
+    t.config =
+        R"({"model": {"width": 8}, "train": {"steps": 5, "batch": 2, "optimizer": {"kind": "adamw", "lr": 0.01}}})";
+  }
+  CHECK(contains(settings_line(r), "adamw, learning rates 0.01 (one lr for every heads)"));
+}
+
+}  // namespace headroom::experiments
