@@ -97,7 +97,8 @@ void LowRankStudy::check() const {
   const models::HeadGroup head = models::first_layer(config).groups.at(0);
   require_suited(config_.qk, config);
   const auto possible = [&](const char* part, const std::vector<int64_t>& ranks) {
-    require(ranks.empty() || std::binary_search(ranks.begin(), ranks.end(), config_.rank),
+    if (ranks.empty()) return;
+    require(std::binary_search(ranks.begin(), ranks.end(), config_.rank),
             "{}: {} of rank {}: its heads are of width {}", config_.model.model, part, config_.rank, ranks.back());
   };
   possible("qk", possible_ranks(config_.qk, config, head.qk_dim));
