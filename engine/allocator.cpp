@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/at_work.h"
 #include "engine/context.h"
-#include "engine/dispatch/at_work.h"
 #include "engine/error.h"
 #include "engine/lend_block.h"
 

@@ -13,7 +13,7 @@
 #include "experiments/program/command_line/arguments.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 #include "experiments/version.h"
 
 namespace {

@@ -73,7 +73,7 @@ HeadGroupLayer::Scored HeadGroupLayer::scored(const Var& x, const AttentionConte
     Scored out{q.value(), k.value(), q, k};
     if (turns_) {
       const engine::RopeTable table = context.place
-                                          ? turns_->at(context.place->position, (*context.states)[index].capacity())
+                                          ? turns_->at(context.place->position, (*context.caches)[index].capacity())
                                           : turns_->rows(context.offset, context.offset + x.dim(1));
       out.q = autograd::rope(q, table);
       out.k = autograd::rope(k, table);
@@ -95,9 +95,9 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
       return autograd::reshape(y, {x.dim(0), x.dim(1), group_.heads * group_.v_dim});
     };
     if (context.place) {
-      AttentionState& state = (*context.states)[index];
-      state.put(k.value(), v.value(), context.place->length);
-      return joined(Var(engine::cached_attention(q.value(), state.key_memory(), state.value_memory(),
+      KeyValueCache& cache = (*context.caches)[index];
+      cache.put(k.value(), v.value(), context.place->length);
+      return joined(Var(engine::cached_attention(q.value(), cache.key_memory(), cache.value_memory(),
                                                  slopes.defined() ? slopes.value() : Tensor(), scale_,
                                                  context.place->length)));  // (B, 1, H, d_v)
     }
@@ -111,10 +111,10 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
                            .k = k.value(),
                            .v = v.value(),
                            .scale = scale_});
-    if (context.states) {
-      AttentionState& state = (*context.states)[index];
-      state.append(k.value(), v.value());
-      k = Var(state.keys()), v = Var(state.values());  // (B, Tk, H_kv, d)
+    if (context.caches) {
+      KeyValueCache& cache = (*context.caches)[index];
+      cache.append(k.value(), v.value());
+      k = Var(cache.keys()), v = Var(cache.values());  // (B, Tk, H_kv, d)
     }
     engine::AttentionOptions options{.causal = causal_, .scale = scale_, .key_mask = context.key_mask};
     if (context.probabilities) context.probabilities->push_back(probabilities(q, k, slopes, options));

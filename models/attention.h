@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "engine/ops/attention/attention.h"
-#include "models/attention_state.h"
+#include "models/key_value_cache.h"
 #include "models/norm.h"
 #include "models/rope_cache.h"
 #include "models/weights/projection.h"
@@ -42,8 +42,8 @@ struct AttentionContext {
   const AttentionObserver* observer = nullptr;   ///< called once per group
   size_t layer = 0;                              ///< what the observer is told
   /// One per group: x's keys and values are appended to what it holds, and all of it is attended. Without gradient.
-  std::vector<AttentionState>* states = nullptr;
-  /// Of the one token that x is; instead of `offset`, and only with states, which then have memory for it.
+  std::vector<KeyValueCache>* caches = nullptr;
+  /// Of the one token that x is; instead of `offset`, and only with caches, which then have memory for it.
   const TokenPlace* place = nullptr;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "models/module.h"
+#include "models/weights/module.h"
 #include "models/weights/source.h"
 
 namespace headroom::models {

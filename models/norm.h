@@ -1,7 +1,7 @@
 #pragma once
 #include <utility>
 
-#include "models/module.h"
+#include "models/weights/module.h"
 #include "models/weights/source.h"
 
 namespace headroom::models {

@@ -12,8 +12,8 @@
 #include "engine/ops/sum/sum.h"
 #include "engine/sequences/last_kept.h"
 #include "models/block.h"
-#include "models/decode_state.h"
 #include "models/embedding.h"
+#include "models/model_cache.h"
 #include "models/positions.h"
 #include "models/validate.h"
 #include "models/weights/projection.h"
@@ -165,7 +165,7 @@ Var Transformer::outputs(Var h) const {
   return readout_ ? readout_->forward(h) : tokens_->as_readout(h);
 }
 
-void Transformer::require_decodable(DecodeState& state) const {
+void Transformer::require_decodable(ModelCache& state) const {
   require(config_.causal && config_.pooling == Pooling::none,
           "transformer: only a causal model without pooling decodes");
   bool fits = state.layers() == layers_.size();
@@ -173,7 +173,7 @@ void Transformer::require_decodable(DecodeState& state) const {
   require(fits, "transformer: the decode state was made for another config");
 }
 
-Tensor Transformer::decode_at(const Tensor& token, DecodeState& state) const {
+Tensor Transformer::decode_at(const Tensor& token, ModelCache& state) const {
   require_decodable(state);
   require(tokens_ != nullptr, "transformer: only a model of tokens decodes one by its id");
   require(state.capacity() > state.length(), "transformer: the decode state has no room for a token");
@@ -184,14 +184,14 @@ Tensor Transformer::decode_at(const Tensor& token, DecodeState& state) const {
   if (positions_.defined()) h = h + autograd::embedding(positions_, place.position);
   for (size_t i = 0; i < blocks_.size(); ++i) {
     BlockContext own{.attention = {.layer = i}};
-    own.attention.states = &state.layer(i);
+    own.attention.caches = &state.layer(i);
     own.attention.place = &place;
     h = blocks_[i]->forward(h, own);
   }
   return readout(h).value();
 }
 
-Tensor Transformer::decode(const Tensor& input, DecodeState& state, const Tensor& key_mask, int64_t last) const {
+Tensor Transformer::decode(const Tensor& input, ModelCache& state, const Tensor& key_mask, int64_t last) const {
   require_decodable(state);
   const autograd::NoGrad no_grad;
   const int64_t offset = state.offset();
@@ -203,7 +203,7 @@ Tensor Transformer::decode(const Tensor& input, DecodeState& state, const Tensor
   }
 }
 
-Var Transformer::run(const Tensor& input, const ForwardContext& given, DecodeState* state, int64_t last) const {
+Var Transformer::run(const Tensor& input, const ForwardContext& given, ModelCache* state, int64_t last) const {
   ForwardContext context = given;
   if (context.key_mask.defined()) context.key_mask = context.key_mask.to(device());
   require(!context.training || config_.dropout == 0 || context.rng,
@@ -220,7 +220,7 @@ Var Transformer::run(const Tensor& input, const ForwardContext& given, DecodeSta
             "transformer: key_mask must be bool ({}, {}), got {}", batch, keys, context.key_mask.str());
   for (size_t i = 0; i < blocks_.size(); ++i) {
     BlockContext own = block_context(config_, layers_[i], i, context, batch, length);
-    if (state) own.attention.states = &state->layer(i);
+    if (state) own.attention.caches = &state->layer(i);
     const Block* layer = blocks_[i].get();
     h = config_.checkpoint_blocks
             ? autograd::checkpoint([layer, own](const std::vector<Var>& in) { return layer->forward(in[0], own); }, {h})

@@ -6,14 +6,14 @@
 #include "engine/rng.h"
 #include "models/attention.h"
 #include "models/costs.h"
-#include "models/module.h"
 #include "models/rope_cache.h"
+#include "models/weights/module.h"
 #include "models/weights/source.h"
 
 namespace headroom::models {
 
 class Block;
-class DecodeState;
+class ModelCache;
 class Embedding;
 class NormLayer;
 class Projection;
@@ -32,7 +32,7 @@ struct ForwardContext {
 };
 
 /// Input (embedding or Projection) + positions → blocks → final norm → readout. Threads: see Module; each thread brings
-/// a ForwardContext, a random source and a DecodeState of its own.
+/// a ForwardContext, a random source and a ModelCache of its own.
 class Transformer : public Module {
  public:
   /// With the weights of a source. Throws Error when the config is invalid or the source has not what it needs.
@@ -50,12 +50,12 @@ class Transformer : public Module {
   /// again. key_mask is bool (B, tokens held + T). Throws Error when the model is not causal or pools, or when the
   /// state is another model's or another batch's; the state then is as it was.
   /// `last` > 0: of the last so many positions only, (B, last, output_dim).
-  Tensor decode(const Tensor& input, DecodeState& state, const Tensor& key_mask = {}, int64_t last = 0) const;
+  Tensor decode(const Tensor& input, ModelCache& state, const Tensor& key_mask = {}, int64_t last = 0) const;
   /// decode() of the one token that `token` names with its place (engine/decoding/token_state.h, on the model's
   /// device), so that nothing is read from the host and the work can be recorded: (1, 1, output_dim). The state must
-  /// have room for the token (DecodeState::make_room()) and does not count it: whoever replays the work does, by
+  /// have room for the token (ModelCache::make_room()) and does not count it: whoever replays the work does, by
   /// advance(), after asking require_place(). The bits are decode()'s where that attends by few queries, as CUDA does.
-  Tensor decode_at(const Tensor& token, DecodeState& state) const;
+  Tensor decode_at(const Tensor& token, ModelCache& state) const;
   /// Throws Error when a sequence of `end` tokens has more than there are positions, or `keys` tokens more than a
   /// window.
   void require_place(int64_t end, int64_t keys) const;
@@ -76,8 +76,8 @@ class Transformer : public Module {
  private:
   Transformer(const TransformerConfig& config, WeightSource&& source) : Transformer(config, source) {}
   Var outputs(Var h) const;  ///< the readout without the norm before it
-  Var run(const Tensor& input, const ForwardContext& context, DecodeState* state, int64_t last) const;
-  void require_decodable(DecodeState& state) const;
+  Var run(const Tensor& input, const ForwardContext& context, ModelCache* state, int64_t last) const;
+  void require_decodable(ModelCache& state) const;
 
   TransformerConfig config_;
   engine::DType dtype_;

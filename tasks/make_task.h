@@ -14,13 +14,13 @@
 #include "tasks/language/masked.h"
 #include "tasks/language/next_token.h"
 #include "tasks/linear_functional.h"
-#include "tasks/pretrained/attention_heads.h"
-#include "tasks/pretrained/spectra_study.h"
+#include "tasks/measure/attention_heads.h"
+#include "tasks/measure/head_studies.h"
+#include "tasks/measure/spectra_study.h"
 #include "tasks/task.h"
 #include "tasks/theory/allocation_bound.h"
 #include "tasks/theory/constructive/constructive_task.h"
 #include "tasks/theory/exponential_sum_study.h"
-#include "tasks/theory/head_studies.h"
 #include "tasks/theory/random_projection_study.h"
 #include "tasks/volterra.h"
 
@@ -41,14 +41,14 @@ bool trains(const TaskConfig& config);
 bool takes_device(const TaskConfig& config);
 
 /// What a trial works on: a task, which a model is trained for, or a formula, which is computed.
-using Problem = std::variant<std::shared_ptr<const Task>, std::shared_ptr<const Formula>>;
+using Work = std::variant<std::shared_ptr<const Task>, std::shared_ptr<const Measurement>>;
 
 /// Throws Error when the config is invalid, or when data is missing (it then names the file and how to get it).
-Problem make_problem(const TaskConfig& config, const DataRoots& roots);
+Work make_work(const TaskConfig& config, const DataRoots& roots);
 /// The same where it trains. Throws Error for a formula.
 std::shared_ptr<const Task> make_task(const TaskConfig& config, const DataRoots& roots);
 
 /// File → SHA-256 of everything that was read from disk.
-std::map<std::string, std::string> data_hashes(const Problem& problem);
+std::map<std::string, std::string> data_hashes(const Work& work);
 
 }  // namespace headroom::tasks

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/at_work.h"
 #include "engine/context.h"
-#include "engine/dispatch/at_work.h"
 #include "engine/dispatch/operand.h"
 #include "engine/isa.h"
 #include "engine/profile.h"

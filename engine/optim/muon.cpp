@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "engine/context.h"
-#include "engine/linalg/newton_schulz.h"
 #include "engine/optim/calls.h"
 #include "engine/optim/flat.h"
+#include "engine/optim/newton_schulz.h"
 
 namespace headroom::engine {
 namespace {

@@ -37,7 +37,7 @@ void sgd_inplace(const Tensor& values, const Tensor& gradients, const Tensor& mo
                  const SgdConfig& config, const Tensor& state);
 
 /// Muon (Jordan et al., 2024) over one matrix of `rows` rows that lies flat, with the same state. O is nearly the
-/// orthogonal factor of a direction u (engine/linalg/newton_schulz.h):
+/// orthogonal factor of a direction u (engine/optim/newton_schulz.h):
 ///   g ← f·g,   b ← μ·b + (1-μ)·g,   u = nesterov ? μ·b + (1-μ)·g : b
 ///   p ← p·(1 - lr·decay) - lr·√max(1, rows/columns)·O(u)
 struct MuonConfig {

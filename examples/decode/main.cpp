@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "models/decode_state.h"
+#include "models/model_cache.h"
 #include "models/transformer.h"
 #include "models/weights/sources.h"
 
@@ -24,7 +24,7 @@ int main() {
 
   models::SafetensorsWeights weights("model.safetensors", {.is_trained = models::none_trained});
   const models::Transformer model(config, weights);
-  models::DecodeState state(config);
+  models::ModelCache state(config);
   std::vector<int64_t> text{7, 1, 12}, next = text;  // the prompt at once, then one token after the other
   std::vector<float> seen;
   while (text.size() < 40) {

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "models/decode_state.h"
+#include "models/checkpoints/description.h"
 #include "models/generation/recorded_decoder.h"
 #include "models/generation/sampler.h"
-#include "models/pretrained/description.h"
+#include "models/model_cache.h"
 #include "models/tokenizers/tokenizer.h"
 #include "models/transformer.h"
 
@@ -68,7 +68,7 @@ class Generator {
   const Tokenizer& tokenizer_;
   std::vector<int64_t> ends_;
   int64_t context_;
-  DecodeState state_;
+  ModelCache state_;
   RecordedDecoder recorded_;
   std::vector<int32_t> held_;  ///< what state_ has seen
   Tensor logits_;              ///< f32 (V), where the model is

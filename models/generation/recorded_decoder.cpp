@@ -23,7 +23,7 @@ RecordedDecoder::RecordedDecoder(const Transformer& model, std::function<void(co
 
 bool RecordedDecoder::is_possible() const { return !has_failed_ && engine::Recording::is_possible(model_.device()); }
 
-void RecordedDecoder::decode(DecodeState& state, const TokenDraw& draw) {
+void RecordedDecoder::decode(ModelCache& state, const TokenDraw& draw) {
   engine::RngKey key = draw.key;
   if (numbers_of(draw) > 0) key.offset = 0, key.base = engine::draws_base(token_);
   const Tensor logits = model_.decode_at(token_, state);                  // (1, 1, V)
@@ -32,7 +32,7 @@ void RecordedDecoder::decode(DecodeState& state, const TokenDraw& draw) {
   engine::next_token_inplace(token_, chosen, numbers_of(draw));
 }
 
-std::optional<int64_t> RecordedDecoder::next(int64_t token, DecodeState& state, const TokenDraw& draw) {
+std::optional<int64_t> RecordedDecoder::next(int64_t token, ModelCache& state, const TokenDraw& draw) {
   model_.require_place(state.offset() + 1, state.length() + 1);
   state.make_room(1);
   if (!recorder_) {

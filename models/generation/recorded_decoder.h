@@ -6,8 +6,8 @@
 
 #include "engine/decoding/token_state.h"
 #include "engine/recording.h"
-#include "models/decode_state.h"
 #include "models/generation/sampler.h"
+#include "models/model_cache.h"
 #include "models/transformer.h"
 
 namespace headroom::models {
@@ -27,13 +27,13 @@ class RecordedDecoder {
   /// Decodes `token` behind what the state holds, which is not empty and of one sequence, and returns the token that
   /// `draw` chooses, -1 where none is possible. Nothing where that cannot be recorded: the state is then as it was, and
   /// is_possible() false from now on. It must be the same state each time, not assigned to meanwhile.
-  std::optional<int64_t> next(int64_t token, DecodeState& state, const TokenDraw& draw);
+  std::optional<int64_t> next(int64_t token, ModelCache& state, const TokenDraw& draw);
   /// What the latest token was chosen by: f32 (V) on the device, until next() is asked again.
   const Tensor& logits() const { return logits_; }
   bool is_recorded() const { return recorder_ && recorder_->turn() == engine::Recorder::Turn::replayed; }
 
  private:
-  void decode(DecodeState& state, const TokenDraw& draw);
+  void decode(ModelCache& state, const TokenDraw& draw);
 
   const Transformer& model_;
   std::function<void(const std::string&)> note_;

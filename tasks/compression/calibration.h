@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/pretrained/head_spectra.h"
+#include "tasks/measure/head_spectra.h"
 
 namespace headroom::tasks {
 

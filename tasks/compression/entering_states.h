@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "models/transformer.h"
-#include "tasks/pretrained/language_model.h"
+#include "tasks/measure/language_model.h"
 
 namespace headroom::tasks {
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/pretrained/model_edit.h"
+#include "models/checkpoints/model_edit.h"
 #include "tasks/compression/entering_states.h"
 
 namespace headroom::tasks {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "engine/error.h"
-#include "tasks/compression/layer_set.h"
+#include "tasks/layer_set.h"
 #include "tasks/theory/model_costs.h"
 
 namespace headroom::tasks {
@@ -175,7 +175,7 @@ CompressionPlan LowRankStudy::plan_of(const std::set<int64_t>& layers, engine::D
   return budget.spend(budget.costs().saved(), budget.costs().cost(budget.costs().saved(), equal));
 }
 
-models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, const FormulaRun& how,
+models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, const MeasurementRun& how,
                                         Metrics& metrics) const {
   const models::TransformerConfig& config = model().description().config;
   if (config_.refinement == Refinement::none) return edit;
@@ -205,7 +205,7 @@ models::ModelEdit LowRankStudy::refined(models::ModelEdit edit, uint64_t seed, c
   return std::move(out.edit);
 }
 
-Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed, const FormulaRun& how) const {
+Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how) const {
   Metrics metrics;
   const models::ModelEdit edit =
       refined(decompositions(how.device)->edit(plan_of(layers, how.device)), seed, how, metrics);
@@ -220,7 +220,7 @@ Metrics LowRankStudy::metrics_of(const std::set<int64_t>& layers, uint64_t seed,
   return metrics;
 }
 
-Metrics LowRankStudy::each_layer(uint64_t seed, const FormulaRun& how) const {
+Metrics LowRankStudy::each_layer(uint64_t seed, const MeasurementRun& how) const {
   const int64_t layers = model().description().config.layers, third = std::max<int64_t>(layers / 3, 1);
   Metrics most;
   double least = 0, least_layer = 0, most_layer = 0, early = 0, late = 0;
@@ -240,7 +240,7 @@ Metrics LowRankStudy::each_layer(uint64_t seed, const FormulaRun& how) const {
   return most;
 }
 
-std::optional<Metrics> LowRankStudy::run(uint64_t seed, const FormulaRun& how) const {
+std::optional<Metrics> LowRankStudy::run(uint64_t seed, const MeasurementRun& how) const {
   check();
   if (config_.layers == every_layer) return each_layer(seed, how);
   return metrics_of(layers_named(config_.layers, model().description().config.layers, seed), seed, how);

@@ -8,8 +8,8 @@
 #include "tasks/compression/perplexity_base.h"
 #include "tasks/compression/refine.h"
 #include "tasks/compression/weight_refinement.h"
-#include "tasks/pretrained/studied_model.h"
-#include "tasks/theory/formula.h"
+#include "tasks/measure/studied_model.h"
+#include "tasks/measurement.h"
 
 namespace headroom::tasks {
 
@@ -30,7 +30,7 @@ enum class RankSpread {
 
 /// What a trained model loses when its heads are made smaller.
 struct LowRankConfig {
-  static constexpr bool is_formula = true, runs_on_devices = true;
+  static constexpr bool is_measurement = true, runs_on_devices = true;
   StudiedModelConfig model{};
   StudiedTextConfig text{};  ///< whose first `tokens` are predicted
   int64_t tokens = 4096;
@@ -60,12 +60,12 @@ void validate(const LowRankConfig& config);
 /// random, `update_norm` and `update_norm_without_decay`, how far 150 steps move the factors with weight decay 0.01 and
 /// 0, of their norm, and `error_ratio`, the squared error of the weights after over before; with any other `first_loss`
 /// and `last_loss`, means of its loss over ten steps.
-class LowRankStudy : public Formula {
+class LowRankStudy : public Measurement {
  public:
   LowRankStudy(const LowRankConfig& config, const DataRoots& roots);
   void check() const override;
   Metrics compute(uint64_t seed) const override { return *run(seed, {}); }
-  std::optional<Metrics> run(uint64_t seed, const FormulaRun& how) const override;
+  std::optional<Metrics> run(uint64_t seed, const MeasurementRun& how) const override;
   std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;
 
@@ -77,9 +77,9 @@ class LowRankStudy : public Formula {
   /// The calibration's text in pieces of the context.
   TokenBatch calibration_pieces() const;
   CompressionPlan plan_of(const std::set<int64_t>& layers, engine::Device device) const;
-  models::ModelEdit refined(models::ModelEdit edit, uint64_t seed, const FormulaRun& how, Metrics& metrics) const;
-  Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed, const FormulaRun& how) const;
-  Metrics each_layer(uint64_t seed, const FormulaRun& how) const;
+  models::ModelEdit refined(models::ModelEdit edit, uint64_t seed, const MeasurementRun& how, Metrics& metrics) const;
+  Metrics metrics_of(const std::set<int64_t>& layers, uint64_t seed, const MeasurementRun& how) const;
+  Metrics each_layer(uint64_t seed, const MeasurementRun& how) const;
 
   LowRankConfig config_;
   mutable HeldModel model_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/pretrained/model_edit.h"
+#include "models/checkpoints/model_edit.h"
 #include "tasks/compression/head_maps.h"
 
 namespace headroom::tasks {

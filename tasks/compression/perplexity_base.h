@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tasks/compression/entering_states.h"
-#include "tasks/pretrained/perplexity.h"
+#include "tasks/measure/perplexity.h"
 
 namespace headroom::tasks {
 

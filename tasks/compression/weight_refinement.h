@@ -1,5 +1,5 @@
 #pragma once
-#include "models/pretrained/model_edit.h"
+#include "models/checkpoints/model_edit.h"
 
 namespace headroom::tasks {
 

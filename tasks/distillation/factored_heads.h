@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/rng.h"
-#include "models/pretrained/model_edit.h"
+#include "models/checkpoints/model_edit.h"
 
 namespace headroom::tasks {
 

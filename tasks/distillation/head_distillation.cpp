@@ -8,7 +8,7 @@
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
 #include "tasks/data/locate.h"
-#include "tasks/pretrained/pretrained_head.h"
+#include "tasks/measure/head_of_model.h"
 #include "tasks/theory/low_rank_logits.h"
 
 namespace headroom::tasks {
@@ -120,7 +120,7 @@ void HeadDistillation::check() const {
   source.model = config_.model;
   source.layer = config_.layer;
   source.head = config_.head;
-  const HeadMaps teacher = pretrained_head(model, source);
+  const HeadMaps teacher = head_of_model(model, source);
   require(teacher.is_causal, "{}: its heads look ahead", config_.model.model);
   const autograd::NoGrad no_grad;
   const StudentHead student(teacher, config_.form, config_.rank, {});
@@ -137,7 +137,7 @@ HeadLesson HeadDistillation::make_lesson(uint64_t seed) const {
   source.layer = config_.layer;
   source.head = config_.head;
   HeadLesson lesson;
-  lesson.teacher = pretrained_head(model, source);
+  lesson.teacher = head_of_model(model, source);
   const auto first = static_cast<int64_t>(seed) * config_.sequences;
   StudiedTextConfig random, other;
   random.text = "random";

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "tasks/distillation/student_head.h"
-#include "tasks/pretrained/studied_model.h"
-#include "tasks/theory/formula.h"
+#include "tasks/measure/studied_model.h"
+#include "tasks/measurement.h"
 
 namespace headroom::tasks {
 
 /// A head of a trained model, and a smaller one that is trained to give its attention weights (the paper's Algorithm 1
 /// and Figure 3).
 struct HeadDistillationConfig {
-  static constexpr bool is_formula = true;
+  static constexpr bool is_measurement = true;
   StudiedModelConfig model{};
   StudiedTextConfig text{.text = "wikitext-2/wiki.valid.tokens"};
   std::string held_out = "wikitext-2/wiki.test.tokens";  ///< the text of sequences that nothing is trained on
@@ -58,7 +58,7 @@ void train_student(const StudentHead& student, const HeadLesson& lesson, int64_t
 /// Metrics: mse, late_rms, late_frobenius, early_share (see WeightErrors) of the trained student; the same with
 /// `_before`, of step 1 of the algorithm alone; `held_out_` before both for other sequences; `norm`, the mean of ‖X‖₂.
 /// What a layer reads of its sequences is made once for all trials of a process that share it.
-class HeadDistillation : public Formula {
+class HeadDistillation : public Measurement {
  public:
   HeadDistillation(const HeadDistillationConfig& config, const DataRoots& roots);
   void check() const override;

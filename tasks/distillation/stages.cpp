@@ -76,7 +76,7 @@ std::shared_ptr<const StageResult> Stages::get(const std::string& what, const Ma
 }
 
 bool train_stage(const models::Transformer& model, const Objective& objective, const StageTraining& training,
-                 const fs::path& unfinished, const FormulaRun& run) {
+                 const fs::path& unfinished, const MeasurementRun& run) {
   using Clock = std::chrono::steady_clock;
   TrainerConfig config = training.trainer;
   config.device = model.device();

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "models/transformer.h"
+#include "tasks/measurement.h"
 #include "tasks/task.h"
-#include "tasks/theory/formula.h"
 #include "tasks/training/checkpoint.h"
 #include "tasks/training/trainer_config.h"
 
@@ -26,7 +26,7 @@ struct StageResult {
 class Stages {
  public:
   /// The run must outlive this.
-  explicit Stages(const FormulaRun& run) : run_(run) {}
+  explicit Stages(const MeasurementRun& run) : run_(run) {}
 
   /// Where a stage saves what it has done so far; empty: nowhere.
   using Make = std::function<std::optional<StageResult>(const std::filesystem::path& unfinished)>;
@@ -34,12 +34,12 @@ class Stages {
   /// where it was stopped. A file that is damaged is made anew.
   std::shared_ptr<const StageResult> get(const std::string& what, const Make& make);
 
-  const FormulaRun& run() const { return run_; }
+  const MeasurementRun& run() const { return run_; }
 
  private:
   std::shared_ptr<const StageResult> read(const std::filesystem::path& file, const std::string& what) const;
 
-  const FormulaRun& run_;
+  const MeasurementRun& run_;
   std::map<std::string, std::shared_ptr<const StageResult>> known_;
 };
 
@@ -53,7 +53,7 @@ struct StageTraining {
 /// Trains the trained weights of a model, from where `unfinished` says, and saves there from time to time and when it
 /// is stopped. False when it was stopped. Throws Error naming the step whose loss is not finite.
 bool train_stage(const models::Transformer& model, const Objective& objective, const StageTraining& training,
-                 const std::filesystem::path& unfinished, const FormulaRun& run);
+                 const std::filesystem::path& unfinished, const MeasurementRun& run);
 
 /// Copies of the weights of a model that are trained.
 models::NamedTensors trained_weights(const models::Transformer& model);

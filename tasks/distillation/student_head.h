@@ -5,7 +5,7 @@
 #include "autograd/parameter.h"
 #include "autograd/var.h"
 #include "engine/ops/rope/rope.h"
-#include "tasks/theory/heads.h"
+#include "tasks/measure/head_source.h"
 
 namespace headroom::tasks {
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
-#include "models/pretrained/classifier.h"
-#include "tasks/compression/layer_set.h"
+#include "models/checkpoints/classifier.h"
 #include "tasks/data/locate.h"
 #include "tasks/distillation/distillation.h"
 #include "tasks/distillation/mcnemar.h"
@@ -12,6 +11,7 @@
 #include "tasks/finetune/text_windows.h"
 #include "tasks/language/text_files.h"
 #include "tasks/language/windows.h"
+#include "tasks/layer_set.h"
 
 namespace headroom::tasks {
 namespace {
@@ -69,7 +69,7 @@ class TwoStageWork {
  public:
   using Result = std::shared_ptr<const StageResult>;
 
-  TwoStageWork(const TwoStageConfig& config, const TwoStageData& data, uint64_t seed, const FormulaRun& how)
+  TwoStageWork(const TwoStageConfig& config, const TwoStageData& data, uint64_t seed, const MeasurementRun& how)
       : config_(config), data_(data), seed_(seed), how_(how), run_(how), stages_(run_) {
     run_.on_step = [this](int64_t step, double loss) { return !how_.on_step || how_.on_step(before_ + step, loss); };
   }
@@ -277,8 +277,8 @@ class TwoStageWork {
   const TwoStageConfig& config_;
   const TwoStageData& data_;
   const uint64_t seed_;
-  const FormulaRun& how_;
-  FormulaRun run_;
+  const MeasurementRun& how_;
+  MeasurementRun run_;
   Stages stages_;
   int64_t before_ = 0;  ///< steps of the stages before the present one
 };
@@ -329,7 +329,7 @@ std::shared_ptr<const TwoStageData> TwoStage::data() const {
 
 Metrics TwoStage::compute(uint64_t seed) const { return *run(seed, {}); }
 
-std::optional<Metrics> TwoStage::run(uint64_t seed, const FormulaRun& how) const {
+std::optional<Metrics> TwoStage::run(uint64_t seed, const MeasurementRun& how) const {
   check();
   const auto own = data();
   return TwoStageWork(config_, *own, seed, how).metrics();
@@ -337,7 +337,7 @@ std::optional<Metrics> TwoStage::run(uint64_t seed, const FormulaRun& how) const
 
 int64_t TwoStage::steps() const {
   const auto own = data();
-  const FormulaRun none;
+  const MeasurementRun none;
   const TwoStageWork work(config_, *own, 0, none);
   return work.steps_of_epochs(config_.teacher) + config_.one.steps + work.steps_of_epochs(config_.two);
 }

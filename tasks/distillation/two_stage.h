@@ -9,7 +9,7 @@
 #include "tasks/distillation/factored_heads.h"
 #include "tasks/distillation/stages.h"
 #include "tasks/distillation/two_stage_data.h"
-#include "tasks/theory/formula.h"
+#include "tasks/measurement.h"
 
 namespace headroom::tasks {
 
@@ -31,7 +31,7 @@ struct StageSettings {
 /// The paper's two stages (Fig. 5): heads become factors; I. they are refined against the whole language model on a
 /// text; II. with a classifier's readout they are distilled from the whole model, fine-tuned on the task.
 struct TwoStageConfig {
-  static constexpr bool is_formula = true, runs_on_devices = true;
+  static constexpr bool is_measurement = true, runs_on_devices = true;
   TwoStageSource source;
   TwoStageRow row = TwoStageRow::compressed;
   std::string layers = "all";  ///< layers_named()
@@ -53,12 +53,12 @@ void validate(const TwoStageConfig& config);
 /// Without stage I what is after is what was before. Of all but the compressed model with SVD and both stages,
 /// McNemar's exact test against that one on the same sentences: `mcnemar_p`, two-sided, `reference_accuracy`, and how
 /// many sentences only one of the two has right, `only_reference` and `only_this`.
-class TwoStage : public Formula {
+class TwoStage : public Measurement {
  public:
   TwoStage(const TwoStageConfig& config, const DataRoots& roots);
   void check() const override;
   Metrics compute(uint64_t seed) const override;
-  std::optional<Metrics> run(uint64_t seed, const FormulaRun& how) const override;
+  std::optional<Metrics> run(uint64_t seed, const MeasurementRun& how) const override;
   int64_t steps() const override;
   std::map<std::string, std::string> data_hashes() const override;
   std::string describe() const override;

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "models/pretrained/model_files.h"
+#include "models/checkpoints/model_files.h"
 #include "tasks/data/roots.h"
 #include "tasks/finetune/sentences.h"
-#include "tasks/pretrained/studied_model.h"
+#include "tasks/measure/studied_model.h"
 
 namespace headroom::tasks {
 

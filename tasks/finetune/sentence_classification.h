@@ -13,7 +13,7 @@ namespace headroom::tasks {
 /// i64 (B, T), classes i64 (B), key_mask bool (B, T).
 Batch batch_of(const std::vector<LabelledSentence>& sentences);
 
-/// Trains a classifier (models/pretrained/classifier.h) on labelled sentences: cross-entropy over the classes. Each
+/// Trains a classifier (models/checkpoints/classifier.h) on labelled sentences: cross-entropy over the classes. Each
 /// epoch goes through all of them in an order that is a function of seed and epoch alone, its last batch has what is
 /// left.
 class SentenceClassification : public Objective {

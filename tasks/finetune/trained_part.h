@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
+#include "models/checkpoints/model_files.h"
 #include "models/config.h"
-#include "models/pretrained/model_files.h"
 
 namespace headroom::tasks {
 

@@ -3,14 +3,14 @@
 #include <string>
 
 #include "tasks/kernel.h"
+#include "tasks/measurement.h"
 #include "tasks/theory/allocation.h"
-#include "tasks/theory/formula.h"
 
 namespace headroom::tasks {
 
 /// A point of one of the paper's curves, which are formulas: nothing is trained.
 struct AllocationBoundConfig {
-  static constexpr bool is_formula = true;
+  static constexpr bool is_measurement = true;
   /// `budget`: E_D(H) of one lag, see budget_curve(). `equal_heads`: Corollary 1 for H heads of width D/H.
   enum class Curve { budget, equal_heads };
   Curve curve = Curve::budget;
@@ -26,7 +26,7 @@ struct AllocationBoundConfig {
 void validate(const AllocationBoundConfig& config);
 
 /// One metric, "bound": the curve's value.
-class AllocationBound : public Formula {
+class AllocationBound : public Measurement {
  public:
   explicit AllocationBound(const AllocationBoundConfig& config);
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/rng.h"
 #include "engine/tensor.h"
-#include "tasks/pretrained/studied_model.h"
 
 namespace headroom::tasks {
 
@@ -25,48 +25,13 @@ struct HeadMaps {
   bool is_causal = true;  ///< false: trained to look ahead, too
 };
 
-/// Where a head comes from: drawn, out of a model that a study trained, or out of a trained model's files.
-struct HeadSource {
-  std::string run{};              ///< a study's folder with weights/, such as runs/STUDY/quick; empty: a random head
-  std::string trial{};            ///< of a run that kept several models: how the id of one begins
-  int64_t seed = -1;              ///< and the seed it was trained with; -1: any
-  StudiedModelConfig model{};     ///< of files; its own random copy counts as such a model
-  StudiedTextConfig text{};       ///< that the model of files reads
-  bool ignores_rotation = false;  ///< leaves out the turns of a model of files: W_Qᵀ W_K is then all there is
-  int64_t layer = 0;              ///< of a trained model
-  int64_t head = 0;
-  int64_t width = 64;     ///< D of a random head
-  int64_t head_dim = 16;  ///< d_H of a random head
-  double gain =
-      1;  ///< of a random head: weights are N(0, gain²/D), so that q and k of unit tokens have norm gain·√(d_H/D)
-
-  bool is_of_files() const { return !model.model.empty(); }
-  bool is_drawn() const { return run.empty() && !is_of_files(); }
-};
-
-/// What a head reads.
-enum class HeadTokens {
-  random,       ///< uniform on a sphere
-  embedding,    ///< of a trained model's first layer: drawn from its vocabulary, with positions and norm as it has them
-  activations,  ///< what the layer of a model of files is given by those below it, and its own norm, on a span of text
-};
-
-/// Throws Error naming the field.
-void validate(const HeadSource& source);
-
 /// Throws Error naming x (f64) and the number when one is not finite.
 void require_finite(const std::string& name, const engine::Tensor& x);
 
-/// A random head of the seed, logit scale 1 as in the paper's theory; or read_trained_head(). Not one of files
-/// (pretrained_head()).
-HeadMaps load_head(const HeadSource& source, uint64_t seed);
+/// Independent N(0, std²), f64, of the generator's named stream.
+engine::Tensor drawn_normal(const engine::Shape& shape, double std, engine::Rng& rng, const char* stream);
 
 /// Random tokens (D, L), f64: uniform on the sphere of the given norm.
 engine::Tensor random_tokens(int64_t width, int64_t length, double norm, uint64_t seed);
-
-/// The tokens that a head reads: (D, L), with biases (D + 1, L) and ones in the last row. `norm`: of random ones.
-/// Errors as random_tokens() and embedded_tokens(); a random head has no embedding.
-engine::Tensor head_tokens(const HeadSource& source, const HeadMaps& maps, HeadTokens kind, int64_t length, double norm,
-                           uint64_t seed);
 
 }  // namespace headroom::tasks

@@ -1,13 +1,13 @@
 #pragma once
 #include <string>
 
-#include "tasks/theory/formula.h"
+#include "tasks/measurement.h"
 
 namespace headroom::tasks {
 
 /// The lemma on random projections, on samples.
 struct RandomProjectionConfig {
-  static constexpr bool is_formula = true;
+  static constexpr bool is_measurement = true;
   int64_t dim = 64, rank = 16;
   int64_t samples = 1000;  ///< random subspaces
   double epsilon = 0.05;   ///< of the tail
@@ -22,7 +22,7 @@ void validate(const RandomProjectionConfig& config);
 /// errors, `distance` Kolmogorov–Smirnov's of the samples to the Beta law, `tail` the share above √(1 − r/D) + ε beside
 /// `exact_tail` and the lemma's `tail_bound` (c = 1/4), `union_residual` what no residual of N vectors passes but with
 /// probability δ beside the lemma's `union_bound`, and `tightness` = union_bound / union_residual.
-class RandomProjectionStudy : public Formula {
+class RandomProjectionStudy : public Measurement {
  public:
   explicit RandomProjectionStudy(const RandomProjectionConfig& config);
   Metrics compute(uint64_t seed) const override;

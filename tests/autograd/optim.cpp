@@ -37,10 +37,10 @@ OptimizerConfig config_of(const std::string& name) {
 }
 
 /// The parameters and the loss of optim_fixture.py.
-struct Problem {
+struct Work {
   Var a, b;
   ParameterArena arena;
-  explicit Problem(engine::DType dtype)
+  explicit Work(engine::DType dtype)
       : a(Tensor::from<double>({3}, {0.5, -1.0, 2.0}).to(dtype), true),
         b(Tensor::from<double>({2}, {0.25, -0.125}).to(dtype), true),
         arena({{"b", b, false}, {"a", a, true}}) {}
@@ -57,7 +57,7 @@ TEST_CASE("optimizers: four steps as PyTorch takes them") {
   for (const auto& [name, want] : torch_results)
     for (const auto& [dtype, tolerance] : {std::pair{engine::DType::f64, 1e-13}, std::pair{engine::DType::f32, 2e-6}}) {
       INFO(name << " " << engine::name_of(dtype));
-      Problem problem(dtype);
+      Work problem(dtype);
       const auto optimizer = make_optimizer(config_of(name), problem.arena);
       for (int i = 0; i < 4; ++i) problem.step(*optimizer, 0.1);
       Values got = problem.a.value().to_vector<double>();
@@ -68,10 +68,10 @@ TEST_CASE("optimizers: four steps as PyTorch takes them") {
 
 TEST_CASE("optimizers: state saved and loaded continues with the same bits") {
   for (const char* name : {"sgd momentum", "adam", "adamw"}) {
-    Problem whole(engine::DType::f32), first(engine::DType::f32);
+    Work whole(engine::DType::f32), first(engine::DType::f32);
     const auto one = make_optimizer(config_of(name), whole.arena), two = make_optimizer(config_of(name), first.arena);
     for (int i = 0; i < 2; ++i) whole.step(*one, 0.1), first.step(*two, 0.1);
-    Problem resumed(engine::DType::f32);
+    Work resumed(engine::DType::f32);
     engine::copy_inplace(resumed.arena.values(), first.arena.values());
     const auto three = make_optimizer(config_of(name), resumed.arena);
     three->load_state(two->state());
@@ -83,7 +83,7 @@ TEST_CASE("optimizers: state saved and loaded continues with the same bits") {
 }
 
 TEST_CASE("optimizers: a field out of range is named") {
-  Problem problem(engine::DType::f32);
+  Work problem(engine::DType::f32);
   const auto refused = [&](auto change) {
     OptimizerConfig c;
     change(c);
@@ -106,7 +106,7 @@ TEST_CASE("optimizers: a field out of range is named") {
 }
 
 TEST_CASE("arena: decayed parameters first, values bound, norm and clipping") {
-  Problem problem(engine::DType::f64);
+  Work problem(engine::DType::f64);
   CHECK(problem.arena.size() == 5);
   CHECK(problem.arena.decayed() == 3);
   CHECK(problem.arena.values().to_vector<double>() == Values{0.5, -1, 2, 0.25, -0.125});
@@ -131,7 +131,7 @@ TEST_CASE("arena: decayed parameters first, values bound, norm and clipping") {
 }
 
 TEST_CASE("clipping: a large gradient is clipped, one that is not finite is an error and changes nothing") {
-  Problem problem(engine::DType::f32);
+  Work problem(engine::DType::f32);
   const auto optimizer = make_optimizer({.kind = "sgd"}, problem.arena);
   const auto step = [&](double factor) {
     problem.arena.zero_grad();

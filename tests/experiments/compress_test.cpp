@@ -2,7 +2,7 @@
 // by the other commands.
 #include <fmt/core.h>
 
-#include "models/convert/convert.h"
+#include "models/write/convert.h"
 #include "tests/experiments/program_json.h"
 #include "tests/support/catch.h"
 

@@ -25,7 +25,7 @@ std::string complaint(const std::string& text, const std::vector<std::string>& s
   const Study study = load_study(file.path(), base_profile, settings);
   std::vector<const PlannedTrial*> trials;
   for (const PlannedTrial& trial : study.trials) trials.push_back(&trial);
-  ProblemPool pool({});
+  WorkPool pool({});
   return error_of([&] { check_before_training(trials, pool, jobs, true, limit); });
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("memory: what one trial needs, what would fit, and how many fit at onc
   const Study study = load_study(file.path());
   std::vector<const PlannedTrial*> trials;
   for (const PlannedTrial& trial : study.trials) trials.push_back(&trial);
-  ProblemPool pool({});
+  WorkPool pool({});
   double largest = 0;
   for (const PlannedTrial* trial : trials)
     largest = std::max(largest, memory_need(trial->config, pool.get(trial->config)).total());
@@ -89,8 +89,8 @@ TEST_CASE("memory: what one trial needs, what would fit, and how many fit at onc
 TEST_CASE("memory: a training in bf16 on a GPU has copies beside the weights, and activations of half the size") {
   const StudyFile file(small_study());
   TrialConfig config = load_study(file.path()).trials.at(0).config;
-  ProblemPool pool({});
-  const headroom::tasks::Problem& problem = pool.get(config);
+  WorkPool pool({});
+  const headroom::tasks::Work& problem = pool.get(config);
   const MemoryNeed exact = memory_need(config, problem);
   config.train.precision = headroom::engine::Precision::bf16;
   CHECK(memory_need(config, problem).state == exact.state);  // a CPU emulates it in f32

@@ -7,7 +7,7 @@
 #include "experiments/tools/probe/probe_findings.h"
 #include "experiments/tools/probe/probe_output.h"
 #include "experiments/tools/probe/probe_page.h"
-#include "models/pretrained/model_files.h"
+#include "models/checkpoints/model_files.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/studies/pages/xml.h"
 #include "tests/experiments/support.h"

@@ -1,9 +1,9 @@
 // Text that changes under a study: neither results nor a checkpoint of other bytes are taken for those of the present.
 #include <atomic>
 
-#include "experiments/studies/run/problem_pool.h"
 #include "experiments/studies/run/runner.h"
 #include "experiments/studies/run/trial.h"
+#include "experiments/studies/run/work_pool.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
 
@@ -73,7 +73,7 @@ TEST_CASE("a checkpoint of another text is not gone on from") {
                          [&](const std::string& line) { warning = line; }};
   const auto first_step = [&](int64_t stop_at) {
     int64_t first = -1;
-    ProblemPool pool({});
+    WorkPool pool({});
     run_trial(
         config, pool.get(config),
         [&](int64_t step, double) {

@@ -207,7 +207,7 @@ TEST_CASE("a curve of the paper is a study without a model") {
   const Study study = load_study(StudyFile(bound_study()).path());
   REQUIRE(study.trials.size() == 3);
   const PlannedTrial& eight = study.trials[1];
-  const tasks::Problem bound = tasks::make_problem(eight.config.task, {});
+  const tasks::Work bound = tasks::make_work(eight.config.task, {});
   CHECK(training_flops(eight.config, bound) == 0);
   CHECK_THROWS_WITH(tasks::make_task(eight.config.task, {}), Catch::Contains("a formula, which trains nothing"));
   const TrialOutcome outcome = run_trial(eight.config, bound);
@@ -227,7 +227,7 @@ TEST_CASE("the proof's Transformer is a study without a model") {
   };
   const auto measure = [&](const std::string& task) {
     const PlannedTrial trial = load_study(StudyFile(text(task)).path()).trials.at(0);
-    return run_trial(trial.config, tasks::make_problem(trial.config.task, {})).progress.test;
+    return run_trial(trial.config, tasks::make_work(trial.config.task, {})).progress.test;
   };
   const auto mended = measure(""), printed = measure("mended = { zero_front = false }\n"),
              shared = measure("variant = \"shared\"\ndtype = \"f32\"\n");

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "engine/error.h"
-#include "models/compact/compact_model.h"
+#include "models/checkpoints/compact_model.h"
 #include "models/files/json.h"
 
 /// config.json of a compact folder.

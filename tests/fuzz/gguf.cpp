@@ -1,5 +1,5 @@
 #include "engine/error.h"
-#include "models/pretrained/model_files.h"
+#include "models/checkpoints/model_files.h"
 #include "models/weights/tensor_store.h"
 #include "tests/fuzz/encode_text.h"
 #include "tests/fuzz/scratch_file.h"

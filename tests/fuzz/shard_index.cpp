@@ -1,6 +1,6 @@
 #include "engine/error.h"
 #include "engine/tensor.h"
-#include "models/pretrained/safetensors_folder.h"
+#include "models/checkpoints/safetensors_folder.h"
 #include "tests/fuzz/scratch_file.h"
 
 namespace {

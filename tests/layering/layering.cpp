@@ -5,7 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <regex>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -83,6 +86,34 @@ TEST_CASE("the rooms of experiments include only those before them, and so do th
   CHECK(offences("experiments", [&](const Include& include) {
           return starts_with(include.header, "experiments/") && place(include.header) > place(include.file);
         }) == "");
+}
+
+TEST_CASE("no folder of a layer includes, over others, itself") {
+  // What the layer's own files include of each other is not asked: tensor, storage and transfer are one thing.
+  for (const std::string layer : {"autograd", "models", "tasks"}) {
+    const auto node = [&](const std::string& path) {
+      const std::string below = path.substr(layer.size() + 1);
+      return below.find('/') == std::string::npos ? fs::path(below).stem().string()
+                                                  : below.substr(0, below.find('/') + 1);
+    };
+    std::map<std::string, std::set<std::string>> reached;
+    for (const Include& include : includes_under(layer))
+      if (starts_with(include.header, layer + "/") && node(include.header) != node(include.file))
+        reached[node(include.file)].insert(node(include.header));
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (auto& [from, to] : reached)
+        for (const std::string& over : std::set<std::string>(to))
+          if (const auto next = reached.find(over); next != reached.end())
+            for (const std::string& end : next->second) grows |= to.insert(end).second;
+    }
+    REQUIRE(reached.size() > 3);
+    for (const auto& [from, to] : reached)
+      if (from.back() == '/') {
+        INFO(layer << ": " << from);
+        CHECK(to.count(from) == 0);
+      }
+  }
 }
 
 TEST_CASE("includes are written from the root") {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/decode_state.h"
+#include "models/model_cache.h"
 #include "models/transformer.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -52,7 +52,7 @@ void check_decoding(const TransformerConfig& config, const Tensor& x, const std:
                     DType dtype = DType::f32, const Tensor& key_mask = {}) {
   const Transformer model = build(config, dtype);
   const Tensor want = model.forward(x, {.key_mask = key_mask}).value();  // (B, T, out)
-  DecodeState state(config);
+  ModelCache state(config);
   const int64_t length = x.dim(1);
   for (int64_t begin = 0, step = 0; begin < length; ++step) {
     const int64_t end = std::min(length, begin + sizes[static_cast<size_t>(step) % sizes.size()]);
@@ -119,7 +119,7 @@ TEST_CASE("a decode state goes back and starts anew", "[models]") {
   const TransformerConfig c = decoder(Positions::rope);
   const Transformer model = build(c);
   const Tensor x = tokens(1, 12), want = model.forward(x).value();
-  DecodeState state(c);
+  ModelCache state(c);
   state.reserve(12);
   model.decode(tokens(1, 30), state);
   state.reset();
@@ -140,7 +140,7 @@ TEST_CASE("a window over the last tokens is attention with the older ones masked
     for (const int64_t b : {0, 1})
       for (int64_t j = 0; j < 6; ++j) mask.mutable_data<bool>()[b * 20 + j] = false;
     const Tensor want = model.forward(x, {.key_mask = mask}).value();
-    DecodeState state(c);
+    ModelCache state(c);
     model.decode(x.slice(1, 0, 15).contiguous(), state);
     state.drop_first(6);
     CHECK(state.offset() == 15);
@@ -152,7 +152,7 @@ TEST_CASE("a window over the last tokens is attention with the older ones masked
 TEST_CASE("decoding refuses what does not fit, and leaves the state as it was", "[models]") {
   const TransformerConfig c = decoder();
   const Transformer model = build(c);
-  DecodeState state(c);
+  ModelCache state(c);
   model.decode(tokens(2, 3), state);
   CHECK_THAT(error_of([&] { model.decode(tokens(1, 1), state); }),
              contains("(1, 1, 2, 4)") && contains("(2, 3, 2, 4)"));
@@ -164,21 +164,21 @@ TEST_CASE("decoding refuses what does not fit, and leaves the state as it was", 
              contains("(2, 4)"));
   CHECK(state.offset() == 3);
   const Tensor x = tokens(2, 4);
-  DecodeState fresh(c);
+  ModelCache fresh(c);
   model.decode(tokens(2, 3), fresh);
   CHECK(distance(model.decode(x.slice(1, 3, 4).contiguous(), state),
                  model.decode(x.slice(1, 3, 4).contiguous(), fresh)) == 0);
-  DecodeState broken(c);  // its second layer was made for five sequences: found out after the first has taken its keys
+  ModelCache broken(c);  // its second layer was made for five sequences: found out after the first has taken its keys
   broken.layer(1)[0].append(Tensor::zeros({5, 0, 2, 4}), Tensor::zeros({5, 0, 2, 3}));
   CHECK_THAT(error_of([&] { model.decode(tokens(2, 1), broken); }), contains("blocks[1].attention"));
   CHECK(broken.layer(0)[0].length() == 0);
   TransformerConfig deeper = c;
   deeper.layers = 3;
-  DecodeState other(deeper);
+  ModelCache other(deeper);
   CHECK_THAT(error_of([&] { model.decode(tokens(2, 1), other); }), contains("another config"));
   TransformerConfig seeing = c;
   seeing.causal = false;
-  DecodeState encoder_state(seeing);
+  ModelCache encoder_state(seeing);
   CHECK_THAT(error_of([&] { build(seeing).decode(tokens(2, 1), encoder_state); }), contains("causal"));
 }
 

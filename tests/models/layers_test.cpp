@@ -3,7 +3,7 @@
 
 #include "autograd/ops.h"
 #include "engine/error.h"
-#include "models/decode_state.h"
+#include "models/model_cache.h"
 #include "models/weights/sources.h"
 #include "tests/models/small_decoder.h"
 #include "tests/support/error_of.h"
@@ -100,7 +100,7 @@ TEST_CASE("factors per head and maps of scores are the plain model with their pr
   narrow.groups[0].score_dim = 2;
   engine::Rng again(3);
   const Transformer cached(narrow, again, DType::f64);
-  DecodeState state(narrow);
+  ModelCache state(narrow);
   const Tensor first = cached.decode(tokens().slice(1, 0, 3), state),
                last = cached.decode(tokens().slice(1, 3, 4), state);
   CHECK(state.layer(0)[0].keys().shape() == Shape{2, 4, 2, 2});

@@ -1,4 +1,4 @@
-#include "models/module.h"
+#include "models/weights/module.h"
 
 #include "models/weights/projection.h"
 #include "models/weights/sources.h"

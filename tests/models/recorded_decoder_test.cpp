@@ -74,7 +74,7 @@ Course decoded(const TransformerConfig& config, bool has_blocks, const SamplingO
   const engine::StreamScope on_stream(stream.handle());
   const engine::DeviceScope scope(cuda);
   const Transformer model = made(config, has_blocks);
-  DecodeState state(config);
+  ModelCache state(config);
   Sampler sampler(options);
   Course out;
   RecordedDecoder recorded(model, [&](const std::string& line) { out.notes.push_back(line); });

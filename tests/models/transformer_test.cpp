@@ -6,7 +6,7 @@
 #include <set>
 
 #include "autograd/ops.h"
-#include "models/decode_state.h"
+#include "models/model_cache.h"
 #include "models/positions.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -205,7 +205,7 @@ TEST_CASE("last pooling is the last position that the key mask keeps", "[models]
   CHECK(distance(masked.slice(0, 1, 2), every.slice(0, 1, 2).slice(1, 0, 1).reshape({1, 5})) < 1e-6);
   const std::string none = error_of([&] { model.forward(x, {.key_mask = Tensor::zeros({3, 9}, DType::boolean)}); });
   CHECK(none == "transformer: the key mask keeps no position of sequence 0, so it has no last one");
-  DecodeState state(c);
+  ModelCache state(c);
   CHECK(error_of([&] { model.decode(x, state); }) == "transformer: only a causal model without pooling decodes");
 }
 

@@ -9,9 +9,9 @@
 #include "experiments/output/units.h"
 #include "experiments/studies/run/dry_run.h"
 #include "experiments/studies/run/known_heads.h"
-#include "experiments/studies/run/problem_pool.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/trial.h"
+#include "experiments/studies/run/work_pool.h"
 
 namespace headroom::experiments {
 namespace {
@@ -47,7 +47,7 @@ double sequences_of(const Study& study) {
 
 std::optional<double> estimate_run(const Study& study, const RunOptions& options) {
   const Study left = without_finished(study, options.out);
-  ProblemPool pool(options.data);
+  WorkPool pool(options.data);
   double flops = 0;
   for (const PlannedTrial* trial : distinct_trials(left))
     flops += training_flops(trial->config, pool.get(trial->config));

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "engine/excerpt.h"
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 #include "models/files/output.h"
 
 namespace headroom::experiments {

@@ -9,7 +9,7 @@
 #include "experiments/output/terminal_look.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/studies/config/schema_text.h"
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 
 namespace headroom::experiments {
 namespace {

@@ -17,7 +17,7 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/studies/run/examine.h"
 #include "experiments/studies/run/memory_limit.h"
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 #include "experiments/version.h"
 #include "tasks/data/locate.h"
 

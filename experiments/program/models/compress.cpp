@@ -24,7 +24,7 @@
 #include "models/files/file_size.h"
 #include "tasks/compression/perplexity_base.h"
 #include "tasks/data/locate.h"
-#include "tasks/pretrained/model_hash.h"
+#include "tasks/measure/model_hash.h"
 
 namespace headroom::experiments {
 namespace {

@@ -9,9 +9,9 @@
 #include "engine/context.h"
 #include "engine/parallel.h"
 #include "experiments/program/command_line/commands.h"
-#include "models/convert/convert.h"
-#include "models/export/export.h"
 #include "models/files/file_size.h"
+#include "models/write/convert.h"
+#include "models/write/export.h"
 #include "tasks/data/locate.h"
 
 namespace headroom::experiments {

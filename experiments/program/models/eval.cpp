@@ -16,10 +16,10 @@
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/studies/run/memory_limit.h"
 #include "experiments/tools/compress/divergence.h"
-#include "models/convert/convert.h"
+#include "models/write/convert.h"
 #include "tasks/data/locate.h"
-#include "tasks/pretrained/perplexity.h"
-#include "tasks/pretrained/text_tokens.h"
+#include "tasks/measure/perplexity.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {

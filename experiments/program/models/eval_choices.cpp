@@ -8,7 +8,7 @@
 #include "experiments/program/command_line/progress_line.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "tasks/data/locate.h"
-#include "tasks/pretrained/choice_scores.h"
+#include "tasks/measure/choice_scores.h"
 
 namespace headroom::experiments {
 namespace {

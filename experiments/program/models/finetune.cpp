@@ -18,13 +18,13 @@
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/finetune_arguments.h"
 #include "experiments/version.h"
-#include "models/compact/compact_model.h"
-#include "models/export/export.h"
+#include "models/checkpoints/classifier.h"
+#include "models/checkpoints/compact_model.h"
 #include "models/files/atomic_file.h"
 #include "models/files/file_size.h"
 #include "models/files/output.h"
-#include "models/pretrained/classifier.h"
-#include "tasks/pretrained/model_hash.h"
+#include "models/write/export.h"
+#include "tasks/measure/model_hash.h"
 
 namespace headroom::experiments {
 namespace {

@@ -10,7 +10,7 @@
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/studies/run/memory_limit.h"
 #include "tasks/data/locate.h"
-#include "tasks/pretrained/model_hash.h"
+#include "tasks/measure/model_hash.h"
 
 namespace headroom::experiments {
 

@@ -10,9 +10,9 @@
 #include "tasks/data/sha256.h"
 #include "tasks/finetune/sentence_classification.h"
 #include "tasks/finetune/text_windows.h"
-#include "tasks/pretrained/language_model.h"
-#include "tasks/pretrained/perplexity.h"
-#include "tasks/pretrained/text_tokens.h"
+#include "tasks/measure/language_model.h"
+#include "tasks/measure/perplexity.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/pretrained/model_files.h"
+#include "models/checkpoints/model_files.h"
 #include "tasks/finetune/finetune.h"
 
 namespace headroom::experiments {

@@ -13,10 +13,10 @@
 #include "engine/ops/log_softmax/log_softmax.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/models/model_arguments.h"
-#include "models/decode_state.h"
+#include "models/checkpoints/model_files.h"
 #include "models/files/json.h"
-#include "models/pretrained/model_files.h"
-#include "tasks/pretrained/language_model.h"
+#include "models/model_cache.h"
+#include "tasks/measure/language_model.h"
 
 namespace headroom::experiments {
 namespace {
@@ -111,7 +111,7 @@ void logits(LogitsArguments& arguments) {
   const auto tokenizer = arguments.tokens.empty() ? files->tokenizer() : nullptr;
   const std::vector<int64_t> ids = tokens_of(arguments, files->description(), tokenizer.get());
   const auto model = arguments.model.load(*files);
-  models::DecodeState state(model->config());
+  models::ModelCache state(model->config());
   const Tensor tokens = Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);        // (1, T)
   const Tensor y = model->decode(tokens, state).to(engine::DType::f32).to(engine::cpu);  // (1, T, V)
   const int64_t vocab = y.dim(-1);

@@ -8,7 +8,7 @@
 #include "engine/device_stream.h"
 #include "engine/transfer.h"
 #include "experiments/program/command_line/arguments.h"
-#include "models/pretrained/model_files.h"
+#include "models/checkpoints/model_files.h"
 
 namespace headroom::experiments {
 

@@ -22,7 +22,7 @@
 #include "experiments/tools/plan/study_run.h"
 #include "experiments/tools/plan/usual_heads.h"
 #include "tasks/data/locate.h"
-#include "tasks/pretrained/text_tokens.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {

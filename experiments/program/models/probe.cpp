@@ -19,12 +19,12 @@
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/tools/probe/probe_output.h"
 #include "experiments/tools/probe/probe_page.h"
-#include "models/convert/convert.h"
 #include "models/costs.h"
 #include "models/files/mapped_file.h"
+#include "models/write/convert.h"
 #include "tasks/compression/plan.h"
 #include "tasks/data/locate.h"
-#include "tasks/pretrained/text_tokens.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {

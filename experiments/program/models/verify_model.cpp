@@ -11,9 +11,9 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/version.h"
+#include "models/checkpoints/reference_logits.h"
 #include "models/files/atomic_file.h"
 #include "models/files/json.h"
-#include "models/pretrained/reference_logits.h"
 
 namespace headroom::experiments {
 namespace {

@@ -15,7 +15,7 @@
 #include "experiments/program/studies/status_text.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/pages/headline.h"
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 
 namespace headroom::experiments {
 namespace {

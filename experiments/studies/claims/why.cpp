@@ -57,13 +57,13 @@ PlaceHolder parse(const std::string& text) {
 std::string replaced(const std::string& text, const std::function<std::string(const std::string&)>& f) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_formula = i > 0 && (text[i - 1] == '^' || text[i - 1] == '_');
+    const bool is_measurement = i > 0 && (text[i - 1] == '^' || text[i - 1] == '_');
     const size_t end = text[i] == '{' ? text.find('}', i) : std::string::npos;
     if (end == std::string::npos) {
       out += text[i];
       continue;
     }
-    out += is_formula ? text.substr(i, end - i + 1) : f(text.substr(i + 1, end - i - 1));
+    out += is_measurement ? text.substr(i, end - i + 1) : f(text.substr(i + 1, end - i - 1));
     i = end;
   }
   return out;

@@ -8,7 +8,7 @@
 #include "experiments/studies/claims/claim_scope.h"
 #include "experiments/studies/config/trial_config.h"
 #include "experiments/studies/results.h"
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/value.h"
 
 namespace headroom::experiments {
@@ -18,7 +18,7 @@ struct PlannedTrial;
 
 /// [task], [model] and [train] of a table in which every swept key has its value. What is wrong goes into `problems`,
 /// the resolved value of every number into `numbers`.
-TrialConfig bind_trial(const Value& root, int64_t seed, Problems& problems, std::map<std::string, double>* numbers);
+TrialConfig bind_trial(const Value& root, int64_t seed, Complaints& problems, std::map<std::string, double>* numbers);
 
 /// The same from an open reader.
 void bind_trial(Reader& in, TrialConfig& config);
@@ -32,24 +32,24 @@ struct ReportScope {
 };
 
 /// models::validate() of a model that was read from root's [model]; its problem is told of the file's own key.
-void check_model(const Value& root, const models::TransformerConfig& model, Problems& problems);
+void check_model(const Value& root, const models::TransformerConfig& model, Complaints& problems);
 
 /// One [[report.beside]].
 BesidePaper bind_beside(Reader& in, const StudyScope& study);
 
 /// [study], [report] and the [[claim]]s.
-struct StudyHead {
+struct StudyInfo {
   std::string id, title, paper, question, guide;
   std::vector<std::string> deviations;  ///< from what the paper did, beside what a profile makes smaller
   ReportConfig report;                  ///< without overlays: each series has its own
   std::vector<ClaimConfig> claims;
   std::vector<std::string> overrides;  ///< settings ("train.steps=10") as given, where they change trials or report
 };
-StudyHead bind_head(const Value& root, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
-                    Problems& problems);
+StudyInfo bind_info(const Value& root, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
+                    Complaints& problems);
 /// The same from an open reader.
-void bind_head(Reader& in, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
-               StudyHead& head);
+void bind_info(Reader& in, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
+               StudyInfo& head);
 
 /// [report] without its overlay. A metric that the trials cannot have is a problem.
 ReportConfig bind_report(Reader& in, const ReportScope& metrics);

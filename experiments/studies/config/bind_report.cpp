@@ -9,8 +9,8 @@
 #include "experiments/studies/toml/reader.h"
 #include "tasks/attention_lags.h"
 #include "tasks/compression/lowrank_study.h"
-#include "tasks/pretrained/attention_heads.h"
-#include "tasks/pretrained/spectra_study.h"
+#include "tasks/measure/attention_heads.h"
+#include "tasks/measure/spectra_study.h"
 
 namespace headroom::experiments {
 namespace {

@@ -25,7 +25,7 @@ Place place_of(const Value& root, const std::string& path) {
 }
 
 /// What models::validate() says, "model.groups[0].q_rank is 9; …", in the words of the file.
-void complain_of_model(const Value& root, std::string message, Problems& problems) {
+void complain_of_model(const Value& root, std::string message, Complaints& problems) {
   const Entry* model = root.find("model");
   if (!model->value.find("groups") && !model->value.find("layer")) replace(message, "groups[0].", "");
   replace(message, "unequal_layers[", "layer[");
@@ -37,7 +37,7 @@ void complain_of_model(const Value& root, std::string message, Problems& problem
 
 }  // namespace
 
-void check_model(const Value& root, const models::TransformerConfig& model, Problems& problems) {
+void check_model(const Value& root, const models::TransformerConfig& model, Complaints& problems) {
   try {
     models::validate(model);
   } catch (const Error& error) {
@@ -68,7 +68,7 @@ void bind_trial(Reader& in, TrialConfig& config) {
   });
 }
 
-TrialConfig bind_trial(const Value& root, int64_t seed, Problems& problems, Numbers* numbers) {
+TrialConfig bind_trial(const Value& root, int64_t seed, Complaints& problems, Numbers* numbers) {
   TrialConfig config;
   config.seed = seed;
   Reader in(root, "", problems);

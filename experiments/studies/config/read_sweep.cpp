@@ -41,7 +41,7 @@ Parts take_parts(Reader& in) {
 }
 
 /// Refuses a list before its values are looked at: as many trials could not be trained.
-bool is_too_long(const Value& list, const std::string& path, Problems& problems) {
+bool is_too_long(const Value& list, const std::string& path, Complaints& problems) {
   constexpr size_t most_values = 100000;
   const bool is_long = list.kind == Value::Kind::list && list.list.size() > most_values;
   if (is_long)
@@ -70,7 +70,7 @@ void read_seeds(Reader& in, const Value* list, Sweep& sweep) {
 }
 
 /// The names of { values, names }.
-void read_names(const Entry& names, const std::string& path, SweepAxis& axis, Problems& problems) {
+void read_names(const Entry& names, const std::string& path, SweepAxis& axis, Complaints& problems) {
   const auto is_text = [](const Value& value) { return value.kind == Value::Kind::text && !value.text.empty(); };
   const std::vector<Value>& list = names.value.list;
   if (list.size() != axis.positions.size() || !std::all_of(list.begin(), list.end(), is_text))
@@ -79,7 +79,7 @@ void read_names(const Entry& names, const std::string& path, SweepAxis& axis, Pr
 }
 
 /// One key of the grid.
-void read_axis(const Entry& entry, Sweep& sweep, Problems& problems) {
+void read_axis(const Entry& entry, Sweep& sweep, Complaints& problems) {
   const std::string path = "sweep." + entry.key;
   if (!is_path_of_trial(entry.key)) return problems.add_unknown(entry.place, path);
   SweepAxis axis{.paths = {entry.key}, .places = {entry.place}, .positions = {}};
@@ -114,7 +114,7 @@ bool extends(const SweepAxis& axis) {
 }
 
 /// Joins the axes of one zipped group into the first of them.
-void zip_axes(const Value& group, Sweep& sweep, Problems& problems) {
+void zip_axes(const Value& group, Sweep& sweep, Complaints& problems) {
   SweepAxis joined;
   for (const Value& path : group.list) {
     const auto axis = std::find_if(sweep.axes.begin(), sweep.axes.end(), [&](const SweepAxis& candidate) {
@@ -181,7 +181,7 @@ void read_points(Reader& in, const Value* list, Sweep& sweep) {
 }
 
 /// Which axis is x, which choose, which make curves.
-void assign_roles(Sweep& sweep, const std::string& x_key, Problems& problems) {
+void assign_roles(Sweep& sweep, const std::string& x_key, Complaints& problems) {
   std::vector<SweepAxis*> plain;
   bool has_x = false;
   for (SweepAxis& axis : sweep.axes) {
@@ -203,7 +203,7 @@ void assign_roles(Sweep& sweep, const std::string& x_key, Problems& problems) {
                  fmt::format("does not sweep the report's x axis, {}, but more than one other key", x_key));
 }
 
-void check_paths(const Sweep& sweep, Problems& problems) {
+void check_paths(const Sweep& sweep, Complaints& problems) {
   std::set<std::string> seen;
   for (const SweepAxis& axis : sweep.axes)
     for (size_t i = 0; i < axis.paths.size(); ++i)
@@ -214,7 +214,7 @@ void check_paths(const Sweep& sweep, Problems& problems) {
 
 void describe_sweep(Reader& in) { take_parts(in); }
 
-Sweep read_sweep(const Value& root, const std::string& x_key, Problems& problems) {
+Sweep read_sweep(const Value& root, const std::string& x_key, Complaints& problems) {
   Sweep sweep;
   const Entry* entry = root.find("sweep");
   if (!entry) return sweep;  // one trial per series

@@ -79,7 +79,7 @@ WrittenGrid read_grid_values(Reader& in, bool extends) {
 
 }  // namespace
 
-SeedRule read_seed_rule(const Value& table, Problems& problems) {
+SeedRule read_seed_rule(const Value& table, Complaints& problems) {
   Reader in(table, "sweep.seed", problems);
   SeedRule rule;
   rule.place = table.place;
@@ -94,7 +94,7 @@ SeedRule read_seed_rule(const Value& table, Problems& problems) {
   return rule;
 }
 
-std::vector<GridValue> read_grid(const Value& table, const std::string& path, Problems& problems) {
+std::vector<GridValue> read_grid(const Value& table, const std::string& path, Complaints& problems) {
   Reader in(table, path, problems);
   const bool extends = in.flag("extend", false, "whether rounds widen it while the best value stands at an end");
   const WrittenGrid grid = in.has("values") ? read_grid_values(in, extends) : read_grid_range(in);

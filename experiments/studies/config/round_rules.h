@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/value.h"
 
 namespace headroom::experiments {
@@ -19,7 +19,7 @@ struct SeedRule {
 };
 
 /// Reads such a table of [sweep].
-SeedRule read_seed_rule(const Value& table, Problems& problems);
+SeedRule read_seed_rule(const Value& table, Complaints& problems);
 
 /// One value of a choice.
 struct GridValue {
@@ -36,6 +36,6 @@ struct GridValue {
 /// `times` is √10 without the key. A list goes on by the mean ratio of its neighbours. Without `limits` a grid grows by
 /// two decades to either side. Values that are computed are rounded to three digits. Returns them growing where they
 /// are computed, those of a list in its order, between those below and those above them.
-std::vector<GridValue> read_grid(const Value& table, const std::string& path, Problems& problems);
+std::vector<GridValue> read_grid(const Value& table, const std::string& path, Complaints& problems);
 
 }  // namespace headroom::experiments

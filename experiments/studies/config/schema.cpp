@@ -11,10 +11,10 @@ namespace {
 
 Schema make_schema() {
   Schema schema;
-  Problems unused;
+  Complaints unused;
   Reader in(schema, unused);
-  StudyHead head;
-  bind_head(in, {}, {}, "", head);
+  StudyInfo head;
+  bind_info(in, {}, {}, "", head);
   join_claim_keys(schema);
   TrialConfig trial;
   bind_trial(in, trial);

@@ -28,7 +28,7 @@ std::string take_keys(Reader& in) {
 
 void describe_series(Reader& in) { take_keys(in); }
 
-std::string read_series(const Value& series, const std::vector<std::string>& taken, Problems& problems) {
+std::string read_series(const Value& series, const std::vector<std::string>& taken, Complaints& problems) {
   if (series.kind != Value::Kind::table) {
     problems.add(series.place, "series", "expected tables [[series]]");
     return "";

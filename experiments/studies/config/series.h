@@ -7,7 +7,7 @@
 namespace headroom::experiments {
 
 /// The name of one [[series]], after a check that it overrides nothing but what decides its trials and its overlay.
-std::string read_series(const Value& series, const std::vector<std::string>& taken, Problems& problems);
+std::string read_series(const Value& series, const std::vector<std::string>& taken, Complaints& problems);
 /// What a [[series]] may hold, for the schema.
 void describe_series(Reader& in);
 

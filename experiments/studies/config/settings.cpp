@@ -85,7 +85,7 @@ Value parse_setting(const std::string& text) {
   return setting;
 }
 
-void pin_swept(Value& root, const std::vector<Value>& settings, Problems& problems) {
+void pin_swept(Value& root, const std::vector<Value>& settings, Complaints& problems) {
   Entry* sweep = root.find("sweep");
   if (!sweep) return;
   std::vector<Entry> set;

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/value.h"
 
 namespace headroom::experiments {
@@ -13,6 +13,6 @@ Value parse_setting(const std::string& text);
 
 /// Lets settings win over a sweep: a key of the grid that is set gets that one value, in the form (best_of or not) that
 /// it has. Reports settings that a sweep would override without a word.
-void pin_swept(Value& root, const std::vector<Value>& settings, Problems& problems);
+void pin_swept(Value& root, const std::vector<Value>& settings, Complaints& problems);
 
 }  // namespace headroom::experiments

@@ -9,8 +9,8 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
+#include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/document.h"
-#include "experiments/studies/toml/problems.h"
 #include "experiments/studies/toml/value.h"
 
 namespace headroom::experiments {

@@ -33,7 +33,7 @@ std::string profile_name(const Value& file, const std::string& profile) {
   return profile == base_profile && is_own ? own_profile : profile;
 }
 
-std::vector<std::string> profile_names(const Value& file, Problems& problems) {
+std::vector<std::string> profile_names(const Value& file, Complaints& problems) {
   std::vector<std::string> names{base_profile};
   if (const Entry* profiles = file.find("profile")) {
     for (const Entry& profile : profiles->value.table) {
@@ -49,7 +49,7 @@ std::vector<std::string> profile_names(const Value& file, Problems& problems) {
 }
 
 /// The file's keys with those of one profile in their place.
-Value with_profile(const Value& file, const std::string& profile, Problems& problems) {
+Value with_profile(const Value& file, const std::string& profile, Complaints& problems) {
   Value root = file;
   erase(root, "profile");
   const Entry* profiles = file.find("profile");
@@ -66,7 +66,7 @@ Value with_profile(const Value& file, const std::string& profile, Problems& prob
   return root;
 }
 
-Overlay overlay_of(const Value& root, const std::string& folder, Problems& problems) {
+Overlay overlay_of(const Value& root, const std::string& folder, Complaints& problems) {
   const Entry* entry = root.find("report");
   if (!entry || entry->value.kind != Value::Kind::table) return {};
   Reader report(entry->value, "report", problems);
@@ -88,7 +88,7 @@ std::string x_key_of(const Value& root) {
 
 /// Plans the trials of one [[series]]. The names of the curves that they make, in order.
 std::vector<std::string> add_trials(const Value& bound, const std::string& x_key, const std::string& name, Study& study,
-                                    Problems& problems) {
+                                    Complaints& problems) {
   const Sweep sweep = read_sweep(bound, x_key, problems);
   std::vector<std::string> curves;
   std::set<std::string> seen;
@@ -111,7 +111,7 @@ struct PlannedStudy {
 };
 
 PlannedStudy plan_study(const Value& file, const std::string& profile, const std::vector<Value>& settings,
-                        const std::string& folder, Problems& problems) {
+                        const std::string& folder, Complaints& problems) {
   PlannedStudy planned{{}, with_profile(file, profile, problems)};
   Study& study = planned.study;
   Value& root = planned.root;
@@ -204,14 +204,14 @@ ReportScope report_scope(const Study& study) {
 
 /// Reads what is made of the trials. `known` is empty where a file has problems: then little is known of its trials.
 void bind_study(PlannedStudy& planned, const std::map<std::string, SeriesScope>& known, const std::string& folder,
-                Problems& problems) {
+                Complaints& problems) {
   Study& study = planned.study;
   std::vector<Overlay> overlays = std::move(study.head.report.overlays);
   StudyScope scope;
   scope.series = study.series;
   scope.known = known;
   const ReportScope metrics = known.empty() ? ReportScope{} : report_scope(study);
-  study.head = bind_head(planned.root, scope, metrics, folder, problems);
+  study.head = bind_info(planned.root, scope, metrics, folder, problems);
   study.head.report.overlays = std::move(overlays);
   if (study.seed_rule && study.head.claims.empty())
     problems.add(study.seed_rule->place, "sweep.seed",
@@ -232,7 +232,7 @@ std::vector<Study> bind_profiles(const std::string& file, std::string& chosen,
                                  const std::vector<std::string>& settings) {
   Value document = read_toml(file);
   flatten_sweeps(document);
-  Problems problems;
+  Complaints problems;
   if (chosen == own_profile && profile_name(document, base_profile) == own_profile) chosen = base_profile;
   const std::vector<std::string> names = profile_names(document, problems);
   if (problems.empty() && std::find(names.begin(), names.end(), chosen) == names.end()) {
@@ -253,7 +253,7 @@ std::vector<Study> bind_profiles(const std::string& file, std::string& chosen,
   for (const PlannedStudy& one : planned) add_scope(one.study, known);
   bool has_overrides = false;
   if (!parsed.empty() && problems.empty()) {
-    Problems unset;  // what a setting replaces is in the file all the same: claims may speak of it
+    Complaints unset;  // what a setting replaces is in the file all the same: claims may speak of it
     const PlannedStudy as_written = plan_study(document, chosen, {}, folder, unset);
     add_scope(as_written.study, known);
     for (const PlannedStudy& one : planned)

@@ -12,7 +12,7 @@ namespace headroom::experiments {
 struct Study {
   std::string profile;               ///< of the file
   std::string run;                   ///< the name of its runs: run_name() of the profile and head.overrides
-  StudyHead head;                    ///< with every series' overlay in head.report
+  StudyInfo head;                    ///< with every series' overlay in head.report
   std::vector<std::string> series;   ///< names of the curves, in order; {""} when there is only one without a name
   std::vector<PlannedTrial> trials;  ///< of the first round: of all, where a study has one only
   std::vector<PlannedTrial> later;   ///< those that further rounds may add (run/rounds.h)

@@ -106,7 +106,7 @@ std::string no_x(const std::string& key, const Sweep& sweep, const Numbers& numb
 }
 
 /// The first constraint that a trial breaks; one that cannot be evaluated is a problem.
-std::optional<size_t> broken_constraint(const Sweep& sweep, const Numbers& numbers, Problems& problems) {
+std::optional<size_t> broken_constraint(const Sweep& sweep, const Numbers& numbers, Complaints& problems) {
   for (size_t i = 0; i < sweep.constraints.size(); ++i) {
     const Constraint& constraint = sweep.constraints[i];
     try {
@@ -124,7 +124,7 @@ std::optional<size_t> broken_constraint(const Sweep& sweep, const Numbers& numbe
   return std::nullopt;
 }
 
-void complain_of_none(const Sweep& sweep, const std::vector<size_t>& broken, size_t total, Problems& problems) {
+void complain_of_none(const Sweep& sweep, const std::vector<size_t>& broken, size_t total, Complaints& problems) {
   for (size_t i = 0; i < broken.size(); ++i)
     if (broken[i] == total)
       return problems.add(sweep.constraints[i].place, "sweep.constraint",
@@ -166,7 +166,7 @@ void name_curves(std::vector<Combination>& kept, const Sweep& sweep, const std::
 
 /// Two trials at one place of a curve would be averaged as if they were two seeds, and one trial at two places of it
 /// would be compared with itself.
-void check_distinct(const std::vector<PlannedTrial>& trials, const Sweep& sweep, Problems& problems) {
+void check_distinct(const std::vector<PlannedTrial>& trials, const Sweep& sweep, Complaints& problems) {
   std::map<std::string, const PlannedTrial*> places, ids;
   for (const PlannedTrial& trial : trials) {
     const auto [same, is_new_id] = ids.emplace(trial.series + "\n" + trial.id, &trial);
@@ -187,7 +187,7 @@ void check_distinct(const std::vector<PlannedTrial>& trials, const Sweep& sweep,
 }  // namespace
 
 std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const std::string& x_key,
-                                 const std::string& series, Problems& problems) {
+                                 const std::string& series, Complaints& problems) {
   size_t total = sweep.seeds.size();
   for (const SweepAxis& axis : sweep.axes) total = std::min(total * axis.positions.size(), most_trials + 1);
   if (total > most_trials) {
@@ -197,10 +197,10 @@ std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const st
   const Value fixed = without_sweep(root);
   std::vector<Combination> kept;
   std::vector<size_t> broken(sweep.constraints.size());
-  Problems of_dropped;  // shown only when no trial is left
+  Complaints of_dropped;  // shown only when no trial is left
   for (size_t index = 0; index < total; index += sweep.seeds.size()) {
     const std::vector<const SweepAxis::Position*> positions = positions_of(sweep, index, total);
-    Problems of_trial;
+    Complaints of_trial;
     Numbers numbers;
     const TrialConfig config = bind_trial(with_positions(fixed, sweep, positions), 0, of_trial, &numbers);
     const std::optional<size_t> constraint = broken_constraint(sweep, numbers, problems);

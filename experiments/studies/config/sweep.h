@@ -7,7 +7,7 @@
 
 #include "experiments/studies/config/round_rules.h"
 #include "experiments/studies/config/trial_config.h"
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/value.h"
 
 namespace headroom::experiments {
@@ -58,7 +58,7 @@ struct Sweep {
 ///   seed                 = [0, 1]                                   or { from = 101, until = "decided" }: SeedRule
 ///
 /// `x_key` decides which axis is the report's x: the one that sweeps it, or the only one that is no best_of.
-Sweep read_sweep(const Value& root, const std::string& x_key, Problems& problems);
+Sweep read_sweep(const Value& root, const std::string& x_key, Complaints& problems);
 /// What [sweep] may hold, for the schema.
 void describe_sweep(Reader& in);
 
@@ -84,6 +84,6 @@ struct PlannedTrial {
 /// makes curves adds its own ("white noise, positions=alibi"), unless the constraints tie it to x one to one. What is
 /// wrong goes into `problems`, also when no combination is left.
 std::vector<PlannedTrial> expand(const Value& root, const Sweep& sweep, const std::string& x_key,
-                                 const std::string& series, Problems& problems);
+                                 const std::string& series, Complaints& problems);
 
 }  // namespace headroom::experiments

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/pages/guideline_page.h"
+#include "experiments/studies/pages/upward_search.h"
 #include "experiments/studies/pages/usual_head_dim.h"
 
 namespace headroom::experiments {

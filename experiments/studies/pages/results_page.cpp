@@ -13,9 +13,9 @@
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/pages/figure.h"
-#include "experiments/studies/pages/guideline_page.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/study_page.h"
+#include "experiments/studies/pages/upward_search.h"
 
 namespace headroom::experiments {
 namespace {

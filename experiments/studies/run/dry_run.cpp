@@ -16,9 +16,9 @@
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "experiments/studies/run/preflight.h"
-#include "experiments/studies/run/problem_pool.h"
 #include "experiments/studies/run/rounds.h"
 #include "experiments/studies/run/trial.h"
+#include "experiments/studies/run/work_pool.h"
 #include "models/transformer.h"
 
 namespace headroom::experiments {
@@ -64,14 +64,14 @@ struct Plan {
   size_t first_round = 0;  ///< how many of group_of
 };
 
-Plan plan_of(const std::vector<const PlannedTrial*>& trials, size_t first_round, ProblemPool& pool) {
+Plan plan_of(const std::vector<const PlannedTrial*>& trials, size_t first_round, WorkPool& pool) {
   Plan plan;
   plan.first_round = first_round;
   std::map<std::string, size_t> known;
   for (const PlannedTrial* each : trials) {
     const PlannedTrial& trial = *each;
-    const tasks::Problem problem = pool.get(trial.config);
-    const auto* const trained = std::get_if<std::shared_ptr<const tasks::Task>>(&problem);
+    const tasks::Work work = pool.get(trial.config);
+    const auto* const trained = std::get_if<std::shared_ptr<const tasks::Task>>(&work);
     const tasks::Task* const task = trained ? trained->get() : nullptr;
     const auto [at, is_new] = known.emplace(cost_key(trial.config, task), plan.groups.size());
     if (is_new) {
@@ -79,7 +79,7 @@ Plan plan_of(const std::vector<const PlannedTrial*>& trials, size_t first_round,
       if (task) {
         const models::TransformerConfig model = model_for(trial.config, *task);
         group.parameters = models::parameter_count(model);
-        group.flops = training_flops(trial.config, problem);
+        group.flops = training_flops(trial.config, work);
         group.work = work_of_step(model, trial.config.train.batch, task->model_interface().length);
       }
       plan.groups.push_back(group);
@@ -110,15 +110,14 @@ bool is_stopped(const RunOptions& options) { return options.stop && *options.sto
 
 /// Trains some steps of one trial. A step is timed from one call of the hook to the next; the time after the last call
 /// is one more step and the two fixed sets. Means nothing once the run is stopped.
-Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOptions& options,
-                  const DryRunEffort& effort) {
+Timing time_trial(TrialConfig config, const tasks::Work& work, const RunOptions& options, const DryRunEffort& effort) {
   const int64_t steps = std::min(config.train.steps, most_timed_steps);
   config.train.steps = steps;
   config.train.eval_every = 0;
   std::vector<double> calls;
   const SteadyClock::time_point begin = SteadyClock::now();
   // Enough steps are found on the way: a trial that was stopped has no evaluation, so the last run is a second one.
-  const TrialOutcome first = run_trial(config, problem, [&](int64_t, double) {
+  const TrialOutcome first = run_trial(config, work, [&](int64_t, double) {
     calls.push_back(seconds_since(begin));
     const bool is_enough =
         static_cast<int64_t>(calls.size()) > effort.fewest_steps && calls.back() - calls[1] > effort.seconds;
@@ -131,16 +130,16 @@ Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOp
   if (first.status == TrialStatus::failed && calls.size() == 2) timing.step = calls[1] - calls[0];
   else if (calls.size() > 2) timing.step = (calls.back() - calls[1]) / static_cast<double>(calls.size() - 2);
   else timing.step = seconds_since(begin) - timing.setup;
-  if (const auto* const formula = std::get_if<std::shared_ptr<const tasks::Formula>>(&problem)) {
+  if (const auto* const measurement = std::get_if<std::shared_ptr<const tasks::Measurement>>(&work)) {
     // All of it was timed, or the steps of one that trains: the first stage stands for all.
-    if (!calls.empty()) timing.step = timing.setup + static_cast<double>((*formula)->steps()) * timing.step;
+    if (!calls.empty()) timing.step = timing.setup + static_cast<double>((*measurement)->steps()) * timing.step;
     return timing;
   }
   if (calls.empty() || is_stopped(options)) return timing;
   config.train.steps = 1;
   double last = 0;
   const SteadyClock::time_point again = SteadyClock::now();
-  run_trial(config, problem, [&](int64_t, double) {
+  run_trial(config, work, [&](int64_t, double) {
     last = seconds_since(again);
     return !is_stopped(options);
   });
@@ -149,7 +148,7 @@ Timing time_trial(TrialConfig config, const tasks::Problem& problem, const RunOp
 }
 
 /// The mean of `jobs` copies that run side by side, as trials of a study do.
-Timing time_side_by_side(const TrialConfig& config, const tasks::Problem& problem, int jobs, int threads_each,
+Timing time_side_by_side(const TrialConfig& config, const tasks::Work& work, int jobs, int threads_each,
                          const RunOptions& options, const DryRunEffort& effort) {
   std::vector<std::thread> workers;
   std::mutex mutex;
@@ -159,7 +158,7 @@ Timing time_side_by_side(const TrialConfig& config, const tasks::Problem& proble
     workers.emplace_back([&] {
       try {
         const engine::ThreadScope scope(threads_each);
-        const Timing timing = time_trial(config, problem, options, effort);
+        const Timing timing = time_trial(config, work, options, effort);
         const std::lock_guard lock(mutex);
         sum.setup += timing.setup / jobs;
         sum.step += timing.step / jobs;
@@ -176,7 +175,7 @@ Timing time_side_by_side(const TrialConfig& config, const tasks::Problem& proble
 
 /// Steps, validations after every eval_every of them, and the test set each time the weights are the best so far.
 double trial_seconds(const CostGroup& group) {
-  if (group.work == 0) return group.step_seconds;  // a formula
+  if (group.work == 0) return group.step_seconds;  // a measurement
   const TrainConfig& train = group.sample->config.train;
   const double validations =
       train.eval_every > 0 ? std::ceil(static_cast<double>(train.steps) / static_cast<double>(train.eval_every)) : 1;
@@ -213,7 +212,7 @@ double makespan(const Plan& plan, size_t trials, int jobs) {
 
 std::optional<DryRun> dry_run(const Study& study, const RunOptions& options, const DryRunEffort& effort) {
   const SteadyClock::time_point begin = SteadyClock::now();
-  ProblemPool pool(options.data);
+  WorkPool pool(options.data);
   const std::vector<const PlannedTrial*> trials = distinct_trials(study);
   require(!trials.empty(), "{}: the study has no trials", study.head.id);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
@@ -228,9 +227,9 @@ std::optional<DryRun> dry_run(const Study& study, const RunOptions& options, con
   engine::reset_peak();
   for (const size_t index : choose_samples(plan.groups, effort.groups)) {
     CostGroup& group = plan.groups[index];
-    const tasks::Problem problem = pool.get(group.sample->config);
+    const tasks::Work work = pool.get(group.sample->config);
     const Timing timing =
-        time_side_by_side(group.sample->config, problem, result.jobs, std::max(1, threads / wanted), options, effort);
+        time_side_by_side(group.sample->config, work, result.jobs, std::max(1, threads / wanted), options, effort);
     if (is_stopped(options)) return std::nullopt;
     group.setup_seconds = timing.setup;
     group.step_seconds = timing.step;

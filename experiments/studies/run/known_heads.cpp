@@ -16,7 +16,7 @@ struct TrainedHead {
   std::string name, weights;
 };
 
-std::optional<TrainedHead> trained_head(const json& task) {
+std::optional<TrainedHead> head_of_run(const json& task) {
   const auto head = task.find("head");
   if (head == task.end() || !head->is_object() || head->value("kind", json()) != "trained") return std::nullopt;
   const json weights = head->value("weights", json());
@@ -34,7 +34,7 @@ std::unordered_map<std::string, std::string> stored_heads(const RunStore& store)
     if (trial.status != TrialStatus::finished) return;
     const json config = json::parse(trial.config, nullptr, false);
     if (!config.is_object() || !config.contains("task")) return;
-    const auto head = trained_head(config["task"]);
+    const auto head = head_of_run(config["task"]);
     if (!head || head->weights.empty()) return;
     const auto last = ended.find(head->name);
     if (last != ended.end() && last->second >= trial.ended) return;
@@ -53,7 +53,7 @@ void find_known_heads(Study& study, const RunStore& store) {
       std::string& record = trial.config.task_record;
       const size_t at = record.find(no_weights);
       if (at == std::string::npos) continue;
-      const auto head = trained_head(json::parse(record, nullptr, false));
+      const auto head = head_of_run(json::parse(record, nullptr, false));
       if (!head || !head->weights.empty()) continue;
       if (!known) known = stored_heads(store);
       const auto found = known->find(head->name);

@@ -7,7 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 #include "models/op_library/op_library.h"
 #include "tasks/data/sha256.h"
 

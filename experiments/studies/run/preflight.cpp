@@ -13,7 +13,7 @@
 #include "experiments/output/units.h"
 #include "experiments/studies/run/op_library.h"
 #include "experiments/studies/run/trial.h"
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 #include "models/count.h"
 #include "models/transformer.h"
 #include "models/validate.h"
@@ -26,8 +26,8 @@ namespace {
 using tasks::Task;
 using TaskPointer = std::shared_ptr<const Task>;
 
-const Task* task_of(const tasks::Problem& problem) {
-  const auto* const task = std::get_if<TaskPointer>(&problem);
+const Task* task_of(const tasks::Work& work) {
+  const auto* const task = std::get_if<TaskPointer>(&work);
   return task ? task->get() : nullptr;
 }
 
@@ -77,16 +77,16 @@ struct DataBytes {
   }
 };
 
-void check_trial(const TrialConfig& config, ProblemPool& pool, const MemoryLimit& limit) {
+void check_trial(const TrialConfig& config, WorkPool& pool, const MemoryLimit& limit) {
   check_op_library(config);
   engine::check_device(config.train.device);
   check_precision(config.train);
   const double data = std::visit(DataBytes{}, config.task);
   require(data <= limit.bytes, "the task's data need {} of memory, and {} is {}", bytes_text(data), limit.source,
           bytes_text(limit.bytes));
-  const tasks::Problem problem = pool.get(config);
-  if (const Task* const task = task_of(problem)) models::validate(model_for(config, *task));
-  else std::get<std::shared_ptr<const tasks::Formula>>(problem)->check();
+  const tasks::Work work = pool.get(config);
+  if (const Task* const task = task_of(work)) models::validate(model_for(config, *task));
+  else std::get<std::shared_ptr<const tasks::Measurement>>(work)->check();
 }
 
 /// Calls f with one trial of each record. Throws ConfigError with each message of an Error once.
@@ -117,30 +117,30 @@ void for_each_record(const std::vector<const PlannedTrial*>& trials, const F& f)
 struct Fits {
   engine::Device::Kind where;
   double bytes;
-  bool operator()(const TrialConfig& config, const tasks::Problem& problem) const {
-    return need_on(where, memory_need(config, problem), config.train.device).total() <= bytes;
+  bool operator()(const TrialConfig& config, const tasks::Work& work) const {
+    return need_on(where, memory_need(config, work), config.train.device).total() <= bytes;
   }
 };
 
 /// The smallest number of parts of a batch with which a trial fits; 0 when none does.
-int64_t parts_that_fit(TrialConfig config, const tasks::Problem& problem, const Fits& fits) {
+int64_t parts_that_fit(TrialConfig config, const tasks::Work& work, const Fits& fits) {
   for (const int64_t batch = config.train.batch; config.train.accumulate <= batch; config.train.accumulate *= 2)
-    if (fits(config, problem)) return config.train.accumulate;
+    if (fits(config, work)) return config.train.accumulate;
   return 0;
 }
 
 /// What of one trial would fit, in words.
-std::string advice(const TrialConfig& config, const tasks::Problem& problem, const MemoryNeed& need, const Fits& fits) {
+std::string advice(const TrialConfig& config, const tasks::Work& work, const MemoryNeed& need, const Fits& fits) {
   if (need.state > fits.bytes) {
-    const double parameters = static_cast<double>(models::parameter_count(model_for(config, *task_of(problem))));
+    const double parameters = static_cast<double>(models::parameter_count(model_for(config, *task_of(work))));
     return fmt::format("a model of at most {}parameters would fit, it has {}",
                        count_text(parameters * fits.bytes / need.state), count_text(parameters));
   }
-  if (const int64_t parts = parts_that_fit(config, problem, fits))
+  if (const int64_t parts = parts_that_fit(config, work, fits))
     return fmt::format("train.accumulate = {} would fit", parts);
   TrialConfig recomputing = config;
   recomputing.model.checkpoint_blocks = true;
-  if (const int64_t parts = parts_that_fit(recomputing, problem, fits))
+  if (const int64_t parts = parts_that_fit(recomputing, work, fits))
     return fmt::format("model.checkpoint_blocks = true with train.accumulate = {} would fit", parts);
   if (need.sets > fits.bytes / 2) return "fewer train.eval_sequences would fit";
   return "shorter sequences or a narrower model would fit";
@@ -155,9 +155,9 @@ std::string parts_text(const MemoryNeed& need, engine::Device::Kind where) {
 
 }  // namespace
 
-MemoryNeed memory_need(const TrialConfig& config, const tasks::Problem& problem) {
+MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work) {
   MemoryNeed need;
-  const Task* const task = task_of(problem);
+  const Task* const task = task_of(work);
   if (!task) return need;
   const TrainConfig& train = config.train;
   const models::TransformerConfig model = model_for(config, *task);
@@ -185,7 +185,7 @@ MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::D
 namespace {
 
 /// How many of the trials fit at once in one memory, the host's or a device's: see check_before_training().
-int jobs_that_fit(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool, int wanted, bool is_asked_for,
+int jobs_that_fit(const std::vector<const PlannedTrial*>& trials, WorkPool& pool, int wanted, bool is_asked_for,
                   engine::Device::Kind where, const MemoryLimit& limit) {
   std::map<std::string, MemoryNeed> known;
   std::vector<double> needs;
@@ -219,8 +219,8 @@ int jobs_that_fit(const std::vector<const PlannedTrial*>& trials, ProblemPool& p
 
 }  // namespace
 
-int check_before_training(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool, int wanted,
-                          bool is_asked_for, const MemoryLimit& limit) {
+int check_before_training(const std::vector<const PlannedTrial*>& trials, WorkPool& pool, int wanted, bool is_asked_for,
+                          const MemoryLimit& limit) {
   if (trials.empty()) return wanted;
   engine::active_isa();
   for_each_record(trials, [&](const TrialConfig& config) { check_trial(config, pool, limit); });
@@ -232,8 +232,8 @@ int check_before_training(const std::vector<const PlannedTrial*>& trials, Proble
     jobs = jobs_that_fit(trials, pool, jobs, is_asked_for, device.kind, device_memory_limit(device));
   }
   for_each_record(trials, [&](const TrialConfig& config) {
-    const tasks::Problem problem = pool.get(config);
-    const Task* const task = task_of(problem);
+    const tasks::Work work = pool.get(config);
+    const Task* const task = task_of(work);
     if (!task) return;
     check_sets(*task);
     check_start(config, *task);

@@ -3,7 +3,7 @@
 
 #include "experiments/studies/config/sweep.h"
 #include "experiments/studies/run/memory_limit.h"
-#include "experiments/studies/run/problem_pool.h"
+#include "experiments/studies/run/work_pool.h"
 #include "models/config.h"
 #include "tasks/make_task.h"
 
@@ -18,7 +18,7 @@ struct MemoryNeed {
 };
 
 /// Of one trial; nothing for a formula.
-MemoryNeed memory_need(const TrialConfig& config, const tasks::Problem& problem);
+MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work);
 /// What of it is needed on the host (`limit`'s), or on the trial's device: the sets stay on the host.
 MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::Device device);
 
@@ -29,7 +29,7 @@ MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::D
 /// memory than there is, on the host or free on its device, or `wanted` at once that were asked for. Returns how many
 /// of the trials, which start in their order, may run at once: `wanted`, or fewer where that is the program's own
 /// choice and memory is short.
-int check_before_training(const std::vector<const PlannedTrial*>& trials, ProblemPool& pool, int wanted,
-                          bool is_asked_for, const MemoryLimit& limit);
+int check_before_training(const std::vector<const PlannedTrial*>& trials, WorkPool& pool, int wanted, bool is_asked_for,
+                          const MemoryLimit& limit);
 
 }  // namespace headroom::experiments

@@ -22,13 +22,13 @@
 #include "experiments/studies/run/op_library.h"
 #include "experiments/studies/run/owned_files.h"
 #include "experiments/studies/run/preflight.h"
-#include "experiments/studies/run/problem_pool.h"
 #include "experiments/studies/run/progress.h"
 #include "experiments/studies/run/provenance.h"
 #include "experiments/studies/run/rounds.h"
 #include "experiments/studies/run/same_data.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/trial.h"
+#include "experiments/studies/run/work_pool.h"
 #include "experiments/version.h"
 
 namespace headroom::experiments {
@@ -51,7 +51,7 @@ int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions
 }
 
 /// Throws as check_before_training() does for a study that was never begun.
-void check_plan(const Study& study, const RunOptions& options, ProblemPool& pool) {
+void check_plan(const Study& study, const RunOptions& options, WorkPool& pool) {
   const std::vector<const PlannedTrial*> trials = distinct_trials(study);
   const int jobs = std::min(wanted_jobs(trials, options), static_cast<int>(trials.size()));
   check_before_training(trials, pool, jobs, options.jobs > 0, memory_limit());
@@ -63,7 +63,7 @@ class Sweeper {
  public:
   /// Those of `done` are left alone: this run has had them.
   Sweeper(const Study& study, const std::set<std::string>& done, const RunOptions& options, RunStore& store,
-          ProblemPool& pool)
+          WorkPool& pool)
       : options_(options),
         folder_(study_folder(study, options.out)),
         store_(store),
@@ -189,9 +189,9 @@ class Sweeper {
     const PlannedTrial& trial = *pending.trial;
     const LeaseKeeper::Hold hold(leases_, trial.id);
     files_.prepare(trial.id);
-    const tasks::Problem problem = pool_.get(trial.config);
-    const auto* const formula = std::get_if<std::shared_ptr<const tasks::Formula>>(&problem);
-    const int64_t steps = formula ? (*formula)->steps() : trial.config.train.steps;
+    const tasks::Work own = pool_.get(trial.config);
+    const auto* const measurement = std::get_if<std::shared_ptr<const tasks::Measurement>>(&own);
+    const int64_t steps = measurement ? (*measurement)->steps() : trial.config.train.steps;
     const auto on_step = [&](int64_t step, double loss) {
       progress_.update(worker, {trial.id, trial.label, step, steps, loss, pending.cost});
       return leases_.update(trial.id, step, steps, loss) && !is_stopped();
@@ -201,12 +201,12 @@ class Sweeper {
     TrialFiles files{.checkpoint = files_.checkpoint(trial.id), .warn = say, .stages = files_.stages()};
     files.keep = [&](const auto& write) { return files_.keep_checkpoint(trial.id, write); };
     if (watcher) files.on_curve = [&](const std::vector<HistoryPoint>& curve) { watcher->curve(curve); };
-    TrialOutcome outcome = run_trial(trial.config, problem, on_step, files);
+    TrialOutcome outcome = run_trial(trial.config, own, on_step, files);
     if (outcome.stopped) {
       if (!is_stopped()) leave(pending);
       return;
     }
-    TrialRecord record = record_of(trial, problem, outcome);
+    TrialRecord record = record_of(trial, own, outcome);
     if (pending.known.is_finished && record.status == TrialStatus::failed) {
       progress_.say(fmt::format("trial {} ({}) lacks its weights: trained again, it {}; what it found before stays",
                                 trial.id.substr(0, 8), trial.label, record.message));
@@ -225,7 +225,7 @@ class Sweeper {
     held_.push_back(&pending);
   }
 
-  static TrialRecord record_of(const PlannedTrial& trial, const tasks::Problem& problem, TrialOutcome& outcome) {
+  static TrialRecord record_of(const PlannedTrial& trial, const tasks::Work& work, TrialOutcome& outcome) {
     TrialRecord record;
     record.id = trial.id;
     record.series = trial.series;
@@ -242,14 +242,14 @@ class Sweeper {
     record.seconds = outcome.seconds;
     record.config = canonical_json(trial.config);
     record.code = version_text();
-    record.data = data_hashes(trial.config, tasks::data_hashes(problem));
+    record.data = data_hashes(trial.config, tasks::data_hashes(work));
     return record;
   }
 
   const RunOptions& options_;
   const std::filesystem::path folder_;
   RunStore& store_;
-  ProblemPool& pool_;
+  WorkPool& pool_;
   LeaseKeeper leases_;
   OwnedFiles files_;
   std::vector<Pending> pending_;
@@ -333,7 +333,7 @@ std::filesystem::path study_folder(const Study& study, const std::filesystem::pa
 }
 
 bool run_trials(const Study& written, const RunOptions& options) {
-  ProblemPool pool(options.data);
+  WorkPool pool(options.data);
   // A study that cannot be trained leaves nothing behind.
   if (!std::filesystem::exists(store_path(written, options.out))) check_plan(written, options, pool);
   RunStore store(store_path(written, options.out));

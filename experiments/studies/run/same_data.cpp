@@ -32,7 +32,7 @@ void compare(const Hashes& trained_on, const Hashes& present) {
 }
 
 /// None where the data cannot be read: a study that is finished needs them no more.
-Hashes present_hashes(const TrialConfig& config, ProblemPool& pool) {
+Hashes present_hashes(const TrialConfig& config, WorkPool& pool) {
   try {
     return data_hashes(config, tasks::data_hashes(pool.get(config)));
   } catch (const Error&) {
@@ -42,8 +42,7 @@ Hashes present_hashes(const TrialConfig& config, ProblemPool& pool) {
 
 }  // namespace
 
-void check_same_data(const Study& study, const std::unordered_map<std::string, RunStore::Known>& all,
-                     ProblemPool& pool) {
+void check_same_data(const Study& study, const std::unordered_map<std::string, RunStore::Known>& all, WorkPool& pool) {
   std::set<std::pair<std::string, Hashes>> seen;
   for (const PlannedTrial& trial : study.trials) {
     const auto found = all.find(trial.id);

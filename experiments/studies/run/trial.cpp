@@ -388,8 +388,8 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
   return model;
 }
 
-double training_flops(const TrialConfig& config, const tasks::Problem& problem) {
-  const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&problem);
+double training_flops(const TrialConfig& config, const tasks::Work& work) {
+  const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&work);
   return task ? flops_of_training(config, **task) : 0;
 }
 
@@ -401,19 +401,19 @@ TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const
   });
 }
 
-TrialOutcome run_trial(const TrialConfig& config, const tasks::Problem& problem, const StepHook& on_step,
+TrialOutcome run_trial(const TrialConfig& config, const tasks::Work& work, const StepHook& on_step,
                        const TrialFiles& files) {
-  if (const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&problem))
+  if (const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&work))
     return run_trial(config, **task, on_step, files);
   return outcome_of([&] {
     const auto begin = std::chrono::steady_clock::now();
-    const auto& formula = *std::get<std::shared_ptr<const tasks::Formula>>(problem);
+    const auto& measurement = *std::get<std::shared_ptr<const tasks::Measurement>>(work);
     TrialOutcome outcome;
     const engine::DeviceStream stream(config.train.device);
     const engine::StreamScope on_stream(stream.handle());
-    const auto metrics =
-        formula.run(static_cast<uint64_t>(config.seed),
-                    {.folder = files.stages, .on_step = on_step, .device = config.train.device, .note = files.warn});
+    const auto metrics = measurement.run(
+        static_cast<uint64_t>(config.seed),
+        {.folder = files.stages, .on_step = on_step, .device = config.train.device, .note = files.warn});
     outcome.stopped = !metrics;
     if (metrics) outcome.progress.validation = outcome.progress.test = *metrics;
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -56,10 +56,10 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
 TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step = {},
                        const TrialFiles& files = {});
 /// The same for either kind: a formula is run, and keeps its stages.
-TrialOutcome run_trial(const TrialConfig& config, const tasks::Problem& problem, const StepHook& on_step = {},
+TrialOutcome run_trial(const TrialConfig& config, const tasks::Work& work, const StepHook& on_step = {},
                        const TrialFiles& files = {});
 
 /// Matrix-product FLOPs of a trial's training, without running it; 0 for a formula.
-double training_flops(const TrialConfig& config, const tasks::Problem& problem);
+double training_flops(const TrialConfig& config, const tasks::Work& work);
 
 }  // namespace headroom::experiments

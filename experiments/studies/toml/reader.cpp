@@ -44,14 +44,14 @@ json to_json(const Value& value) {
 
 }  // namespace
 
-Reader::Reader(const Value& table, std::string path, Problems& problems)
+Reader::Reader(const Value& table, std::string path, Complaints& problems)
     : table_(&table),
       path_(std::move(path)),
       problems_(problems),
       record_(std::make_unique<json>(json::object())),
       numbers_(std::make_shared<Numbers>()) {}
 
-Reader::Reader(Schema& schema, Problems& unused)
+Reader::Reader(Schema& schema, Complaints& unused)
     : table_(&nothing),
       problems_(unused),
       schema_(&schema),

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/studies/toml/problems.h"
+#include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/schema.h"
 #include "experiments/studies/toml/value.h"
 
@@ -40,10 +40,10 @@ struct Default {
 /// then [model], then [train]). `doc` is one line on the key, for `headroom schema`.
 class Reader {
  public:
-  Reader(const Value& table, std::string path, Problems& problems);
+  Reader(const Value& table, std::string path, Complaints& problems);
   /// Reads nothing: each key that is asked for is added to `schema`, every branch of when() is taken, and all tables
   /// count as present once and empty. What it gives are defaults.
-  Reader(Schema& schema, Problems& unused);
+  Reader(Schema& schema, Complaints& unused);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
@@ -57,7 +57,7 @@ class Reader {
   Place place(const std::string& key) const;
   const Place& place() const { return table_->place; }
   std::string path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
-  Problems& problems() const { return problems_; }
+  Complaints& problems() const { return problems_; }
   /// Reports a problem with one key.
   void complain(const std::string& key, const std::string& message) const;
   /// Runs f; an Error that it throws becomes a problem with one key.
@@ -119,7 +119,7 @@ class Reader {
 
   const Value* table_;
   std::string path_;
-  Problems& problems_;
+  Complaints& problems_;
   const Reader* outer_ = nullptr;
   Schema* schema_ = nullptr;
   std::string condition_;  ///< of the when() around, while a schema is made

@@ -9,9 +9,9 @@
 
 #include "engine/device_stream.h"
 #include "experiments/tools/compress/divergence.h"
-#include "models/decode_state.h"
 #include "models/files/file_size.h"
 #include "models/generation/recorded_decoder.h"
+#include "models/model_cache.h"
 #include "tasks/theory/model_costs.h"
 
 namespace headroom::experiments {
@@ -32,7 +32,7 @@ engine::Tensor some_tokens(int64_t count, int64_t vocab) {
 }
 
 /// So many tokens, as `generate` has them: on a device that can, each is one graph.
-void decode(const models::Transformer& model, models::DecodeState& state, const engine::Tensor& next, int64_t tokens) {
+void decode(const models::Transformer& model, models::ModelCache& state, const engine::Tensor& next, int64_t tokens) {
   models::RecordedDecoder recorded(model);
   auto token = static_cast<int64_t>(next.item());
   for (int64_t t = 0; t < tokens; ++t) {
@@ -61,7 +61,7 @@ std::pair<MeasuredSpeed, MeasuredSpeed> measure_speeds(const models::Transformer
       const models::Transformer& model = *both[which];
       const engine::Tensor prompt = some_tokens(prompt_tokens, model.config().vocab),  // (1, prompt_tokens)
           next = some_tokens(1, model.config().vocab);                                 // (1, 1)
-      models::DecodeState state(model.config());
+      models::ModelCache state(model.config());
       prompts[which][round] = seconds_of(model.device(), [&] { model.decode(prompt, state, {}, 1); });
       decodes[which][round] = seconds_of(model.device(), [&] { decode(model, state, next, decoded_tokens); });
     }

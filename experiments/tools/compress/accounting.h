@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models/transformer.h"
-#include "tasks/pretrained/perplexity.h"
+#include "tasks/measure/perplexity.h"
 
 namespace headroom::experiments {
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "tasks/pretrained/perplexity.h"
+#include "tasks/measure/perplexity.h"
 
 namespace headroom::experiments {
 

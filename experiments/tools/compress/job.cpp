@@ -7,8 +7,8 @@
 #include "engine/error.h"
 #include "experiments/output/file.h"
 #include "tasks/compression/head_costs.h"
-#include "tasks/compression/layer_set.h"
-#include "tasks/pretrained/text_tokens.h"
+#include "tasks/layer_set.h"
+#include "tasks/measure/text_tokens.h"
 
 namespace headroom::experiments {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "experiments/tools/compress/text_range.h"
-#include "models/export/export.h"
+#include "models/write/export.h"
 #include "tasks/compression/plan.h"
 #include "tasks/compression/refine.h"
 

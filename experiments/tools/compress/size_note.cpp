@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "models/convert/convert.h"
 #include "models/files/file_size.h"
+#include "models/write/convert.h"
 
 namespace headroom::experiments {
 namespace {

@@ -70,7 +70,7 @@ const std::vector<NewOpFormula>& formulas() {
 }
 
 /// Its own function and derivative, so that the files build and pass their tests before anything is put in.
-const NewOpFormula& open_formula() {
+const NewOpFormula& open_measurement() {
   static const NewOpFormula open{
       "",
       "x: put your function here",
@@ -88,7 +88,7 @@ const NewOpFormula& new_op_formula(const std::string& name) {
   const std::vector<NewOpFormula>& known = formulas();
   const auto found =
       std::find_if(known.begin(), known.end(), [&](const NewOpFormula& formula) { return formula.name == name; });
-  return found == known.end() ? open_formula() : *found;
+  return found == known.end() ? open_measurement() : *found;
 }
 
 std::string functor_file(const NewOpFormula& formula, const std::string& functor) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/pretrained/model_files.h"
+#include "models/checkpoints/model_files.h"
 #include "tasks/data/roots.h"
 
 namespace headroom::experiments {

@@ -6,18 +6,18 @@
 #include "experiments/studies/config/bind.h"
 #include "experiments/studies/toml/document.h"
 #include "experiments/studies/toml/reader.h"
-#include "models/compact/compact_model.h"
+#include "models/checkpoints/compact_model.h"
+#include "models/checkpoints/model_files.h"
 #include "models/files/json.h"
 #include "models/files/regular_file.h"
 #include "models/gguf/gguf.h"
 #include "models/hugging_face/config.h"
-#include "models/pretrained/model_files.h"
 
 namespace headroom::experiments {
 
 PlanModel parse_plan_toml(const std::string& text, const std::string& source) {
   const Value root = parse_toml(text, source);
-  Problems problems;
+  Complaints problems;
   PlanModel model;
   {
     Reader in(root, "", problems);

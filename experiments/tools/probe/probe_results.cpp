@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "experiments/studies/claims/statistics.h"
-#include "tasks/pretrained/head_summary.h"
+#include "tasks/measure/head_summary.h"
 
 namespace headroom::experiments {
 namespace {

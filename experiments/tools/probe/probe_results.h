@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tasks/pretrained/model_probe.h"
+#include "tasks/measure/model_probe.h"
 
 namespace headroom::experiments {
 

@@ -2,15 +2,15 @@
 #include <cstdint>
 #include <string>
 
+#include "tasks/measurement.h"
 #include "tasks/theory/constructive/constructive_transformer.h"
-#include "tasks/theory/formula.h"
 
 namespace headroom::tasks {
 
 /// An n-gram target y_t = Σ x_{t−m} over the lags first_lag … first_lag + lags − 1, and the construction that is to
 /// reach it, with as many heads for each lag.
 struct ConstructiveConfig {
-  static constexpr bool is_formula = true;
+  static constexpr bool is_measurement = true;
   Construction kind = Construction::groups;
   int64_t token_dim = 8;  ///< d
   int64_t heads = 8;      ///< that serve a lag
@@ -35,7 +35,7 @@ ConstructionConfig construction_of(const ConstructiveConfig& config);
 /// Metrics: "sup_error", the largest error over the random inputs; "bound", Theorem 1's for this split of the width
 /// (shared: Corollary 1's least at this width); "tightness", bound / sup_error; and of mended constructions
 /// "worst_case" and "sharp_bound".
-class ConstructiveTask : public Formula {
+class ConstructiveTask : public Measurement {
  public:
   explicit ConstructiveTask(const ConstructiveConfig& config);
 

@@ -18,7 +18,7 @@ namespace testing = headroom::testing;
 
 constexpr Device cuda{Device::Kind::cuda, 0};
 
-struct Problem {
+struct Work {
   int64_t batch, queries, keys, heads, kv_heads, qk_dim, v_dim;
   bool causal = true, alibi = false;
   double dropout = 0, key_mask = 1;  ///< key_mask: probability that a key may be attended
@@ -31,7 +31,7 @@ struct Problem {
 
 struct Operands {
   Tensor q, k, v, slopes, dy, mask;
-  Operands(const Problem& p, DType dtype) {
+  Operands(const Work& p, DType dtype) {
     const auto values = [&](const Shape& shape, uint32_t stream) {
       return random_normal(shape, 0, 1, {17, stream, 0}).to(dtype);
     };
@@ -58,7 +58,7 @@ struct Named {
   Tensor value;
 };
 
-std::vector<Named> run(const Problem& p, const Operands& in) {
+std::vector<Named> run(const Work& p, const Operands& in) {
   const AttentionOptions options{.causal = p.causal,
                                  .dropout = p.dropout,
                                  .dropout_key = {.seed = 3, .stream = 9, .offset = 8},
@@ -87,7 +87,7 @@ double difference(const Tensor& got, const Tensor& want) {
 }
 
 /// Twice on the GPU, once by the reference loops in f64 on what the dtype holds.
-void check(const Problem& p, DType dtype, double tolerance) {
+void check(const Work& p, DType dtype, double tolerance) {
   const Operands rounded(p, dtype);
   Operands exact = rounded, given = rounded;
   exact.each([](const Tensor& x) { return x.dtype() == DType::boolean ? x : x.to(DType::f64); });

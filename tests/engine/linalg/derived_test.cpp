@@ -1,5 +1,5 @@
 // What is made from the factorisations: products, truncation, inverses, roots, power iteration.
-#include "engine/linalg/newton_schulz.h"
+#include "engine/optim/newton_schulz.h"
 #include "engine/linalg/power_iteration.h"
 #include "engine/linalg/spd.h"
 #include "engine/linalg/svd.h"

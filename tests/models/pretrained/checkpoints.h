@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/pretrained/model_files.h"
+#include "models/checkpoints/model_files.h"
 #include "tests/support/catch.h"
 
 namespace headroom::testing {

@@ -2,7 +2,7 @@
 
 #include "engine/error.h"
 #include "models/tokenizers/loaders.h"
-#include "tasks/pretrained/perplexity.h"
+#include "tasks/measure/perplexity.h"
 #include "tests/models/pretrained/checkpoints.h"
 #include "tests/support/error_of.h"
 

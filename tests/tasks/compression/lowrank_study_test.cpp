@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tasks/compression/layer_set.h"
+#include "tasks/layer_set.h"
 #include "tests/models/pretrained/checkpoints.h"
 
 namespace headroom::tasks {

@@ -19,7 +19,7 @@ bool is_absent() {
 }
 
 /// On both devices; what cannot be recorded is no error, but said.
-void check_same(const Formula& formula, const std::vector<std::string>& metrics) {
+void check_same(const Measurement& formula, const std::vector<std::string>& metrics) {
   const Metrics want = formula.compute(1);
   const engine::DeviceStream stream(cuda);
   const engine::StreamScope on_stream(stream.handle());

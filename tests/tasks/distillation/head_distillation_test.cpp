@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/parallel.h"
-#include "tasks/pretrained/pretrained_head.h"
+#include "tasks/measure/head_of_model.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
 
@@ -52,7 +52,7 @@ struct Head {
     HeadSource source;
     source.text.text = "random";
     source.layer = 1, source.head = 1;
-    maps = pretrained_head(model, source);
+    maps = head_of_model(model, source);
     const Tensor tokens = layer_inputs(model, source, 12, 3);  // (D, L)
     x = tokens.transpose(0, 1).to(engine::DType::f32).contiguous();
     std::vector<Tensor> all;

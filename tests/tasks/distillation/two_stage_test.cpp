@@ -100,7 +100,7 @@ TEST_CASE("factored heads of full rank are the model, of lower rank each head's 
 
 TEST_CASE("rows of two stages share what they have in common, and tell what they should", "[distillation]") {
   const TemporaryFolder folder;
-  const FormulaRun how{.folder = folder.path()};
+  const MeasurementRun how{.folder = folder.path()};
   const auto row = [&](const std::function<void(TwoStageConfig&)>& change) {
     TwoStageConfig config = small_config();
     change(config);
@@ -146,7 +146,7 @@ TEST_CASE("two stages that are stopped at any step go on to the same bits", "[di
   for (std::optional<Metrics> metrics; !metrics; ++stops) {
     REQUIRE(stops < 100);
     calls = 0;
-    const FormulaRun how{.folder = folder.path(), .on_step = [&](int64_t, double) { return ++calls < 3; }};
+    const MeasurementRun how{.folder = folder.path(), .on_step = [&](int64_t, double) { return ++calls < 3; }};
     metrics = TwoStage(small_config(), {}).run(1, how);
     if (metrics) CHECK(*metrics == wanted);
   }

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "tasks/measure/head_studies.h"
 #include "tasks/theory/exponential_sum_study.h"
-#include "tasks/theory/head_studies.h"
 #include "tasks/theory/random_projection_study.h"
 #include "tests/support/catch.h"
 

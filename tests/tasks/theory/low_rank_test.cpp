@@ -5,7 +5,7 @@
 #include "engine/linalg/svd.h"
 #include "engine/ops/concat/concat.h"
 #include "engine/ops/matmul/matmul.h"
-#include "tasks/theory/heads.h"
+#include "tasks/measure/head_source.h"
 #include "tasks/theory/low_rank_logits.h"
 #include "tasks/theory/rope_errors.h"
 #include "tests/tasks/theory/lemmas.h"

@@ -47,8 +47,8 @@ tasks::KernelConfig bind_kernel(Reader& in, int64_t last) {
     kernel.n = in.integer("n", kernel.n, count, "rho(s) = 1 for s = 1..n");
     if (kernel.n > last) in.complain("n", fmt::format("{} is beyond the longest lag of the task, {}", kernel.n, last));
   });
-  const bool has_formula = kind != "n-gram" && kind != "file";
-  in.when(has_formula, "with a kind that is a formula", [&] {
+  const bool has_measurement = kind != "n-gram" && kind != "file";
+  in.when(has_measurement, "with a kind that is a formula", [&] {
     kernel.alpha = in.real("alpha", kernel.alpha, {},
                            "e^(-alpha s), (1 + s)^-alpha, 1 at s = alpha, Ai(s - alpha), or alpha in the expression");
   });
@@ -65,7 +65,7 @@ tasks::KernelConfig bind_kernel(Reader& in, int64_t last) {
   });
   bind_ranks_of_lags(in, kernel);
   in.attempt(kind == "expression" ? "rho"
-             : has_formula        ? "alpha"
+             : has_measurement    ? "alpha"
                                   : "kind",
              [&] {
                const bool is_complete = kernel.kind != "list" || !kernel.values.empty();

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "experiments/studies/toml/reader.h"
-#include "tasks/pretrained/attention_heads.h"
+#include "tasks/measure/attention_heads.h"
 
 namespace headroom::experiments {
 

@@ -5,7 +5,7 @@
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/studies/claims/kinds/kinds.h"
 #include "experiments/studies/claims/smallest_effect.h"
-#include "experiments/studies/pages/guide_page.h"
+#include "experiments/studies/pages/how_many_heads.h"
 #include "tests/experiments/studies/pages/folder.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"

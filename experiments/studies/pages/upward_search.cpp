@@ -1,0 +1,75 @@
+#include "experiments/studies/pages/upward_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/output/markdown.h"
+#include "experiments/output/number.h"
+
+namespace headroom::experiments {
+namespace {
+
+using Standing = HeadChoice::Option::Standing;
+
+const char* words_of(Standing standing) {
+  if (standing == Standing::as_good) return "within the margin";
+  return standing == Standing::worse ? "**worse**" : "open";
+}
+
+std::string ratio_text(const HeadChoice::Option& o) {
+  if (std::isnan(o.low)) return rounded(o.ratio);
+  return fmt::format("{} \\[{}, {}\\]", rounded(o.ratio), rounded(o.low), rounded(o.high));
+}
+
+}  // namespace
+
+GuidelineTally guideline_tally(const std::vector<HeadChoice>& choices) {
+  GuidelineTally tally;
+  for (const HeadChoice* const one : distinct_learned(choices)) {
+    const HeadChoice& c = *one;
+    if (!c.found) continue;
+    ++tally.curves;
+    tally.best += c.found->heads == c.best().heads ? 1 : 0;
+    tally.good += c.found->standing == Standing::as_good ? 1 : 0;
+    if (c.found->standing != Standing::worse) continue;
+    ++tally.worse;
+    tally.worst = std::max(tally.worst, c.found->ratio);
+  }
+  return tally;
+}
+
+std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
+  const GuidelineTally tally = guideline_tally(choices);
+  if (tally.curves == 0) return "";
+  return fmt::format(
+      "The paper advises a local search. Starting from the fewest heads and adding more until validation no longer "
+      "improves ends at the best on validation on {} of {} curves. Where it ends is shown to be within the margin "
+      "(10 % of an error, 1 % of a cross-entropy or an accuracy) of every other number on {} of them, shown to be "
+      "worse on {}{}, and undecided on {}. It costs a search of learning rates for each number tried.",
+      tally.best, tally.curves, tally.good, tally.worse,
+      tally.worse > 0 ? fmt::format(" (by at most {} times)", rounded(tally.worst)) : "", tally.open());
+}
+
+std::string guideline_markdown(const std::vector<HeadChoice>& choices) {
+  std::vector<std::vector<std::string>> rows;
+  for (const HeadChoice& c : choices) {
+    if (!c.found) continue;
+    rows.push_back({markdown_code(c.study), markdown(c.series), exact(c.found->heads), exact(c.best().heads),
+                    ratio_text(*c.found), words_of(c.found->standing), fmt::format("{:.0f} %", 100 * (c.margin - 1))});
+  }
+  return fmt::format(
+             "# The guideline: start with few heads and search upward\n\n{}\n\nThe table has every curve; the sentence "
+             "counts those that learned their task, and a setting that several studies share once. A number of heads "
+             "is "
+             "within the margin where every comparison with another number shows it; the interval in the table is of "
+             "one "
+             "of them, the best other, and may reach further than the test does.\n\n",
+             guideline_sentence(choices)) +
+         markdown_table({"study", "series", "ends at", "best on validation",
+                         "times the error of the best other \\[interval\\]", "against every other number", "margin"},
+                        rows);
+}
+
+}  // namespace headroom::experiments

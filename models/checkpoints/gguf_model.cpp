@@ -1,0 +1,193 @@
+#include <set>
+#include <utility>
+
+#include "engine/error.h"
+#include "models/checkpoints/gguf_keys.h"
+#include "models/checkpoints/model_files.h"
+#include "models/files/json.h"
+#include "models/gguf/gguf.h"
+#include "models/rope_cache.h"
+#include "models/validate.h"
+
+namespace headroom::models {
+namespace {
+
+/// The keys of one architecture: "llama.block_count". It remembers which were asked for.
+class ArchitectureKeys {
+ public:
+  ArchitectureKeys(const GgufFile& file, std::string architecture)
+      : file_(file), metadata_(file.metadata()), architecture_(std::move(architecture)) {}
+  std::string key(const char* name) const { return architecture_ + "." + name; }
+  bool has(const char* name) const { return metadata_.contains(asked(name)); }
+  int64_t count(const char* name) const { return metadata_.count(asked(name)); }
+  int64_t count(const char* name, int64_t otherwise) const { return metadata_.count(asked(name), otherwise); }
+  double positive(const char* name) const { return metadata_.positive(asked(name)); }
+  double positive(const char* name, double otherwise) const { return metadata_.positive(asked(name), otherwise); }
+  std::string text(const char* name, const char* otherwise) const { return metadata_.text(asked(name), otherwise); }
+  /// What keeps the model from being run among the keys that nothing asked for.
+  std::vector<std::string> doubtful() const { return doubtful_gguf_keys(metadata_, architecture_ + ".", asked_); }
+  [[noreturn]] void complain(const char* name, const std::string& message) const {
+    metadata_.complain(key(name), message);
+  }
+  bool has_tensor(const std::string& name) const { return file_.contains(name); }
+
+ private:
+  std::string asked(const char* name) const { return *asked_.insert(key(name)).first; }
+
+  const GgufFile& file_;
+  const GgufMetadata& metadata_;
+  std::string architecture_;
+  mutable std::set<std::string> asked_;
+};
+
+HeadGroup heads_of(const ArchitectureKeys& in, int64_t width) {
+  HeadGroup group;
+  group.heads = in.count("attention.head_count");
+  const int64_t shared = in.count("attention.head_count_kv", group.heads);
+  if (group.heads % shared != 0)
+    in.complain("attention.head_count_kv", fmt::format("{} does not divide head_count = {}", shared, group.heads));
+  group.kv_heads = shared == group.heads ? 0 : shared;
+  if (!in.has("attention.key_length") && width % group.heads != 0)
+    in.complain("attention.head_count",
+                fmt::format("{} does not divide embedding_length = {}, and key_length is missing", group.heads, width));
+  group.qk_dim = in.count("attention.key_length", std::max<int64_t>(1, width / group.heads));
+  group.v_dim = in.count("attention.value_length", group.qk_dim);
+  return group;
+}
+
+/// Frequencies after a file's own divisors (Llama 3.1 and later).
+void read_rope_divisors(const GgufFile& file, TransformerConfig& c) {
+  const char* name = "rope_freqs.weight";
+  if (!file.contains(name)) return;
+  HeadGroup& group = c.groups[0];
+  const StoredTensor stored = file.read(name);
+  const auto* divisors = std::get_if<engine::Tensor>(&stored);
+  require(
+      divisors && divisors->shape() == Shape{group.qk_dim / 2} && divisors->dtype() == engine::DType::f32,
+      "{}: tensor '{}' is {} {}, expected f32 ({}): one divisor for each pair of numbers of a head, and the {} heads "
+      "have a head_dim of {}",
+      file.path().string(), name, file.type(name), file.shape(name).str(), group.qk_dim / 2, group.heads, group.qk_dim);
+  group.rope_frequencies = rope_frequencies(c, group);
+  const std::vector<double> values = divisors->to_vector<double>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    require(values[i] > 0, "{}: tensor '{}': element {} is {}, expected above 0", file.path().string(), name, i,
+            values[i]);
+    group.rope_frequencies[i] /= values[i];
+  }
+}
+
+void read_rope(const GgufFile& file, const ArchitectureKeys& in, ModelDescription& model) {
+  TransformerConfig& c = model.config;
+  c.positions = Positions::rope;
+  c.rope_base = in.positive("rope.freq_base", 10000);
+  const int64_t turned = in.count("rope.dimension_count", c.groups[0].qk_dim);
+  if (turned != c.groups[0].qk_dim)
+    model.not_run.push_back(fmt::format("{}: {} of a head's {} dimensions turn, here all do",
+                                        in.key("rope.dimension_count"), turned, c.groups[0].qk_dim));
+  // A factor without a kind is linear, as llama.cpp reads it.
+  const std::string kind = in.text("rope.scaling.type", in.has("rope.scaling.factor") ? "linear" : "none");
+  if (kind == "linear")
+    c.rope_scaling = {.kind = RopeScalingKind::linear, .factor = in.positive("rope.scaling.factor")};
+  else if (kind != "none")
+    model.not_run.push_back(fmt::format("{}: {} is not computed", in.key("rope.scaling.type"), quoted_name(kind)));
+  read_rope_divisors(file, c);
+}
+
+void read_llama_like(const GgufFile& file, const ArchitectureKeys& in, ModelDescription& model) {
+  TransformerConfig& c = model.config;
+  c.norm = Norm::rms_norm;
+  c.norm_eps = in.positive("attention.layer_norm_rms_epsilon");
+  c.activation = Activation::swiglu;
+  c.attention_bias = c.ffn_bias = false;
+  const auto has_bias = [&](const char* name) { return in.has_tensor(fmt::format("blk.0.{}.bias", name)); };
+  c.q_bias = has_bias("attn_q"), c.k_bias = has_bias("attn_k"), c.v_bias = has_bias("attn_v");
+  c.o_bias = has_bias("attn_output");
+  c.ffn_bias = has_bias("ffn_up");
+  c.qk_norm = in.has_tensor("blk.0.attn_q_norm.weight");
+  read_rope(file, in, model);
+  c.rope_interleaved = model.family == "llama";  // only its query and key rows are permuted
+  if (in.has("attention.sliding_window")) model.sliding_window = c.window = in.count("attention.sliding_window");
+}
+
+void read_gpt2(const ArchitectureKeys& in, ModelDescription& model) {
+  TransformerConfig& c = model.config;
+  c.norm_eps = in.positive("attention.layer_norm_epsilon");
+  c.activation = Activation::gelu_tanh;
+}
+
+/// The id of a special token, if the file names one. Throws Error where the model has no such token.
+std::optional<int64_t> special_id(const GgufMetadata& metadata, const char* key, int64_t vocab) {
+  const std::optional<int64_t> id = metadata.integer(key);
+  if (id && (*id < 0 || *id >= vocab))
+    metadata.complain(key, fmt::format("{} is no token of the vocabulary of {}", *id, vocab));
+  return id;
+}
+
+void read_specials(const GgufMetadata& metadata, ModelDescription& model) {
+  const int64_t vocab = model.config.vocab;
+  model.bos = special_id(metadata, "tokenizer.ggml.bos_token_id", vocab);
+  for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"})
+    if (const auto id = special_id(metadata, key, vocab)) model.eos.push_back(*id);
+  // Without the key: SentencePiece's models take it, as the converter writes the key for all others.
+  model.add_bos = metadata.flag("tokenizer.ggml.add_bos_token",
+                                metadata.text("tokenizer.ggml.model", "") == "llama" && model.bos.has_value());
+  model.chat_template = metadata.text("tokenizer.chat_template", "");
+}
+
+class GgufModel : public ModelFiles {
+ public:
+  explicit GgufModel(std::shared_ptr<const GgufFile> file)
+      : ModelFiles(file->path(), describe_gguf(*file)), file_(std::move(file)) {}
+  const TensorStore& tensors() const override { return *file_; }
+  FileLayout layout() const override { return {NameScheme::gguf, ""}; }
+  const GgufMetadata* metadata() const override { return &file_->metadata(); }
+  std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
+    return std::make_unique<PretrainedWeights>(file_, NameScheme::gguf, options.keep, options.weights, "",
+                                               description().family == "gpt2");
+  }
+  bool has_tokenizer() const override { return file_->metadata().contains("tokenizer.ggml.model"); }
+  Vocabulary vocabulary() const override { return gguf_vocabulary(file_->metadata(), description().name, path()); }
+
+ private:
+  std::shared_ptr<const GgufFile> file_;
+};
+
+}  // namespace
+
+ModelDescription describe_gguf(const GgufFile& file) {
+  const std::string source = file.path().string();
+  ModelDescription model;
+  const std::string architecture = file.metadata().text("general.architecture");
+  if (architecture != "llama" && architecture != "qwen2" && architecture != "qwen3" && architecture != "gpt2")
+    file.metadata().complain("general.architecture", fmt::format("expected one of llama, qwen2, qwen3, gpt2, got {}",
+                                                                 quoted_name(architecture)));
+  const ArchitectureKeys in(file, architecture);
+  model.family = architecture;
+  model.name = file.metadata().text("general.name", file.path().stem().string());
+  TransformerConfig& c = model.config;
+  c.causal = true;
+  c.layers = in.count("block_count");
+  c.width = in.count("embedding_length");
+  c.ffn_width = in.count("feed_forward_length");
+  c.groups = {heads_of(in, c.width)};
+  c.max_length = model.context = in.count("context_length");
+  c.vocab = c.output_dim = file.shape("token_embd.weight")[0];
+  c.tied = !file.contains("output.weight");
+  c.readout_bias = false;
+  if (architecture == "gpt2") read_gpt2(in, model);
+  else read_llama_like(file, in, model);
+  for (std::string& reason : in.doubtful()) model.not_run.push_back(std::move(reason));
+  read_specials(file.metadata(), model);
+  try {
+    validate(c);
+  } catch (const Error& error) {
+    fail("{}: {}", source, error.what());
+  }
+  return model;
+}
+
+std::unique_ptr<ModelFiles> open_gguf(const std::filesystem::path& path) {
+  return std::make_unique<GgufModel>(std::make_shared<const GgufFile>(path));
+}
+
+}  // namespace headroom::models

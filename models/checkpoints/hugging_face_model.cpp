@@ -1,0 +1,124 @@
+#include <algorithm>
+
+#include "engine/error.h"
+#include "models/checkpoints/folder_specials.h"
+#include "models/checkpoints/model_files.h"
+#include "models/checkpoints/safetensors_folder.h"
+#include "models/files/json.h"
+#include "models/files/regular_file.h"
+#include "models/hugging_face/config.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// Whether a post-processor of tokenizer.json puts a token before every text: a template that begins with one, as
+/// [{"SpecialToken": …}, {"Sequence": …}] does.
+bool begins_with_special(const Json& processor) {
+  if (!processor.is_object()) return false;
+  const auto single = processor.find("single");
+  return single != processor.end() && single->is_array() && !single->empty() && (*single)[0].is_object() &&
+         (*single)[0].contains("SpecialToken");
+}
+
+/// Whether the folder's tokenizer puts the beginning of a text before it: what tokenizer_config.json says, else the
+/// template of tokenizer.json; SentencePiece's models of Llama do where nothing is said.
+bool adds_bos(const fs::path& folder, const Json& tokenizer_config) {
+  if (const auto said = tokenizer_config.find("add_bos_token"); said != tokenizer_config.end() && said->is_boolean())
+    return said->get<bool>();
+  const Json tokenizer = read_optional_object(folder / "tokenizer.json");
+  if (const auto processor = tokenizer.find("post_processor"); processor != tokenizer.end()) {
+    const Json steps = processor->is_object() ? processor->value("processors", Json::array()) : Json::array();
+    return begins_with_special(*processor) || std::any_of(steps.begin(), steps.end(), begins_with_special);
+  }
+  std::error_code unreadable;
+  return !fs::exists(folder / "vocab.json", unreadable) && fs::exists(folder / "tokenizer.model", unreadable);
+}
+
+/// One id or a list of them, appended; null is none.
+void append_ids(const Json& object, const char* key, const fs::path& path, int64_t vocab, std::vector<int64_t>& ids) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return;
+  for (const Json& id : found->is_array() ? *found : Json::array({*found})) {
+    require(id.is_number_integer() && id.get<int64_t>() >= 0 && id.get<int64_t>() < vocab,
+            "{}: {}: {} is no token of the vocabulary of {}", path.string(), key, shown(id), vocab);
+    if (std::find(ids.begin(), ids.end(), id.get<int64_t>()) == ids.end()) ids.push_back(id.get<int64_t>());
+  }
+}
+
+/// The Jinja template of tokenizer_config.json, the one called "default" where it has several, or of a file of its own.
+std::string chat_template_of(const fs::path& folder, const Json& tokenizer_config) {
+  const auto found = tokenizer_config.find("chat_template");
+  if (found != tokenizer_config.end() && found->is_string()) return found->get<std::string>();
+  if (found != tokenizer_config.end() && found->is_array())
+    for (const Json& named : *found)
+      if (named.is_object() && named.contains("template") && named["template"].is_string() && named.contains("name") &&
+          named["name"] == "default")
+        return named["template"].get<std::string>();
+  const fs::path file = folder / "chat_template.jinja";
+  std::error_code unreadable;
+  return fs::exists(file, unreadable) ? read_file(file, {"chat template", uint64_t{1} << 24}) : "";
+}
+
+ModelDescription describe_folder(const fs::path& folder) {
+  const fs::path path = folder / "config.json";
+  const Json config = read_json(path);
+  HuggingFaceModel read = read_hugging_face(config, path.string());
+  ModelDescription model;
+  model.name = fs::weakly_canonical(folder).filename().string();
+  model.family = read.model_type;
+  model.config = std::move(read.config);
+  model.context = model.config.max_length;
+  model.sliding_window = read.sliding_window;
+  model.config.window = read.sliding_window.value_or(0);
+  model.not_run = std::move(read.not_run);
+  read_folder_specials(folder, config, model);
+  return model;
+}
+
+class HuggingFaceFolder : public ModelFiles {
+ public:
+  explicit HuggingFaceFolder(const fs::path& folder)
+      : ModelFiles(folder, describe_folder(folder)), store_(std::make_shared<const SafetensorsFolder>(folder)) {}
+  const TensorStore& tensors() const override { return *store_; }
+  FileLayout layout() const override {
+    if (description().config.pooling == Pooling::last) return {NameScheme::hugging_face_classifier, ""};
+    if (!is_gpt2()) return {NameScheme::hugging_face_llama, ""};
+    return {NameScheme::hugging_face_gpt2, store_->contains("transformer.wte.weight") ? "transformer." : ""};
+  }
+  std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
+    const FileLayout files = layout();
+    return std::make_unique<PretrainedWeights>(store_, files.scheme, options.keep, options.weights, files.prefix,
+                                               is_gpt2());
+  }
+  bool has_tokenizer() const override { return folder_has_tokenizer(path()); }
+  Vocabulary vocabulary() const override { return load_vocabulary(path()); }
+
+ private:
+  bool is_gpt2() const { return description().family == "gpt2"; }
+
+  std::shared_ptr<const SafetensorsFolder> store_;
+};
+
+}  // namespace
+
+void read_folder_specials(const fs::path& folder, const Json& config, ModelDescription& model) {
+  const fs::path path = folder / "config.json", generation = folder / "generation_config.json";
+  const Json tokenizer = read_optional_object(folder / "tokenizer_config.json");
+  const int64_t vocab = model.config.vocab;
+  std::vector<int64_t> bos;
+  append_ids(config, "bos_token_id", path, vocab, bos);
+  if (!bos.empty()) model.bos = bos[0];
+  append_ids(read_optional_object(generation), "eos_token_id", generation, vocab, model.eos);
+  append_ids(config, "eos_token_id", path, vocab, model.eos);
+  model.add_bos = model.bos.has_value() && adds_bos(folder, tokenizer);
+  model.chat_template = chat_template_of(folder, tokenizer);
+}
+
+std::unique_ptr<ModelFiles> open_hugging_face(const fs::path& folder) {
+  return std::make_unique<HuggingFaceFolder>(folder);
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,88 @@
+#include "models/checkpoints/safetensors_folder.h"
+
+#include "engine/error.h"
+#include "models/files/json.h"
+#include "models/files/mapped_file.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+/// The index's map from tensors to the names of files, which must be names of this folder's files.
+std::map<std::string, std::string> read_weight_map(const fs::path& index) {
+  const MappedFile file(index);
+  std::map<std::string, std::string> shards;
+  try {
+    const Json json = parse_json(file.text());
+    require(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
+            "weight_map: expected an object");
+    for (const auto& [tensor, shard] : json["weight_map"].items()) {
+      require(shard.is_string(), "weight_map: {}: {} is no file name", quoted_name(tensor), shown(shard));
+      const std::string name = shard.get<std::string>();
+      require(!name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
+                  name.find('\0') == std::string::npos,
+              "weight_map: {}: {} is no name of a file in this folder", quoted_name(tensor), quoted_name(name));
+      shards[tensor] = name;
+    }
+  } catch (const Error& error) {
+    fail("{}: {}", index.string(), error.what());
+  }
+  return shards;
+}
+
+}  // namespace
+
+SafetensorsFolder::SafetensorsFolder(const fs::path& folder) : folder_(folder) {
+  const fs::path index = folder / "model.safetensors.index.json", whole = folder / "model.safetensors";
+  std::error_code unreadable;
+  if (fs::exists(index, unreadable)) {
+    read_index(index);
+    return;
+  }
+  require(fs::exists(whole, unreadable), "{}: holds neither model.safetensors nor model.safetensors.index.json",
+          folder.string());
+  add(std::make_shared<const SafetensorsFile>(whole));
+}
+
+void SafetensorsFolder::read_index(const fs::path& index) {
+  const std::map<std::string, std::string> shards = read_weight_map(index);
+  std::map<std::string, std::shared_ptr<const SafetensorsFile>> files;
+  for (const auto& [tensor, shard] : shards) {
+    std::shared_ptr<const SafetensorsFile>& file = files[shard];
+    if (!file) add(file = std::make_shared<const SafetensorsFile>(folder_ / shard));
+    require(file->contains(tensor), "{}: weight_map: {} has no tensor {}", index.string(), quoted_name(shard),
+            quoted_name(tensor));
+  }
+  for (const auto& [tensor, file] : file_of_)
+    require(shards.contains(tensor), "{}: weight_map: lacks tensor {} of {}", index.string(), quoted_name(tensor),
+            file->path().filename().string());
+}
+
+void SafetensorsFolder::add(std::shared_ptr<const SafetensorsFile> file) {
+  for (const std::string& name : file->names()) {
+    const auto [place, is_new] = file_of_.emplace(name, file);
+    require(is_new, "{}: tensor {} is in {} as well", file->path().string(), quoted_name(name),
+            place->second->path().filename().string());
+  }
+}
+
+const SafetensorsFile& SafetensorsFolder::file(const std::string& name) const {
+  const auto found = file_of_.find(name);
+  require(found != file_of_.end(), "{}: has no tensor {}", folder_.string(), quoted_name(name));
+  return *found->second;
+}
+
+std::vector<std::string> SafetensorsFolder::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : file_of_) names.push_back(name);
+  return names;
+}
+
+std::string SafetensorsFolder::place(const std::string& name) const {
+  const auto found = file_of_.find(name);
+  return found == file_of_.end() ? folder_.string() : found->second->path().string();
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,113 @@
+#include "models/checkpoints/source.h"
+
+#include "engine/context.h"
+#include "engine/error.h"
+#include "models/files/json.h"
+
+namespace headroom::models {
+namespace {
+
+using engine::BlockFormat;
+using engine::DType;
+using engine::QuantizedMatrix;
+
+/// Equal run `part` of `parts` of the rows of a matrix, or of a vector's elements.
+StoredTensor rows_of(const StoredTensor& stored, int part, int parts) {
+  if (parts == 1) return stored;
+  const int64_t rows = shape_of(stored)[0] / parts;
+  if (const auto* tensor = std::get_if<Tensor>(&stored)) return tensor->slice(0, part * rows, (part + 1) * rows);
+  return std::get<QuantizedMatrix>(stored).rows_between(part * rows, (part + 1) * rows);
+}
+
+/// The numbers themselves, in a dtype that computes.
+Tensor values_of(const StoredTensor& stored, DType dtype) {
+  if (const auto* matrix = std::get_if<QuantizedMatrix>(&stored)) return matrix->dequantize(dtype);
+  return std::get<Tensor>(stored).to(dtype).contiguous();
+}
+
+/// A matrix of 16-bit numbers as one that is multiplied where it lies.
+QuantizedMatrix as_blocks(const Tensor& matrix) {
+  const BlockFormat format = matrix.dtype() == DType::f16 ? BlockFormat::f16 : BlockFormat::bf16;
+  const auto numbers = std::make_shared<const Tensor>(matrix.contiguous());
+  const Tensor bytes = Tensor::over(numbers->raw(), numbers, {2 * matrix.numel()}, DType::u8);
+  return {format, matrix.dim(0), matrix.dim(1), bytes};
+}
+
+}  // namespace
+
+PretrainedWeights::PretrainedWeights(std::shared_ptr<const TensorStore> store, NameScheme scheme, Keep keep,
+                                     WeightOptions options, std::string prefix, bool fused_qkv)
+    : store_(std::move(store)),
+      scheme_(scheme),
+      keep_(keep),
+      options_(std::move(options)),
+      prefix_(std::move(prefix)),
+      fused_qkv_(fused_qkv) {
+  require(options_.dtype == DType::f32 || options_.dtype == DType::f64, "weights: computing in {} is not supported",
+          engine::name_of(options_.dtype));
+  for (const std::string& name : store_->names()) unused_.insert(name);
+}
+
+StoredTensor PretrainedWeights::found(const std::string& name, const WeightPlace& place, const Shape& shape) {
+  const std::string theirs = prefix_ + place.name;
+  require(store_->contains(theirs), "{}: has no tensor {}, which is {} of the model", store_->place(theirs),
+          quoted_name(theirs), name);
+  unused_.erase(theirs);
+  Shape wanted = shape;
+  if (place.transposed) wanted = {shape[1], shape[0]};
+  if (place.parts > 1) wanted = wanted.with(place.transposed ? -1 : 0, wanted[place.transposed ? -1 : 0] * place.parts);
+  const Shape have = store_->shape(theirs);
+  require(have == wanted, "{}: tensor {} is {} {}, the model needs {}", store_->place(theirs), quoted_name(theirs),
+          store_->type(theirs), have.str(), wanted.str());
+  StoredTensor stored = store_->read(theirs);
+  if (const auto* tensor = std::get_if<Tensor>(&stored)) {
+    require(engine::is_floating(tensor->dtype()), "{}: tensor {} is {}, expected real numbers", store_->place(theirs),
+            quoted_name(theirs), tensor->str());
+    if (place.transposed) stored = tensor->permute({1, 0});
+  }
+  return rows_of(stored, place.part, place.parts);
+}
+
+Weight PretrainedWeights::matrix(const std::string& name, int64_t out, int64_t in, const Draw& draw) {
+  const bool is_trained = !options_.is_trained || options_.is_trained(name);
+  if (is_trained || keep_ == Keep::computed) return Weight(tensor(name, {out, in}, draw));
+  const WeightPlace place = place_of(scheme_, name, fused_qkv_);
+  const StoredTensor stored = found(name, place, {out, in});
+  const auto* const numbers = std::get_if<Tensor>(&stored);
+  const auto kept = [&](const QuantizedMatrix& matrix) {
+    const QuantizedMatrix there = matrix.to(engine::context().device);
+    if (!there.device().is_cpu()) release(place);
+    return Weight(there);
+  };
+  if (!numbers && keep_ == Keep::stored) return kept(std::get<QuantizedMatrix>(stored));
+  if (numbers && numbers->dtype() == DType::bf16) return kept(as_blocks(*numbers));
+  if (keep_ == Keep::bf16) {
+    const Tensor rounded = values_of(stored, DType::bf16);  // (out, in)
+    release(place);
+    return kept(as_blocks(rounded));
+  }
+  if (numbers->dtype() == DType::f16) return kept(as_blocks(*numbers));
+  return Weight(Var(values_of(stored, options_.dtype).to(engine::context().device), false));
+}
+
+Var PretrainedWeights::tensor(const std::string& name, const Shape& shape, const Draw&) {
+  const bool is_trained = !options_.is_trained || options_.is_trained(name);
+  const WeightPlace place = place_of(scheme_, name, fused_qkv_);
+  const StoredTensor stored = found(name, place, shape);
+  const auto* given = std::get_if<Tensor>(&stored);
+  Tensor values = values_of(stored, options_.dtype).to(engine::context().device);
+  if (given && values.shares_storage(*given)) {
+    if (!is_trained) return Var(values, false);
+    values = values.clone();
+  }
+  release(place);
+  return Var(values, is_trained);
+}
+
+void PretrainedWeights::finish() const {
+  for (const std::string& name : unused_)
+    require((name.starts_with(prefix_) && is_buffer(scheme_, name)), "{}: tensor {} is no weight of this model",
+            store_->place(name), quoted_name(name));
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,92 @@
+#include "models/key_value_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/decoding/token_state.h"
+#include "engine/error.h"
+
+namespace headroom::models {
+namespace {
+
+constexpr int64_t block = 64;  // tokens
+
+/// Whether `added` (B, T, H, d) can follow what `cache` (B, capacity, H, d) holds.
+bool fits(const Tensor& cache, const Tensor& added) {
+  return !cache.defined() ||
+         (cache.dim(0) == added.dim(0) && cache.dim(2) == added.dim(2) && cache.dim(3) == added.dim(3) &&
+          cache.dtype() == added.dtype() && cache.device() == added.device());
+}
+
+}  // namespace
+
+KeyValueCache& KeyValueCache::operator=(KeyValueCache&& other) noexcept {
+  keys_ = std::exchange(other.keys_, {});
+  values_ = std::exchange(other.values_, {});
+  begin_ = std::exchange(other.begin_, 0);
+  end_ = std::exchange(other.end_, 0);
+  dropped_ = std::exchange(other.dropped_, 0);
+  wanted_ = std::exchange(other.wanted_, 0);
+  return *this;
+}
+
+void KeyValueCache::append(const Tensor& k, const Tensor& v) {
+  if (k.rank() != 4 || v.rank() != 4 || k.dtype() != v.dtype() || k.device() != v.device() || k.dim(0) != v.dim(0) ||
+      k.dim(1) != v.dim(1) || k.dim(2) != v.dim(2))
+    fail("key-value cache: expected k (B, T, H_kv, d), v (B, T, H_kv, d_v) of one dtype: k {}, v {}", k.str(), v.str());
+  if (!fits(keys_, k) || !fits(values_, v))
+    fail("key-value cache: k {}, v {} do not fit those held: k {}, v {}", k.str(), v.str(), keys().str(),
+         values().str());
+  grow(k.dim(1), k, v);
+  const int64_t end = end_ + k.dim(1);
+  if (k.numel() > 0) engine::copy_inplace(keys_.slice(1, end_, end), k);
+  if (v.numel() > 0) engine::copy_inplace(values_.slice(1, end_, end), v);
+  end_ = end;
+}
+
+void KeyValueCache::make_room(int64_t tokens) {
+  require(keys_.defined() && begin_ == 0, "key-value cache: no token is held yet, or some were dropped");
+  grow(tokens, keys_, values_);
+}
+
+void KeyValueCache::put(const Tensor& k, const Tensor& v, const Tensor& length) {
+  engine::cache_token_inplace(keys_, k, length);
+  engine::cache_token_inplace(values_, v, length);
+}
+
+void KeyValueCache::advance() {
+  require(end_ < capacity(), "key-value cache: no memory for token {}", end_);
+  ++end_;
+}
+
+void KeyValueCache::grow(int64_t tokens, const Tensor& k, const Tensor& v) {
+  const int64_t held_now = length();
+  const bool enough = keys_.defined() && end_ + tokens <= capacity() && wanted_ <= capacity();
+  if (enough) return;
+  const int64_t least = std::max({held_now + tokens, 2 * held_now, wanted_, int64_t{1}});
+  const int64_t grown = (least + block - 1) / block * block;
+  const auto moved = [&](const Tensor& held_rows, const Tensor& like) {
+    const Tensor larger =
+        Tensor::empty(like.shape().with(1, grown), like.dtype(), like.device());  // (B, capacity, H, d)
+    if (held_now > 0) engine::copy_inplace(larger.slice(1, 0, held_now), held_rows);
+    return larger;
+  };
+  const Tensor larger_keys = moved(keys(), k), larger_values = moved(values(), v);
+  keys_ = larger_keys, values_ = larger_values;
+  begin_ = 0, end_ = held_now;
+}
+
+void KeyValueCache::truncate(int64_t offset) {
+  require(offset >= dropped_ && offset <= this->offset(),
+          "key-value cache: cannot go back to position {}: it holds [{}, {})", offset, dropped_, this->offset());
+  end_ = begin_ + offset - dropped_;
+}
+
+void KeyValueCache::drop_first(int64_t tokens) {
+  require(tokens >= 0 && tokens <= length(), "key-value cache: cannot drop {} tokens of {}", tokens, length());
+  begin_ += tokens, dropped_ += tokens;
+}
+
+void KeyValueCache::reset() { begin_ = end_ = dropped_ = 0; }
+
+}  // namespace headroom::models

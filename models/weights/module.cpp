@@ -1,0 +1,97 @@
+#include "models/weights/module.h"
+
+#include <regex>
+
+#include "engine/error.h"
+
+namespace headroom::models {
+
+std::vector<Parameter> Module::parameters() const {
+  std::vector<Parameter> all;
+  for (const Entry& entry : own_)
+    if (entry.leaf.var.defined() && entry.leaf.var.requires_grad()) all.push_back(entry.leaf);
+  for (const auto& [name, child] : children_)
+    for (Parameter& parameter : child->parameters())
+      all.push_back({name + "." + parameter.name, parameter.var, parameter.decays});
+  return all;
+}
+
+std::vector<std::pair<std::string, Tensor>> Module::weights() const {
+  std::vector<std::pair<std::string, Tensor>> all;
+  for (const Entry& entry : own_) {
+    require(entry.leaf.var.defined(), "weights: '{}{}{}' is quantised", path(), parent_ ? "." : "", entry.leaf.name);
+    all.emplace_back(entry.leaf.name, entry.leaf.var.value());
+  }
+  for (const auto& [name, child] : children_)
+    for (auto& [path, tensor] : child->weights()) all.emplace_back(name + "." + path, tensor);
+  return all;
+}
+
+int64_t Module::parameter_count() const {
+  int64_t count = 0;
+  for (const Entry& entry : own_) count += entry.numel;
+  for (const auto& [name, child] : children_) count += child->parameter_count();
+  return count;
+}
+
+int64_t Module::weight_bytes() const {
+  int64_t bytes = 0;
+  for (const Entry& entry : own_) bytes += entry.bytes;
+  for (const auto& [name, child] : children_) bytes += child->weight_bytes();
+  return bytes;
+}
+
+engine::Device Module::device() const {
+  const Tensor* const weight = first_weight();
+  return weight ? weight->device() : engine::cpu;
+}
+
+const Tensor* Module::first_weight() const {
+  for (const Entry& entry : own_)
+    if (entry.leaf.var.defined()) return &entry.leaf.var.value();
+  for (const auto& [name, child] : children_)
+    if (const Tensor* const weight = child->first_weight()) return weight;
+  return nullptr;
+}
+
+std::string Module::path() const {
+  if (!parent_) return "";
+  const std::string outer = parent_->path();
+  const std::string dotted = outer.empty() ? name_ : outer + "." + name_;
+  static const std::regex number("\\.([0-9]+)(?=\\.|$)");
+  return std::regex_replace(dotted, number, "[$1]");
+}
+
+void Module::add_entry(Entry entry) {
+  for (const Entry& other : own_)
+    require(other.leaf.name != entry.leaf.name, "module: two parameters named '{}'", entry.leaf.name);
+  own_.push_back(std::move(entry));
+}
+
+Var Module::add_parameter(const std::string& name, Var leaf, bool decays) {
+  const int64_t numel = leaf.value().numel(), bytes = numel * engine::size_of(leaf.value().dtype());
+  add_entry({{name, leaf, decays}, numel, bytes});
+  return leaf;
+}
+
+Weight Module::add_weight(const std::string& name, Weight weight, bool decays) {
+  if (const auto* leaf = std::get_if<Var>(&weight.form())) {
+    add_parameter(name, *leaf, decays);
+  } else if (const auto* factors = std::get_if<LowRank>(&weight.form())) {
+    add_parameter(name + "_a", factors->a, decays);
+    add_parameter(name + "_b", factors->b, decays);
+  } else {
+    const auto& matrix = std::get<engine::QuantizedMatrix>(weight.form());
+    add_entry({{name, {}, decays}, matrix.rows() * matrix.cols(), matrix.bytes()});
+  }
+  return weight;
+}
+
+void Module::add_child(std::string name, Module& child) {
+  for (const auto& [other, module] : children_) require(other != name, "module: two parts named '{}'", name);
+  child.parent_ = this;
+  child.name_ = name;
+  children_.emplace_back(std::move(name), &child);
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,106 @@
+#include "models/write/export.h"
+
+#include "engine/error.h"
+#include "models/checkpoints/compact_model.h"
+#include "models/files/json.h"
+#include "models/write/edited_files.h"
+#include "models/write/full_shape.h"
+#include "models/write/rebuilt.h"
+#include "models/write/write_compact.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::pair<ExportFormat, const char*> export_formats[] = {
+    {ExportFormat::compat, "compat"}, {ExportFormat::compact, "compact"}, {ExportFormat::plain, "plain"}};
+
+/// The shapes that the format writes. Throws Error for what it cannot hold.
+TransformerConfig shape_in(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited) {
+  const TransformerConfig& full = base.full_config();
+  const bool is_gpt2 = base.description().family == "gpt2";
+  require(!is_gpt2 || base.layout().scheme != NameScheme::headroom,
+          "GPT-2's queries, keys and values are one matrix in other files, which is not put together again");
+  if (format == ExportFormat::compat) return full_shape(full, edited);
+  require(!is_gpt2, "GPT-2's files have no width of a head: it is {} / {}", full.width, full.groups.at(0).heads);
+  const int64_t widest = widest_head(edited);
+  require(widest < full.groups.at(0).qk_dim,
+          "some heads still have {} numbers: no narrower width holds them all (compress --part qk,vo with one rank "
+          "cuts every head)",
+          full.groups.at(0).qk_dim);
+  return full_shape(full, edited, widest);
+}
+
+/// Which tensors a type is for: those of the edit, or all of a file that is not edited.
+std::function<bool(const std::string&)> retyped_in(const EditedFiles& files, const ModelEdit& edit) {
+  if (edit.weights.empty()) return {};
+  return [&files](const std::string& name) { return files.is_changed(name); };
+}
+
+}  // namespace
+
+const char* name_of(ExportFormat format) {
+  for (const auto& [known, name] : export_formats)
+    if (known == format) return name;
+  fail("export: a format has no name");
+}
+
+ExportFormat export_format_named(const std::string& name) {
+  std::string names;
+  for (const auto& [format, known] : export_formats) {
+    if (name == known) return format;
+    names += (names.empty() ? "" : ", ") + std::string(known);
+  }
+  fail("{} is no format of an export ({} are)", quoted_name(name), names);
+}
+
+std::string loaded_by(ExportFormat format, const fs::path& to) {
+  if (format == ExportFormat::compact) return "headroom";
+  return to.extension() == ".gguf" ? "headroom, llama.cpp" : "headroom, transformers";
+}
+
+std::string refusal_of(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited,
+                       const fs::path& to) {
+  try {
+    if (format == ExportFormat::compact) {
+      require(to.extension() != ".gguf", "a compact model is a folder, {} is the name of a GGUF file", to.string());
+      ModelDescription model = base.description();
+      model.config = edited;
+      (void)compact_config_json(model, base.full_config());
+    } else {
+      const bool is_held = to.extension() != ".gguf" && base.description().family != "gpt2";
+      require(edited.pooling == Pooling::none || is_held,
+              "only folders of the Llama family and compact ones hold classifiers");
+      (void)shape_in(format, base, edited);
+    }
+  } catch (const Error& error) {
+    return fmt::format("format {} cannot hold this model: {}", name_of(format), error.what());
+  }
+  return "";
+}
+
+int64_t export_bytes(const ModelFiles& base, const ModelEdit& edit, ExportFormat format, const fs::path& to,
+                     std::optional<WeightType> type) {
+  if (format == ExportFormat::compact) return compact_bytes(base, edit, type);
+  const EditedFiles files(base, rebuilt(base, edit, shape_in(format, base, edit.config)));
+  return tensor_bytes(files, to, {.type = type, .is_retyped = retyped_in(files, edit)});
+}
+
+Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFormat format, const fs::path& to,
+                        const ExportOptions& options) {
+  const std::string refusal = refusal_of(format, base, edit.config, to);
+  require(refusal.empty(), "{}: {}", to.string(), refusal);
+  ConvertOptions convert{.type = options.type, .force = options.force, .progress = options.progress};
+  if (options.card)
+    convert.card = [&](const Conversion& conversion) {
+      return markdown_of(*options.card, name_of(format), loaded_by(format, to), conversion);
+    };
+  if (format == ExportFormat::compact) return write_compact(base, edit, to, convert);
+  const EditedFiles files(base, rebuilt(base, edit, shape_in(format, base, edit.config)));
+  convert.reference = [&] { return load(base, edit); };
+  convert.is_retyped = retyped_in(files, edit);
+  return write_model(files, to, convert);
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,48 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "models/checkpoints/model_edit.h"
+#include "models/write/convert.h"
+#include "models/write/model_card.h"
+
+namespace headroom::models {
+
+/// How an edited model is written.
+///   compat   at the full shapes of the base: a GGUF file or a Hugging Face folder that other software loads; computes
+///            as much as the base
+///   compact  as it is, in our own schema (write_compact.h): loads here, computes less
+///   plain    as compat, with narrower heads, where all of them fit one width and turn as heads of that width do: loads
+///            in other software and computes less
+enum class ExportFormat { compat, compact, plain };
+const char* name_of(ExportFormat format);
+/// The format of that name. Throws Error that lists the known ones.
+ExportFormat export_format_named(const std::string& name);
+
+/// Why a model of that config, made of the base, cannot be written so under that name; "" where it can. Asks for shapes
+/// only, so that it can be asked before anything is computed.
+std::string refusal_of(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited,
+                       const std::filesystem::path& to);
+
+/// What loads a model that is written so: "headroom, transformers".
+std::string loaded_by(ExportFormat format, const std::filesystem::path& to);
+
+struct ExportOptions {
+  /// Of the edit's matrices, f32 where nothing is said; the base's stay as they are stored. Of all matrices where the
+  /// edit has no weights, and in a Hugging Face folder, which has one dtype.
+  std::optional<WeightType> type{};
+  bool force = false;                                 ///< what has the name may be replaced
+  std::function<void(size_t, size_t)> progress = {};  ///< told after each tensor: how many are done, of how many
+  std::optional<ModelCard> card{};                    ///< written beside the weights; see ConvertOptions::card
+};
+
+/// The bytes of the tensors that export_model() would write with that type. Throws Error as it does for shapes.
+int64_t export_bytes(const ModelFiles& base, const ModelEdit& edit, ExportFormat format,
+                     const std::filesystem::path& to, std::optional<WeightType> type);
+
+/// Writes base and edit to `to`, a GGUF file where its name ends in ".gguf", else a folder; reads it back, and compares
+/// its logits with those of load(base, edit) before `to` appears. Throws Error with refusal_of(), and as write_model().
+Conversion export_model(const ModelFiles& base, const ModelEdit& edit, ExportFormat format,
+                        const std::filesystem::path& to, const ExportOptions& options = {});
+
+}  // namespace headroom::models

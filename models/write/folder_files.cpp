@@ -1,0 +1,186 @@
+#include "models/write/folder_files.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/error.h"
+#include "models/files/atomic_file.h"
+#include "models/files/json.h"
+#include "models/files/regular_file.h"
+#include "models/hugging_face/config.h"
+#include "models/write/rope_divisors.h"
+#include "models/write/tokenizer_files.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+using Ordered = nlohmann::ordered_json;
+
+/// Files of a tokenizer, copied from folder to folder.
+constexpr std::array tokenizer_names{"tokenizer.json",
+                                     "tokenizer.model",
+                                     "tokenizer_config.json",
+                                     "vocab.json",
+                                     "merges.txt",
+                                     "added_tokens.json",
+                                     "chat_template.jinja",
+                                     "special_tokens_map.json",
+                                     "generation_config.json"};
+
+const char* dtype_word(GgufForm form) {
+  if (!form) return "float32";
+  return *form == engine::BlockFormat::f16 ? "float16" : "bfloat16";
+}
+
+/// A number that went through f32, as the shortest that is that f32: 1e-05, not 9.999999747378752e-06.
+double shortest(double value) { return std::stod(fmt::format("{}", static_cast<float>(value))); }
+
+void add_ids(const ModelDescription& model, Ordered& json) {
+  if (model.bos) json["bos_token_id"] = *model.bos;
+  if (model.eos.size() == 1) json["eos_token_id"] = model.eos[0];
+  if (model.eos.size() > 1) json["eos_token_id"] = model.eos;
+}
+
+Ordered gpt2_config(const ModelDescription& model) {
+  const TransformerConfig& c = model.config;
+  return {{"architectures", {"GPT2LMHeadModel"}},
+          {"model_type", "gpt2"},
+          {"n_embd", c.width},
+          {"n_layer", c.layers},
+          {"n_head", c.groups[0].heads},
+          {"n_inner", c.ffn_width},
+          {"n_positions", model.context},
+          {"layer_norm_epsilon", shortest(c.norm_eps)},
+          {"activation_function", "gelu_new"}};
+}
+
+void add_rope(const TransformerConfig& c, Ordered& json) {
+  json["rope_theta"] = shortest(c.rope_base);
+  const RopeScaling scaling = c.groups[0].rope_frequencies.empty() ? c.rope_scaling : scaling_of_frequencies(c);
+  if (scaling.kind == RopeScalingKind::none) return;
+  json["rope_scaling"] = {{"rope_type", name_of(scaling.kind)}, {"factor", shortest(scaling.factor)}};
+  if (scaling.kind == RopeScalingKind::linear) return;
+  json["rope_scaling"]["low_freq_factor"] = shortest(scaling.low);
+  json["rope_scaling"]["high_freq_factor"] = shortest(scaling.high);
+  json["rope_scaling"]["original_max_position_embeddings"] = scaling.original_length;
+}
+
+/// llama (mistral where it has a window), qwen2, qwen3.
+Ordered llama_like_config(const ModelDescription& model) {
+  const TransformerConfig& c = model.config;
+  const HeadGroup& group = c.groups[0];
+  const std::string type = model.family == "llama" && model.sliding_window ? "mistral" : model.family;
+  const char* architecture = type == "llama"     ? "LlamaForCausalLM"
+                             : type == "mistral" ? "MistralForCausalLM"
+                             : type == "qwen2"   ? "Qwen2ForCausalLM"
+                                                 : "Qwen3ForCausalLM";
+  const AttentionBiases biases = attention_biases(c);
+  const bool any = biases.q || biases.k || biases.v || biases.o, all = biases.q && biases.k && biases.v && biases.o;
+  const bool fits = type == "qwen2"     ? biases.q && biases.k && biases.v && !biases.o
+                    : type == "mistral" ? !any
+                                        : any == all;
+  require(fits, "biases on Q {}, K {}, V {}, O {}: no config.json of {} says so", biases.q, biases.k, biases.v,
+          biases.o, type);
+  require(group.qk_dim == group.v_dim, "heads of {} for queries and {} for values: config.json has one head_dim",
+          group.qk_dim, group.v_dim);
+  require(c.qk_norm == (type == "qwen3"), "norms of queries and keys: no config.json of {} says so", type);
+  require(!c.ffn_bias || type == "llama", "biases of the feed-forward network: no config.json of {} says so", type);
+  Ordered json = {{"architectures", {architecture}},
+                  {"model_type", type},
+                  {"hidden_size", c.width},
+                  {"intermediate_size", c.ffn_width},
+                  {"num_hidden_layers", c.layers},
+                  {"num_attention_heads", group.heads},
+                  {"num_key_value_heads", group.key_value_heads()},
+                  {"head_dim", group.qk_dim},
+                  {"hidden_act", "silu"},
+                  {"max_position_embeddings", model.context},
+                  {"rms_norm_eps", shortest(c.norm_eps)}};
+  if (type == "llama" || type == "qwen3") json["attention_bias"] = all;
+  if (type == "llama") json["mlp_bias"] = c.ffn_bias;
+  if (model.sliding_window) json["sliding_window"] = *model.sliding_window;
+  if (model.sliding_window && type != "mistral") json["use_sliding_window"] = true;
+  add_rope(c, json);
+  return json;
+}
+
+/// What makes a classifier of a config.json: its architecture, its classes, and a token that pads, for transformers
+/// takes the last one that is not it.
+template <class J>
+void make_classifier(const ModelDescription& model, J& json) {
+  std::string architecture = json.at("architectures").at(0).template get<std::string>();
+  if (const size_t at = architecture.find("ForCausalLM"); at != std::string::npos)
+    architecture = architecture.substr(0, at) + "ForSequenceClassification";
+  json["architectures"] = {architecture};
+  json["tie_word_embeddings"] = false;
+  json["num_labels"] = model.config.output_dim;
+  json["id2label"] = json["label2id"] = J::object();
+  for (int64_t label = 0; label < model.config.output_dim; ++label) {
+    json["id2label"][std::to_string(label)] = fmt::format("LABEL_{}", label);
+    json["label2id"][fmt::format("LABEL_{}", label)] = label;
+  }
+  if (!model.eos.empty() && !(json.contains("pad_token_id") && json["pad_token_id"].is_number()))
+    json["pad_token_id"] = model.eos[0];
+}
+
+/// A folder's own config.json with another dtype, and with the heads and the readout of the model where they are
+/// others.
+std::string changed_config(const fs::path& path, const ModelDescription& model, GgufForm form) {
+  const TransformerConfig& wanted = model.config;
+  nlohmann::json config = read_json(path);
+  const TransformerConfig said = read_hugging_face(config, path.string()).config;
+  const HeadGroup &heads = wanted.groups[0], &own = said.groups[0];
+  if (heads.key_value_heads() != own.key_value_heads()) config["num_key_value_heads"] = heads.key_value_heads();
+  if (heads.qk_dim != own.qk_dim) config["head_dim"] = heads.qk_dim;
+  config["torch_dtype"] = dtype_word(form);
+  config.erase("dtype");
+  config.erase("quantization_config");
+  if (wanted.pooling == Pooling::last) make_classifier(model, config);
+  return config.dump(2) + "\n";
+}
+
+}  // namespace
+
+bool is_model_file(const std::string& name) {
+  const bool is_tokenizers = std::find(tokenizer_names.begin(), tokenizer_names.end(), name) != tokenizer_names.end();
+  return is_tokenizers || name == "config.json" || name == "model.safetensors.index.json" || name == model_card_name ||
+         (name.starts_with("model") && name.ends_with(".safetensors"));
+}
+
+std::string config_json(const ModelDescription& model, GgufForm form) {
+  const TransformerConfig& c = model.config;
+  Ordered json = model.family == "gpt2" ? gpt2_config(model) : llama_like_config(model);
+  json["vocab_size"] = c.vocab;
+  json["tie_word_embeddings"] = c.tied;
+  add_ids(model, json);
+  json["torch_dtype"] = dtype_word(form);
+  if (c.pooling == Pooling::last) make_classifier(model, json);
+  return json.dump(2) + "\n";
+}
+
+void write_tokenizer_and_generation(const fs::path& folder, const ModelFiles& source, std::vector<std::string>& notes) {
+  if (!source.metadata()) {
+    for (const char* name : tokenizer_names)
+      if (fs::exists(source.path() / name))
+        write_file(folder / name, read_file(source.path() / name, {"file of a model", uint64_t{1} << 30}));
+    return;
+  }
+  Ordered generation = Ordered::object();
+  add_ids(source.description(), generation);
+  write_file(folder / "generation_config.json", generation.dump(2) + "\n");
+  if (source.has_tokenizer()) write_tokenizer_files(folder, source);
+  else notes.emplace_back("the GGUF file holds no tokenizer: the folder has none either");
+}
+
+void write_folder_files(const fs::path& folder, const ModelFiles& source, GgufForm form,
+                        std::vector<std::string>& notes) {
+  const ModelDescription& model = source.description();
+  const NameScheme scheme = source.layout().scheme;
+  const bool is_hugging_face = scheme != NameScheme::gguf && scheme != NameScheme::headroom;
+  write_file(folder / "config.json",
+             is_hugging_face ? changed_config(source.path() / "config.json", model, form) : config_json(model, form));
+  write_tokenizer_and_generation(folder, source, notes);
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,142 @@
+#include "models/write/gguf_metadata.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/error.h"
+#include "models/write/gguf_tokenizer.h"
+#include "models/write/gguf_values.h"
+#include "models/write/rope_divisors.h"
+
+namespace headroom::models {
+namespace {
+
+using engine::BlockFormat;
+
+/// general.file_type, for the form of most numbers. Source: llama.h, enum llama_ftype.
+int64_t file_type(const std::vector<TensorMove>& moves) {
+  std::map<GgufForm, int64_t> numbers;
+  for (const TensorMove& move : moves) numbers[move.form] += move.shape.numel();
+  const auto most = std::max_element(numbers.begin(), numbers.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const GgufForm form = most == numbers.end() ? GgufForm() : most->first;
+  if (!form) return 0;
+  switch (*form) {
+    case BlockFormat::f16:
+      return 1;
+    case BlockFormat::q4_0:
+      return 2;
+    case BlockFormat::q4_1:
+      return 3;
+    case BlockFormat::q8_0:
+      return 7;
+    case BlockFormat::q5_0:
+      return 8;
+    case BlockFormat::q5_1:
+      return 9;
+    case BlockFormat::q4_k:
+      return 15;
+    case BlockFormat::q6_k:
+      return 18;
+    case BlockFormat::bf16:
+      return 32;
+  }
+  return 0;
+}
+
+void add_rope(const std::string& at, const TransformerConfig& c, GgufPairs& pairs) {
+  pairs.emplace_back(at + "rope.freq_base", gguf_f32(c.rope_base));
+  pairs.emplace_back(at + "rope.dimension_count", gguf_u32(c.groups[0].qk_dim));
+  if (c.rope_scaling.kind != RopeScalingKind::linear) return;
+  pairs.emplace_back(at + "rope.scaling.type", gguf_text("linear"));
+  pairs.emplace_back(at + "rope.scaling.factor", gguf_f32(c.rope_scaling.factor));
+}
+
+/// The architecture's keys.
+void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
+  const TransformerConfig& c = model.config;
+  const HeadGroup& group = c.groups[0];
+  const std::string architecture = gguf_architecture(model), at = architecture + ".";
+  const auto add = [&](const char* key, GgufValue value) { pairs.emplace_back(at + key, std::move(value)); };
+  add("block_count", gguf_u32(c.layers));
+  add("context_length", gguf_u32(model.context));
+  add("embedding_length", gguf_u32(c.width));
+  add("feed_forward_length", gguf_u32(c.ffn_width));
+  add("attention.head_count", gguf_u32(group.heads));
+  add("vocab_size", gguf_u32(c.vocab));
+  if (architecture == "gpt2") {
+    require(c.activation == Activation::gelu_tanh, "activation {}: a GGUF file of gpt2 means gelu_new",
+            name_of(c.activation));
+    add("attention.layer_norm_epsilon", gguf_f32(c.norm_eps));
+    return;
+  }
+  add("attention.head_count_kv", gguf_u32(group.key_value_heads()));
+  add("attention.layer_norm_rms_epsilon", gguf_f32(c.norm_eps));
+  add("attention.key_length", gguf_u32(group.qk_dim));
+  add("attention.value_length", gguf_u32(group.v_dim));
+  if (model.sliding_window) add("attention.sliding_window", gguf_u32(*model.sliding_window));
+  add_rope(at, c, pairs);
+}
+
+/// The keys of a GGUF source with the heads of the model where they are others. A key that is left out has its default.
+void set_heads(const ModelDescription& model, GgufPairs& pairs) {
+  const HeadGroup& group = model.config.groups[0];
+  const std::string at = gguf_architecture(model) + ".";
+  const int64_t plain = model.config.width / group.heads;
+  const auto set = [&](const char* name, int64_t wanted, int64_t otherwise) {
+    const std::string key = at + name;
+    const auto pair = std::find_if(pairs.begin(), pairs.end(), [&](const auto& p) { return p.first == key; });
+    const bool is_there = pair != pairs.end();
+    const auto* said = is_there ? std::get_if<std::vector<int64_t>>(&pair->second.items) : nullptr;
+    if ((is_there ? (said && said->size() == 1 ? (*said)[0] : -1) : otherwise) == wanted) return;
+    if (is_there) pair->second = gguf_u32(wanted);
+    else pairs.emplace_back(key, gguf_u32(wanted));
+  };
+  set("attention.head_count_kv", group.key_value_heads(), group.heads);
+  if (model.family == "gpt2") return;
+  set("attention.key_length", group.qk_dim, plain);
+  set("attention.value_length", group.v_dim, plain);
+  set("rope.dimension_count", group.qk_dim, group.qk_dim);
+}
+
+}  // namespace
+
+std::string gguf_architecture(const ModelDescription& model) {
+  return model.family == "mistral" ? "llama" : model.family;
+}
+
+GgufPairs gguf_metadata(const ModelFiles& source, const std::vector<TensorMove>& moves, std::optional<WeightType> type,
+                        std::vector<std::string>& notes) {
+  GgufPairs pairs;
+  if (const GgufMetadata* metadata = source.metadata()) {
+    for (const auto& [key, value] : metadata->all())
+      if (key != "general.alignment" && !(type && key == "general.file_type")) pairs.emplace_back(key, value);
+    set_heads(source.description(), pairs);
+    if (type) pairs.emplace_back("general.file_type", gguf_u32(file_type(moves)));
+    // Readers that take the keys as they come need the architecture first.
+    std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
+      return a.first == "general.architecture" && b.first != "general.architecture";
+    });
+    return pairs;
+  }
+  const ModelDescription& model = source.description();
+  pairs = {{"general.architecture", gguf_text(gguf_architecture(model))},
+           {"general.type", gguf_text("model")},
+           {"general.name", gguf_text(model.name)},
+           {"general.file_type", gguf_u32(file_type(moves))},
+           {"general.quantization_version", gguf_u32(2)}};
+  add_sizes(model, pairs);
+  add_tokenizer(source, pairs, notes);
+  return pairs;
+}
+
+StoredTensors gguf_extras(const ModelFiles& source) {
+  const char* name = "rope_freqs.weight";
+  if (source.layout().scheme == NameScheme::gguf)
+    return source.tensors().contains(name) ? StoredTensors{{name, source.tensors().read(name)}} : StoredTensors{};
+  const std::vector<float> divisors = rope_divisors(source.description().config);
+  if (divisors.empty()) return {};
+  return {{name, engine::Tensor::from({static_cast<int64_t>(divisors.size())}, divisors)}};
+}
+
+}  // namespace headroom::models

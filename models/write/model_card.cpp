@@ -1,0 +1,63 @@
+#include "models/write/model_card.h"
+
+#include <fmt/format.h>
+
+#include "models/files/file_size.h"
+
+namespace headroom::models {
+namespace {
+
+/// Text in a cell of a table or a line: no line breaks, no bars.
+std::string in_line(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += "\\|";
+    else out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string row_of(const std::string& text, const ModelCard::Text& used) {
+  return fmt::format("- {}: `{}`, tokens {} to {}, SHA-256 {}\n", text, in_line(used.file), used.begin, used.end,
+                     used.sha256);
+}
+
+std::string number(const std::optional<double>& value) { return value ? fmt::format("{:.6g}", *value) : "-"; }
+
+}  // namespace
+
+std::string markdown_of(const ModelCard& card, const std::string& format, const std::string& loaded_by,
+                        const Conversion& conversion) {
+  std::string text = fmt::format("# {}, {}\n\n", in_line(card.base), card.change);
+  text += fmt::format("- made of: `{}`{}\n", in_line(card.base),
+                      card.base_sha256.empty() ? "" : ", SHA-256 " + card.base_sha256);
+  if (!card.made_by.empty())
+    text += fmt::format("- made by{}: `{}`\n", card.program.empty() ? "" : " " + card.program, in_line(card.made_by));
+  for (const ModelCard::Part& part : card.parts) text += fmt::format("- {}: {}\n", part.name, part.method);
+  if (!card.refinement.empty()) text += fmt::format("- refined: {}\n", card.refinement);
+  if (card.calibration) text += row_of("calibrated on", *card.calibration);
+  text += fmt::format("- format: {}, loaded by {}\n- files: {}, {}\n", format, loaded_by, conversion.written,
+                      size_text(conversion.bytes));
+  text += fmt::format(
+      "- read back: logits of a few tokens differ by at most {:.2g} from those in memory, of which the "
+      "largest is {:.3g}\n",
+      conversion.logit_error, conversion.largest_logit);
+  for (const ModelCard::Part& part : card.parts) {
+    if (part.ranks.empty()) continue;
+    text += fmt::format("\n## Ranks: {}\n\n| layers | rank |\n|---|---|\n", part.name);
+    for (const auto& [layers, rank] : part.ranks) text += fmt::format("| {} | {} |\n", in_line(layers), in_line(rank));
+  }
+  if (!card.measures.empty()) {
+    text += "\n## Measured\n\n| | original | this model |\n|---|---|---|\n";
+    if (card.base_bytes > 0)
+      text += fmt::format("| files | {} | {} |\n", size_text(card.base_bytes), size_text(conversion.bytes));
+    for (const ModelCard::Measure& m : card.measures)
+      text += fmt::format("| {} | {} | {} |\n", in_line(m.name), number(m.before), number(m.after));
+    if (card.evaluation) text += "\n" + row_of("evaluated on", *card.evaluation);
+  }
+  for (const std::string& note : conversion.notes) text += fmt::format("\n{}\n", note);
+  for (const std::string& note : card.notes) text += fmt::format("\n{}\n", note);
+  return text;
+}
+
+}  // namespace headroom::models

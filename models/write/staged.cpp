@@ -1,0 +1,89 @@
+#include "models/write/staged.h"
+
+#include "engine/error.h"
+#include "models/files/atomic_file.h"
+#include "models/files/json.h"
+#include "models/files/staging_folder.h"
+#include "models/write/folder_files.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_gguf_name(const fs::path& to) { return to.extension() == ".gguf"; }
+
+/// Where the card of a GGUF file lies.
+fs::path card_beside(fs::path to) { return to.replace_extension(".md"); }
+
+/// What has the name already, and whether it may be replaced.
+void check_name(const fs::path& from, const fs::path& to, bool force) {
+  const bool is_gguf = is_gguf_name(to);
+  std::error_code error;
+  const fs::file_status there = fs::symlink_status(to, error);
+  if (there.type() == fs::file_type::not_found) return;
+  require(!fs::equivalent(from, to, error), "{}: is the model itself", to.string());
+  require(!fs::is_symlink(there), "{}: is a link, which a {} would replace; name another", to.string(),
+          is_gguf ? "file" : "folder");
+  require(is_gguf ? fs::is_regular_file(there) : fs::is_directory(there), "{}: is {}, which a {} cannot replace",
+          to.string(), fs::is_directory(there) ? "a folder" : "no folder", is_gguf ? "GGUF file" : "folder");
+  const bool is_empty = !is_gguf && fs::is_empty(to, error);
+  require(force || is_empty, "{}: exists; --force replaces it", to.string());
+  if (is_gguf) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(to))
+    require(entry.is_regular_file() && is_model_file(entry.path().filename().string()),
+            "{}: holds {}, which is no file of a model: name another folder", to.string(),
+            quoted_name(entry.path().filename().string()));
+}
+
+}  // namespace
+
+uint64_t model_bytes(const fs::path& path) {
+  if (!fs::is_directory(path)) return fs::file_size(path);
+  uint64_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (name != model_card_name && is_model_file(name) && entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+void check_target(const fs::path& from, const fs::path& to, bool force) {
+  check_name(from, to, force);
+  const StagingFolder tried(to);  // goes again
+}
+
+void check_card(const fs::path& to, bool force) {
+  std::error_code error;
+  if (!is_gguf_name(to) || force) return;
+  const fs::path card = card_beside(to);
+  require(!fs::exists(fs::symlink_status(card, error)),
+          "{}: exists, and is where the model card of {} goes; --force "
+          "replaces it",
+          card.string(), to.string());
+}
+
+Conversion staged(const fs::path& to, const ConvertOptions& options,
+                  const std::function<void(const fs::path&, Conversion&)>& write) {
+  const bool is_gguf = is_gguf_name(to);
+  Conversion conversion;
+  StagingFolder staging(to);
+  const fs::path made = staging.path() / (is_gguf ? "model.gguf" : "model");
+  const fs::path card = is_gguf ? staging.path() / model_card_name : made / model_card_name;
+  try {
+    write(made, conversion);
+    conversion.bytes = model_bytes(made);
+    if (options.card) write_file(card, options.card(conversion));
+  } catch (const Error& error) {
+    // Of the name that is to be, not of the one until then.
+    std::string message = error.what();
+    for (size_t at = message.find(made.string()); at != std::string::npos; at = message.find(made.string(), at))
+      message.replace(at, made.string().size(), to.string());
+    throw Error(message.find(to.string()) == std::string::npos ? to.string() + ": " + message : message);
+  }
+  staging.publish(made.filename(), options.force || !is_gguf ? Replace::allowed : Replace::never);
+  if (options.card && is_gguf) fs::rename(card, card_beside(to));
+  return conversion;
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,186 @@
+#include "models/write/tensors.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/quantized/quantize.h"
+#include "models/files/json.h"
+
+namespace headroom::models {
+namespace {
+
+using engine::BlockFormat;
+using engine::DType;
+using engine::QuantizedMatrix;
+using engine::Shape;
+using engine::Tensor;
+
+GgufForm form_of(WeightType type) {
+  switch (type) {
+    case WeightType::f16:
+      return BlockFormat::f16;
+    case WeightType::bf16:
+      return BlockFormat::bf16;
+    case WeightType::q8_0:
+      return BlockFormat::q8_0;
+    case WeightType::f32:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool is_dense(GgufForm form) { return !form || *form == BlockFormat::f16 || *form == BlockFormat::bf16; }
+
+/// The form of a tensor in its file; dtypes that no weight should have count as f32.
+GgufForm stored_form(const TensorStore& store, const std::string& name) {
+  const StoredTensor stored = store.read(name);
+  if (const auto* matrix = std::get_if<QuantizedMatrix>(&stored)) return matrix->format();
+  const DType dtype = std::get<Tensor>(stored).dtype();
+  if (dtype == DType::f16) return BlockFormat::f16;
+  if (dtype == DType::bf16) return BlockFormat::bf16;
+  return std::nullopt;
+}
+
+/// The one dtype of a folder that rounds nothing of these tensors' matrices.
+GgufForm common_form(const TensorStore& store, const std::vector<TensorMove>& moves) {
+  std::optional<GgufForm> common;
+  for (const TensorMove& move : moves) {
+    if (move.shape.rank() < 2) continue;
+    const GgufForm form = stored_form(store, move.from);
+    if (!is_dense(form) || (common && *common != form)) return std::nullopt;
+    common = form;
+  }
+  return common.value_or(std::nullopt);
+}
+
+GgufForm gguf_form_of(const TensorStore& store, const TensorMove& move, std::optional<WeightType> type) {
+  if (move.shape.rank() < 2 || move.to == "position_embd.weight") return std::nullopt;
+  if (!type) return stored_form(store, move.from);
+  return *type == WeightType::q8_0 && !fills_blocks(move.shape[-1]) ? BlockFormat::f16 : form_of(*type);
+}
+
+/// The rows (R, …) of heads of queries or keys, each of d rows: (i, i + d/2) become (2i, 2i + 1), or back.
+Tensor turned(const Tensor& rows, int64_t heads, bool to_interleaved) {
+  const int64_t half = rows.dim(0) / heads / 2;
+  const Shape pairs = to_interleaved ? Shape{heads, 2, half, -1} : Shape{heads, half, 2, -1};
+  return rows.contiguous().reshape(pairs).transpose(1, 2).contiguous().reshape(rows.shape());  // (R, …)
+}
+
+QuantizedMatrix turned(const QuantizedMatrix& matrix, int64_t heads, bool to_interleaved) {
+  const Tensor bytes = matrix.blocks().reshape({matrix.rows(), matrix.row_bytes()});  // (R, bytes)
+  return {matrix.format(), matrix.rows(), matrix.cols(), turned(bytes, heads, to_interleaved).reshape({-1})};
+}
+
+/// Rows [begin, end) of what is written, in f32.
+Tensor rows_of_written(const StoredTensor& written, int64_t begin, int64_t end) {
+  if (const auto* matrix = std::get_if<QuantizedMatrix>(&written)) return matrix->dequantize(begin, end);
+  return std::get<Tensor>(written).slice(0, begin, end).to(DType::f32).contiguous();
+}
+
+/// Counts where `written` differs from `values`, f32 (R, …), some rows at a time. Throws Error where a finite number
+/// became infinite.
+void count_rounding(const TensorMove& move, const Tensor& values, const StoredTensor& written, Rounding& rounding) {
+  const float* x = values.data<float>();
+  const auto refuse = [&](float number) {
+    require(std::isfinite(number), "tensor {}: holds {}", quoted_name(move.from), number);
+    fail("tensor {}: holds {}, which {} cannot: use bf16 or f32", quoted_name(move.from), number, gguf_name(move.form));
+  };
+  double worst = 0, largest = 0;
+  const int64_t rows = values.dim(0);
+  constexpr int64_t step = 256;
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    const Tensor read = rows_of_written(written, begin, std::min(rows, begin + step));
+    const float* y = read.data<float>();
+    for (int64_t i = 0; i < read.numel(); ++i, ++x) {
+      if (!std::isfinite(y[i])) refuse(*x);
+      worst = std::max(worst, std::abs(double{*x} - double{y[i]}));
+      largest = std::max(largest, std::abs(double{*x}));
+    }
+  }
+  if (worst == 0) return;
+  ++rounding.tensors;
+  if (worst / largest <= rounding.worst) return;
+  rounding.worst = worst / largest, rounding.worst_name = move.from;
+}
+
+}  // namespace
+
+DType dense_dtype(GgufForm form) {
+  require(is_dense(form), "{} is no dtype", gguf_name(form));
+  if (!form) return DType::f32;
+  return *form == BlockFormat::f16 ? DType::f16 : DType::bf16;
+}
+
+int64_t bytes_of(const TensorMove& move) {
+  if (!move.form) return move.shape.numel() * engine::size_of(DType::f32);
+  const engine::BlockLayout& layout = engine::layout_of(*move.form);
+  return move.shape.numel() / layout.elements * layout.bytes;
+}
+
+bool fills_blocks(int64_t row) { return row % engine::layout_of(BlockFormat::q8_0).elements == 0; }
+
+void note_partial_blocks(int64_t matrices, std::vector<std::string>& notes) {
+  if (matrices > 0)
+    notes.push_back(fmt::format("the rows of {} matrices do not fill Q8_0's blocks of {} numbers: these are in F16",
+                                matrices, engine::layout_of(BlockFormat::q8_0).elements));
+}
+
+std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget& target,
+                                   const ConvertOptions& options) {
+  const TensorStore& store = source.tensors();
+  const FileLayout from = source.layout();
+  const HeadGroup& group = source.description().config.groups[0];
+  const bool turns = source.description().config.rope_interleaved != target.rope_interleaved;
+  std::vector<TensorMove> moves;
+  for (const std::string& name : store.names()) {
+    if (is_buffer(from.scheme, name)) continue;
+    TensorMove move{.from = name, .to = target.layout.prefix, .shape = store.shape(name), .form = {}};
+    move.to += renamed(from.scheme, target.layout.scheme, name.substr(from.prefix.size()));
+    move.transposed = is_transposed(from.scheme, name) != is_transposed(target.layout.scheme, move.to);
+    if (move.transposed) move.shape = {move.shape[1], move.shape[0]};
+    const RotaryPart part = rotary_part(from.scheme, name);
+    if (turns && part == RotaryPart::query) move.turned_heads = group.heads;
+    if (turns && part == RotaryPart::key) move.turned_heads = group.key_value_heads();
+    moves.push_back(std::move(move));
+  }
+  const bool is_folder = target.layout.scheme != NameScheme::gguf;
+  const std::optional<WeightType>& type = options.type;
+  const auto type_of = [&](const TensorMove& move) {
+    return options.is_retyped && !options.is_retyped(move.from) ? std::nullopt : type;
+  };
+  const GgufForm folder_form = type ? form_of(*type) : is_folder ? common_form(store, moves) : std::nullopt;
+  for (TensorMove& move : moves) move.form = is_folder ? folder_form : gguf_form_of(store, move, type_of(move));
+  return moves;
+}
+
+/// f32 numbers in the form that is written.
+StoredTensor narrowed(const TensorMove& move, const Tensor& values) {
+  if (is_dense(move.form)) return values.to(dense_dtype(move.form));
+  try {
+    return engine::quantize_q8_0(values);
+  } catch (const Error& error) {
+    fail("tensor {}: {}", quoted_name(move.from), error.what());
+  }
+}
+
+StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved, Rounding& rounding) {
+  const StoredTensor stored = store.read(move.from);
+  const auto* blocks = std::get_if<QuantizedMatrix>(&stored);
+  if (blocks && move.form == blocks->format() && !move.transposed)
+    return move.turned_heads > 0 ? turned(*blocks, move.turned_heads, to_interleaved) : *blocks;
+  Tensor values = blocks ? blocks->dequantize().reshape(store.shape(move.from)) : std::get<Tensor>(stored);
+  require(engine::is_floating(values.dtype()), "tensor {}: is {}, expected real numbers", quoted_name(move.from),
+          values.str());
+  if (move.transposed) values = values.transpose(0, 1);
+  if (move.turned_heads > 0) values = turned(values, move.turned_heads, to_interleaved);
+  if (is_dense(move.form) && dense_dtype(move.form) == values.dtype()) return values.contiguous();
+  values = values.to(DType::f32).contiguous();  // of an f64 one, too: it is computed in f32
+  if (!move.form) return values;
+  const StoredTensor written = narrowed(move, values);
+  count_rounding(move, values, written, rounding);
+  return written;
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,67 @@
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tasks/measure/head_summary.h"
+#include "tasks/measure/studied_model.h"
+#include "tasks/measurement.h"
+
+namespace headroom::tasks {
+
+/// Which query of a text is looked at.
+enum class StudiedQuery {
+  last,
+  middle,    ///< at L/2, counted from 0
+  numbered,  ///< `query`, counted from 1
+};
+
+/// What every head of a trained model does at one query of spans of a text.
+struct AttentionHeadsConfig {
+  static constexpr bool is_measurement = true;
+  StudiedModelConfig model{};
+  StudiedTextConfig text{};
+  int64_t length = 512;  ///< L
+  StudiedQuery at = StudiedQuery::last;
+  int64_t query = 1;            ///< l of `numbered`
+  int64_t spans = 1;            ///< averaged, those from seed · spans on: 1 makes a seed a span
+  int64_t layer = 0, head = 0;  ///< the one head that is named alone
+  /// A measure whose course is told, too, over lengths (queries where they are numbered) from `from` in powers of two
+  /// to the config's own, at least twice `from`; "" = none.
+  std::string trend{};
+  int64_t from = 4;
+  double band_low = 0.9, band_high = 1.7;
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const AttentionHeadsConfig& config);
+
+/// Metrics: every head_measures() as add_summary() tells it, means over spans first; `violations`, over heads and
+/// spans, of Theorem 2's inequalities with Δ = max |z| (broken_inequalities()); `sink_heads` and `strong_sink_heads`,
+/// heads with more than 0.5 and 0.9 of their attention on the first token, and the median scaled norm of sink_heads and
+/// of the others, `sink_scaled_norm` and `other_scaled_norm`, where there are such; with a trend what add_trend()
+/// tells.
+class AttentionHeads : public Measurement {
+ public:
+  AttentionHeads(const AttentionHeadsConfig& config, const DataRoots& roots);
+  void check() const override;
+  Metrics compute(uint64_t seed) const override;
+  std::map<std::string, std::string> data_hashes() const override;
+  std::string describe() const override;
+
+ private:
+  StudiedModel& model() const { return model_.get(); }
+  /// One of each span at `length` and query.
+  std::vector<AttentionProbe> probes(uint64_t seed, int64_t length, int64_t position) const;
+  void add_own_trend(Metrics& metrics, uint64_t seed) const;
+
+  AttentionHeadsConfig config_;
+  mutable HeldModel model_;
+};
+
+/// All names of metrics that an AttentionHeads may give.
+std::vector<std::string> attention_metrics();
+/// Those of one config.
+std::set<std::string> metric_names_of(const AttentionHeadsConfig& config);
+
+}  // namespace headroom::tasks

@@ -1,0 +1,65 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "tasks/measure/language_model.h"
+
+namespace headroom::tasks {
+
+/// The singular values of one query head of a trained model, descending, d_H of each.
+struct HeadSpectra {
+  int64_t layer = 0, head = 0;
+  std::vector<double> query, key;  ///< of W_Q and W_K (d_H, D)
+  std::vector<double> product;     ///< of W_Qᵀ W_K
+  /// Of C_q^½ C_k^½, with C_q = E[qqᵀ] and C_k = Cov[k] over a text before the rotary turn: what the head's scores are
+  /// made of. Softmax ignores the mean of the keys.
+  std::vector<double> weighted;
+};
+
+/// Sums over tokens of x xᵀ and of x, for vectors of width d: what their second moment is made from. f64, summed in the
+/// order of the tokens.
+class SecondMoments {
+ public:
+  explicit SecondMoments(int64_t width);
+  /// The vectors of head `head` in x (1, T, H, d), f64.
+  void add(const Tensor& x, int64_t head);
+  /// E[xxᵀ], or with `centred` the covariance: (d, d).
+  Tensor moment(bool centred) const;
+  double count() const { return count_; }
+
+ private:
+  Tensor squares_, sums_;  ///< (d, d), of which the upper half is kept, and (d)
+  double count_ = 0;
+};
+
+/// Second moments of each vector of x (1, T, H, d) by head, H of them; empty before the first text.
+using MomentsByHead = std::vector<SecondMoments>;
+/// Adds another text's.
+void add_moments(MomentsByHead& moments, const Tensor& x);
+
+/// Second moments of the queries and keys of one group of heads, before the rotary turn.
+class ScoreMoments {
+ public:
+  /// Another text, from what attention's observer is told with a batch of one.
+  void add(const models::AttentionInputs& in) { add(in.raw_q, in.raw_k); }
+  /// The same of any queries (1, T, H, d) and keys (1, T, H_kv, d).
+  void add(const Tensor& q, const Tensor& k);
+  const MomentsByHead& queries() const { return queries_; }  ///< per query head
+  const MomentsByHead& keys() const { return keys_; }        ///< per key head
+
+ private:
+  MomentsByHead queries_, keys_;
+};
+
+/// The spectra of the query heads of one group, numbered from 0, with layer 0. Throws Error when no text was added.
+std::vector<HeadSpectra> group_spectra(const models::HeadGroupLayer& layer, const ScoreMoments& moments);
+
+/// The spectra of every head, layer after layer. `texts` are what the activations are taken from. Throws Error for a
+/// text that is empty.
+std::vector<HeadSpectra> head_spectra(const models::Transformer& model, const TokenBatch& texts);
+
+/// The least number of singular values whose squares hold `energy` of all squares' sum. 0 where all are 0. Throws Error
+/// unless energy is in (0, 1].
+int64_t effective_rank(const std::vector<double>& values, double energy);
+
+}  // namespace headroom::tasks

@@ -1,0 +1,100 @@
+#pragma once
+#include <string>
+
+#include "tasks/measure/head_loader.h"
+#include "tasks/measure/head_source.h"
+#include "tasks/measurement.h"
+#include "tasks/theory/rope_errors.h"
+
+namespace headroom::tasks {
+
+/// Theorem 2 on the queries of one head.
+struct SoftmaxBoundConfig {
+  static constexpr bool is_measurement = true;
+  HeadSource head{};
+  HeadTokens tokens = HeadTokens::random;
+  int64_t length = 64;     ///< L
+  double token_norm = 1;   ///< B of random tokens
+  double alibi_slope = 0;  ///< of a random head: bias −slope·(l − j); 0: none. A trained one has its own
+};
+/// Corollary 2 on the same: M = W_Qᵀ W_K replaced by rank `rank`.
+struct SvdBoundConfig {
+  static constexpr bool is_measurement = true;
+  HeadSource head{};
+  HeadTokens tokens = HeadTokens::random;
+  int64_t length = 64, rank = 4;
+  double token_norm = 1, alibi_slope = 0;
+  double late = 0.1;  ///< α: late queries are l >= αL
+};
+/// The proposition on rotary positions: W_Q and W_K truncated to rank `rank`. It speaks of any maps, so that those of a
+/// model with other positions count, too; one that was trained under rotary positions has its own base and pairing.
+struct RopeBoundConfig {
+  static constexpr bool is_measurement = true;
+  HeadSource head{};
+  HeadTokens tokens = HeadTokens::random;
+  int64_t length = 32, rank = 4;
+  double token_norm = 1;
+  Pairing pairing = Pairing::half_split;
+  double base = 10000;
+};
+
+/// Throw Error naming the field and what is allowed.
+void validate(const SoftmaxBoundConfig& config);
+void validate(const SvdBoundConfig& config);
+void validate(const RopeBoundConfig& config);
+
+/// Metrics: `jacobian_norm` of the last query; log10(bound / norm) there for the theorem (`log10_paper`), without its
+/// factor 2 (`log10_sharp`), with max z − min z for 2Δ (`log10_spread`) and for Gershgorin's disc (`log10_gershgorin`),
+/// the theorem's Δ from norms of the maps; `log10_tightest`, the least of the theorem's over all queries;
+/// `scaled_norm`, the norm times L; `violations`, how many of all queries' inequalities fail: those bounds, ‖J‖ <= 1/2,
+/// p_(2) <= ‖J‖ <= p_(1), e^{−2Δ}/l <= p <= e^{2Δ}/l, and J·1 = 0 (rank <= l − 1) to rounding; `delta`, the theorem's
+/// Δ, and `largest_logit`, max |z| over all queries and keys, which it bounds. Throws Error for a head that was trained
+/// without a causal mask.
+class SoftmaxBound : public Measurement {
+ public:
+  explicit SoftmaxBound(const SoftmaxBoundConfig& config, const DataRoots& roots = {});
+  void check() const override;
+  Metrics compute(uint64_t seed) const override;
+  std::map<std::string, std::string> data_hashes() const override;
+  std::string describe() const override;
+
+ private:
+  SoftmaxBoundConfig config_;
+  HeadLoader loader_;
+};
+
+/// Metrics: `query_error` of the last query, `late_rms` (root mean square over late queries), `late_frobenius` (root of
+/// their sum, the paper's), `log10_paper` and `log10_sharp`, the least log10(bound / error) over queries, `log10_ratio`
+/// how much sharper ours is at the last query, `sigma_next`, and `violations` of either bound. Throws Error for a head
+/// that was trained without a causal mask or under rotary positions, and for one of rank <= r, which loses nothing.
+class SvdBound : public Measurement {
+ public:
+  explicit SvdBound(const SvdBoundConfig& config, const DataRoots& roots = {});
+  void check() const override;
+  Metrics compute(uint64_t seed) const override;
+  std::map<std::string, std::string> data_hashes() const override;
+  std::string describe() const override;
+
+ private:
+  SvdBoundConfig config_;
+  HeadLoader loader_;
+};
+
+/// Metrics: `map_error` the largest ‖B − B̃‖₂ beside `map_bound`, `logit_error` beside `logit_bound`, `tightness` =
+/// map_bound / map_error, `logit_tightness`, `least_error` of any rank-r matrices, `rank_excess` = rank of B̃ beyond r,
+/// and of even r `pairs_error` and `mixed_error`, two true heads of width r (see RopeErrors). Throws Error for maps of
+/// rank <= r, which lose nothing.
+class RopeBound : public Measurement {
+ public:
+  explicit RopeBound(const RopeBoundConfig& config, const DataRoots& roots = {});
+  void check() const override;
+  Metrics compute(uint64_t seed) const override;
+  std::map<std::string, std::string> data_hashes() const override;
+  std::string describe() const override;
+
+ private:
+  RopeBoundConfig config_;
+  HeadLoader loader_;
+};
+
+}  // namespace headroom::tasks

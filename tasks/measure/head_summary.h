@@ -1,0 +1,54 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tasks/measure/attention_probe.h"
+#include "tasks/task.h"
+
+namespace headroom::tasks {
+
+/// One number of every head at one query: the mean over texts.
+struct HeadValues {
+  std::string measure;         ///< of head_measures()
+  int64_t heads = 0;           ///< per layer
+  std::vector<double> values;  ///< layer after layer
+};
+
+/// What is told of each head: "jacobian_norm", "scaled_norm" (n times it, n the keys seen), "logits_rms",
+/// "logits_rms_all", "logits_deviation", "entropy", "sink_mass", "largest_probability", "largest_logit", "log10_paper",
+/// "log10_spread". See QueryMeasures.
+const std::vector<std::string>& head_measures();
+
+/// Of a measure over probes of a query that sees `keys` keys, each probe of that query alone. Throws Error for a
+/// measure that is none.
+HeadValues head_values(const std::string& measure, const std::vector<AttentionProbe>& probes, int64_t layers,
+                       int64_t heads, int64_t keys);
+
+/// Adds MEASURE of the head `layer`, `head`; over its layer's heads layer_MEASURE, their mean; over all heads mean_,
+/// median_, least_, low_ (10 %), high_ (90 %) and most_MEASURE.
+void add_summary(Metrics& metrics, const HeadValues& of, int64_t layer, int64_t head);
+/// The names that add_summary() gives.
+std::vector<std::string> summary_names();
+
+/// The value below which the share `q` of the values lies, linear between the two next to it. Throws Error for none.
+double quantile(std::vector<double> values, double q);
+
+/// How a measure goes with x, from head to head. The values of all heads at each x, rising.
+struct HeadTrend {
+  std::vector<double> x;
+  std::vector<HeadValues> at;
+  double low = 0, high = 0;  ///< the band of heads_in_band
+};
+
+/// Adds least-squares slopes of log value on log x: `slope` of the one head, `layer_slope` and `mean_slope` of means
+/// over its layer's and all heads, `median_slope` of the median; the quantiles over heads of each one's own slope,
+/// `slope_0`, `slope_5`, `slope_25`, `slope_50`, `slope_75`, `slope_95`, `slope_100`; `heads_near_minus_1`, how many
+/// are within 0.25 of −1, `heads_flatter`, how many above −0.5. And largest over smallest value: `ratio` of the one
+/// head, `mean_ratio` of the mean over heads, the quantiles over heads `least_ratio`, `median_ratio`, `most_ratio`;
+/// `heads_within_4`, how many have 4 at most, and `heads_in_band`, how many have all values in [low, high]. Throws
+/// Error for fewer than two x, or a value that is not above 0.
+void add_trend(Metrics& metrics, const HeadTrend& trend, int64_t layer, int64_t head);
+std::vector<std::string> trend_names();
+
+}  // namespace headroom::tasks

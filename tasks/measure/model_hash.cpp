@@ -1,0 +1,23 @@
+#include "tasks/measure/model_hash.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tasks/data/sha256.h"
+
+namespace headroom::tasks {
+
+std::string sha256_of_model(const std::filesystem::path& model) {
+  if (!std::filesystem::is_directory(model)) return sha256_of_file(model);
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(model))
+    if (entry.path().extension() == ".safetensors" || entry.path().filename() == "config.json")
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  Sha256 hash;
+  for (const std::filesystem::path& file : files)
+    hash.add(file.filename().string() + " " + sha256_of_file(file) + "\n");
+  return hash.hex();
+}
+
+}  // namespace headroom::tasks

@@ -1,0 +1,172 @@
+#include "tasks/measure/perplexity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "engine/error.h"
+#include "engine/ops/log_softmax/log_softmax.h"
+#include "tasks/measure/language_model.h"
+
+namespace headroom::tasks {
+namespace {
+
+/// What one token's prediction tells.
+struct TokenScore {
+  double nll = 0, base_nll = 0;
+  double kl = 0;
+  bool same_top1 = true;
+};
+
+int64_t likeliest(const float* logits, int64_t vocab) { return std::max_element(logits, logits + vocab) - logits; }
+
+/// The tokens of a window as the model gets them.
+std::vector<int64_t> input_of(const ScoredWindow& window, const std::vector<int32_t>& tokens,
+                              const PerplexityOptions& options) {
+  std::vector<int64_t> ids(tokens.begin() + window.begin, tokens.begin() + window.end);
+  if (options.protocol == PerplexityProtocol::llamacpp && options.bos) ids[0] = *options.bos;
+  return ids;
+}
+
+/// Scores of a window's targets, in order.
+std::vector<TokenScore> scores_of(const ScoredWindow& window, const std::vector<int32_t>& tokens,
+                                  const models::Transformer& model, const Tensor& hidden,
+                                  const models::Transformer* base, const Tensor& base_hidden) {
+  const int64_t vocab = model.config().vocab, first = window.first - window.begin - 1;
+  std::vector<TokenScore> scores(static_cast<size_t>(window.targets()));
+  const auto score_at = [&](int64_t row) -> TokenScore& { return scores[static_cast<size_t>(row - first)]; };
+  // Some rows of both models at a time: the base's logits are kept until the model's are there.
+  constexpr int64_t rows_at_once = 128;
+  for (int64_t from = first; from < first + window.targets(); from += rows_at_once) {
+    const int64_t to = std::min(from + rows_at_once, first + window.targets());
+    std::vector<float> base_logits(static_cast<size_t>(base ? (to - from) * vocab : 0));
+    if (base)
+      for_each_logits(*base, base_hidden, from, to, [&](int64_t row, const float* logits) {
+        std::copy(logits, logits + vocab, base_logits.data() + (row - from) * vocab);
+      });
+    for_each_logits(model, hidden, from, to, [&](int64_t row, const float* logits) {
+      const double norm = engine::log_sum_exp(logits, vocab);
+      const int32_t target = tokens[static_cast<size_t>(window.begin + row + 1)];
+      TokenScore& score = score_at(row);
+      score.nll = norm - logits[target];
+      if (!base) return;
+      const float* p = base_logits.data() + (row - from) * vocab;
+      const double base_norm = engine::log_sum_exp(p, vocab);
+      score.base_nll = base_norm - p[target];
+      score.kl = kl_of_logits(p, base_norm, logits, norm, vocab);
+      score.same_top1 = likeliest(p, vocab) == likeliest(logits, vocab);
+    });
+  }
+  return scores;
+}
+
+/// Sums over windows, and what follows from them.
+class Tally {
+ public:
+  void add(const std::vector<TokenScore>& scores) {
+    double sum = 0, added = 0;
+    for (const TokenScore& score : scores) {
+      sum += score.nll;
+      added += score.nll - score.base_nll;
+      squares_ += score.nll * score.nll;
+      kl_.push_back(score.kl);
+      same_ += score.same_top1 ? 1 : 0;
+    }
+    sums_.push_back(sum);
+    added_.push_back(added);
+    counts_.push_back(static_cast<double>(scores.size()));
+    total_ += sum;
+    count_ += static_cast<double>(scores.size());
+  }
+  double nll() const { return total_ / count_; }
+
+  Perplexity result(double bytes, bool has_base) const {
+    Perplexity out;
+    out.tokens_scored = static_cast<int64_t>(count_);
+    out.windows = static_cast<int64_t>(sums_.size());
+    out.nll_sum = total_;
+    out.nll = nll();
+    out.ppl = std::exp(out.nll);
+    if (count_ > 1) out.stderr_tokens = std::sqrt(std::max(0.0, squares_ / count_ - out.nll * out.nll) / (count_ - 1));
+    out.stderr_windows = stderr_over_windows(sums_, out.nll);
+    out.bits_per_byte = total_ / std::numbers::ln2 / bytes;
+    if (has_base) out.against = divergence_of();
+    return out;
+  }
+
+ private:
+  /// Of `mean`, which is the sums over windows per token: the ratio estimator, as windows may score unequal numbers of
+  /// tokens.
+  double stderr_over_windows(const std::vector<double>& sums, double mean) const {
+    const auto windows = static_cast<double>(sums.size());
+    if (windows < 2) return 0;
+    double spread = 0;
+    for (size_t i = 0; i < sums.size(); ++i) spread += std::pow(sums[i] - counts_[i] * mean, 2);
+    return std::sqrt(spread * windows / (windows - 1)) / count_;
+  }
+
+  Divergence divergence_of() const {
+    Divergence out;
+    for (const double kl : kl_) out.kl_mean += kl / count_;
+    out.nll_added = std::accumulate(added_.begin(), added_.end(), 0.0) / count_;
+    out.stderr_added = stderr_over_windows(added_, out.nll_added);
+    std::vector<double> sorted = kl_;
+    const auto place = static_cast<size_t>(std::ceil(0.99 * count_)) - 1;
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(place), sorted.end());
+    out.kl_p99 = sorted[place];
+    out.top1_agreement = same_ / count_;
+    return out;
+  }
+
+  std::vector<double> sums_, added_, counts_;  ///< per window
+  std::vector<double> kl_;                     ///< per token
+  double total_ = 0, count_ = 0, squares_ = 0, same_ = 0;
+};
+
+}  // namespace
+
+Perplexity measure_perplexity(const models::Transformer& model, const models::Tokenizer& tokenizer,
+                              const std::vector<int32_t>& tokens, const PerplexityOptions& options,
+                              const models::Transformer* base,
+                              const std::function<void(const PerplexityProgress&)>& progress) {
+  const int64_t vocab = model.config().vocab;
+  require(!base || base->config().vocab == vocab, "perplexity: the vocabularies have {} and {} tokens: no comparison",
+          vocab, base ? base->config().vocab : 0);
+  require(options.windows_at_once >= 1, "perplexity: {} windows at once", options.windows_at_once);
+  for (const int32_t id : tokens)
+    require(id >= 0 && id < vocab, "perplexity: token {} is not in the model's vocabulary of {}", id, vocab);
+  const std::vector<ScoredWindow> windows =
+      windows_of(options.protocol, static_cast<int64_t>(tokens.size()), options.context, options.stride);
+  Tally tally;
+  double bytes = 0;
+  const auto at_once = static_cast<size_t>(options.windows_at_once);
+  for (size_t begin = 0; begin < windows.size(); begin += at_once) {
+    const size_t end = std::min(windows.size(), begin + at_once);
+    TokenBatch batch;
+    for (size_t i = begin; i < end; ++i) batch.push_back(input_of(windows[i], tokens, options));
+    const auto states_of = [&](const models::Transformer& of, const HiddenSource& source) {
+      return source ? source(batch, static_cast<int64_t>(begin)) : hidden_states(of, batch);
+    };
+    const std::vector<Tensor> hidden = states_of(model, options.hidden);
+    const std::vector<Tensor> base_hidden =
+        base ? states_of(*base, options.base_hidden) : std::vector<Tensor>(hidden.size());
+    for (size_t i = begin; i < end; ++i) {
+      const ScoredWindow& window = windows[i];
+      try {
+        tally.add(scores_of(window, tokens, model, hidden[i - begin], base, base_hidden[i - begin]));
+      } catch (const Error& error) {
+        throw error.in(fmt::format("tokens [{}, {}) of the text", window.begin, window.end));
+      }
+      for (int64_t t = window.first; t < window.end; ++t)
+        bytes += static_cast<double>(tokenizer.token_bytes(tokens[static_cast<size_t>(t)]).size());
+    }
+    if (progress)
+      progress({.windows_done = static_cast<int64_t>(end),
+                .windows = static_cast<int64_t>(windows.size()),
+                .ppl = std::exp(tally.nll())});
+  }
+  return tally.result(bytes, base != nullptr);
+}
+
+}  // namespace headroom::tasks

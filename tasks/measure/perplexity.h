@@ -1,0 +1,62 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "models/tokenizers/tokenizer.h"
+#include "models/transformer.h"
+#include "tasks/measure/protocol.h"
+
+namespace headroom::tasks {
+
+/// The hidden states (1, T, D) before the final norm of some windows that follow each other in the text, from window
+/// `first` on, as the model gets their tokens.
+using HiddenSource =
+    std::function<std::vector<engine::Tensor>(const std::vector<std::vector<int64_t>>& windows, int64_t first)>;
+
+/// What is measured, and how.
+struct PerplexityOptions {
+  PerplexityProtocol protocol = PerplexityProtocol::disjoint;
+  int64_t context = 512;
+  int64_t stride = 512;                  ///< of hf_strided
+  std::optional<int64_t> bos{};          ///< llamacpp puts it in place of each chunk's first token
+  int64_t windows_at_once = 8;           ///< through one layer before the next: more where weights are read from a file
+  HiddenSource hidden{}, base_hidden{};  ///< where the hidden states are known; empty: hidden_states() runs the models
+};
+
+/// How far a model is from the one that it was made from, over the scored tokens.
+struct Divergence {
+  double kl_mean = 0;         ///< of KL(base ‖ model), nats
+  double kl_p99 = 0;          ///< its 99th percentile over tokens
+  double top1_agreement = 0;  ///< share of tokens where the likeliest next token is the same
+  double nll_added = 0;       ///< the model's NLL per scored token less the base's
+  double stderr_added = 0;    ///< of nll_added, over windows; 0 with a single window
+};
+
+struct Perplexity {
+  int64_t tokens_scored = 0, windows = 0;
+  double nll_sum = 0;                 ///< nats
+  double nll = 0;                     ///< per scored token
+  double ppl = 0;                     ///< e^nll
+  double stderr_tokens = 0;           ///< of nll, as if tokens were independent
+  double stderr_windows = 0;          ///< of nll, over windows: the honest one; 0 with a single window
+  double bits_per_byte = 0;           ///< over the bytes that the scored tokens stand for
+  std::optional<Divergence> against;  ///< with a base model
+};
+
+/// What is known after some of the windows.
+struct PerplexityProgress {
+  int64_t windows_done = 0, windows = 0;
+  double ppl = 0;
+};
+
+/// The perplexity of a tokenised text, and with `base` the divergence from it. Throws Error for a token outside the
+/// vocabulary, models whose vocabularies differ, what windows_of() refuses, and logits that are not finite, naming the
+/// place in the text.
+Perplexity measure_perplexity(const models::Transformer& model, const models::Tokenizer& tokenizer,
+                              const std::vector<int32_t>& tokens, const PerplexityOptions& options,
+                              const models::Transformer* base = nullptr,
+                              const std::function<void(const PerplexityProgress&)>& progress = {});
+
+}  // namespace headroom::tasks

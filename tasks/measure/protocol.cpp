@@ -1,0 +1,59 @@
+#include "tasks/measure/protocol.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace headroom::tasks {
+namespace {
+
+constexpr std::array<std::pair<PerplexityProtocol, const char*>, 3> protocol_names{
+    {{PerplexityProtocol::disjoint, "disjoint"},
+     {PerplexityProtocol::hf_strided, "hf-strided"},
+     {PerplexityProtocol::llamacpp, "llamacpp"}}};
+
+std::vector<ScoredWindow> strided_windows(int64_t tokens, int64_t context, int64_t stride) {
+  std::vector<ScoredWindow> windows;
+  int64_t scored = 1;  // nothing predicts a text's first token
+  for (int64_t begin = 0; scored < tokens; begin += stride) {
+    const int64_t end = std::min(begin + context, tokens);
+    windows.push_back({begin, end, std::max(scored, begin + 1)});
+    scored = end;
+  }
+  return windows;
+}
+
+}  // namespace
+
+const char* name_of(PerplexityProtocol protocol) { return protocol_names[static_cast<size_t>(protocol)].second; }
+
+PerplexityProtocol protocol_named(std::string_view name) {
+  std::string known;
+  for (const auto& [protocol, text] : protocol_names) {
+    if (name == text) return protocol;
+    known += (known.empty() ? "" : ", ") + std::string(text);
+  }
+  fail("unknown protocol '{}'; known: {}", name, known);
+}
+
+std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride) {
+  require(context >= 2, "perplexity: a context of {} has no token to score; expected 2 or more", context);
+  if (protocol == PerplexityProtocol::hf_strided) {
+    require(stride >= 1 && stride <= context, "perplexity: a stride of {} is not between 1 and the context, {}", stride,
+            context);
+    require(tokens >= 2, "perplexity: a text of {} tokens has none to score", tokens);
+    return strided_windows(tokens, context, stride);
+  }
+  require(tokens >= context, "perplexity: the text has {} tokens, one chunk takes {}: use a smaller context", tokens,
+          context);
+  const int64_t skipped = protocol == PerplexityProtocol::llamacpp ? context / 2 + 1 : 1;
+  require(skipped < context, "perplexity: a context of {} has no second half to score", context);
+  std::vector<ScoredWindow> windows;
+  for (int64_t begin = 0; begin + context <= tokens; begin += context)
+    windows.push_back({begin, begin + context, begin + skipped});
+  return windows;
+}
+
+}  // namespace headroom::tasks

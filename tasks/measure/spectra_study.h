@@ -1,0 +1,48 @@
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tasks/measure/studied_model.h"
+#include "tasks/measurement.h"
+
+namespace headroom::tasks {
+
+/// How many dimensions the heads of one layer use.
+struct SpectraStudyConfig {
+  static constexpr bool is_measurement = true;
+  StudiedModelConfig model{};
+  StudiedTextConfig text{};
+  int64_t length = 512;  ///< of a span
+  int64_t spans = 8;     ///< that the activations are taken from: those from seed · spans on
+  int64_t layer = 0;
+  double energy = 0.9;  ///< share of the squares that an effective rank holds
+  int64_t rank = 16;    ///< whose share of the squares is told
+};
+
+/// Throws Error naming the field and what is allowed.
+void validate(const SpectraStudyConfig& config);
+
+/// Metrics, for each of query (W_Q), key (W_K), product (W_Qᵀ W_K) and weighted (C_q^½ C_k^½, by the activations; see
+/// HeadSpectra), over the layer's heads: the mean of their effective ranks X_rank, the least and the largest of them
+/// least_X_rank and most_X_rank, the mean of their largest singular values X_norm, and of the share of energy that
+/// `rank` values hold, X_energy. And `narrower_heads`, how many have a weighted rank below that of their product.
+class SpectraStudy : public Measurement {
+ public:
+  SpectraStudy(const SpectraStudyConfig& config, const DataRoots& roots);
+  void check() const override;
+  Metrics compute(uint64_t seed) const override;
+  std::map<std::string, std::string> data_hashes() const override;
+  std::string describe() const override;
+
+ private:
+  StudiedModel& model() const { return model_.get(); }
+
+  SpectraStudyConfig config_;
+  mutable HeldModel model_;
+};
+
+/// The names of its metrics.
+std::vector<std::string> spectra_metrics();
+
+}  // namespace headroom::tasks

@@ -1,0 +1,125 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/checkpoints/model_edit.h"
+#include "tasks/data/roots.h"
+#include "tasks/measure/attention_probe.h"
+#include "tasks/measure/head_spectra.h"
+#include "tasks/measure/model_by_device.h"
+
+namespace headroom::tasks {
+
+/// Which model a study measures.
+struct StudiedModelConfig {
+  /// A GGUF file or a Hugging Face folder: a path, or its name below models/ of a data folder.
+  std::string model;
+  bool is_random = false;  ///< a copy of its shape with random weights: N(0, 0.02²), norms 1, biases 0
+};
+
+/// Which texts it reads.
+struct StudiedTextConfig {
+  /// A text: a path, or its name below a data folder. "random": tokens drawn uniformly from the vocabulary.
+  std::string text = "wikitext-2/wiki.test.raw";
+  /// A JSON file {"512": [start, …]} with the first token of each span by length; "" = drawn uniformly from the text.
+  std::string spans{};
+};
+
+/// Throw Error naming the field.
+void validate(const StudiedModelConfig& config);
+void validate(const StudiedTextConfig& config);
+
+/// A trained model in memory once for all trials of a process that measure it, and what was measured. Weights are read
+/// when they are first asked for, in f32: quantised ones unpacked, 16-bit ones where they lie. Safe to call from
+/// several threads.
+class StudiedModel {
+ public:
+  /// The one of that config, opened unless some trial holds it. Throws Error when there is no such model, naming the
+  /// places where it was looked for, or its files are wrong.
+  static std::shared_ptr<StudiedModel> of(const StudiedModelConfig& config, const DataRoots& roots);
+
+  const models::ModelDescription& description() const { return files_->description(); }
+  const models::Transformer& transformer(engine::Device device = engine::cpu);
+  /// The same with every matrix unpacked in f32, to be changed in parts or trained.
+  const models::Transformer& unpacked(engine::Device device = engine::cpu);
+  /// Span `index` of a text, `length` tokens, after the model's beginning-of-text token (one of the `length`) where it
+  /// has one. A text is taken as it is, tokenised whole. Throws Error when the text or the file of spans is missing,
+  /// too short, or has no such span, and for a length beyond the model's context.
+  std::vector<int64_t> span(const StudiedTextConfig& text, int64_t length, int64_t index);
+  /// Every head at the query `position` (0-based) of a span: one probe, with the query at its index 0. A span is run
+  /// once for the positions 2^k − 1, L/2 and L − 1, another position once more.
+  AttentionProbe probe(const StudiedTextConfig& text, int64_t length, int64_t index, int64_t position);
+  /// The spectra of every head, with the activations of spans [first, first + count): once for all who ask.
+  std::shared_ptr<const std::vector<HeadSpectra>> spectra(const StudiedTextConfig& text, int64_t length, int64_t first,
+                                                          int64_t count);
+  /// The ids of a whole text, without a beginning-of-text token. Throws Error as span().
+  const std::vector<int32_t>& tokens_of(const StudiedTextConfig& text);
+  const models::ModelFiles& files() const { return *files_; }
+  std::shared_ptr<const models::Tokenizer> tokenizer();
+  /// Its weights by our names, in f32.
+  std::unique_ptr<models::WeightSource> weights();
+  /// This model but for an edit. It shares this one's memory, or lies in the mapped files as this one does.
+  std::unique_ptr<models::Transformer> edited(const models::ModelEdit& edit, engine::Device device = engine::cpu);
+  /// What `make` gives, made once for all who ask by that key while the model is held. A key stands for one type.
+  template <class T, class Make>
+  std::shared_ptr<const T> once(const std::string& key, const Make& make) {
+    const std::shared_ptr<SharedValue> place = shared_value(key);
+    const std::lock_guard lock(place->making);
+    if (!place->value) place->value = std::make_shared<const T>(make());
+    return std::static_pointer_cast<const T>(place->value);
+  }
+  /// File → SHA-256 of the model's files, and of text and spans.
+  std::map<std::string, std::string> hashes(const StudiedTextConfig& text);
+
+  StudiedModel(const StudiedModelConfig& config, const DataRoots& roots);
+
+ private:
+  struct ProbedSpan {
+    std::mutex running;
+    std::vector<int64_t> positions;
+    std::vector<AttentionProbe> probes;  ///< one, or none before the first run
+  };
+
+  struct SharedValue {
+    std::mutex making;
+    std::shared_ptr<const void> value;
+  };
+
+  std::shared_ptr<SharedValue> shared_value(const std::string& key);
+  const std::vector<int32_t>& tokens(const std::filesystem::path& text);
+  int64_t start_of(const StudiedTextConfig& text, int64_t tokens, int64_t length, int64_t index) const;
+  std::string hash_of(const std::filesystem::path& file);
+
+  StudiedModelConfig config_;
+  DataRoots roots_;
+  std::unique_ptr<models::ModelFiles> files_;
+  std::mutex tokenising_, hashing_, probing_, decomposing_, sharing_;
+  ModelByDevice transformers_, unpacked_;
+  std::shared_ptr<const models::Tokenizer> tokenizer_;
+  std::map<std::string, std::vector<int32_t>> tokens_;                              ///< by path of the text
+  std::map<std::string, std::string> hashes_;                                       ///< by file
+  std::map<std::string, std::shared_ptr<ProbedSpan>> probed_;                       ///< by text, length and index
+  std::map<std::string, std::shared_ptr<const std::vector<HeadSpectra>>> spectra_;  ///< by text, length and spans
+  std::map<std::string, std::shared_ptr<SharedValue>> shared_;
+};
+
+/// The StudiedModel of a config, opened at its first use and held from then on. Safe to call from several threads.
+class HeldModel {
+ public:
+  HeldModel(StudiedModelConfig config, DataRoots roots) : config_(std::move(config)), roots_(std::move(roots)) {}
+  /// Throws Error as StudiedModel::of() does.
+  StudiedModel& get();
+
+ private:
+  StudiedModelConfig config_;
+  DataRoots roots_;
+  std::mutex opening_;
+  std::shared_ptr<StudiedModel> model_;
+};
+
+}  // namespace headroom::tasks

@@ -1,0 +1,205 @@
+// Trained models in the layouts of every family that is read: make_checkpoints.py has written them, and their logits
+// by transformers.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "models/checkpoints/model_files.h"
+#include "models/gguf/gguf.h"
+#include "models/model_cache.h"
+#include "tests/models/pretrained/checkpoints.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_of.h"
+#include "tests/support/folder.h"
+
+namespace headroom::models {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using testing::checkpoints;
+using testing::contains;
+using testing::error_of;
+
+/// transformers' f32 beside ours: the largest difference of logits that are about 5 in size.
+constexpr double tolerance = 1e-4;
+
+Tensor tokens_of(const Json& fixture) {
+  const auto ids = fixture["ids"].get<std::vector<int64_t>>();
+  return Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);  // (1, T)
+}
+
+/// Largest difference between logits (1, T, V) and a fixture's, from its row `first` on.
+double distance_to(const Json& fixture, const Tensor& logits, size_t first = 0) {
+  const std::vector<double> ours = logits.to_vector<double>();
+  double worst = 0;
+  size_t i = 0;
+  for (size_t row = first; row < fixture["logits"].size(); ++row)
+    for (const Json& theirs : fixture["logits"][row])
+      worst = std::max(worst, std::abs(ours[i++] - theirs.get<double>()));
+  REQUIRE(i == ours.size());
+  return worst;
+}
+
+void check_logits(const fs::path& path, const Json& fixture) {
+  INFO(path.filename().string());
+  const auto files = ModelFiles::open(path);
+  const Tensor tokens = tokens_of(fixture);
+  for (const Keep keep : {Keep::computed, Keep::stored}) {
+    const auto model = files->load({.keep = keep});
+    CHECK(distance_to(fixture, model->forward(tokens).value()) < tolerance);
+    // With a cache: a prompt, then token by token; of the prompt only the last logits.
+    ModelCache state(model->config());
+    const int64_t prompt = 20, length = tokens.dim(1);
+    CHECK(distance_to({{"logits", {fixture["logits"][prompt - 1]}}},
+                      model->decode(tokens.slice(1, 0, prompt), state, {}, 1)) < tolerance);
+    for (int64_t t = prompt; t < length; ++t)
+      CHECK(distance_to({{"logits", {fixture["logits"][static_cast<size_t>(t)]}}},
+                        model->decode(tokens.slice(1, t, t + 1), state)) < tolerance);
+  }
+  const auto in_f64 =
+      files->load({.keep = Keep::computed, .weights = {.dtype = engine::DType::f64, .is_trained = none_trained}});
+  CHECK(distance_to(fixture, in_f64->forward(tokens).value()) < tolerance);
+}
+
+Json fixtures() { return Json::parse(testing::read_bytes(checkpoints() / "logits.json")); }
+
+/// A copy of a checkpoint's folder that a test may spoil.
+class Copy {
+ public:
+  explicit Copy(const std::string& name) : path_(folder_ / name) { fs::copy(checkpoints() / name, path_); }
+  const fs::path& path() const { return path_; }
+  Json json(const char* file) const { return Json::parse(testing::read_bytes(path_ / file)); }
+  void write(const char* file, const Json& json) const { testing::write_bytes(path_ / file, json.dump()); }
+  void set(const char* key, const Json& value) const {
+    Json config = json("config.json");
+    config[key] = value;
+    write("config.json", config);
+  }
+  /// What is said when it is loaded.
+  std::string refusal() const {
+    return error_of([&] { ModelFiles::open(path_)->load(); });
+  }
+
+ private:
+  testing::TemporaryFolder folder_;
+  fs::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("every family's logits are those of transformers", "[pretrained]") {
+  const Json all = fixtures();
+  REQUIRE(all.size() == 12);
+  for (const auto& [name, fixture] : all.items()) check_logits(checkpoints() / name, fixture);
+}
+
+TEST_CASE("GGUF files of the same weights have the same logits", "[pretrained]") {
+  const Json all = fixtures();
+  for (const char* name : {"llama2-gqa", "llama3.1", "qwen2", "qwen3", "gpt2"})
+    check_logits(checkpoints() / (std::string(name) + ".gguf"), all[name]);
+}
+
+TEST_CASE("bf16 weights are near, and as they are where the file has them", "[pretrained]") {
+  const Json all = fixtures();
+  const auto distance = [&](const char* name) {
+    const auto model = ModelFiles::open(checkpoints() / name)->load({.keep = Keep::bf16});
+    return distance_to(all[name], model->forward(tokens_of(all[name])).value());
+  };
+  CHECK(distance("smollm2") < tolerance);
+  CHECK(distance("llama1") > tolerance);
+  CHECK(distance("llama1") < 0.2);
+}
+
+TEST_CASE("layer by layer is all at once, and an observer sees every head", "[pretrained]") {
+  const Json all = fixtures();
+  const auto model = ModelFiles::open(checkpoints() / "llama2-gqa")->load();
+  const Tensor tokens = tokens_of(all["llama2-gqa"]);
+  std::vector<AttentionInputs> seen;
+  ForwardContext context;
+  context.observer = [&](const AttentionInputs& inputs) { seen.push_back(inputs); };
+  const autograd::NoGrad no_grad;
+  autograd::Var h = model->embed(tokens);
+  for (size_t layer = 0; layer < 2; ++layer) h = model->layer(layer, h, context);
+  CHECK(distance_to(all["llama2-gqa"], model->readout(h).value()) < tolerance);
+  REQUIRE(seen.size() == 2);
+  CHECK(seen[1].layer == 1);
+  CHECK(seen[1].q.shape() == Shape{1, 28, 6, 4});
+  CHECK(seen[1].k.shape() == Shape{1, 28, 2, 4});
+  CHECK(seen[1].x.shape() == Shape{1, 28, 24});
+  CHECK(seen[1].scale == 0.5);
+  // Position 0 does not turn.
+  CHECK(seen[0].q.slice(1, 0, 1).to_vector<double>() == seen[0].raw_q.slice(1, 0, 1).to_vector<double>());
+  CHECK(seen[0].q.to_vector<double>() != seen[0].raw_q.to_vector<double>());
+}
+
+TEST_CASE("a sliding window is refused beyond what a position sees", "[pretrained]") {
+  const auto model = ModelFiles::open(checkpoints() / "mistral")->load();
+  CHECK_NOTHROW(model->forward(Tensor::zeros({1, 32}, engine::DType::i64)));
+  CHECK_THROWS_WITH(model->forward(Tensor::zeros({1, 33}, engine::DType::i64)),
+                    contains("33 tokens are more than the window of 32"));
+
+  const GgufFile file(checkpoints() / "llama2-gqa.gguf");
+  GgufPairs metadata(file.metadata().all().begin(), file.metadata().all().end());
+  metadata.push_back({"llama.attention.sliding_window",
+                      {.type = GgufValueType::u32, .is_array = false, .items = std::vector<int64_t>{8}}});
+  StoredTensors tensors;
+  for (const std::string& name : file.names()) tensors.emplace_back(name, file.read(name));
+  const testing::TemporaryFolder folder;
+  write_gguf(folder / "m.gguf", metadata, tensors);
+  const auto windowed = ModelFiles::open(folder / "m.gguf")->load();
+  CHECK_NOTHROW(windowed->forward(Tensor::zeros({1, 8}, engine::DType::i64)));
+  CHECK_THROWS_WITH(windowed->forward(Tensor::zeros({1, 9}, engine::DType::i64)),
+                    contains("9 tokens are more than the window of 8"));
+}
+
+TEST_CASE("a folder whose files contradict each other is refused by file and field", "[pretrained]") {
+  const Copy copy("llama2-gqa");
+  copy.set("num_key_value_heads", 3);
+  CHECK_THAT(copy.refusal(), contains("model.safetensors: tensor 'model.layers.0.self_attn.k_proj.weight' is F16 (8, "
+                                      "24), the model needs (12, 24)"));
+  copy.set("num_key_value_heads", 2);
+  copy.set("num_hidden_layers", 3);
+  CHECK_THAT(copy.refusal(), contains("has no tensor 'model.layers.2.input_layernorm.weight'"));
+  copy.set("num_hidden_layers", 1);
+  CHECK_THAT(copy.refusal(), contains("is no weight of this model"));
+  copy.set("num_hidden_layers", 2);
+  copy.set("rope_parameters", {{"rope_type", "yarn"}, {"rope_theta", 1e4}, {"factor", 2}});
+  CHECK_THAT(copy.refusal(), contains("is not run here") && contains("yarn"));
+  copy.set("rope_parameters", nullptr);
+  copy.set("eos_token_id", 99);
+  CHECK_THAT(copy.refusal(), contains("config.json: eos_token_id: 99 is no token of the vocabulary of 37"));
+  fs::remove(copy.path() / "config.json");
+  CHECK_THAT(copy.refusal(), contains("is not a model's folder: it has no config.json"));
+  CHECK_THAT(error_of([&] { ModelFiles::open(copy.path() / "absent"); }), contains("there is no such model"));
+}
+
+TEST_CASE("an index of shards that lies is refused", "[pretrained]") {
+  const Copy copy("tinyllama-sharded");
+  const char* file = "model.safetensors.index.json";
+  const Json index = copy.json(file);
+  const auto refusal_with = [&](const std::string& tensor, const Json& shard) {
+    Json changed = index;
+    if (shard.is_null()) changed["weight_map"].erase(tensor);
+    else changed["weight_map"][tensor] = shard;
+    copy.write(file, changed);
+    return copy.refusal();
+  };
+  CHECK(refusal_with("lm_head.weight", index["weight_map"]["lm_head.weight"]).empty());
+  CHECK_THAT(refusal_with("lm_head.weight", "../x.safetensors"),
+             contains("'../x.safetensors' is no name of a file in this folder"));
+  CHECK_THAT(refusal_with("lm_head.weight", "/etc/passwd"), contains("is no name of a file in this folder"));
+  CHECK_THAT(refusal_with("lm_head.weight", 3), contains("3 is no file name"));
+  CHECK_THAT(refusal_with("lm_head.weight", "absent.safetensors"),
+             contains("absent.safetensors: cannot read the file"));
+  CHECK_THAT(refusal_with("lm_head.weight", nullptr), contains("weight_map: lacks tensor 'lm_head.weight'"));
+  CHECK_THAT(refusal_with("more.weight", "model-00001-of-00004.safetensors"), contains("has no tensor 'more.weight'"));
+  copy.write(file, {{"weight_map", 3}});
+  CHECK_THAT(copy.refusal(), contains("weight_map: expected an object"));
+  copy.write(file, index);
+  fs::copy_file(copy.path() / "model-00001-of-00004.safetensors", copy.path() / "model-00002-of-00004.safetensors",
+                fs::copy_options::overwrite_existing);
+  CHECK_THAT(copy.refusal(), contains("model-0000"));
+}
+
+}  // namespace headroom::models

@@ -1,0 +1,137 @@
+#include "models/key_value_cache.h"
+
+#include <algorithm>
+
+#include "engine/rng.h"
+#include "models/model_cache.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_of.h"
+
+namespace headroom::models {
+namespace {
+
+using engine::DType;
+using testing::contains;
+using testing::error_of;
+
+Tensor random(const Shape& shape, uint64_t seed) { return engine::random_normal(shape, 0, 1, {.seed = seed}); }
+
+/// Tokens [begin, end) of x (B, T, H, d).
+Tensor tokens(const Tensor& x, int64_t begin, int64_t end) { return x.slice(1, begin, end); }
+
+bool same(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && a.to_vector<float>() == b.to_vector<float>();
+}
+
+}  // namespace
+
+TEST_CASE("a state that was moved from is empty, and used as such without harm", "[models]") {
+  KeyValueCache full;
+  full.append(random({2, 3, 1, 4}, 1), random({2, 3, 1, 4}, 2));
+  KeyValueCache taken = std::move(full);
+  CHECK(taken.length() == 3);
+  CHECK(full.length() == 0);  // NOLINT(bugprone-use-after-move)
+  CHECK_FALSE(full.keys().defined());
+  full.append(random({1, 2, 1, 4}, 1), random({1, 2, 1, 4}, 2));
+  CHECK(full.offset() == 2);
+  TransformerConfig config;
+  config.groups = {{.heads = 1, .qk_dim = 4, .v_dim = 4}};
+  config.width = 4, config.vocab = config.output_dim = 5;
+  ModelCache state(config);
+  ModelCache other = std::move(state);
+  CHECK(other.length() == 0);
+  CHECK(error_of([&] { state.length(); }) == "model cache: it has no layers; was it moved from?");
+  CHECK_THROWS_WITH(other.layer(1), contains("model cache: layer 1 of 1"));
+}
+
+TEST_CASE("an attention state gives back what was appended, however it was cut", "[models]") {
+  const Tensor k = random({2, 300, 3, 4}, 1), v = random({2, 300, 3, 5}, 2);
+  for (const int64_t step : {1, 7, 64, 65, 300}) {
+    INFO(step);
+    KeyValueCache state;
+    for (int64_t t = 0; t < 300; t += step)
+      state.append(tokens(k, t, std::min<int64_t>(t + step, 300)), tokens(v, t, std::min<int64_t>(t + step, 300)));
+    CHECK(state.length() == 300);
+    CHECK(state.offset() == 300);
+    CHECK(same(state.keys(), k));
+    CHECK(same(state.values(), v));
+  }
+}
+
+TEST_CASE("an attention state grows in blocks and moves its tokens seldom", "[models]") {
+  const Tensor k = random({1, 1, 2, 4}, 1), v = random({1, 1, 2, 4}, 2);
+  KeyValueCache state;
+  std::vector<int64_t> capacities;
+  const void* memory = nullptr;
+  for (int64_t t = 0; t < 1000; ++t) {
+    state.append(k, v);
+    const bool moved = state.keys().raw() != memory;
+    memory = state.keys().raw();
+    CHECK(moved == (capacities.empty() || capacities.back() != state.capacity()));
+    if (moved) capacities.push_back(state.capacity());
+  }
+  CHECK(capacities == std::vector<int64_t>{64, 128, 256, 512, 1024});
+  KeyValueCache reserved;
+  reserved.reserve(100);
+  reserved.append(k, v);
+  CHECK(reserved.capacity() == 128);
+}
+
+TEST_CASE("the views of an attention state copy nothing, and outlive its growth", "[models]") {
+  const Tensor k = random({2, 90, 1, 4}, 1), v = random({2, 90, 1, 4}, 2);
+  KeyValueCache state;
+  state.append(tokens(k, 0, 60), tokens(v, 0, 60));
+  const Tensor before = state.keys();
+  CHECK(before.shares_storage(state.keys()));
+  state.append(tokens(k, 60, 63), tokens(v, 60, 63));
+  CHECK(before.shares_storage(state.keys()));
+  state.append(tokens(k, 63, 90), tokens(v, 63, 90));
+  CHECK_FALSE(before.shares_storage(state.keys()));
+  CHECK(same(before, tokens(k, 0, 60)));
+  CHECK(same(state.keys(), k));
+}
+
+TEST_CASE("an attention state goes back, forgets its oldest tokens and starts anew", "[models]") {
+  const Tensor k = random({1, 80, 2, 3}, 1), v = random({1, 80, 2, 2}, 2);
+  KeyValueCache state;
+  state.append(tokens(k, 0, 50), tokens(v, 0, 50));
+  state.truncate(40);
+  state.append(tokens(k, 40, 60), tokens(v, 40, 60));
+  CHECK(same(state.values(), tokens(v, 0, 60)));
+  state.drop_first(25);
+  CHECK(state.length() == 35);
+  CHECK(state.offset() == 60);
+  CHECK(same(state.keys(), tokens(k, 25, 60)));
+  state.append(tokens(k, 60, 80), tokens(v, 60, 80));  // grows: what was dropped is not moved
+  CHECK(same(state.keys(), tokens(k, 25, 80)));
+  CHECK(state.offset() == 80);
+  CHECK_THAT(error_of([&] { state.truncate(24); }), contains("position 24") && contains("[25, 80)"));
+  CHECK_THAT(error_of([&] { state.truncate(81); }), contains("position 81"));
+  CHECK_THAT(error_of([&] { state.drop_first(56); }), contains("56 tokens of 55"));
+  state.truncate(25);
+  CHECK(state.length() == 0);
+  state.reset();
+  CHECK(state.offset() == 0);
+  state.append(tokens(k, 0, 0), tokens(v, 0, 0));
+  CHECK(state.length() == 0);
+  state.append(tokens(k, 3, 5), tokens(v, 3, 5));
+  CHECK(same(state.keys(), tokens(k, 3, 5)));
+}
+
+TEST_CASE("an attention state refuses what does not fit", "[models]") {
+  KeyValueCache state;
+  const auto message = [&](const Shape& k, const Shape& v, DType dtype = DType::f32) {
+    return error_of([&] { state.append(Tensor::zeros(k, dtype), Tensor::zeros(v, dtype)); });
+  };
+  CHECK_THAT(message({2, 3, 4}, {2, 3, 4}), contains("(2, 3, 4)"));
+  CHECK_THAT(message({2, 3, 4, 5}, {2, 2, 4, 5}), contains("(2, 2, 4, 5)"));
+  CHECK_FALSE(state.keys().defined());
+  state.append(Tensor::zeros({2, 3, 4, 5}), Tensor::zeros({2, 3, 4, 6}));
+  CHECK_THAT(message({1, 1, 4, 5}, {1, 1, 4, 6}), contains("(1, 1, 4, 5)") && contains("(2, 3, 4, 5)"));
+  CHECK_THAT(message({2, 1, 3, 5}, {2, 1, 3, 6}), contains("(2, 1, 3, 5)"));
+  CHECK_THAT(message({2, 1, 4, 5}, {2, 1, 4, 5}), contains("(2, 1, 4, 5)") && contains("(2, 3, 4, 6)"));
+  CHECK_THAT(message({2, 1, 4, 5}, {2, 1, 4, 6}, DType::f64), contains("f64"));
+  CHECK(state.length() == 3);
+}
+
+}  // namespace headroom::models

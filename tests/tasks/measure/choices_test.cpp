@@ -1,0 +1,143 @@
+// Choosing an answer by its log-likelihood: against the plain formula, and how items are read.
+#include <cmath>
+
+#include "tasks/measure/choice_scores.h"
+#include "tests/models/pretrained/checkpoints.h"
+#include "tests/support/catch.h"
+#include "tests/support/error_of.h"
+#include "tests/support/folder.h"
+
+namespace headroom::tasks {
+namespace {
+
+using testing::checkpoint;
+using testing::contains;
+using testing::error_of;
+using testing::TemporaryFolder;
+using testing::write_bytes;
+
+/// Letters are 1 to 26, a space 27, "ab" 28 and " b" 29: a token may hold the end of a prompt and begin a choice.
+class Letters : public models::Tokenizer {
+ public:
+  std::vector<int32_t> encode(std::string_view text, models::Specials) const override {
+    std::vector<int32_t> ids;
+    while (!text.empty()) {
+      const bool is_pair = text.substr(0, 2) == "ab" || text.substr(0, 2) == " b";
+      ids.push_back(is_pair ? (text[0] == 'a' ? 28 : 29) : text[0] == ' ' ? 27 : text[0] - 'a' + 1);
+      text.remove_prefix(is_pair ? 2 : 1);
+    }
+    return ids;
+  }
+  const std::string& token_bytes(int64_t) const override { return name_; }
+  int64_t vocab_size() const override { return 30; }
+  const std::string& name() const override { return name_; }
+  std::vector<std::filesystem::path> files() const override { return {}; }
+  std::string describe() const override { return name_; }
+
+ private:
+  std::string name_ = "letters";
+};
+
+/// Σ log p of ids[first …] after those before them.
+double log_p(const models::Transformer& model, const std::vector<int64_t>& ids, size_t first) {
+  const autograd::NoGrad no_grad;
+  const engine::Tensor y =
+      model.forward(engine::Tensor::from({1, static_cast<int64_t>(ids.size())}, ids)).value();  // (1, T, V)
+  double total = 0;
+  for (size_t t = first; t < ids.size(); ++t) {
+    const auto row = static_cast<int64_t>(t) - 1;
+    const std::vector<double> z = y.slice(1, row, row + 1).to_vector<double>();
+    double sum = 0;
+    for (const double x : z) sum += std::exp(x);
+    total += z[static_cast<size_t>(ids[t])] - std::log(sum);
+  }
+  return total;
+}
+
+double loss_of(const std::vector<double>& log_ps, size_t answer) {
+  double sum = 0;
+  for (const double x : log_ps) sum += std::exp(x - log_ps[answer]);
+  return std::log(sum);
+}
+
+}  // namespace
+
+TEST_CASE("choices are scored after their prompt, whatever the tokens' borders", "[choices]") {
+  const auto model = checkpoint("smollm2");
+  const Letters letters;
+  const std::vector<ChoiceItem> items{{"xyz", {" b", "c", "abc"}, 1, "one"},
+                                      {"xa ", {"b", "c"}, 0, "two"},     // the space is the choice's
+                                      {"xa", {"b", "cc"}, 1, "three"}};  // "ab" is one token
+  const ChoiceScores scores = measure_choices(*model, letters, items, {.context = 16, .items_at_once = 2});
+  const std::vector<std::vector<double>> wanted{
+      {log_p(*model, {24, 25, 26, 29}, 3), log_p(*model, {24, 25, 26, 3}, 3), log_p(*model, {24, 25, 26, 28, 3}, 3)},
+      {log_p(*model, {24, 1, 29}, 2), log_p(*model, {24, 1, 27, 3}, 2)},
+      {log_p(*model, {24, 28}, 1), log_p(*model, {24, 1, 3, 3}, 2)}};
+  double loss = 0, right = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto best = std::max_element(wanted[i].begin(), wanted[i].end()) - wanted[i].begin();
+    CHECK(scores.picked[i] == best);
+    right += best == items[i].answer ? 1 : 0;
+    loss += loss_of(wanted[i], static_cast<size_t>(items[i].answer)) / 3;
+  }
+  CHECK(scores.items == 3);
+  CHECK(scores.accuracy == right / 3);
+  CHECK(scores.log_loss == Approx(loss).epsilon(1e-5));
+  CHECK(scores.chance == Approx((1. / 3 + 1. / 2 + 1. / 2) / 3));
+  CHECK(scores.commonest == Approx(2. / 3));
+  CHECK(scores.stderr_accuracy == Approx(std::sqrt(right / 3 * (1 - right / 3) / 2)));
+}
+
+TEST_CASE("items that cannot be scored are named", "[choices]") {
+  const auto model = checkpoint("smollm2");
+  const Letters letters;
+  const auto refusal = [&](const ChoiceItem& item) {
+    return error_of([&] { measure_choices(*model, letters, {item}, {.context = 4}); });
+  };
+  CHECK_THAT(refusal({"abcdef", {"x", "y"}, 0, "line 7"}), contains("line 7: takes 6 tokens, the context is 4"));
+  CHECK_THAT(refusal({"", {"x", "y"}, 0, "line 8"}), contains("line 8: there is nothing before the choice 'x'"));
+  CHECK_NOTHROW(measure_choices(*model, letters, {{"", {"x", "y"}, 0, ""}}, {.context = 4, .bos = 1}));
+}
+
+TEST_CASE("items are read from lines of JSON and from tables", "[choices]") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a.jsonl", "{\"prompt\": \"2 + 2 =\", \"choices\": [\" 4\", \" 5\"], \"answer\": 0}\n\n");
+  const std::vector<ChoiceItem> items = read_choice_lines(folder / "a.jsonl");
+  REQUIRE(items.size() == 1);
+  CHECK(items[0].prompt == "2 + 2 =");
+  CHECK(items[0].choices == std::vector<std::string>{" 4", " 5"});
+  write_bytes(folder / "b.tsv", "label\tcontent\r\n1\tgood film\r\n0\tbad film\r\n");
+  const ChoiceTable table{"Review: {content}\nIt is", {" bad", " good"}};
+  const std::vector<ChoiceItem> rows = read_choice_table(folder / "b.tsv", table);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].prompt == "Review: good film\nIt is");
+  CHECK(rows[0].answer == 1);
+  CHECK_THAT(rows[1].place, contains("b.tsv, line 3"));
+
+  const auto line = [&](const std::string& text) {
+    write_bytes(folder / "c.jsonl", text);
+    return error_of([&] { read_choice_lines(folder / "c.jsonl"); });
+  };
+  CHECK_THAT(line(""), contains("c.jsonl: holds no item"));
+  CHECK_THAT(line("{"), contains("c.jsonl, line 1: "));
+  CHECK_THAT(line("\n[]"), contains("line 2: expected an object with prompt, choices and answer, got array"));
+  CHECK_THAT(line(R"({"prompt": "a", "choices": ["x"], "answer": 0})"), contains("choices\" of two or more"));
+  CHECK_THAT(line(R"({"prompt": "a", "choices": ["x", ""], "answer": 0})"), contains("choices: "));
+  CHECK_THAT(line(R"({"prompt": "a", "choices": ["x", "y"], "answer": 2})"),
+             contains("answer: 2 is none of 2 choices"));
+  CHECK_THAT(line("\xff"), contains("is not UTF-8 from byte 0 on"));
+  const auto row = [&](const std::string& text, const ChoiceTable& own) {
+    write_bytes(folder / "d.tsv", text);
+    return error_of([&] { read_choice_table(folder / "d.tsv", own); });
+  };
+  CHECK_THAT(row("label\tcontent\n", table), contains("d.tsv: holds no item"));
+  CHECK_THAT(row("label\ttext\n1\ta\n", table),
+             contains("line 1: there is no column 'content'; there are label, text"));
+  CHECK_THAT(row("label\tcontent\n2\ta\n", table), contains("line 2: label '2' is none of 0 to 1"));
+  CHECK_THAT(row("label\tcontent\n1\ta\tb\n", table), contains("line 2: 3 columns, the first line names 2"));
+  CHECK_THAT(row("label\tcontent\n", {"Review:", {"a", "b"}}), contains("the template names no column"));
+  CHECK_THAT(row("label\tcontent\n", {"{content", {"a", "b"}}), contains("without its }"));
+  CHECK_THAT(row("label\tcontent\n", {"{content}", {"a"}}), contains("1 answers to choose from"));
+}
+
+}  // namespace headroom::tasks
