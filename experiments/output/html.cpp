@@ -2,11 +2,293 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "experiments/output/page_assets.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/text.h"
 
 namespace headroom::experiments {
+namespace {
+
+using Kind = Block::Kind;
+
+std::string html_of(const Blocks& blocks);
+
+/// " class=…" of a role, with `more` before it; "" where there is none.
+std::string class_html(Role role, const std::string& more = "") {
+  static const char* const names[] = {"",           "over",  "question", "changed", "headline", "muted",
+                                      "muted mono", "notes", "why",      "bad",     "example",  "of"};
+  const std::string name = names[static_cast<size_t>(role)];
+  const std::string both = more.empty() || name.empty() ? more + name : more + " " + name;
+  return both.empty() ? "" : fmt::format(" class=\"{}\"", both);
+}
+
+std::string element(const std::string& name, const std::string& html) {
+  return fmt::format("<{0}>{1}</{0}>", name, html);
+}
+
+std::string attribute(const char* name, const std::string& value) {
+  return value.empty() ? "" : fmt::format(" {}=\"{}\"", name, escape(value));
+}
+
+std::string html_of(const Words& words) {
+  std::string text = escape(words.text);
+  if (words.is_code) text = element("code", text);
+  if (words.is_strong) text = element("b", text);
+  if (words.role != Role::plain) text = fmt::format("<span{}>{}</span>", class_html(words.role), text);
+  if (!words.csv.empty())
+    return fmt::format("<a href=\"data:text/csv;charset=utf-8;base64,{}\" download=\"{}\">{}</a>", base64(words.csv),
+                       escape(words.link), text);
+  const bool is_link = !words.link.empty() && words.link.find(".md") == std::string::npos;
+  return is_link ? fmt::format("<a href=\"{}\">{}</a>", escape(words.link), text) : text;
+}
+
+std::string html_of(const Phrase& line) {
+  std::string out;
+  for (const Words& words : line) out += html_of(words);
+  return out;
+}
+
+std::string name_of_block(const Block& block, const std::string& otherwise) {
+  return block.line.empty() ? otherwise : block.line.front().text;
+}
+
+std::string cell_html(const Block& block, const Phrase& cell, size_t column) {
+  const char* const name = column == 0 ? "th" : "td";
+  const std::string sorts =
+      !cell.empty() && cell.front().sorts_as ? fmt::format(" data-v=\"{}\"", *cell.front().sorts_as) : "";
+  return fmt::format("<{0}{1}{2}{3}>{4}</{0}>", name, column == 0 ? " scope=\"row\"" : "",
+                     block.words.count(column) ? " class=\"word\"" : "", sorts, html_of(cell));
+}
+
+/// A table that sorts, in a frame that scrolls by itself.
+std::string table_html(const Block& block) {
+  if (block.rows.empty()) return "";
+  std::string out = fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table class=\"sort{}\">\n<thead><tr>",
+      escape(name_of_block(block, "Table")), block.words.size() == block.head.size() ? " blocks" : "");
+  for (size_t i = 0; i < block.head.size(); ++i)
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", block.words.count(i) ? " class=\"word\"" : "",
+                       escape(block.head[i]));
+  out += "</tr></thead>\n<tbody>\n";
+  for (size_t r = 0; r < block.rows.size(); ++r) {
+    out += block.best_row == r ? "<tr class=\"best\">" : "<tr>";
+    for (size_t i = 0; i < block.rows[r].size(); ++i) out += cell_html(block, block.rows[r][i], i);
+    out += "</tr>\n";
+  }
+  return out + "</tbody>\n</table>\n</div>\n";
+}
+
+std::string facts_html(const Block& block) {
+  std::string out = "<table class=\"words\"><tbody>\n";
+  for (const Fact& fact : block.facts)
+    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}{}</td></tr>\n", escape(fact.term), html_of(fact.text),
+                       html_of(fact.more));
+  return out + "</tbody></table>\n";
+}
+
+std::string definitions_html(const std::vector<Fact>& facts) {
+  std::string out = "<dl class=\"setup\">\n";
+  for (const Fact& fact : facts)
+    out += fmt::format("<dt>{}</dt><dd>{}{}</dd>\n", escape(fact.term), html_of(fact.text), html_of(fact.more));
+  return out + "</dl>\n";
+}
+
+/// On a phone what was found stands before the set-up, on its first screen.
+std::string opening_html(const Block& block) {
+  return "<div class=\"opening\">\n" + (block.facts.empty() ? "" : definitions_html(block.facts)) +
+         "<div class=\"found\">\n" + html_of(block.parts) + "</div>\n</div>\n";
+}
+
+std::string verdicts_html(const Block& block) {
+  std::string rows;
+  for (const VerdictRow& row : block.verdicts)
+    rows += fmt::format(
+        "<tr class=\"{}\"><td><span class=\"status\">{}</span></td><td><details>\n<summary>{}</summary>\n{}</details>"
+        "</td><td class=\"measured\">{}</td></tr>\n",
+        slug(row.status), escape(row.status), html_of(row.claim), html_of(row.more), escape(row.numbers));
+  return fmt::format(
+      "<table class=\"verdicts\" aria-label=\"{}\">\n<thead><tr><th scope=\"col\">verdict</th><th "
+      "scope=\"col\">claim</th><th scope=\"col\">measured</th></tr></thead>\n<tbody>\n{}</tbody>\n</table>\n",
+      escape(name_of_block(block, "Verdicts")), rows);
+}
+
+std::string fold_html(const Block& block) {
+  const std::string name = block.name.empty() ? "" : element("h3", escape(block.name)) + " ";
+  return fmt::format("<details{}{}{}>\n<summary>{}{}</summary>\n{}</details>\n",
+                     block.id.empty() ? "" : " class=\"series\"", attribute("id", block.id),
+                     block.is_open ? " open=\"open\"" : "", name, html_of(block.line), html_of(block.parts));
+}
+
+std::string section_html(const Block& block) {
+  const std::string label = block.line.empty() ? attribute("aria-label", block.name) : "";
+  return fmt::format("<section{}{}>\n{}{}</section>\n", attribute("id", block.id), label,
+                     block.line.empty() ? "" : element("h2", html_of(block.line)) + "\n", html_of(block.parts));
+}
+
+/// A line as it is drawn, in small.
+std::string swatch(const Layer& layer) {
+  static const char* const dashes[] = {"none", "6 3", "2 2.5", "6 2.5 2 2.5", "9 3"};
+  const std::string colour = svg::paint(layer.colour);
+  std::string shape;
+  if (layer.kind == Layer::Kind::line)
+    shape = fmt::format("<path d=\"M1 5H21\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\" fill=\"none\"/>",
+                        colour, dashes[static_cast<size_t>(std::max(layer.style, 0)) % 5]);
+  if (layer.kind == Layer::Kind::crosses)
+    shape = fmt::format("<path d=\"M8 2L14 8M14 2L8 8\" stroke=\"{}\" stroke-width=\"2\"/>", colour);
+  else if (layer.kind == Layer::Kind::boxes)
+    shape = fmt::format("<path d=\"M6 1H16V9H6Z\" stroke=\"{}\" stroke-width=\"2\" fill=\"none\"/>", colour);
+  else if (layer.points || layer.kind != Layer::Kind::line)
+    shape += fmt::format("<circle cx=\"11\" cy=\"5\" r=\"3\" fill=\"{}\"/>", colour);
+  return "<svg class=\"swatch\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">" + shape + "</svg>";
+}
+
+/// The lines by colour, which the script lets readers switch off.
+std::string legend_html(const Plot& plot) {
+  std::string items;
+  for (size_t i = 0; i < plot.layers.size(); ++i) {
+    const Layer& layer = plot.layers[i];
+    if (layer.legend.empty() || layer.marks.empty()) continue;
+    items += fmt::format("<li data-layer=\"{}\">{} <span>{}</span></li>", i, swatch(layer), escape(layer.legend));
+  }
+  return items.empty() ? "" : "<ul class=\"legend\" aria-label=\"Lines\">" + items + "</ul>\n";
+}
+
+/// The same figure on both scales; the second shows when it is asked for.
+std::string scales(const char* format, const std::string& main, const std::string& other) {
+  if (other.empty()) return fmt::format("<div class=\"{}\">{}</div>\n", format, main);
+  return fmt::format("<div class=\"{}\"><div class=\"as-drawn\">{}</div><div class=\"other\">{}</div></div>\n", format,
+                     main, other);
+}
+
+template <class Has>
+bool any_mark(const Plot& plot, const Has& has) {
+  return std::any_of(plot.layers.begin(), plot.layers.end(),
+                     [&](const Layer& l) { return std::any_of(l.marks.begin(), l.marks.end(), has); });
+}
+
+/// What the script can switch: "interval", "seeds", "log-linear" (shown, other).
+std::string switch_names(const Plot& plot) {
+  const auto word = [](const Axis& axis) { return axis.scale == Scale::linear ? "linear" : "log"; };
+  std::vector<std::string> out;
+  if (any_mark(plot, [](const Mark& m) { return m.high > m.low; })) out.emplace_back("interval");
+  if (any_mark(plot, [](const Mark& m) { return !m.seeds.empty(); })) out.emplace_back("seeds");
+  if (plot.other_y) out.push_back(fmt::format("{}-{}", word(plot.y), word(*plot.other_y)));
+  return fmt::format("{}", fmt::join(out, " "));
+}
+
+std::string figure_html(const Block& block) {
+  const Drawing& d = block.drawing;
+  if (d.wide.empty()) return "";
+  const std::string link =
+      block.file.empty() ? "" : fmt::format(" <a href=\"{}\">The figure as SVG</a>.", escape(block.file));
+  // The seeds' points of several lines would bury them: they come on demand.
+  return fmt::format(
+      "<figure class=\"plot{}\" data-name=\"{}\" data-parts=\"{}\">\n{}{}{}<figcaption>{}{} <a download=\"{}.csv\" "
+      "href=\"data:text/csv;charset=utf-8;base64,{}\">Its numbers as CSV</a>.</figcaption>\n</figure>\n",
+      block.plot.layers.size() > 2 ? " no-seeds" : "", escape(block.plot.id), switch_names(block.plot),
+      scales("wide", d.wide, d.other_wide), scales("narrow", d.narrow, d.other_narrow), legend_html(block.plot),
+      html_of(block.line), link, escape(block.plot.id), base64(plot_csv(block.plot)));
+}
+
+std::string options_html(const std::vector<HeatMap::Measure>& measures) {
+  std::string out, group;
+  for (const HeatMap::Measure& measure : measures) {
+    if (measure.group != group)
+      out += fmt::format("{}<optgroup label=\"{}\">", group.empty() ? "" : "</optgroup>", escape(measure.group));
+    group = measure.group;
+    out += fmt::format("<option value=\"{}\">{}</option>", escape(measure.id), escape(measure.label));
+  }
+  return out + "</optgroup>";
+}
+
+std::string heat_map_html(const HeatMap& heat) {
+  std::string cells = "<span></span>";
+  for (int64_t column = 0; column < heat.columns; ++column) cells += fmt::format("<span>{}</span>", column);
+  for (size_t i = 0; i < heat.shades.size(); ++i) {
+    if (static_cast<int64_t>(i) % heat.columns == 0)
+      cells += fmt::format("\n<span>{}</span>", static_cast<int64_t>(i) / heat.columns);
+    cells += fmt::format(
+        "<button type=\"button\" tabindex=\"{}\" aria-pressed=\"{}\" style=\"--v:{}%\" title=\"{}\"></button>",
+        i == 0 ? 0 : -1, i == 0, heat.shades[i], escape(heat.hovers[i]));
+  }
+  const HeatMap::Measure& first = heat.measures.front();
+  return fmt::format(
+      "<p class=\"choice\"><label for=\"measure\">Measure</label> <select id=\"measure\" hidden=\"hidden\">{}</select>"
+      "<b id=\"measure-name\">{}, {}</b></p>\n<p class=\"muted\" id=\"meaning\">{}</p>\n"
+      "<div class=\"scroll\"><div class=\"heat\" id=\"heat\" role=\"group\" aria-label=\"Layers and heads; arrow keys "
+      "move\" style=\"--heads:{}; --layers:{}\">\n{}\n</div></div>\n<p class=\"key muted\"><span "
+      "id=\"low\">{}</span><span class=\"bar\" id=\"bar\"></span><span id=\"high\">{}</span><span "
+      "class=\"axes\"></span></p>\n<p id=\"readout\" role=\"status\"></p>\n<div id=\"head\"></div>\n<noscript><p "
+      "class=\"notes\">The other measures' heat maps and the curves of a head need the page's script. The tables hold "
+      "the measures of all heads.</p></noscript>\n<script type=\"application/json\" "
+      "id=\"probe-data\">{}</script>\n<script>{}</script>\n",
+      options_html(heat.measures), escape(first.group), escape(first.label), escape(first.meaning), heat.columns,
+      heat.rows, cells, escape(first.low), escape(first.high), heat.json, page_asset(heat.script));
+}
+
+std::string html_of(const Block& block) {
+  switch (block.kind) {
+    case Kind::title:
+      return element("h1", html_of(block.line)) + "\n";
+    case Kind::heading:
+      return element(fmt::format("h{}", block.level), html_of(block.line)) + "\n";
+    case Kind::paragraph:
+      return fmt::format("<p{}>{}</p>\n", class_html(block.role), html_of(block.line));
+    case Kind::item:
+      return element("li", html_of(block.line)) + "\n";
+    case Kind::table:
+      return table_html(block);
+    case Kind::figure:
+      return figure_html(block);
+    case Kind::facts:
+      return facts_html(block);
+    case Kind::definitions:
+      return definitions_html(block.facts);
+    case Kind::verdicts:
+      return verdicts_html(block);
+    case Kind::code:
+      return "<pre tabindex=\"0\">" + element("code", html_of(block.line)) + "</pre>\n";
+    case Kind::header:
+      return fmt::format("<header{}>\n{}</header>\n", attribute("id", block.id), html_of(block.parts));
+    case Kind::section:
+      return section_html(block);
+    case Kind::fold:
+      return fold_html(block);
+    case Kind::opening:
+      return opening_html(block);
+    case Kind::heat_map:
+      return heat_map_html(*block.heat);
+  }
+  return "";
+}
+
+std::string html_of(const Blocks& blocks) {
+  std::string out;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const bool is_item = blocks[i].kind == Kind::item;
+    if (is_item && (i == 0 || blocks[i - 1].kind != Kind::item))
+      out += fmt::format("<ul{}>\n", class_html(blocks[i].role));
+    out += html_of(blocks[i]);
+    if (is_item && (i + 1 == blocks.size() || blocks[i + 1].kind != Kind::item)) out += "</ul>\n";
+  }
+  return out;
+}
+
+/// Entries of the contents: where they lead, what they say, and how deep they stand.
+std::string contents_html(const Blocks& blocks, int level) {
+  std::string out;
+  for (const Block& block : blocks) {
+    if (!block.id.empty() && !(block.name.empty() && block.line.empty()))
+      out += fmt::format("<li class=\"level-{}\"><a href=\"#{}\">{}</a></li>\n", level, block.id,
+                         escape(block.name.empty() ? name_of_block(block, "") : block.name));
+    if (block.kind == Kind::section) out += contents_html(block.parts, level + 1);
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string page_style() {
   const auto colours = [](bool dark) {
@@ -22,11 +304,17 @@ std::string page_style() {
          page_asset("output/assets/page.css");
 }
 
-std::string element(const std::string& name, const std::string& html) {
-  return fmt::format("<{0}>{1}</{0}>", name, html);
-}
-
-std::string document(const std::string& title, const std::string& body, const std::string& own_rules) {
+std::string as_html(const Document& document) {
+  const Blocks& blocks = document.blocks;
+  std::string body;
+  if (document.has_contents) {
+    body = "<div class=\"report\">\n<nav class=\"contents\" aria-label=\"Contents\">\n<ol>\n" +
+           contents_html(blocks, 1) + "</ol>\n</nav>\n<main>\n" + html_of(blocks) + "</main>\n</div>\n";
+  } else {
+    const bool has_header = !blocks.empty() && blocks.front().kind == Kind::header;
+    if (has_header) body = html_of(blocks.front());
+    body += "<main>\n" + html_of(Blocks(blocks.begin() + has_header, blocks.end())) + "</main>\n";
+  }
   // The policy keeps the page from fetching anything, whatever found its way into it.
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
@@ -34,26 +322,8 @@ std::string document(const std::string& title, const std::string& body, const st
       "&#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;; img-src data:\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}</title>\n"
       "<style>{}</style>\n</head>\n<body>\n{}<script>{}</script>\n</body>\n</html>\n",
-      escape(title), page_style() + own_rules, body,
+      escape(document.title), page_style() + (document.style.empty() ? "" : page_asset(document.style)), body,
       page_asset("output/assets/tables.js") + page_asset("output/assets/figures.js"));
-}
-
-std::string sortable_table(const std::string& name, const std::vector<std::string>& heads, const std::string& rows,
-                           const std::set<size_t>& words) {
-  std::string out = fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table class=\"sort{}\">\n<thead><tr>",
-      escape(name), words.size() == heads.size() ? " blocks" : "");
-  for (size_t i = 0; i < heads.size(); ++i)
-    out += fmt::format("<th scope=\"col\"{}>{}</th>", words.count(i) ? " class=\"word\"" : "", escape(heads[i]));
-  return out + "</tr></thead>\n<tbody>\n" + rows + "</tbody>\n</table>\n</div>\n";
-}
-
-std::string contents(const std::vector<ContentsEntry>& entries) {
-  std::string out = "<nav class=\"contents\" aria-label=\"Contents\">\n<ol>\n";
-  for (const ContentsEntry& entry : entries)
-    out +=
-        fmt::format("<li class=\"level-{}\"><a href=\"#{}\">{}</a></li>\n", entry.level, entry.id, escape(entry.text));
-  return out + "</ol>\n</nav>\n";
 }
 
 }  // namespace headroom::experiments

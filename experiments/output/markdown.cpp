@@ -14,7 +14,56 @@ std::string table_row(const std::vector<std::string>& cells) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
 
+std::string markdown_of(const Phrase& line) {
+  std::string out;
+  for (const Words& words : line) {
+    std::string text = words.is_code ? markdown_code(words.text) : markdown(words.text);
+    if (words.is_strong) text = fmt::format("**{}**", text);
+    out += words.link.empty() ? text : fmt::format("[{}]({})", text, words.link);
+  }
+  return out;
+}
+
+std::string table_of_block(const Block& block) {
+  std::vector<std::vector<std::string>> rows;
+  for (const std::vector<Phrase>& cells : block.rows) {
+    rows.emplace_back();
+    for (const Phrase& cell : cells) rows.back().push_back(markdown_of(cell));
+  }
+  std::vector<std::string> head;
+  for (const std::string& name : block.head) head.push_back(markdown(name));
+  return markdown_table(head, rows);
+}
+
+/// The parts, each with an empty line behind it.
+std::string markdown_of(const Blocks& blocks) {
+  using Kind = Block::Kind;
+  std::string out;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const Block& block = blocks[i];
+    const bool ends_list = i + 1 == blocks.size() || blocks[i + 1].kind != Kind::item;
+    const std::string line = markdown_of(block.line);
+    if (block.kind == Kind::title) out += "# " + line + "\n\n";
+    else if (block.kind == Kind::heading)
+      out += std::string(static_cast<size_t>(block.level), '#') + " " + line + "\n\n";
+    else if (block.kind == Kind::paragraph) out += line + "\n\n";
+    else if (block.kind == Kind::item) out += "- " + line + (ends_list ? "\n\n" : "\n");
+    else if (block.kind == Kind::table) out += table_of_block(block);
+    else if (block.kind == Kind::section) out += (line.empty() ? "" : "## " + line + "\n\n") + markdown_of(block.parts);
+    else if (block.kind == Kind::fold)
+      out += fmt::format("<details><summary>{}</summary>\n\n{}</details>\n\n", line, markdown_of(block.parts));
+    else if (block.kind == Kind::figure && !block.file.empty()) out += fmt::format("![{}]({})\n\n", line, block.file);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string as_markdown(const Blocks& page) {
+  std::string out = markdown_of(page);
+  while (out.ends_with("\n\n")) out.pop_back();
+  return out;
+}
 
 std::string markdown(const std::string& text) {
   std::string out;

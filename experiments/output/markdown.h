@@ -2,8 +2,14 @@
 #include <string>
 #include <vector>
 
-/// Parts of Markdown pages.
+#include "experiments/output/document.h"
+
+/// Markdown pages and their parts.
 namespace headroom::experiments {
+
+/// The page as Markdown: words, lists, tables, figures' files, and sections with their headings. A table without rows
+/// and a figure without a file are left out, as is what only a browser shows.
+std::string as_markdown(const Blocks& page);
 
 /// Text that Markdown shows as it is, on one line.
 std::string markdown(const std::string& text);

@@ -1,5 +1,7 @@
 #include "experiments/output/number.h"
 
+#include "experiments/output/wrap.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -112,27 +114,6 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
-namespace {
-
-/// A text in lines of at most `columns` characters, broken at spaces; a longer word stays whole.
-std::vector<std::string> lines_of(const std::string& text, size_t columns) {
-  std::vector<std::string> lines(1);
-  size_t begin = 0;
-  while (begin < text.size() && text[begin] == ' ') ++begin;
-  lines[0].append(begin, ' ');  // an indent stays
-  while (begin < text.size()) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    const bool is_start = lines.back().find_first_not_of(' ') == std::string::npos;
-    if (!is_start && display_width(lines.back()) + 1 + display_width(word) > columns) lines.push_back(word);
-    else lines.back() += (is_start ? "" : " ") + word;
-    begin = end + 1;
-  }
-  return lines;
-}
-
-}  // namespace
-
 std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t columns) {
   constexpr size_t gap = 3, narrowest = 10;
   std::vector<size_t> widths = column_widths(rows);
@@ -148,7 +129,10 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t co
   for (const auto& row : rows) {
     const size_t first = broken.size();
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::vector<std::string> lines = lines_of(row[i], widths[i]);
+      const size_t width = widths[i];
+      std::vector<std::string> lines =
+          wrapped(row[i], [width](const std::string& rest) { return clip(rest, width).size(); });
+      if (lines.empty()) lines.emplace_back();
       for (size_t line = 0; line < lines.size(); ++line) {
         if (first + line == broken.size()) broken.emplace_back();
         std::vector<std::string>& target = broken[first + line];

@@ -172,3 +172,20 @@ TEST_CASE("a header that takes the compiler seconds is included in one file") {
             return false;
           }) == "");
 }
+
+TEST_CASE("only the printers of documents write markup") {
+  static const std::regex tag(
+      R"re("[^"]*</?(p|div|table|tr|td|th|ul|li|section|h[1-6]|dl|dt|dd|details|figure|span|a|b)[ >])re");
+  const fs::path root = headroom::testing::source_root();
+  const std::set<std::string> printers{"experiments/output/html.cpp", "experiments/output/markdown.cpp"};
+  std::set<std::string> found;
+  for (const std::string& layer : layers)
+    for (const auto& entry : fs::recursive_directory_iterator(root / layer)) {
+      if (!is_source(entry.path())) continue;
+      std::ifstream text(entry.path());
+      for (std::string line; std::getline(text, line);)
+        if (line.find("//") == std::string::npos && std::regex_search(line, tag))
+          found.insert(fs::relative(entry.path(), root).string());
+    }
+  CHECK(found == printers);
+}

@@ -7,6 +7,7 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
+#include "experiments/output/wrap.h"
 
 namespace headroom::experiments {
 namespace {
@@ -95,7 +96,7 @@ std::vector<Name> names_of(const Plot& plot, double ems, int font) {
     if (layer.legend.empty() || !drawn) continue;
     Name name;
     name.layer = i;
-    name.lines = wrapped(layer.legend, ems, 3);
+    name.lines = label_lines(layer.legend, ems, 3);
     name.half = kLine * font * static_cast<double>(name.lines.size()) / 2 + 1;
     names.push_back(std::move(name));
   }
@@ -169,21 +170,14 @@ Axis legible_x(const Axis& x, const Layout& layout) {
   return out;
 }
 
-std::vector<std::string> wrapped(const std::string& text, double ems, size_t most) {
-  std::string rest = clean(text);
-  std::replace(rest.begin(), rest.end(), '\n', ' ');
-  std::vector<std::string> lines;
-  while (!rest.empty()) {
-    size_t cut = fitting(rest, ems);
-    if (cut < rest.size())
-      if (const size_t space = rest.rfind(' ', cut); space != std::string::npos && space > 0) cut = space;
-    lines.push_back(rest.substr(0, cut));
-    rest.erase(0, cut);
-    rest.erase(0, std::min(rest.find_first_not_of(' '), rest.size()));
-    if (lines.size() < most || rest.empty()) continue;
-    lines.back() = lines.back().substr(0, fitting(lines.back(), ems - 1)) + "…";
-    break;
-  }
+std::vector<std::string> label_lines(const std::string& text, double ems, size_t most) {
+  std::string flat = clean(text);
+  std::replace(flat.begin(), flat.end(), '\n', ' ');
+  std::vector<std::string> lines = wrapped(
+      flat, [ems](const std::string& rest) { return fitting(rest, ems); }, true);
+  if (lines.size() <= most) return lines;
+  lines.resize(most);
+  lines.back() = lines.back().substr(0, fitting(lines.back(), ems - 1)) + "…";
   return lines;
 }
 
@@ -198,7 +192,7 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
   out.width = wide ? 760 : 380;
   out.font = wide ? 14 : 12;
   const double em = out.font;
-  const auto above = wrapped(plot.y_label, (out.width - 16) / em, 3);
+  const auto above = label_lines(plot.y_label, (out.width - 16) / em, 3);
   out.left = std::max({wide ? 56.0 : 44.0, em * tick_ems(y) + 18, least.left});
   out.top = em * kLine * static_cast<double>(above.size() + plot.guides.size()) + 14;
   double tall = (wide ? 320 : 230) * (plot.low ? 0.5 : 1), room = wide ? 24 : 16;
@@ -222,7 +216,7 @@ Layout layout_of(const Plot& plot, const Axis& y, Format format, const Room& lea
   }
   const double centre = (out.left + out.right) / 2, span = 2 * std::min(centre, out.width - centre) - 8;
   // The lowest panel names what all of them stand over.
-  const auto under = wrapped(plot.below.empty() ? plot.x_label : "", span / em, 3);
+  const auto under = label_lines(plot.below.empty() ? plot.x_label : "", span / em, 3);
   const double foot = em * (1.9 + kLine * static_cast<double>(under.size())) + 6;
   if (!names.empty()) tall = std::max(tall, total);
   out.bottom = out.top + tall;

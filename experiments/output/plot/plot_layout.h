@@ -34,7 +34,7 @@ Axis legible_x(const Axis& x, const Layout& layout);
 
 /// `text` in lines of at most `ems`, broken between words, a longer word within it; at most `most` lines, the last of
 /// which then ends in an ellipsis.
-std::vector<std::string> wrapped(const std::string& text, double ems, size_t most);
+std::vector<std::string> label_lines(const std::string& text, double ems, size_t most);
 
 /// About how wide a text of a sans-serif face is, in ems; rather more.
 double width_of(const std::string& text);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/output/wrap.h"
 #include "experiments/version.h"
 
 namespace headroom::experiments {
@@ -29,21 +30,8 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-/// The text in lines of at most 72 bytes, as far as its words allow: man fills them to the width of the terminal.
-std::string filled(std::string_view text) {
-  std::string out;
-  size_t line = 0;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (word.empty()) continue;
-    const bool fits = line + 1 + word.size() <= 72;
-    if (!out.empty()) out += fits ? ' ' : '\n';
-    line = fits && !out.empty() ? line + 1 + word.size() : word.size();
-    out += word;
-  }
-  return roff(out);
-}
+/// The text in lines of at most 72 characters, as far as its words allow: man fills them to the width of the terminal.
+std::string filled(const std::string& text) { return roff(wrapped(text, 72)); }
 
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "experiments/output/blocks.h"
+#include "experiments/output/document.h"
 #include "experiments/studies/pages/results_page.h"
 
 namespace headroom::experiments {

@@ -8,6 +8,8 @@
 #include <map>
 
 #include "experiments/output/file.h"
+#include "experiments/output/html.h"
+#include "experiments/output/markdown.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/svg.h"
@@ -23,10 +25,6 @@ namespace headroom::experiments {
 namespace {
 
 namespace fs = std::filesystem;
-
-void append(std::vector<Block>& page, std::vector<Block> more) {
-  for (Block& block : more) page.push_back(std::move(block));
-}
 
 /// A figure of errors over widths, still without lines.
 Figure width_figure(const std::string& id, const std::string& title) {
@@ -111,13 +109,7 @@ Figure curves_figure(const std::vector<const HeadChoice*>& curves, const std::st
   return figure;
 }
 
-Block figure_block(const Figure& figure) {
-  Block block;
-  block.kind = Block::Kind::figure;
-  block.line = {{figure.plot.title}};
-  block.file = figure.plot.id + ".svg";
-  return block;
-}
+Block guide_figure(const Figure& f) { return figure(f.plot, f.plot.title, {}, f.plot.id + ".svg"); }
 
 }  // namespace
 
@@ -152,7 +144,7 @@ std::vector<Block> how_many_heads_page(const std::vector<Finding>& all, const st
     page.push_back(heading("What to choose"));
     append(page, choice_advice(choices));
     if (is_joint) {
-      page.push_back(figure_block(figures.front()));
+      page.push_back(guide_figure(figures.front()));
       page.push_back(paragraph(figures.front().caption));
     }
     append(page, choice_sentences(choices));
@@ -163,7 +155,7 @@ std::vector<Block> how_many_heads_page(const std::vector<Finding>& all, const st
   append(page, guide_sections(all));
   if (choices.empty()) return page;
   page.push_back(heading("Curve by curve"));
-  for (size_t i = is_joint ? 1 : 0; i < figures.size(); ++i) page.push_back(figure_block(figures[i]));
+  for (size_t i = is_joint ? 1 : 0; i < figures.size(); ++i) page.push_back(guide_figure(figures[i]));
   append(page, choice_tables(choices));
   return page;
 }
@@ -179,12 +171,12 @@ void write_guide(const std::vector<StudyResults>& studies, const fs::path& file)
     const Drawing drawn = draw(*gnuplot, figure.plot);
     const std::string name = figure.plot.id + ".svg";
     for (Block& block : page)
-      if (block.file == name)
-        block.svg = fmt::format("<div class=\"wide\">{}</div>\n<div class=\"narrow\">{}</div>\n{}", drawn.wide,
-                                drawn.narrow, page_figure(figure, drawn, "").legend);
+      if (block.file == name) block.drawing = drawn;
     if (!is_html) write_file(file.parent_path() / name, drawn.file);
   }
-  write_file(file, is_html ? as_html(page) : as_markdown(page));
+  const auto is_alone = [](Block& block) { block.file.clear(); };
+  if (is_html) std::for_each(page.begin(), page.end(), is_alone);
+  write_file(file, is_html ? as_html({page[0].line[0].text, page, "output/assets/guide.css"}) : as_markdown(page));
 }
 
 }  // namespace headroom::experiments

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/output/blocks.h"
+#include "experiments/output/document.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/head_choice.h"
 #include "experiments/studies/pages/results_page.h"

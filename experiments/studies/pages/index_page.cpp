@@ -8,7 +8,6 @@
 
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
-#include "experiments/output/text.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
 #include "experiments/studies/pages/page_sections.h"
@@ -32,29 +31,15 @@ std::string url(const std::string& part) {
   return out;
 }
 
-/// Columns of words keep the room that a sentence needs.
-const char* const kIndexRules = R"css(
-body { max-width: 78rem; }
-.index th, .index td { text-align: left; white-space: normal; }
-.index tbody th { font-weight: 600; }
-.index .id { display: block; font-weight: 400; }
-@media screen and (min-width: 34.01rem) {
-  .index .finding { min-width: 20rem; }
-  .index .study { min-width: 13rem; }
-}
-.index thead button { white-space: normal; }
-)css";
-
-std::string word_cell(const std::string& text) { return fmt::format("<td class=\"word\">{}</td>", escape(text)); }
-
-std::string summary_row(const StudySummary& s) {
-  return fmt::format(
-             "<tr><th scope=\"row\" class=\"word study\"><a href=\"{}/{}/report.html\">{}</a> <span class=\"muted "
-             "id\">{}</span></th>",
-             url(s.id), url(s.profile), escape(s.title), escape(s.id)) +
-         word_cell(s.profile) + fmt::format("<td class=\"word finding\">{}</td>", escape(s.finding)) +
-         word_cell(s.paper_tally) + word_cell(s.theorem_tally) + word_cell(s.ours_tally) +
-         fmt::format("<td class=\"word\" data-v=\"{}\">{}</td></tr>\n", s.seconds, escape(s.progress));
+std::vector<Phrase> summary_row(const StudySummary& s) {
+  const std::string report = fmt::format("{}/{}/report.html", url(s.id), url(s.profile));
+  return {{{.text = s.title, .link = report}, {" "}, {.text = s.id, .role = Role::muted}},
+          {{s.profile}},
+          {{s.finding}},
+          {{s.paper_tally}},
+          {{s.theorem_tally}},
+          {{s.ours_tally}},
+          {{.text = s.progress, .sorts_as = s.seconds}}};
 }
 
 }  // namespace
@@ -106,22 +91,22 @@ std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::s
 fs::path write_index(const fs::path& out) {
   std::vector<std::string> unread;
   const auto summaries = read_summaries(out, unread);
-  std::string rows;
-  for (const StudySummary& summary : summaries) rows += summary_row(summary);
-  std::string body = fmt::format(
-      "<header>\n<p class=\"over\">headroom</p>\n<h1>Studies</h1>\n<p class=\"muted\">{} "
-      "{}</p>\n</header>\n<main>\n",
-      summaries.size(), summaries.size() == 1 ? "report" : "reports");
-  const std::string table = sortable_table(
-      "Studies",
-      {"study", "profile", "finding", "the paper’s claims", "checks of theorems", "our own claims", "trials and time"},
-      rows, {0, 1, 2, 3, 4, 5, 6});
-  body += "<div class=\"index\">\n" + table + "</div>\n";
+  std::vector<std::vector<Phrase>> rows;
+  for (const StudySummary& summary : summaries) rows.push_back(summary_row(summary));
+  const Block top = header(
+      {paragraph("headroom", Role::over), title("Studies"),
+       paragraph(fmt::format("{} {}", summaries.size(), summaries.size() == 1 ? "report" : "reports"), Role::muted)});
+  Document page{"Studies",
+                {top, table("Studies",
+                            {"study", "profile", "finding", "the paper’s claims", "checks of theorems",
+                             "our own claims", "trials and time"},
+                            std::move(rows))},
+                "output/assets/index.css"};
   for (const std::string& path : unread)
-    body += fmt::format("<p class=\"notes\">{} cannot be read; report that study again.</p>\n", escape(path));
+    page.blocks.push_back(paragraph(path + " cannot be read; report that study again.", Role::notes));
   if (std::error_code ignored; fs::exists(out / "paper.html", ignored))
-    body += "<p><a href=\"paper.html\">Every number of the paper beside ours</a></p>\n";
-  write_file(out / "index.html", document("Studies", body + "</main>\n", kIndexRules));
+    page.blocks.push_back(paragraph({{.text = "Every number of the paper beside ours", .link = "paper.html"}}));
+  write_file(out / "index.html", as_html(page));
   return out / "index.html";
 }
 

@@ -8,10 +8,7 @@
 #include <set>
 
 #include "engine/error.h"
-#include "experiments/output/html.h"
-#include "experiments/output/markdown.h"
 #include "experiments/output/number.h"
-#include "experiments/output/text.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/pages/page_sections.h"
 #include "experiments/studies/toml/expression.h"
@@ -202,44 +199,14 @@ std::string law_sentence(const FittedLaw& law) {
       fmt::join(ranges, ", "));
 }
 
-std::string law_text(const StudyResults& r) {
+Blocks law_section(const StudyResults& r) {
   const auto law = fitted_law(r);
-  if (!law) return "";
-  std::string out = law_sentence(*law) + "\n";
-  std::vector<std::vector<std::string>> rows = law_rows(*law);
-  rows.insert(rows.begin(), law_head(*law));
-  if (rows.size() > 1) out += aligned(rows);
-  for (const std::string& note : law->notes) out += note + "\n";
-  return out;
-}
-
-std::string law_markdown(const StudyResults& r) {
-  const auto law = fitted_law(r);
-  if (!law) return "";
-  std::vector<std::string> head = law_head(*law);
-  for (std::string& cell : head) cell = markdown(cell);
-  std::vector<std::vector<std::string>> rows = law_rows(*law);
-  for (std::vector<std::string>& row : rows)
-    for (std::string& cell : row) cell = markdown(cell);
-  std::string out = fmt::format("## The law\n\n{}\n\n", markdown(law_sentence(*law))) + markdown_table(head, rows);
-  for (const std::string& note : law->notes) out += fmt::format("- {}\n", markdown(note));
-  return law->notes.empty() ? out : out + "\n";
-}
-
-std::string law_html(const StudyResults& r) {
-  const auto law = fitted_law(r);
-  if (!law) return "";
-  std::string rows;
-  for (const std::vector<std::string>& cells : law_rows(*law)) {
-    rows += fmt::format("<tr><th scope=\"row\" class=\"word\">{}</th>", escape(cells.front()));
-    for (size_t i = 1; i < cells.size(); ++i) rows += element("td", escape(cells[i]));
-    rows += "</tr>\n";
-  }
-  std::string notes;
-  for (const std::string& note : law->notes) notes += element("li", escape(note));
-  return fmt::format("<section id=\"law\">\n<h2>The law</h2>\n<p>{}</p>\n{}{}</section>\n", escape(law_sentence(*law)),
-                     rows.empty() ? "" : sortable_table("The law", law_head(*law), rows, {0}),
-                     notes.empty() ? "" : fmt::format("<ul class=\"notes\">{}</ul>\n", notes));
+  if (!law) return {};
+  std::vector<std::vector<Phrase>> rows;
+  for (const std::vector<std::string>& cells : law_rows(*law)) rows.push_back(text_cells(cells));
+  Blocks parts{paragraph(law_sentence(*law)), table("The law", law_head(*law), std::move(rows), {0})};
+  for (const std::string& note : law->notes) parts.push_back(item(note, Role::notes));
+  return {section("The law", std::move(parts), "law")};
 }
 
 }  // namespace headroom::experiments

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/output/document.h"
 #include "experiments/studies/claims/optimum.h"
 #include "experiments/studies/claims/power_law.h"
 #include "experiments/studies/claims/study_results.h"
@@ -38,10 +39,7 @@ std::optional<FittedLaw> fitted_law(const StudyResults& results);
 /// width / token_dim is off by 1.9".
 std::string law_sentence(const FittedLaw& law);
 
-/// The same with a row per series; "" where the report asks for no law.
-std::string law_text(const StudyResults& results);
-std::string law_markdown(const StudyResults& results);
-/// A <section>.
-std::string law_html(const StudyResults& results);
+/// The same with a row per series; none where the report asks for no law.
+Blocks law_section(const StudyResults& results);
 
 }  // namespace headroom::experiments

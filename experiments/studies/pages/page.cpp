@@ -1,12 +1,9 @@
 #include "experiments/studies/pages/page.h"
-#include "experiments/output/html.h"
 
 #include <fmt/format.h>
 
-#include "experiments/output/page_assets.h"
-#include "experiments/output/text.h"
+#include "experiments/output/html.h"
 #include "experiments/studies/claims/curve.h"
-#include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/law_section.h"
 #include "experiments/studies/pages/page_sections.h"
 
@@ -15,79 +12,68 @@ namespace {
 
 constexpr size_t kOpenSeries = 1;  ///< a study of so few series shows their numbers at once
 
+Block report_figure(const PageFigure& f) { return figure(f.figure.plot, f.figure.caption, f.drawing, f.file); }
+
 /// The figures of `series` that stand further down.
-std::string further_figures(const PageParts& parts, const std::string& series) {
-  std::string out;
-  for (const PageFigure& figure : parts.figures)
-    if (!figure.is_main && figure.series == series) out += figure_block(figure);
+Blocks further_figures(const PageParts& parts, const std::string& series) {
+  Blocks out;
+  for (const PageFigure& one : parts.figures)
+    if (!one.figure.is_main && one.figure.series == series) out.push_back(report_figure(one));
   return out;
 }
 
-/// One series: a line that says what came of it, and on demand its figures and numbers.
-std::string series_block(const StudyResults& r, const PageParts& parts, const std::string& series,
-                         const std::string& id, bool open) {
-  const std::string body = (series.empty() ? "" : further_figures(parts, series)) + curve_table(r, series);
-  if (series.empty()) return fmt::format("<div id=\"{}\">\n{}</div>\n", id, body);
-  return fmt::format(
-      "<details class=\"series\" id=\"{}\"{}>\n<summary><h3>{}</h3> <span class=\"muted\">{}</span>"
-      "</summary>\n{}</details>\n",
-      id, open ? " open=\"open\"" : "", escape(series), escape(series_words(r, series)), body);
+Block main_figures(const PageParts& parts, size_t series) {
+  Blocks out;
+  for (const PageFigure& one : parts.figures)
+    if (one.figure.is_main) out.push_back(report_figure(one));
+  if (!parts.without_figures.empty())
+    out.push_back(paragraph(
+        fmt::format("Figures are missing: {} The tables hold the same numbers.", parts.without_figures), Role::notes));
+  if (series > most_series_drawn)
+    out.push_back(paragraph(
+        fmt::format("Figures show the first {} of {} series. The tables hold all of them.", most_series_drawn, series),
+        Role::notes));
+  Block all = section("", std::move(out), "main-figure");
+  all.name = "The figure";
+  return all;
 }
 
-/// Collects the sections of the page with their entries of the contents.
-class Sections {
- public:
-  void add(const std::string& id, const std::string& heading, const std::string& html, int level = 1) {
-    if (html.empty()) return;
-    entries_.push_back({id, heading, level});
-    html_ += html;
-  }
-  void add_section(const std::string& id, const std::string& heading, const std::string& body) {
-    if (body.empty()) return;
-    add(id, heading, fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, escape(heading), body));
-  }
-  void mention(const std::string& id, const std::string& text) { entries_.push_back({id, text, 2}); }
-  std::string text() const {
-    return fmt::format("<div class=\"report\">\n{}<main>\n{}</main>\n</div>\n", contents(entries_), html_);
-  }
+/// One series: a line that says what came of it, and on demand its figures and numbers.
+Block series_fold(const StudyResults& r, const PageParts& parts, const std::string& series, const std::string& id,
+                  bool is_open) {
+  Blocks body = further_figures(parts, series);
+  append(body, curve_table(r, series));
+  Block out = fold("", std::move(body), is_open);
+  out.line = {{.text = series_words(r, series), .role = Role::muted}};
+  out.name = series;
+  out.id = id;
+  return out;
+}
 
- private:
-  std::vector<ContentsEntry> entries_;
-  std::string html_;
-};
+Block series_section(const StudyResults& r, const PageParts& parts, const std::vector<std::string>& names) {
+  if (names[0].empty()) return section("In numbers", {section("", curve_table(r, ""), "series-1")}, "series");
+  Blocks series;
+  for (size_t i = 0; i < names.size(); ++i)
+    series.push_back(series_fold(r, parts, names[i], fmt::format("series-{}", i + 1), names.size() <= kOpenSeries));
+  return section("Each series", std::move(series), "series");
+}
 
 }  // namespace
 
 std::string page(const StudyResults& results, const PageParts& parts) {
-  Sections all;
-  all.add("finding", "Summary", opening_section(results, parts));
-  std::string figure;
-  for (const PageFigure& one : parts.figures)
-    if (one.is_main) figure += figure_block(one);
-  if (!parts.without_figures.empty())
-    figure += fmt::format("<p class=\"notes\">Figures are missing: {} The tables hold the same numbers.</p>\n",
-                          escape(parts.without_figures));
+  Document page{fmt::format("{} · {}", results.title, results.profile), opening_section(results, parts.verdicts),
+                "output/assets/report.css", true};
   const auto names = series_names(results);
-  if (names.size() > most_series_drawn)
-    figure +=
-        fmt::format("<p class=\"notes\">Figures show the first {} of {} series. The tables hold all of them.</p>\n",
-                    most_series_drawn, names.size());
-  if (!figure.empty())
-    all.add("main-figure", "The figure",
-            "<section id=\"main-figure\" aria-label=\"The figure\">\n" + figure + "</section>\n");
-  all.add("verdicts", "Verdicts", verdict_section(results, parts.verdicts));
-  all.add("law", "The law", law_html(results));
-  all.add("failed", "What failed", failed_section(results));
-  std::string series;
-  for (size_t i = 0; i < names.size(); ++i)
-    series += series_block(results, parts, names[i], fmt::format("series-{}", i + 1), names.size() <= kOpenSeries);
-  all.add_section("series", names[0].empty() ? "In numbers" : "Each series", series);
-  if (!names[0].empty())
-    for (size_t i = 0; i < names.size(); ++i) all.mention(fmt::format("series-{}", i + 1), names[i]);
-  all.add_section("more", "More figures", further_figures(parts, ""));
-  all.add("about", "Where this comes from", about_section(results));
-  return document(fmt::format("{} · {}", results.title, results.profile), all.text(),
-                  page_asset("output/assets/report.css"));
+  if (Block figures = main_figures(parts, names.size()); !figures.parts.empty())
+    page.blocks.push_back(std::move(figures));
+  append(page.blocks, verdict_section(results, parts.verdicts));
+  append(page.blocks, law_section(results));
+  append(page.blocks, failed_section(results));
+  page.blocks.push_back(series_section(results, parts, names));
+  if (Blocks more = further_figures(parts, ""); !more.empty())
+    page.blocks.push_back(section("More figures", std::move(more), "more"));
+  page.blocks.push_back(about_section(results));
+  return as_html(page);
 }
 
 }  // namespace headroom::experiments

@@ -2,24 +2,17 @@
 #include <string>
 #include <vector>
 
-#include "experiments/output/plot/plot.h"
 #include "experiments/studies/claims/claims.h"
 #include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/pages/figure.h"
 
 namespace headroom::experiments {
 
 /// A drawn figure.
 struct PageFigure {
-  std::string series;   ///< "" for those of several series
-  std::string caption;  ///< plain text
+  Figure figure;
   Drawing drawing;
   std::string file;  ///< name of the SVG file beside the page; "" for none
-  std::string id;
-  std::string legend;              ///< HTML: the lines by colour, which the script lets readers switch off
-  std::string csv;                 ///< what is drawn
-  std::vector<std::string> parts;  ///< what can be switched: "interval", "seeds", "log-linear" (shown, other)
-  bool hides_seeds = false;        ///< until they are switched on
-  bool is_main = false;            ///< the page opens with it
 };
 
 /// What report.html is made of, beyond the results.

@@ -6,7 +6,6 @@
 #include <ctime>
 #include <set>
 
-#include "experiments/output/html.h"
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
 #include "experiments/studies/claims/curve.h"
@@ -49,7 +48,11 @@ std::string programs(const StudyResults& r) {
   return fmt::format("{}", fmt::join(versions, ", "));
 }
 
-std::string all_trials(const StudyResults& r) {
+void append_cells(std::vector<Phrase>& cells, const std::vector<std::string>& more) {
+  for (const std::string& cell : more) cells.push_back({{cell}});
+}
+
+Block all_trials(const StudyResults& r) {
   const auto measures = shown_measures(r.report);
   const bool several = !series_names(r)[0].empty();
   std::vector<std::string> heads;
@@ -57,72 +60,73 @@ std::string all_trials(const StudyResults& r) {
   heads.insert(heads.end(), {last_part(r.report.x_key), "chosen among", "seed"});
   for (const Measure& measure : measures) heads.push_back(measure.label);
   heads.insert(heads.end(), {"parameters", "FLOPs", "seconds"});
-  std::string rows;
+  std::vector<std::vector<Phrase>> rows;
   for (const TrialRecord* trial : ordered_trials(r)) {
     const TrialRecord& t = *trial;
-    rows += "<tr>";
-    if (several) rows += element("td", escape(t.series));
+    std::vector<Phrase> cells;
+    if (several) cells.push_back({{t.series}});
     std::vector<std::string> choice;
     for (const auto& [key, value] : t.choice) choice.push_back(fmt::format("{} {}", last_part(key), exact(value)));
-    rows += element("td", exact(t.x)) + element("td", escape(fmt::format("{}", fmt::join(choice, ", ")))) +
-            element("td", fmt::format("{}", t.seed));
+    append_cells(cells, {exact(t.x), fmt::format("{}", fmt::join(choice, ", ")), fmt::format("{}", t.seed)});
     for (const Measure& measure : measures) {
       const auto found = t.test.find(measure.metric);
-      rows += t.status == TrialStatus::failed ? "<td class=\"bad\">failed</td>"
-                                              : element("td", found == t.test.end() ? "—" : rounded(found->second));
+      if (t.status == TrialStatus::failed) cells.push_back({{.text = "failed", .role = Role::bad}});
+      else cells.push_back({{found == t.test.end() ? "—" : rounded(found->second)}});
     }
-    rows += element("td", fmt::format("{}", t.parameters)) + element("td", rounded(t.flops)) +
-            element("td", rounded(t.seconds)) + "</tr>\n";
+    append_cells(cells, {fmt::format("{}", t.parameters), rounded(t.flops), rounded(t.seconds)});
+    rows.push_back(std::move(cells));
   }
-  return fmt::format("<details>\n<summary>All {} trials</summary>\n{}</details>\n", r.trials.size(),
-                     sortable_table("All trials", heads, rows));
+  return fold(fmt::format("All {} trials", r.trials.size()), {table("All trials", heads, std::move(rows), {})});
+}
+
+/// A fact of many lines, which show on demand.
+Fact folded(const std::string& term, const std::string& summary, const std::vector<std::string>& lines) {
+  Blocks parts;
+  for (const std::string& line : lines) parts.push_back(paragraph(line));
+  return {term, {}, {fold(summary, std::move(parts))}};
 }
 
 }  // namespace
 
-std::string about_section(const StudyResults& r) {
-  std::string out = "<section id=\"about\">\n<h2>Where this comes from</h2>\n<table class=\"words\"><tbody>\n";
-  const auto row = [&](const std::string& key, const std::string& html) {
-    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(key), html);
+Block about_section(const StudyResults& r) {
+  std::vector<Fact> rows;
+  const auto row = [&](const std::string& key, const std::string& text, bool is_code = false) {
+    rows.push_back({key, {{.text = text, .is_code = is_code}}, {}});
   };
-  row("command", "<code>" + escape(command_of(r)) + "</code>");
-  for (const std::string& setting : r.overrides) row("changed by --set", "<code>" + escape(setting) + "</code>");
-  if (const std::string when = trained(r); !when.empty()) row("trained", escape(when));
-  if (const std::string by = programs(r); !by.empty()) row("trained by headroom", escape(by));
+  row("command", command_of(r), true);
+  for (const std::string& setting : r.overrides) row("changed by --set", setting, true);
+  if (const std::string when = trained(r); !when.empty()) row("trained", when);
+  if (const std::string by = programs(r); !by.empty()) row("trained by headroom", by);
   for (const auto& [key, value] : r.provenance)
     if (key != "threads")  // those of the report, not of the trials, and no result depends on them
-      row(key == "headroom" ? "reported by headroom" : key, escape(value));
+      row(key == "headroom" ? "reported by headroom" : key, value);
   if (training_seconds(r) > 0) {
-    row("time", escape(duration(wall_seconds(r))));
-    row("time of all trials together", escape(duration(training_seconds(r))));
+    row("time", duration(wall_seconds(r)));
+    row("time of all trials together", duration(training_seconds(r)));
   }
-  for (const std::string& line : r.deviations) row("not as in the paper", escape(line));
-  if (!r.changes.empty()) {
-    std::string lines;
-    for (const std::string& line : r.changes) lines += element("p", escape(line));
-    row("not the study’s own settings (in brackets)",
-        fmt::format("<details>\n<summary>{} that this profile changes</summary>\n{}</details>", r.changes.size(),
-                    lines));
-  }
-  if (!r.rounds.empty()) {
-    std::string lines;
-    for (const std::string& line : r.rounds) lines += element("p", escape(line));
-    row("rounds", fmt::format("<details>\n<summary>{} {} of what later rounds added</summary>\n{}</details>",
-                              r.rounds.size(), r.rounds.size() == 1 ? "line" : "lines", lines));
-  }
+  for (const std::string& line : r.deviations) row("not as in the paper", line);
+  if (!r.changes.empty())
+    rows.push_back(folded("not the study’s own settings (in brackets)",
+                          fmt::format("{} that this profile changes", r.changes.size()), r.changes));
+  if (!r.rounds.empty())
+    rows.push_back(folded(
+        "rounds",
+        fmt::format("{} {} of what later rounds added", r.rounds.size(), r.rounds.size() == 1 ? "line" : "lines"),
+        r.rounds));
   for (const auto& [file, hash] : r.data)
-    row("read", fmt::format("{}, SHA-256 <code>{}</code>", escape(file), escape(hash)));
-  row("results",
-      fmt::format("<a href=\"data:text/csv;charset=utf-8;base64,{}\" download=\"results.csv\">results.csv</a>, a "
-                  "row per trial, within this page · beside it <a href=\"metrics.csv\">metrics.csv</a>, the same "
-                  "without times, <a href=\"verdicts.json\">verdicts.json</a> and <a "
-                  "href=\"config.toml\">config.toml</a>",
-                  base64(csv(r, Clock::kept))));
-  out += "</tbody></table>\n" + all_trials(r);
-  return out + fmt::format(
-                   "<details>\n<summary>Resolved configuration</summary>\n<pre tabindex=\"0\"><code>{}</code></pre>\n"
-                   "</details>\n</section>\n",
-                   escape(r.resolved_config));
+    rows.push_back({"read", {{file + ", SHA-256 "}, {.text = hash, .is_code = true}}, {}});
+  rows.push_back({"results",
+                  {{.text = "results.csv", .link = "results.csv", .csv = csv(r, Clock::kept)},
+                   {", a row per trial, within this page · beside it "},
+                   {.text = "metrics.csv", .link = "metrics.csv"},
+                   {", the same without times, "},
+                   {.text = "verdicts.json", .link = "verdicts.json"},
+                   {" and "},
+                   {.text = "config.toml", .link = "config.toml"}},
+                  {}});
+  return section("Where this comes from",
+                 {facts(std::move(rows)), all_trials(r), fold("Resolved configuration", {code(r.resolved_config)})},
+                 "about");
 }
 
 }  // namespace headroom::experiments

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "experiments/output/number.h"
-#include "experiments/output/text.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/measured.h"
@@ -38,42 +37,57 @@ std::string sweep_words(const StudyResults& r) {
   return out + ".";
 }
 
-std::string row(const std::string& term, const std::string& html) {
-  return html.empty() ? "" : fmt::format("<dt>{}</dt><dd>{}</dd>\n", escape(term), html);
+void add_fact(std::vector<Fact>& rows, const std::string& term, const std::string& text) {
+  if (!text.empty()) rows.push_back({term, {{text}}, {}});
+}
+
+/// What a reader has to know before the numbers: a profile or settings that are not the study's own.
+Blocks warnings(const StudyResults& r) {
+  Blocks out;
+  if (!r.overrides.empty())
+    out.push_back(paragraph({{.text = "Not as the study’s file has it.", .is_strong = true},
+                             {" Changed by --set: "},
+                             {.text = fmt::format("{}", fmt::join(r.overrides, ", ")), .is_code = true}},
+                            Role::changed));
+  if (r.profile.starts_with("smoke"))
+    out.push_back(paragraph(
+        {{.text = "Profile smoke", .is_strong = true}, {" shows that the study runs; its numbers mean nothing."}},
+        Role::changed));
+  if (r.left_out > 0)
+    out.push_back(
+        paragraph(fmt::format("{} finished {} of an earlier state of this study {} not in this report.", r.left_out,
+                              r.left_out == 1 ? "trial" : "trials", r.left_out == 1 ? "is" : "are"),
+                  Role::changed));
+  return out;
 }
 
 }  // namespace
 
-std::string opening_section(const StudyResults& r, const PageParts& parts) {
+Blocks opening_section(const StudyResults& r, const std::vector<Verdict>& verdicts) {
   const std::string question =
       r.question.empty() ? fmt::format("How does {} depend on {}?", r.report.y_label, r.report.x_label) : r.question;
-  std::string out = fmt::format(
-      "<header id=\"finding\">\n<p class=\"over\">{} · {}{}</p>\n<h1>{}</h1>\n<p class=\"question\">{}</p>\n",
-      escape(r.id), escape(r.profile), r.paper.empty() ? "" : " · " + escape(r.paper), escape(r.title),
-      escape(question));
-  if (!r.overrides.empty())
-    out += fmt::format(
-        "<p class=\"changed\"><b>Not as the study’s file has it.</b> Changed by --set: <code>{}</code></p>\n",
-        escape(fmt::format("{}", fmt::join(r.overrides, ", "))));
-  if (r.profile.starts_with("smoke"))
-    out += "<p class=\"changed\"><b>Profile smoke</b> shows that the study runs; its numbers mean nothing.</p>\n";
-  if (r.left_out > 0)
-    out += fmt::format(
-        "<p class=\"changed\">{} finished {} of an earlier state of this study {} not in this report.</p>\n",
-        r.left_out, r.left_out == 1 ? "trial" : "trials", r.left_out == 1 ? "is" : "are");
-  out += fmt::format("<p class=\"muted\">{}</p>\n</header>\n", escape(progress_of(r)));
+  Block top =
+      header({paragraph(fmt::format("{} · {}{}", r.id, r.profile, r.paper.empty() ? "" : " · " + r.paper), Role::over),
+              title(r.title), paragraph(question, Role::question)});
+  top.id = "finding";
+  top.name = "Summary";
+  append(top.parts, warnings(r));
+  top.parts.push_back(paragraph(progress_of(r), Role::muted));
+
+  Block opening;
+  opening.kind = Block::Kind::opening;
   const TaskWords task = task_words(r);
-  const std::string example =
-      task.example.empty() ? "" : fmt::format(" <span class=\"example\">For example, {}.</span>", escape(task.example));
-  const std::string rows = row("Task", task.words.empty() ? "" : escape(task.words) + example) +
-                           row("Model", escape(settings_line(r, Edges::left_out))) +
-                           row("Varied", r.trials.empty() ? "" : escape(sweep_words(r)));
-  // On a phone the finding stands before the set-up, on its first screen.
-  out += "<div class=\"opening\">\n";
-  if (!rows.empty()) out += "<dl class=\"setup\">\n" + rows + "</dl>\n";
-  out += "<div class=\"found\">\n";
-  if (!parts.verdicts.empty()) out += fmt::format("<p class=\"headline\">{}</p>\n", escape(finding(r, parts.verdicts)));
-  return out + fmt::format("<p class=\"muted\">{}</p>\n</div>\n</div>\n", escape(headline(r, parts.verdicts)));
+  add_fact(opening.facts, "Task", task.words);
+  if (!task.words.empty() && !task.example.empty()) {
+    Phrase& text = opening.facts.back().text;
+    text.push_back({" "});
+    text.push_back({.text = fmt::format("For example, {}.", task.example), .role = Role::example});
+  }
+  add_fact(opening.facts, "Model", settings_line(r, Edges::left_out));
+  if (!r.trials.empty()) add_fact(opening.facts, "Varied", sweep_words(r));
+  if (!verdicts.empty()) opening.parts.push_back(paragraph(finding(r, verdicts), Role::headline));
+  opening.parts.push_back(paragraph(headline(r, verdicts), Role::muted));
+  return {std::move(top), std::move(opening)};
 }
 
 }  // namespace headroom::experiments

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "experiments/output/html.h"
 #include "experiments/output/number.h"
-#include "experiments/output/text.h"
 #include "experiments/studies/claims/overlay.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/measured.h"
@@ -15,11 +13,23 @@
 namespace headroom::experiments {
 namespace {
 
-std::string chosen_cell(const Point& p, const std::string& key) {
+Phrase chosen_cell(const Point& p, const std::string& key) {
   const auto chosen = p.choice.find(key);
-  if (chosen == p.choice.end()) return element("td", "");
-  const bool edge = std::count(p.edges.begin(), p.edges.end(), key) > 0;
-  return element("td", exact(chosen->second) + (edge ? " <span class=\"bad\">edge</span>" : ""));
+  if (chosen == p.choice.end()) return {};
+  Phrase cell{{exact(chosen->second)}};
+  if (std::count(p.edges.begin(), p.edges.end(), key) > 0) {
+    cell.push_back({" "});
+    cell.push_back({.text = "edge", .role = Role::bad});
+  }
+  return cell;
+}
+
+Phrase seeds_cell(const Point& p) {
+  Phrase cell{{fmt::format("{}", p.values.size())}};
+  if (p.failed.empty()) return cell;
+  cell.push_back({" "});
+  cell.push_back({.text = fmt::format("+ {} failed", p.failed.size()), .role = Role::bad});
+  return cell;
 }
 
 /// A metric beside the main one.
@@ -29,15 +39,15 @@ struct Beside {
 };
 
 std::string interval_cell(const Centre& c) {
-  return element("td", c.has_interval() ? fmt::format("{} – {}", rounded(c.low), rounded(c.high)) : "—");
+  return c.has_interval() ? fmt::format("{} – {}", rounded(c.low), rounded(c.high)) : "—";
 }
 
 std::string beside_cell(const Beside& beside, double x) {
   const Point* p = beside.curve.at(x);
-  return element("td", p ? rounded(centre(*p, beside.curve.kind).mean) : "—");
+  return p ? rounded(centre(*p, beside.curve.kind).mean) : "—";
 }
 
-std::string curve_notes(const StudyResults& r, const Curve& c) {
+Blocks curve_notes(const StudyResults& r, const Curve& c) {
   const std::string axis = last_part(r.report.x_key);
   std::vector<std::string> edges, notes;
   notes.push_back(
@@ -56,8 +66,8 @@ std::string curve_notes(const StudyResults& r, const Curve& c) {
     notes.push_back(
         fmt::format("edge: at {} = {} the best value is the smallest or largest tried; a better one may lie beyond.",
                     axis, fmt::join(edges, ", ")));
-  std::string out;
-  for (const std::string& note : notes) out += fmt::format("<p class=\"muted\">{}</p>\n", escape(note));
+  Blocks out;
+  for (const std::string& note : notes) out.push_back(paragraph(note, Role::muted));
   return out;
 }
 
@@ -70,9 +80,9 @@ std::string series_words(const StudyResults& r, const std::string& series) {
   return fmt::format("best at {} = {}: {}", last_part(r.report.x_key), exact(best->x), in_words(centre(*best, c.kind)));
 }
 
-std::string curve_table(const StudyResults& r, const std::string& series) {
+Blocks curve_table(const StudyResults& r, const std::string& series) {
   const Curve c = metric_curve(r, series, r.report.y_metric);
-  if (c.points.empty()) return "<p class=\"muted\">No trial has run yet.</p>\n";
+  if (c.points.empty()) return {paragraph("No trial has run yet.", Role::muted)};
   const Overlay* overlay = overlay_of(r, series);
   std::vector<std::string> keys;
   for (const Point& p : c.points)
@@ -90,22 +100,21 @@ std::string curve_table(const StudyResults& r, const std::string& series) {
   for (const Beside& beside : besides) heads.push_back(beside.label);
   if (overlay) heads.push_back(overlay->label);
   const Point* best = c.choose(c.all_points());
-  std::string rows;
+  std::vector<std::vector<Phrase>> rows;
   for (const Point& p : c.points) {
-    rows += &p == best ? "<tr class=\"best\">" : "<tr>";
-    rows += fmt::format("<th scope=\"row\">{}</th>", exact(p.x));
     const Centre middle = centre(p, c.kind);
-    rows += element("td", rounded(middle.mean)) + interval_cell(middle) + element("td", rounded(p.best));
-    rows += p.failed.empty()
-                ? element("td", fmt::format("{}", p.values.size()))
-                : fmt::format("<td>{} <span class=\"bad\">+ {} failed</span></td>", p.values.size(), p.failed.size());
-    for (const std::string& key : keys) rows += chosen_cell(p, key);
-    for (const Beside& beside : besides) rows += beside_cell(beside, p.x);
-    if (overlay) rows += element("td", rounded(overlay_at(*overlay, p.x)));
-    rows += "</tr>\n";
+    std::vector<Phrase> cells = text_cells({exact(p.x), rounded(middle.mean), interval_cell(middle), rounded(p.best)});
+    cells.push_back(seeds_cell(p));
+    for (const std::string& key : keys) cells.push_back(chosen_cell(p, key));
+    for (const Beside& beside : besides) cells.push_back({{beside_cell(beside, p.x)}});
+    if (overlay) cells.push_back({{rounded(overlay_at(*overlay, p.x))}});
+    rows.push_back(std::move(cells));
   }
-  return sortable_table(fmt::format("{} in numbers", series.empty() ? "The curve" : series), heads, rows) +
-         curve_notes(r, c);
+  Blocks out{table(fmt::format("{} in numbers", series.empty() ? "The curve" : series), heads, std::move(rows), {})};
+  for (size_t i = 0; i < c.points.size(); ++i)
+    if (&c.points[i] == best) out[0].best_row = i;
+  append(out, curve_notes(r, c));
+  return out;
 }
 
 }  // namespace headroom::experiments

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "experiments/output/html.h"
 #include "experiments/output/number.h"
-#include "experiments/output/text.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/headline.h"
@@ -17,90 +15,84 @@ namespace headroom::experiments {
 namespace {
 
 /// Numbers as a narrow column shows them: "p = 2e-7" stays in one line.
-std::string numbers_html(const std::string& summary) {
-  std::string out = escape(summary);
-  for (size_t at = out.find(" = "); at != std::string::npos; at = out.find(" = ", at + 1))
-    out.replace(at, 3, "\u00a0=\u00a0");
-  return out;
+std::string in_one_line(std::string numbers) {
+  for (size_t at = numbers.find(" = "); at != std::string::npos; at = numbers.find(" = ", at + 1))
+    numbers.replace(at, 3, "\u00a0=\u00a0");
+  return numbers;
 }
 
-/// A row: the verdict, the claim with all that is said of it on demand, its numbers.
-std::string verdict_row(const StudyResults& r, const Verdict& v) {
-  const std::string status = name(v.status);
-  std::string more = element("p", escape(v.sentence)) + "\n";
+/// The verdict, the claim with all that is said of it on demand, its numbers.
+VerdictRow verdict_row(const StudyResults& r, const Verdict& v) {
+  VerdictRow row{name(v.status), {{in_words(v.claim)}}, {paragraph(v.sentence)}, in_one_line(v.summary)};
   if (v.status == VerdictStatus::fail && !v.why.empty())
-    more += fmt::format("<p class=\"why\"><b>Why:</b> {}</p>\n", escape(v.why));
-  if (!v.notes.empty()) {
-    more += "<ul class=\"notes\">";
-    for (const std::string& note : v.notes) more += element("li", escape(note));
-    more += "</ul>\n";
-  }
+    row.more.push_back(paragraph({{.text = "Why:", .is_strong = true}, {" " + v.why}}, Role::why));
+  for (const std::string& note : v.notes) row.more.push_back(item(note, Role::notes));
   if (const std::string change = what_would_change(r, v); !change.empty())
-    more += fmt::format("<p><b>Margin, and what would change it:</b> {}.</p>\n", escape(change));
+    row.more.push_back(
+        paragraph({{.text = "Margin, and what would change it:", .is_strong = true}, {" " + change + "."}}));
   if (!v.claim.worded_after.empty())
-    more += fmt::format("<p>Worded after {} had been seen.</p>\n", escape(v.claim.worded_after));
+    row.more.push_back(paragraph(fmt::format("Worded after {} had been seen.", v.claim.worded_after)));
   if (!v.claim.because.empty())
-    more += fmt::format("<p><b>Why {}× is the smallest effect:</b> {}.</p>\n", exact(*stated_effect(v.claim)),
-                        escape(v.claim.because));
-  more += fmt::format("<p class=\"muted mono\">{}</p>\n", escape(claim_name(v.claim)));
-  const std::string series =
-      v.claim.series.empty() ? "" : fmt::format(" <span class=\"of\">{}</span>", escape(v.claim.series));
-  return fmt::format(
-      "<tr class=\"{}\"><td><span class=\"status\">{}</span></td><td><details>\n<summary>{}{}</summary>\n{}</details>"
-      "</td><td class=\"measured\">{}</td></tr>\n",
-      slug(status), escape(status), escape(in_words(v.claim)), series, more, numbers_html(v.summary));
+    row.more.push_back(paragraph(
+        {{.text = fmt::format("Why {}× is the smallest effect:", exact(*stated_effect(v.claim))), .is_strong = true},
+         {" " + v.claim.because + "."}}));
+  row.more.push_back(paragraph(claim_name(v.claim), Role::source));
+  if (!v.claim.series.empty()) {
+    row.claim.push_back({" "});
+    row.claim.push_back({.text = v.claim.series, .role = Role::series});
+  }
+  return row;
 }
 
-std::string verdict_table_of(const StudyResults& r, const std::vector<Verdict>& verdicts, ClaimSource of) {
-  std::string rows;
+Blocks verdict_table_of(const StudyResults& r, const std::vector<Verdict>& verdicts, ClaimSource of) {
+  std::vector<VerdictRow> rows;
   for (const Verdict& v : verdicts)
-    if (source(v.claim) == of) rows += verdict_row(r, v);
-  if (rows.empty()) return "";
-  return fmt::format(
-      "<h3>{0} <span class=\"muted\">{1}</span></h3>\n<table class=\"verdicts\" aria-label=\"{0}\">\n<thead><tr><th "
-      "scope=\"col\">verdict</th><th scope=\"col\">claim</th><th scope=\"col\">measured</th></tr></thead>\n<tbody>\n"
-      "{2}</tbody>\n</table>\n",
-      plural(of), escape(tally(verdicts, of)), rows);
+    if (source(v.claim) == of) rows.push_back(verdict_row(r, v));
+  if (rows.empty()) return {};
+  Block head = heading(plural(of) + std::string(" "), 3);
+  head.line.push_back({.text = tally(verdicts, of), .role = Role::muted});
+  return {std::move(head), verdict_table(plural(of), std::move(rows))};
 }
 
 }  // namespace
 
-std::string verdict_section(const StudyResults& r, const std::vector<Verdict>& verdicts) {
-  std::string tables;
-  for (const ClaimSource source : claim_sources) tables += verdict_table_of(r, verdicts, source);
-  if (tables.empty()) return "";
-  if (const std::string seconds = second_choices(r, verdicts); !seconds.empty())
-    tables += element("p", escape(seconds)) + "\n";
+Blocks verdict_section(const StudyResults& r, const std::vector<Verdict>& verdicts) {
+  Blocks parts;
+  for (const ClaimSource source : claim_sources) append(parts, verdict_table_of(r, verdicts, source));
+  if (parts.empty()) return {};
+  if (const std::string seconds = second_choices(r, verdicts); !seconds.empty()) parts.push_back(paragraph(seconds));
   const std::string levels = interval_levels(verdicts);
-  return "<section id=\"verdicts\">\n<h2>Verdicts</h2>\n" + tables +
-         fmt::format(
-             "<p class=\"muted\">Open a claim to read how it was tested. 3× is three times the value that it is "
-             "compared with{}. p is adjusted for the number of claims (Holm).</p>\n</section>\n",
-             levels.empty() ? "" : fmt::format("; in brackets, its confidence interval, at {}", levels));
+  parts.push_back(paragraph(
+      fmt::format(
+          "Open a claim to read how it was tested. 3× is three times the value that it is compared with{}. p is "
+          "adjusted for the number of claims (Holm).",
+          levels.empty() ? "" : fmt::format("; in brackets, its confidence interval, at {}", levels)),
+      Role::muted));
+  return {section("Verdicts", std::move(parts), "verdicts")};
 }
 
-std::string failed_section(const StudyResults& r) {
-  std::string rows;
+Blocks failed_section(const StudyResults& r) {
+  std::vector<Fact> rows;
   for (const TrialRecord* trial : ordered_trials(r)) {
     const TrialRecord& t = *trial;
     if (t.status != TrialStatus::failed) continue;
     std::string where = t.series.empty() ? "" : t.series + " · ";
     where += fmt::format("{} = {}", last_part(r.report.x_key), exact(t.x));
     for (const auto& [key, value] : t.choice) where += fmt::format(", {} = {}", last_part(key), exact(value));
-    rows += fmt::format("<tr><th scope=\"row\">{}, seed {}</th><td>{}</td></tr>\n", escape(where), t.seed,
-                        escape(t.message));
+    rows.push_back({fmt::format("{}, seed {}", where, t.seed), {{t.message}}, {}});
   }
-  if (rows.empty()) return "";
+  if (rows.empty()) return {};
   const std::vector<const TrialRecord*> once = each_once(r.trials);
   const auto failed = std::count_if(once.begin(), once.end(),
                                     [](const TrialRecord* trial) { return trial->status == TrialStatus::failed; });
-  return fmt::format(
-      "<section id=\"failed\">\n<h2>What failed</h2>\n<p>{} of {} trials failed. They are in none of the means below, "
-      "and a value "
-      "of a swept key at which a seed failed is chosen only where one failed at every other value, too.</p>\n"
-      "<details{}>\n<summary>Each of them</summary>\n<table class=\"words\"><tbody>\n{}</tbody></table>\n</details>\n"
-      "</section>\n",
-      failed, once.size(), failed > 8 ? "" : " open=\"open\"", rows);
+  return {
+      section("What failed",
+              {paragraph(fmt::format("{} of {} trials failed. They are in none of the means below, and a value of a "
+                                     "swept key at which a seed failed is chosen only where one failed at every "
+                                     "other value, too.",
+                                     failed, once.size())),
+               fold("Each of them", {facts(std::move(rows))}, failed <= 8)},
+              "failed")};
 }
 
 }  // namespace headroom::experiments

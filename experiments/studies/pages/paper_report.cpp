@@ -8,7 +8,6 @@
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
-#include "experiments/output/text.h"
 #include "experiments/studies/pages/page_sections.h"
 
 namespace headroom::experiments {
@@ -46,27 +45,26 @@ size_t count_run(const PaperTable& table, const std::vector<StoredVerdicts>& all
   return count;
 }
 
-std::string table_section(const PaperTable& table, const std::vector<StoredVerdicts>& all) {
-  const FilledTable ours = filled(table, all);
-  std::string rows;
-  for (size_t i = 0; i < table.numbers.size(); ++i) {
-    const PaperNumber& number = table.numbers[i];
-    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td>", escape(number.label), exact(number.value));
+Block table_section(const PaperTable& paper, const std::vector<StoredVerdicts>& all) {
+  const FilledTable ours = filled(paper, all);
+  std::vector<std::vector<Phrase>> rows;
+  for (size_t i = 0; i < paper.numbers.size(); ++i) {
+    const PaperNumber& number = paper.numbers[i];
+    std::vector<Phrase>& row = rows.emplace_back(text_cells({number.label, exact(number.value)}));
     for (const std::string& column : ours.columns)
-      rows += fmt::format("<td{}>{}</td>", ours.rows[i].contains(column) ? "" : " class=\"muted\"",
-                          escape(cell_of(ours.rows[i], column)));
-    rows += "</tr>\n";
+      row.push_back(
+          {{.text = cell_of(ours.rows[i], column), .role = ours.rows[i].contains(column) ? Role::plain : Role::muted}});
   }
   std::vector<std::string> head{"number", "paper"};
   for (const std::string& column : ours.columns) head.push_back(column);
-  return fmt::format(
-      "<section>\n<h2>{}</h2>\n<p class=\"muted\">{}{}{} of {} numbers have one of ours beside "
-      "them.</p>\n{}</section>\n",
-      escape(table.study), escape(table.setting), table.setting.empty() ? "" : ". ", count_run(table, all),
-      table.numbers.size(), sortable_table("Numbers of " + table.study, head, rows));
+  return section(paper.study,
+                 {paragraph(fmt::format("{}{}{} of {} numbers have one of ours beside them.", paper.setting,
+                                        paper.setting.empty() ? "" : ". ", count_run(paper, all), paper.numbers.size()),
+                            Role::muted),
+                  table("Numbers of " + paper.study, head, std::move(rows), {})});
 }
 
-std::string claim_item(const StoredVerdicts& one, const StoredVerdict& v) {
+VerdictRow claim_row(const StoredVerdicts& one, const StoredVerdict& v) {
   std::string words = v.paper_says + v.theorem_says + v.ours_says;  // one of them is there
   if (words.empty()) words = v.claim;
   const char* const whose = v.source() == ClaimSource::paper     ? ""
@@ -74,13 +72,10 @@ std::string claim_item(const StoredVerdicts& one, const StoredVerdict& v) {
                                                                  : "Ours: ";
   std::string numbers = v.summary;
   if (v.paper) numbers += fmt::format("{}paper: {}", numbers.empty() ? "" : " · ", exact(*v.paper));
-  return fmt::format(
-      "<li class=\"{}\"><div class=\"verdict\"><span class=\"status\">{}</span> <span "
-      "class=\"claim\">{}{}</span></div>\n"
-      "<p>{}</p>\n<p class=\"muted mono\">{} · {}: {}{}</p></li>\n",
-      slug(v.status), escape(v.status), whose, escape(words), escape(v.sentence), escape(one.study),
-      escape(one.profile), escape(v.claim),
-      numbers.empty() ? "" : fmt::format("<span class=\"numbers\">{}</span>", escape(numbers)));
+  return {v.status,
+          {{whose + words}},
+          {paragraph(v.sentence), paragraph(fmt::format("{} · {}: {}", one.study, one.profile, v.claim), Role::source)},
+          numbers};
 }
 
 /// The tables without any number of ours, a line each.
@@ -130,19 +125,20 @@ std::string paper_text(const std::vector<StoredVerdicts>& all, size_t columns) {
 }
 
 std::string paper_page(const std::vector<StoredVerdicts>& all) {
-  std::string out =
-      "<header>\n<h1>The paper's numbers beside ours</h1>\n<p class=\"muted\">A number of ours is what a study "
-      "measured; its column names the model that it ran on and the profile, and the verdict of a claim stands behind "
-      "the number.</p>\n</header>\n"
-      "<main>\n";
-  for (const PaperTable& table : paper_tables()) out += table_section(table, all);
-  out += "<section>\n<h2>Claims</h2>\n";
-  std::string items;
+  const char* const name = "The paper's numbers beside ours";
+  const Block top =
+      header({title(name),
+              paragraph("A number of ours is what a study measured; its column names the model that it ran on and "
+                        "the profile, and the verdict of a claim stands behind the number.",
+                        Role::muted)});
+  Document page{name, {top}, "output/assets/report.css"};
+  for (const PaperTable& table : paper_tables()) page.blocks.push_back(table_section(table, all));
+  std::vector<VerdictRow> rows;
   for (const StoredVerdicts& one : all)
-    for (const StoredVerdict& v : one.verdicts) items += claim_item(one, v);
-  out += items.empty() ? "<p class=\"muted\">No study was run.</p>\n"
-                       : "<ul class=\"verdicts\" aria-label=\"Verdicts\">\n" + items + "</ul>\n";
-  return document("The paper's numbers beside ours", out + "</section>\n</main>\n");
+    for (const StoredVerdict& v : one.verdicts) rows.push_back(claim_row(one, v));
+  page.blocks.push_back(section("Claims", {rows.empty() ? paragraph("No study was run.", Role::muted)
+                                                        : verdict_table("Verdicts", std::move(rows))}));
+  return as_html(page);
 }
 
 std::filesystem::path write_paper_page(const std::vector<StoredVerdicts>& all, const std::filesystem::path& out) {

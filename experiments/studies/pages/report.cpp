@@ -11,7 +11,6 @@
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/page.h"
-#include "experiments/studies/pages/page_sections.h"
 
 namespace headroom::experiments {
 namespace {
@@ -38,7 +37,7 @@ void draw_figures(const StudyResults& results, const fs::path& folder, PageParts
     const fs::path path = folder / (figure.plot.id + ".svg");
     write_file(path, drawn.file);
     earlier.erase(path);
-    parts.figures.push_back(page_figure(figure, std::move(drawn), path.filename().string()));
+    parts.figures.push_back({figure, std::move(drawn), path.filename().string()});
   }
   std::error_code ignored;
   for (const fs::path& path : earlier) fs::remove(path, ignored);

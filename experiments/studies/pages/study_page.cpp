@@ -195,7 +195,8 @@ std::string study_page(const Finding& f, const std::vector<StudyFigure>& figures
   if (const std::string levels = interval_levels(f.verdicts); !levels.empty())
     out += fmt::format("In brackets: confidence intervals at {}, as each test needs.\n\n", levels);
   if (const std::string seconds = second_choices(r, f.verdicts); !seconds.empty()) out += markdown(seconds) + "\n\n";
-  out += law_markdown(r) + "## Numbers\n\n";
+  if (const Blocks law = law_section(r); !law.empty()) out += as_markdown(law) + "\n";
+  out += "## Numbers\n\n";
   if (r.trials.empty()) return out + "No trial has run.\n";
   std::vector<std::string> geometric;
   for (const Measure& measure : geometric_measures(r)) geometric.push_back(measure.label);
@@ -205,7 +206,7 @@ std::string study_page(const Finding& f, const std::vector<StudyFigure>& figures
                        markdown(fmt::format("{}", fmt::join(geometric, ", "))));
   out += ".\n\n";
   for (const Measure& measure : shown_measures(r.report)) out += measure_table(r, measure);
-  out += tried_choices(r);
+  if (const Blocks tried = tried_choices(r); !tried.empty()) out += as_markdown(tried) + "\n";
   while (out.ends_with("\n\n")) out.pop_back();
   return out;
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/excerpt.h"
+#include "experiments/output/document_text.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/claims.h"
 #include "experiments/studies/claims/curve.h"
@@ -153,7 +154,7 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
     else out += "\n" + aligned({{"  ", said}}, columns);
   }
   const size_t sentence = is_below ? columns : 0;
-  if (const std::string law = law_text(results); !law.empty()) out += aligned({{law}}, sentence);
+  if (const Blocks law = law_section(results); !law.empty()) out += as_text(law[0].parts, sentence) + "\n";
   if (!verdicts.empty()) out += aligned({{headline(results, verdicts)}}, sentence);
   if (const std::string levels = interval_levels(verdicts); !levels.empty())
     out += aligned({{fmt::format("[ ] confidence intervals at {}, as each test needs", levels)}}, sentence);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "experiments/output/number.h"
+#include "experiments/output/wrap.h"
 
 namespace headroom::experiments {
 namespace {
@@ -117,30 +118,6 @@ const HeadChoice::Option* next_option(const HeadChoice& choice) {
 
 std::string series_text(const HeadChoice& choice) { return choice.series.empty() ? "" : ", " + choice.series; }
 
-/// `text` after `begin`, in lines of at most `columns` characters; those after the first stand `indent` deep.
-std::string wrapped_lines(std::string begin, const std::string& text, size_t indent, size_t columns) {
-  std::string out = std::move(begin);
-  size_t at = display_width(out);
-  bool is_first = true;
-  for (size_t from = 0; from < text.size();) {
-    const size_t end = std::min(text.find(' ', from), text.size());
-    const std::string word = text.substr(from, end - from);
-    const size_t wide = display_width(word);
-    if (!is_first && at + 1 + wide > columns) {
-      out += '\n' + std::string(indent, ' ');
-      at = indent;
-    } else if (!is_first) {
-      out += ' ';
-      ++at;
-    }
-    is_first = false;
-    out += word;
-    at += wide;
-    from = end + 1;
-  }
-  return out + "\n";
-}
-
 /// How many characters a line may have.
 size_t lines_of(int columns) {
   constexpr int usual = 100, narrowest = 40;
@@ -149,7 +126,7 @@ size_t lines_of(int columns) {
 
 std::string answer_line(const char* label, const std::string& text, size_t columns) {
   constexpr size_t indent = 13;
-  return wrapped_lines(fmt::format("  {:<{}}", label, indent - 2), text, indent, columns);
+  return wrapped(fmt::format("  {:<{}}", label, indent - 2) + text, columns, indent) + "\n";
 }
 
 /// What models that were trained at this width on sums of earlier tokens found, and how `heads` stood there.
@@ -265,13 +242,12 @@ std::string measured_text(const std::vector<MeasuredChoice>& measured, int colum
          options_with(one, Standing::open), options_with(one, Standing::worse), fmt::format("{}", choice.width),
          fmt::format("{}", choice.steps), fmt::format("{}", choice.seeds), choice.study + series_text(choice)});
   }
-  out = wrapped_lines("",
-                      fmt::format("{} of small models; use: heads × width, the best on validation; as good, open, "
-                                  "worse: other numbers of heads, by {:.0f} % of the {}",
-                                  measured.size() == 1 ? "1 curve" : fmt::format("{} curves", measured.size()),
-                                  100 * (first.margin - 1), measured[0].metric),
-                      0, lines_of(columns));
-  return out + "\n" + aligned(rows, lines_of(columns));
+  out = wrapped(fmt::format("{} of small models; use: heads × width, the best on validation; as good, open, "
+                            "worse: other numbers of heads, by {:.0f} % of the {}",
+                            measured.size() == 1 ? "1 curve" : fmt::format("{} curves", measured.size()),
+                            100 * (first.margin - 1), measured[0].metric),
+                lines_of(columns));
+  return out + "\n\n" + aligned(rows, lines_of(columns));
 }
 
 std::vector<std::pair<const char*, std::string>> answer_rows(const PlanAnswer& answer) {
@@ -283,7 +259,7 @@ std::vector<std::pair<const char*, std::string>> answer_rows(const PlanAnswer& a
 
 std::string answer_text(const PlanAnswer& answer, int columns) {
   const size_t wide = lines_of(columns);
-  std::string out = wrapped_lines("", answer.advice, 4, wide);
+  std::string out = wrapped(answer.advice, wide, 4) + "\n";
   for (const auto& [label, text] : answer_rows(answer)) out += answer_line(label, text, wide);
   return out;
 }

@@ -12,14 +12,10 @@
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
-#include "experiments/output/page_assets.h"
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/plot.h"
 #include "experiments/output/plot/svg.h"
-#include "experiments/output/text.h"
 #include "experiments/output/units.h"
-#include "experiments/studies/pages/page.h"
-#include "experiments/studies/pages/page_sections.h"
 #include "experiments/tools/plan/basis.h"
 #include "experiments/tools/plan/usual_heads.h"
 
@@ -33,20 +29,12 @@ bool is_words(const Cells& cells, size_t column) {
   });
 }
 
-/// Cells as allocation_text() and cost_text() have them, the first row its heads, under a heading.
-std::string table_of(const std::string& name, const Cells& cells) {
+/// Cells as allocation_text() and cost_text() have them, under a heading.
+Blocks plan_table(const std::string& name, const Cells& cells) {
   std::set<size_t> words;
   for (size_t i = 0; i < cells[0].size(); ++i)
     if (is_words(cells, i)) words.insert(i);
-  std::string rows;
-  for (size_t r = 1; r < cells.size(); ++r) {
-    rows += "<tr>";
-    for (size_t i = 0; i < cells[r].size(); ++i)
-      rows += fmt::format("<{0}{1}{2}>{3}</{0}>", i == 0 ? "th" : "td", i == 0 ? " scope=\"row\"" : "",
-                          words.count(i) ? " class=\"word\"" : "", escape(cells[r][i]));
-    rows += "</tr>\n";
-  }
-  return element("h3", escape(name)) + "\n" + sortable_table(name, cells[0], rows, words);
+  return {heading(name, 3), cells_table(name, cells, std::move(words))};
 }
 
 Layer line(const std::string& legend, const std::string& colour, int style) {
@@ -151,60 +139,70 @@ Plot cost_plot(const CostPlan& plan) {
 }
 
 /// A figure of the page, or a line that says why there is none.
-std::string figure_of(const Plot& plot, const std::string& caption) {
+Block plan_figure(const Plot& plot, const std::string& caption) {
   const auto gnuplot = find_gnuplot();
-  if (!gnuplot) return "<p class=\"notes\">The figure is missing: gnuplot is not installed.</p>\n";
+  if (!gnuplot) return paragraph("The figure is missing: gnuplot is not installed.", Role::notes);
   try {
-    return figure_block(page_figure({plot, caption, ""}, draw(*gnuplot, plot), ""));
+    return figure(plot, caption, draw(*gnuplot, plot), "");
   } catch (const Error& error) {
-    return fmt::format("<p class=\"notes\">The figure is missing: {}</p>\n", escape(error.what()));
+    return paragraph(fmt::format("The figure is missing: {}", error.what()), Role::notes);
   }
 }
 
 /// What each kind of number on the page rests on.
-std::string basis_list(const std::string& body) {
-  std::string out = "<section>\n<h2>What the numbers are based on</h2>\n<ul>\n";
-  for (const auto& [word, meaning] : basis_words(true))
-    if (body.find(word) != std::string::npos)
-      out += fmt::format("<li><b>{}</b>: {}</li>\n", escape(word), escape(meaning));
-  return out + "</ul>\n</section>\n";
+Block basis_section(const Blocks& page) {
+  Blocks items;
+  for (const auto& [word, meaning] : basis_words(true)) {
+    if (!mentions(page, word)) continue;
+    Block& one = items.emplace_back(item(""));
+    one.line = {{.text = word, .is_strong = true}, {": " + meaning}};
+  }
+  return section("What the numbers are based on", std::move(items));
 }
 
-std::string allocation_section(const AllocationPlan& plan) {
-  std::string out = "<section>\n<h2>How to split the width</h2>\n<p>" + escape(allocation_headline(plan)) + "</p>\n";
-  out += figure_of(
-      tradeoff_plot(plan),
-      "Equal heads at their best split over lags; B bounds the tokens. Where the sharper bound is not seen it "
-      "is the paper's. The rise of the paper's bound on the right is an artefact of its proof: heads of one "
-      "lag may take different coordinates, and the sharper bound stays flat.");
-  out += table_of("Allocations", allocation_cells(plan)) + table_of("Terms of the bound", terms_cells(plan)) +
-         table_of("Equal heads", curve_cells(plan));
-  if (!plan.request.fits.empty())
-    out += figure_of(fit_plot(plan.request.fits[0]), fit_text(plan.request.fits[0])) +
-           table_of("Fits to the study", fit_cells(plan.request.fits)) +
-           table_of("Measured and fitted", fit_point_cells(plan.request.fits[0]));
-  return out + "<p>" + escape(flatness_text(plan)) + "</p>\n</section>\n";
+Block allocation_section(const AllocationPlan& plan) {
+  Blocks parts{
+      paragraph(allocation_headline(plan)),
+      plan_figure(
+          tradeoff_plot(plan),
+          "Equal heads at their best split over lags; B bounds the tokens. Where the sharper bound is not seen it "
+          "is the paper's. The rise of the paper's bound on the right is an artefact of its proof: heads of one "
+          "lag may take different coordinates, and the sharper bound stays flat.")};
+  append(parts, plan_table("Allocations", allocation_cells(plan)));
+  append(parts, plan_table("Terms of the bound", terms_cells(plan)));
+  append(parts, plan_table("Equal heads", curve_cells(plan)));
+  if (!plan.request.fits.empty()) {
+    const StudyFit& first = plan.request.fits[0];
+    parts.push_back(plan_figure(fit_plot(first), fit_text(first)));
+    append(parts, plan_table("Fits to the study", fit_cells(plan.request.fits)));
+    append(parts, plan_table("Measured and fitted", fit_point_cells(first)));
+  }
+  parts.push_back(paragraph(flatness_text(plan)));
+  return section("How to split the width", std::move(parts));
 }
 
-std::string cost_section(const CostPlan& plan) {
-  std::string out = "<section>\n<h2>What it costs</h2>\n<p>" + escape(cost_headline(plan)) + "</p>\n";
+Block cost_section(const CostPlan& plan) {
+  Blocks parts{paragraph(cost_headline(plan))};
   if (plan.rows.size() > 1)
-    out += figure_of(cost_plot(plan), "Counts at each head width, over those of the model as given.");
-  const auto note = [](const char* text) { return fmt::format("<p class=\"muted\">{}</p>\n", text); };
-  return out + table_of("Counts", count_cells(plan)) + note("* the model as given") +
-         table_of("Memory of training", memory_cells(plan)) +
-         note("Counts; activations are a guess at what a fused attention keeps.") +
-         table_of("Least time", time_cells(plan)) + note("A lower bound.") + "<p>" + escape(machine_text(plan)) +
-         "</p>\n</section>\n";
+    parts.push_back(plan_figure(cost_plot(plan), "Counts at each head width, over those of the model as given."));
+  const auto add = [&](const char* name, const Cells& cells, const char* note) {
+    append(parts, plan_table(name, cells));
+    parts.push_back(paragraph(note, Role::muted));
+  };
+  add("Counts", count_cells(plan), "* the model as given");
+  add("Memory of training", memory_cells(plan), "Counts; activations are a guess at what a fused attention keeps.");
+  add("Least time", time_cells(plan), "A lower bound.");
+  parts.push_back(paragraph(machine_text(plan)));
+  return section("What it costs", std::move(parts));
 }
 
 /// The advice, and below it the rest.
-std::string answer_html(const PlanAnswer& answer) {
-  std::string advice = answer.advice, rows;
-  for (const auto& [term, text] : answer_rows(answer))
-    rows += fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, escape(text));
+Blocks answer_blocks(const PlanAnswer& answer) {
+  std::string advice = answer.advice;
   advice[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(advice[0])));
-  return "<p class=\"headline\"><b>" + escape(advice) + "</b></p>\n<dl class=\"setup\">\n" + rows + "</dl>\n";
+  std::vector<Fact> rows;
+  for (const auto& [term, text] : answer_rows(answer)) rows.push_back({term, {{text}}, {}});
+  return {paragraph({{.text = advice, .is_strong = true}}, Role::headline), definitions(std::move(rows))};
 }
 
 const char* standing_word(HeadChoice::Option::Standing standing) {
@@ -219,7 +217,7 @@ std::string choice_name(const HeadChoice& choice) {
 }
 
 /// Every number of heads of one curve.
-std::string options_table(const HeadChoice& choice) {
+Blocks options_table(const HeadChoice& choice) {
   Cells cells = {{"heads", "width of each", "times the best", "interval", "standing"}};
   for (const HeadChoice::Option& o : choice.options) {
     const bool has_interval = std::isfinite(o.low) && std::isfinite(o.high);
@@ -227,7 +225,7 @@ std::string options_table(const HeadChoice& choice) {
                      has_interval ? fmt::format("{} – {}", rounded(o.low), rounded(o.high)) : "—",
                      standing_word(o.standing)});
   }
-  return table_of(choice_name(choice), cells);
+  return plan_table(choice_name(choice), cells);
 }
 
 /// Each curve over its best.
@@ -257,40 +255,42 @@ Plot measured_plot(const std::string& task, const std::vector<MeasuredChoice>& m
   return plot;
 }
 
-void write_document(const std::filesystem::path& path, const std::string& title, const std::string& body) {
-  if (path.has_parent_path()) make_folder(path.parent_path());
-  write_file(path, document(title, body, page_asset("output/assets/report.css")));
+Document empty_page(const std::string& above) {
+  const char* const name = "How many heads, of what width?";
+  return {name, {header({paragraph("headroom plan" + above, Role::over), title(name)})}, "output/assets/report.css"};
 }
 
-constexpr const char* kHead = "<header>\n<p class=\"over\">headroom plan{}</p>\n<h1>{}</h1>\n</header>\n<main>\n";
+void write_page(const std::filesystem::path& path, const Document& page) {
+  if (path.has_parent_path()) make_folder(path.parent_path());
+  write_file(path, as_html(page));
+}
 
 }  // namespace
 
 void write_plan_page(const std::filesystem::path& path, const std::optional<PlanAnswer>& answer,
                      const std::optional<AllocationPlan>& allocation, const std::optional<CostPlan>& costs) {
-  const char* const title = "How many heads, of what width?";
-  std::string body = fmt::format(kHead, "", title);
-  if (answer) body += answer_html(*answer);
-  if (allocation) body += allocation_section(*allocation);
-  if (costs && !allocation) body += answer_html(usual_answer(*costs));
-  if (costs) body += cost_section(*costs);
-  write_document(path, title, body + basis_list(body) + "</main>\n");
+  Document page = empty_page("");
+  if (answer) append(page.blocks, answer_blocks(*answer));
+  if (allocation) page.blocks.push_back(allocation_section(*allocation));
+  if (costs && !allocation) append(page.blocks, answer_blocks(usual_answer(*costs)));
+  if (costs) page.blocks.push_back(cost_section(*costs));
+  page.blocks.push_back(basis_section(page.blocks));
+  write_page(path, page);
 }
 
 void write_measured_page(const std::filesystem::path& path, const std::string& task,
                          const std::vector<MeasuredChoice>& measured, const std::optional<PlanAnswer>& answer) {
-  const char* const title = "How many heads, of what width?";
-  std::string body = fmt::format(kHead, " --for " + escape(task), title);
-  if (answer) body += answer_html(*answer);
+  Document page = empty_page(" --for " + task);
+  if (answer) append(page.blocks, answer_blocks(*answer));
   for (const MeasuredChoice& one : measured)
-    body += fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", escape(choice_name(one.choice)),
-                        answer_html(answer_of(one)));
-  body += "<section>\n<h2>What was measured</h2>\n" +
-          figure_of(measured_plot(task, measured),
-                    "Test metric over that of the number of heads that validation prefers, means over seeds, with 95 % "
-                    "intervals.");
-  for (const MeasuredChoice& one : measured) body += options_table(one.choice);
-  write_document(path, title, body + "</section>\n</main>\n");
+    page.blocks.push_back(section(choice_name(one.choice), answer_blocks(answer_of(one))));
+  Blocks parts{
+      plan_figure(measured_plot(task, measured),
+                  "Test metric over that of the number of heads that validation prefers, means over seeds, with "
+                  "95 % intervals.")};
+  for (const MeasuredChoice& one : measured) append(parts, options_table(one.choice));
+  page.blocks.push_back(section("What was measured", std::move(parts)));
+  write_page(path, page);
 }
 
 }  // namespace headroom::experiments

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/output/page_assets.h"
-#include "experiments/output/text.h"
 #include "experiments/tools/probe/probe_output.h"
 #include "experiments/tools/probe/probe_page.h"
 
@@ -81,55 +79,33 @@ std::string script_json(const nlohmann::ordered_json& json) {
   return out;
 }
 
-std::string measure_options(const std::vector<HeadMeasure>& measures) {
-  std::string out, group;
-  for (const HeadMeasure& measure : measures) {
-    if (measure.group != group)
-      out += fmt::format("{}<optgroup label=\"{}\">", group.empty() ? "" : "</optgroup>", escape(measure.group));
-    group = measure.group;
-    out += fmt::format("<option value=\"{}\">{}</option>", escape(measure.id), escape(measure.label));
-  }
-  return out + "</optgroup>";
-}
-
 }  // namespace
 
-std::string probe_heat_map(const ProbeResults& r) {
+Block probe_heat_map(const ProbeResults& r) {
   const std::vector<HeadMeasure> measures = head_measures(r);
   nlohmann::ordered_json data = probe_json(r), heat = nlohmann::ordered_json::array();
-  for (const HeadMeasure& measure : measures) heat.push_back(heat_json(r, measure));
-  const nlohmann::ordered_json& first = heat[0];
-  std::string cells = "<span></span>";
-  for (int64_t head = 0; head < r.probe.heads; ++head) cells += fmt::format("<span>{}</span>", head);
-  for (const tasks::HeadProbe& head : r.probe.probes) {
-    const auto i = static_cast<size_t>(head.layer * r.probe.heads + head.head);
-    if (head.head == 0) cells += fmt::format("\n<span>{}</span>", head.layer);
-    cells += fmt::format(
-        "<button type=\"button\" tabindex=\"{}\" aria-pressed=\"{}\" style=\"--v:{}%\" title=\"layer {}, head {}: {}\">"
-        "</button>",
-        i == 0 ? 0 : -1, i == 0, first["shades"][i].get<int>(), head.layer, head.head,
-        escape(first["texts"][i].get<std::string>()));
+  HeatMap map;
+  for (const HeadMeasure& measure : measures) {
+    heat.push_back(heat_json(r, measure));
+    map.measures.push_back(
+        {measure.id, measure.group, measure.label, measure.meaning, heat.back()["low"], heat.back()["high"]});
   }
+  map.rows = r.probe.layers;
+  map.columns = r.probe.heads;
+  map.shades = heat[0]["shades"].get<std::vector<int>>();
+  for (const tasks::HeadProbe& head : r.probe.probes)
+    map.hovers.push_back(fmt::format("layer {}, head {}: {}", head.layer, head.head,
+                                     heat[0]["texts"][map.hovers.size()].get<std::string>()));
   data["heat"] = std::move(heat);
   for (auto& head : data["heads"]) head.erase("measures");
   for (const char* key : {"findings", "limits", "measures", "spans"}) data.erase(key);
   round_numbers(data);
-  return fmt::format(
-      "<p class=\"choice\"><label for=\"measure\">Measure</label> <select id=\"measure\" hidden=\"hidden\">{}</select>"
-      "<b id=\"measure-name\">{}, {}</b></p>\n<p class=\"muted\" id=\"meaning\">{}</p>\n"
-      "<div class=\"scroll\"><div class=\"heat\" id=\"heat\" role=\"group\" aria-label=\"Layers and "
-      "heads; "
-      "arrow keys move\" style=\"--heads:{}; --layers:{}\">\n{}\n</div></div>\n"
-      "<p class=\"key muted\"><span id=\"low\">{}</span><span class=\"bar\" id=\"bar\"></span><span "
-      "id=\"high\">{}</span>"
-      "<span class=\"axes\"></span></p>\n"
-      "<p id=\"readout\" role=\"status\"></p>\n<div id=\"head\"></div>\n"
-      "<noscript><p class=\"notes\">The other measures' heat maps and the curves of a head need the page's script. The "
-      "tables hold the measures of all heads.</p></noscript>\n"
-      "<script type=\"application/json\" id=\"probe-data\">{}</script>\n<script>{}</script>\n",
-      measure_options(measures), escape(measures[0].group), escape(measures[0].label), escape(measures[0].meaning),
-      r.probe.heads, r.probe.layers, cells, escape(first["low"].get<std::string>()),
-      escape(first["high"].get<std::string>()), script_json(data), page_asset("tools/probe/assets/probe.js"));
+  map.json = script_json(data);
+  map.script = "tools/probe/assets/probe.js";
+  Block block;
+  block.kind = Block::Kind::heat_map;
+  block.heat = std::move(map);
+  return block;
 }
 
 }  // namespace headroom::experiments

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <string>
 
+#include "experiments/output/document.h"
 #include "experiments/tools/probe/probe_results.h"
 
 namespace headroom::experiments {
@@ -12,6 +13,6 @@ namespace headroom::experiments {
 void write_probe_page(const std::filesystem::path& path, const ProbeResults& results);
 
 /// The heat maps as HTML: the first measure's cells, and what the script needs for the others.
-std::string probe_heat_map(const ProbeResults& results);
+Block probe_heat_map(const ProbeResults& results);
 
 }  // namespace headroom::experiments

@@ -6,6 +6,7 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
+#include "experiments/output/wrap.h"
 #include "experiments/tools/probe/probe_findings.h"
 #include "experiments/tools/probe/probe_output.h"
 
@@ -14,22 +15,8 @@ namespace {
 
 constexpr size_t line_width = 100;
 
-/// `text` in lines of at most line_width columns where its words allow it, all but the first indented.
-std::string in_short_lines(const std::string& text) {
-  std::string out, line;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > line_width) {
-      out += line + "\n";
-      line = "  " + word;
-    } else {
-      line += (line.empty() ? "" : " ") + word;
-    }
-    at = end + 1;
-  }
-  return out + line + "\n";
-}
+/// All lines but the first indented.
+std::string in_short_lines(const std::string& text) { return wrapped(text, line_width, 2) + "\n"; }
 
 /// The columns of the table by layer: a measure's id and a short head.
 std::vector<std::pair<std::string, std::string>> short_columns(const ProbeResults& r) {

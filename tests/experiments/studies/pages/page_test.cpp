@@ -61,8 +61,7 @@ TEST_CASE("a study of one series shows its figure first, once") {
     if (!name.empty()) r.series = {name};
     for (TrialRecord& t : r.trials) t.series = name;
     PageParts parts{judge(r), {}, ""};
-    for (const Figure& figure : study_figures(r))
-      parts.figures.push_back(page_figure(figure, {"<svg/>", "", "", "", ""}, ""));
+    for (const Figure& figure : study_figures(r)) parts.figures.push_back({figure, {"<svg/>", "", "", "", ""}, ""});
     const std::string html = page(r, parts);
     check_order(html, {"id=\"main-figure\"", "data-name=\"figure", "id=\"series-1\""});
     CHECK(times(html, "<figure ") == 1);

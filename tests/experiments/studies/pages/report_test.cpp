@@ -268,14 +268,14 @@ TEST_CASE("labels of ticks that would touch are left out, powers of two last") {
 
 TEST_CASE("text is wrapped between words, and only what is too long for all lines is cut") {
   using Lines = std::vector<std::string>;
-  CHECK(wrapped("one two three", 100, 3) == Lines{"one two three"});
-  CHECK(wrapped("one two three", 5, 3) == Lines{"one two", "three"});
-  CHECK(wrapped("", 5, 3).empty());
-  const Lines cut = wrapped(std::string(50, 'W'), 10, 2);
+  CHECK(label_lines("one two three", 100, 3) == Lines{"one two three"});
+  CHECK(label_lines("one two three", 5, 3) == Lines{"one two", "three"});
+  CHECK(label_lines("", 5, 3).empty());
+  const Lines cut = label_lines(std::string(50, 'W'), 10, 2);
   REQUIRE(cut.size() == 2);
   CHECK(cut[0] == std::string(10, 'W'));
   CHECK(cut[1] == std::string(9, 'W') + "…");
-  CHECK(wrapped("äöü", 1, 3) == Lines{"ä", "ö", "ü"});
+  CHECK(label_lines("äöü", 1, 3) == Lines{"ä", "ö", "ü"});
 }
 
 TEST_CASE("a metric over another stands at what the trials of each x measured") {

@@ -3,7 +3,9 @@
 
 #include <cmath>
 
-#include "experiments/output/blocks.h"
+#include "experiments/output/document_text.h"
+#include "experiments/output/html.h"
+#include "experiments/output/markdown.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
 #include "experiments/studies/pages/plan_answers.h"
@@ -132,15 +134,15 @@ TEST_CASE("a study's law of the best number of heads") {
   CHECK(contains(law_sentence(*law),
                  "Best heads = 2.00 · width^0.500 [0.500, 0.500] · token_dim^-1.00 [-1.00, -1.00], "
                  "off by a factor of 1.00"));
-  CHECK(contains(law_markdown(r), "| D 64, d 1 | 64 | 1 | 16.0 | — | 16.0 | 64.0 |"));
-  CHECK(contains(law_text(r), "series"));
-  CHECK(contains(law_html(r), "<section id=\"law\">"));
-  CHECK(law_html(testing::u_curve()).empty());
+  CHECK(contains(as_markdown(law_section(r)), "| D 64, d 1 | 64 | 1 | 16.0 | — | 16.0 | 64.0 |"));
+  CHECK(contains(as_text(law_section(r), 0), "series"));
+  CHECK(contains(as_html({"", law_section(r)}), "<section id=\"law\">"));
+  CHECK(law_section(testing::u_curve()).empty());
 
   StudyResults few = r;
   std::erase_if(few.trials, [](const TrialRecord& t) { return t.series > "D 1024, d 1"; });
   CHECK(contains(law_sentence(*fitted_law(few)), "No law of the best heads can be fitted to 1 series"));
-  CHECK(contains(law_text(few), "D 64, d 1 is left out: its trials have no common model.width"));
+  CHECK(contains(as_text(law_section(few), 0), "D 64, d 1 is left out: its trials have no common model.width"));
 }
 
 TEST_CASE("where a plan's heads are better than the best equal ones") {
@@ -156,16 +158,16 @@ TEST_CASE("where a plan's heads are better than the best equal ones") {
 TEST_CASE("one page as Markdown and as HTML") {
   Block link = paragraph("see ");
   link.line.push_back({.text = "a|b", .link = "x.md", .is_strong = true});
-  const std::vector<Block> page{title("A <title>"), link, item("one"), item("two"),
-                                table("T", {"a", "b"}, {{{{"1 < 2"}}, {{"*"}}}})};
+  const Blocks page{title("A <title>"), link, item("one"), item("two"),
+                    table("T", {"a", "b"}, {{{{"1 < 2"}}, {{"*"}}}})};
   CHECK(as_markdown(page) ==
         "# A \\<title\\>\n\nsee [**a\\|b**](x.md)\n\n- one\n- two\n\n| a | b |\n| --- | --- |\n| 1 \\< 2 | \\* |\n");
-  const std::string html = as_html(page);
+  const std::string html = as_html({"", page});
   CHECK(contains(html, "<h1>A &lt;title&gt;</h1>"));
   CHECK(contains(html, "see <b>a|b</b>"));  // no page leads to Markdown
   Block to_page = paragraph("see ");
   to_page.line.push_back({.text = "a|b", .link = "x.html", .is_strong = true});
-  CHECK(contains(as_html({to_page}), "see <a href=\"x.html\"><b>a|b</b></a>"));
+  CHECK(contains(as_html({"", {to_page}}), "see <a href=\"x.html\"><b>a|b</b></a>"));
   CHECK(contains(html, "<ul>\n<li>one</li>\n<li>two</li>\n</ul>"));
   CHECK(contains(html, "<th scope=\"row\" class=\"word\">1 &lt; 2</th><td class=\"word\">*</td>"));
 }
