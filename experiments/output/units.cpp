@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <iterator>
 
 namespace headroom::experiments {
@@ -21,6 +22,7 @@ std::string bytes_text(double bytes) {
 }
 
 std::string seconds_text(double seconds) {
+  if (!std::isfinite(seconds)) return "—";
   if (seconds >= 48 * 3600) return fmt::format("{:.3g} d", seconds / 86400);
   if (seconds >= 2 * 3600) return fmt::format("{:.3g} h", seconds / 3600);
   if (seconds >= 120) return fmt::format("{:.3g} min", seconds / 60);

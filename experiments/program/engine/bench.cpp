@@ -6,6 +6,7 @@
 #include "engine/error.h"
 #include "engine/transfer.h"
 #include "experiments/output/file.h"
+#include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/tools/bench/bench.h"
 #include "models/files/atomic_file.h"
@@ -49,7 +50,7 @@ void run(const BenchArguments& arguments) {
                         "{} parameters, {} of tensors at most, {} system allocations after the second step",
                         r.workload, r.ms_median, r.ms_min, r.steps, r.tokens_per_second, r.threads,
                         engine::name_of(r.dtype), place_of(r), r.parameters,
-                        models::size_text(static_cast<uint64_t>(r.peak_bytes)), r.system_allocations)
+                        bytes_text(static_cast<double>(r.peak_bytes)), r.system_allocations)
                 .c_str());
   if (options.profiled) std::fputs(("\n" + engine::profile_text(r.ops)).c_str(), stdout);
 }

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/run/run_state.h"
 #include "experiments/studies/run/stored_runs.h"
+#include "models/files/file_size.h"
 
 namespace headroom::experiments {
 namespace {
@@ -55,9 +55,8 @@ void remove_runs(const RmArguments& arguments) {
     throw UsageError("rm: there is no terminal to ask on; --yes deletes without a question");
   for (const StoredRun& run : runs) {
     const RunSize size = size_of(run);
-    const std::string what =
-        fmt::format("{} ({}, {} {}, {})", run.folder.string(), contents_of(run), size.files,
-                    size.files == 1 ? "file" : "files", bytes_text(static_cast<double>(size.bytes)));
+    const std::string what = fmt::format("{} ({}, {} {}, {})", run.folder.string(), contents_of(run), size.files,
+                                         size.files == 1 ? "file" : "files", models::size_text(size.bytes));
     if (!arguments.is_sure && !answers_yes(fmt::format("delete {}?", what))) {
       write_note("headroom: kept " + run.name());
       throw Exit{1};

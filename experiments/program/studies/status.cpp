@@ -10,6 +10,7 @@
 
 #include "engine/error.h"
 #include "experiments/output/text.h"
+#include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/status_text.h"
@@ -44,7 +45,7 @@ std::string counts_text(const RunState& s) {
 }
 
 std::string left_text(const RunState& s) {
-  if (s.seconds_left) return fmt::format("about {} left", duration(*s.seconds_left));
+  if (s.seconds_left) return fmt::format("about {} left", seconds_text(*s.seconds_left));
   if (s.is_complete()) return "complete";
   return s.running > 0 ? "time left not known yet" : "nobody is training it";
 }

@@ -36,7 +36,7 @@ std::vector<Group> groups_of(const std::vector<const HeadChoice*>& curves) {
   return groups;
 }
 
-std::string count_text(size_t count) { return fmt::format("{} {}", count, count == 1 ? "curve" : "curves"); }
+std::string curves_text(size_t count) { return fmt::format("{} {}", count, count == 1 ? "curve" : "curves"); }
 
 /// "32", "32 to 256".
 std::string range_text(const std::set<double>& values) {
@@ -56,7 +56,7 @@ std::string standing_text(const std::vector<const HeadChoice::Option*>& options)
   const auto add = [&](Standing standing, const char* word) {
     if (counts[standing] == 0) return;
     std::string part = fmt::format("{} on {}", word, counts[standing]);
-    if (parts.empty()) part += fmt::format(" of {}", count_text(options.size()));
+    if (parts.empty()) part += fmt::format(" of {}", curves_text(options.size()));
     if (standing == Standing::worse)
       part += ratios.size() == 1
                   ? fmt::format(" ({} times the best)", rounded(*ratios.begin()))
@@ -76,7 +76,7 @@ std::string best_text(const std::vector<const HeadChoice*>& curves) {
   for (const auto& [heads, count] : counts_of_best(curves)) {
     std::string part = exact(heads);
     if (parts.empty()) part += heads == 1 ? " head" : " heads";
-    if (curves.size() > 1) part += parts.empty() ? " on " + count_text(count) : fmt::format(" on {}", count);
+    if (curves.size() > 1) part += parts.empty() ? " on " + curves_text(count) : fmt::format(" on {}", count);
     parts.push_back(part);
   }
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -198,7 +198,7 @@ std::vector<Block> choice_advice(const std::vector<HeadChoice>& choices) {
             "train with few heads, then with more, each number at its own best learning rate, and stop when "
             "validation no longer improves. On {}, averaged over seeds, the number that this ends at is shown to be "
             "within the margin of every other on {}, worse than another on {}, and neither on {}.",
-            count_text(static_cast<size_t>(tally.curves)), tally.good, tally.worse, tally.open())));
+            curves_text(static_cast<size_t>(tally.curves)), tally.good, tally.worse, tally.open())));
   out.push_back(advice(
       "If you cannot:",
       fmt::format(
@@ -212,7 +212,7 @@ std::vector<Block> choice_advice(const std::vector<HeadChoice>& choices) {
           "all of it was measured on {}, on small models of width D {} with {} {}, trained for {} steps, all heads "
           "D/H wide. For a wider, deeper or longer trained model it is a hypothesis to test. A setting that several "
           "studies share counts once.",
-          count_text(curves.size()), range_text(widths), range_text(layers),
+          curves_text(curves.size()), range_text(widths), range_text(layers),
           layers == std::set<double>{1} ? "layer" : "layers", range_text(steps))));
   return out;
 }
@@ -237,7 +237,7 @@ std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
       narrow.insert(last.qk_dim);
     }
     rows.push_back({{{group.name}},
-                    {{fmt::format("{}, D {}{}", count_text(group.curves.size()), range_text(sizes),
+                    {{fmt::format("{}, D {}{}", curves_text(group.curves.size()), range_text(sizes),
                                   tokens.empty() ? "" : ", tokens " + range_text(tokens) + " wide")}},
                     {{best_text(group.curves)}},
                     {{safest_text(group)}},

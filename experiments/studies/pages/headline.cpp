@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "experiments/output/number.h"
+#include "experiments/output/units.h"
 
 namespace headroom::experiments {
 
@@ -133,14 +134,7 @@ std::string progress_of(const StudyResults& r) {
   const double seconds = training_seconds(r);
   return fmt::format("{} of {} trials done, {} failed{}{}", done, std::max<int64_t>(r.planned, done), failed,
                      r.running > 0 ? fmt::format(", {} running", r.running) : "",
-                     seconds > 0 ? ", " + duration(seconds) + " of training, all trials added up" : "");
-}
-
-std::string duration(double seconds) {
-  if (!std::isfinite(seconds)) return "—";
-  if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
-  if (seconds < 99.5) return fmt::format("{:.0f} s", seconds);
-  return seconds < 5400 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+                     seconds > 0 ? ", " + seconds_text(seconds) + " of training, all trials added up" : "");
 }
 
 }  // namespace headroom::experiments

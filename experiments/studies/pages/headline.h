@@ -50,7 +50,4 @@ double training_seconds(const StudyResults& results);
 /// Clock time in which at least one trial was being trained, in seconds: what the study took, pauses left out.
 double wall_seconds(const StudyResults& results);
 
-/// A time for people: "0.4 s", "12 s", "4.1 min", "2.5 h".
-std::string duration(double seconds);
-
 }  // namespace headroom::experiments

@@ -8,6 +8,7 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
+#include "experiments/output/units.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/headline.h"
@@ -101,8 +102,8 @@ Block about_section(const StudyResults& r) {
     if (key != "threads")  // those of the report, not of the trials, and no result depends on them
       row(key == "headroom" ? "reported by headroom" : key, value);
   if (training_seconds(r) > 0) {
-    row("time", duration(wall_seconds(r)));
-    row("time of all trials together", duration(training_seconds(r)));
+    row("time", seconds_text(wall_seconds(r)));
+    row("time of all trials together", seconds_text(training_seconds(r)));
   }
   for (const std::string& line : r.deviations) row("not as in the paper", line);
   if (!r.changes.empty())

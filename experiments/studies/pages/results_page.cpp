@@ -11,6 +11,7 @@
 #include "experiments/output/file.h"
 #include "experiments/output/markdown.h"
 #include "experiments/output/plot/gnuplot.h"
+#include "experiments/output/units.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
@@ -40,7 +41,7 @@ std::string overview(const std::vector<Finding>& all, const std::string& folder)
                     markdown_code(r.profile), f.verdicts.empty() ? "" : markdown(finding(r, f.verdicts)),
                     tally(f.verdicts, ClaimSource::paper), tally(f.verdicts, ClaimSource::theorem),
                     tally(f.verdicts, ClaimSource::ours), fmt::format("{}", count_trials(r.trials)),
-                    duration(wall_seconds(r))});
+                    seconds_text(wall_seconds(r))});
   }
   return markdown_table(
       {"study", "profile", "what was found", "the paper’s claims", "theorems", "our own", "trials", "wall time"}, rows);

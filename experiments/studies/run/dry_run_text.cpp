@@ -3,19 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "experiments/output/units.h"
 #include "experiments/studies/run/dry_run.h"
 #include "experiments/studies/run/progress.h"
 
 namespace headroom::experiments {
 namespace {
-
-/// "812", "12.3 k", "4.56 M", "1.2 T".
-std::string short_number(double x) {
-  const char* const units[] = {"", " k", " M", " G", " T", " P"};
-  size_t unit = 0;
-  while (x >= 1000 && unit + 1 < std::size(units)) x /= 1000, ++unit;
-  return fmt::format("{:.4g}{}", x, units[unit]);
-}
 
 /// "white noise: heads=64 lr=0.001 seed=1"
 std::string name_of(const PlannedTrial& trial) {
@@ -33,17 +26,17 @@ std::string dry_run_text(const Study& study, const DryRun& result) {
                      "each");
   for (const CostGroup& group : result.groups) {
     out += fmt::format("{:>6}  {:>10}  {:>10}  {:>8.3g}{}  {:>9}  {}\n", group.trials,
-                       short_number(static_cast<double>(group.parameters)), short_number(group.flops),
+                       count_text(static_cast<double>(group.parameters)), count_text(group.flops),
                        1e3 * group.step_seconds, group.is_timed ? " " : "*", clock_text(group.trial_seconds),
                        name_of(*group.sample));
   }
   const auto timed =
       std::count_if(result.groups.begin(), result.groups.end(), [](const CostGroup& group) { return group.is_timed; });
-  out += fmt::format("\nparameters  {} to {}\n", short_number(static_cast<double>(result.least_parameters)),
-                     short_number(static_cast<double>(result.most_parameters)));
-  out += fmt::format("FLOPs       {}\n", short_number(result.flops));
-  out += fmt::format("memory      {:.0f} MiB for {} trials at once\n",
-                     static_cast<double>(result.peak_bytes) / 1048576.0, result.jobs);
+  out += fmt::format("\nparameters  {} to {}\n", count_text(static_cast<double>(result.least_parameters)),
+                     count_text(static_cast<double>(result.most_parameters)));
+  out += fmt::format("FLOPs       {}\n", count_text(result.flops));
+  out += fmt::format("memory      {} for {} trials at once\n", bytes_text(static_cast<double>(result.peak_bytes)),
+                     result.jobs);
   const CostGroup& costliest = result.groups[result.costliest];
   out += fmt::format("costliest   {} a trial: {}\n", clock_text(costliest.trial_seconds), name_of(*costliest.sample));
   out += fmt::format("time        {}: a few steps of {} of {} kinds of trial were timed{}, in {}\n",
