@@ -10,7 +10,8 @@
 
 namespace headroom::experiments {
 
-enum class TrialStatus { finished, failed };
+/// `stopped`: before its end; nothing of the trial counts, and no store holds it.
+enum class TrialStatus { finished, failed, stopped };
 
 /// "finished", "failed".
 constexpr const char* name_of(TrialStatus status) { return status == TrialStatus::finished ? "finished" : "failed"; }
@@ -24,7 +25,17 @@ struct HistoryPoint {
   bool operator==(const HistoryPoint&) const = default;
 };
 
-/// One trial as the store keeps it.
+/// A trial's place in a plan.
+struct PlanEntry {
+  std::string id;                        ///< hash of its resolved config
+  std::string series;                    ///< "" when the study has no [[series]]
+  std::string label;                     ///< "heads=64 lr=0.003 seed=1"
+  double x = 0;                          ///< value of the swept key that the report puts on its x axis
+  std::map<std::string, double> choice;  ///< values of the keys swept by `best_of` ("train.optimizer.lr": 0.04)
+  int64_t seed = 0;
+};
+
+/// One trial that came to an end, as the store keeps it.
 struct TrialRecord {
   std::string id;                        ///< hash of its resolved config
   std::string series;                    ///< "" when the study has no [[series]]
@@ -48,7 +59,18 @@ struct TrialRecord {
   std::string code;                         ///< version of the program that trained it
   std::map<std::string, std::string> data;  ///< file → SHA-256 of everything that was read
   std::string weights;                      ///< checksum of the weights that were kept, "" for none
+  int64_t attempts = 0;                     ///< times that it came to an end
+  bool is_checked = false;                  ///< its bytes were compared with a checksum
 };
+
+/// A stored trial with what belongs to its place in a plan: series, x, choice and seed.
+inline TrialRecord in_place(TrialRecord trial, const PlanEntry& place) {
+  trial.series = place.series;
+  trial.x = place.x;
+  trial.choice = place.choice;
+  trial.seed = place.seed;
+  return trial;
+}
 
 /// A reference curve of a series, in a panel of its own below it.
 struct Overlay {

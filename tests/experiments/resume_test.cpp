@@ -202,7 +202,7 @@ TEST_CASE("two runs on one folder share the trials: none twice, none missing") {
   CHECK(contents(two / "store.sqlite") == contents(one / "store.sqlite"));
   const RunStore store(two / "store.sqlite", RunStore::Access::read);
   CHECK(store.plan().size() == 24);
-  for (const PlanEntry& entry : store.plan()) CHECK(store.known(entry.trial).attempts == 1);
+  for (const PlanEntry& entry : store.plan()) CHECK(store.known(entry.id).attempts == 1);
 }
 
 TEST_CASE("the trials of a run that is killed are taken over by the other one") {
@@ -218,7 +218,7 @@ TEST_CASE("the trials of a run that is killed are taken over by the other one") 
   CHECK(heir.wait() == 0);
   const RunStore both(store, RunStore::Access::read);
   CHECK(both.leases().empty());
-  for (const PlanEntry& entry : both.plan()) CHECK(both.known(entry.trial).attempts == 1);
+  for (const PlanEntry& entry : both.plan()) CHECK(both.known(entry.id).attempts == 1);
 }
 
 TEST_CASE("a run that was stopped for longer than its lease changes nothing that another has kept since") {

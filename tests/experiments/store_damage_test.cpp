@@ -57,8 +57,7 @@ std::string contents(const fs::path& path) {
   std::map<std::string, RunStore::Known> known;
   for (const auto& [id, one] : store.known()) known[id] = one;
   for (const auto& [id, one] : known) text += fmt::format("{} {} {}\n", id, one.attempts, one.is_finished);
-  for (const PlanEntry& p : store.plan())
-    text += fmt::format("{} {} {} {} {}\n", p.trial, p.series, p.label, p.x, p.seed);
+  for (const PlanEntry& p : store.plan()) text += fmt::format("{} {} {} {} {}\n", p.id, p.series, p.label, p.x, p.seed);
   for (const auto& [key, value] : store.study()) text += key + value;
   return text;
 }

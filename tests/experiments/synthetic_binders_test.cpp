@@ -136,7 +136,7 @@ TEST_CASE("an n-gram's trial tells how many heads serve each lag") {
   const Study study = load_study(StudyFile(small_study()).path());
   const PlannedTrial& trial = study.trials.back();
   const auto task = tasks::make_task(trial.config.task, {});
-  const std::map<std::string, double> test = run_trial(trial.config, *task).progress.test;
+  const std::map<std::string, double> test = run_trial(trial.config, *task).test;
   double sum = 0;
   for (const char* lag : {"0", "1", "2"}) sum += test.at(std::string("attention_at_lag_") + lag);
   CHECK(test.count("attention_at_lag_3") == 0);
@@ -176,14 +176,14 @@ TEST_CASE("attention up to a lag of one's own, and steps to an error, are metric
   const Study study = load_study(StudyFile(text).path());
   const PlannedTrial& trial = study.trials.back();
   const auto task = tasks::make_task(trial.config.task, {});
-  const std::map<std::string, double> test = run_trial(trial.config, *task).progress.test;
+  const std::map<std::string, double> test = run_trial(trial.config, *task).test;
   CHECK(test.at("steps_to") == 2);  // at the first validation
   CHECK(test.count("attention_at_lag_3") == 1);
   CHECK(test.at("peaks_at_lag_0") + test.at("peaks_at_lag_1") + test.at("peaks_at_lag_2") + test.at("peaks_at_lag_3") ==
         static_cast<double>(trial.config.model.groups.at(0).heads));
   TrialConfig never = trial.config;
   never.train.steps_to->value = 0;
-  CHECK(run_trial(never, *task).progress.test.at("steps_to") == 7);
+  CHECK(run_trial(never, *task).test.at("steps_to") == 7);
 }
 
 TEST_CASE("training starts from the proof's weights where that is asked for") {
@@ -196,7 +196,7 @@ TEST_CASE("training starts from the proof's weights where that is asked for") {
   const auto task = tasks::make_task(config.task, {});
   const auto error = [&](Start start) {
     config.train.start = start;
-    return run_trial(config, *task).progress.test.at("relative_mse");
+    return run_trial(config, *task).test.at("relative_mse");
   };
   const double drawn = error(Start::drawn), slopes = error(Start::slopes), weights = error(Start::constructive);
   CHECK(weights < 0.7 * drawn);  // two heads fetch lag 1 alone of the two
@@ -210,10 +210,10 @@ TEST_CASE("a curve of the paper is a study without a model") {
   const tasks::Work bound = tasks::make_work(eight.config.task, {});
   CHECK(training_flops(eight.config, bound) == 0);
   CHECK_THROWS_WITH(tasks::make_task(eight.config.task, {}), Catch::Contains("a formula, which trains nothing"));
-  const TrialOutcome outcome = run_trial(eight.config, bound);
+  const TrialRecord outcome = run_trial(eight.config, bound);
   CHECK(outcome.status == TrialStatus::finished);
-  CHECK(outcome.progress.test.at("bound") == Approx(0.16578271775434783));
-  CHECK(outcome.progress.validation == outcome.progress.test);
+  CHECK(outcome.test.at("bound") == Approx(0.16578271775434783));
+  CHECK(outcome.validation == outcome.test);
   CHECK(contains(problem_of(bound_study() + "[model]\nwidth = 8\n"), "model: the task is a formula"));
   CHECK(contains(problem_of(bound_study("curve = \"equal-heads\"\n")), "task.heads: does not divide task.width"));
 }
@@ -227,7 +227,7 @@ TEST_CASE("the proof's Transformer is a study without a model") {
   };
   const auto measure = [&](const std::string& task) {
     const PlannedTrial trial = load_study(StudyFile(text(task)).path()).trials.at(0);
-    return run_trial(trial.config, tasks::make_work(trial.config.task, {})).progress.test;
+    return run_trial(trial.config, tasks::make_work(trial.config.task, {})).test;
   };
   const auto mended = measure(""), printed = measure("mended = { zero_front = false }\n"),
              shared = measure("variant = \"shared\"\ndtype = \"f32\"\n");

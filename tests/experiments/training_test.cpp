@@ -25,8 +25,16 @@ TrialConfig trial_with(const std::vector<std::string>& settings = {}) {
   return load_study(file.path(), base_profile, settings).trials.at(0).config;
 }
 
-TrialOutcome train(const TrialConfig& config, const StepHook& on_step = {}, const TrialFiles& files = {}) {
-  return run_trial(config, *tasks::make_task(config.task, {}), on_step, files);
+/// A trial's record and the weights that it kept.
+struct Trained : TrialRecord {
+  headroom::models::NamedTensors tensors;
+};
+
+Trained train(const TrialConfig& config, const StepHook& on_step = {}, TrialFiles files = {}) {
+  Trained out;
+  files.weights = &out.tensors;
+  static_cast<TrialRecord&>(out) = run_trial(config, *tasks::make_task(config.task, {}), on_step, files);
+  return out;
 }
 
 /// One that uses whatever has a state: dropout, moments, a plateau, best weights, parts of a batch.
@@ -45,17 +53,17 @@ TrialConfig stateful_trial(const std::vector<std::string>& more = {}) {
   return trial_with(settings);
 }
 
-void check_same(const TrialOutcome& a, const TrialOutcome& b) {
+void check_same(const Trained& a, const Trained& b) {
   CHECK(a.status == b.status);
-  CHECK(a.progress.step == b.progress.step);
-  CHECK(a.progress.validation == b.progress.validation);
-  CHECK(a.progress.test == b.progress.test);
-  CHECK(a.progress.history == b.progress.history);
-  CHECK(a.progress.predictions == b.progress.predictions);
-  REQUIRE(a.weights.size() == b.weights.size());
-  for (size_t i = 0; i < a.weights.size(); ++i) {
-    CHECK(a.weights[i].first == b.weights[i].first);
-    CHECK(a.weights[i].second.to_vector<float>() == b.weights[i].second.to_vector<float>());
+  CHECK(a.steps == b.steps);
+  CHECK(a.validation == b.validation);
+  CHECK(a.test == b.test);
+  CHECK(a.history == b.history);
+  CHECK(a.predictions == b.predictions);
+  REQUIRE(a.tensors.size() == b.tensors.size());
+  for (size_t i = 0; i < a.tensors.size(); ++i) {
+    CHECK(a.tensors[i].first == b.tensors[i].first);
+    CHECK(a.tensors[i].second.to_vector<float>() == b.tensors[i].second.to_vector<float>());
   }
 }
 
@@ -67,38 +75,38 @@ StepHook stop_at(int64_t last) {
 
 TEST_CASE("a trial that is stopped and goes on from its checkpoint ends with the same bits") {
   const TrialConfig config = stateful_trial();
-  const TrialOutcome whole = train(config);
+  const Trained whole = train(config);
   REQUIRE(whole.status == TrialStatus::finished);
-  REQUIRE(whole.weights.size() > 3);
-  CHECK(whole.progress.history.size() > 20);
-  CHECK_FALSE(whole.progress.predictions.empty());
+  REQUIRE(whole.tensors.size() > 3);
+  CHECK(whole.history.size() > 20);
+  CHECK_FALSE(whole.predictions.empty());
   const TemporaryFolder folder;
   const TrialFiles files{folder.path() / "trial.safetensors", [](const std::string& line) { FAIL(line); }};
   for (const int64_t step : {0, 1, 4, 5, 19, 20, 39}) {
-    const TrialOutcome part = train(config, stop_at(step), files);
-    CHECK(part.stopped);
-    CHECK(part.progress.step == step);
+    const Trained part = train(config, stop_at(step), files);
+    CHECK(part.status == TrialStatus::stopped);
+    CHECK(part.steps == step);
   }
   check_same(train(config, {}, files), whole);
 }
 
 TEST_CASE("so is one under Muon, whose numbers are its own") {
   const TrialConfig config = stateful_trial({"train.optimizer={kind=\"muon\", lr=0.1}"});
-  const TrialOutcome whole = train(config);
+  const Trained whole = train(config);
   REQUIRE(whole.status == TrialStatus::finished);
-  CHECK(whole.progress.test.at("mse") != train(stateful_trial()).progress.test.at("mse"));
+  CHECK(whole.test.at("mse") != train(stateful_trial()).test.at("mse"));
   const TemporaryFolder folder;
   const TrialFiles files{folder.path() / "trial.safetensors", [](const std::string& line) { FAIL(line); }};
-  for (const int64_t step : {3, 22}) CHECK(train(config, stop_at(step), files).stopped);
+  for (const int64_t step : {3, 22}) CHECK(train(config, stop_at(step), files).status == TrialStatus::stopped);
   check_same(train(config, {}, files), whole);
 }
 
 TEST_CASE("a damaged checkpoint is reported, and the trial starts over") {
   const TrialConfig config = stateful_trial();
-  const TrialOutcome whole = train(config);
+  const Trained whole = train(config);
   const TemporaryFolder folder;
   const auto path = folder.path() / "trial.safetensors";
-  REQUIRE(train(config, stop_at(20), {path, {}}).stopped);
+  REQUIRE(train(config, stop_at(20), {path, {}}).status == TrialStatus::stopped);
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   std::vector<std::string> damaged{"", bytes.substr(0, 4), bytes.substr(0, bytes.size() / 2),
@@ -110,7 +118,7 @@ TEST_CASE("a damaged checkpoint is reported, and the trial starts over") {
   for (const std::string& text : damaged) {
     std::ofstream(path, std::ios::binary) << text;
     std::string warnings;
-    const TrialOutcome outcome = train(config, {}, {path, [&](const std::string& line) { warnings += line + "\n"; }});
+    const Trained outcome = train(config, {}, {path, [&](const std::string& line) { warnings += line + "\n"; }});
     CAPTURE(warnings);
     CHECK(contains(warnings, path.string()));
     CHECK(contains(warnings, "; the trial starts over\n"));
@@ -120,7 +128,7 @@ TEST_CASE("a damaged checkpoint is reported, and the trial starts over") {
   // One of another trial is none of this one's.
   TrialConfig other = config;
   other.seed += 1;
-  REQUIRE(train(other, stop_at(7), {path, {}}).stopped);
+  REQUIRE(train(other, stop_at(7), {path, {}}).status == TrialStatus::stopped);
   std::string warnings;
   check_same(train(config, {}, {path, [&](const std::string& line) { warnings = line; }}), whole);
   CHECK(contains(warnings, "is of trial "));
@@ -130,7 +138,7 @@ TEST_CASE("a checkpoint of other kernels, or of an older program's that are not 
   const TrialConfig config = stateful_trial();
   const TemporaryFolder folder;
   const auto path = folder.path() / "trial.safetensors";
-  REQUIRE(train(config, stop_at(20), {path, {}}).stopped);
+  REQUIRE(train(config, stop_at(20), {path, {}}).status == TrialStatus::stopped);
   const auto owner = headroom::models::SafetensorsFile(path).metadata().at("trial");
   const tasks::Checkpoint kept = tasks::load_checkpoint(path, owner);
   const TrialProgress at = progress_from_json(kept.more);
@@ -158,9 +166,9 @@ TEST_CASE("a trial whose checkpoint is no longer its own ends as stopped") {
     write(folder.path() / "staged");
     return ++asked < 3;
   };
-  const TrialOutcome outcome = train(config, {}, files);
-  CHECK(outcome.stopped);
-  CHECK(outcome.progress.step == 2);
+  const Trained outcome = train(config, {}, files);
+  CHECK(outcome.status == TrialStatus::stopped);
+  CHECK(outcome.steps == 2);
   CHECK(std::filesystem::exists(folder.path() / "staged"));
   CHECK_FALSE(std::filesystem::exists(files.checkpoint));
 }
@@ -180,17 +188,17 @@ TEST_CASE("a batch in parts gives the update of the whole batch") {
                                           "sweep.\"train.optimizer.lr\"={best_of=[0.1]}"};
   std::vector<std::string> parts = settings;
   parts[2] = "train.accumulate=3";
-  const TrialOutcome whole = train(trial_with(settings)), cut = train(trial_with(parts));
+  const Trained whole = train(trial_with(settings)), cut = train(trial_with(parts));
   // Sums of 7 sequences in another order: rounding of f32.
-  CHECK(std::fabs(cut.progress.test.at("mse") / whole.progress.test.at("mse") - 1) < 1e-5);
-  CHECK(train(trial_with({"train.steps=1"})).progress.test.at("mse") != whole.progress.test.at("mse"));
+  CHECK(std::fabs(cut.test.at("mse") / whole.test.at("mse") - 1) < 1e-5);
+  CHECK(train(trial_with({"train.steps=1"})).test.at("mse") != whole.test.at("mse"));
 }
 
 TEST_CASE("validation on the way does not change the training") {
-  const TrialOutcome never = train(trial_with({"model.dropout=0.2"}));
-  const TrialOutcome always = train(trial_with({"model.dropout=0.2", "train.eval_every=1"}));
-  CHECK(always.progress.test == never.progress.test);
-  CHECK(always.progress.history.size() > never.progress.history.size());
+  const Trained never = train(trial_with({"model.dropout=0.2"}));
+  const Trained always = train(trial_with({"model.dropout=0.2", "train.eval_every=1"}));
+  CHECK(always.test == never.test);
+  CHECK(always.history.size() > never.history.size());
 }
 
 TEST_CASE("training ends early after so many validations without a new best") {
@@ -198,17 +206,16 @@ TEST_CASE("training ends early after so many validations without a new best") {
                                     "sweep.\"train.optimizer.lr\"={best_of=[0.5]}", "train.patience=3"};
   for (const char* judged : {"train.judged=\"last\"", "train.judged=\"best\""}) {
     settings.push_back(judged);
-    const TrialOutcome outcome = train(trial_with(settings));
+    const Trained outcome = train(trial_with(settings));
     REQUIRE(outcome.status == TrialStatus::finished);
-    const int64_t end = outcome.progress.step;
+    const int64_t end = outcome.steps;
     REQUIRE(end < 200);
     std::map<int64_t, double> errors;
-    for (const HistoryPoint& p : outcome.progress.history)
+    for (const HistoryPoint& p : outcome.history)
       if (p.metric == "mse") errors[p.step] = p.value;
     const double best = errors.at(end - 6);
     for (const auto& [step, error] : errors) CHECK(error >= best);
-    CHECK(outcome.progress.validation.at("mse") ==
-          (settings.back() == "train.judged=\"best\"" ? best : errors.at(end)));
+    CHECK(outcome.validation.at("mse") == (settings.back() == "train.judged=\"best\"" ? best : errors.at(end)));
     CHECK(outcome.flops < train(trial_with({"train.steps=200"})).flops);
   }
   CHECK(contains(error_of([] { trial_with({"train.patience=2"}); }), "train.patience: expected an eval_every above 0"));
@@ -244,18 +251,18 @@ TEST_CASE("the best weights are those of the largest accuracy where that is the 
   const TrialConfig config = trial_with({"train.steps=60", "train.eval_every=5", "train.judged=\"best\"",
                                          "sweep.\"train.optimizer.lr\"={best_of=[0.3]}"});
   const Scored task(std::get<tasks::LinearFunctionalConfig>(config.task));
-  const TrialOutcome outcome = run_trial(config, task);
+  const TrialRecord outcome = run_trial(config, task);
   REQUIRE(outcome.status == TrialStatus::finished);
   double best = 0;
-  for (const HistoryPoint& p : outcome.progress.history)
+  for (const HistoryPoint& p : outcome.history)
     if (p.metric == "accuracy") best = std::max(best, p.value);
-  CHECK(outcome.progress.validation.at("accuracy") == best);
+  CHECK(outcome.validation.at("accuracy") == best);
 }
 
 TEST_CASE("weight decay is chosen by patterns of names") {
   const std::string decay = "train.optimizer.weight_decay=0.5";
   const auto error = [](const std::vector<std::string>& settings) {
-    return train(trial_with(settings)).progress.test.at("mse");
+    return train(trial_with(settings)).test.at("mse");
   };
   const double none = error({}), usual = error({decay});
   CHECK(usual != none);
@@ -267,11 +274,11 @@ TEST_CASE("weight decay is chosen by patterns of names") {
 }
 
 TEST_CASE("bf16 is refused where it would be emulated, unless that is asked for") {
-  const TrialOutcome refused = train(trial_with({"train.precision=\"bf16\""}));
+  const Trained refused = train(trial_with({"train.precision=\"bf16\""}));
   CHECK(refused.status == TrialStatus::failed);
   CHECK(contains(refused.message, "bf16 would be emulated on this CPU"));
   const auto error = [](const std::vector<std::string>& settings) {
-    return train(trial_with(settings)).progress.test.at("mse");
+    return train(trial_with(settings)).test.at("mse");
   };
   const double rounded = error({"train.precision=\"bf16\"", "train.allow_emulation=true"}), exact = error({});
   CHECK(rounded != exact);
@@ -286,18 +293,18 @@ TEST_CASE("bf16 on a GPU needs no leave, follows f32, resumes to the same bits a
   if (!headroom::engine::has_device(headroom::engine::Device::Kind::cuda)) return skip("no CUDA device");
   const TrialConfig config = trial_with({"train.precision=\"bf16\"", "train.device=\"cuda\"", "train.keep_weights=true",
                                          "train.steps=12", "train.save_every=0"});
-  const TrialOutcome whole = train(config), exact = train(trial_with({"train.device=\"cuda\"", "train.steps=12"}));
+  const Trained whole = train(config), exact = train(trial_with({"train.device=\"cuda\"", "train.steps=12"}));
   REQUIRE(whole.status == TrialStatus::finished);
-  CHECK(whole.progress.test.at("mse") != exact.progress.test.at("mse"));
-  CHECK(std::fabs(whole.progress.test.at("mse") / exact.progress.test.at("mse") - 1) < 0.04);  // 8 bits of mantissa
-  for (const auto& [name, tensor] : whole.weights) {
+  CHECK(whole.test.at("mse") != exact.test.at("mse"));
+  CHECK(std::fabs(whole.test.at("mse") / exact.test.at("mse") - 1) < 0.04);  // 8 bits of mantissa
+  for (const auto& [name, tensor] : whole.tensors) {
     INFO(name);
     CHECK(tensor.dtype() == headroom::engine::DType::f32);
     CHECK(tensor.device().is_cpu());
   }
   const TemporaryFolder folder;
   const TrialFiles files{folder.path() / "checkpoint", nullptr};
-  CHECK(train(config, stop_at(5), files).stopped);
+  CHECK(train(config, stop_at(5), files).status == TrialStatus::stopped);
   check_same(train(config, {}, files), whole);
 }
 

@@ -18,7 +18,7 @@ TrialConfig small_trial(const std::vector<std::string>& settings = {}) {
   return load_study(file.path(), base_profile, settings).trials.at(0).config;
 }
 
-TrialOutcome train(const TrialConfig& config, const StepHook& on_step = {}) {
+TrialRecord train(const TrialConfig& config, const StepHook& on_step = {}) {
   return run_trial(config, *headroom::tasks::make_task(config.task, {}), on_step);
 }
 
@@ -38,22 +38,22 @@ StudyResults run_all(const Study& study, int jobs, int threads) {
 TEST_CASE("training lowers the error, and the same config gives the same bits on any number of threads") {
   const TrialConfig config =
       small_trial({"train.steps=200", "train.batch=16", "sweep.\"train.optimizer.lr\"={best_of=[1e-2]}"});
-  const TrialOutcome short_one = train(small_trial({"train.steps=1"}));
-  const TrialOutcome outcome = train(config);
+  const TrialRecord short_one = train(small_trial({"train.steps=1"}));
+  const TrialRecord outcome = train(config);
   REQUIRE(outcome.status == TrialStatus::finished);
-  CHECK(outcome.progress.test.at("relative_mse") < 0.5 * short_one.progress.test.at("relative_mse"));
-  CHECK(outcome.progress.test.at("mse") != outcome.progress.validation.at("mse"));
+  CHECK(outcome.test.at("relative_mse") < 0.5 * short_one.test.at("relative_mse"));
+  CHECK(outcome.test.at("mse") != outcome.validation.at("mse"));
   const headroom::engine::ThreadScope two(2);
-  const TrialOutcome again = train(config);
-  CHECK(again.progress.test == outcome.progress.test);
-  CHECK(again.progress.validation == outcome.progress.validation);
+  const TrialRecord again = train(config);
+  CHECK(again.test == outcome.test);
+  CHECK(again.validation == outcome.validation);
 }
 
 TEST_CASE("another seed gives another result on the same test set") {
   TrialConfig config = small_trial();
-  const double first = train(config).progress.test.at("mse");
+  const double first = train(config).test.at("mse");
   config.seed += 1;
-  CHECK(train(config).progress.test.at("mse") != first);
+  CHECK(train(config).test.at("mse") != first);
 }
 
 TEST_CASE("the best weights are those of the smallest validation error") {
@@ -62,36 +62,36 @@ TEST_CASE("the best weights are those of the smallest validation error") {
                                       "sweep.\"train.optimizer.lr\"={best_of=[0.3]}"};
   std::vector<std::string> best = wild;
   best.push_back("train.judged=\"best\"");
-  const TrialOutcome last_one = train(small_trial(wild)), best_one = train(small_trial(best));
+  const TrialRecord last_one = train(small_trial(wild)), best_one = train(small_trial(best));
   REQUIRE(last_one.status == TrialStatus::finished);
   REQUIRE(best_one.status == TrialStatus::finished);
   std::vector<double> errors;
-  for (const HistoryPoint& p : best_one.progress.history)
+  for (const HistoryPoint& p : best_one.history)
     if (p.split == "validation" && p.metric == "mse") errors.push_back(p.value);
   REQUIRE(errors.size() == 11);
   const double least = *std::min_element(errors.begin(), errors.end());
-  CHECK(best_one.progress.validation.at("mse") == least);
-  CHECK(last_one.progress.validation.at("mse") == errors.back());
+  CHECK(best_one.validation.at("mse") == least);
+  CHECK(last_one.validation.at("mse") == errors.back());
 }
 
 TEST_CASE("a loss that is not finite ends the trial as failed, with the step, the last loss and the gradient norm") {
-  const TrialOutcome outcome = train(
+  const TrialRecord outcome = train(
       small_trial({"train.steps=400", "train.optimizer.kind=\"sgd\"", "sweep.\"train.optimizer.lr\"={best_of=[1e6]}"}));
   CHECK(outcome.status == TrialStatus::failed);
   CAPTURE(outcome.message);
   CHECK(contains(outcome.message, "failed at step "));
   CHECK(contains(outcome.message, " is not finite (last finite loss "));
   CHECK(contains(outcome.message, ", gradient norm "));
-  CHECK(outcome.progress.test.empty());
+  CHECK(outcome.test.empty());
 }
 
 TEST_CASE("a hook that says no stops a trial") {
   int64_t steps = 0;
-  const TrialOutcome outcome = train(small_trial(), [&](int64_t step, double) {
+  const TrialRecord outcome = train(small_trial(), [&](int64_t step, double) {
     steps = step;
     return step < 3;
   });
-  CHECK(outcome.stopped);
+  CHECK(outcome.status == TrialStatus::stopped);
   CHECK(steps == 3);
 }
 

@@ -181,10 +181,10 @@ void write_published_seeds(const fs::path& folder) {
   run.tags = {"final"};
   run.notes = {{0, "2026-01-02 03:04:05", "a note"}};
   std::set<std::string> ids;
-  std::map<std::string, experiments::PublishedTrial> trials;
+  std::map<std::string, experiments::TrialRecord> trials;
   for (const char* config : {R"({"seed":1})", R"({"seed":2})"}) {
-    experiments::PublishedTrial trial;
-    experiments::TrialRecord& r = trial.record;
+    experiments::TrialRecord r;
+    r.attempts = 1;
     r.config = config;
     r.id = experiments::trial_id_of(config);
     r.history = {{1, "train", "loss", 0.5}, {2, "train", "loss", 0.1}};
@@ -194,7 +194,7 @@ void write_published_seeds(const fs::path& folder) {
     r.data = {{"text", "ab"}};
     run.plan.push_back({r.id, "", "seed=1", 1, {{"lr", 0.1}}, 1});
     ids.insert(r.id);
-    trials[r.id] = trial;
+    trials[r.id] = r;
   }
   run.plan.push_back({std::string(32, 'f'), "s", "missing", 2, {}, 3});
   for (const bool is_whole : {true, false}) {

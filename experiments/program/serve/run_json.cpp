@@ -41,7 +41,7 @@ Json run_json(const RunSnapshot& snapshot) {
 Json trial_json(const RunSnapshot& snapshot, const TrialState& trial) {
   constexpr double long_silence = 20;  // seconds; a process writes every five
   const bool is_running = trial.phase == TrialPhase::running;
-  Json json = {{"id", trial.entry.trial},
+  Json json = {{"id", trial.entry.id},
                {"series", trial.entry.series},
                {"label", trial.entry.label},
                {"x", number_or_null(trial.entry.x)},
@@ -50,7 +50,7 @@ Json trial_json(const RunSnapshot& snapshot, const TrialState& trial) {
                {"step", trial.step},
                {"steps", trial.steps},
                {"loss", is_running ? number_or_null(trial.loss) : Json(nullptr)}};
-  const auto value = snapshot.values.find(trial.entry.trial);
+  const auto value = snapshot.values.find(trial.entry.id);
   json["value"] = value == snapshot.values.end() ? Json(nullptr) : Json(value->second);
   json["seconds"] = trial.seconds;
   json["message"] = trial.message;

@@ -6,10 +6,10 @@
 #include <system_error>
 
 #include "engine/error.h"
-#include "experiments/output/units.h"
 #include "experiments/program/serve/run_files.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/toml/document.h"
+#include "models/files/file_size.h"
 
 namespace headroom::experiments {
 namespace {
@@ -67,7 +67,7 @@ RunSnapshot RunReader::take() {
   RunSnapshot snapshot;
   snapshot.run = run_;
   snapshot.pages = pages_of(run_);
-  snapshot.size = bytes_text(static_cast<double>(size_of(run_).bytes));
+  snapshot.size = models::size_text(size_of(run_).bytes);
   try {
     read_store(snapshot);
   } catch (const Error& error) {
@@ -91,19 +91,19 @@ void RunReader::read_store(RunSnapshot& snapshot) {
   std::set<std::string> lacking;
   for (const TrialState& trial : snapshot.state.trials) {
     if (trial.phase == TrialPhase::running && std::isfinite(trial.loss)) {
-      auto& curve = snapshot.live[trial.entry.trial];  // the lease is a little ahead of the points that are kept
+      auto& curve = snapshot.live[trial.entry.id];  // the lease is a little ahead of the points that are kept
       if (curve.empty() || curve.back().first < trial.step) curve.emplace_back(trial.step, trial.loss);
     }
-    const auto known = values_.find(trial.entry.trial);
+    const auto known = values_.find(trial.entry.id);
     if (trial.phase == TrialPhase::finished && (known == values_.end() || known->second.first != trial.attempts))
-      lacking.insert(trial.entry.trial);
+      lacking.insert(trial.entry.id);
   }
   const auto keep = [&](const TrialRecord& record, int64_t attempts) {
     const auto value = record.test.find(metric_);
     values_[record.id] = {attempts, value == record.test.end() ? std::nan("") : value->second};
   };
   std::map<std::string, int64_t> attempts;
-  for (const TrialState& trial : snapshot.state.trials) attempts[trial.entry.trial] = trial.attempts;
+  for (const TrialState& trial : snapshot.state.trials) attempts[trial.entry.id] = trial.attempts;
   constexpr size_t few = 40;
   if (lacking.size() <= few) {
     for (const std::string& id : lacking)
@@ -114,9 +114,9 @@ void RunReader::read_store(RunSnapshot& snapshot) {
     });
   }
   for (const TrialState& trial : snapshot.state.trials)
-    if (const auto known = values_.find(trial.entry.trial);
+    if (const auto known = values_.find(trial.entry.id);
         trial.phase == TrialPhase::finished && known != values_.end() && std::isfinite(known->second.second))
-      snapshot.values[trial.entry.trial] = known->second.second;
+      snapshot.values[trial.entry.id] = known->second.second;
 }
 
 std::shared_ptr<RunReader> RunReaders::reader_of(const StoredRun& run) {

@@ -99,7 +99,7 @@ class RunChanges {
     state["metric"] = snapshot->metric;
     state["machine"] = machine_.get();
     Json order = Json::array();
-    for (const TrialState& trial : snapshot->state.trials) order.push_back(trial.entry.trial);
+    for (const TrialState& trial : snapshot->state.trials) order.push_back(trial.entry.id);
     const std::string frame = json_text(state) + json_text(order);
     state["order"] = std::move(order);
     state["trials"] = Json::array();
@@ -120,7 +120,7 @@ class RunChanges {
   void add_trial(const RunSnapshot& snapshot, const TrialState& trial, Json& list) {
     Json json = trial_json(snapshot, trial);
     std::string text = json_text(json);
-    std::string& sent = trials_[trial.entry.trial];
+    std::string& sent = trials_[trial.entry.id];
     if (sent == text) return;
     sent = std::move(text);
     list.push_back(std::move(json));

@@ -74,7 +74,7 @@ Loaded load(const StoredRun& run) {
   for (PlanEntry& entry : store.plan()) {
     const bool is_new = std::find(results.series.begin(), results.series.end(), entry.series) == results.series.end();
     if (is_new) results.series.push_back(entry.series);
-    places[entry.trial].push_back(std::move(entry));
+    places[entry.id].push_back(std::move(entry));
   }
   if (results.series == std::vector<std::string>{""}) results.series.clear();
   loaded.side.planned = static_cast<int64_t>(places.size());

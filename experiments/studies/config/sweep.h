@@ -7,6 +7,7 @@
 
 #include "experiments/studies/config/round_rules.h"
 #include "experiments/studies/config/trial_config.h"
+#include "experiments/studies/results.h"
 #include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/value.h"
 
@@ -66,15 +67,9 @@ void describe_sweep(Reader& in);
 /// `sweep.model.heads` and `sweep."model.heads"` are one key.
 void flatten_sweeps(Value& document);
 
-/// One trial of the plan.
-struct PlannedTrial {
-  std::string id, series;
-  double x = 0;
-  std::map<std::string, double> choice;
-  int64_t seed = 0;
+/// One trial of the plan with what it trains.
+struct PlannedTrial : PlanEntry {
   TrialConfig config;
-  /// "heads=64 lr=0.003 seed=1".
-  std::string label;
   bool is_later = false;  ///< not of the first round
   size_t place = 0;       ///< in the study's plan with every trial that rounds may add
 };

@@ -22,8 +22,8 @@ Published export_run(const StoredRun& run, const fs::path& folder, bool is_whole
   const RunStore store(run.store(), RunStore::Access::read);
   Published done{run.name(), folder / run.study / (run.profile + ending)};
   std::set<std::string> ids;
-  store.each_config([&](const std::string& id, const std::string& config) {
-    if (trial_id_of(config) == id) ids.insert(id);
+  store.each_outcome([&](TrialRecord&& trial) {
+    if (trial_id_of(trial.config) == trial.id) ids.insert(trial.id);
     else ++done.left_out;
   });
   done.trials = std::ssize(ids);
@@ -37,8 +37,8 @@ Published export_run(const StoredRun& run, const fs::path& folder, bool is_whole
   head.tags = store.tags();
   head.notes = store.notes();
   PublishedWriter writer(done.file, std::move(head), ids);
-  store.each_counted([&](TrialRecord&& record, int64_t attempts) {
-    if (ids.contains(record.id)) writer.add({std::move(record), attempts});
+  store.each([&](TrialRecord&& trial) {
+    if (ids.contains(trial.id)) writer.add(trial);
   });
   writer.commit();
   return done;
@@ -64,7 +64,7 @@ std::vector<fs::path> files_below(const fs::path& folder) {
 /// Reads a file to its end, so that what is wrong with it shows before anything is written.
 PublishedRun read_through(const fs::path& file) {
   PublishedReader reader(file);
-  for (PublishedTrial trial; reader.next(trial);) continue;
+  for (TrialRecord trial; reader.next(trial);) continue;
   return reader.run();
 }
 
@@ -73,7 +73,7 @@ Published import_file(const fs::path& file, const PublishedRun& head, const fs::
   RunStore store(out / head.study / head.profile / "store.sqlite");
   const auto each_trial = [&](const RunStore::TakeTrial& take) {
     PublishedReader reader(file);
-    for (PublishedTrial trial; reader.next(trial);) take(trial.record, trial.attempts);
+    for (TrialRecord trial; reader.next(trial);) take(trial);
   };
   const RunStore::TakenOver count = store.take_over({each_trial, head.facts, head.plan, head.notes, head.tags});
   done.trials = count.added;

@@ -34,18 +34,13 @@ struct PublishedRun {
   std::vector<Note> notes;
 };
 
-struct PublishedTrial {
-  TrialRecord record;  ///< `series`, `x`, `choice` and `seed` belong to the plan; no `weights`: they stay behind
-  int64_t attempts = 1;
-};
-
 /// Writes one such file.
 class PublishedWriter {
  public:
   /// `ids`: of the trials to come. Throws Error naming what cannot be written.
   PublishedWriter(const std::filesystem::path& path, PublishedRun run, const std::set<std::string>& ids);
   /// In the order of the ids.
-  void add(const PublishedTrial& trial);
+  void add(const TrialRecord& trial);
   /// Ends the file, which then has its name. Throws Error naming it.
   void commit();
 
@@ -61,9 +56,10 @@ class PublishedReader {
  public:
   /// Reads the first line. Throws Error "FILE:LINE: …", as next() does.
   explicit PublishedReader(const std::filesystem::path& path, const LineLimits& limits = {});
-  /// The next trial; false after the last. Throws Error for a line that is not as it should be, and at the end where
+  /// The next trial, without series, x, choice and seed, which belong to the plan, and without weights, which stay
+  /// behind; false after the last. Throws Error for a line that is not as it should be, and at the end where
   /// trials are missing.
-  bool next(PublishedTrial& trial);
+  bool next(TrialRecord& trial);
   /// What the first line says; its plan is complete when next() has returned false.
   const PublishedRun& run() const { return run_; }
 

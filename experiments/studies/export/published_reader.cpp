@@ -161,7 +161,7 @@ void add_place(const json& place, const std::string& trial, std::map<int64_t, Pl
   require(is_whole, "a place in the plan is {}: expected position, series, label, x, choice and seed",
           excerpt(place.dump(-1, ' ', false, json::error_handler_t::replace)));
   PlanEntry entry;
-  entry.trial = trial;
+  entry.id = trial;
   entry.series = place[1].get<std::string>();
   entry.label = place[2].get<std::string>();
   entry.x = read_real(place[3], "a place in the plan");
@@ -214,9 +214,8 @@ PublishedRun published_run(const LineTable& in, std::map<int64_t, PlanEntry>& pl
   return run;
 }
 
-PublishedTrial published_trial(const LineTable& in, bool is_whole, std::map<int64_t, PlanEntry>& plan) {
-  PublishedTrial trial;
-  TrialRecord& r = trial.record;
+TrialRecord published_trial(const LineTable& in, bool is_whole, std::map<int64_t, PlanEntry>& plan) {
+  TrialRecord r;
   r.id = in.text("id");
   r.config = in.text("config");
   require(trial_id_of(r.config) == r.id,
@@ -234,7 +233,7 @@ PublishedTrial published_trial(const LineTable& in, bool is_whole, std::map<int6
   constexpr int64_t year_9999 = 253'402'300'799;
   r.ended = static_cast<double>(in.count("ended", year_9999));
   r.seconds = in.amount("seconds");
-  trial.attempts = in.count("attempts");
+  r.attempts = in.count("attempts");
   r.steps = in.count("steps");
   r.parameters = in.count("parameters");
   r.flops = in.amount("flops");
@@ -248,10 +247,10 @@ PublishedTrial published_trial(const LineTable& in, bool is_whole, std::map<int6
     for (const double x : r.test_parts[metric])
       require(!std::isnan(x), "'test_parts' of {} has null: expected numbers", excerpt(metric));
   }
-  if (!is_whole) return trial;
+  if (!is_whole) return r;
   r.history = read_history(in.list("history"));
   r.predictions = read_predictions(in.list("predictions"));
-  return trial;
+  return r;
 }
 
 }  // namespace
@@ -267,7 +266,7 @@ PublishedReader::PublishedReader(const std::filesystem::path& path, const LineLi
   }
 }
 
-bool PublishedReader::next(PublishedTrial& trial) {
+bool PublishedReader::next(TrialRecord& trial) {
   std::string line;
   const bool has_line = !has_ended_ && lines_.next(line);
   if (!has_line) {
@@ -280,13 +279,12 @@ bool PublishedReader::next(PublishedTrial& trial) {
   try {
     const json object = line_object(line);
     trial = published_trial(LineTable(object), run_.is_whole, plan_);
-    require(trial.record.id > last_, "trial {} after {}: expected trials in order of their ids, each once",
-            trial.record.id, last_);
+    require(trial.id > last_, "trial {} after {}: expected trials in order of their ids, each once", trial.id, last_);
     require(++count_ <= run_.trials, "there are more trials than the {} of the first line", run_.trials);
   } catch (const Error& error) {
     lines_.complain(error.what());
   }
-  last_ = trial.record.id;
+  last_ = trial.id;
   return true;
 }
 

@@ -115,14 +115,13 @@ PublishedWriter::PublishedWriter(const std::filesystem::path& path, PublishedRun
   std::vector<std::string> missing;
   for (size_t i = 0; i < run_.plan.size(); ++i) {
     const PlanEntry& entry = run_.plan[i];
-    if (ids.contains(entry.trial)) places_[entry.trial].push_back(i);
-    else missing.push_back(fmt::format("[{},{}]", json_text(entry.trial), json_place(entry, i)));
+    if (ids.contains(entry.id)) places_[entry.id].push_back(i);
+    else missing.push_back(fmt::format("[{},{}]", json_text(entry.id), json_place(entry, i)));
   }
   file_.write(header_line(run_, missing));
 }
 
-void PublishedWriter::add(const PublishedTrial& trial) {
-  const TrialRecord& r = trial.record;
+void PublishedWriter::add(const TrialRecord& r) {
   std::vector<std::string> places;
   if (const auto found = places_.find(r.id); found != places_.end())
     for (const size_t i : found->second) places.push_back(json_place(run_.plan[i], i));
@@ -132,7 +131,7 @@ void PublishedWriter::add(const PublishedTrial& trial) {
       R"({{"id":{},"status":{},"message":{},"ended":{},"seconds":{},"attempts":{},"steps":{},"parameters":{},"flops":{},)"
       R"("code":{},"data":{},"config":{},"plan":[{}],"validation":{},"test":{},"test_parts":{})",
       json_text(r.id), json_text(name_of(r.status)), json_text(r.message), static_cast<int64_t>(r.ended),
-      digits_of(r.seconds), trial.attempts, r.steps, r.parameters, digits_of(r.flops), json_text(r.code),
+      digits_of(r.seconds), r.attempts, r.steps, r.parameters, digits_of(r.flops), json_text(r.code),
       json_table(r.data, json_text), json_text(r.config), fmt::join(places, ","), json_table(r.validation, digits_of),
       json_table(r.test, digits_of), json_table(parts, json_list));
   if (run_.is_whole)

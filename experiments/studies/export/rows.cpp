@@ -38,24 +38,23 @@ tasks::Metrics without_clock(tasks::Metrics metrics, Clock clock) {
 
 void export_csv(const StoredTrials& trials, Clock clock, const TextSink& out) {
   out(csv_row({"study", "profile", "config", "seed", "trial", "status", "step", "split", "metric", "value"}));
-  trials.each([&](const StoredTrial& trial) {
+  trials.each([&](const StoredPlace& place, const TrialRecord& trial) {
     std::string rows;
-    for (const HistoryPoint& p : points(trial.record, clock))
-      rows += csv_row({trial.study, trial.profile, trial.config, fmt::format("{}", trial.record.seed), trial.record.id,
-                       name_of(trial.record.status), fmt::format("{}", p.step), p.split, p.metric,
-                       fmt::format("{}", p.value)});
+    for (const HistoryPoint& p : points(trial, clock))
+      rows +=
+          csv_row({place.study, place.profile, place.config, fmt::format("{}", trial.seed), trial.id,
+                   name_of(trial.status), fmt::format("{}", p.step), p.split, p.metric, fmt::format("{}", p.value)});
     out(rows);
   });
 }
 
 void export_json(const StoredTrials& trials, Clock clock, const TextSink& out) {
   bool is_first = true;
-  trials.each([&](const StoredTrial& trial) {
-    const TrialRecord& r = trial.record;
+  trials.each([&](const StoredPlace& place, const TrialRecord& r) {
     Json history = Json::array();
     for (const HistoryPoint& p : r.history)
       history.push_back({{"step", p.step}, {"split", p.split}, {"metric", p.metric}, {"value", p.value}});
-    Json entry = {{"study", trial.study}, {"profile", trial.profile}, {"trial", r.id}};
+    Json entry = {{"study", place.study}, {"profile", place.profile}, {"trial", r.id}};
     entry["config"] = Json::parse(r.config, nullptr, false);
     if (entry["config"].is_discarded()) entry["config"] = nullptr;
     entry.update({{"seed", r.seed},
@@ -72,8 +71,8 @@ void export_json(const StoredTrials& trials, Clock clock, const TextSink& out) {
                   {"predictions", r.predictions},
                   {"data", r.data},
                   {"code", r.code}});
-    if (!trial.tags.empty()) entry["tags"] = trial.tags;
-    if (!trial.notes.empty()) entry["notes"] = trial.notes;
+    if (!place.tags.empty()) entry["tags"] = place.tags;
+    if (!place.notes.empty()) entry["notes"] = place.notes;
     const std::string text = Json::array({entry}).dump(1, ' ', false, Json::error_handler_t::replace);
     // Its lines without the brackets of a list of one.
     out((is_first ? "[\n" : ",\n") + text.substr(2, text.size() - 4));

@@ -72,10 +72,10 @@ class VaryingKeys {
 /// The trials of one store, in order.
 std::vector<Row> rows_of(const RunStore& store) {
   VaryingKeys keys;
-  store.each_config([&](const std::string&, const std::string& text) { keys.add(config_of(text)); });
+  store.each_outcome([&](TrialRecord&& trial) { keys.add(config_of(trial.config)); });
   std::vector<Row> rows;
-  store.each_config([&](const std::string& id, const std::string& text) {
-    Row row{config_of(text), 0, id};
+  store.each_outcome([&](TrialRecord&& trial) {
+    Row row{config_of(trial.config), 0, trial.id};
     if (const auto seed = row.config.find("seed"); seed != row.config.end() && seed->second.is_number_integer())
       row.seed = seed->second.get<int64_t>();
     std::erase_if(row.config, [&](const auto& entry) { return !keys.contains(entry.first); });
@@ -89,8 +89,8 @@ std::vector<Row> rows_of(const RunStore& store) {
 
 }  // namespace
 
-std::string StoredTrial::words() const {
-  return fmt::format("{}{}seed {}", config, config.empty() ? "" : " ", record.seed);
+std::string StoredPlace::words(const TrialRecord& trial) const {
+  return fmt::format("{}{}seed {}", config, config.empty() ? "" : " ", trial.seed);
 }
 
 StoredTrials::StoredTrials(const fs::path& out, const std::vector<std::string>& studies) : runs_(stored_runs(out)) {
@@ -105,20 +105,20 @@ StoredTrials::StoredTrials(const fs::path& out, const std::vector<std::string>& 
     });
 }
 
-void StoredTrials::each(const std::function<void(const StoredTrial&)>& f) const {
+void StoredTrials::each(const std::function<void(const StoredPlace&, const TrialRecord&)>& f) const {
   for (const StoredRun& run : runs_) {
     const RunStore store(run.store(), RunStore::Access::read);
     const std::vector<std::string> tags = store.tags();
     std::vector<std::string> notes;
     for (Note& note : store.notes()) notes.push_back(std::move(note.text));
     for (const Row& row : rows_of(store)) {
-      std::optional<TrialRecord> record = store.find(row.id);
-      require(record.has_value(), "{}: trial {} is not found any more", run.store().string(), row.id);
-      StoredTrial trial{run.study, run.profile, "", std::move(*record), tags, notes};
-      trial.record.seed = row.seed;
+      std::optional<TrialRecord> trial = store.find(row.id);
+      require(trial.has_value(), "{}: trial {} is not found any more", run.store().string(), row.id);
+      trial->seed = row.seed;
+      StoredPlace place{run.study, run.profile, "", tags, notes};
       for (const auto& [key, value] : row.config)
-        trial.config += fmt::format("{}{}={}", trial.config.empty() ? "" : " ", key, text_of(value));
-      f(trial);
+        place.config += fmt::format("{}{}={}", place.config.empty() ? "" : " ", key, text_of(value));
+      f(place, *trial);
     }
   }
 }

@@ -41,13 +41,12 @@ std::string scalar_event(int64_t step, const std::string& tag, float value, doub
 
 size_t export_tensorboard(const StoredTrials& trials, const std::filesystem::path& folder) {
   size_t count = 0;
-  trials.each([&](const StoredTrial& trial) {
+  trials.each([&](const StoredPlace& place, const TrialRecord& r) {
     ++count;
-    const TrialRecord& r = trial.record;
     std::string file = tfrecord(version_event());
     for (const HistoryPoint& p : r.history) file += scalar_record(p, 0);
     for (const auto& [metric, value] : r.test) file += scalar_record({r.steps, "test", metric, value}, 0);
-    const std::filesystem::path run = folder / trial.study / trial.profile / event_folder(trial.words(), r.id);
+    const std::filesystem::path run = folder / place.study / place.profile / event_folder(place.words(r), r.id);
     make_folder(run);
     write_file(run / "events.out.tfevents.0.headroom", file);
   });

@@ -63,35 +63,34 @@ class WandbFile {
   int64_t count_ = 0;
 };
 
-std::string wandb_id(const StoredTrial& trial) {
-  return tasks::sha256(fmt::format("{}\n{}\n{}", trial.study, trial.profile, trial.record.id)).substr(0, 16);
+std::string wandb_id(const StoredPlace& place, const TrialRecord& trial) {
+  return tasks::sha256(fmt::format("{}\n{}\n{}", place.study, place.profile, trial.id)).substr(0, 16);
 }
 
 /// Seconds since 1970.
 int64_t started_at(const TrialRecord& r) { return std::max<int64_t>(0, std::llround(r.ended - r.seconds)); }
 
-ProtoMessage wandb_config(const StoredTrial& trial) {
-  const TrialRecord& r = trial.record;
+ProtoMessage wandb_config(const StoredPlace& place, const TrialRecord& r) {
   ProtoMessage config;
   if (const Json keys = Json::parse(r.config, nullptr, false); keys.is_object())
     for (const auto& [key, value] : keys.items()) config.message(updates, wandb_item(key, wandb_json(value)));
   const Json origin{
-      {"study", trial.study}, {"profile", trial.profile}, {"trial", r.id}, {"code", r.code}, {"data", r.data}};
+      {"study", place.study}, {"profile", place.profile}, {"trial", r.id}, {"code", r.code}, {"data", r.data}};
   return config.message(updates, wandb_item("headroom", wandb_json(origin)));
 }
 
-ProtoMessage wandb_run(const StoredTrial& trial, const std::string& project) {
+ProtoMessage wandb_run(const StoredPlace& place, const TrialRecord& trial, const std::string& project) {
   std::string notes;
-  for (const std::string& note : trial.notes) notes += (notes.empty() ? "" : "\n\n") + note;
+  for (const std::string& note : place.notes) notes += (notes.empty() ? "" : "\n\n") + note;
   ProtoMessage message;
-  message.text(RunField::id, wandb_id(trial))
-      .text(RunField::project, clean(project.empty() ? trial.study : project))
-      .message(RunField::config, wandb_config(trial))
-      .text(RunField::group, clean(trial.profile))
-      .text(RunField::name, clean(trial.words()));
+  message.text(RunField::id, wandb_id(place, trial))
+      .text(RunField::project, clean(project.empty() ? place.study : project))
+      .message(RunField::config, wandb_config(place, trial))
+      .text(RunField::group, clean(place.profile))
+      .text(RunField::name, clean(place.words(trial)));
   if (!notes.empty()) message.text(RunField::notes, clean(notes));
-  for (const std::string& tag : trial.tags) message.text(RunField::tags, clean(tag));
-  return message.message(RunField::start_time, ProtoMessage().integer(1, started_at(trial.record)));
+  for (const std::string& tag : place.tags) message.text(RunField::tags, clean(tag));
+  return message.message(RunField::start_time, ProtoMessage().integer(1, started_at(trial)));
 }
 
 /// A record for each step, in their order, and in `latest` the last value of each metric.
@@ -123,18 +122,17 @@ ProtoMessage wandb_summary(const TrialRecord& r, std::map<std::string, std::stri
   return summary;
 }
 
-std::string wandb_file(const StoredTrial& trial, const std::string& project) {
+std::string wandb_file(const StoredPlace& place, const TrialRecord& trial, const std::string& project) {
   constexpr uint32_t version_info = 1, producer = 1, exit_code = 1, runtime = 2;
   WandbFile file;
   file.add(RecordField::header,
            ProtoMessage().message(version_info, ProtoMessage().text(producer, "headroom " + version())));
-  file.add(RecordField::run, wandb_run(trial, project));
+  file.add(RecordField::run, wandb_run(place, trial, project));
   std::map<std::string, std::string> latest;
-  add_history(trial.record, file, latest);
-  file.add(RecordField::summary, wandb_summary(trial.record, std::move(latest)));
-  const int64_t status = trial.record.status == TrialStatus::finished ? 0 : 1;
-  file.add(RecordField::exit,
-           ProtoMessage().integer(exit_code, status).integer(runtime, std::llround(trial.record.seconds)));
+  add_history(trial, file, latest);
+  file.add(RecordField::summary, wandb_summary(trial, std::move(latest)));
+  const int64_t status = trial.status == TrialStatus::finished ? 0 : 1;
+  file.add(RecordField::exit, ProtoMessage().integer(exit_code, status).integer(runtime, std::llround(trial.seconds)));
   file.add(RecordField::final, {});
   file.add(RecordField::footer, {});
   return file.bytes();
@@ -161,15 +159,15 @@ void remove_other_folders(const fs::path& runs, const std::string& id, const fs:
 size_t export_wandb(const StoredTrials& trials, const fs::path& folder, const std::string& project) {
   const fs::path runs = folder / "wandb";
   size_t count = 0;
-  trials.each([&](const StoredTrial& trial) {
+  trials.each([&](const StoredPlace& place, const TrialRecord& trial) {
     ++count;
-    const std::string id = wandb_id(trial);
-    const std::time_t start = started_at(trial.record);
+    const std::string id = wandb_id(place, trial);
+    const std::time_t start = started_at(trial);
     const fs::path run = runs / fmt::format("offline-run-{:%Y%m%d_%H%M%S}-{}", fmt::gmtime(start), id);
     const fs::path file = run / ("run-" + id + ".wandb");
     make_folder(run / "files");
     remove_other_folders(runs, id, run);
-    const std::string bytes = wandb_file(trial, project);
+    const std::string bytes = wandb_file(place, trial, project);
     if (has_bytes(file, bytes)) return;
     write_file(file, bytes);
     std::error_code none;

@@ -50,17 +50,17 @@ void check_structure(const Database& database, Findings& found) {
 }
 
 /// Every sound trial goes to `f`, also those that only a search for their id finds.
-void each_sound(const Database& database, Findings& found, const std::function<void(TrialRow&&)>& f) {
+void each_sound(const Database& database, Findings& found, const std::function<void(TrialRecord&&)>& f) {
   std::map<std::string, std::string> suspects;  // trial → what of it
   const auto on_damage = [&](const std::string& id, const std::string& what) {
     if (id.empty()) found.damage.push_back(what + " not what was written");
     else suspects.emplace(id, what);
   };
   std::set<std::string> seen;
-  const auto take = [&](TrialRow&& row) {
-    if (!seen.insert(row.record.id).second) return;
-    ++(row.digest.empty() ? found.unchecked : found.sound);
-    f(std::move(row));
+  const auto take = [&](TrialRecord&& trial) {
+    if (!seen.insert(trial.id).second) return;
+    ++(trial.is_checked ? found.sound : found.unchecked);
+    f(std::move(trial));
   };
   const auto broken = error_in([&] { for_each_trial(database, Depth::whole, take, on_damage); });
   if (broken) found.damage.push_back(*broken);
@@ -74,13 +74,13 @@ void each_sound(const Database& database, Findings& found, const std::function<v
     });
   for (const std::string& id : ids)
     error_in([&] {
-      TrialRow row;
+      TrialRecord trial;
       bool is_sound = true;
       const auto again = [&](const std::string&, const std::string& what) {
         is_sound = false;
         suspects.emplace(id, what);
       };
-      if (!seen.count(id) && read_trial(database, id, Depth::whole, row, again) && is_sound) take(std::move(row));
+      if (!seen.count(id) && read_trial(database, id, Depth::whole, trial, again) && is_sound) take(std::move(trial));
     });
   for (const auto& [id, what] : suspects)
     found.damage.push_back(seen.count(id)
@@ -105,14 +105,14 @@ void check_file(const fs::path& file, Findings& found,
   else ++found.sound_files;
 }
 
-Findings examine(Database& database, const std::function<void(TrialRow&&)>& f) {
+Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f) {
   Findings found;
   if (is_empty(database)) return found;  // being made: nothing can lie beside it yet
   if (const auto broken = error_in([&] { check_structure(database, found); })) found.damage.push_back(*broken);
   std::map<std::string, std::string> weights;  // trial → checksum
-  each_sound(database, found, [&](TrialRow&& row) {
-    if (!row.record.weights.empty()) weights[row.record.id] = row.record.weights;
-    f(std::move(row));
+  each_sound(database, found, [&](TrialRecord&& trial) {
+    if (!trial.weights.empty()) weights[trial.id] = trial.weights;
+    f(std::move(trial));
   });
   if (const auto broken = error_in([&] { check_plan(database); })) {
     found.is_plan_sound = false;
@@ -163,7 +163,7 @@ fs::path write_anew(const fs::path& path) {
     upgrade(to);
     Transaction transaction(to);
     const Findings found =
-        examine(from, [&](TrialRow&& row) { write_trial(to, row.record, row.attempts, row.ended_at); });
+        examine(from, [&](TrialRecord&& trial) { write_trial(to, trial, trial.attempts, trial.ended); });
     if (found.is_plan_sound) {
       Statement plan(from, "SELECT position, trial, series, label, x, choice, seed FROM plan");
       Statement keep(to, "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?)");
@@ -194,7 +194,7 @@ fs::path write_anew(const fs::path& path) {
 StoreHealth examine_store(const fs::path& store) {
   Database database(store, true);
   const RunStore readable(store, RunStore::Access::read);  // says what is wrong with its version
-  const Findings found = examine(database, [](TrialRow&&) {});
+  const Findings found = examine(database, [](TrialRecord&&) {});
   StoreHealth health{found.sound, found.unchecked, found.sound_files, found.damage};
   for (const auto& [file, wrong] : found.files) health.damage.push_back(wrong);
   return health;
@@ -208,7 +208,7 @@ std::vector<std::string> repair_store(const fs::path& store) {
       require(!is_alive(lease), "{}: process {} trains a trial of it; stop that one before the repair", store.string(),
               lease.owner.pid);
     Database database(store, true);
-    found = examine(database, [](TrialRow&&) {});
+    found = examine(database, [](TrialRecord&&) {});
   }
   std::vector<std::string> done;
   if (!found.damage.empty()) {

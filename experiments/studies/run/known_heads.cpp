@@ -30,7 +30,7 @@ std::optional<TrainedHead> head_of_run(const json& task) {
 std::unordered_map<std::string, std::string> stored_heads(const RunStore& store) {
   std::unordered_map<std::string, std::string> weights;
   std::unordered_map<std::string, double> ended;
-  store.each_outcome([&](TrialRecord&& trial, int64_t) {
+  store.each_outcome([&](TrialRecord&& trial) {
     if (trial.status != TrialStatus::finished) return;
     const json config = json::parse(trial.config, nullptr, false);
     if (!config.is_object() || !config.contains("task")) return;

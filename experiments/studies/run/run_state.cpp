@@ -66,7 +66,7 @@ std::optional<double> estimate_left(const RunState& state, const std::vector<Liv
   double sum = 0;
   for (const TrialState& trial : state.trials) {
     if (trial.phase != TrialPhase::running) continue;
-    const auto speed = speeds.find(trial.entry.trial);
+    const auto speed = speeds.find(trial.entry.id);
     const double left = static_cast<double>(trial.steps - trial.step);
     if (speed != speeds.end()) {
       sum += left * speed->second;
@@ -104,18 +104,18 @@ RunState read_run_state(const RunStore& store) {
   const std::vector<LivePoint> points = store.live_points();
   std::unordered_map<std::string, size_t> places;
   for (PlanEntry& entry : store.plan()) {
-    if (!places.emplace(entry.trial, state.trials.size()).second) continue;
+    if (!places.emplace(entry.id, state.trials.size()).second) continue;
     TrialState trial;
     trial.loss = std::nan("");
     trial.entry = std::move(entry);
     state.trials.push_back(std::move(trial));
   }
-  store.each_outcome([&](TrialRecord&& record, int64_t attempts) {
+  store.each_outcome([&](TrialRecord&& record) {
     const auto place = places.find(record.id);
     if (place == places.end()) return;
     TrialState& trial = state.trials[place->second];
     trial.phase = record.status == TrialStatus::finished ? TrialPhase::finished : TrialPhase::failed;
-    trial.attempts = attempts;
+    trial.attempts = record.attempts;
     trial.step = record.steps;
     trial.seconds = record.seconds;
     trial.message = std::move(record.message);

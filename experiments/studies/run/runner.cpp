@@ -201,19 +201,25 @@ class Sweeper {
     TrialFiles files{.checkpoint = files_.checkpoint(trial.id), .warn = say, .stages = files_.stages()};
     files.keep = [&](const auto& write) { return files_.keep_checkpoint(trial.id, write); };
     if (watcher) files.on_curve = [&](const std::vector<HistoryPoint>& curve) { watcher->curve(curve); };
-    TrialOutcome outcome = run_trial(trial.config, own, on_step, files);
-    if (outcome.stopped) {
+    models::NamedTensors weights;
+    files.weights = &weights;
+    TrialRecord record = run_trial(trial.config, own, on_step, files);
+    if (record.status == TrialStatus::stopped) {
       if (!is_stopped()) leave(pending);
       return;
     }
-    TrialRecord record = record_of(trial, own, outcome);
+    record.id = trial.id;
+    record.series = trial.series;
+    record.config = canonical_json(trial.config);
+    record.code = version_text();
+    record.data = data_hashes(trial.config, tasks::data_hashes(own));
     if (pending.known.is_finished && record.status == TrialStatus::failed) {
       progress_.say(fmt::format("trial {} ({}) lacks its weights: trained again, it {}; what it found before stays",
                                 trial.id.substr(0, 8), trial.label, record.message));
       return;
     }
     record.weights = pending.known.weights;
-    if (!files_.keep_outcome(record, outcome.weights)) return leave(pending);
+    if (!files_.keep_outcome(record, weights)) return leave(pending);
     if (watcher) watcher->end(record);
     progress_.finish_trial(worker, trial.label, record, pending.cost);
   }
@@ -223,27 +229,6 @@ class Sweeper {
     progress_.say(fmt::format("trial {} was taken over by another run", pending.trial->id.substr(0, 8)));
     const std::lock_guard lock(mutex_);
     held_.push_back(&pending);
-  }
-
-  static TrialRecord record_of(const PlannedTrial& trial, const tasks::Work& work, TrialOutcome& outcome) {
-    TrialRecord record;
-    record.id = trial.id;
-    record.series = trial.series;
-    record.status = outcome.status;
-    record.message = outcome.message;
-    record.validation = std::move(outcome.progress.validation);
-    record.test = std::move(outcome.progress.test);
-    record.test_parts = std::move(outcome.progress.test_parts);
-    record.history = std::move(outcome.progress.history);
-    record.predictions = std::move(outcome.progress.predictions);
-    record.steps = outcome.progress.step;
-    record.parameters = outcome.parameters;
-    record.flops = outcome.flops;
-    record.seconds = outcome.seconds;
-    record.config = canonical_json(trial.config);
-    record.code = version_text();
-    record.data = data_hashes(trial.config, tasks::data_hashes(work));
-    return record;
   }
 
   const RunOptions& options_;
@@ -264,8 +249,7 @@ class Sweeper {
 
 void keep_plan(const Rounds& rounds, RunStore& store) {
   const Study& study = rounds.study;
-  std::vector<PlanEntry> plan;
-  for (const PlannedTrial& t : study.trials) plan.push_back({t.id, t.series, t.label, t.x, t.choice, t.seed});
+  const std::vector<PlanEntry> plan(study.trials.begin(), study.trials.end());
   store.set_plan({{"id", study.head.id},
                   {"title", study.head.title},
                   {"profile", study.run},

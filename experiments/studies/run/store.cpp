@@ -1,10 +1,7 @@
 #include "experiments/studies/run/store.h"
 
-#include <fmt/chrono.h>
-
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
@@ -28,20 +25,14 @@ std::map<std::string, T> map_from(const std::string& text) {
   return map;
 }
 
-RunStore::Known known_of(TrialRow&& row) {
-  return {row.attempts, row.record.status == TrialStatus::finished, std::move(row.record.data),
-          std::move(row.record.weights)};
+RunStore::Known known_of(TrialRecord&& trial) {
+  return {trial.attempts, trial.status == TrialStatus::finished, std::move(trial.data), std::move(trial.weights)};
 }
 
 RunStore::Known known_of(const Database& database, const std::string& id) {
-  TrialRow row;
-  if (!read_trial(database, id, Depth::row, row)) return {};
-  return known_of(std::move(row));
-}
-
-/// Seconds since 1970 as SQLite's CURRENT_TIMESTAMP has them: "2026-01-02 03:04:05".
-std::string utc_text(double seconds) {
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(seconds)));
+  TrialRecord trial;
+  if (!read_trial(database, id, Depth::row, trial)) return {};
+  return known_of(std::move(trial));
 }
 
 /// In a transaction of the caller's.
@@ -54,8 +45,7 @@ void write_plan(Database& database, const std::map<std::string, std::string>& st
                    "INSERT INTO plan (position, trial, series, label, x, choice, seed) VALUES (?, ?, ?, ?, ?, ?, ?)");
   int64_t position = 0;
   for (const PlanEntry& entry : plan)
-    insert.bind(position++, entry.trial, entry.series, entry.label, entry.x, json(entry.choice).dump(), entry.seed)
-        .run();
+    insert.bind(position++, entry.id, entry.series, entry.label, entry.x, json(entry.choice).dump(), entry.seed).run();
   seal_plan(database);
 }
 
@@ -102,33 +92,21 @@ RunStore::RunStore(const std::filesystem::path& path, Access access) : database_
 std::optional<TrialRecord> RunStore::find(const std::string& id) const {
   const std::lock_guard lock(mutex_);
   const Snapshot snapshot(database_);
-  TrialRow row;
-  if (!read_trial(database_, id, Depth::whole, row)) return std::nullopt;
-  return std::move(row.record);
+  TrialRecord trial;
+  if (!read_trial(database_, id, Depth::whole, trial)) return std::nullopt;
+  return trial;
 }
 
 void RunStore::each(const std::function<void(TrialRecord&&)>& f) const {
   const std::lock_guard lock(mutex_);
   const Snapshot snapshot(database_);
-  for_each_trial(database_, Depth::whole, [&](TrialRow&& row) { f(std::move(row.record)); });
+  for_each_trial(database_, Depth::whole, f);
 }
 
-void RunStore::each_counted(const std::function<void(TrialRecord&&, int64_t)>& f) const {
+void RunStore::each_outcome(const std::function<void(TrialRecord&&)>& f) const {
   const std::lock_guard lock(mutex_);
   const Snapshot snapshot(database_);
-  for_each_trial(database_, Depth::whole, [&](TrialRow&& row) { f(std::move(row.record), row.attempts); });
-}
-
-void RunStore::each_config(const std::function<void(const std::string&, const std::string&)>& f) const {
-  const std::lock_guard lock(mutex_);
-  const Snapshot snapshot(database_);
-  for_each_trial(database_, Depth::row, [&](TrialRow&& row) { f(row.record.id, row.record.config); });
-}
-
-void RunStore::each_outcome(const std::function<void(TrialRecord&&, int64_t)>& f) const {
-  const std::lock_guard lock(mutex_);
-  const Snapshot snapshot(database_);
-  for_each_trial(database_, Depth::row, [&](TrialRow&& row) { f(std::move(row.record), row.attempts); });
+  for_each_trial(database_, Depth::row, f);
 }
 
 RunStore::Known RunStore::known(const std::string& id) const {
@@ -140,9 +118,9 @@ std::unordered_map<std::string, RunStore::Known> RunStore::known() const {
   const std::lock_guard lock(mutex_);
   const Snapshot snapshot(database_);
   std::unordered_map<std::string, Known> all;
-  for_each_trial(database_, Depth::row, [&](TrialRow&& row) {
-    std::string id = row.record.id;
-    all.emplace(std::move(id), known_of(std::move(row)));
+  for_each_trial(database_, Depth::row, [&](TrialRecord&& trial) {
+    std::string id = trial.id;
+    all.emplace(std::move(id), known_of(std::move(trial)));
   });
   return all;
 }
@@ -159,7 +137,7 @@ bool RunStore::put(const TrialRecord& trial, const Owner* owner, const std::func
     if (!is_held(database_, trial.id, *owner)) return false;
     Statement(database_, "DELETE FROM leases WHERE trial = ?").bind(trial.id).run();
   }
-  write_trial(database_, trial, known_of(database_, trial.id).attempts + 1, "");
+  write_trial(database_, trial, known_of(database_, trial.id).attempts + 1);
   erase_live_points(database_, trial.id);
   if (publish) publish();
   transaction.commit();
@@ -170,14 +148,14 @@ RunStore::TakenOver RunStore::take_over(const Others& others) {
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
   TakenOver count;
-  others.each_trial([&](const TrialRecord& trial, int64_t attempts) {
+  others.each_trial([&](const TrialRecord& trial) {
     const Known here = known_of(database_, trial.id);
     const bool is_better = trial.status == TrialStatus::finished && !here.is_finished;
     if (here.attempts > 0 && !is_better) {
       ++count.there;
       return;
     }
-    write_trial(database_, trial, here.attempts + attempts, utc_text(trial.ended));
+    write_trial(database_, trial, here.attempts + trial.attempts, trial.ended);
     erase_live_points(database_, trial.id);
     ++count.added;
   });

@@ -15,14 +15,6 @@
 
 namespace headroom::experiments {
 
-/// One trial of the plan of a store's latest run.
-struct PlanEntry {
-  std::string trial, series, label;
-  double x = 0;
-  std::map<std::string, double> choice;
-  int64_t seed = 0;
-};
-
 /// A trial that a process is training.
 struct Lease {
   std::string trial, label;
@@ -35,16 +27,6 @@ struct Lease {
 /// Whether its process was heard of lately and is not known to be gone, going by one look: a heartbeat that lies
 /// further ahead than lease_seconds is no sign of life, since the clock that wrote it was set back since, or is wrong.
 bool is_alive(const Lease& lease);
-
-/// A stored trial with what belongs to its place in a plan, a PlanEntry or a PlannedTrial: series, x, choice and seed.
-template <class Place>
-TrialRecord in_place(TrialRecord trial, const Place& place) {
-  trial.series = place.series;
-  trial.x = place.x;
-  trial.choice = place.choice;
-  trial.seed = place.seed;
-  return trial;
-}
 
 /// What acquire() found.
 enum class LeaseResult {
@@ -73,12 +55,8 @@ class RunStore {
   /// Every trial that came to an end, by id, in one pass; `f` must not use the store. Throws Error, at the end, when
   /// trials are missing.
   void each(const std::function<void(TrialRecord&&)>& f) const;
-  /// The same with how many times the trial came to an end.
-  void each_counted(const std::function<void(TrialRecord&&, int64_t attempts)>& f) const;
-  /// The same with id and config only.
-  void each_config(const std::function<void(const std::string& id, const std::string& config)>& f) const;
-  /// The same without scores, curve and predictions, with how many times the trial came to an end.
-  void each_outcome(const std::function<void(TrialRecord&&, int64_t attempts)>& f) const;
+  /// The same without scores, curve and predictions.
+  void each_outcome(const std::function<void(TrialRecord&&)>& f) const;
   int64_t unchecked() const;
   /// How many times a trial came to an end, whether it finished, and the hashes of its data; no history is read.
   struct Known {
@@ -96,7 +74,7 @@ class RunStore {
   /// is full; what was there stays.
   bool put(const TrialRecord& trial, const Owner* owner = nullptr, const std::function<void()>& publish = {});
 
-  using TakeTrial = std::function<void(const TrialRecord& trial, int64_t attempts)>;
+  using TakeTrial = std::function<void(const TrialRecord& trial)>;
   /// What another store has.
   struct Others {
     std::function<void(const TakeTrial&)> each_trial;  ///< hands all to its argument

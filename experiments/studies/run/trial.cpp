@@ -98,8 +98,8 @@ double flops_of_training(const TrialConfig& config, const tasks::Task& task) {
 
 /// What f() returns, or a failed trial where it throws.
 template <class F>
-TrialOutcome outcome_of(const F& f) {
-  TrialOutcome failed;
+TrialRecord outcome_of(const F& f) {
+  TrialRecord failed;
   try {
     return f();
   } catch (const Error& error) {
@@ -137,22 +137,22 @@ class Trial {
     if (!training_) training_ = std::make_unique<Training>(config, task, note());
   }
 
-  TrialOutcome run() {
+  TrialRecord run() {
     show_curve();
-    bool has_ended = at_.step >= train_.steps || is_stale();
+    bool has_ended = at_.record.steps >= train_.steps || is_stale();
     while (!has_ended) {
-      if (on_step_ && !on_step_(at_.step, at_.last_loss)) {
-        outcome_.stopped = true;
+      if (on_step_ && !on_step_(at_.record.steps, at_.last_loss)) {
+        at_.record.status = TrialStatus::stopped;
         save();
         break;
       }
       if (clock() - saved_at_ >= train_.save_every && !save()) {
-        outcome_.stopped = true;
+        at_.record.status = TrialStatus::stopped;
         break;
       }
-      const size_t points = at_.history.size();
+      const size_t points = at_.record.history.size();
       has_ended = !advance();
-      if (at_.history.size() > points) show_curve();
+      if (at_.record.history.size() > points) show_curve();
     }
     return finish();
   }
@@ -179,7 +179,7 @@ class Trial {
   }
 
   void show_curve() const {
-    if (files_.on_curve) files_.on_curve(at_.history);
+    if (files_.on_curve) files_.on_curve(at_.record.history);
   }
 
   Training::Note note() const {
@@ -196,7 +196,7 @@ class Trial {
               files_.checkpoint.string(), at_.level.empty() ? "unknown" : at_.level, level());
       for (const auto& [name, tensor] : checkpoint.tensors)
         if (name.rfind(best_prefix, 0) == 0) best_.emplace_back(name.substr(std::string(best_prefix).size()), tensor);
-      const bool lacks_weights = train_.keep_weights && best_.empty() && !at_.validation.empty();
+      const bool lacks_weights = train_.keep_weights && best_.empty() && !at_.record.validation.empty();
       require(!lacks_weights, "{}: was begun without train.keep_weights", files_.checkpoint.string());
     } catch (const Error& error) {
       if (engine::device_is_lost()) throw;
@@ -204,14 +204,14 @@ class Trial {
       training_.reset();  // what was restored is gone
       start_over();
     }
-    seconds_before_ = at_.seconds;
+    seconds_before_ = at_.record.seconds;
   }
 
   /// False when the trial is another process's now.
   bool save() {
     saved_at_ = clock();
     if (train_.timed || files_.checkpoint.empty()) return true;  // a trial is timed in one go
-    at_.seconds = seconds_before_ + clock();
+    at_.record.seconds = seconds_before_ + clock();
     tasks::Checkpoint checkpoint = training_->trainer.checkpoint();
     checkpoint.more = to_json(at_);
     for (const auto& [name, tensor] : best_) checkpoint.tensors.emplace_back(best_prefix + name, tensor);
@@ -229,13 +229,13 @@ class Trial {
 
   /// One update, and what is due after it. False when that was the last.
   bool advance() {
-    if (at_.step == warm_up_steps) {
+    if (at_.record.steps == warm_up_steps) {
       if (train_.timed) measured_peak();  // and again at the end: it keeps the better one
       timer_.reset();
     }
     tasks::Trainer& trainer = training_->trainer;
     trainer.step(on_phase_);
-    const int64_t step = at_.step + 1;
+    const int64_t step = at_.record.steps + 1;
     const bool is_last = step == train_.steps;
     const int64_t log_every = train_.log_every > 0 ? train_.log_every : (train_.steps - 1) / losses_of_a_history + 1;
     const bool is_logged = is_last || step % log_every == 0;
@@ -243,8 +243,8 @@ class Trial {
     if ((is_logged || is_due) && trainer.state().step != step) trainer.read_state();
     const engine::StepState& update = trainer.state();
     if (update.step == step && !check(update)) return false;
-    at_.step = step;
-    if (is_logged) at_.history.push_back({step, "train", "loss", update.loss});
+    at_.record.steps = step;
+    if (is_logged) at_.record.history.push_back({step, "train", "loss", update.loss});
     if (is_due && !judge(is_last)) return false;
     return !is_last && !is_stale();
   }
@@ -263,16 +263,17 @@ class Trial {
   bool is_stale() const { return train_.patience > 0 && at_.stale >= train_.patience; }
 
   bool fail_with(const char* what) {
-    outcome_.status = TrialStatus::failed;
-    outcome_.message = fmt::format("failed at step {}: {} (last finite loss {:.4g}, gradient norm {:.3g})", at_.step,
-                                   what, at_.last_loss, at_.gradient_norm);
+    at_.record.status = TrialStatus::failed;
+    at_.record.message = fmt::format("failed at step {}: {} (last finite loss {:.4g}, gradient norm {:.3g})",
+                                     at_.record.steps, what, at_.last_loss, at_.gradient_norm);
     return false;
   }
 
   /// Measures the present weights. False when their error is not finite.
   bool judge(bool is_last) {
     const tasks::Metrics validation = evaluate(training_->model, task_, validation_, train_.batch).metrics;
-    for (const auto& [metric, value] : validation) at_.history.push_back({at_.step, "validation", metric, value});
+    for (const auto& [metric, value] : validation)
+      at_.record.history.push_back({at_.record.steps, "validation", metric, value});
     const double value = validation.at(task_.criterion());
     const double error = tasks::larger_is_better(task_.criterion()) ? 1 - value : value;
     if (!std::isfinite(error)) return fail_with("validation error is not finite");
@@ -283,11 +284,11 @@ class Trial {
     const bool ends_here = is_last || is_stale();
     if (train_.judged == Judged::best ? !is_best : !ends_here) return true;
     tasks::Evaluation test = evaluate(training_->model, task_, test_, train_.batch);
-    at_.validation = validation;
-    at_.test = std::move(test.metrics);
-    at_.test_parts = std::move(test.parts);
-    at_.test.merge(task_.probes(training_->model, test_.slice(0, std::min(test_.input.dim(0), train_.batch))));
-    at_.predictions = std::move(test.predictions);
+    at_.record.validation = validation;
+    at_.record.test = std::move(test.metrics);
+    at_.record.test_parts = std::move(test.parts);
+    at_.record.test.merge(task_.probes(training_->model, test_.slice(0, std::min(test_.input.dim(0), train_.batch))));
+    at_.record.predictions = std::move(test.predictions);
     if (!train_.keep_weights) return true;
     best_.clear();
     for (const auto& [name, weight] : training_->trainer.weights())
@@ -298,7 +299,7 @@ class Trial {
   /// The first validated step at which the metric was as good as the value; one more than there are where none was.
   double steps_to(const StepsTo& wanted) const {
     const bool larger = tasks::larger_is_better(wanted.metric);
-    for (const HistoryPoint& point : at_.history) {
+    for (const HistoryPoint& point : at_.record.history) {
       if (point.split != "validation" || point.metric != wanted.metric) continue;
       if (larger ? point.value >= wanted.value : point.value <= wanted.value) return static_cast<double>(point.step);
     }
@@ -319,29 +320,28 @@ class Trial {
       formula += tasks::layer_flops(length, model.width, group.heads, group.qk_dim, group.v_dim,
                                     &group == first.groups.data() ? first.ffn_width : 0);
     times["formula_gflop"] = formula * 1e-9;
-    at_.validation.insert(times.begin(), times.end());
-    at_.test.insert(times.begin(), times.end());
+    at_.record.validation.insert(times.begin(), times.end());
+    at_.record.test.insert(times.begin(), times.end());
   }
 
-  TrialOutcome finish() {
-    at_.seconds = outcome_.seconds = seconds_before_ + clock();
-    if (outcome_.status == TrialStatus::failed) {
-      at_.validation.clear();
-      at_.test.clear();
-      at_.test_parts.clear();
-      at_.predictions.clear();
+  TrialRecord finish() {
+    TrialRecord& record = at_.record;
+    record.seconds = seconds_before_ + clock();
+    if (record.status == TrialStatus::failed) {
+      record.validation.clear();
+      record.test.clear();
+      record.test_parts.clear();
+      record.predictions.clear();
       best_.clear();
-    } else if (train_.timed && !outcome_.stopped) {
-      add_times();
+    } else if (record.status == TrialStatus::finished) {
+      if (train_.timed) add_times();
+      if (train_.steps_to) record.validation["steps_to"] = record.test["steps_to"] = steps_to(*train_.steps_to);
     }
-    if (outcome_.status == TrialStatus::finished && !outcome_.stopped && train_.steps_to)
-      at_.validation["steps_to"] = at_.test["steps_to"] = steps_to(*train_.steps_to);
-    outcome_.parameters = training_->model.parameter_count();
-    outcome_.flops =
-        flops_of_training(config_, task_) / static_cast<double>(train_.steps) * static_cast<double>(at_.step);
-    outcome_.progress = std::move(at_);
-    outcome_.weights = std::move(best_);
-    return std::move(outcome_);
+    record.parameters = training_->model.parameter_count();
+    record.flops =
+        flops_of_training(config_, task_) / static_cast<double>(train_.steps) * static_cast<double>(record.steps);
+    if (files_.weights) *files_.weights = std::move(best_);
+    return std::move(record);
   }
 
   const Clock::time_point begin_ = Clock::now();
@@ -362,7 +362,6 @@ class Trial {
   PhaseTimer timer_;
   std::function<void(tasks::Phase)> on_phase_;  ///< none unless the trial is timed
   double seconds_before_ = 0, saved_at_ = 0;
-  TrialOutcome outcome_;
 };
 
 }  // namespace
@@ -393,31 +392,31 @@ double training_flops(const TrialConfig& config, const tasks::Work& work) {
   return task ? flops_of_training(config, **task) : 0;
 }
 
-TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step,
-                       const TrialFiles& files) {
+TrialRecord run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step,
+                      const TrialFiles& files) {
   return outcome_of([&] {
     check_precision(config.train);
     return Trial(config, task, on_step, files).run();
   });
 }
 
-TrialOutcome run_trial(const TrialConfig& config, const tasks::Work& work, const StepHook& on_step,
-                       const TrialFiles& files) {
+TrialRecord run_trial(const TrialConfig& config, const tasks::Work& work, const StepHook& on_step,
+                      const TrialFiles& files) {
   if (const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&work))
     return run_trial(config, **task, on_step, files);
   return outcome_of([&] {
     const auto begin = std::chrono::steady_clock::now();
     const auto& measurement = *std::get<std::shared_ptr<const tasks::Measurement>>(work);
-    TrialOutcome outcome;
+    TrialRecord record;
     const engine::DeviceStream stream(config.train.device);
     const engine::StreamScope on_stream(stream.handle());
     const auto metrics = measurement.run(
         static_cast<uint64_t>(config.seed),
         {.folder = files.stages, .on_step = on_step, .device = config.train.device, .note = files.warn});
-    outcome.stopped = !metrics;
-    if (metrics) outcome.progress.validation = outcome.progress.test = *metrics;
-    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return outcome;
+    if (metrics) record.validation = record.test = *metrics;
+    else record.status = TrialStatus::stopped;
+    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return record;
   });
 }
 

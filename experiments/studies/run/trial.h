@@ -12,18 +12,6 @@
 
 namespace headroom::experiments {
 
-/// How one trial ended.
-struct TrialOutcome {
-  TrialStatus status = TrialStatus::finished;
-  bool stopped = false;    ///< on_step asked for it: nothing of this trial counts yet
-  std::string message;     ///< of a failed one: "failed at step 412: loss is not finite (…)"
-  TrialProgress progress;  ///< metrics, history and predictions
-  int64_t parameters = 0;
-  double flops = 0;              ///< matrix products of the training done: forward × 3, per step
-  double seconds = 0;            ///< of all processes that had a part in it
-  models::NamedTensors weights;  ///< with train.keep_weights: those that the metrics were measured on
-};
-
 /// Called before each update with the number of those done and the latest loss (NaN before the first); false stops the
 /// trial.
 using StepHook = std::function<bool(int64_t step, double loss)>;
@@ -39,6 +27,7 @@ struct TrialFiles {
   /// Has its argument write a checkpoint to the path that it calls it with, and puts that file in place. False: the
   /// trial is another process's now, and ends as stopped. Without it a checkpoint is written in place.
   std::function<bool(const std::function<void(const std::filesystem::path&)>& write)> keep{};
+  models::NamedTensors* weights = nullptr;  ///< with train.keep_weights: takes those that the metrics were measured on
 };
 
 /// Throws Error where the config asks for bf16 that this CPU would emulate, unless it allows that.
@@ -50,14 +39,15 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
 /// Trains one model on `task`, made from config.task, and measures it. Pure but for the clock: the same config gives
 /// the same bits on any number of threads, and also when it goes on from a checkpoint of an earlier process. Weights,
 /// data and dropout come from the seed's streams; all trials of a task are judged on the same two sets. A loss or
-/// gradient that is not finite, or an Error from below, ends the trial as failed. A checkpoint is written every
+/// gradient that is not finite, or an Error from below, ends the trial as failed ("failed at step 412: loss is not
+/// finite (…)"). The record has no id, place, config, code and data yet. A checkpoint is written every
 /// train.save_every seconds and at a stop; where one is damaged, or of another instruction set, whose bits differ,
 /// there is a warning, and the trial starts over.
-TrialOutcome run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step = {},
-                       const TrialFiles& files = {});
+TrialRecord run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step = {},
+                      const TrialFiles& files = {});
 /// The same for either kind: a formula is run, and keeps its stages.
-TrialOutcome run_trial(const TrialConfig& config, const tasks::Work& work, const StepHook& on_step = {},
-                       const TrialFiles& files = {});
+TrialRecord run_trial(const TrialConfig& config, const tasks::Work& work, const StepHook& on_step = {},
+                      const TrialFiles& files = {});
 
 /// Matrix-product FLOPs of a trial's training, without running it; 0 for a formula.
 double training_flops(const TrialConfig& config, const tasks::Work& work);

@@ -36,21 +36,22 @@ json bits_of_each(const std::map<std::string, std::vector<double>>& lists) {
 
 TrialProgress from_json(const json& state) {
   TrialProgress at;
+  TrialRecord& record = at.record;
   at.level = state.value("level", "");
-  at.step = state.at("step").get<int64_t>();
-  at.seconds = real(state.at("seconds"));
+  record.steps = state.at("step").get<int64_t>();
+  record.seconds = real(state.at("seconds"));
   at.best = real(state.at("best"));
   at.stale = state.at("stale").get<int64_t>();
   at.last_loss = real(state.at("last_loss"));
   at.gradient_norm = real(state.at("gradient_norm"));
-  at.validation = reals(state.at("validation"));
-  at.test = reals(state.at("test"));
+  record.validation = reals(state.at("validation"));
+  record.test = reals(state.at("test"));
   const json parts = state.value("test_parts", json::object());  // none in what an older program kept
   for (const auto& [name, values] : parts.items())
-    for (const json& value : values) at.test_parts[name].push_back(real(value));
-  for (const json& pair : state.at("predictions")) at.predictions.emplace_back(real(pair.at(0)), real(pair.at(1)));
+    for (const json& value : values) record.test_parts[name].push_back(real(value));
+  for (const json& pair : state.at("predictions")) record.predictions.emplace_back(real(pair.at(0)), real(pair.at(1)));
   for (const json& p : state.at("history"))
-    at.history.push_back(
+    record.history.push_back(
         {p.at(0).get<int64_t>(), p.at(1).get<std::string>(), p.at(2).get<std::string>(), real(p.at(3))});
   return at;
 }
@@ -58,19 +59,20 @@ TrialProgress from_json(const json& state) {
 }  // namespace
 
 std::string to_json(const TrialProgress& at) {
+  const TrialRecord& record = at.record;
   json history = json::array(), predictions = json::array();
-  for (const HistoryPoint& p : at.history) history.push_back({p.step, p.split, p.metric, bits(p.value)});
-  for (const auto& [target, output] : at.predictions) predictions.push_back({bits(target), bits(output)});
+  for (const HistoryPoint& p : record.history) history.push_back({p.step, p.split, p.metric, bits(p.value)});
+  for (const auto& [target, output] : record.predictions) predictions.push_back({bits(target), bits(output)});
   const json state{{"level", at.level},
-                   {"step", at.step},
-                   {"seconds", bits(at.seconds)},
+                   {"step", record.steps},
+                   {"seconds", bits(record.seconds)},
                    {"best", bits(at.best)},
                    {"stale", at.stale},
                    {"last_loss", bits(at.last_loss)},
                    {"gradient_norm", bits(at.gradient_norm)},
-                   {"validation", bits_of(at.validation)},
-                   {"test", bits_of(at.test)},
-                   {"test_parts", bits_of_each(at.test_parts)},
+                   {"validation", bits_of(record.validation)},
+                   {"test", bits_of(record.test)},
+                   {"test_parts", bits_of_each(record.test_parts)},
                    {"predictions", predictions},
                    {"history", history}};
   return state.dump();

@@ -58,15 +58,15 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
     for (const PlanEntry& entry : store.plan()) {
       known.insert(entry.series);
       if (!series.empty() && entry.series != series) continue;
-      planned.insert(entry.trial);
-      const auto found = records.find(entry.trial);
+      planned.insert(entry.id);
+      const auto found = records.find(entry.id);
       if (found == records.end()) continue;
       TrialRecord record = in_place(found->second, entry);
       if (record.status == TrialStatus::failed) {
         failed_.push_back(std::move(record));
         continue;
       }
-      const auto config = configs.find(entry.trial);
+      const auto config = configs.find(entry.id);
       trials_.push_back({std::move(record), entry.label, config == configs.end() ? nullptr : config->second});
     }
     planned_ = std::ssize(planned);

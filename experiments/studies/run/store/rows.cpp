@@ -1,6 +1,9 @@
 #include "experiments/studies/run/store/rows.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
@@ -44,9 +47,8 @@ std::string digest_of(const Statement& row) {
   return digest.hex();
 }
 
-TrialRow row_from(const Statement& row) {
-  TrialRow out;
-  TrialRecord& trial = out.record;
+TrialRecord row_from(const Statement& row) {
+  TrialRecord trial;
   trial.id = row.text(0);
   trial.config = row.text(1);
   trial.code = row.text(2);
@@ -58,12 +60,15 @@ TrialRow row_from(const Statement& row) {
   trial.flops = row.real(8);
   trial.seconds = row.real(9);
   trial.ended = row.real(10);
-  out.attempts = row.integer(11);
-  out.ended_at = row.text(12);
+  trial.attempts = row.integer(11);
   trial.weights = row.text(13);
-  out.details = row.text(14);
-  out.digest = row.text(15);
-  return out;
+  trial.is_checked = !row.text(15).empty();
+  return trial;
+}
+
+/// Seconds since 1970 as SQLite's CURRENT_TIMESTAMP has them: "2026-01-02 03:04:05"; "" for 0.
+std::string utc_text(double seconds) {
+  return seconds == 0 ? "" : fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
 bool has_parts(const Database& database) {
@@ -153,17 +158,16 @@ void report(const Database& database, const std::string& id, const char* what, c
 }
 
 /// Reads what belongs to a row; false, after a report, when one of the two is not as it was written.
-bool complete(const Database& database, const Statement& statement, Depth depth, Details* details, TrialRow& row,
+bool complete(const Database& database, const Statement& statement, Depth depth, Details* details, TrialRecord& trial,
               const DamageHook& on_damage) {
-  row = row_from(statement);
-  const bool is_checked = !row.digest.empty();
-  if (is_checked && digest_of(statement) != row.digest) {
-    report(database, row.record.id, "its row is", on_damage);
+  trial = row_from(statement);
+  if (trial.is_checked && digest_of(statement) != statement.text(15)) {
+    report(database, trial.id, "its row is", on_damage);
     return false;
   }
   if (depth == Depth::row) return true;
-  if (details->read(row.record) == row.details || !is_checked) return true;
-  report(database, row.record.id, "its scores, curve or predictions are", on_damage);
+  if (details->read(trial) == statement.text(14) || !trial.is_checked) return true;
+  report(database, trial.id, "its scores, curve or predictions are", on_damage);
   return false;
 }
 
@@ -229,7 +233,7 @@ Seal digest_of_plan(const Database& database) {
 
 }  // namespace
 
-void for_each_trial(const Database& database, Depth depth, const std::function<void(TrialRow&&)>& f,
+void for_each_trial(const Database& database, Depth depth, const std::function<void(TrialRecord&&)>& f,
                     const DamageHook& on_damage) {
   Seal seal, kept;
   if (has_checksums(database) && !read_seal(database, "trials", kept))
@@ -239,10 +243,10 @@ void for_each_trial(const Database& database, Depth depth, const std::function<v
   ReadingLine line(database.path().string(), kept.count, reading_line_output());
   while (rows.step()) {
     line.step();
-    TrialRow row;
-    const bool is_sound = complete(database, rows, depth, &details, row, on_damage);
-    if (!row.digest.empty()) seal.toggle(row.digest, 1);
-    if (is_sound) f(std::move(row));
+    TrialRecord trial;
+    const bool is_sound = complete(database, rows, depth, &details, trial, on_damage);
+    if (trial.is_checked) seal.toggle(rows.text(15), 1);
+    if (is_sound) f(std::move(trial));
   }
   if (seal == kept) return;
   const std::string what =
@@ -251,15 +255,15 @@ void for_each_trial(const Database& database, Depth depth, const std::function<v
   else fail_damaged(database, what);
 }
 
-bool read_trial(const Database& database, const std::string& id, Depth depth, TrialRow& row,
+bool read_trial(const Database& database, const std::string& id, Depth depth, TrialRecord& trial,
                 const DamageHook& on_damage) {
   Statement select(database, select_rows(database, "WHERE id = ?").c_str());
   if (!select.bind(id).step()) return false;
   Details details(database, id);
-  return complete(database, select, depth, &details, row, on_damage);
+  return complete(database, select, depth, &details, trial, on_damage);
 }
 
-void write_trial(const Database& database, const TrialRecord& trial, int64_t attempts, const std::string& ended_at) {
+void write_trial(const Database& database, const TrialRecord& trial, int64_t attempts, double ended) {
   Seal seal;
   if (!read_seal(database, "trials", seal)) fail_damaged(database, "the seal of its trials is");
   Statement old(database, "SELECT digest FROM trials WHERE id = ?");
@@ -270,7 +274,7 @@ void write_trial(const Database& database, const TrialRecord& trial, int64_t att
                    "coalesce(nullif(?, ''), CURRENT_TIMESTAMP), ?)");
   insert
       .bind(trial.id, trial.config, trial.code, json(trial.data).dump(), name_of(trial.status), trial.message,
-            trial.steps, trial.parameters, trial.flops, attempts, trial.seconds, ended_at, trial.weights)
+            trial.steps, trial.parameters, trial.flops, attempts, trial.seconds, utc_text(ended), trial.weights)
       .run();
   for (const char* sql : {"DELETE FROM scores WHERE trial = ?", "DELETE FROM test_parts WHERE trial = ?",
                           "DELETE FROM metrics WHERE trial = ?", "DELETE FROM predictions WHERE trial = ?"})

@@ -7,16 +7,6 @@
 
 namespace headroom::experiments {
 
-/// A trial as its tables hold it.
-struct TrialRow {
-  TrialRecord record;
-  int64_t attempts = 0;
-  std::string ended_at;  ///< UTC, "2026-01-02 03:04:05"
-  /// SHA-256 of its scores, curve and predictions, and of its row in `trials` with that one. "" in a store of an older
-  /// program: nothing can be checked.
-  std::string details, digest;
-};
-
 /// How much of a trial is read: the row alone, or its scores, curve and predictions as well.
 enum class Depth { row, whole };
 
@@ -26,16 +16,16 @@ using DamageHook = std::function<void(const std::string& id, const std::string& 
 /// Calls `f` with every trial that has its checksums, by id, in one pass over each table, and at the end compares all
 /// of them with the store's seal, which tells of rows that are missing. What is damaged goes to `on_damage`; without
 /// one it is an Error that names file and trial.
-void for_each_trial(const Database& database, Depth depth, const std::function<void(TrialRow&&)>& f,
+void for_each_trial(const Database& database, Depth depth, const std::function<void(TrialRecord&&)>& f,
                     const DamageHook& on_damage = {});
 
 /// The same of one trial. False when there is none.
-bool read_trial(const Database& database, const std::string& id, Depth depth, TrialRow& row,
+bool read_trial(const Database& database, const std::string& id, Depth depth, TrialRecord& trial,
                 const DamageHook& on_damage = {});
 
-/// Writes a trial in place of one of the same id, reads it back, and keeps the checksums of what was read. `ended_at`
-/// "": now. In a transaction of the caller's.
-void write_trial(const Database& database, const TrialRecord& record, int64_t attempts, const std::string& ended_at);
+/// Writes a trial in place of one of the same id, reads it back, and keeps the checksums of what was read. `ended`:
+/// seconds since 1970, 0 for now. In a transaction of the caller's.
+void write_trial(const Database& database, const TrialRecord& record, int64_t attempts, double ended = 0);
 
 /// Gives checksums to all trials that have none, and seals them. In a transaction of the caller's.
 void add_checksums(const Database& database);

@@ -42,9 +42,14 @@ void put(const std::filesystem::path& out, const std::string& study, const std::
   for (const TrialRecord& r : records) store.put(r);
 }
 
-std::vector<StoredTrial> read_trials(const std::filesystem::path& out, const std::vector<std::string>& studies) {
-  std::vector<StoredTrial> all;
-  StoredTrials(out, studies).each([&](const StoredTrial& trial) { all.push_back(trial); });
+struct ReadTrial {
+  StoredPlace place;
+  TrialRecord record;
+};
+
+std::vector<ReadTrial> read_trials(const std::filesystem::path& out, const std::vector<std::string>& studies) {
+  std::vector<ReadTrial> all;
+  StoredTrials(out, studies).each([&](const StoredPlace& p, const TrialRecord& r) { all.push_back({p, r}); });
   return all;
 }
 
@@ -71,11 +76,11 @@ TEST_CASE("trials of a store stand in the order of their configs, numbers by val
   put(folder.path(), "a", {record(1, 0.01, 1)});
   const auto trials = read_trials(folder.path(), {});
   REQUIRE(trials.size() == 5);
-  CHECK(trials[0].study == "a");
-  CHECK(trials[0].config.empty());  // one trial has nothing that differs
-  CHECK(trials[1].config == "model.heads=4 train.lr=0.01");
-  CHECK(trials[2].config == "model.heads=4 train.lr=0.1");
-  CHECK(trials[3].config == "model.heads=16 train.lr=0.01");
+  CHECK(trials[0].place.study == "a");
+  CHECK(trials[0].place.config.empty());  // one trial has nothing that differs
+  CHECK(trials[1].place.config == "model.heads=4 train.lr=0.01");
+  CHECK(trials[2].place.config == "model.heads=4 train.lr=0.1");
+  CHECK(trials[3].place.config == "model.heads=16 train.lr=0.01");
   CHECK(trials[3].record.seed == 1);
   CHECK(trials[4].record.seed == 2);
   CHECK(read_trials(folder.path(), {"a"}).size() == 1);

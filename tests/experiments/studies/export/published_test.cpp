@@ -117,7 +117,7 @@ TEST_CASE("published trials are those of their store to the bit, with plan, note
   CHECK(a.notes() == b.notes());
   const auto plan = b.plan();
   REQUIRE(plan.size() == 4);
-  CHECK(plan[0].trial == trial(2).id);
+  CHECK(plan[0].id == trial(2).id);
   CHECK(plan[0].choice == std::map<std::string, double>{{"train.lr", 0.01}});
   CHECK(plan[2].label == "heads=8");
   CHECK(plan[3].series == "again");
