@@ -14,8 +14,4 @@ std::string excerpt(std::string_view text, size_t most = 100);
 /// "[json.exception.parse_error.101] parse error at …" is "parse error at …".
 std::string plain_words(std::string_view what);
 
-/// What a library's exception says, as an excerpt of 200 characters and without the tag that some put in front:
-/// "[json.exception.parse_error.101] parse error at …" is "parse error at …".
-std::string plain_words(std::string_view what);
-
 }  // namespace headroom
