@@ -49,6 +49,12 @@ Block paragraph(Phrase line, Role role) {
 }
 
 Block item(const std::string& text, Role role) { return of_words(Kind::item, text, role); }
+Block item(Phrase line) {
+  Block block = of_words(Kind::item, "");
+  block.line = std::move(line);
+  return block;
+}
+
 Block code(const std::string& text) { return of_words(Kind::code, text); }
 
 Block header(Blocks parts) {

@@ -107,6 +107,7 @@ Block heading(const std::string& text, int level = 2);
 Block paragraph(const std::string& text, Role role = Role::plain);
 Block paragraph(Phrase line, Role role = Role::plain);
 Block item(const std::string& text, Role role = Role::plain);
+Block item(Phrase line);
 Block code(const std::string& text);
 /// What stands above a page's own parts.
 Block header(Blocks parts);

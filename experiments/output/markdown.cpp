@@ -14,25 +14,49 @@ std::string table_row(const std::vector<std::string>& cells) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
 
+/// Text that Markdown shows as it is, on one line.
+std::string markdown(const std::string& text) {
+  std::string out;
+  for (char c : clean(text)) {
+    if (c == '\n' || c == '\t') c = ' ';
+    if (std::string_view("\\`*_<>[]|#&").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+/// The same as code: "`D 256`".
+std::string markdown_code(const std::string& text) {
+  std::string out = clean(text);
+  std::replace(out.begin(), out.end(), '`', '\'');
+  std::replace(out.begin(), out.end(), '\n', ' ');
+  for (size_t at = out.find('|'); at != std::string::npos; at = out.find('|', at + 2)) out.insert(at, 1, '\\');
+  return "`" + out + "`";
+}
+
 std::string markdown_of(const Phrase& line) {
   std::string out;
   for (const Words& words : line) {
     std::string text = words.is_code ? markdown_code(words.text) : markdown(words.text);
+    if (words.role == Role::why) text = fmt::format("*{}*", text);
     if (words.is_strong) text = fmt::format("**{}**", text);
     out += words.link.empty() ? text : fmt::format("[{}]({})", text, words.link);
   }
   return out;
 }
 
+/// With an empty line behind it; "" without rows.
 std::string table_of_block(const Block& block) {
-  std::vector<std::vector<std::string>> rows;
-  for (const std::vector<Phrase>& cells : block.rows) {
-    rows.emplace_back();
-    for (const Phrase& cell : cells) rows.back().push_back(markdown_of(cell));
-  }
+  if (block.rows.empty()) return "";
   std::vector<std::string> head;
   for (const std::string& name : block.head) head.push_back(markdown(name));
-  return markdown_table(head, rows);
+  std::string out = table_row(head) + table_row(std::vector<std::string>(head.size(), "---"));
+  for (const std::vector<Phrase>& cells : block.rows) {
+    std::vector<std::string> row;
+    for (const Phrase& cell : cells) row.push_back(markdown_of(cell));
+    out += table_row(row);
+  }
+  return out + "\n";
 }
 
 /// The parts, each with an empty line behind it.
@@ -63,31 +87,6 @@ std::string as_markdown(const Blocks& page) {
   std::string out = markdown_of(page);
   while (out.ends_with("\n\n")) out.pop_back();
   return out;
-}
-
-std::string markdown(const std::string& text) {
-  std::string out;
-  for (char c : clean(text)) {
-    if (c == '\n' || c == '\t') c = ' ';
-    if (std::string_view("\\`*_<>[]|#&").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-std::string markdown_code(const std::string& text) {
-  std::string out = clean(text);
-  std::replace(out.begin(), out.end(), '`', '\'');
-  std::replace(out.begin(), out.end(), '\n', ' ');
-  for (size_t at = out.find('|'); at != std::string::npos; at = out.find('|', at + 2)) out.insert(at, 1, '\\');
-  return "`" + out + "`";
-}
-
-std::string markdown_table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows) {
-  if (rows.empty()) return "";
-  std::string out = table_row(head) + table_row(std::vector<std::string>(head.size(), "---"));
-  for (const std::vector<std::string>& row : rows) out += table_row(row);
-  return out + "\n";
 }
 
 }  // namespace headroom::experiments

@@ -72,6 +72,11 @@ std::string shell_word(std::string_view text) {
   return out + "'";
 }
 
+std::string capitalized(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
 std::string slug(std::string_view text) {
   std::string out;
   for (char c : text) {

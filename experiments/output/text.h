@@ -19,6 +19,9 @@ std::string base64(const std::string& bytes);
 /// One word of a shell's command line: in single quotes where a shell would read something else.
 std::string shell_word(std::string_view text);
 
+/// With its first letter, where that is one of a to z, as a capital.
+std::string capitalized(std::string text);
+
 /// A file-name part: lower case, everything but letters and digits as single dashes ("D 256" → "d-256").
 std::string slug(std::string_view text);
 

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "experiments/output/number.h"
+#include "experiments/output/text.h"
 #include "experiments/studies/claims/case.h"
 #include "experiments/studies/claims/decide.h"
 #include "experiments/studies/claims/why.h"
@@ -62,6 +63,7 @@ void note_weaknesses(const Case& c, Verdict& verdict) {
     for (const std::string& key : p.edges) edges[{key, p.choice.at(key)}].push_back(exact(p.x));
     for (const std::string& key : p.single) single[{key, p.choice.at(key)}].push_back(exact(p.x));
   }
+  verdict.has_choice_at_edge = !edges.empty();
   for (const auto& [choice, xs] : edges)
     verdict.notes.push_back(fmt::format("at {} = {} the best {} is {}, an end of the values tried", c.axis,
                                         fmt::join(xs, ", "), last_part(choice.first), exact(choice.second)));
@@ -114,7 +116,7 @@ std::optional<std::string> untuned(const Case& c, const std::string& other) {
 void leave_open(Verdict& verdict, const std::string& because) {
   verdict.status = VerdictStatus::undecided;
   verdict.seeds_needed.reset();
-  verdict.sentence = fmt::format("{} Left open all the same: {}.", verdict.comparison, because);
+  verdict.sentence = fmt::format("{} Left open all the same: {}.", verdict.comparison(), because);
 }
 
 /// A verdict with what is known before anything is measured.
@@ -126,6 +128,11 @@ Verdict blank(const ClaimConfig& claim) {
 }
 
 }  // namespace
+
+std::string Verdict::comparison() const {
+  if (found.empty()) return "";
+  return capitalized(found) + "." + (claimed.empty() ? "" : fmt::format(" The claim: {}.", claimed));
+}
 
 std::vector<Verdict> judge(const StudyResults& results) {
   const auto names = series_names(results);
@@ -158,6 +165,7 @@ std::vector<Verdict> judge(const StudyResults& results) {
     if (judged && !claim.reference.empty() && verdict.beside.empty())
       verdict.beside.emplace_back(claim.reference, verdict.measured);
     if (judged) verdict.why = filled_in(verdict, results, series);
+    if (judged) verdict.sentence = verdict.comparison();
     verdicts.push_back(std::move(verdict));
     hypotheses.push_back(std::move(hypothesis));
   }

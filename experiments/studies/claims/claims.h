@@ -35,17 +35,22 @@ struct Verdict {
   double p_against = none;          ///< that the claim is true would show as much against it; likewise
   bool is_learned = true;           ///< false where no x has learned the target: then neither pass nor fail
   bool is_tuned = true;             ///< false where an x has no rate chosen inside its grid: then neither, too
+  bool has_choice_at_edge = false;  ///< a value was chosen at an end of those tried
   double margin = none;             ///< Hypothesis::margin(): how far it is from the other verdict
   std::optional<int> seeds_needed;  ///< that would decide an undecided claim, from the spread seen
   std::optional<double> paper;      ///< the paper's number, where the claim names one
   std::vector<std::pair<PaperPath, double>> beside;     ///< our numbers for numbers in the paper's tables
   std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "ratio_low", …
   std::vector<ConfidenceInterval> intervals;            ///< of the ratios, differences and slopes among them
-  std::string summary;             ///< the numbers in a few characters: "2.9× [2.1, 4.0], p = 0.003"
-  std::string comparison;          ///< what was measured against what, in plain words; "" when not run
-  std::string sentence;            ///< the verdict in plain words: the comparison and what it decides
-  std::string why;                 ///< the claim's, its numbers filled in; shown where it fails
+  std::string summary;   ///< the numbers in a few characters: "2.9× [2.1, 4.0], p = 0.003"
+  std::string found;     ///< what was measured, as a clause: "at heads = 1 the error is 3.1× that at heads = 8"
+  std::string claimed;   ///< what the claim says of that: "at least 1.1 times as bad"; "" where `found` says it
+  std::string sentence;  ///< the verdict in plain words: comparison() and what it decides
+  std::string why;       ///< the claim's, its numbers filled in; shown where it fails
   std::vector<std::string> notes;  ///< what weakens it: failed seeds, choices at the edge of their grid
+
+  /// What was measured and claimed, in sentences; "" when not run.
+  std::string comparison() const;
 };
 
 /// Judges every claim of the study, in order, on the metric that it names (without one, the report's) of the test data,

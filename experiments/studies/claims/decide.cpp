@@ -47,7 +47,7 @@ void exclude(std::vector<Verdict>& verdicts) {
   const auto leave_open = [](Verdict& v, const std::string& why) {
     v.status = VerdictStatus::undecided;
     v.margin = std::numeric_limits<double>::quiet_NaN();  // no number of seeds decides between the two
-    v.sentence = fmt::format("{} Left open all the same: {}.", v.comparison, why);
+    v.sentence = fmt::format("{} Left open all the same: {}.", v.comparison(), why);
     v.notes.push_back(why);
   };
   for (const auto& [a, b] : both) {
@@ -62,7 +62,6 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
   std::vector<size_t> sampled;
   std::vector<double> p, p_against;
   for (size_t i = 0; i < verdicts.size(); ++i) {
-    if (verdicts[i].status != VerdictStatus::not_run || hypotheses[i]) verdicts[i].comparison = verdicts[i].sentence;
     if (!hypotheses[i]) continue;
     verdicts[i].margin = hypotheses[i]->margin();
     const Hypothesis::Evidence evidence = hypotheses[i]->evidence();

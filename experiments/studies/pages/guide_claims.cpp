@@ -51,7 +51,8 @@ std::string caveat(const ClaimGroup& g) {
   std::vector<std::string> parts;
   if (g.verdicts.size() > 1) parts.push_back(by_status(g.verdicts));
   if (const std::string seeds = seeds_text(g.verdicts); !seeds.empty()) parts.push_back(seeds);
-  const auto edges = std::count_if(g.verdicts.begin(), g.verdicts.end(), has_choice_at_edge);
+  const auto edges =
+      std::count_if(g.verdicts.begin(), g.verdicts.end(), [](const Verdict& v) { return v.has_choice_at_edge; });
   if (edges > 0)
     parts.push_back(edges == std::ssize(g.verdicts)
                         ? "a chosen rate stands at an end of those tried"
@@ -73,7 +74,7 @@ std::vector<Phrase> row_of(const ClaimGroup& g, const std::vector<Finding>& all)
   const Verdict& shown = g.weakest();
   return {{{r.paper}},
           {{g.words}},
-          {{series_prefix(shown) + shown.comparison}},
+          {{series_prefix(shown) + shown.comparison()}},
           verdict_cell(g),
           {{.text = r.id, .link = fmt::format("results/{}.md", page_name(all, *g.finding))},
            {strength(r, shown.claim.series)}},

@@ -91,15 +91,10 @@ std::string claim_finding(const StudyResults& results, const Verdict& v) {
   const char* const says = v.status == VerdictStatus::pass   ? "holds"
                            : v.status == VerdictStatus::fail ? "does not hold"
                                                              : "is undecided";
-  std::string measured = v.comparison;
-  if (const size_t claimed = measured.rfind("; "); claimed != std::string::npos && measured.ends_with("was claimed."))
-    measured = measured.substr(0, claimed) + ".";
-  if (measured.size() > 1 && std::islower(static_cast<unsigned char>(measured[1])))
-    measured[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(measured[0])));
   const std::string rate =
       v.claim.single_rate.empty() ? "" : fmt::format(" (rates were not tuned for each x: {})", v.claim.single_rate);
-  return fmt::format("“{}”{} {}{}: {}{}", in_words(v.claim), subject_in_brackets(v.claim), says,
-                     is_pilot(results) ? " in a pilot" : "", measured, rate);
+  return fmt::format("“{}”{} {}{}: {}.{}", in_words(v.claim), subject_in_brackets(v.claim), says,
+                     is_pilot(results) ? " in a pilot" : "", v.found, rate);
 }
 
 std::string subject_in_brackets(const ClaimConfig& claim) {

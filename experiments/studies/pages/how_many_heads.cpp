@@ -120,9 +120,7 @@ std::vector<Figure> guide_figures(const std::vector<HeadChoice>& choices, const 
   const bool is_joint = by_task.size() > 1;
   if (is_joint) figures.push_back(joint_figure(by_task, stem));
   for (const auto& [task, curves] : by_task) {
-    std::string title = task;
-    title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(title[0])));
-    figures.push_back(curves_figure(curves, is_joint ? stem + "-" + slug(task) : stem, title));
+    figures.push_back(curves_figure(curves, is_joint ? stem + "-" + slug(task) : stem, capitalized(task)));
   }
   return figures;
 }

@@ -29,36 +29,41 @@ std::string machine(const StudyResults& r) {
   std::vector<std::string> parts;
   for (const char* key : {"CPU", "instruction set", "threads", "headroom", "compiler"})
     if (const auto found = r.provenance.find(key); found != r.provenance.end())
-      parts.push_back(fmt::format("{} {}", key, markdown(found->second)));
+      parts.push_back(fmt::format("{} {}", key, found->second));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string overview(const std::vector<Finding>& all, const std::string& folder) {
-  std::vector<std::vector<std::string>> rows;
+Block overview(const std::vector<Finding>& all, const std::string& folder) {
+  std::vector<std::vector<Phrase>> rows;
   for (const Finding& f : all) {
     const StudyResults& r = f.results;
-    rows.push_back({fmt::format("[{}]({}/{}.md)", markdown(r.title), folder, page_name(all, f)),
-                    markdown_code(r.profile), f.verdicts.empty() ? "" : markdown(finding(r, f.verdicts)),
-                    tally(f.verdicts, ClaimSource::paper), tally(f.verdicts, ClaimSource::theorem),
-                    tally(f.verdicts, ClaimSource::ours), fmt::format("{}", count_trials(r.trials)),
-                    seconds_text(wall_seconds(r))});
+    rows.push_back({{{.text = r.title, .link = fmt::format("{}/{}.md", folder, page_name(all, f))}},
+                    {{.text = r.profile, .is_code = true}},
+                    {{f.verdicts.empty() ? "" : finding(r, f.verdicts)}},
+                    {{tally(f.verdicts, ClaimSource::paper)}},
+                    {{tally(f.verdicts, ClaimSource::theorem)}},
+                    {{tally(f.verdicts, ClaimSource::ours)}},
+                    {{fmt::format("{}", count_trials(r.trials))}},
+                    {{seconds_text(wall_seconds(r))}}});
   }
-  return markdown_table(
-      {"study", "profile", "what was found", "the paper’s claims", "theorems", "our own", "trials", "wall time"}, rows);
+  return table(
+      "Studies",
+      {"study", "profile", "what was found", "the paper’s claims", "theorems", "our own", "trials", "wall time"},
+      std::move(rows));
 }
 
 /// All verdicts of studies and of pilots, apart: what a pilot says is not what the paper's own experiment would.
-std::string totals(const std::vector<Finding>& all) {
-  std::string out;
+Blocks totals(const std::vector<Finding>& all) {
+  Blocks out;
   for (const bool pilots : {false, true}) {
     std::vector<Verdict> verdicts;
     for (const Finding& f : all)
       if (is_pilot(f.results) == pilots) verdicts.insert(verdicts.end(), f.verdicts.begin(), f.verdicts.end());
     if (!verdicts.empty())
-      out += fmt::format("- {}: {}\n", pilots ? "Pilots" : "Studies with their own settings, and what is computed",
-                         headline(verdicts));
+      out.push_back(item(fmt::format(
+          "{}: {}", pilots ? "Pilots" : "Studies with their own settings, and what is computed", headline(verdicts))));
   }
-  return out.empty() ? "" : out + "\n";
+  return out;
 }
 
 /// The study's main figures as `folder`/`page`.svg, or `page`-2.svg and so on where there are several; their titles and
@@ -116,21 +121,26 @@ std::string page_name(const std::vector<Finding>& all, const Finding& f) {
   return same == 1 || is_usual ? f.results.id : f.results.id + "-" + f.results.profile;
 }
 
-std::string results_index(const std::vector<Finding>& all, const std::string& folder) {
+Blocks results_index(const std::vector<Finding>& all, const std::string& folder) {
   const std::vector<HeadChoice> choices = head_choices(all);
-  std::string out =
-      "# Results\n\nWritten by `headroom report STUDY… --results FILE` from the run stores: change a study, not this "
-      "page. Each study has a page with its figure, its settings, its claims and its numbers. A profile other than "
-      "`paper` is a pilot: smaller and shorter than what the paper trained.\n\n";
-  out += totals(all) + overview(all, folder);
+  Blocks out{title("Results"),
+             paragraph({{"Written by "},
+                        {.text = "headroom report STUDY… --results FILE", .is_code = true},
+                        {" from the run stores: change a study, not this page. Each study has a page with its figure, "
+                         "its settings, its claims and its numbers. A profile other than "},
+                        {.text = "paper", .is_code = true},
+                        {" is a pilot: smaller and shorter than what the paper trained."}})};
+  append(out, totals(all));
+  out.push_back(overview(all, folder));
   std::set<std::string> machines;
   for (const Finding& f : all) machines.insert(machine(f.results));
   for (const std::string& words : machines)
-    if (!words.empty()) out += fmt::format("Machine: {}.\n\n", words);
+    if (!words.empty()) out.push_back(paragraph(fmt::format("Machine: {}.", words)));
   if (const std::string words = guideline_sentence(choices); !words.empty())
-    out += fmt::format("## The guideline: start with few heads and search upward\n\n{} [Curve by curve]({}/{}).\n\n",
-                       words, folder, guideline_file);
-  while (out.ends_with("\n\n")) out.pop_back();
+    append(out, {heading("The guideline: start with few heads and search upward"),
+                 paragraph({{words + " "},
+                            {.text = "Curve by curve", .link = fmt::format("{}/{}", folder, guideline_file)},
+                            {"."}})});
   return out;
 }
 
@@ -152,12 +162,12 @@ void write_results(const std::vector<StudyResults>& studies, const fs::path& fil
   const std::vector<Finding> all = findings(studies);
   for (const Finding& f : all) {
     const std::string page = page_name(all, f);
-    write_file(pages / (page + ".md"), study_page(f, write_figures(f.results, pages, page)));
+    write_file(pages / (page + ".md"), as_markdown(study_page(f, write_figures(f.results, pages, page))));
   }
   if (const std::vector<HeadChoice> choices = head_choices(all); !guideline_sentence(choices).empty())
-    write_file(pages / guideline_file, guideline_markdown(choices));
+    write_file(pages / guideline_file, as_markdown(guideline_page(choices)));
   // Last: an index never points at pages that are not there yet.
-  write_file(file, results_index(all, folder));
+  write_file(file, as_markdown(results_index(all, folder)));
 }
 
 }  // namespace headroom::experiments

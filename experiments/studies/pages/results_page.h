@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/output/document.h"
 #include "experiments/studies/claims/claims.h"
 #include "experiments/studies/claims/study_results.h"
 #include "experiments/studies/pages/head_choice.h"
@@ -28,7 +29,7 @@ std::string page_name(const std::vector<Finding>& all, const Finding& finding);
 /// The index of the findings of many studies (docs/results.md): a row per study, which links to its page in `folder`,
 /// and whether the paper's guideline, to start with few heads and to search upward, reaches the best within 10 %. The
 /// same results give the same bytes, in any order.
-std::string results_index(const std::vector<Finding>& all, const std::string& folder);
+Blocks results_index(const std::vector<Finding>& all, const std::string& folder);
 
 /// Throws Error, as write_results() would, where `file` or the folder beside it cannot be written. Leaves nothing
 /// behind.

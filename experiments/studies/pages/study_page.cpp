@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "experiments/output/markdown.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/centre.h"
@@ -24,33 +23,36 @@ namespace {
 /// A table with more columns than this is turned.
 constexpr size_t most_columns = 10;
 
-/// "**pass** in a pilot": what a pilot says is not what the paper's own experiment would.
-std::string status_cell(const StudyResults& r, const Verdict& v) {
+/// "pass in a pilot": what a pilot says is not what the paper's own experiment would.
+Phrase status_cell(const StudyResults& r, const Verdict& v) {
   const bool is_decided = v.status == VerdictStatus::pass || v.status == VerdictStatus::fail;
   const bool is_the_papers = source(v.claim) == ClaimSource::paper;
-  return fmt::format("**{}**{}", name(v.status), is_decided && is_the_papers && is_pilot(r) ? " in a pilot" : "");
+  Phrase cell{{.text = name(v.status), .is_strong = true}};
+  if (is_decided && is_the_papers && is_pilot(r)) cell.push_back({" in a pilot"});
+  return cell;
 }
 
-/// Whether the claim was there before the data.
-std::string disclosure(const Verdict& v) {
-  return v.claim.worded_after.empty()
-             ? ""
-             : fmt::format(". *Worded after {} had been seen*", markdown(v.claim.worded_after));
+/// The claim, and whether it was there before the data.
+Phrase claim_cell(const Verdict& v) {
+  Phrase cell{{in_words(v.claim) + subject_in_brackets(v.claim)}};
+  if (v.claim.worded_after.empty()) return cell;
+  cell.push_back({". "});
+  cell.push_back({.text = fmt::format("Worded after {} had been seen", v.claim.worded_after), .role = Role::why});
+  return cell;
 }
 
-std::string claim_table(const StudyResults& r, const std::vector<Verdict>& verdicts) {
-  std::vector<std::vector<std::string>> rows;
+Block claim_table(const StudyResults& r, const std::vector<Verdict>& verdicts) {
+  std::vector<std::vector<Phrase>> rows;
   for (const ClaimSource source : claim_sources)
     for (const Verdict& v : verdicts)
       if (experiments::source(v.claim) == source)
-        rows.push_back({status_cell(r, v), name(source),
-                        markdown(in_words(v.claim) + subject_in_brackets(v.claim)) + disclosure(v), markdown(v.summary),
-                        markdown(what_would_change(r, v))});
-  return markdown_table({"verdict", "whose", "claim", "numbers", "margin, and what would change it"}, rows);
+        rows.push_back(
+            {status_cell(r, v), {{name(source)}}, claim_cell(v), {{v.summary}}, {{what_would_change(r, v)}}});
+  return table("Claims", {"verdict", "whose", "claim", "numbers", "margin, and what would change it"}, std::move(rows));
 }
 
 /// Why smallest effects are not the usual ones.
-std::string effects(const std::vector<Verdict>& verdicts) {
+Blocks effects(const std::vector<Verdict>& verdicts) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // each with its claims
   for (const Verdict& v : verdicts) {
     if (v.claim.because.empty()) continue;
@@ -60,39 +62,43 @@ std::string effects(const std::vector<Verdict>& verdicts) {
     const std::string words = fmt::format("“{}”", in_words(v.claim));
     if (std::count(found->second.begin(), found->second.end(), words) == 0) found->second.push_back(words);
   }
-  if (reasons.empty()) return "";
-  std::string out =
-      "Smallest effects that are not the usual ones (1.1 for errors, 1.01 for cross-entropies and accuracies):\n\n";
+  if (reasons.empty()) return {};
+  Blocks out{paragraph(
+      "Smallest effects that are not the usual ones (1.1 for errors, 1.01 for cross-entropies and accuracies):")};
   for (const auto& [reason, claims] : reasons)
-    out += fmt::format("- {} ({})\n", markdown(reason), markdown(fmt::format("{}", fmt::join(claims, ", "))));
-  return out + "\n";
+    out.push_back(item(fmt::format("{} ({})", reason, fmt::join(claims, ", "))));
+  return out;
 }
 
 /// Every claim that does not hold, and every trial that failed, in plain words.
-std::string failures(const Finding& f) {
-  std::string out;
+Blocks failures(const Finding& f) {
+  Blocks out{paragraph("What does not hold, or is not decided, and why:")};
   std::map<std::string, int> not_run;  // reason → claims
   for (const Verdict& v : f.verdicts) {
     if (v.status == VerdictStatus::not_run) ++not_run[v.sentence];
     if (v.status == VerdictStatus::pass || v.status == VerdictStatus::not_run) continue;
-    out += fmt::format("- **{}**: {}. {}", name(v.status), markdown(in_words(v.claim) + subject_in_brackets(v.claim)),
-                       markdown(v.sentence));
-    if (v.status == VerdictStatus::fail && !v.why.empty()) out += " *Why:* " + markdown(v.why);
-    for (const std::string& note : v.notes) out += fmt::format(" ({})", markdown(note));
-    out += "\n";
+    Phrase line{{.text = name(v.status), .is_strong = true},
+                {fmt::format(": {}{}. {}", in_words(v.claim), subject_in_brackets(v.claim), v.sentence)}};
+    if (v.status == VerdictStatus::fail && !v.why.empty()) {
+      line.push_back({" "});
+      line.push_back({.text = "Why:", .role = Role::why});
+      line.push_back({" " + v.why});
+    }
+    for (const std::string& note : v.notes) line.push_back({fmt::format(" ({})", note)});
+    out.push_back(item(std::move(line)));
   }
   for (const auto& [reason, count] : not_run)
-    out += fmt::format("- **{}**: {} {}. {}\n", name(VerdictStatus::not_run), count, count == 1 ? "claim" : "claims",
-                       markdown(reason));
+    out.push_back(item({{.text = name(VerdictStatus::not_run), .is_strong = true},
+                        {fmt::format(": {} {}. {}", count, count == 1 ? "claim" : "claims", reason)}}));
   std::map<std::string, int> broken;
   for (const TrialRecord& t : f.results.trials)
     if (t.status == TrialStatus::failed)
       ++broken[fmt::format("{}{} = {}", t.series.empty() ? "" : t.series + ", ", last_part(f.results.report.x_key),
                            exact(t.x))];
   for (const auto& [where, count] : broken)
-    out += fmt::format("- {} {} failed at {}, and no mean includes them.\n", count, count == 1 ? "trial" : "trials",
-                       markdown(where));
-  return out.empty() ? "" : "What does not hold, or is not decided, and why:\n\n" + out + "\n";
+    out.push_back(item(
+        fmt::format("{} {} failed at {}, and no mean includes them.", count, count == 1 ? "trial" : "trials", where)));
+  return out.size() == 1 ? Blocks{} : out;
 }
 
 /// Cells by row and column.
@@ -128,7 +134,7 @@ Matrix matrix_of(const StudyResults& r, const std::string& metric) {
     out.columns.push_back(exact(x));
   }
   for (const auto& [series, c] : curves) {
-    out.rows.push_back(markdown(series));
+    out.rows.push_back(series);
     out.cells.emplace_back(out.columns.size());
     const MeanKind kind = c.kind;
     for (const Point& p : c.points) {
@@ -139,28 +145,28 @@ Matrix matrix_of(const StudyResults& r, const std::string& metric) {
   return out;
 }
 
-/// One metric as a table under its name; "" where no trial has it.
-std::string measure_table(const StudyResults& r, const Measure& measure) {
+/// One metric as a table under its name; nothing where no trial has it.
+Blocks measure_table(const StudyResults& r, const Measure& measure) {
   Matrix m = matrix_of(r, measure.metric);
-  if (m.rows.empty()) return "";
-  std::string corner = markdown(r.report.x_label);
+  if (m.rows.empty()) return {};
+  std::string corner = r.report.x_label;
   if (m.columns.size() > std::max(most_columns, m.rows.size())) m = m.turned();
   else if (m.rows.size() > 1 || !m.rows[0].empty()) corner = "series \\ " + corner;
-  if (m.columns.size() == 1 && m.columns[0].empty()) m.columns[0] = markdown(measure.label);  // a turned single curve
-  if (m.rows.size() == 1 && m.rows[0].empty()) m.rows[0] = markdown(measure.label);
-  std::vector<std::string> head{corner};
-  head.insert(head.end(), m.columns.begin(), m.columns.end());
-  std::vector<std::vector<std::string>> rows;
+  if (m.columns.size() == 1 && m.columns[0].empty()) m.columns[0] = measure.label;  // a turned single curve
+  if (m.rows.size() == 1 && m.rows[0].empty()) m.rows[0] = measure.label;
+  std::vector<std::vector<std::string>> cells{{corner}};
+  cells[0].insert(cells[0].end(), m.columns.begin(), m.columns.end());
   for (size_t i = 0; i < m.rows.size(); ++i) {
-    rows.push_back({m.rows[i]});
-    rows.back().insert(rows.back().end(), m.cells[i].begin(), m.cells[i].end());
+    cells.push_back({m.rows[i]});
+    cells.back().insert(cells.back().end(), m.cells[i].begin(), m.cells[i].end());
   }
-  return fmt::format("**{}**\n\n", markdown(measure.label)) + markdown_table(head, rows);
+  return {paragraph({{.text = measure.label, .is_strong = true}}), cells_table(measure.label, cells, {0})};
 }
 
-/// "Words: one; two." as a paragraph; "" for no lines.
-std::string paragraph(const std::string& words, const std::vector<std::string>& lines) {
-  return lines.empty() ? "" : fmt::format("{}: {}.\n\n", words, markdown(fmt::format("{}", fmt::join(lines, "; "))));
+/// "Words: one; two."; nothing for no lines.
+Blocks listed(const std::string& words, const std::vector<std::string>& lines) {
+  if (lines.empty()) return {};
+  return {paragraph(fmt::format("{}: {}.", words, fmt::join(lines, "; ")))};
 }
 
 /// "round 2: 114 more trials" of each line, without the values and seeds behind the second colon.
@@ -175,39 +181,49 @@ std::vector<std::string> in_short(const std::vector<std::string>& rounds) {
 
 }  // namespace
 
-std::string study_page(const Finding& f, const std::vector<StudyFigure>& figures) {
+Blocks study_page(const Finding& f, const std::vector<StudyFigure>& figures) {
   const StudyResults& r = f.results;
-  const std::string settings = settings_line(r);
-  std::string out = fmt::format("# {}\n\n", markdown(r.title));
-  if (!f.verdicts.empty()) out += markdown(finding(r, f.verdicts)) + "\n\n";
-  out += markdown(headline(r, f.verdicts)) + "\n\n";
-  for (const StudyFigure& figure : figures) {
-    out += fmt::format("![{}]({})\n\n", markdown(figure.title), figure.file);
-    if (figures.size() > 1) out += markdown(figure.caption) + "\n\n";
+  const std::string settings = settings_line(r), levels = interval_levels(f.verdicts),
+                    seconds = second_choices(r, f.verdicts);
+  Blocks out{title(r.title)};
+  if (!f.verdicts.empty()) out.push_back(paragraph(finding(r, f.verdicts)));
+  out.push_back(paragraph(headline(r, f.verdicts)));
+  for (const StudyFigure& one : figures) {
+    out.push_back(figure({}, one.title, {}, one.file));
+    if (figures.size() > 1) out.push_back(paragraph(one.caption));
   }
-  out += fmt::format("{} · profile {}{}{} · {}\n\n", markdown_code(r.id), markdown_code(r.profile),
-                     is_pilot(r) ? ", a pilot" : "", r.paper.empty() ? "" : " · " + markdown(r.paper), progress_of(r));
-  if (!settings.empty()) out += fmt::format("Settings: {}.\n\n", markdown(settings));
-  out += paragraph("Not as in the paper", r.deviations) +
-         paragraph("In place of the study’s own settings, which are in brackets", r.changes) +
-         paragraph("Rounds", in_short(r.rounds));
-  if (!f.verdicts.empty()) out += "## Claims\n\n" + claim_table(r, f.verdicts) + effects(f.verdicts) + failures(f);
-  if (const std::string levels = interval_levels(f.verdicts); !levels.empty())
-    out += fmt::format("In brackets: confidence intervals at {}, as each test needs.\n\n", levels);
-  if (const std::string seconds = second_choices(r, f.verdicts); !seconds.empty()) out += markdown(seconds) + "\n\n";
-  if (const Blocks law = law_section(r); !law.empty()) out += as_markdown(law) + "\n";
-  out += "## Numbers\n\n";
-  if (r.trials.empty()) return out + "No trial has run.\n";
+  out.push_back(paragraph({{.text = r.id, .is_code = true},
+                           {" · profile "},
+                           {.text = r.profile, .is_code = true},
+                           {fmt::format("{}{} · {}", is_pilot(r) ? ", a pilot" : "",
+                                        r.paper.empty() ? "" : " · " + r.paper, progress_of(r))}}));
+  if (!settings.empty()) out.push_back(paragraph(fmt::format("Settings: {}.", settings)));
+  append(out, listed("Not as in the paper", r.deviations));
+  append(out, listed("In place of the study’s own settings, which are in brackets", r.changes));
+  append(out, listed("Rounds", in_short(r.rounds)));
+  if (!f.verdicts.empty()) {
+    append(out, {heading("Claims"), claim_table(r, f.verdicts)});
+    append(out, effects(f.verdicts));
+    append(out, failures(f));
+  }
+  if (!levels.empty())
+    out.push_back(paragraph(fmt::format("In brackets: confidence intervals at {}, as each test needs.", levels)));
+  if (!seconds.empty()) out.push_back(paragraph(seconds));
+  append(out, law_section(r));
+  out.push_back(heading("Numbers"));
+  if (r.trials.empty()) {
+    out.push_back(paragraph("No trial has run."));
+    return out;
+  }
   std::vector<std::string> geometric;
   for (const Measure& measure : geometric_measures(r)) geometric.push_back(measure.label);
-  out += "Means over seeds ± their standard error, on the test data where a model was trained";
-  if (!geometric.empty())
-    out += fmt::format("; geometric means, which the claims compare, of {}",
-                       markdown(fmt::format("{}", fmt::join(geometric, ", "))));
-  out += ".\n\n";
-  for (const Measure& measure : shown_measures(r.report)) out += measure_table(r, measure);
-  if (const Blocks tried = tried_choices(r); !tried.empty()) out += as_markdown(tried) + "\n";
-  while (out.ends_with("\n\n")) out.pop_back();
+  out.push_back(paragraph(fmt::format(
+      "Means over seeds ± their standard error, on the test data where a model was trained{}.",
+      geometric.empty()
+          ? ""
+          : fmt::format("; geometric means, which the claims compare, of {}", fmt::join(geometric, ", ")))));
+  for (const Measure& measure : shown_measures(r.report)) append(out, measure_table(r, measure));
+  append(out, tried_choices(r));
   return out;
 }
 

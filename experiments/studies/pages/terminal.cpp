@@ -147,7 +147,7 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
     const bool plain = v.summary.empty();  // then the sentence says why
     const std::string word = left(name(v.status), statuses);
     std::string said = plain ? v.sentence : v.summary;
-    if (!plain && has_choice_at_edge(v)) said += ", with a chosen value at an end of those tried";
+    if (!plain && v.has_choice_at_edge) said += ", with a chosen value at an end of those tried";
     out += fmt::format("{}   {}", left(claim_name(v.claim), names),
                        look.has_colours ? coloured_verdict(v.status, word) : word);
     if (!is_below || names + 3 + statuses + 3 + display_width(said) <= columns) out += fmt::format("   {}\n", said);

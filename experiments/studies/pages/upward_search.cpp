@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/output/markdown.h"
 #include "experiments/output/number.h"
 
 namespace headroom::experiments {
@@ -15,12 +14,12 @@ using Standing = HeadChoice::Option::Standing;
 
 const char* words_of(Standing standing) {
   if (standing == Standing::as_good) return "within the margin";
-  return standing == Standing::worse ? "**worse**" : "open";
+  return standing == Standing::worse ? "worse" : "open";
 }
 
 std::string ratio_text(const HeadChoice::Option& o) {
   if (std::isnan(o.low)) return rounded(o.ratio);
-  return fmt::format("{} \\[{}, {}\\]", rounded(o.ratio), rounded(o.low), rounded(o.high));
+  return fmt::format("{} [{}, {}]", rounded(o.ratio), rounded(o.low), rounded(o.high));
 }
 
 }  // namespace
@@ -52,24 +51,28 @@ std::string guideline_sentence(const std::vector<HeadChoice>& choices) {
       tally.worse > 0 ? fmt::format(" (by at most {} times)", rounded(tally.worst)) : "", tally.open());
 }
 
-std::string guideline_markdown(const std::vector<HeadChoice>& choices) {
-  std::vector<std::vector<std::string>> rows;
+Blocks guideline_page(const std::vector<HeadChoice>& choices) {
+  std::vector<std::vector<Phrase>> rows;
   for (const HeadChoice& c : choices) {
     if (!c.found) continue;
-    rows.push_back({markdown_code(c.study), markdown(c.series), exact(c.found->heads), exact(c.best().heads),
-                    ratio_text(*c.found), words_of(c.found->standing), fmt::format("{:.0f} %", 100 * (c.margin - 1))});
+    const Standing standing = c.found->standing;
+    rows.push_back({{{.text = c.study, .is_code = true}},
+                    {{c.series}},
+                    {{exact(c.found->heads)}},
+                    {{exact(c.best().heads)}},
+                    {{ratio_text(*c.found)}},
+                    {{.text = words_of(standing), .is_strong = standing == Standing::worse}},
+                    {{fmt::format("{:.0f} %", 100 * (c.margin - 1))}}});
   }
-  return fmt::format(
-             "# The guideline: start with few heads and search upward\n\n{}\n\nThe table has every curve; the sentence "
-             "counts those that learned their task, and a setting that several studies share once. A number of heads "
-             "is "
-             "within the margin where every comparison with another number shows it; the interval in the table is of "
-             "one "
-             "of them, the best other, and may reach further than the test does.\n\n",
-             guideline_sentence(choices)) +
-         markdown_table({"study", "series", "ends at", "best on validation",
-                         "times the error of the best other \\[interval\\]", "against every other number", "margin"},
-                        rows);
+  return {title("The guideline: start with few heads and search upward"), paragraph(guideline_sentence(choices)),
+          paragraph("The table has every curve; the sentence counts those that learned their task, and a setting that "
+                    "several studies share once. A number of heads is within the margin where every comparison with "
+                    "another number shows it. The interval in the table is that of one comparison, with the best "
+                    "other number, and may reach further than the test does."),
+          table("Every curve",
+                {"study", "series", "ends at", "best on validation", "times the error of the best other [interval]",
+                 "against every other number", "margin"},
+                std::move(rows))};
 }
 
 }  // namespace headroom::experiments

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/output/document.h"
 #include "experiments/studies/pages/head_choice.h"
 
 namespace headroom::experiments {
@@ -18,7 +19,7 @@ GuidelineTally guideline_tally(const std::vector<HeadChoice>& choices);
 /// heads that is shown to be good, on curves of trained models; "" without any.
 std::string guideline_sentence(const std::vector<HeadChoice>& choices);
 
-/// The same as a page of Markdown with a row per curve.
-std::string guideline_markdown(const std::vector<HeadChoice>& choices);
+/// The same as a page with a row per curve.
+Blocks guideline_page(const std::vector<HeadChoice>& choices);
 
 }  // namespace headroom::experiments

@@ -14,11 +14,10 @@ namespace {
 /// Where the number that decides stands.
 std::string distance(const Verdict& v) {
   if (std::isnan(v.margin)) return "";
-  if (std::isinf(v.margin)) return "computed, not sampled: no number of seeds";
+  if (std::isinf(v.margin)) return "computed, not sampled: more seeds change nothing";
   const double errors = std::abs(v.margin);
   const std::string far = errors < 10 ? fmt::format("{:.1f}", errors) : fmt::format("{:.0f}", errors);
-  return fmt::format("the estimate is {} of its standard errors {} the threshold", far,
-                     v.margin < 0 ? "short of" : "beyond");
+  return fmt::format("{} standard errors {} the threshold", far, v.margin < 0 ? "short of" : "beyond");
 }
 
 std::string seeds(const Verdict& v) {
@@ -28,12 +27,6 @@ std::string seeds(const Verdict& v) {
 }
 
 }  // namespace
-
-bool has_choice_at_edge(const Verdict& v) {
-  return std::any_of(v.notes.begin(), v.notes.end(), [](const std::string& note) {
-    return note.find("an end of the values tried") != std::string::npos;
-  });
-}
 
 bool is_about_seeds(const Verdict& v) { return v.is_learned && v.is_tuned && !std::isnan(v.margin); }
 
@@ -47,10 +40,10 @@ std::string what_would_change(const StudyResults& r, const Verdict& v) {
   };
   add(distance(v));
   add(seeds(v));
-  if (has_choice_at_edge(v)) add("a wider grid, as a chosen value stands at its end");
-  if (is_pilot(r) && source(v.claim) == ClaimSource::paper) add("the paper’s set-up, which this profile is not");
+  if (v.has_choice_at_edge) add("a wider grid: a value that was chosen stands at its end");
+  if (is_pilot(r) && source(v.claim) == ClaimSource::paper) add("the paper’s own set-up: this profile is smaller");
   else if (!r.deviations.empty() && source(v.claim) == ClaimSource::paper)
-    add("the settings that are not the paper’s (above)");
+    add("the paper’s own settings: some differ here (above)");
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -5,9 +5,6 @@
 
 namespace headroom::experiments {
 
-/// Whether a value that validation chose, such as a rate, stands at an end of those tried.
-bool has_choice_at_edge(const Verdict& verdict);
-
 /// Whether more seeds could decide a verdict: not where nothing was learned, or where fewer than two seeds say nothing
 /// of their spread.
 bool is_about_seeds(const Verdict& verdict);

@@ -15,6 +15,7 @@
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/plot.h"
 #include "experiments/output/plot/svg.h"
+#include "experiments/output/text.h"
 #include "experiments/output/units.h"
 #include "experiments/tools/plan/basis.h"
 #include "experiments/tools/plan/usual_heads.h"
@@ -198,11 +199,10 @@ Block cost_section(const CostPlan& plan) {
 
 /// The advice, and below it the rest.
 Blocks answer_blocks(const PlanAnswer& answer) {
-  std::string advice = answer.advice;
-  advice[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(advice[0])));
   std::vector<Fact> rows;
   for (const auto& [term, text] : answer_rows(answer)) rows.push_back({term, {{text}}, {}});
-  return {paragraph({{.text = advice, .is_strong = true}}, Role::headline), definitions(std::move(rows))};
+  return {paragraph({{.text = capitalized(answer.advice), .is_strong = true}}, Role::headline),
+          definitions(std::move(rows))};
 }
 
 const char* standing_word(HeadChoice::Option::Standing standing) {

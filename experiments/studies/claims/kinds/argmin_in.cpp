@@ -56,10 +56,11 @@ std::optional<Hypothesis> ArgminIn::judge(const Case& c, Verdict& verdict) const
   verdict.measured = best.x;
   verdict.summary = fmt::format("best {}, {}", c.at(best), in_brackets(ratio));
   const std::string subject =
-      &rival == &best ? "It" : fmt::format("At {}, the best of the others, the {}", c.at(rival), c.noun());
-  verdict.sentence = fmt::format("The {} is at {}. {} is {} that at {}; {} was claimed of every other.", c.best_noun(),
-                                 c.at(best), subject, in_brackets(ratio), c.at(inside),
-                                 factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse");
+      &rival == &best ? "it" : fmt::format("at {}, the best of the others, the {}", c.at(rival), c.noun());
+  verdict.found = fmt::format("the {} is at {}; {} is {} that at {}", c.best_noun(), c.at(best), subject,
+                              in_brackets(ratio), c.at(inside));
+  verdict.claimed =
+      "every other is " + (factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : std::string("worse"));
   return says;
 }
 

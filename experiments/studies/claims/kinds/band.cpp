@@ -12,7 +12,7 @@ namespace {
 
 /// "[2, 3]", "at least 2", "at most 3".
 std::string claimed_limits(const Limits& limits) {
-  if (limits.low && limits.high) return interval(limits);
+  if (limits.low && limits.high) return fmt::format("between {} and {}", exact(*limits.low), exact(*limits.high));
   return limits.low ? fmt::format("at least {}", exact(*limits.low)) : fmt::format("at most {}", exact(*limits.high));
 }
 
@@ -82,14 +82,13 @@ std::optional<Hypothesis> Band::judge(const Case& c, Verdict& verdict) const {
   const std::string of = is_named ? " of " + c.curve.metric : "";
   const std::string what = (c.claim.deterministic ? "values" : "means") + of;
   verdict.summary = least == most ? (limits.high ? to : from) : fmt::format("{} … {}", from, to);
-  verdict.sentence =
-      least == most && c.curve.points.size() == 1 && !c.claim.deterministic
-          ? fmt::format("At {} the mean{} is {}; {} was claimed.", c.at(*least->point), of, limits.high ? to : from,
-                        claimed_limits(limits))
-      : low.value == high.value
-          ? fmt::format("All {} are {}; {} was claimed.", what, limits.high ? to : from, claimed_limits(limits))
-          : fmt::format("The {} lie between {} at {} and {} at {}; {} was claimed.", what, from, c.at(*least->point),
-                        to, c.at(*most->point), claimed_limits(limits));
+  const std::string one = limits.high ? to : from;
+  verdict.found = least == most && c.curve.points.size() == 1 && !c.claim.deterministic
+                      ? fmt::format("at {} the mean{} is {}", c.at(*least->point), of, one)
+                  : low.value == high.value ? fmt::format("all {} are {}", what, one)
+                                            : fmt::format("the {} lie between {} at {} and {} at {}", what, from,
+                                                          c.at(*least->point), to, c.at(*most->point));
+  verdict.claimed = claimed_limits(limits);
   return says;
 }
 

@@ -78,8 +78,8 @@ std::optional<Hypothesis> BoundHolds::judge(const Case& c, Verdict& verdict) con
   verdict.measured = largest;
   verdict.summary =
       fmt::format("{} of {} above, at most {} of the bound", violations, tightness.size(), rounded(largest));
-  verdict.sentence =
-      fmt::format("{} of {} trials {} above the bound ({}). {} / bound is at most {} ({}), at the median {}.",
+  verdict.found =
+      fmt::format("{} of {} trials {} above the bound ({}); {} / bound is at most {} ({}), and {} at the median",
                   violations, tightness.size(), violations == 1 ? "lies" : "lie", bound, c.curve.metric,
                   rounded(largest), worst, rounded(middle));
   if (without > 0)

@@ -69,9 +69,10 @@ std::optional<Hypothesis> Curved::judge(const Case& c, Verdict& verdict) const {
   verdict.intervals = {distance};
   verdict.measured = off(*worst);
   verdict.summary = signed_percent(off(*worst));
-  verdict.sentence =
-      fmt::format("Off the straight line from {} to {} it is {} at the farthest, at {}; at least {} % was claimed.",
-                  c.at(points.front()), exact(points.back().x), verdict.summary, c.at(*worst), exact(percent));
+  verdict.found =
+      fmt::format("at {}, where it is farthest from the straight line from {} to {}, it is {} off that line",
+                  c.at(*worst), c.at(points.front()), exact(points.back().x), verdict.summary);
+  verdict.claimed = fmt::format("at least {} %", exact(percent));
   return says;
 }
 

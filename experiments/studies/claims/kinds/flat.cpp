@@ -56,9 +56,10 @@ std::optional<Hypothesis> Flat::judge(const Case& c, Verdict& verdict) const {
   verdict.intervals = {ratio};
   verdict.measured = c.value(*most) / c.value(*least);
   verdict.summary = in_brackets(ratio);
-  verdict.sentence = fmt::format(
-      "The largest {}, {} at {}, is {} of the smallest, {} at {}; at most {} times was claimed.", c.curve.metric,
-      rounded(c.value(*most)), c.at(*most), in_brackets(ratio), rounded(c.value(*least)), c.at(*least), exact(factor));
+  verdict.found =
+      fmt::format("the largest {}, {} at {}, is {} the smallest, {} at {}", c.curve.metric, rounded(c.value(*most)),
+                  c.at(*most), in_brackets(ratio), rounded(c.value(*least)), c.at(*least));
+  verdict.claimed = fmt::format("at most {} times", exact(factor));
   return says;
 }
 

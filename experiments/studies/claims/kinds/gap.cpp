@@ -83,11 +83,11 @@ std::optional<Hypothesis> Gap::judge(const Case& c, Verdict& verdict) const {
   verdict.intervals = {ratio};
   verdict.measured = last / first;
   verdict.summary = fmt::format("{}× → {}×, {}", rounded(first), rounded(last), in_brackets(ratio));
-  verdict.sentence = fmt::format(
-      "At {} the {} is {} times as bad as that of {}, at {} {} times: a change by {}; {} was claimed.",
-      c.at(*ends.first), c.noun(), rounded(first), rival, c.at(*ends.last), rounded(last), in_brackets(ratio),
-      direction == "catches_up" ? fmt::format("at most {}×", rounded(1 / factor))
-                                : fmt::format("at least {}×", exact(factor)));
+  verdict.found = fmt::format("at {} the {} is {} times as bad as that of {}, and at {} it is {} times: a change by {}",
+                              c.at(*ends.first), c.noun(), rounded(first), rival, c.at(*ends.last), rounded(last),
+                              in_brackets(ratio));
+  verdict.claimed = direction == "catches_up" ? fmt::format("at most {}×", rounded(1 / factor))
+                                              : fmt::format("at least {}×", exact(factor));
   return says;
 }
 

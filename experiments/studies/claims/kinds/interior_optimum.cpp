@@ -73,14 +73,15 @@ std::optional<Hypothesis> InteriorOptimum::measure(const Case& c, Verdict& verdi
     return in_brackets(ratio) +
            (!is_difference && least > 1 && most < factor ? " (worse, but by less than counts)" : "");
   };
-  verdict.sentence = fmt::format("The best between the ends is {}. At {} the {} is {} that, at {} {}; {} was claimed.",
-                                 c.at(best), c.at(low), c.noun(), shown(at_low), c.at(high), shown(at_high), claimed);
+  verdict.found = fmt::format("at {} the {} is {} that at {}, the best between the ends, and at {} it is {}", c.at(low),
+                              c.noun(), shown(at_low), c.at(best), c.at(high), shown(at_high));
+  verdict.claimed = claimed;
   return says;
 }
 
 std::optional<Hypothesis> InteriorOptimum::judge(const Case& c, Verdict& verdict) const {
   const std::string claimed =
-      "at least " + (factor > 1 ? fmt::format("{} times as bad", exact(factor)) : "any loss at both");
+      factor > 1 ? fmt::format("at least {} times as bad at both ends", exact(factor)) : "worse at both ends";
   return measure(c, verdict, claimed);
 }
 

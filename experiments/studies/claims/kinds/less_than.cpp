@@ -103,11 +103,11 @@ std::optional<Hypothesis> LessThan::judge(const Case& c, Verdict& verdict) const
   verdict.summary = in_brackets(ratio);
   const std::string rival =
       than.series.empty() ? (than.at ? fmt::format("{} = {}", c.axis, exact(*than.at)) : than.metric) : than.series;
-  verdict.sentence =
-      fmt::format("At {} it is {} against {} of {}: {}{}; {} was claimed.", c.at(*worst->first),
-                  rounded(c.value(*worst->first)), rounded(c.value(*worst->second)), rival, in_brackets(ratio),
-                  compared.size() > 1 ? fmt::format(", the least clear of {} comparisons", compared.size()) : "",
-                  factor > 1 ? fmt::format("at most {}", rounded(1 / factor)) : "less");
+  verdict.found =
+      fmt::format("at {} it is {}, against {} for {}: {}{}", c.at(*worst->first), rounded(c.value(*worst->first)),
+                  rounded(c.value(*worst->second)), rival, in_brackets(ratio),
+                  compared.size() > 1 ? fmt::format(", the least clear of {} comparisons", compared.size()) : "");
+  verdict.claimed = factor > 1 ? fmt::format("at most {}×", rounded(1 / factor)) : "less";
   return says;
 }
 

@@ -64,13 +64,14 @@ std::optional<Hypothesis> Monotone::judge(const Case& c, Verdict& verdict) const
   verdict.measured = verdict.numbers[2].second;
   verdict.summary = fmt::format("{} → {}, {}, step {}", rounded(c.value(first)), rounded(c.value(last)),
                                 in_brackets(total), in_brackets(step));
-  verdict.sentence = fmt::format(
-      "From {} to {} the {} goes from {} to {}, by {} in the direction claimed; {} was claimed. The step that goes "
-      "least "
-      "that way, from {} to {}, is {} against it; at most {} was claimed.",
+  verdict.found = fmt::format(
+      "from {} to {} the {} goes from {} to {}, by {} in the direction claimed; its worst step, from {} to {}, is {} "
+      "against that direction",
       c.at(first), exact(last.x), c.curve.metric, rounded(c.value(first)), rounded(c.value(last)), in_brackets(total),
-      factor > 1 ? fmt::format("at least {} times", exact(factor)) : "any change", exact(points[worst - 1].x),
-      exact(points[worst].x), in_brackets(step), exact(1 + tolerance));
+      exact(points[worst - 1].x), exact(points[worst].x), in_brackets(step));
+  verdict.claimed =
+      fmt::format("{} in all, and at most {}× against it in any step",
+                  factor > 1 ? fmt::format("at least {}×", exact(factor)) : "any change", exact(1 + tolerance));
   return says;
 }
 

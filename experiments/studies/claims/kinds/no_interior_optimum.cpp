@@ -21,7 +21,7 @@ Hypothesis NoInteriorOptimum::hypothesis(const Case& c) const {
 }
 
 std::optional<Hypothesis> NoInteriorOptimum::judge(const Case& c, Verdict& verdict) const {
-  const std::string claimed = fmt::format("that an end is less than {} times as bad", exact(factor));
+  const std::string claimed = fmt::format("less than {} times as bad at one end", exact(factor));
   std::optional<Hypothesis> interior = measure(c, verdict, claimed);
   if (!interior) return std::nullopt;
   return Hypothesis::opposite_of(std::move(*interior));

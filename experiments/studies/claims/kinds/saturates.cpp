@@ -75,10 +75,10 @@ std::optional<Hypothesis> Saturates::judge(const Case& c, Verdict& verdict) cons
   verdict.summary = std::isnan(ratio.low)
                         ? rounded(share)
                         : fmt::format("{} [{}, {}]", rounded(share), rounded(ratio.low), rounded(ratio.high));
-  verdict.sentence = fmt::format(
-      "A doubling of {} gains {} between {} and {}, and {} between {} and {}: {} of it; at most {} was claimed.",
-      c.axis, rounded(first), exact(p[0].x), exact(p[1].x), rounded(last), exact(p[n - 2].x), exact(p[n - 1].x),
-      verdict.summary, exact(fraction));
+  verdict.found = fmt::format("doubling {} gains {} between {} and {}, and {} between {} and {}: {} of the first gain",
+                              c.axis, rounded(first), exact(p[0].x), exact(p[1].x), rounded(last), exact(p[n - 2].x),
+                              exact(p[n - 1].x), verdict.summary);
+  verdict.claimed = fmt::format("at most {}", exact(fraction));
   return says;
 }
 

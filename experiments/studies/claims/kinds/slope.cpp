@@ -80,8 +80,8 @@ std::optional<Hypothesis> Slope::judge(const Case& c, Verdict& verdict) const {
       std::isnan(slope.low) ? rounded(slope.value)
                             : fmt::format("{} [{}, {}]", rounded(slope.value), rounded(slope.low), rounded(slope.high));
   verdict.summary = text;
-  verdict.sentence = fmt::format("The slope of {} on {} ({}) is {}; within {} was claimed.", c.curve.metric, c.axis,
-                                 axes, text, interval(limits));
+  verdict.found = fmt::format("the slope of {} on {} ({}) is {}", c.curve.metric, c.axis, axes, text);
+  verdict.claimed = "within " + interval(limits);
   return says;
 }
 

@@ -46,11 +46,11 @@ std::optional<Hypothesis> WithinFactor::judge(const Case& c, Verdict& verdict) c
     const ConfidenceInterval ratio = c.ratio("ratio_to_open_x", point, *rival, c.points({point.x}).size());
     verdict.intervals.push_back(ratio);
     verdict.summary += fmt::format(", {} of {}", in_brackets(ratio), exact(rival->x));
-    open = fmt::format(", and {} that at {}, which is what stands in the way", in_brackets(ratio), c.at(*rival));
+    open = fmt::format(", and {} that at {}, which leaves it open", in_brackets(ratio), c.at(*rival));
   }
-  verdict.sentence =
-      fmt::format("At {} the {} is {} that at {}, the best other{}; at most {} times as bad as any was claimed.",
-                  c.at(point), c.noun(), in_brackets(other->ratio), c.at(other->point), open, exact(factor));
+  verdict.found = fmt::format("at {} the {} is {} that at {}, the best of the others{}", c.at(point), c.noun(),
+                              in_brackets(other->ratio), c.at(other->point), open);
+  verdict.claimed = fmt::format("at most {} times as bad as any other", exact(factor));
   return says;
 }
 

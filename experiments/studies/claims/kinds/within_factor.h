@@ -3,6 +3,8 @@
 
 namespace headroom::experiments {
 
+struct Point;
+
 /// The error at `at` is at most `factor` times that of every other x: a test of equivalence against each of them. With
 /// the same factor it is the opposite of worse_than_best.
 struct WithinFactor : KindBase {

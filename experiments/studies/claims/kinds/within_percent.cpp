@@ -108,10 +108,9 @@ std::optional<Hypothesis> WithinPercent::judge(const Case& c, Verdict& verdict) 
   verdict.intervals = {c.interval(worst.metric ? "difference" : "value", difference, all.size())};
   verdict.measured = off(worst);
   verdict.summary = signed_percent(off(worst));
-  verdict.sentence = fmt::format(
-      "At the farthest of {} points it is {} away ({}: {} against {}); at most {} % "
-      "was claimed.",
-      all.size(), verdict.summary, c.at(worst.point), rounded(worst.point.mean), rounded(worst.target), exact(percent));
+  verdict.found = fmt::format("the farthest of {} points is {} off ({}: {} against {})", all.size(), verdict.summary,
+                              c.at(worst.point), rounded(worst.point.mean), rounded(worst.target));
+  verdict.claimed = fmt::format("at most {} %", exact(percent));
   return says;
 }
 

@@ -34,9 +34,9 @@ std::optional<Hypothesis> WorseThanBest::judge(const Case& c, Verdict& verdict) 
   Hypothesis says = hypothesis(c);
   const auto other = compare_with_others(c, point, says, verdict);
   if (!other) return std::nullopt;
-  verdict.sentence = fmt::format("At {} the {} is {} that at {}, the best other; {} was claimed.", c.at(point),
-                                 c.noun(), in_brackets(other->ratio), c.at(other->point),
-                                 factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse");
+  verdict.found = fmt::format("at {} the {} is {} that at {}, the best of the others", c.at(point), c.noun(),
+                              in_brackets(other->ratio), c.at(other->point));
+  verdict.claimed = factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse";
   return says;
 }
 

@@ -49,8 +49,8 @@ TEST_CASE("a U has an interior optimum") {
   CHECK(number(v, "seeds") == 3);
   CHECK(number(v, "ratio_low") == Approx(std::cbrt(100 * (1.2 / 0.011) * (0.9 / 0.0095))));
   CHECK(number(v, "ratio_high") == Approx(std::cbrt(20 * 20 * 0.21 / 0.011)));
-  CHECK(says(v, "The best between the ends is heads = 4. At heads = 1 the error is 101× ["));
-  CHECK(says(v, "at least 10 times as bad was claimed. That holds (p = "));
+  CHECK(says(v, "At heads = 1 the error is 101× ["));
+  CHECK(says(v, "The claim: at least 10 times as bad at both ends. That holds (p = "));
   // SciPy: ttest_rel(log([1, 1.2, .9]), log([.01, .011, .0095]), alternative="greater"), the clearest of the x: 2 is
   // 10 times better than 1 at every seed, which is no test.
   CHECK(verdict(u_curve(), interior()).p == Approx(3 * 3.962072406155093e-05).epsilon(1e-9));
@@ -72,7 +72,7 @@ TEST_CASE("an interval is as wide as the test that it belongs to") {
 TEST_CASE("a U that is shallower than claimed fails") {
   const Verdict v = verdict(u_curve(), interior(50));
   CHECK(v.status == VerdictStatus::fail);
-  CHECK(says(v, "at heads = 16 19.7× ["));
+  CHECK(says(v, "at heads = 16 it is 19.7× ["));
   CHECK(says(v, "It does not hold (p = "));
   CHECK(v.p_against < 0.05);
 }
@@ -94,7 +94,7 @@ TEST_CASE("that there is an interior optimum and that there is none are opposite
     }
   }
   CHECK(verdict(one_arm, none(1.1)).status == VerdictStatus::pass);
-  CHECK(says(verdict(one_arm, none(1.1)), "that an end is less than 1.1 times as bad was claimed. That holds"));
+  CHECK(says(verdict(one_arm, none(1.1)), "The claim: less than 1.1 times as bad at one end. That holds"));
   CHECK(says(verdict(one_arm, none(1)), "no_interior_optimum needs a factor above 1"));
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("the argmin is where it was claimed, or not") {
   CHECK(number(holds, "argmin") == 4);
   CHECK(number(holds, "rival_x") == 8);
   CHECK(holds.summary.rfind("best heads = 4, 2.95× [", 0) == 0);
-  CHECK(says(holds, "The smallest error is at heads = 4. At heads = 8, the best of the others, the error is 2.95× ["));
+  CHECK(says(holds, "The smallest error is at heads = 4; at heads = 8, the best of the others, the error is 2.95× ["));
 
   const Verdict elsewhere = verdict(u_curve(), argmin({8}));
   CHECK(elsewhere.status == VerdictStatus::fail);
@@ -277,8 +277,8 @@ TEST_CASE("within a factor of the best") {
   const StudyResults noisy = study({1, 2, 4}, {{1.00, 1.01, 1.02}, {1.00, 1.01, 1.015}, {0.5, 4.0, 1.3}});
   const Verdict open = verdict(noisy, within(1, 1.5));
   CHECK(open.status == VerdictStatus::undecided);
-  CHECK(says(open, "that at heads = 2, the best other, and "));
-  CHECK(says(open, " that at heads = 4, which is what stands in the way; at most 1.5 times"));
+  CHECK(says(open, "that at heads = 2, the best of the others, and "));
+  CHECK(says(open, " that at heads = 4, which leaves it open. The claim: at most 1.5 times"));
 }
 
 TEST_CASE("the best x is chosen on validation") {

@@ -55,7 +55,7 @@ TEST_CASE("all means in a band") {
   CHECK(v.measured == Approx(3.1 / 3));
   CHECK(v.intervals.at(1).high < 2);
   CHECK(says(v, "The means lie between 0.0102 ["));
-  CHECK(says(v, "at most 2 was claimed"));
+  CHECK(says(v, "The claim: at most 2."));
   keys<Band>(c).limits.high = 1.2;  // 1, 1.2 and 0.9 at the first x
   CHECK(verdict(u_curve(), c).status == VerdictStatus::undecided);
   keys<Band>(c).limits.high = 0.1;
@@ -72,7 +72,8 @@ TEST_CASE("all computed values in a band") {
   CHECK(verdict(u_curve(), c).measured == 1.2);
   keys<Band>(c).limits.low = 0.01;  // one seed has 0.0095
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
-  CHECK(says(verdict(u_curve(), c), "The values lie between 0.00950 at heads = 4 and 1.20 at heads = 1; [0.01, 1.2]"));
+  CHECK(says(verdict(u_curve(), c),
+             "The values lie between 0.00950 at heads = 4 and 1.20 at heads = 1. The claim: between 0.01 and 1.2."));
   c.to = 2;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
 }
@@ -103,7 +104,7 @@ TEST_CASE("one seed inside a band tells nothing, unless it is computed") {
   c.deterministic = true;
   CHECK(verdict(study({1, 2}, {{1}, {3}}), c).status == VerdictStatus::fail);
   CHECK(verdict(study({1, 2}, {{1}, {1}}), c).status == VerdictStatus::pass);
-  CHECK(says(verdict(study({1, 2}, {{1}, {1}}), c), "All values are 1.00; at most 2 was claimed. That holds."));
+  CHECK(says(verdict(study({1, 2}, {{1}, {1}}), c), "All values are 1.00. The claim: at most 2. That holds."));
 }
 
 TEST_CASE("one series is less than another at every x, paired by seed") {
@@ -119,8 +120,8 @@ TEST_CASE("one series is less than another at every x, paired by seed") {
   ClaimConfig by = less("narrow", "few");
   keys<LessThan>(by).factor = 1.3;
   CHECK(verdict(two_series(), by).status == VerdictStatus::fail);
-  CHECK(says(verdict(two_series(), by), "of few: 0.832× ["));
-  CHECK(says(verdict(two_series(), by), "at most 0.769 was claimed"));
+  CHECK(says(verdict(two_series(), by), "for few: 0.832× ["));
+  CHECK(says(verdict(two_series(), by), "The claim: at most 0.769×."));
   keys<LessThan>(by).factor = 1.1;
   CHECK(verdict(two_series(), by).status == VerdictStatus::pass);
 }
@@ -168,7 +169,7 @@ TEST_CASE("a bound holds in every trial, or not") {
   r.trials[7].test["bound"] = 0.01;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
   CHECK(says(verdict(r, c),
-             "1 of 15 trials lies above the bound (bound). mse / bound is at most 1.10 (heads = 4 seed 1"));
+             "1 of 15 trials lies above the bound (bound); mse / bound is at most 1.10 (heads = 4 seed 1"));
   keys<BoundHolds>(c).bound = "other";
   CHECK(says(verdict(r, c), "no trial has both mse and other"));
 }
@@ -298,7 +299,7 @@ TEST_CASE("claims about a metric of which more is better") {
   c = claim("argmin_in");
   keys<ArgminIn>(c).among = {2};
   CHECK(about(c).status == VerdictStatus::pass);
-  CHECK(says(about(c), "The largest masked_accuracy is at heads = 2."));
+  CHECK(says(about(c), "The largest masked_accuracy is at heads = 2;"));
   c = claim("within_factor");
   keys<WithinFactor>(c).at = 4;
   keys<WithinFactor>(c).factor = 1.5;

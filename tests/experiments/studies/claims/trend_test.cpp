@@ -142,7 +142,9 @@ TEST_CASE("a cost is curved, or a straight line") {
   CHECK(bent.status == VerdictStatus::pass);
   CHECK(bent.measured == Approx(100 * (3.01 / 2.01 - 1)));
   CHECK(number(bent, "worst_x") == 2);
-  CHECK(says(bent, "Off the straight line from heads = 1 to 4 it is +49.75 % at the farthest, at heads = 2"));
+  CHECK(says(
+      bent,
+      "At heads = 2, where it is farthest from the straight line from heads = 1 to 4, it is +49.75 % off that line"));
   const StudyResults noisy = study({1, 2, 4}, {{1.0, 1.1, 0.9}, {2.0, 2.5, 1.9}, {4.0, 4.1, 4.4}});
   CHECK(verdict(noisy, c).status == VerdictStatus::undecided);
   c.deterministic = true;
@@ -155,9 +157,9 @@ TEST_CASE("a bend of zeros, from zero and of seeds that no point shares") {
   c.log_error = false;
   const Verdict zeros = verdict(study({1, 2, 4}, {{0, 0}, {0, 0}, {0, 0}}), c);
   CHECK(zeros.status == VerdictStatus::undecided);
-  CHECK(says(zeros, "it is +0.00 % at the farthest"));
+  CHECK(says(zeros, "it is +0.00 % off that line"));
   CHECK(says(zeros, "the same value at every seed"));
-  CHECK(says(verdict(study({1, 2, 4}, {{0, 0}, {-1, -2}, {0, 0}}), c), "it is −∞ % at the farthest"));
+  CHECK(says(verdict(study({1, 2, 4}, {{0, 0}, {-1, -2}, {0, 0}}), c), "it is −∞ % off that line"));
   StudyResults disjoint = study({1, 2, 4}, {{1, 1.1}, {2, 2.1}, {4, 4.1}});
   for (TrialRecord& t : disjoint.trials) t.seed += t.x == 2 ? 10 : 0;
   const Verdict none = verdict(disjoint, c);
@@ -189,7 +191,7 @@ TEST_CASE("a curve that goes on falling does not saturate") {
   CHECK(verdict(study({1, 2, 4}, {{2}, {1}, {1}}), c).status == VerdictStatus::undecided);
   const Verdict rising = verdict(study({1, 2, 4}, {{1, 1}, {2, 2.001}, {2, 2.002}}), c);
   CHECK(rising.status == VerdictStatus::fail);
-  CHECK(says(rising, "A doubling of heads gains -1.00 between 1 and 2"));
+  CHECK(says(rising, "Doubling heads gains -1.00 between 1 and 2"));
 }
 
 TEST_CASE("saturation counts gains per doubling, towards the better") {
