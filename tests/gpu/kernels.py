@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""kernels.py FOLDER [--table FILE.md]: what ptxas said of each kernel while FOLDER was built (engine/cuda/compile.sh leaves
+"""kernels.py FOLDER [--table docs/registers.md]: what ptxas said of each kernel while FOLDER was built (engine/cuda/compile.sh leaves
 it in *.usage): registers, spills, shared memory, and the occupancy that these allow, per architecture.
 
-Exits with 1 when a kernel spills registers to memory, unless spills.txt beside this file gives the reason: a line
+Exits with 1 when a kernel spills registers to memory, unless spills.txt in this folder gives the reason: a line
 `PATTERN  reason` for each, PATTERN a part of the kernel's name. f64 is there for truth, not for speed: it may spill."""
 import argparse
 import pathlib
@@ -15,6 +15,14 @@ HERE = pathlib.Path(__file__).parent
 LIMITS = {80: (64, 32, 164 << 10), 86: (48, 16, 100 << 10), 89: (48, 24, 100 << 10), 90: (64, 32, 228 << 10),
           100: (64, 32, 228 << 10), 120: (48, 24, 100 << 10)}
 REGISTERS = 65536
+PAGE = """# Registers of the CUDA kernels
+
+For each compute capability: registers per thread, and the share of a multiprocessor's warps that they allow (least–most over a
+kernel's instances: dtypes, formats, widths), from what ptxas says during the build. The share accounts for static shared memory;
+dynamic shared memory, which a launch asks for, can lower it further. Written by
+`python3 tests/gpu/kernels.py BUILD --table docs/registers.md`, BUILD being a build with CUDA for all architectures.
+
+"""
 
 
 def occupancy(architecture, registers, threads, shared):
@@ -83,22 +91,6 @@ def read(folder):
 
 
 def table(kernels):
-    """A row per kernel: "registers / occupancy" for each architecture."""
-    architectures = sorted({kernel["architecture"] for kernel in kernels})
-    rows = {}
-    for kernel in kernels:
-        rows.setdefault(kernel["name"], {})[kernel["architecture"]] = kernel
-    head = [f"{a // 10}.{a % 10}" for a in architectures]
-    out = ["| kernel | threads | shared | " + " | ".join(head) + " |", "|---|---|---|" + "---|" * len(head)]
-    for name, by in sorted(rows.items()):
-        one = next(iter(by.values()))
-        cells = [f"{by[a]['registers']}, {by[a]['occupancy']:.0%}" + (f", spills {by[a]['spills']} B" * (by[a]["spills"] > 0))
-                 if a in by else "" for a in architectures]
-        out.append(f"| `{name}` | {one['threads']} | {one['shared']} | " + " | ".join(cells) + " |")
-    return "\n".join(out) + "\n"
-
-
-def summary(kernels):
     """A row per kernel's name, its instances together: registers and occupancy over its instances, and what they spill."""
     architectures = sorted({kernel["architecture"] for kernel in kernels})
     families = {}
@@ -123,13 +115,13 @@ def summary(kernels):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("folder")
-    arguments.add_argument("--table", help="write a table in Markdown")
+    arguments.add_argument("--table", help="write docs/registers.md")
     given = arguments.parse_args()
     kernels = read(given.folder)
     if not kernels:
         sys.exit(f"{given.folder}: no *.usage of ptxas: was it built with CUDA?")
     if given.table:
-        pathlib.Path(given.table).write_text(table(kernels))
+        pathlib.Path(given.table).write_text(PAGE + table(kernels) + "\n")
     excused = lines_of("spills.txt")
     spilling = [k for k in kernels if k["spills"] and "double" not in k["name"] and not first_match(excused, k["name"], "")]
     for kernel in spilling:

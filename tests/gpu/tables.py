@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tables.py [--check] [--usage FOLDER]: writes the tables of docs/performance.md, predicted (predict.py) beside measured
-(measured.json beside this file, which run_all.py writes where a GPU is at hand). --check: exits with 1 when the page is
-not what would be written. --usage: also the table of registers and occupancy, from a build with CUDA (kernels.py).
+"""tables.py [--check]: writes the tables of docs/performance.md: predicted times (predict.py) and measured ones
+(measured.json in this folder, which run_all.py writes on a machine with a GPU). --check: exits with 1 when the page is
+not what would be written.
 
 A table stands between the lines `<!-- table: NAME -->` and `<!-- end -->`."""
 import argparse
@@ -10,7 +10,6 @@ import pathlib
 import re
 import sys
 
-import kernels
 import predict
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -55,12 +54,9 @@ def measured(rows):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--check", action="store_true")
-    arguments.add_argument("--usage", help="a build folder")
     given = arguments.parse_args()
     rows = predict.predict()
     tables = {"predicted": predicted(rows), "measured": measured(rows)}
-    if given.usage:
-        tables["kernels"] = kernels.summary(kernels.read(given.usage))
     old = new = PAGE.read_text()
     for name, text in tables.items():
         pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end -->)"
