@@ -19,7 +19,7 @@ struct GradcheckOptions {
 /// "(1, 0, 3)": the index of the row-major element `flat`, as messages name it.
 std::string element_name(const Shape& shape, int64_t flat);
 
-/// What a gradient check found. `ok` says all; `message` names the worst element.
+/// What a gradient check found. `message` names the worst element.
 struct GradcheckResult {
   bool ok = true;
   double worst = 0;  ///< largest scaled difference

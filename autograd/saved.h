@@ -36,7 +36,7 @@ struct IsListOfNumbers : std::false_type {};
 template <class T>
 struct IsListOfNumbers<std::vector<T>> : std::is_arithmetic<T> {};
 
-/// What a vjp may be given beside tensors: numbers, shapes, options, lists of numbers. Nothing that owns or points to
+/// What a vjp may be given besides tensors: numbers, shapes, options, lists of numbers. Nothing that owns or points to
 /// memory, behind which a tensor could hide from the check.
 template <class T>
 constexpr bool may_keep = std::is_same_v<T, Saved> || IsListOfNumbers<T>::value ||

@@ -55,7 +55,7 @@ struct Node {
   Node() = default;
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
-  /// Frees a long chain of nodes in a loop: one destructor inside the other would run out of stack.
+  /// Frees a long chain of nodes in a loop: nested destructors would run out of stack.
   ~Node() {
     std::vector<Var> chain = std::move(parents);
     vjp = nullptr;
@@ -242,7 +242,7 @@ void Var::backward(const Tensor& dy) const {
       node.reset();
     }
   } catch (...) {
-    // What was on its way through the graph must not be counted again by a later backward.
+    // Gradients still on their way through the graph must not be counted again by a later backward.
     for (const NodePtr& node : nodes)
       if (node && node->vjp) node->grad = Tensor();
     throw;

@@ -20,19 +20,19 @@ struct Node;
 
 class Var;
 
-/// Which operands of an op need a gradient: needs[i] for the i-th; a vjp computes nothing for the others. And what
-/// spares a pass over memory where a vjp can do with it.
+/// Which operands of an op need a gradient: needs[i] for the i-th; a vjp computes nothing for the others. And two ways
+/// to save a pass over memory, for a vjp that can use them.
 class Needs {
  public:
-  /// Of the operands of one op, which outlive this.
+  /// For the operands of one op, which outlive this.
   explicit Needs(const std::vector<Var>& operands);
   bool operator[](size_t i) const { return wanted_[i]; }
-  /// The gradient of operand i as other ops have given it so far; undefined where none has, or it is a leaf. Who takes
-  /// it gives operand i the sum of it and its own.
+  /// The gradient of operand i as other ops have given it so far; undefined where none has, or it is a leaf. A vjp
+  /// that takes it gives operand i the sum of it and its own.
   Tensor take(size_t i) const;
   /// Where the gradient of operand i belongs, for a vjp that can write it there instead of into a tensor of its own,
-  /// and then gives that: the place in an arena (in the leaf's grad_dtype()) of a leaf that has no gradient yet, and
-  /// which no other operand is. Undefined for all others.
+  /// and then returns that: the place in an arena (in the leaf's grad_dtype()) of a leaf that has no gradient yet and
+  /// is no other operand. Undefined for all others.
   Tensor place(size_t i) const;
 
  private:
@@ -54,8 +54,8 @@ Var record(const char* op, Tensor value, std::vector<Var> parents, BoundVjp vjp)
 class Var {
  public:
   Var() = default;  ///< undefined: an optional operand that is absent
-  /// A leaf: a constant, or with `requires_grad` something to differentiate with respect to. Of an undefined tensor: an
-  /// undefined Var.
+  /// A leaf: a constant, or with `requires_grad` something to differentiate with respect to. An undefined tensor gives
+  /// an undefined Var.
   explicit Var(Tensor value, bool requires_grad = false);
 
   bool defined() const { return node_ != nullptr; }
@@ -67,7 +67,7 @@ class Var {
   /// only, in memory that no other gradient and no caller's tensor shares.
   Tensor grad() const;
   void zero_grad() const;
-  /// The same value, cut off from the graph; undefined of an undefined one.
+  /// The same value, cut off from the graph; undefined if this is.
   Var detach() const { return Var(value()); }
 
   /// Runs the tape backwards from this value and adds into the grad of every leaf. Saved values are freed as it goes: a
@@ -78,9 +78,9 @@ class Var {
   /// The dtype that its gradient has: its value's, unless bind() declared another.
   engine::DType grad_dtype() const;
 
-  /// Makes a leaf's value and gradient views of an arena's buffers, of any floating dtypes: f32 gradients beside bf16
-  /// values, say. The gradient buffer counts as zero until the next backward(). `owner` is what the buffers belong to:
-  /// while it lives, is_bound() says so. Throws Error when the leaf is bound to another.
+  /// Makes a leaf's value and gradient views of an arena's buffers, of any floating dtypes: f32 gradients for bf16
+  /// values, for example. The gradient buffer counts as zero until the next backward(). `owner` is what the buffers
+  /// belong to: while it lives, is_bound() says so. Throws Error when the leaf is bound to another.
   void bind(const Tensor& value, const Tensor& grad, std::weak_ptr<const void> owner = {}) const;
   bool is_bound() const;
 
@@ -96,7 +96,7 @@ inline Saved saved(const char* name, const Tensor& tensor) { return {name, tenso
 inline Saved saved(const char* name, const Var& var) { return {name, var.value()}; }
 
 /// The only way to make a Var that depends on others: an op's name, its value, its operands (undefined ones allowed),
-/// its vjp, and what the vjp is given beside dy. Names are string literals, or live as long as the graph:
+/// its vjp, and what the vjp is given besides dy. Names are string literals, or live as long as the graph:
 ///
 ///     record("mul", y, {a, b}, [](const Tensor& dy, const Needs& needs, const Tensor& a, const Tensor& b) {…},
 ///            saved("a", a), saved("b", b));
@@ -122,7 +122,7 @@ Var record(const char* op, Tensor value, std::vector<Var> parents, Vjp vjp, Kept
 }
 
 /// Gradients that vjps of this thread made, in storage of their own, for operands that needed none. The op suite
-/// demands that an op adds nothing to it.
+/// requires that an op adds nothing to it.
 int64_t unwanted_gradients();
 
 /// While it lives, this thread's ops record nothing.
@@ -133,10 +133,10 @@ class NoGrad : engine::ContextScope {
 inline bool grad_enabled() { return engine::context().records; }
 
 /// y = f(inputs) without keeping what f saves: backward() runs f again (Chen et al., "Training deep nets with sublinear
-/// memory cost", 2016). f must be a pure function of `inputs` and of leaves that it captures; random ops inside it take
-/// their keys before, so that both runs draw the same values. Throws Error when f captures a value that is no leaf, and
-/// at backward when a captured leaf was written in place since, or when the second run (on the CPU) gives other bits
-/// than the first: f is not pure, or a tensor that it captures was overwritten.
+/// memory cost", 2016). f must be a pure function of `inputs` and of leaves that it captures; random ops inside it get
+/// their keys beforehand, so that both runs draw the same values. Throws Error when f captures a value that is no leaf,
+/// and at backward when a captured leaf was written in place since, or when the second run (on the CPU) gives other
+/// bits than the first: f is not pure, or a tensor that it captures was overwritten.
 Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs);
 
 }  // namespace headroom::autograd

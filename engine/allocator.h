@@ -81,7 +81,7 @@ class Block {
   void* address_;
 };
 
-/// Of the device's own pool. These four are thread-safe.
+/// The device's own pool. These four are thread-safe.
 AllocatorStats allocator_stats(Device device = cpu);
 /// Starts a new `peak` from what is active now.
 void reset_peak(Device device = cpu);

@@ -34,7 +34,7 @@ struct Context {
   MemoryPool* pool = nullptr;  ///< where storages of the pool's device come from; null: the device's own pool
 };
 
-/// Of the calling thread.
+/// The calling thread's.
 const Context& context();
 
 /// Puts a context in force for the calling thread while it lives.

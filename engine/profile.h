@@ -49,7 +49,7 @@ class Profile {
   Profile* outer_;
 };
 
-/// Of this thread; null: nothing is timed.
+/// This thread's; null: nothing is timed.
 inline constinit thread_local Profile* active_profile = nullptr;
 
 /// An op's run, for the profile if there is one.

@@ -15,7 +15,7 @@ class Shape {
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> dims);
-  /// Of a std::vector, say. Throws Error when there are more than `max_rank` sizes.
+  /// From a std::vector, for example. Throws Error when there are more than `max_rank` sizes.
   explicit Shape(std::span<const int64_t> dims);
   /// Throws Error unless 0 ≤ rank ≤ max_rank.
   static Shape of_rank(int rank, int64_t fill = 1);

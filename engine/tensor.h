@@ -17,7 +17,7 @@ namespace headroom::engine {
 /// needs a value throws Error on an undefined one.
 ///
 /// Threads: several may read one storage and copy, view and drop handles of it at once. A write to it (`*_inplace`,
-/// mutable_data()) must have no reader or writer beside it. One handle object is not assigned to while another thread
+/// mutable_data()) must have no other reader or writer. One handle object is not assigned to while another thread
 /// reads it.
 class Tensor {
  public:
@@ -51,7 +51,7 @@ class Tensor {
   /// Whether a byte between its first and its last element lies between other's first and last.
   bool overlaps(const Tensor& other) const;
 
-  /// The first element. Throws Error unless the dtype is T's. Strided tensors need strides() beside it.
+  /// The first element. Throws Error unless the dtype is T's. For a strided tensor strides() is needed, too.
   template <class T>
   const T* data() const {
     return static_cast<const T*>(checked(dtype_of<T>()));

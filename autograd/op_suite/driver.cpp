@@ -19,7 +19,7 @@ using op_suite::compare_bits;
 using op_suite::compare_close;
 using op_suite::Run;
 
-/// Inputs with more elements are checked on so many, and along one random direction.
+/// Inputs with more elements are checked on this many, and along one random direction.
 constexpr int64_t gradcheck_elements = 96;
 
 /// One sample of one op, and the checks on it. Each check gives an empty string or what is wrong.
@@ -316,7 +316,7 @@ std::string check_no_kernel(const OpEntry& op, const Sample& sample, engine::Dev
   return "";
 }
 
-/// An operand that is undefined may be an optional one; else the error names op and, of several, the operand.
+/// An undefined operand may be an optional one; else the error names the op and, if it has several, the operand.
 std::string check_undefined(const OpEntry& op, const Sample& sample) {
   for (size_t i = 0; i < sample.inputs.size(); ++i) {
     std::vector<Var> variables;
@@ -350,7 +350,7 @@ std::string Check::str() const {
                      message.empty() ? words[static_cast<size_t>(status)] : message.c_str());
 }
 
-/// For an op that is made of others: whether those have kernels.
+/// For an op that is made of others: whether these have kernels.
 static bool samples_find_kernels(const std::string& op, const OpSamples& samples, engine::Device device) {
   const std::string refusal = fmt::format("kernel on {}", device.is_cpu() ? "cpu" : "cuda");
   return std::all_of(samples.samples.begin(), samples.samples.end(), [&](const Sample& sample) {

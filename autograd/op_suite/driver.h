@@ -16,7 +16,7 @@ struct Check {
   std::string str() const;
 };
 
-/// Everything that the op suite demands of an op, from its samples alone, on one device. Per sample:
+/// Everything that the op suite checks of an op, from its samples alone, on one device. Per sample:
 ///   gradcheck   (CPU) f64, reference loops, random cotangent
 ///   fast        f32 against f64 reference loops: value and every gradient, within the sample's bounds
 ///   reference   (CPU) the same of the f32 reference loops
@@ -32,15 +32,15 @@ struct Check {
 ///               an error that says so
 ///   twin        f32 against the composed twin, value and gradients, where there is one
 /// Then `refusal` per refusal (throws Error holding the op's name and every mention); `no kernel`: a dtype that the
-/// table lacks is refused by the names of op, dtype and device; `undefined`: an operand that is not there is refused by
+/// table lacks is refused by the names of op, dtype and device; `undefined`: a missing operand is refused by
 /// the names of op and operand, or is optional; and `coverage`: labels unique, an empty and a size-1
 /// sample, a refusal.
 /// Data is a pure function of the names of op, sample and input. Needs no test framework: an op outside the tree uses
 /// it as it is.
 std::vector<Check> check_op(const OpEntry& op, engine::Device device = engine::cpu);
 
-/// Whether the op has f32 kernels there, forward and backward (of a logical op: kernels for bool); an op that is made
-/// of others, whether its samples find theirs.
+/// Whether the op has f32 kernels there, forward and backward (for a logical op, kernels for bool); for an op
+/// that is made of others, whether its samples find theirs.
 bool runs_on(const OpEntry& op, engine::Device::Kind device);
 
 }  // namespace headroom::autograd

@@ -14,7 +14,7 @@ OpSamples row_samples(const std::string& op, const std::function<Var(const std::
                  {"size-1", {normal("x", {1, 1})}, run, twin},
                  {"empty", {normal("x", {0, 4})}, run},
                  {"empty rows", {normal("x", {4, 0})}, run}};
-  // One y is 1 and the others nearly 0: of dy all cancels.
+  // One y is 1 and the others nearly 0: all of dy cancels.
   Tolerances& large = out.samples[4].tolerances;
   large.gradient.least = large.reference.least = large.reduced.least = 1;
   out.refusals = {{"scalar", {normal("x", {})}, run, {op, "()"}},

@@ -28,7 +28,7 @@ Input fixed(Input input);
 /// The largest difference that a check allows an element: |got - want| ≤ ulps · ulp(want) + scale · S, where ulp(want)
 /// is the distance of neighbouring numbers of got's dtype there and S the largest |want| of the tensor, at least
 /// `least`. `ulps` alone bounds small results as it does large ones; `scale` is for sums of terms of both signs, whose
-/// rounding is that of the terms. A loosened one carries its cause in a comment beside the sample.
+/// rounding is that of the terms. Where one is loosened, a comment next to the sample says why.
 struct Tolerance {
   double ulps = 0, scale = 0;
   double least = 0;  ///< the size of terms that cancel by the formula
@@ -65,12 +65,11 @@ struct Refusal {
   std::vector<Input> inputs;
   std::function<Var(const std::vector<Var>&)> run;
   std::vector<std::string> mentions;
-  bool by_value =
-      false;  ///< for what is in an operand: on the CPU, for kernels throw nothing and nobody reads for them
+  bool by_value = false;  ///< about an operand's values: on the CPU only, as a kernel cannot throw
 };
 
-/// What the driver knows of an op. Every op of engine/ops.txt defines `OpSamples NAME_samples()`; one that is forgotten
-/// is a link error.
+/// What the driver knows about an op. Every op of engine/ops.txt defines `OpSamples NAME_samples()`; a forgotten one is
+/// a link error.
 struct OpSamples {
   std::vector<Sample> samples;    ///< among them one with an empty and one with a size-1 input
   std::vector<Refusal> refusals;  ///< at least one

@@ -10,7 +10,7 @@ using engine::AttentionOptions;
 ///   slopes (H) or undefined: ALiBi (Press et al., 2022), bias = -slope_h · |i + (Tk - Tq) - j|, differentiable.
 /// A query that may attend nothing gives zeros and no gradient.
 Var attention(const Var& q, const Var& k, const Var& v, const Var& slopes = {}, const AttentionOptions& options = {});
-/// The weights alone, held whole: softmax(scale · q kᵀ + bias), zero where a key may not be seen, (B, H, Tq, Tk);
+/// The weights alone, all in memory: softmax(scale · q kᵀ + bias), zero where a key may not be seen, (B, H, Tq, Tk);
 /// without dropout.
 Var attention_weights(const Var& q, const Var& k, const Var& slopes = {}, const AttentionOptions& options = {});
 /// `attention` from matmul, softmax and masks: the definition that it must match.

@@ -19,7 +19,7 @@ Var cast(const Var& x, engine::DType dtype) {
 }
 
 OpSamples cast_samples() {
-  // What a loss does with its operands; f64 stays, so that differences can be taken. tests/autograd/cast.cpp has the
+  // What a loss does with its operands; f64 stays, for central differences. tests/autograd/cast.cpp has the
   // rest.
   const auto to_f32 = [](const std::vector<Var>& in) {
     return cast(in[0], engine::statistic_dtype(in[0].value().dtype()));

@@ -66,7 +66,7 @@ OpSamples layer_norm_samples() {
                  {"size-1", inputs({1, 1}, {1}), run, twin},
                  {"empty", inputs({0, 4}, {4}), run},
                  {"empty rows", inputs({4, 0}, {0}), run}};
-  // Of a residual stream: its sum with a branch is normed, and goes on beside that.
+  // As in a residual stream: its sum with a branch is normed, and is also used itself.
   const auto residual = [=](const std::vector<Var>& in) {
     const auto [sum, norm] = add_layer_norm(in[0], in[1], in[2], in[3], eps);
     return sum * norm;
@@ -81,7 +81,7 @@ OpSamples layer_norm_samples() {
          {normal("x", shape), normal("residual", shape), normal("weight", {shape[-1]}), normal("bias", {shape[-1]})},
          residual,
          apart});
-  // Of one element all of g/σ cancels, 1/σ = 1/√eps.
+  // With one element all of g/σ cancels, 1/σ = 1/√eps.
   for (Sample& sample : out.samples)
     if (sample.label == "size-1")
       for (Tolerance* each : {&sample.tolerances.gradient, &sample.tolerances.reference, &sample.tolerances.twin})

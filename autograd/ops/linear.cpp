@@ -25,7 +25,7 @@ OpSamples linear_samples() {
     const Var y = matmul(in[0], in[1], false, true);
     return in.size() > 2 ? add(y, in[2]) : y;
   };
-  // x goes on beside its product, so that its gradient comes from two ops.
+  // x is used next to its product, so that its gradient comes from two ops.
   const auto beside = [](const auto& op) {
     return [=](std::vector<Var> in) {
       in[0] = in[0] * 2.0;

@@ -5,7 +5,7 @@
 namespace headroom::autograd {
 namespace {
 
-/// The number as an operand beside x.
+/// The number as an operand of an op on x.
 Var beside(const char* op, double c, const Var& x) { return Var(engine::scalar_like(op, c, x.value())); }
 
 }  // namespace

@@ -55,7 +55,7 @@ OpSamples rms_norm_samples() {
                  {"size-1", {uniform("x", {1, 1}, 0.5, 2), normal("weight", {1})}, run, twin},
                  {"empty", inputs({0, 4}, {4}), run},
                  {"empty rows", inputs({4, 0}, {0}), run}};
-  // Of a residual stream: its sum with a branch is normed, and goes on beside that.
+  // As in a residual stream: its sum with a branch is normed, and is also used itself.
   const auto residual = [=](const std::vector<Var>& in) {
     const auto [sum, norm] = add_rms_norm(in[0], in[1], in[2], eps);
     return sum * norm;
@@ -69,7 +69,7 @@ OpSamples rms_norm_samples() {
                            {normal("x", shape), normal("residual", shape), normal("weight", {shape[-1]})},
                            residual,
                            apart});
-  // Of one element all of g/|x| cancels.
+  // With one element all of g/|x| cancels.
   for (Sample& sample : out.samples)
     if (sample.label == "size-1")
       for (Tolerance* each : {&sample.tolerances.gradient, &sample.tolerances.reference, &sample.tolerances.twin,

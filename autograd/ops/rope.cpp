@@ -41,7 +41,7 @@ OpSamples rope_samples() {
                            {normal("x", {1, 4, 1, 4}), integers("positions", {4}, -9, 0)},
                            turned(interleaved, 10.0)});
   }
-  // Frequencies of one's own: those of one pair are far apart, and one pair does not turn.
+  // Frequencies given as a list: far apart, and one pair does not turn.
   const auto own = [](const std::vector<Var>& in) {
     const Tensor frequencies = Tensor::from<double>({3}, {1.0, 0.3, 0.0});
     return rope(in[0],

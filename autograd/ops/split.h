@@ -5,7 +5,7 @@
 
 namespace headroom::autograd {
 
-/// Views of `sizes[0]`, `sizes[1]`, … elements one behind the other along `axis`: what concat() joins. Throws Error
+/// Views of `sizes[0]`, `sizes[1]`, … elements one after the other along `axis`: what concat() joins. Throws Error
 /// unless the sizes add up to the axis.
 std::vector<Var> split(const Var& x, const std::vector<int64_t>& sizes, int axis);
 

@@ -34,7 +34,7 @@ class ParameterArena {
   const std::vector<Parameter>& parameters() const { return parameters_; }  ///< decayed ones first
   /// Views of values() under the leaves' names: with copies the masters, else the leaves' values.
   std::vector<std::pair<std::string, Tensor>> named_values() const;
-  /// Rounds the masters to the copies again, after somebody else than an optimizer has written to values().
+  /// Rounds the masters to the copies again, after something other than an optimizer has written to values().
   void refresh_copies() const;
   /// Makes every gradient count as zero; costs nothing.
   void zero_grad() const;

@@ -20,7 +20,7 @@ struct Operand {
   bool is_optional = false;  ///< may be undefined
 };
 
-/// The dtype of what a forward pass saves beside its result (1/rms, a log-sum-exp): f32 for the halves, which would
+/// The dtype of what a forward pass saves with its result (1/rms, a log-sum-exp): f32 for the halves, which would
 /// lose it, else the operands' own.
 inline DType statistic_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 

@@ -120,8 +120,8 @@ void ql_step(Tridiagonal& t, int64_t first, int64_t last, const View& z) {
 void ql_iteration(Tridiagonal& t, const View& z) {
   const auto n = static_cast<int64_t>(t.d.size());
   const double eps = std::numeric_limits<double>::epsilon();
-  // Beside the largest, not only beside its neighbours: a matrix of low rank leaves rows of noise, then noise of noise,
-  // and QL does not get through rows that fall for ever.
+  // Small compared with the largest, not only with its neighbours: a matrix of low rank leaves rows of noise, then
+  // noise of noise, and QL does not get through rows that keep shrinking.
   double size = 0;
   for (size_t i = 0; i < t.d.size(); ++i) size = std::max({size, std::abs(t.d[i]), std::abs(t.e[i])});
   const double small = eps / 16 * size;

@@ -11,7 +11,7 @@
 namespace headroom::engine::linalg {
 namespace {
 
-/// Of what is left of each column: the norm as downdated, and as it was when last computed.
+/// The norm of what is left of each column: as downdated, and as it was when last computed.
 struct Norms {
   std::vector<double> left, exact;
 };

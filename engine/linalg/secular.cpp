@@ -34,8 +34,8 @@ class Equation {
     return ((d_[j] - d_[base]) - offset) * (d_[j] + d_[base] + offset);
   }
 
-  /// The offset from d_base of the root in (low, high), starting at `offset`; psi has `split` poles, the two beside the
-  /// split model the rest. `is_last`: the root lies beyond both.
+  /// The offset from d_base of the root in (low, high), starting at `offset`; psi has `split` poles, and the two next
+  /// to the split model the rest. `is_last`: the root lies beyond both.
   double root(size_t base, double low, double high, double offset, size_t split, bool is_last) const {
     for (int count = 0; count < 200; ++count) {
       const Value v = at(base, offset, split);

@@ -7,7 +7,7 @@ namespace headroom::engine::linalg {
 struct TruncatedOptions {
   int64_t oversampling = 10;     ///< columns of the sketch beyond the rank
   int64_t power_iterations = 2;  ///< passes of a·aᵀ, each with a QR
-  /// Of the sketch and the ten probes, the same for every matrix: n·(rank + oversampling + 10) normal values.
+  /// For the sketch and the ten probes, the same for every matrix: n·(rank + oversampling + 10) normal values.
   RngKey key = {0, 0, 0};
 };
 /// a ≈ u · diag(s) · vt of a given rank, and what it misses.

@@ -29,7 +29,7 @@ inline void check_apart(const char* op, std::span<const Operand> operands) {
               operands[j].name, operands[i].name);
 }
 
-/// Throws Error unless copies are undefined, or bf16 beside f32 values.
+/// Throws Error unless copies are undefined, or bf16 with f32 values.
 inline void check_copies(const char* op, const Tensor& values, const Tensor& copies) {
   if (!copies.defined()) return;
   require(values.dtype() == DType::f32 && copies.dtype() == DType::bf16 && copies.is_contiguous() &&

@@ -52,7 +52,7 @@ double largest_of(const Tensor& x) {
 }
 
 /// The sum is right if nothing overflowed and what squares below the smallest normal number lost, at most half a
-/// subnormal unit each, is nothing beside it.
+/// subnormal unit each, is negligible.
 bool is_safe(double total, int64_t n, DType dtype) {
   const double least = dtype == DType::f32 ? 0x1p-126 : std::numeric_limits<double>::min();
   return std::isfinite(total) && total >= static_cast<double>(n) * least;

@@ -18,7 +18,7 @@ struct AdamConfig {
   int64_t decayed = 0;
   double rate = 1;  ///< factor on the state's learning rate, for arrays that learn at another one
 };
-/// `copies`: undefined, or bf16 (N) beside f32 values, which are then its masters: gets p rounded to nearest even.
+/// `copies`: undefined, or bf16 (N) with f32 values, which are then its masters: gets p rounded to nearest even.
 /// Throws Error when arrays differ in length or overlap, for betas outside [0, 1) and a negative eps, and where the
 /// state is not on the values' device.
 void adam_inplace(const Tensor& values, const Tensor& gradients, const Tensor& mean, const Tensor& square,

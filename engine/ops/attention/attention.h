@@ -6,7 +6,7 @@
 
 namespace headroom::engine {
 
-/// Options of attention beside its tensors.
+/// What attention takes apart from tensors.
 struct AttentionOptions {
   bool causal = false;            ///< query i sees keys j ≤ i + (Tk - Tq)
   std::optional<double> scale{};  ///< on q·k; default 1/√d_qk

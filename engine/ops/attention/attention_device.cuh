@@ -104,7 +104,7 @@ struct AttentionArguments {
   __device__ C score_scale() const { return scale * log2_e<C>; }
 };
 
-/// What the gradient's kernels are given beside.
+/// What the gradient's kernels are given in addition.
 template <class T>
 struct AttentionGradArguments {
   using C = Compute<T>;

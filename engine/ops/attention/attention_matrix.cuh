@@ -45,7 +45,7 @@ struct MatrixTile {
 /// Where a thread's numbers of a 16 × N result stand.
 struct MatrixPlace {
   int lane = static_cast<int>(threadIdx.x) % warp_size, warp = static_cast<int>(threadIdx.x) / warp_size;
-  /// Of the block's 64 rows, the first of the thread's two; of each eight columns, the first of two.
+  /// The first of the thread's two rows among the block's 64, and of its two columns among each eight.
   int row = 16 * warp + lane / 4, column = lane % 4 * 2;
 };
 

@@ -64,7 +64,7 @@ void run(CrossEntropyCall& c) {
   const T* x = c.logits.data<T>();
   T* dx = c.dlogits.defined() ? c.dlogits.mutable_data<T>() : nullptr;
   const int64_t row_bytes = n * static_cast<int64_t>(sizeof(T));
-  const bool staged = dx && n > short_row && row_bytes <= most_shared - 512;  // beside the reductions' scratch
+  const bool staged = dx && n > short_row && row_bytes <= most_shared - 512;  // next to the reductions' scratch
   with_pack<T>(n, [&](auto pack) {
     launch_rows("cross_entropy", rows, n,
                 CrossEntropyRow<T, pack()>{x, targets, counted.defined() ? counted.data<int64_t>() : nullptr,

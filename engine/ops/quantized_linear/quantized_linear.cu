@@ -15,7 +15,7 @@ namespace {
 
 /// Rows of x up to which W is read as it lies.
 constexpr int64_t most_few_rows = 8;
-/// Of unpacked W at a time.
+/// How much of W is unpacked at a time.
 constexpr int64_t tile_bytes = int64_t{64} << 20;
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
