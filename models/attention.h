@@ -32,7 +32,7 @@ struct TokenPlace {
   Tensor position, length;
 };
 
-/// What attention needs beside its input.
+/// What attention needs besides its input.
 struct AttentionContext {
   Tensor key_mask{};                             ///< bool (B, Tk), true = may be attended; undefined = all
   int64_t offset = 0;                            ///< the first token's position
@@ -43,7 +43,7 @@ struct AttentionContext {
   size_t layer = 0;                              ///< what the observer is told
   /// One per group: x's keys and values are appended to what it holds, and all of it is attended. Without gradient.
   std::vector<KeyValueCache>* caches = nullptr;
-  /// Of the one token that x is; instead of `offset`, and only with caches, which then have memory for it.
+  /// Where the one token x stands; instead of `offset`, and only with caches, which then have memory for it.
   const TokenPlace* place = nullptr;
 };
 

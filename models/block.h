@@ -5,7 +5,7 @@
 
 namespace headroom::models {
 
-/// What a block needs beside its input. All its randomness is in here, so that checkpointing can run it again.
+/// What a block needs besides its input. All its randomness is in here, so that checkpointing can run it again.
 struct BlockContext {
   AttentionContext attention{};
   double dropout = 0.0;  ///< on each residual branch; 0 unless training

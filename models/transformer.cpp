@@ -22,8 +22,8 @@
 namespace headroom::models {
 namespace {
 
-/// Of each sequence of h (B, T, D) the last position that key_mask (B, T) keeps (the last of all when undefined) →
-/// (B, D). Throws Error for a sequence of which it keeps none; on a GPU, where nobody waits to look, its row is NaN.
+/// The last position that key_mask (B, T) keeps of each sequence of h (B, T, D), or simply the last when undefined →
+/// (B, D). Throws Error for a sequence of which it keeps none; on a GPU, which is not waited for, its row is NaN.
 Var last_position(const Var& h, const Tensor& key_mask) {
   const int64_t batch = h.dim(0), length = h.dim(1);
   require(length > 0, "transformer: the last of no positions");
@@ -122,7 +122,7 @@ Var Transformer::embed(const Tensor& given, int64_t offset) const {
             input.str());
   }
   const int64_t length = input.dim(1);
-  // A training in bf16 binds the weights to bf16 copies (ParameterArena); what stands beside them follows.
+  // A training in bf16 binds the weights to bf16 copies (ParameterArena); inputs that are not weights follow.
   const auto embedded = [&] {
     return tokens_ ? tokens_->forward(input)
                    : input_->forward(autograd::cast(Var(input), input_->bias().value().dtype()));

@@ -18,7 +18,7 @@ class Embedding;
 class NormLayer;
 class Projection;
 
-/// What a forward pass needs beside its input.
+/// What a forward pass needs besides its input.
 struct ForwardContext {
   bool training = false;                         ///< dropout on
   engine::Rng* rng = nullptr;                    ///< source of dropout keys; needed when training with dropout > 0
@@ -26,7 +26,7 @@ struct ForwardContext {
   int64_t offset = 0;                            ///< the first token's position
   std::vector<Tensor>* probabilities = nullptr;  ///< gets attention's (B, H, T, T) of each layer and group of heads
   AttentionObserver observer{};                  ///< called for each layer and group of heads
-  /// Of forward(): gets the residual stream behind each layer, (B, T, D), and last the final norm's output (without one
+  /// forward() puts here the residual stream after each layer, (B, T, D), and last the final norm's output (without one
   /// the last layer's again), with their place in the graph.
   std::vector<Var>* states = nullptr;
 };

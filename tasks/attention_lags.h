@@ -37,7 +37,7 @@ struct HeadLags {
 /// Every head of one layer, counted from 0. Throws Error as attention_by_lag().
 std::vector<HeadLags> head_lags(const models::Transformer& model, const Batch& batch, int64_t last, int64_t layer = 0);
 
-/// Of heads that were measured up to `last`, for s = 0 .. last, each name after `prefix`:
+/// Counts of heads that were measured up to `last`, for s = 0 .. last, each name after `prefix`:
 ///   peaks_at_lag_s    heads whose largest share is at lag s
 ///   centres_at_lag_s  heads whose mean lag rounds to s
 ///   share_at_lag_s    the largest share that one head gives to lag s

@@ -22,7 +22,7 @@ class RegressionMeter : public Meter {
   RegressionMeter(std::string task, ScoredRows scored) : task_(std::move(task)), scored_(scored) {}
   /// output f32 (B, T, d). Throws Error when it is not the target's shape.
   void add(const Tensor& output, const Batch& batch) override;
-  /// Of squared errors, targets, their squares, norms of error rows, numbers, rows.
+  /// Sums of squared errors, targets, their squares and norms of error rows; counts of numbers and rows.
   std::vector<double> sums() const override;
   Metrics metrics(const std::vector<double>& sums) const override;
 

@@ -61,7 +61,7 @@ class Meter {
 /// The two fixed sets: choices are made on `validation`, reports and verdicts on `test`.
 enum class Split { validation, test };
 
-/// Of the validation and test streams. Training seeds may take the same value: the streams' names differ.
+/// The seed of the validation and test streams. Training seeds may have the same value: the streams' names differ.
 inline constexpr uint64_t evaluation_seed = 0;
 
 /// What a model for a task takes in and gives out.
@@ -107,7 +107,7 @@ class Task : public Objective {
   virtual std::vector<std::pair<double, double>> predictions(const Tensor& /*output*/, const Batch& /*batch*/) const {
     return {};
   }
-  /// Metrics of how the model does it, beside those of its output, over the sequences of one batch: none for most.
+  /// Metrics of how the model does it, besides those of its output, over the sequences of one batch: none for most.
   virtual Metrics probes(const models::Transformer& /*model*/, const Batch& /*batch*/) const { return {}; }
   /// Writes the weights that a proof constructs for the task into a drawn model: where training may start. Throws Error
   /// where the task has none, and naming what of the model does not fit.

@@ -61,7 +61,7 @@ std::vector<uint64_t> read_numbers(const std::string& tensor, const Json& json, 
   return numbers;
 }
 
-/// Bytes of a tensor. Throws Error where they, or the strides beside an axis of size 0, overflow i64.
+/// Bytes of a tensor. Throws Error where they, or the strides next to an axis of size 0, overflow i64.
 uint64_t checked_bytes(const SafetensorsEntry& entry) {
   int64_t bytes = engine::size_of(entry.dtype);
   bool empty = false;

@@ -8,7 +8,7 @@ namespace headroom::models {
 
 /// The tokenizer of that name, file or folder:
 ///   byte                           one id per byte (./byte for a file of that name)
-///   vocab.json beside merges.txt   GPT-2's byte-level BPE
+///   vocab.json with merges.txt     GPT-2's byte-level BPE
 ///   tokenizer.model                SentencePiece's model, or Llama 3's ranks, one "base64 rank" a line
 ///   FILE.gguf                      what the file of a model carries
 ///   tokenizer.json                 Hugging Face's BPE: byte-level, or with byte fallback as SentencePiece's models

@@ -14,7 +14,7 @@ struct Merge {
 /// Merges by their pair: open addressing with linear probing, at most half full, as encoding does little but look up.
 class PairTable {
  public:
-  /// Of merges with the same pair, the first in the list counts.
+  /// Where several merges have the same pair, the first in the list counts.
   explicit PairTable(const std::vector<Merge>& merges);
   /// The merge of a pair; nullptr where there is none.
   const Merge* find(int32_t left, int32_t right) const;

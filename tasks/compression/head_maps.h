@@ -31,14 +31,14 @@ struct ScoreWeights {
 struct ScoreCovariances {
   std::vector<Tensor> queries{};  ///< (d, d), raw
   Tensor key;                     ///< (d, d), raw or centred as the method needs it
-  /// Of whitened-relative: the sum of the queries' as a key sees them, and the key's as a query does. See
+  /// For whitened-relative: the sum of the queries' moments as a key sees them, and the key's as a query does. See
   /// turned_moment().
   Tensor seen_queries{}, seen_key{};
 };
 
-/// Of methods that read the weights: plain, product, product-grouped, product-literal.
+/// By the methods that read the weights: plain, product, product-grouped, product-literal.
 ScoreMaps score_maps(QkMethod method, const ScoreWeights& weights);
-/// Of methods that read activations: pca, pairs and the whitened ones.
+/// By the methods that read activations: pca, pairs and the whitened ones.
 ScoreMaps score_maps(QkMethod method, const ScoreCovariances& covariances, bool interleaved);
 
 /// What replaces the values of one value head: v' = right_r · W_V x of width r, W_O · left_r. See VoMethod.

@@ -24,7 +24,7 @@ class HeadDecompositions {
   /// reads, and as the source does.
   HeadDecompositions(const models::TransformerConfig& base, models::WeightSource& weights, QkMethod qk, VoMethod vo,
                      const Calibration& calibration = {}, const std::set<int64_t>& layers = {});
-  /// Of a model's files, in f32.
+  /// Decomposes the weights in a model's files, in f32.
   HeadDecompositions(const models::ModelFiles& base, QkMethod qk, VoMethod vo, const Calibration& calibration = {},
                      const std::set<int64_t>& layers = {});
 

@@ -112,7 +112,7 @@ std::string owner_of(const models::ModelEdit& edit, const std::vector<int32_t>& 
                      config.clip, config.seed, hash.hex());
 }
 
-/// Of a training's steps: the mean loss of the first and the last few.
+/// The mean loss over the first and the last few steps of a training.
 class LossLog {
  public:
   explicit LossLog(int64_t steps) : few_(std::min<int64_t>(10, steps)), steps_(steps) {}

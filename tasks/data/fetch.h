@@ -26,7 +26,7 @@ struct FileReport {
 };
 
 /// Looks for a file of the manifest where find_data() would, and compares its size and SHA-256. The hash that a first
-/// fetch recorded lies beside the file, as FILE.sha256. Throws Error when the file cannot be read.
+/// fetch recorded lies next to the file, as FILE.sha256. Throws Error when the file cannot be read.
 FileReport check_file(const DataFile& file, const DataRoots& roots);
 
 /// For a file, or a folder of files, that was found at `path` under a data folder's name for it: refuses what the

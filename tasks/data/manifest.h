@@ -20,7 +20,7 @@ struct DataSet {
   std::vector<DataFile> files;
 };
 
-/// The manifest that is built in: manifest.json beside this file.
+/// The manifest that is built in: manifest.json in this folder.
 const std::vector<DataSet>& built_in_manifest();
 
 /// Throws Error, without the file's name, for what is not a manifest: a path that leaves its data set's folder among

@@ -85,7 +85,7 @@ Var hidden_error(const std::vector<Var>& states, const std::vector<Var>& wanted,
   return mean_of(errors);
 }
 
-/// Of one layer that is given x (B, T, D): Σ (a - a_teacher)² / (B·H·pairs).
+/// The error of one layer that is given x (B, T, D): Σ (a - a_teacher)² / (B·H·pairs).
 Var attention_error(const models::Attention& student, const models::Attention& teacher, const Tensor& x,
                     const Tensor& mask, bool is_causal) {
   const models::AttentionContext context{.key_mask = mask};

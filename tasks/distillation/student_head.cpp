@@ -20,7 +20,7 @@ using engine::Tensor;
 
 Var leaf(const Tensor& x) { return Var(x.to(DType::f32).contiguous(), true); }
 
-/// Of the head's pairs.
+/// The rotary frequencies of the head's pairs.
 std::vector<double> frequencies_of(const HeadMaps& maps) {
   if (!maps.rope_base) return {};
   if (!maps.rope_frequencies.empty()) return maps.rope_frequencies;

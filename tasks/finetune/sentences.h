@@ -17,7 +17,7 @@ struct LabelledSentence {
 
 /// How a labelled table is read: GLUE's SST-2, say.
 struct SentenceTable {
-  std::string text;                    ///< the column of the sentences; "": the only one beside the label's
+  std::string text;                    ///< the column of the sentences; "": the only one besides the label's
   std::string label = "label";         ///< the column of the class numbers
   int64_t classes = 0;                 ///< labels are below it; 0: one more than the largest label, and at least 2
   std::optional<int32_t> bos{};        ///< stands before every sentence

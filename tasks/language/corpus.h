@@ -39,7 +39,7 @@ class Corpus {
   int64_t vocab() const { return vocab_; }
   /// Characters that each id stands for, (vocab).
   const std::vector<int32_t>& characters() const { return characters_; }
-  /// Of the Markov source, in nats a token; none for text.
+  /// The Markov source's, in nats a token; none for text.
   std::optional<double> entropy_rate() const { return entropy_rate_; }
   /// Tokens that the next one depends on: the source's order, 0 for text.
   int64_t order() const { return order_; }

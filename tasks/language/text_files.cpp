@@ -16,7 +16,7 @@ struct NamedSet {
   const char *name, *text, *validation, *test;
 };
 
-/// WikiText-2's test text is the one with <unk>, like the texts beside it: wiki.test.raw is another text.
+/// WikiText-2's test text is the one with <unk>, like its other texts: wiki.test.raw is another text.
 constexpr std::array<NamedSet, 2> data_sets{{
     {"tinyshakespeare", "tinyshakespeare/input.txt", "", ""},
     {"wikitext-2", "wikitext-2/wiki.train.tokens", "wikitext-2/wiki.valid.tokens", "wikitext-2/wiki.test.tokens"},

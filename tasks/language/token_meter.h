@@ -6,7 +6,7 @@
 
 namespace headroom::tasks {
 
-/// What a meter of tokens reports beside cross_entropy (nats) and perplexity.
+/// What a meter of tokens reports besides cross_entropy (nats) and perplexity.
 struct TokenMeterConfig {
   const char* accuracy = "accuracy";     ///< name of the share of targets that are the most likely class
   std::vector<int32_t> characters{};     ///< by class: bits_per_char, when not empty

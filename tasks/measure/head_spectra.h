@@ -11,8 +11,8 @@ struct HeadSpectra {
   int64_t layer = 0, head = 0;
   std::vector<double> query, key;  ///< of W_Q and W_K (d_H, D)
   std::vector<double> product;     ///< of W_Qᵀ W_K
-  /// Of C_q^½ C_k^½, with C_q = E[qqᵀ] and C_k = Cov[k] over a text before the rotary turn: what the head's scores are
-  /// made of. Softmax ignores the mean of the keys.
+  /// Singular values of C_q^½ C_k^½, with C_q = E[qqᵀ] and C_k = Cov[k] over a text before the rotary turn: what the
+  /// head's scores are made of. Softmax ignores the mean of the keys.
   std::vector<double> weighted;
 };
 

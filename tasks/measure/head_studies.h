@@ -80,9 +80,9 @@ class SvdBound : public Measurement {
   HeadLoader loader_;
 };
 
-/// Metrics: `map_error` the largest ‖B − B̃‖₂ beside `map_bound`, `logit_error` beside `logit_bound`, `tightness` =
+/// Metrics: `map_error` the largest ‖B − B̃‖₂ and its `map_bound`, `logit_error` and `logit_bound`, `tightness` =
 /// map_bound / map_error, `logit_tightness`, `least_error` of any rank-r matrices, `rank_excess` = rank of B̃ beyond r,
-/// and of even r `pairs_error` and `mixed_error`, two true heads of width r (see RopeErrors). Throws Error for maps of
+/// and for even r `pairs_error` and `mixed_error`, two true heads of width r (see RopeErrors). Throws Error for maps of
 /// rank <= r, which lose nothing.
 class RopeBound : public Measurement {
  public:

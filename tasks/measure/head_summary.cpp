@@ -49,7 +49,7 @@ std::vector<double> of_layer(const HeadValues& all, int64_t layer) {
   return {first, first + all.heads};
 }
 
-/// Of log y on log x.
+/// The slope of log y on log x.
 double slope_of(const std::vector<double>& x, const std::vector<double>& y) {
   const auto n = static_cast<double>(x.size());
   double mean_x = 0, mean_y = 0, square = 0, product = 0;

@@ -20,8 +20,8 @@ struct HeadValues {
 /// "log10_spread". See QueryMeasures.
 const std::vector<std::string>& head_measures();
 
-/// Of a measure over probes of a query that sees `keys` keys, each probe of that query alone. Throws Error for a
-/// measure that is none.
+/// The values of a measure over probes of a query that sees `keys` keys, each probe of that query alone. Throws Error
+/// for an unknown measure.
 HeadValues head_values(const std::string& measure, const std::vector<AttentionProbe>& probes, int64_t layers,
                        int64_t heads, int64_t keys);
 

@@ -96,8 +96,8 @@ class Tally {
   }
 
  private:
-  /// Of `mean`, which is the sums over windows per token: the ratio estimator, as windows may score unequal numbers of
-  /// tokens.
+  /// The standard error of `mean`, which is the sums over windows per token: the ratio estimator, as windows may score
+  /// unequal numbers of tokens.
   double stderr_over_windows(const std::vector<double>& sums, double mean) const {
     const auto windows = static_cast<double>(sums.size());
     if (windows < 2) return 0;

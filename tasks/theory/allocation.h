@@ -89,7 +89,7 @@ Allocation best_allocation(const std::vector<double>& rho, int64_t width, int64_
 Allocation best_allocation(const std::vector<double>& rho, int64_t width, int64_t token_dim, const GroupError& error,
                            const AllocationRules& rules);
 
-/// The best allocation and how much is lost beside it.
+/// The best allocation, and how much others lose against it.
 struct AllocationReport {
   Allocation best;
   /// The cheapest that serves some lag with ‖ρ‖ > 0 in another way (by none, or by heads of another number or width);

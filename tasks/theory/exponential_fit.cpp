@@ -105,7 +105,7 @@ RateFit best_fit(const std::vector<double>& nodes, int64_t lag) {
     infeasible += sum * sum;
   }
   for (const double value : residual) fit.l1 += std::abs(value);
-  // Of any f that beats zero, ‖f‖₂ <= ‖f‖₁ <= 2.
+  // Any f that beats zero has ‖f‖₂ <= ‖f‖₁ <= 2.
   fit.least = std::max(0.0, dual.y[at] - 2 * std::sqrt(infeasible));
   return fit;
 }

@@ -138,7 +138,7 @@ HeadFit settle(std::vector<double> nodes, int64_t lag, double epsilon) {
   return best;
 }
 
-/// Slower nodes beside the given ones, up to the largest, as densely as the last two lie.
+/// The given nodes and slower ones, up to the largest, as dense as the last two.
 std::vector<double> with_slow_ones(std::vector<double> nodes) {
   constexpr double sparsest = 0.7, densest = 0.9;
   std::sort(nodes.begin(), nodes.end());

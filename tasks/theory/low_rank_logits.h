@@ -30,7 +30,7 @@ struct LowRankErrors {
   double norm = 0;        ///< ‖X‖₂
   std::vector<double> error;     ///< ‖softmax(z_l) − softmax(ẑ_l)‖₂
   std::vector<double> ln_paper;  ///< of 2 e^{2Δ}/l ‖X‖₂² σ_{r+1} scale
-  /// Of min(1/2, e^{2Δ}/l) ‖X_{1..l}‖₂ ‖x_l‖ σ_{r+1} scale: J ⪯ diag(p), ‖J‖ <= 1/2, and row l of the logits has one
+  /// ln of min(1/2, e^{2Δ}/l) ‖X_{1..l}‖₂ ‖x_l‖ σ_{r+1} scale: J ⪯ diag(p), ‖J‖ <= 1/2, and row l of the logits has one
   /// x_l.
   std::vector<double> ln_sharp;
 };

@@ -14,7 +14,7 @@ using models::TransformerConfig;
 
 constexpr double f32_bytes = 4;
 
-/// Bytes that one block keeps per token, beside attention weights.
+/// Bytes that one block keeps per token, apart from attention weights.
 double block_bytes(const TransformerConfig& c, const LayerConfig& layer, const NumberWidths& widths) {
   const auto width = static_cast<double>(c.width), ffn = static_cast<double>(layer.ffn_width);
   const int norms = c.norm == models::Norm::none ? 0 : layer.ffn_width > 0 ? 2 : 1;

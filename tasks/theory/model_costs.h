@@ -23,7 +23,7 @@ struct ModelCosts {
   /// Held for backward by one batch: input and output of each norm, Q, K, V, the attention's output, hidden layers, and
   /// the logits (f32). A fused attention that keeps one f32 sum per query, not its L × L weights.
   double activation_bytes = 0;
-  double score_bytes = 0;      ///< what an attention that keeps its L × L weights holds beside that
+  double score_bytes = 0;      ///< what an attention that keeps its L × L weights holds in addition
   double recompute_bytes = 0;  ///< in place of activation_bytes where each block is computed again in backward
   double weight_bytes = 0, gradient_bytes = 0;
   double optimizer_bytes = 0;  ///< AdamW: two f32 moments, and the master copy

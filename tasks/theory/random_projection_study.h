@@ -18,10 +18,10 @@ struct RandomProjectionConfig {
 /// Throws Error naming the field and what is allowed.
 void validate(const RandomProjectionConfig& config);
 
-/// Metrics: `mean_square` of the samples beside `expected_square` 1 − r/D, `z_score` their difference in standard
-/// errors, `distance` Kolmogorov–Smirnov's of the samples to the Beta law, `tail` the share above √(1 − r/D) + ε beside
-/// `exact_tail` and the lemma's `tail_bound` (c = 1/4), `union_residual` what no residual of N vectors passes but with
-/// probability δ beside the lemma's `union_bound`, and `tightness` = union_bound / union_residual.
+/// Metrics: `mean_square` of the samples and the `expected_square` 1 − r/D, `z_score` their difference in standard
+/// errors, `distance` Kolmogorov–Smirnov's of the samples to the Beta law, `tail` the share above √(1 − r/D) + ε with
+/// `exact_tail` and the lemma's `tail_bound` (c = 1/4), `union_residual` what a residual of N vectors exceeds with
+/// probability δ and the lemma's `union_bound`, and `tightness` = union_bound / union_residual.
 class RandomProjectionStudy : public Measurement {
  public:
   explicit RandomProjectionStudy(const RandomProjectionConfig& config);

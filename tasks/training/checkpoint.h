@@ -23,7 +23,7 @@ struct Checkpoint {
   std::vector<double> schedule;
   /// The model's weights by the names of its parameters: what models::NamedWeights takes.
   models::NamedTensors weights() const;
-  std::string more = "{}";  ///< a JSON object with what the owner keeps beside; after loading, of all members
+  std::string more = "{}";  ///< a JSON object with what else the owner keeps; after loading, of all members
 };
 
 /// Writes a safetensors file that appears whole or not at all, with a SHA-256 over state and tensors. Doubles are kept

@@ -22,7 +22,7 @@ class RecordedStep {
   bool is_recorded() const { return recorder_ && recorder_->turn() == engine::Recorder::Turn::replayed; }
   /// Whether a batch has the shapes of the first one, as those must that are recorded or replayed.
   bool fits(const Batch& batch) const;
-  /// Of the pool that steps take their memory from; zeros where there is none.
+  /// Statistics of the pool that steps take their memory from; zeros where there is none.
   engine::AllocatorStats memory() const { return recorder_ ? recorder_->memory() : engine::AllocatorStats{}; }
 
  private:

@@ -50,7 +50,7 @@ class Trainer {
   /// Whether steps are replayed by now.
   bool is_recorded() const { return recorded_.is_recorded(); }
   int64_t steps_done() const { return steps_done_; }
-  /// Of the pool that recorded steps have for themselves, beside the device's own; zeros where there is none.
+  /// Statistics of the recorded steps' own pool, which is not the device's; zeros where there is none.
   engine::AllocatorStats step_memory() const { return recorded_.memory(); }
   /// The weights under the model's names and in its order, as the optimizer holds them: views.
   models::NamedTensors weights() const;

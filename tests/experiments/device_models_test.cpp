@@ -18,7 +18,7 @@ bool is_absent() {
   return true;
 }
 
-/// What a command answers on the device, which says nothing beside: every step and token was recorded.
+/// What a command answers on the device, without a word on the side: every step and token was recorded.
 json on_device(const TemporaryFolder& folder, const std::string& arguments) {
   Program program(folder.path(), arguments + " --device cuda --json");
   const int status = program.wait();

@@ -120,7 +120,7 @@ TEST_CASE("the memory limit is the smallest of the machine's and of all control 
   CHECK(limit().bytes == 500000);
   CHECK(limit().source == "the limit in /sys/fs/cgroup/a/b/memory.max");
 
-  // Version 1 beside it; in a container its group is mounted as the top.
+  // Version 1 next to it; in a container its group is mounted as the top.
   write(root / "proc/self/mountinfo",
         "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
         "35 31 0:32 /docker/x /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n");

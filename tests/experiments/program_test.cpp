@@ -168,7 +168,7 @@ TEST_CASE("a study's files are found beside it, then in the working folder") {
   const std::filesystem::path& folder = file.folder();
   std::filesystem::create_directory(folder / "sub");
   const auto write = [&](const char* name, const std::string& text) { std::ofstream(folder / name) << text; };
-  // A text beside the study goes before one of the same name in the working folder.
+  // A text next to the study goes before one of the same name in the working folder.
   std::string text;
   for (int i = 0; i < 400; ++i) text += "ab";
   std::string study = small_study();

@@ -12,7 +12,7 @@ using namespace headroom::testing;
 
 namespace {
 
-/// A study of text.txt beside it.
+/// A study of the text.txt next to it.
 class TextStudy {
  public:
   TextStudy() : file_(study(folder_.path() / "text.txt")) { write("abcdefghij"); }

@@ -5,7 +5,7 @@
 
 namespace {
 
-/// An index beside two shards that are as they should be.
+/// An index next to two shards that are as they should be.
 class Shards : public headroom::fuzz::ScratchFile {
  public:
   Shards() : ScratchFile("model.safetensors.index.json") {

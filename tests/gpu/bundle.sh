@@ -3,7 +3,7 @@
 # that has a driver, CUDA's libraries and PyTorch, and no network: the program, the op suite, the golden and CUDA tests, their
 # data, and every shared library but CUDA's; those of the C library lie apart (lib/system), for a machine whose own is too
 # old. Programs and libraries are packed (programs.tar.xz), since each test program holds the engine and its kernels;
-# run-all.sh unpacks them beside it. FOLDER may be moved. Fails above 60 MiB.
+# run-all.sh unpacks them next to itself. FOLDER may be moved. Fails above 60 MiB.
 #
 # HEADROOM_BUILD: build folder (default: build-bundle). HEADROOM_DATA: where tinyshakespeare/ lies; left out without it.
 set -eu

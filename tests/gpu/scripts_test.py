@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The scripts beside this file: what kernels.py reads from ptxas and refuses, and that docs/performance.md is what tables.py
+"""The scripts in this folder: what kernels.py reads from ptxas and refuses, and that docs/performance.md is what tables.py
 writes."""
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 // hostile-test [--every K] [--only TEXT] [--print] [--keep] [FILE…]: runs the program on cases/*.toml, several at a
-// time, and compares its answers with what the cases say; README.md beside this file has the format. --every K takes
+// time, and compares its answers with what the cases say; README.md in this folder has the format. --every K takes
 // each K-th case, --only those whose name holds TEXT, FILE… those of these files; --print shows what the program
 // answers.
 #include <fmt/core.h>

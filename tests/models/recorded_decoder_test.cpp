@@ -1,4 +1,4 @@
-// Tokens of a GPU, or of the emulator: recorded and replayed, beside those that are queued op by op.
+// Tokens of a GPU, or of the emulator: recorded and replayed, against those that are queued op by op.
 #include "models/generation/recorded_decoder.h"
 
 #include <set>

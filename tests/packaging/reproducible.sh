@@ -47,7 +47,7 @@ package() { # package PLACE BUILD COMMAND…: made by COMMAND. Its times are SOU
   mkdir "$place/package"
   quietly "$place" "$@" "$place/tree/packaging/deb.sh" "$place/package"
 }
-# A build folder inside the tree, and one beside it. A locale that the system lacks counts as C.
+# A build folder inside the tree, and one next to it. A locale that the system lacks counts as C.
 (
   export TZ=UTC LC_ALL=C.UTF-8 USER=ann LOGNAME=ann
   umask 022

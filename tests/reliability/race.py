@@ -288,7 +288,7 @@ def main():
                 stops_left.pop()
             Arena(race, next_number(), stops=True).play(*model)
 
-    # Stopped processes cost nothing: many at once, beside one arena of kills.
+    # Stopped processes cost nothing: many at once, next to one arena of kills.
     threads = [threading.Thread(target=kill_arenas)]
     threads += [threading.Thread(target=stop_arenas) for _ in range(min(12, options.stops))]
     for thread in threads:

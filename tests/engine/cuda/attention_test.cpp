@@ -1,6 +1,6 @@
 // Attention's GPU kernels where the op suite's samples do not reach: sizes around the edges of their tiles, several
-// blocks, widths beside the padded ones, and the same bits whenever they run (on the emulator each launch draws another
-// order of threads).
+// blocks, widths next to the padded ones, and the same bits whenever they run (on the emulator each launch draws
+// another order of threads).
 #include "engine/ops/attention/attention.h"
 
 #include <fmt/core.h>

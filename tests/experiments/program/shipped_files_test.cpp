@@ -1,4 +1,4 @@
-// Where the program finds studies: by path, by id, in experiments/ of the working folder, and beside an installed
+// Where the program finds studies: by path, by id, in experiments/ of the working folder, and next to an installed
 // program.
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"

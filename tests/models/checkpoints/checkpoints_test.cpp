@@ -21,7 +21,7 @@ using testing::checkpoints;
 using testing::contains;
 using testing::error_of;
 
-/// transformers' f32 beside ours: the largest difference of logits that are about 5 in size.
+/// transformers' f32 against ours: the largest difference of logits that are about 5 in size.
 constexpr double tolerance = 1e-4;
 
 Tensor tokens_of(const Json& fixture) {

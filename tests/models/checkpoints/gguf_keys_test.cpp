@@ -13,7 +13,7 @@ GgufValue fraction(double value) { return {GgufValueType::f32, false, std::vecto
 GgufValue whole(int64_t value) { return {GgufValueType::u32, false, std::vector<int64_t>{value}}; }
 GgufValue text(const std::string& value) { return {GgufValueType::string, false, std::vector<std::string>{value}}; }
 
-/// What a small llama's file says with these keys beside its own.
+/// What a small llama's file says with these keys besides its own.
 ModelDescription described(const GgufPairs& more) {
   const testing::TemporaryFolder folder;
   const GgufFile file(testing::source_root() + "/tests/models/pretrained/checkpoints/llama2-gqa.gguf");

@@ -62,7 +62,7 @@ TEST_CASE("pages that are given back leave memory and come from the file again")
   write_bytes(folder / "pages", bytes);
   const MappedFile file(folder / "pages");
   const auto held = [&] {
-    // Of this mapping: mincore() would count the cache of the system.
+    // This mapping's: mincore() would count the cache of the system.
     std::ifstream maps("/proc/self/smaps");
     const std::string start = fmt::format("{:x}-", reinterpret_cast<uintptr_t>(file.data()));
     for (std::string line; std::getline(maps, line);)

@@ -1,4 +1,4 @@
-// What lies beside a file until it is whole.
+// What stands in for a file until it is whole.
 #include "models/files/staging_folder.h"
 
 #include "models/files/visible_folders.h"

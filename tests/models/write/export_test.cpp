@@ -189,7 +189,7 @@ TEST_CASE("a type is also that of factors, which other edits leave as they lie",
   CHECK(relative_difference(logits_of(*ModelFiles::open(folder / "half")->load()),
                             logits_of(*ModelFiles::open(folder / "f32")->load())) < 0.05);
 
-  // Of a base with factors in 16 bits another edit keeps those that it does not make anew, bit for bit.
+  // Another edit of a base with factors in 16 bits keeps those that it does not make anew, bit for bit.
   const auto half = ModelFiles::open(folder / "half");
   TransformerConfig config = half->description().config;
   config.unequal_layers[1].groups[0].v_dim /= 2;

@@ -329,7 +329,7 @@ TEST_CASE("whole pairs turn as they did", "[compression]") {
       }
       CHECK(next == 2);
     }
-    // Of a method that chooses for each query head, every one is a group.
+    // With a method that chooses for each query head, every one is a group.
     const HeadDecompositions each(*files, QkMethod::pairs, VoMethod::none, calibration);
     const auto own = each.edit(uniform_plan(config, QkMethod::pairs, VoMethod::none, 4, 0, {0})).config;
     CHECK(own.unequal_layers.at(0).groups.size() == 4);

@@ -1,4 +1,4 @@
-// What a student is trained on beside its teacher: values by hand, gradients, and that only what is trained moves.
+// What a student is trained to match in its teacher: values by hand, gradients, and that only what is trained moves.
 #include "tasks/distillation/distillation.h"
 
 #include <cmath>

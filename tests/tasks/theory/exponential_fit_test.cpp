@@ -13,7 +13,7 @@ using namespace headroom::testing;
 
 namespace {
 
-/// Of a grid: its numbers are strings, as decimals.
+/// A number of a grid, where it is a string with its decimals.
 double number(const nlohmann::json& grid, const char* key) { return std::stod(grid[key].get<std::string>()); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What headroom plan's numbers stand on beside the allocations: decay from text, heads under rounding, costs of a
+// What headroom plan's numbers rest on besides the allocations: decay from text, heads under rounding, costs of a
 // model.
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Training in bf16 on a GPU, or on the emulator: bf16 weights and activations beside f32 masters.
+// Training in bf16 on a GPU, or on the emulator: bf16 weights and activations with f32 masters.
 #include <cmath>
 
 #include "tasks/classification.h"

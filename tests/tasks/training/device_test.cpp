@@ -1,4 +1,4 @@
-// Training on a GPU, or on the emulator: op by op, recorded and replayed, beside the CPU, and through a checkpoint.
+// Training on a GPU, or on the emulator: op by op, recorded and replayed, against the CPU, and through a checkpoint.
 #include <cmath>
 
 #include "autograd/ops.h"

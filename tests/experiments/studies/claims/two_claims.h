@@ -7,7 +7,7 @@ namespace headroom::experiments::testing {
 /// Where the paper has the best number of heads of the 4-gram.
 inline const PaperPath optimum = {"ngram-tradeoff", "optimum", "heads"};
 
-/// A study whose first claim fails beside a number of the paper, whose second is not run and our own.
+/// A study with two claims: one that fails, with a number of the paper, and one of our own that is not run.
 inline StudyResults two_claims() {
   StudyResults r = u_curve();
   ClaimConfig argmin = claim("argmin_in"), within = claim("within_factor");

@@ -458,7 +458,7 @@ TEST_CASE("a study's time is the time in which some trial was trained") {
   CHECK(wall_seconds(r) == 0);
   add(150, 200);  // a pause before it
   add(10, 40);
-  add(20, 30);  // beside the one before, and within it
+  add(20, 30);  // next to the one before, and within it
   add(35, 60);
   CHECK(wall_seconds(r) == 100);
   CHECK(training_seconds(r) == 115);

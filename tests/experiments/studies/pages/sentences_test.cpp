@@ -44,7 +44,7 @@ StudyResults lawful() {
   return r;
 }
 
-/// "alone: the plan" beside equal heads of two widths; errors of four seeds at width 20 and 40.
+/// "alone: the plan" and equal heads of two widths; errors of four seeds at width 20 and 40.
 StudyResults plan_study() {
   StudyResults r = testing::study({}, {});
   r.report.x_key = "model.width";
