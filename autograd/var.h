@@ -134,9 +134,9 @@ inline bool grad_enabled() { return engine::context().records; }
 
 /// y = f(inputs) without keeping what f saves: backward() runs f again (Chen et al., "Training deep nets with sublinear
 /// memory cost", 2016). f must be a pure function of `inputs` and of leaves that it captures; random ops inside it get
-/// their keys beforehand, so that both runs draw the same values. Throws Error when f captures a value that is no leaf,
-/// and at backward when a captured leaf was written in place since, or when the second run (on the CPU) gives other
-/// bits than the first: f is not pure, or a tensor that it captures was overwritten.
+/// their keys beforehand, so that both runs draw the same values. Throws Error when f captures a value that is not a
+/// leaf, and at backward when a captured leaf was written in place since, or when the second run (on the CPU) gives
+/// other bits than the first: f is not pure, or a tensor that it captures was overwritten.
 Var checkpoint(const std::function<Var(const std::vector<Var>&)>& f, const std::vector<Var>& inputs);
 
 }  // namespace headroom::autograd

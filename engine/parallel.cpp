@@ -156,7 +156,7 @@ class Pool {
 };
 
 void run_on_threads(Job& job, int threads) {
-  // One pool per calling thread: trials that run side by side do not wait for each other.
+  // One pool per calling thread: trials that run in parallel do not wait for each other.
   thread_local Pool pool;
   pool.run(job, threads);
 }

@@ -9,9 +9,9 @@
 namespace headroom::engine {
 
 /// A device's work, recorded once and queued again as a whole, on the memory that it was recorded with (on CUDA a
-/// graph). What it takes and gives stands in fixed tensors; what changes from one time to the next is read there, too:
-/// StepState, RngKey::base. Memory that f() takes and gives back must serve nobody else as long as it is replayed: let
-/// f() run in a PoolScope of its own, twice before recording, so that the pool has it all.
+/// graph). What it takes and gives is in fixed tensors; what changes from one time to the next is read there, too:
+/// StepState, RngKey::base. Memory that f() takes and gives back must not be used by others as long as it is replayed:
+/// let f() run in a PoolScope of its own, twice before recording, so that the pool has it all.
 class Recording {
  public:
   /// Whether this thread's stream can record: a device's own stream, not its default one.
@@ -31,7 +31,7 @@ class Recording {
 
 /// Work that is the same each time: queued op by op the first two times, of which the first makes what lasts (tables,
 /// plans) and the second asks for memory as every later one does; then recorded, and from then on replayed. Its memory
-/// comes from a pool that serves nobody else. Threads: one at a time.
+/// comes from a pool of its own. Threads: one at a time.
 class Recorder {
  public:
   enum class Turn { queued, recorded, replayed };
@@ -42,7 +42,7 @@ class Recorder {
   /// Takes its turn; f() as Recording needs it. Throws Error where f() does, and at the turn to record where it cannot
   /// be recorded: then nothing was run.
   void run(const std::function<void()>& f);
-  /// Begins anew, as what f() reads or writes has moved; the memory stays.
+  /// Starts over, as what f() reads or writes has moved; the memory stays.
   void forget();
   AllocatorStats memory() const { return pool_.stats(); }
 

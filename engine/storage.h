@@ -18,7 +18,7 @@ class Storage {
   Storage(Device device, size_t bytes) : device_(device), block_(std::in_place, device, bytes) {
     address_ = block_->address();
   }
-  /// Memory on the CPU that lives as long as `owner`: a mapped file's bytes, say.
+  /// Memory on the CPU that lives as long as `owner`: a mapped file's bytes, for example.
   Storage(const void* address, std::shared_ptr<const void> owner)
       : device_(cpu), owner_(std::move(owner)), address_(const_cast<void*>(address)) {}
   Storage(const Storage&) = delete;

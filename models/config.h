@@ -19,7 +19,8 @@ struct HeadGroup {
   /// > 0: each head's queries and keys are mapped to this width after they turn, as a score needs no more; the cache
   /// holds such keys. The scale stays that of qk_dim.
   int64_t score_dim = 0;
-  std::vector<double> rope_frequencies{};  ///< qk_dim/2 of one's own; empty: of the config's rope_base and rope_scaling
+  std::vector<double>
+      rope_frequencies{};  ///< qk_dim/2 given ones; empty: those of the config's rope_base and rope_scaling
   int64_t key_value_heads() const { return kv_heads == 0 ? heads : kv_heads; }
   /// Width of the queries and keys that are multiplied.
   int64_t key_dim() const { return score_dim > 0 ? score_dim : qk_dim; }

@@ -5,7 +5,7 @@
 namespace headroom::models {
 
 /// The cache of a whole model that generates: one KeyValueCache per layer and group of heads, all at one position.
-/// Threads: one at a time; several caches may be decoded side by side by one model.
+/// Threads: one at a time; several caches may be decoded in parallel by one model.
 class ModelCache {
  public:
   /// Throws Error when the config is invalid.

@@ -21,7 +21,7 @@ class RopeTurns {
   RopeTurns(const std::vector<double>& frequencies, bool interleaved, engine::DType dtype);
   /// Those of the positions [begin, end).
   engine::RopeTable rows(int64_t begin, int64_t end) const;
-  /// Those of positions i64 (T) that stand on the table's device, all below `end`.
+  /// Those of positions i64 (T) on the table's device, all below `end`.
   engine::RopeTable at(const engine::Tensor& positions, int64_t end) const;
 
  private:

@@ -49,7 +49,7 @@ class Transformer : public Module {
   /// the same tokens behind those that the state holds, without a gradient, and the earlier tokens are not computed
   /// again. key_mask is bool (B, tokens held + T). Throws Error when the model is not causal or pools, or when the
   /// state is another model's or another batch's; the state then is as it was.
-  /// `last` > 0: of the last so many positions only, (B, last, output_dim).
+  /// `last` > 0: of only that many last positions, (B, last, output_dim).
   Tensor decode(const Tensor& input, ModelCache& state, const Tensor& key_mask = {}, int64_t last = 0) const;
   /// decode() of the one token that `token` names with its place (engine/decoding/token_state.h, on the model's
   /// device), so that nothing is read from the host and the work can be recorded: (1, 1, output_dim). The state must

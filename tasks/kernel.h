@@ -20,7 +20,7 @@ struct KernelConfig {
   int64_t n = 4;
   double alpha = 1;
   std::vector<double> values{};
-  /// Ranks of the maps of lags 1, 2, …: ρ(s) then stands for ρ(s) times an orthogonal projection onto so many random
+  /// Ranks of the maps of lags 1, 2, …: ρ(s) then stands for ρ(s) times an orthogonal projection onto that many random
   /// directions of the token, drawn from `rank_seed`, a lag's apart from another's. Beyond the list, and where it is
   /// empty, the map is ρ(s) times the identity.
   std::vector<int64_t> ranks{};

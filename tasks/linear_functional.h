@@ -38,7 +38,7 @@ class LinearFunctional : public SampledTask {
   std::vector<std::pair<double, double>> predictions(const Tensor& output, const Batch& batch) const override;
   /// How many heads serve each lag, of a causal model: "attention_at_lag_s" for s = 0 .. attention_lags as
   /// attention_by_lag() has them, what head_lag_metrics() adds, and for heads of one shape how far both are from
-  /// Corollary 1's split of so many heads over the lags, as shares of the heads that would have to change their lag:
+  /// Corollary 1's split of that many heads over the lags, as shares of the heads that would have to change their lag:
   /// "peaks_off_plan" and "centres_off_plan". Without attention_lags the first of these alone, for n-gram targets with
   /// n up to 16 below the length.
   Metrics probes(const models::Transformer& model, const Batch& batch) const override;

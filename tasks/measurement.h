@@ -28,7 +28,7 @@ class Measurement {
   virtual ~Measurement() = default;
   /// Throws Error where compute() would for lack of what it reads from disk.
   virtual void check() const {}
-  /// All there is to say. `seed`: of what it samples, such as random heads.
+  /// All its numbers. `seed` is for what it samples, such as random heads.
   virtual Metrics compute(uint64_t seed) const = 0;
   /// The same, of a formula that can stop and go on: none when it was stopped. Killed at any moment and run again with
   /// the same folder, it comes to the same numbers.

@@ -35,8 +35,8 @@ struct Check {
 /// table lacks is refused by the names of op, dtype and device; `undefined`: a missing operand is refused by
 /// the names of op and operand, or is optional; and `coverage`: labels unique, an empty and a size-1
 /// sample, a refusal.
-/// Data is a pure function of the names of op, sample and input. Needs no test framework: an op outside the tree uses
-/// it as it is.
+/// Data is a pure function of the names of op, sample and input. Needs no test framework, so an op outside the tree can
+/// use it unchanged.
 std::vector<Check> check_op(const OpEntry& op, engine::Device device = engine::cpu);
 
 /// Whether the op has f32 kernels there, forward and backward (for a logical op, kernels for bool); for an op

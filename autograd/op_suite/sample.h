@@ -45,7 +45,7 @@ struct Tolerances {
   Tolerance strided{};  ///< f32, strided operands against contiguous ones; 0 = the same bits
 };
 /// The same bound in ulps, and nothing else, for all f32 checks of an elementwise op. `near_zero`: gradients may also
-/// differ by so much of the largest, for derivatives that pass through 0.
+/// differ by this share of the largest, for derivatives that pass through 0.
 Tolerances elementwise(double ulps, double slope_ulps, double near_zero = 0);
 
 /// One call of an op with given shapes and options, as data. Inputs that are not differentiable reach `run` as Vars

@@ -3,7 +3,7 @@
 
 namespace headroom::autograd {
 
-/// y[i, k, j] = x[i, index[i, k, j], j], the index standing on `axis`; index i64 or i32, of x's rank. Along the other
+/// y[i, k, j] = x[i, index[i, k, j], j], the index on `axis`; index i64 or i32, of x's rank. Along the other
 /// axes it has x's size or 1, which broadcasts. The gradient of an element that is taken several times is the sum.
 Var gather(const Var& x, int axis, const Tensor& index);
 

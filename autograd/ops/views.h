@@ -13,7 +13,7 @@ Var transpose(const Var& x, int axis_a, int axis_b);
 Var slice(const Var& x, int axis, int64_t begin, int64_t end);
 /// Element i of one axis, which vanishes: (…, n, …) → (…, …).
 Var select(const Var& x, int axis, int64_t i);
-/// Without an axis of size 1, and with a new one that stands at `axis` of the result (-1: the last).
+/// Without an axis of size 1, and with a new one at `axis` of the result (-1: the last).
 Var squeeze(const Var& x, int axis);
 Var unsqueeze(const Var& x, int axis);
 /// Broadcasts axes of size 1 (and missing leading ones).

@@ -17,8 +17,8 @@ struct OptimizerConfig {
   double momentum = 0.0;      ///< sgd, muon
   bool nesterov = false;      ///< sgd, muon
   double adamw_lr = 1e-3;     ///< muon: of what AdamW updates, beta1, beta2 and eps its own
-  /// muon: patterns of names of matrices that AdamW updates, as it does all that is no matrix; none: those of a model's
-  /// ends, "tokens.*", "positions", "input.*" and "readout.*".
+  /// muon: patterns of names of matrices that AdamW updates, as it does all that is not a matrix; none: those of a
+  /// model's ends, "tokens.*", "positions", "input.*" and "readout.*".
   std::vector<std::string> adamw_matrices{};
 };
 
@@ -36,7 +36,7 @@ class Optimizer {
   /// is_finite is 0. Neither begins nor ends the step: a Trainer does.
   virtual void update() = 0;
   /// A whole step by hand: begins it with learning rate `lr`, clips to `max_norm` if that is above 0, updates, ends it.
-  /// Throws Error for a learning rate that is not finite or below 0, and a norm that is no number or below 0.
+  /// Throws Error for a learning rate that is not finite or below 0, and a norm that is NaN or below 0.
   /// With a `max_norm`, throws Error where the gradient's norm is not finite: the step counts, the parameters stay as
   /// they are. Without one the norm is not measured, and what is not finite goes into the parameters.
   void step(double lr, double max_norm = 0);

@@ -16,7 +16,7 @@ using BinaryOp = Op<BinaryCall>;
 /// Shapes broadcast as in NumPy.
 Tensor binary(const BinaryOp& op, const Tensor& a, const Tensor& b);
 
-/// d = dy · dy/da or dy · dy/db at (a, b), of dy's shape, to which a and b are broadcast.
+/// d = dy · dy/da or dy · dy/db at (a, b), of dy's shape; a and b are broadcast to it.
 struct BinaryGradCall {
   Tensor dy, a, b;
   bool by_b = false;
@@ -76,7 +76,7 @@ BinaryGradOp::Rows binary_grad_loop_rows() {
           binary_grad_loops<F, f16>()};
 }
 
-/// The same behind the SIMD kernels in f32.
+/// The same, after the SIMD kernels in f32.
 template <class F, const auto& kernel>
 BinaryOp::Rows binary_rows() {
   BinaryOp::Rows rows = binary_loop_rows<F>();

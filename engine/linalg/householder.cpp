@@ -8,7 +8,7 @@
 namespace headroom::engine::linalg {
 namespace {
 
-/// Reflectors applied at once, of a matrix with so many rows: a short column's T costs as much as what it saves.
+/// Reflectors applied at once, for a matrix with this many rows: a short column's T costs as much as what it saves.
 int64_t reflector_columns(int64_t rows) { return rows <= 256 ? 16 : 32; }
 
 /// Factors the columns of a panel one after the other.

@@ -32,7 +32,7 @@ class PivotedPanel {
         row_(static_cast<size_t>(f_.rows())),
         lost_(static_cast<size_t>(f_.rows())) {}
 
-  /// Returns the steps that were done: fewer where a norm has lost its digits, and can only be computed anew when the
+  /// Returns the steps that were done: fewer where a norm has lost its digits, and can only be recomputed when the
   /// matrix is up to date.
   int64_t run() {
     int64_t steps = 0;

@@ -47,7 +47,7 @@ __device__ void adam_pack(const AdamArrays<T>& a, int64_t i, int64_t decayed, co
   store_numbers<pack>(a.copies + i, rounded, a.aligned);
 }
 
-/// Calls f.operator()<pack>(i) for packs and for the elements behind the last.
+/// Calls f.operator()<pack>(i) for packs and for the elements after the last.
 template <class T, class F>
 __device__ void for_each_flat(int64_t n, const F& f) {
   constexpr int pack = widest_pack<T>;

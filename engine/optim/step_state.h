@@ -8,7 +8,7 @@ namespace headroom::engine {
 
 /// What changes from one training step to the next. One of these lives on the device that trains, as the 72 bytes of a
 /// tensor u8 (72), and every kernel of a step reads its arguments there: a step that was captured once can be replayed
-/// without the host, which looks at it only now and then. All fields are eight bytes wide, in the order below.
+/// without the host, which looks at it only occasionally. All fields are eight bytes wide, in the order below.
 struct StepState {
   int64_t step = 0;            ///< which step this is, from 0
   int64_t updates = 0;         ///< updates of the parameters so far: a step that is not finite makes none

@@ -50,7 +50,7 @@ struct Candidates {
   const T* logits;
   const Weight* weights;
   int64_t vocab;
-  Place last{0, INT64_MAX};  ///< those behind it are out
+  Place last{0, INT64_MAX};  ///< those after it are out
   bool has_min_p = false;    ///< and those below it
   bool counts_only = false;  ///< each weighs 1
 

@@ -7,7 +7,7 @@ namespace headroom::engine {
 /// Which of the candidates may be drawn: each filter acts on what the one before left.
 struct TokenFilter {
   double temperature = 0;  ///< logits are divided by it, before the filters; 0: the likeliest is taken
-  int64_t top_k = 0;       ///< only the so many likeliest; 0: all
+  int64_t top_k = 0;       ///< only the top_k likeliest; 0: all
   double top_p = 1;        ///< only the likeliest until their probabilities reach this sum
   double min_p = 0;        ///< only those of at least this share of the likeliest's probability
 };

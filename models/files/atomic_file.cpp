@@ -18,7 +18,7 @@ namespace headroom::models {
 
 namespace {
 
-/// Removes the temporary files of this name that killed processes left: those that nobody holds a lock on.
+/// Removes the temporary files of this name that killed processes left: those without a lock on them.
 void remove_leftovers(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   const std::string prefix = fmt::format(".{}.", path.filename().string());
@@ -44,7 +44,7 @@ bool take(int fd) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
-  // The rename would put a file in a device's place: root's /dev/null, say.
+  // The rename would put a file in a device's place, such as root's /dev/null.
   std::error_code none;
   const auto there = std::filesystem::status(path, none);
   require(!std::filesystem::exists(there) || std::filesystem::is_regular_file(there),

@@ -16,7 +16,7 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// Appends. Throws Error naming the file and the cause (a full disk, say).
+  /// Appends. Throws Error naming the file and the cause, such as a full disk.
   void write(const void* bytes, size_t count);
   /// Syncs the bytes, renames over what has the final name, syncs the folder: after a power cut the name holds the old
   /// bytes or the new ones. Throws Error.

@@ -26,7 +26,7 @@ class ChatTemplate {
   enum class Kind { chatml, llama2, llama3 };
 
   /// The kind of a model's own Jinja template, and the system message that it puts where none is given. Throws Error
-  /// naming the template when it is none of the three.
+  /// naming the template when it is not one of the three.
   explicit ChatTemplate(const std::string& jinja);
   /// "ChatML", "Llama 2", "Llama 3".
   static const char* name_of(Kind kind);

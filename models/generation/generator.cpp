@@ -52,7 +52,7 @@ void Generator::reset() {
 
 int64_t Generator::held_of(const std::vector<int32_t>& tokens) const {
   const auto [shared, other] = std::mismatch(held_.begin(), held_.end(), tokens.begin(), tokens.end());
-  // The last token is computed anew even where it is held: its logits are wanted.
+  // The last token is computed again even where it is held, for its logits.
   return std::min<int64_t>(shared - held_.begin(), static_cast<int64_t>(tokens.size()) - 1);
 }
 

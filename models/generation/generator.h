@@ -17,7 +17,7 @@ namespace headroom::models {
 
 struct GenerationOptions {
   SamplingOptions sampling{};
-  int64_t max_tokens = 256;          ///< at most so many new ones
+  int64_t max_tokens = 256;          ///< at most this many new ones
   std::vector<std::string> stops{};  ///< texts before which an answer ends
   bool ignore_eos = false;           ///< an end token is one like any other
 };

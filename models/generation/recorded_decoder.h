@@ -15,7 +15,7 @@ namespace headroom::models {
 /// Decodes token after token on a GPU: all of a token's work, from its embedding to the choice of the next one, is
 /// queued op by op twice, then recorded, and from then on replayed as one CUDA graph, with the same tokens and the same
 /// bits of the logits. What changes from token to token is a TokenState on the device; the host reads the chosen token.
-/// It is recorded anew when the caches have grown, which doubles their memory, and when tokens are chosen in another
+/// It is recorded again when the caches have grown, which doubles their memory, and when tokens are chosen in another
 /// way. Threads: one at a time.
 class RecordedDecoder {
  public:

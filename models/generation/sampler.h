@@ -11,7 +11,7 @@ namespace headroom::models {
 /// How the next token is chosen. With temperature 0 it is the likeliest, the one of the least id among equals.
 struct SamplingOptions {
   double temperature = 0;         ///< logits are divided by it
-  int64_t top_k = 0;              ///< only the so many likeliest; 0: all
+  int64_t top_k = 0;              ///< only the top_k likeliest; 0: all
   double top_p = 1;               ///< only the likeliest until their probabilities reach this sum
   double min_p = 0;               ///< only those of at least this share of the likeliest's probability
   double repetition_penalty = 1;  ///< logits of tokens that occurred are divided by it where positive, else multiplied
@@ -42,7 +42,7 @@ class Sampler {
   bool has_penalty() const { return options_.repetition_penalty != 1; }
   /// How the next token is chosen; the random numbers go on.
   TokenDraw draw();
-  /// The token that was chosen of `logits`. Throws as next() where it is none.
+  /// The token that was chosen from `logits`. Throws as next() if there is none.
   static int64_t checked(int64_t token, const engine::Tensor& logits);
 
  private:

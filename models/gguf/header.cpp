@@ -32,7 +32,7 @@ class Cursor {
     const auto length = number<uint64_t>(what);
     return std::string(take(length, what));
   }
-  /// A count of things of which each takes at least `least` bytes.
+  /// A count of things that take at least `least` bytes each.
   uint64_t count(uint64_t least, uint64_t most, const char* what) {
     const auto value = number<uint64_t>(what);
     require(value <= most, "{}: {} are more than {}", what, value, most);

@@ -85,7 +85,7 @@ GgufForm form_of(const StoredTensor& stored) {
   return std::nullopt;
 }
 
-/// Bytes of a tensor that is to be written. Throws Error where the format has no place for it.
+/// Bytes of a tensor to write. Throws Error where the format has no place for it.
 uint64_t planned_bytes(const GgufPlanned& tensor) {
   require(!tensor.name.empty() && tensor.name.size() < most_name_bytes && valid_utf8(tensor.name) == tensor.name.size(),
           "tensor {}: names are UTF-8 of 1 to {} bytes", quoted_name(tensor.name), most_name_bytes - 1);

@@ -16,7 +16,7 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  /// No token is added (no beginning of text, say). Any bytes are taken; decode(encode(x)) == x unless describe()
+  /// No token is added (such as a beginning of text). Any bytes are taken; decode(encode(x)) == x unless describe()
   /// names a normalization, or the vocabulary lacks bytes.
   virtual std::vector<int32_t> encode(std::string_view text, Specials specials = Specials::tokens) const = 0;
   /// The bytes that one id stands for. Throws Error naming the id and the vocabulary's size when there is no such id.

@@ -14,7 +14,7 @@ using autograd::Parameter;
 
 /// A part of a model that owns weights and other parts. Neither copied nor moved: a Var in a copy would be the same
 /// leaf, and a part knows its parent by address. Threads: forward passes in several threads may share one model while
-/// nobody trains it; a model that is trained has one thread.
+/// it is not trained; a model that is trained has one thread.
 class Module {
  public:
   Module() = default;
@@ -25,7 +25,7 @@ class Module {
   /// Every leaf to train below this module, in the order of registration, names prefixed by their path.
   std::vector<Parameter> parameters() const;
   /// Every weight below this module, trained or frozen: what write_safetensors() and NamedWeights take. Throws Error
-  /// naming a quantised matrix, which is no tensor.
+  /// naming a quantised matrix, which is not a tensor.
   std::vector<std::pair<std::string, Tensor>> weights() const;
   /// Numbers in all weights below this module, trained or not: of low-rank factors theirs, of quantised matrices all.
   int64_t parameter_count() const;
@@ -39,7 +39,7 @@ class Module {
   virtual std::string describe() const = 0;
 
  protected:
-  /// f(), an Error of which gets this module's path as a further line.
+  /// f(); an Error in it gets this module's path as a further line.
   template <class F>
   auto located(const F& f) const {
     try {

@@ -28,7 +28,7 @@ class WeightSource {
   virtual Var tensor(const std::string& name, const Shape& shape, const Draw& draw) = 0;
   /// f32 or f64: of activations, and of every weight that is not quantised.
   virtual engine::DType dtype() const = 0;
-  /// The model has asked for all it needs: throws Error when something was given that nobody asked for.
+  /// The model has asked for all it needs: throws Error when something was given and not asked for.
   virtual void finish() const {}
 };
 

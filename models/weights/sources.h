@@ -52,7 +52,7 @@ class NamedWeights : public WeightSource {
 /// file. Errors name the file.
 class SafetensorsWeights : public WeightSource {
  public:
-  /// `prefix` stands before every name in the file; tensors without it are none of the model's.
+  /// `prefix` stands before every name in the file; tensors without it are not the model's.
   explicit SafetensorsWeights(std::shared_ptr<const SafetensorsFile> file, WeightOptions options = {},
                               std::string prefix = "");
   explicit SafetensorsWeights(const std::filesystem::path& path, WeightOptions options = {}, std::string prefix = "")

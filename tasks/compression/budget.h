@@ -8,7 +8,7 @@ namespace headroom::tasks {
 /// What one place of a model may become: the choices from the cheapest to the dearest, such as ranks of a head.
 struct BudgetItem {
   std::string name;          ///< for messages: "layer 3, key-value head 1"
-  std::vector<double> loss;  ///< of each choice: what is to be small in sum
+  std::vector<double> loss;  ///< of each choice: its sum is minimised
   std::vector<double> cost;  ///< of each: parameters or bytes, rising
 };
 

@@ -47,8 +47,8 @@ struct Refined {
 /// Trains what an edit made smaller, and nothing else: the factors, maps and narrower matrices of those heads whose
 /// shape is not the base's. `tokens`: a text that nothing is evaluated on. `progress` is told the steps done and the
 /// latest loss. It runs on the base's device; the base's matrices must not be quantised. Stopped and called again with
-/// the same arguments and checkpoint, it goes on to the same bits. Throws Error when the edit changes no head's shape,
-/// the text is shorter than a window, a loss is not finite, or the checkpoint is of another training.
+/// the same arguments and checkpoint, it continues to the same bits. Throws Error when the edit changes no head's
+/// shape, the text is shorter than a window, a loss is not finite, or the checkpoint is of another training.
 Refined refine(const models::Transformer& base, const models::ModelEdit& edit, const std::vector<int32_t>& tokens,
                const RefineConfig& config, const std::function<void(int64_t step, double loss)>& progress = {});
 

@@ -6,7 +6,7 @@
 
 namespace headroom::tasks {
 
-/// Called now and then with the bytes so far and the bytes in all (0: not known).
+/// Called from time to time with the bytes so far and the bytes in all (0: not known).
 using DownloadProgress = std::function<void(int64_t done, int64_t total)>;
 
 /// Appends what `url` (http, https) serves from byte size(path) on to the file `path`, which may be absent; follows

@@ -16,7 +16,7 @@ void for_each_line(const std::filesystem::path& path, const char* kind,
 /// Cells of a line with tabs between them.
 std::vector<std::string_view> cells_of(std::string_view line);
 
-/// The place of a column in the first line. Throws Error naming all columns when it is none of them.
+/// The place of a column in the first line. Throws Error naming all columns when it is not one of them.
 size_t column_named(const std::vector<std::string>& names, std::string_view name);
 
 /// The number of a class, from 0. Throws Error unless `text` is one below `classes`; `of` is what they number

@@ -58,7 +58,7 @@ Var relative_error(const Var& h, const Var& wanted, const Tensor& mask) {
   Tensor left_out;  // bool (B, T, 1)
   if (mask.defined() && h.shape().rank() == 3) left_out = (!mask).reshape({mask.dim(0), mask.dim(1), 1});
   const auto kept = [&](const Var& x) { return left_out.defined() ? autograd::masked_fill(x, left_out, 0) : x; };
-  Tensor factor;  // (), where the states are: nobody waits for it
+  Tensor factor;  // (), where the states are: it is not waited for
   {
     const NoGrad no_grad;
     const Var own = kept(wanted);

@@ -30,8 +30,8 @@ class Stages {
 
   /// Where a stage saves what it has done so far; empty: nowhere.
   using Make = std::function<std::optional<StageResult>(const std::filesystem::path& unfinished)>;
-  /// The result of the stage that depends on `what`, and on nothing else, made by `make` where nobody has yet. None
-  /// where it was stopped. A file that is damaged is made anew.
+  /// The result of the stage that depends on `what`, and on nothing else, made by `make` unless it is there. None
+  /// where it was stopped. A damaged file is made again.
   std::shared_ptr<const StageResult> get(const std::string& what, const Make& make);
 
   const MeasurementRun& run() const { return run_; }

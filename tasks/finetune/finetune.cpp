@@ -28,7 +28,7 @@ Finetuning::Finetuning(Trainer& trainer, std::filesystem::path file, FinetuneSet
     : trainer_(trainer), file_(std::move(file)), settings_(std::move(settings)) {}
 
 bool Finetuning::resume() {
-  std::error_code error;  // a folder that may not be read, say: load_checkpoint() names it
+  std::error_code error;  // such as a folder that may not be read: load_checkpoint() names it
   if (file_.empty() || (!std::filesystem::exists(file_, error) && !error)) return false;
   const Checkpoint checkpoint = load_checkpoint(file_, "");
   try {

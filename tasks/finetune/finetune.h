@@ -12,7 +12,7 @@
 
 namespace headroom::tasks {
 
-/// What a fine-tuning depends on, by the names that the user gave it ("--lr"), in an order of one's own: a checkpoint
+/// What a fine-tuning depends on, by the names that the user gave it ("--lr"), in a fixed order: a checkpoint
 /// of other settings is refused with the first that differs.
 using FinetuneSettings = std::vector<std::pair<std::string, std::string>>;
 
@@ -24,8 +24,8 @@ struct FinetuneStep {
   double seconds = 0;  ///< that the step took
 };
 
-/// A training that goes on where it was killed. The settings, the steps' log and the measures before the first step lie
-/// in the same file as weights and moments.
+/// A training that continues where it was killed. The settings, the steps' log and the measures before the first step
+/// lie in the same file as weights and moments.
 class Finetuning {
  public:
   /// `file` is empty where nothing is saved. The trainer must outlive this.

@@ -15,7 +15,7 @@ struct LabelledSentence {
   int64_t label = 0;
 };
 
-/// How a labelled table is read: GLUE's SST-2, say.
+/// How a labelled table, such as GLUE's SST-2, is read.
 struct SentenceTable {
   std::string text;                    ///< the column of the sentences; "": the only one besides the label's
   std::string label = "label";         ///< the column of the class numbers
@@ -30,7 +30,7 @@ struct LabelledSentences {
 };
 
 /// The rows of a table with tabs between its columns and their names in the first line. Throws Error naming file and
-/// line: a column that is not there, a label that is no class number, a sentence without a token or with more than
+/// line: a column that is not there, a label that is not a class number, a sentence without a token or with more than
 /// `longest`.
 LabelledSentences read_sentences(const std::filesystem::path& path, const SentenceTable& table,
                                  const models::Tokenizer& tokenizer);

@@ -20,7 +20,7 @@ struct CorpusConfig {
   std::string validation_file{}, test_file{};  ///< texts of their own; a data set may bring some
   double validation = 0.1;                     ///< share of the text, where there is no file
   double test = 0;                             ///< share of the text; 0: test metrics are those of validation
-  int64_t tokens = 0;                          ///< > 0: training uses only the first so many
+  int64_t tokens = 0;                          ///< > 0: training uses only that many, from the start
 };
 
 /// Throws Error naming the field and what is allowed.

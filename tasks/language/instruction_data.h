@@ -17,7 +17,7 @@ struct Instruction {
 /// the file, the item and the field that is not a text.
 std::vector<Instruction> parse_instructions(const std::string& json, const std::string& name);
 
-/// Items without a file: the instruction is a Markov text of 4 … 12 letters, the output goes on from there. `tokens`
+/// Items without a file: the instruction is a Markov text of 4 … 12 letters, the output continues it. `tokens`
 /// letters in all. Throws Error for more than 26 symbols.
 std::vector<Instruction> synthetic_instructions(const MarkovConfig& config);
 

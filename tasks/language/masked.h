@@ -9,7 +9,7 @@ namespace headroom::tasks {
 struct MaskedConfig {
   CorpusConfig corpus{};
   int64_t length = 64;            ///< T
-  double masked = 0.15;           ///< share of the tokens that are to be predicted
+  double masked = 0.15;           ///< share of the tokens to predict
   double replaced_by_mask = 0.8;  ///< of those; the symbol [MASK]
   double replaced_by_any = 0.1;   ///< of those; a token drawn uniformly. The rest stay as they are
 };

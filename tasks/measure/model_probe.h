@@ -15,8 +15,8 @@ struct ProbeSpans {
   std::vector<int64_t> starts;
 };
 
-/// `count` pieces of each length from a text of so many tokens, drawn anew for each length; equal seeds give equal
-/// pieces. Throws Error when a length is below 2, or beyond the text.
+/// `count` pieces of each length from a text of that many tokens, drawn separately for each length; equal seeds give
+/// equal pieces. Throws Error when a length is below 2, or beyond the text.
 std::vector<ProbeSpans> draw_spans(const std::vector<int64_t>& lengths, int64_t count, int64_t tokens, uint64_t seed);
 
 /// What is measured of one head. Measures are means over the pieces of a length.

@@ -25,8 +25,9 @@ struct ScoredWindow {
   bool operator==(const ScoredWindow&) const = default;
 };
 
-/// The windows of a text of so many tokens, in order; no token is scored twice. `stride` is hf_strided's. Throws Error
-/// when the context has no token to score, stride is not in [1, context], or the text is too short for one window.
+/// The windows of a text of that many tokens, in order; no token is scored twice. `stride` is hf_strided's. Throws
+/// Error when the context has no token to score, stride is not in [1, context], or the text is too short for one
+/// window.
 std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride);
 
 }  // namespace headroom::tasks

@@ -10,7 +10,7 @@ namespace headroom::tasks {
 namespace {
 
 constexpr int64_t enough_heads = 16;  ///< more gain less than 1 %
-constexpr int64_t lags_at_once = 4;   ///< fitted side by side, past the last within reach too
+constexpr int64_t lags_at_once = 4;   ///< fitted in parallel, past the last within reach too
 constexpr double out_of_reach = 1 - 1e-9;
 
 }  // namespace

@@ -65,7 +65,7 @@ void save_training(const std::filesystem::path& path, const autograd::Optimizer&
 
 int64_t resume_training(const std::filesystem::path& path, autograd::Optimizer& optimizer, engine::Rng& rng,
                         autograd::Schedule* schedule) {
-  std::error_code error;  // a folder that may not be read, say: load_checkpoint() names it
+  std::error_code error;  // such as a folder that may not be read: load_checkpoint() names it
   if (!std::filesystem::exists(path, error) && !error) return 0;
   return restore(load_checkpoint(path, ""), optimizer, rng, schedule);
 }

@@ -15,7 +15,7 @@ namespace headroom::tasks {
 Checkpoint checkpoint_of(const autograd::Optimizer& optimizer, const engine::Rng& rng, int64_t step,
                          const autograd::Schedule* schedule = nullptr);
 
-/// Puts it all back, so that training goes on to the same bits, and returns the number of steps done. Throws Error
+/// Puts it all back, so that training continues to the same bits, and returns the number of steps done. Throws Error
 /// naming what is missing or does not fit, or the seed when it is another; weights and moments are as before then.
 int64_t restore(const Checkpoint& checkpoint, autograd::Optimizer& optimizer, engine::Rng& rng,
                 autograd::Schedule* schedule = nullptr);
@@ -27,7 +27,7 @@ int64_t restore(const Checkpoint& checkpoint, autograd::Optimizer& optimizer, en
 ///       if (++step % 100 == 0) save_training(file, *optimizer, rng, step);
 ///     }
 ///
-/// Killed at any moment and started again, it goes on to the same bits. Throws Error naming the file.
+/// Killed at any moment and started again, it continues to the same bits. Throws Error naming the file.
 void save_training(const std::filesystem::path& path, const autograd::Optimizer& optimizer, const engine::Rng& rng,
                    int64_t step, const autograd::Schedule* schedule = nullptr);
 

@@ -29,7 +29,7 @@ enum class Phase { batch, forward, backward, update };
 class Trainer {
  public:
   /// Binds the model's parameters to an arena on the device; the model and the objective must outlive the trainer.
-  /// `rng` goes on where drawing the weights left it. Throws Error for settings out of range, when a pattern of decay
+  /// `rng` continues where drawing the weights left it. Throws Error for settings out of range, when a pattern of decay
   /// or no_decay matches no parameter, and when another trainer has the model.
   Trainer(const models::Transformer& model, const Objective& objective, const TrainerConfig& config, engine::Rng rng);
   Trainer(const models::Transformer&&, const Objective&, const TrainerConfig&, engine::Rng) = delete;  ///< a temporary

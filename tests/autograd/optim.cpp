@@ -312,7 +312,7 @@ TEST_CASE("muon: matrices move along an orthogonal factor, the rest as AdamW mov
     CHECK((s[i] > 0.4 && s[i] < 1.25));  // the input is 3 wide, and so is the gradient's rank
   CHECK(s[3] < 1e-10);
   CHECK_THAT(one->describe(), contains("muon lr 0.1 momentum 0.95 nesterov on 1 matrices of 20 parameters"));
-  // With patterns of one's own the ends are turned, too.
+  // With other patterns the ends are turned, too.
   OptimizerConfig all = muon;
   all.adamw_matrices = {"blocks.0.weight"};
   CHECK_THAT(make_optimizer(all, Layered().arena)->describe(), contains("on 1 matrices of 15 parameters"));

@@ -68,7 +68,7 @@ TEST_CASE("tape: a leaf's gradient is its own: neither the caller's cotangent no
   const Var a = leaf({2}, {0, 0}), b = leaf({2}, {0, 0}), wide = leaf({2}, {0, 0});
   (a + b).backward(dy);
   CHECK_FALSE(a.grad().shares_storage(b.grad()));
-  engine::copy_inplace(a.grad(), Tensor::zeros({2}));  // a clipped gradient, say
+  engine::copy_inplace(a.grad(), Tensor::zeros({2}));  // as clipping does
   CHECK(grad_of(b) == Values{10, 10});
   CHECK(dy.to_vector<float>() == Values{10, 10});
   sum(wide).backward();  // dy reaches it as an expanded view

@@ -99,7 +99,7 @@ TEST_CASE("a live curve grows with its trial, stays short, and goes when the tri
   CHECK(points[0].loss == 1.0);
   store.renew({{"x", "", other, 0, 9000, 8000, 1.0}}, 9999);
   CHECK(store.live_points().size() == points.size());
-  store.release("x", owner);  // stopped: the next run goes on from here
+  store.release("x", owner);  // stopped: the next run continues from here
   CHECK(store.live_points().size() == points.size());
   TrialRecord record = stored_trial(1, 1, 0.5);
   record.id = "x";

@@ -1,4 +1,4 @@
-// The compress command: ranks and budgets, refinement that a killed run goes on with, and what it writes is read back
+// The compress command: ranks and budgets, refinement that continues after a kill, and what it writes is read back
 // by the other commands.
 #include <fmt/core.h>
 

@@ -168,7 +168,7 @@ TEST_CASE("a study's files are found beside it, then in the working folder") {
   const std::filesystem::path& folder = file.folder();
   std::filesystem::create_directory(folder / "sub");
   const auto write = [&](const char* name, const std::string& text) { std::ofstream(folder / name) << text; };
-  // A text next to the study goes before one of the same name in the working folder.
+  // A text next to the study takes precedence over one of the same name in the working folder.
   std::string text;
   for (int i = 0; i < 400; ++i) text += "ab";
   std::string study = small_study();
@@ -182,7 +182,7 @@ TEST_CASE("a study's files are found beside it, then in the working folder") {
   CHECK(Program(folder, "run sub/study.toml --dry-run").wait() == 0);
   std::filesystem::rename(folder / "sub/own.txt", folder / "own.txt");
   CHECK(Program(folder, "run sub/study.toml --dry-run").wait() == 0);
-  // A kernel's CSV likewise.
+  // The same for a kernel's CSV.
   write("sub/csv.toml",
         replaced(small_study(), "{ kind = \"n-gram\", n = 2 }", "{ kind = \"file\", file = \"rho.csv\" }"));
   CHECK(contains(complaint(folder, "run sub/csv.toml --dry-run", 1), "sub/rho.csv"));
@@ -331,7 +331,7 @@ TEST_CASE("output that is lost is an error of every command") {
           "headroom: error: standard output cannot be written to: Bad file descriptor\n");
     std::filesystem::remove_all(folder / "lost_op");
   }
-  // Standard error has nobody left to tell: the exit status stays.
+  // Standard error has no reader left: the exit status stays.
   Program deaf(folder, "runn 2>/dev/full");
   CHECK(deaf.wait() == 2);
 }

@@ -74,7 +74,7 @@ std::string wide_study() {
                   "steps     = 6", "steps = 200");
 }
 
-/// Few trials at first: the best rate stands at an end of the grid, and claims want more seeds.
+/// Few trials at first: the best rate is at an end of the grid, and claims want more seeds.
 std::string study_in_rounds() {
   std::string text = replaced(small_study(), "best_of = [1e-3, 1e-2]",
                               "best_of = { from = 1e-5, to = 3.16e-5, extend = true, limits = [1e-5, 1e-2] }");
@@ -123,7 +123,7 @@ TEST_CASE("a run killed at 20 random moments ends with the bits of an uninterrup
   const std::map<std::string, std::string> weights = files_in(whole / "weights");
   REQUIRE(weights.size() == 4);
   std::mt19937 random(20);
-  double longest = 300000;  // µs, and fitted to this machine as it is now: most runs are to be killed with a checkpoint
+  double longest = 300000;  // µs, and fitted to this machine as it is now: most runs should be killed with a checkpoint
   const auto check_same = [&] {
     CHECK(contents(cut / "store.sqlite") == wanted);
     CHECK(files_in(cut / "weights") == weights);

@@ -214,7 +214,7 @@ TEST_CASE("seeds are added while a claim is undecided, to what it speaks of, at 
   // More seeds do not decide what was not learned.
   const Rounds unlearned = finish(study, [&](const PlannedTrial& trial) { return 100 * noise(trial); });
   CHECK(ids_of(unlearned.study) == ids_of(study));
-  // Nor what is compared at a rate that stands at an end of its grid.
+  // Nor what is compared at a rate at an end of its grid.
   const Rounds at_edge =
       finish(study, [&](const PlannedTrial& trial) { return noise(trial) * (rate_of(trial) == 1e-1 ? 0.1 : 1); });
   CHECK(ids_of(at_edge.study) == ids_of(study));

@@ -72,7 +72,7 @@ std::string flipped(std::string bytes, size_t bit) {
   return bytes;
 }
 
-/// A store of five trials, one of them failed, that nobody has open. Its bytes.
+/// A store of five trials, one of them failed, that is not open. Its bytes.
 std::string make_store(const fs::path& path, bool has_parts = true) {
   {
     RunStore store(path);
@@ -114,7 +114,7 @@ TEST_CASE("a bit that flips in a store is an error, or changes nothing that is r
   const std::string bytes = make_store(path), wanted = contents(path);
   REQUIRE(bytes.size() > 8 * 4096);
   std::mt19937 random(4);
-  std::vector<size_t> used;  // a page that is not full ends in zeros, which nobody reads
+  std::vector<size_t> used;  // a page that is not full ends in zeros, which are not read
   for (size_t i = 0; i < bytes.size(); ++i)
     if (bytes[i] != 0) used.push_back(i);
   int errors = 0, of_trials = 0;
@@ -185,7 +185,7 @@ TEST_CASE("a store of the version without checksums is read, counted as unchecke
   CHECK(RunStore(path, RunStore::Access::read).unchecked() == 5);
   CHECK(examine_store(path).unchecked == 5);
   {
-    RunStore later(path);  // a run goes on in it: its trials have checksums, the others still none
+    RunStore later(path);  // a run continues in it: its trials have checksums, the others still none
     later.put(trial("f", 1));
     CHECK(later.unchecked() == 5);
   }

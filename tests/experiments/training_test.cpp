@@ -125,7 +125,7 @@ TEST_CASE("a damaged checkpoint is reported, and the trial starts over") {
     CHECK(std::count(warnings.begin(), warnings.end(), '\n') == 1);
     check_same(outcome, whole);
   }
-  // One of another trial is none of this one's.
+  // Another trial's is not used.
   TrialConfig other = config;
   other.seed += 1;
   REQUIRE(train(other, stop_at(7), {path, {}}).status == TrialStatus::stopped);
@@ -223,7 +223,7 @@ TEST_CASE("training ends early after so many validations without a new best") {
 
 namespace {
 
-/// Judged by a number of which more is better.
+/// Judged by a number where more is better.
 class Scored : public tasks::LinearFunctional {
  public:
   using tasks::LinearFunctional::LinearFunctional;

@@ -35,7 +35,7 @@ struct Streams {
 
 /// One run of the program and what it has to answer.
 struct Case {
-  std::string name, source;           ///< its name and the file that it stands in
+  std::string name, source;           ///< its name and the file that it is in
   std::vector<std::string> fixtures;  ///< folders made once, copied into the case's
   std::vector<FileSpec> files;
   std::vector<std::pair<std::string, std::string>> byte_edits;  ///< (file, edit), after all files are there

@@ -77,7 +77,7 @@ std::string text_edited(const std::string& text, const std::string& edit) {
   require(deletes || equals != std::string::npos, "edit '{}': expected KEY = VALUE, - KEY or + TEXT", edit);
   const std::string path = trimmed(deletes ? edit.substr(2) : edit.substr(0, equals));
   const Section section = section_of(lines, path);
-  size_t end = section.first;  // where a new line goes: behind the last line that is not empty
+  size_t end = section.first;  // where a new line goes: after the last line that is not empty
   for (size_t i = section.first; i < section.last; ++i) {
     if (trimmed(lines[i]).empty()) continue;
     end = i + 1;

@@ -187,7 +187,7 @@ class Runner {
     std::string command;
     for (const std::string& word : one.arguments) command += " " + word.substr(0, 200);
     fmt::print("{}: {}\n  headroom{}\n{}", one.source, one.name, command, complaint);
-    std::fflush(stdout);  // where the tests are stopped, what was found so far is seen
+    std::fflush(stdout);  // so that tests that are stopped show what they found
   }
 
   const Suite& suite_;

@@ -67,7 +67,7 @@ struct Course {
   std::vector<std::string> notes;
 };
 
-/// Decodes a prompt and then so many tokens.
+/// Decodes a prompt and then that many tokens.
 Course decoded(const TransformerConfig& config, bool has_blocks, const SamplingOptions& options, int64_t prompt,
                int64_t count, bool records) {
   const engine::DeviceStream stream(cuda);

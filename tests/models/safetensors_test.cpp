@@ -27,7 +27,7 @@ using testing::write_bytes;
 constexpr DType all_dtypes[] = {DType::f32, DType::bf16, DType::f16, DType::f64,    DType::i64,
                                 DType::i32, DType::i8,   DType::u8,  DType::boolean};
 
-/// A file of this header text, padded by nothing, and a buffer of so many zero bytes.
+/// A file of this header text, without padding, and a buffer of that many zero bytes.
 std::string file_of(const std::string& header, size_t buffer_bytes) {
   const uint64_t length = header.size();
   std::string bytes(sizeof length, '\0');

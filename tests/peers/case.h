@@ -27,11 +27,11 @@ class Random {
   double uniform() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
   bool chance(double probability) { return uniform() < probability; }
   double normal();
-  /// A size: mostly small, sometimes 1, of `may_be_empty` sometimes 0, now and then several vectors long.
+  /// A size: mostly small, sometimes 1, with `may_be_empty` sometimes 0, rarely several vectors long.
   int64_t size(bool may_be_empty = false);
   /// Up to `most` axes of such sizes, at least `least`.
   Shape shape(int least, int most, bool may_be_empty = true);
-  /// A subset of the axes, in order; none now and then.
+  /// A subset of the axes, in order; sometimes none.
   std::vector<int> axes(int rank);
 
  private:
@@ -55,7 +55,7 @@ struct Case {
 /// How values of an operand are drawn.
 struct Fill {
   double low = 0, high = 0;  ///< uniform; both 0: normal, times a power of ten from 10^-3 to 10^1.5
-  bool specials = false;     ///< some infinite, NaN, subnormal and huge ones among them, now and then
+  bool specials = false;     ///< some infinite, NaN, subnormal and huge ones among them, sometimes
 };
 
 /// An operand in a random layout: contiguous, transposed, a window of a larger tensor, unaligned, or expanded.

@@ -367,7 +367,7 @@ const Generators& generators() {
   return all;
 }
 
-/// An op without a generator: one of its samples, its values drawn anew.
+/// An op without a generator: one of its samples with other values.
 Case sample_case(const std::string& op, Random& random, DType dtype) {
   for (const autograd::OpEntry& entry : autograd::op_registry()) {
     if (entry.name != op) continue;

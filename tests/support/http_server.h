@@ -37,7 +37,7 @@ class HttpServer {
   std::thread thread_;
 };
 
-/// A response with a body of which only `sent` bytes come (default: all), though its whole length is promised.
+/// A response whose length is that of `body`, but with only `sent` bytes of it (default: all).
 std::string http_response(const std::string& status, const std::string& body, size_t sent = std::string::npos);
 /// The body from the byte asked for: status 200, 206 or 416.
 std::string http_range(const HttpRequest& request, const std::string& body);

@@ -56,7 +56,7 @@ void report(const char* program) {
   fmt::print("{}", line);
   const char* file = std::getenv("HEADROOM_TALLY");
   if (!file || !*file) return;
-  // One write() of one line, so that programs running side by side never mix theirs.
+  // One write() of one line, so that programs running in parallel never mix theirs.
   const int fd = open(file, O_WRONLY | O_CREAT | O_APPEND, 0644);
   if (fd < 0 || write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     fmt::print(stderr, "HEADROOM_TALLY: cannot append to {}\n", file);

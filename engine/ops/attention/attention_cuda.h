@@ -18,7 +18,7 @@ inline constexpr int64_t tensor_core_width = 128;
 void attention_tensor_core(AttentionCall& call);
 void attention_tensor_core_grad(AttentionGradCall& call);
 
-/// f32, f64 and bf16, few queries against many keys without dropout: chunks of keys side by side, joined in order.
+/// f32, f64 and bf16, few queries against many keys without dropout: chunks of keys in parallel, joined in order.
 inline constexpr int64_t most_few_queries = 16, most_split_width = 512;
 void attention_split(AttentionCall& call);
 /// The same where only the device knows how many keys there are.

@@ -31,7 +31,7 @@ struct Rows {
   const T* first;
   int64_t step;
   int count, width;
-  bool packed;  ///< every row starts at a multiple of 16 bytes and is so long
+  bool packed;  ///< every row starts at a multiple of 16 bytes, and is a multiple long
   __device__ bool has(int r, int c) const { return r < count && c < width; }
   __device__ Compute<T> at(int r, int c) const { return has(r, c) ? load(first[r * step + c]) : Compute<T>(0); }
 };
@@ -267,7 +267,7 @@ class AttentionGradRun {
                   static_cast<int>(c.problem.heads), delta_.numel());
   }
   AttentionArguments<T> arguments() const { return {call_.problem, call_.q, call_.k, call_.v, call_.slopes}; }
-  /// For kernels that cut a head's queries into so many tiles, each of which writes its part of dslopes.
+  /// For kernels that cut a head's queries into this many tiles, each of which writes its part of dslopes.
   AttentionGradArguments<T> grad(int64_t tiles) {
     const AttentionProblem& p = call_.problem;
     if (call_.slopes.defined() && !parts_.defined())

@@ -78,7 +78,7 @@ void attention_tiled(AttentionCall& c) {
   const AttentionProblem& p = c.problem;
   // Few heads: their queries are cut, and each piece packs the keys again.
   const int64_t piece = p.batch * p.heads < 32 ? 64 : 1024, pieces = (p.queries + piece - 1) / piece;
-  // Heads of one group share what is packed, unless that leaves too little to do side by side.
+  // Heads of one group share what is packed, unless that leaves too little to do in parallel.
   int64_t together = p.group();
   while (together > 1 && p.batch * p.kv_heads * ((p.group() + together - 1) / together) * pieces < 16)
     together = (together + 1) / 2;

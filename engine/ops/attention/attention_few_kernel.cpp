@@ -1,5 +1,5 @@
 // Few queries against many keys. Keys and values are read where they lie, by all query heads of their group at once;
-// only heads narrower than a vector have a chunk of them laid out anew, in memory that stays in the first cache.
+// only heads narrower than a vector have a chunk of them copied, in memory that stays in the first cache.
 #include "engine/ops/attention/attention_kernel.h"
 #include "engine/ops/attention/attention_tiles.h"
 

@@ -44,7 +44,7 @@ HEADROOM_KERNEL_AVX512(void, attention_backward,
 /// So many queries are few: half of what a tile would be padded to. Measured: up to there each of them takes less time
 /// below than in its share of a tile, whatever the widths and the groups.
 HEADROOM_KERNEL_AVX512(int64_t, attention_few_queries, ())
-/// Few queries, many keys: keys are taken in chunks of this many, one after the other or side by side.
+/// Few queries, many keys: keys are taken in chunks of this many, one after the other or in parallel.
 inline constexpr int64_t attention_chunk = 256;
 /// Floats that one chunk's part of the result takes.
 HEADROOM_KERNEL_AVX512(int64_t, attention_part, (const AttentionHead& head))

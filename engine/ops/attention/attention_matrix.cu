@@ -33,7 +33,7 @@ __global__ void matrix_forward(AttentionArguments<bf16> a, Heads<bf16> y, float*
   for (int j0 = 0; j0 < end; j0 += N) {
     const int buffer = j0 / N % 2;
     wait_for_copies<0>();
-    __syncthreads();  // the tile is there, and nobody reads the one before
+    __syncthreads();  // the tile is there, and the one before is no longer read
     if (j0 + N < end) fill(j0 + N, 1 - buffer);
     commit_copies();
     float s[N / 8][4];

@@ -60,7 +60,7 @@ __global__ void matrix_query_grad(AttentionArguments<bf16> a, AttentionGradArgum
   for (int j0 = 0; j0 < end; j0 += N) {
     const int buffer = j0 / N % 2;
     wait_for_copies<0>();
-    __syncthreads();  // the tile is there, and nobody reads the one before
+    __syncthreads();  // the tile is there, and the one before is no longer read
     if (j0 + N < end) fill(j0 + N, 1 - buffer);
     commit_copies();
     float s[N / 8][4], ds[N / 8][4];
@@ -127,7 +127,7 @@ __global__ void matrix_key_grad(AttentionArguments<bf16> a, AttentionGradArgumen
     const int buffer = step % 2, h = first_head + step / each, i0 = (begin + step % each) * N;
     const HeadRules<bf16> rules(a, b, h);
     wait_for_copies<0>();
-    __syncthreads();  // the tile is there, and nobody reads the one before
+    __syncthreads();  // the tile is there, and the one before is no longer read
     if (step + 1 < steps) fill(step + 1, 1 - buffer);
     commit_copies();
     float p[N / 8][4], ds[N / 8][4];

@@ -4,7 +4,7 @@
 
 // Heads of width ≤ 16 in f32. A product of width 4 costs less than the exponential after it, so nothing may be added
 // to either: each thread keeps R whole rows (of queries; of keys for dk and dv) in registers, with their sums, and
-// walks over the other side's rows, which stand in shared memory row after row:
+// walks over the other side's rows, which lie in shared memory row by row:
 //
 //   shared memory   row 0: x_0 … x_{W-1} | row 1: … | …          W: the width, padded to a power of two
 //   thread t        rows t, t + 128, … of the block's R · 128    R = 2 where there are enough rows for that
@@ -98,7 +98,7 @@ __device__ inline void add_distances(float (&s)[count], float slope, int from, i
   for (int n = 0; n < count; ++n) s[n] -= slope * static_cast<float>(abs(from + step * n));
 }
 
-/// A row of at most W elements times a factor, zeros behind it.
+/// A row of at most W elements times a factor, followed by zeros.
 template <int W>
 __device__ inline void load_row(const Rows<float>& rows, int r, float factor, float (&x)[W]) {
 #pragma unroll

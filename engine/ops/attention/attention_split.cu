@@ -5,7 +5,7 @@
 // as many blocks as there can be. A block takes one chunk of the keys of one key-value head, and up to R rows, each a
 // query of one of the heads that share it: a thread has a key, then a warp has a row, then a thread has a column of
 // the values. A second kernel joins the chunks' parts, in order. A chunk without keys adds nothing, so that the number
-// of keys may stand on the device, and the chunks be those of all the memory.
+// of keys may be on the device, and the chunks be those of all the memory.
 namespace headroom::engine::cuda {
 namespace {
 

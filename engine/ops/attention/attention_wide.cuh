@@ -5,7 +5,7 @@
 // queries; of keys for dk and dv) and walks over tiles of 64 rows of the other side. Thread (tx, ty) keeps the scores
 // of rows 4·ty … 4·ty + 3 and columns 4·tx … 4·tx + 3, and of the result the same rows and C / 16 columns.
 //
-// A product of two 64 × d operands is taken in slices of d, which stand in shared memory column after column, so that
+// A product of two 64 × d operands is taken in slices of d, which lie in shared memory column by column, so that
 // four rows of a column are one load of 16 bytes. A result wider than C columns is computed by several blocks, C
 // columns each, all of which compute the scores again: any width works, and registers do not depend on it.
 namespace headroom::engine::cuda {
@@ -32,7 +32,7 @@ struct WideMemory {
   Quad<C> weights[wide_tile][wide_column];                               ///< [column of the scores][row]
 };
 
-/// Where a thread stands in its block.
+/// A thread's place in its block.
 struct WidePlace {
   int tx = static_cast<int>(threadIdx.x) % 16, ty = static_cast<int>(threadIdx.x) / 16;
 };

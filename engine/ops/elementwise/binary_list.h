@@ -1,7 +1,7 @@
 #pragma once
 
 /// The elementwise ops of two operands, shapes broadcast: X(name, Functor), the functors in
-/// arithmetic.h. As HEADROOM_UNARY_OPS, but for their bindings, which stand in autograd/ops/binary.cpp.
+/// arithmetic.h. As HEADROOM_UNARY_OPS, except for their bindings, which are in autograd/ops/binary.cpp.
 #define HEADROOM_BINARY_OPS(X) \
   X(add, Add)                  \
   X(sub, Sub)                  \

@@ -36,7 +36,7 @@ struct Order {
   }
 };
 
-/// Throws Error naming `op` and the first index that is no row of the table.
+/// Throws Error naming `op` and the first index that is not a row of the table.
 void check_indices(const char* op, const Tensor& indices, const Shape& table) {
   const auto* index = indices.data<int64_t>();
   for (int64_t i = 0; i < indices.numel(); ++i)

@@ -4,7 +4,7 @@
 namespace headroom::engine {
 
 /// y[…, :] = table[indices[…], :]: table (V, C), indices (…) i64 or i32 → (…, C). Throws Error naming an index outside
-/// [0, V) and its position; on a GPU, where nobody waits to look at them, such a row is NaN.
+/// [0, V) and its position; on a GPU, where nothing waits to look at them, such a row is NaN.
 Tensor embedding(const Tensor& table, const Tensor& indices);
 
 /// dtable[v] = Σ of dy's rows whose index is v, added in the order of their positions; V = `vocabulary`. Each row of

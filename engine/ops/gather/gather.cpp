@@ -20,7 +20,7 @@ Shape checked(const char* op, const Shape& x, int axis, const Tensor& indices) {
   return x.with(axis, shape[axis]);
 }
 
-/// Where an index varies along the axes before or behind the gathered one, it is spread over them; else it is kept
+/// Where an index varies along the axes before or after the gathered one, it is spread over them; else it is kept
 /// small.
 GatherLayout layout_of(const Shape& x, int axis, Tensor& indices) {
   Shape wide = indices.shape();

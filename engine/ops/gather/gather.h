@@ -3,9 +3,9 @@
 
 namespace headroom::engine {
 
-/// y[i, k, j] = x[i, index[i, k, j], j], the index standing on `axis`: x (…, n, …), index (…, m, …) i64 or i32 of x's
+/// y[i, k, j] = x[i, index[i, k, j], j], the index on `axis`: x (…, n, …), index (…, m, …) i64 or i32 of x's
 /// rank → (…, m, …). Along the other axes the index has x's size or 1, which broadcasts: an index of shape (1, m, 1)
-/// picks whole slices. Any dtype. Throws Error naming an index outside [0, n) and its position; on a GPU, where nobody
+/// picks whole slices. Any dtype. Throws Error naming an index outside [0, n) and its position; on a GPU, where nothing
 /// waits to look at them, such an element is NaN, of an integer dtype 0.
 Tensor gather(const Tensor& x, int axis, const Tensor& index);
 

@@ -32,7 +32,7 @@ struct QuantizedLinearGradCall {
 };
 extern Op<QuantizedLinearGradCall> quantized_linear_grad_op;
 
-/// Whether x is to be rounded to 8 bits: numbers of 16 bits are multiplied as they are.
+/// Whether x should be rounded to 8 bits: numbers of 16 bits are multiplied as they are.
 bool takes_int8(const QuantizedLinearCall& call);
 
 }  // namespace headroom::engine

@@ -92,7 +92,7 @@ Tensor sum(const Tensor& x, std::vector<int> axes, bool keep_axes) {
     require(!reduced[i], "sum: axis {} named twice for shape {}", axis, x.shape().str());
     reduced[i] = true;
   }
-  // Kept axes first, then reduced, then the kept ones behind the last reduced one: a view, copied only when they mix.
+  // Kept axes first, then reduced, then the kept ones after the last reduced one: a view, copied only when they mix.
   std::vector<int> order;
   Shape kept, out;
   int last_reduced = -1;

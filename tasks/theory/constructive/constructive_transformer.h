@@ -44,7 +44,7 @@ engine::Tensor unit_tokens(int64_t sequences, int64_t length, int64_t token_dim,
 /// How far a construction is from its target.
 struct MeasuredError {
   double sup = 0;       ///< max over tokens of ‖y_t − ŷ_t‖₂
-  double late_sup = 0;  ///< the same over tokens that have all lags behind them
+  double late_sup = 0;  ///< the same over tokens that are preceded by all lags
   double mean_square = 0;
   void add(const MeasuredError& other, int64_t before, int64_t more);
 };

@@ -1,4 +1,4 @@
-// What decodes one token at a place that stands on the device: the same as where the host knows it.
+// What decodes one token at a place that only the device knows: the same as where the host knows it.
 #include <cmath>
 
 #include "engine/context.h"

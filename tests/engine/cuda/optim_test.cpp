@@ -14,7 +14,7 @@ using namespace headroom;
 using namespace headroom::engine;
 
 constexpr Device gpu{Device::Kind::cuda, 0};
-constexpr int64_t size = 5003;  ///< several blocks, and a rest behind the last pack
+constexpr int64_t size = 5003;  ///< several blocks, and a rest after the last pack
 
 bool has_gpu() {
   if (has_device(gpu.kind)) return true;

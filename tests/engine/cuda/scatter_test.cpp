@@ -24,7 +24,7 @@ bool no_gpu() {
 
 Tensor whole_numbers(const Shape& shape) { return random_integers(shape, -3, 4, key).to(DType::f32); }
 
-/// Indices of which one has `share` of all places.
+/// Indices, one of which has `share` of all places.
 Tensor crowded(int64_t n, int64_t rows, double share) {
   std::vector<int64_t> values = random_integers({n}, 0, rows, key).to_vector<int64_t>();
   const std::vector<float> draw = random_uniform({n}, 0, 1, key).to_vector<float>();

@@ -26,7 +26,7 @@ constexpr std::array both{Activations::exact, Activations::int8};
 
 Tensor random(const Shape& shape, uint64_t seed) { return random_normal(shape, 0, 1, {seed, 0, 0}); }
 
-/// Columns: one block, and a number of blocks that is no multiple of eight.
+/// Columns: one block, and a number of blocks that is not a multiple of eight.
 std::vector<int64_t> widths_of(BlockFormat format) {
   const int64_t elements = layout_of(format).elements;
   return elements == 256 ? std::vector<int64_t>{256, 1536} : std::vector<int64_t>{32, 96, 576, 1120};

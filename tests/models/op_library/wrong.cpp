@@ -1,4 +1,4 @@
-// Libraries that are to be refused: WRONG says what is wrong with each.
+// Libraries that must be refused: WRONG says what is wrong with each.
 #include <string_view>
 
 #include "engine/op_library.h"

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The project's cases, or more of them in a file of one's own.
+/// The project's cases, or more of them in a file that a variable names.
 std::string cases_file() {
   const char* given = std::getenv("HEADROOM_TOKENIZER_CASES");
   return given != nullptr ? given : testing::source_root() + std::string("/tests/models/tokenizers/cases.json");

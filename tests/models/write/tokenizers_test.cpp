@@ -22,7 +22,7 @@ using testing::contains;
 using testing::error_of;
 using testing::TemporaryFolder;
 
-/// A folder with a llama of one layer and so many tokens, and no tokenizer.
+/// A folder with a llama of one layer and that many tokens, and no tokenizer.
 void write_small_llama(const fs::path& folder, int64_t vocab) {
   fs::create_directories(folder);
   testing::write_bytes(folder / "config.json", Json{{"model_type", "llama"},

@@ -102,7 +102,7 @@ TEST_CASE("the pairs kept are those with the most energy", "[distillation]") {
 }
 
 TEST_CASE("errors of weights are told as they are defined", "[distillation]") {
-  const auto wide = [](std::vector<float> diagonal) {  // (20, 20), whose rows put so much less than 1 on themselves
+  const auto wide = [](std::vector<float> diagonal) {  // (20, 20), whose rows put that much less than 1 on themselves
     std::vector<float> out(400);
     for (size_t l = 0; l < 20; ++l) out[l * 20 + l] = 1 - diagonal[l];
     return Tensor::from({20, 20}, out);

@@ -151,7 +151,7 @@ TEST_CASE("two stages that are stopped at any step go on to the same bits", "[di
     if (metrics) CHECK(*metrics == wanted);
   }
   CHECK(stops > 5);
-  // A stage whose file is damaged is made anew.
+  // A stage whose file is damaged is made again.
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
     CHECK(entry.path().filename().string().find("unfinished") == std::string::npos);
     std::filesystem::resize_file(entry.path(), std::filesystem::file_size(entry.path()) / 2);

@@ -20,7 +20,7 @@ using namespace headroom::tasks;
 
 namespace {
 
-/// Bytes of which each is the one `lag + 1` positions before it, but for a share that is drawn anew.
+/// Bytes, each the one `lag + 1` positions before it, except for a share that is drawn at random.
 std::string echoing_text(int64_t length, int64_t lag, uint64_t seed) {
   std::string text;
   uint64_t state = seed;

@@ -52,7 +52,7 @@ TEST_CASE("a U has an interior optimum") {
   CHECK(says(v, "At heads = 1 the error is 101× ["));
   CHECK(says(v, "The claim: at least 10 times as bad at both ends. That holds (p = "));
   // SciPy: ttest_rel(log([1, 1.2, .9]), log([.01, .011, .0095]), alternative="greater"), the clearest of the x: 2 is
-  // 10 times better than 1 at every seed, which is no test.
+  // 10 times better than 1 at every seed: there is nothing to test.
   CHECK(verdict(u_curve(), interior()).p == Approx(3 * 3.962072406155093e-05).epsilon(1e-9));
 }
 
@@ -461,7 +461,7 @@ TEST_CASE("a claim says what learning takes") {
 }
 
 TEST_CASE("numbers of heads are compared only at rates that were tuned for each") {
-  // The middle is best by far, at rates of which validation prefers `best`.
+  // The middle is best by far, at rates among which validation prefers `best`.
   const auto judged = [](const std::vector<double>& rates, double best, const std::string& why = "") {
     StudyResults r = u_curve();
     std::vector<TrialRecord> trials;

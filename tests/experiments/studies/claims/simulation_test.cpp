@@ -157,7 +157,7 @@ struct Null {
   ClaimConfig claim;
   std::vector<double> middle;
   bool is_linear = false;
-  bool is_false = false;  ///< else the claim stands on its threshold, and neither verdict may come more often
+  bool is_false = false;  ///< else the claim is exactly at its threshold, and neither verdict may come more often
 };
 
 const std::vector<Null> nulls{

@@ -227,7 +227,7 @@ TEST_CASE("a published file that was cut short or changed is refused, and nothin
     CAPTURE(length);
     CHECK(contains(import_error(bad, out), bad.string() + ":"));
   }
-  for (size_t at = 10; at < bytes.size(); at += 3) {  // the first ten are the header: the system's name, say
+  for (size_t at = 10; at < bytes.size(); at += 3) {  // the first ten are the header, with the system's name
     std::string other = bytes;
     other[at] = static_cast<char>(other[at] ^ 4);
     write_bytes(bad, other);

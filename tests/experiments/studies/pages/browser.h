@@ -13,7 +13,7 @@
 
 namespace headroom::experiments::testing {
 
-/// How a page is to be looked at.
+/// How to look at a page.
 struct View {
   std::string name;
   int width = 0, height = 0;
@@ -91,7 +91,7 @@ inline std::string as_seen(std::string page, const View& view) {
   return page;
 }
 
-/// Browsers have no window as narrow as a phone: the page stands in a frame of that width.
+/// Browsers have no window as narrow as a phone: the page is shown in a frame of that width.
 inline std::string framed(const std::string& page, const View& view) {
   return fmt::format(
       "<!DOCTYPE html><html><head><meta charset=\"utf-8\"/><title>{}</title></head><body style=\"margin:0\"><iframe "

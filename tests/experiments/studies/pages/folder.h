@@ -10,7 +10,7 @@ using headroom::testing::Environment;
 using headroom::testing::read_bytes;
 using headroom::testing::TemporaryFolder;
 
-/// How often `part` stands in `text`, overlaps counted.
+/// How often `part` occurs in `text`, overlaps counted.
 inline int times(const std::string& text, const std::string& part) {
   int count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;

@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 
 std::string page_of(const StudyResults& r) { return page(r, {judge(r), {}, "none"}); }
 
-/// Fails where `parts` do not stand in the text in this order.
+/// Fails unless `parts` occur in the text in this order.
 void check_order(const std::string& text, const std::vector<std::string>& parts) {
   size_t at = 0;
   for (const std::string& part : parts) {

@@ -598,7 +598,7 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
   r.claims[0].log_error = true;
   testing::keys<ArgminIn>(r.claims[1]).among = {4};
   CHECK(second_choices(r, judge(r)).empty());
-  // Three rates at each x, of which the least trains nothing; the largest is a little worse everywhere than the middle
+  // Three rates at each x: the smallest trains nothing, the largest is a little worse everywhere than the middle
   // one, and far worse at x = 4.
   const std::vector<TrialRecord> first = r.trials;
   r.trials.clear();
