@@ -16,7 +16,7 @@ struct AllocatorStats {
   int64_t active = 0;              ///< bytes held by live storages, rounded up to their size class
   int64_t peak = 0;                ///< highest `active`
   int64_t cached = 0;              ///< bytes kept for reuse
-  int64_t system_allocations = 0;  ///< times memory was asked of the system: constant in a steady training loop
+  int64_t system_allocations = 0;  ///< requests to the system for memory: constant in a steady training loop
   int64_t requests = 0;            ///< times a storage asked
   int64_t reserved() const { return active + cached; }  ///< bytes taken from the system
 };
@@ -26,7 +26,7 @@ struct AllocatorStats {
 struct MemorySource {
   void* (*acquire)(size_t bytes) = nullptr;  ///< returns nullptr when there is no memory
   void (*release)(void* block, size_t bytes) = nullptr;
-  void* (*mark)(void* stream) = nullptr;             ///< a point behind all that is queued on the stream by now
+  void* (*mark)(void* stream) = nullptr;             ///< a point after all that is queued on the stream so far
   void (*wait)(void* stream, void* mark) = nullptr;  ///< what is queued later on the stream starts after the mark
   void (*forget)(void* mark) = nullptr;              ///< the mark is not needed any more
   std::pair<int64_t, int64_t> (*room)() = nullptr;   ///< bytes of the device that are free, and all of them

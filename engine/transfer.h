@@ -25,7 +25,7 @@ struct DeviceQueues {
 
 /// Points in time of a device's work, and ranges for its own tools: see profile.h.
 struct DeviceTimes {
-  void* (*mark)(void* stream) = nullptr;  ///< a point behind all that is queued on the stream by now
+  void* (*mark)(void* stream) = nullptr;  ///< a point after all that is queued on the stream so far
   double (*microseconds)(void* from, void* to) = nullptr;
   void (*forget)(void* mark) = nullptr;
   void (*push_range)(const char* name) = nullptr;

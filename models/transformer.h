@@ -68,7 +68,7 @@ class Transformer : public Module {
   Var layer(size_t index, const Var& h, const ForwardContext& context = {}) const;
   /// The final norm and the readout: (…, D) → (…, output_dim)
   Var readout(const Var& h) const;
-  /// The attention of one layer, for those who look at its weights. Throws Error when there is no such layer.
+  /// The attention of one layer, for callers that look at its weights. Throws Error when there is no such layer.
   const Attention& attention(size_t layer) const;
   const TransformerConfig& config() const { return config_; }
   std::string describe() const override;

@@ -19,7 +19,7 @@ namespace headroom::tasks {
 using autograd::Var;
 using engine::Tensor;
 
-/// What goes into the model, and what should come out.
+/// The model's inputs and targets.
 struct Batch {
   Tensor input;       ///< (B, T, input_dim) real, or tokens i64 (B, T)
   Tensor target;      ///< (B, T, output_dim) real, or classes i64 (B, T) or (B), ignore_index where nothing is scored
@@ -64,7 +64,7 @@ enum class Split { validation, test };
 /// The seed of the validation and test streams. Training seeds may have the same value: the streams' names differ.
 inline constexpr uint64_t evaluation_seed = 0;
 
-/// What a model for a task takes in and gives out.
+/// The inputs and outputs of a model for a task.
 struct ModelInterface {
   int64_t length = 0;      ///< longest sequence
   int64_t vocab = 0;       ///< > 0: token input; exactly one of vocab and input_dim is set

@@ -22,7 +22,7 @@ Input normal(std::string name, Shape shape);
 Input uniform(std::string name, Shape shape, double low, double high);
 Input integers(std::string name, Shape shape, int64_t low, int64_t high);
 Input booleans(std::string name, Shape shape, double probability);
-/// The same operand, but no gradient is asked for it.
+/// The same operand, but without a gradient.
 Input fixed(Input input);
 
 /// The largest difference that a check allows an element: |got - want| ≤ ulps · ulp(want) + scale · S, where ulp(want)

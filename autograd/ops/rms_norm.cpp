@@ -51,7 +51,7 @@ OpSamples rms_norm_samples() {
                  {"long rows", inputs({3, 1031}, {1031}), run, twin},
                  {"many rows", inputs({1031, 33}, {33}), run, twin},
                  {"one axis", inputs({37}, {37}), run, twin},
-                 // dx of one element is 0 but for eps, the difference of numbers as large as 1/|x|: x stays off 0.
+                 // dx of one element is 0 up to eps, the difference of numbers as large as 1/|x|: x stays away from 0.
                  {"size-1", {uniform("x", {1, 1}, 0.5, 2), normal("weight", {1})}, run, twin},
                  {"empty", inputs({0, 4}, {4}), run},
                  {"empty rows", inputs({4, 0}, {0}), run}};

@@ -24,7 +24,7 @@ struct OptimizerConfig {
 
 /// One fused pass over an arena per step, with the arithmetic of PyTorch. What changes from step to step is read from
 /// step_state() (engine/optim/step_state.h), on the arena's device. It holds the arena, which may be a temporary.
-/// Threads: one at a time; two optimizers with arenas of their own do not know of each other.
+/// Threads: one at a time; two optimizers with arenas of their own are independent.
 class Optimizer {
  public:
   explicit Optimizer(ParameterArena arena);

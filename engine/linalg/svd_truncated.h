@@ -13,7 +13,7 @@ struct TruncatedOptions {
 /// a ≈ u · diag(s) · vt of a given rank, and what it misses.
 struct TruncatedSVD {
   SVD svd;  ///< u (…, m, rank), s (…, rank), vt (…, rank, n)
-  /// (…) ‖a - u·diag(s)·vt‖_F, exact but for rounding: the approximation is an orthogonal projection of a.
+  /// (…) ‖a - u·diag(s)·vt‖_F, exact up to rounding: the approximation is an orthogonal projection of a.
   Tensor frobenius_error;
   /// (…) An upper bound on ‖a - u·diag(s)·vt‖₂ that holds with probability 1 - 10⁻¹⁰ or more over the probes: the next
   /// value of the sketch plus 10·√(2/π)·max_i ‖(I - Q·Qᵀ)·a·w_i‖ over ten normal probes w_i (Halko, Martinsson & Tropp,

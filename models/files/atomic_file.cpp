@@ -89,7 +89,7 @@ void AtomicFile::commit() {
   const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
   const int folder_fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder_fd < 0) return;  // written, but not listable: nothing more can be done
-  fsync(folder_fd);           // some file systems know no sync of folders: no error
+  fsync(folder_fd);           // some file systems cannot sync folders: no error
   close(folder_fd);
 }
 

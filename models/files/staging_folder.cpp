@@ -47,7 +47,7 @@ void remove_killed(const fs::path& target) {
 void sync(const fs::path& folder) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
-  fsync(fd);  // some file systems know no sync of folders: no error
+  fsync(fd);  // some file systems cannot sync folders: no error
   close(fd);
 }
 

@@ -4,7 +4,7 @@
 
 namespace headroom::models {
 
-/// The folders in a folder, by name, but for hidden ones: those hold what is being written or deleted. None where it
+/// The folders in a folder, by name, without hidden ones: those hold what is being written or deleted. None where it
 /// cannot be read.
 std::vector<std::filesystem::path> visible_folders(const std::filesystem::path& folder);
 

@@ -24,11 +24,11 @@ class RecordedDecoder {
 
   /// Whether next() may be asked: the model's device records on this thread's stream, and has not failed to.
   bool is_possible() const;
-  /// Decodes `token` behind what the state holds, which is not empty and of one sequence, and returns the token that
+  /// Decodes `token` after what the state holds, which is not empty and of one sequence, and returns the token that
   /// `draw` chooses, -1 where none is possible. Nothing where that cannot be recorded: the state is then as it was, and
   /// is_possible() false from now on. It must be the same state each time, not assigned to meanwhile.
   std::optional<int64_t> next(int64_t token, ModelCache& state, const TokenDraw& draw);
-  /// What the latest token was chosen by: f32 (V) on the device, until next() is asked again.
+  /// What the latest token was chosen from: f32 (V) on the device, until next() is called again.
   const Tensor& logits() const { return logits_; }
   bool is_recorded() const { return recorder_ && recorder_->turn() == engine::Recorder::Turn::replayed; }
 

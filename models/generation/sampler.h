@@ -19,7 +19,7 @@ struct SamplingOptions {
   uint64_t seed = 0;
 };
 
-/// What engine::choose_token() is asked for one token.
+/// The arguments of engine::choose_token() for one token.
 struct TokenDraw {
   engine::TokenFilter filter;
   engine::RngKey key{};

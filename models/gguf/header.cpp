@@ -170,8 +170,8 @@ GgufEntry read_entry(Cursor& in) {
 
 uint64_t aligned(uint64_t at, uint64_t alignment) { return (at + alignment - 1) / alignment * alignment; }
 
-/// Sorts the tensors by their bytes; each begins where the one before ends, but for padding. Counts their offsets from
-/// the start of the file.
+/// Sorts the tensors by their bytes; each begins where the one before ends, apart from padding. Counts their offsets
+/// from the start of the file.
 void place_entries(std::vector<GgufEntry>& entries, uint64_t start, uint64_t file_bytes, uint64_t alignment) {
   std::stable_sort(entries.begin(), entries.end(),
                    [](const GgufEntry& a, const GgufEntry& b) { return a.begin < b.begin; });

@@ -35,7 +35,7 @@ std::map<int32_t, std::string> read_vocabulary(const nlohmann::json& json);
 std::vector<int32_t> add_tokens_and_merges(BpeVocabulary& vocabulary, const std::map<int32_t, std::string>& tokens,
                                            const std::vector<std::pair<std::string, std::string>>& merges);
 /// The same for tokens over characters: U+2581 is a space and, with byte fallback, "<0x0A>" a byte. Fills
-/// `vocabulary.characters` but for its prefix.
+/// `vocabulary.characters` except its prefix.
 void add_character_tokens(BpeVocabulary& vocabulary, const std::map<int32_t, std::string>& tokens,
                           const std::vector<std::pair<std::string, std::string>>& merges, bool byte_fallback);
 /// "a b" in two.

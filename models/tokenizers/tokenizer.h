@@ -30,7 +30,7 @@ class Tokenizer {
   /// One line: "gpt2: byte-level BPE, 50257 tokens, 1 special".
   virtual std::string describe() const = 0;
 
-  /// The text of the ids: their bytes one after the other, but for what encode() puts before every text. Throws Error
+  /// The text of the ids: their bytes one after the other, without what encode() puts before every text. Throws Error
   /// as token_bytes() does.
   virtual std::string decode(const std::vector<int32_t>& ids) const;
 };

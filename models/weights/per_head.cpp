@@ -14,7 +14,7 @@ autograd::Var per_head_linear(const autograd::Var& x, const autograd::Var& weigh
   const int64_t heads = shape[-2], in = shape[-1], out = weight.dim(0) / heads;
   const int64_t rows = shape.numel(0, shape.rank() - 2);
   const autograd::Var maps = autograd::reshape(weight, {heads, out, in});
-  // One row needs no turning round: decoding asks for many of these.
+  // One row needs no transposition, and decoding has many of these.
   if (rows == 1)
     return autograd::reshape(autograd::matmul(autograd::reshape(x, {heads, 1, in}), maps, false, true),
                              shape.with(-1, out));

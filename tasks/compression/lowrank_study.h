@@ -72,7 +72,7 @@ class LowRankStudy : public Measurement {
  private:
   StudiedModel& model() const { return model_.get(); }
   std::shared_ptr<const PerplexityBase> base(engine::Device device) const;
-  /// Made on the CPU, but for the run of the calibration's text.
+  /// Made on the CPU, except for the run over the calibration text.
   std::shared_ptr<const HeadDecompositions> decompositions(engine::Device device) const;
   /// The calibration's text in pieces of the context.
   TokenBatch calibration_pieces() const;

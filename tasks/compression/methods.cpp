@@ -101,7 +101,7 @@ ScoreMaps HeadDecompositions::scores_of(int64_t layer, int64_t kv_head, const Ca
   }
   const LayerMoments& moments = calibration.layers[static_cast<size_t>(layer)];
   const ScoreMoments& scores = maps_after_turn(qk_) ? moments.after : moments.before;
-  // Softmax ignores what all keys have in common: where they turn, nothing is common after it but what is centred then.
+  // Softmax ignores what all keys have in common: where keys turn, only their mean after the turn is.
   const bool is_centred = maps_after_turn(qk_) || base_.positions != models::Positions::rope;
   require(!scores.keys().empty(), "compression: the calibration did not look at layer {}", layer);
   ScoreCovariances covariances{.key = calibration.shrunk(scores.keys()[static_cast<size_t>(kv_head)], is_centred)};

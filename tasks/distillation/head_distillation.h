@@ -52,7 +52,7 @@ struct HeadLesson {
 };
 
 /// Trains the student's maps by Adam on Σ_l ‖e_l‖² / L of one sequence a step: the squared error over the causal
-/// weights but for a factor, without which Adam's ε would be of the gradient's size.
+/// weights up to a factor, without which Adam's ε would be of the gradient's size.
 void train_student(const StudentHead& student, const HeadLesson& lesson, int64_t steps, double rate);
 
 /// Metrics: mse, late_rms, late_frobenius, early_share (see WeightErrors) of the trained student; the same with

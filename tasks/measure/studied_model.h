@@ -63,7 +63,7 @@ class StudiedModel {
   std::shared_ptr<const models::Tokenizer> tokenizer();
   /// Its weights by our names, in f32.
   std::unique_ptr<models::WeightSource> weights();
-  /// This model but for an edit. It shares this one's memory, or lies in the mapped files as this one does.
+  /// This model with an edit. It shares this one's memory, or lies in the mapped files as this one does.
   std::unique_ptr<models::Transformer> edited(const models::ModelEdit& edit, engine::Device device = engine::cpu);
   /// What `make` gives, made once for all who ask by that key while the model is held. A key stands for one type.
   template <class T, class Make>

@@ -84,7 +84,8 @@ std::vector<double> frequencies_of(int64_t dim, double base) {
   return frequencies;
 }
 
-/// Those of a head of width `dim`, out of a wider one's: at the same relative places, linear in logarithms between two.
+/// The frequencies of a head of width `dim`, from a wider one's: at the same relative places, linear in logarithms
+/// between two.
 std::vector<double> narrowed(const std::vector<double>& wide, int64_t dim) {
   std::vector<double> frequencies;
   for (int64_t i = 0; i < dim / 2; ++i) {

@@ -22,7 +22,7 @@ struct SoftmaxJacobian {
   double diagonal = 0;     ///< max p(1 − p), the largest diagonal element: a lower bound
   double entropy = 0;      ///< of p, nats
   double first = 0;        ///< p of the first key
-  double row_sum = 0;      ///< largest |(J·1)_i| in units of p_i: 0 but for rounding, so rank(J) <= n − 1
+  double row_sum = 0;      ///< largest |(J·1)_i| in units of p_i: 0 up to rounding, so rank(J) <= n − 1
 };
 
 /// ‖J‖₂ is the largest root λ of the secular equation Σ p_i²/(p_i − λ) = 1, which has one root in [p_(2), p_(1)]. It is

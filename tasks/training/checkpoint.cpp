@@ -16,7 +16,7 @@ constexpr const char* format = "headroom checkpoint 1";
 
 json to_json(const Checkpoint& checkpoint) {
   json state = json::parse(checkpoint.more), schedule = json::array();
-  // JSON knows no infinity and no NaN: doubles stand as the integers of their bits.
+  // JSON has no infinity and no NaN: doubles are written as the integers of their bits.
   for (const double x : checkpoint.schedule) schedule.push_back(std::bit_cast<uint64_t>(x));
   state["step"] = checkpoint.step;
   state["streams"] = checkpoint.streams;

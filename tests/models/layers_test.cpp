@@ -49,7 +49,7 @@ TEST_CASE("layers of unequal shape, ranks and biases count and run as they say",
   const double second = 32 * (24 + 12 + 4) + 5 * 4 * 8 + 32 * (2 + 2) + 2 * (32 + 8) + 5 * 10 + 5 * (16 + 32);
   CHECK(forward_flops(c, 3, 5) == 2 * 15 * (first + second + 32 * 7));
 
-  // Every weight is asked for by the name that it has afterwards, and none other.
+  // Every weight is asked for by the name that it has afterwards, and no others.
   NamedWeights given(model.weights());
   CHECK_NOTHROW(Transformer(c, given));
 }

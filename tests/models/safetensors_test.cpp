@@ -100,7 +100,7 @@ TEST_CASE("a file is what the format says, byte for byte", "[safetensors]") {
   write_safetensors(folder / "none", {});
   CHECK(SafetensorsFile(folder / "none").names().empty());
   CHECK(complaint(folder / "spaces", file_of("{}   ", 0)).empty());
-  // Any order of keys, spaces and ranges; extra keys of a tensor are not ours to judge.
+  // Any order of keys, spaces and ranges; extra keys of a tensor are ignored.
   CHECK(complaint(folder / "b", file_of(R"({"y" : {"data_offsets":[2,4],"shape":[],"dtype":"F16","note":[1]},)"
                                         R"("e":{"dtype":"F64","shape":[0],"data_offsets":[2,2]},)"
                                         R"("x":{"dtype":"BOOL","shape":[2,1],"data_offsets":[0,2]}} )",

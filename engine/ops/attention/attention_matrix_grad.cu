@@ -13,7 +13,7 @@ struct GradTiles {
 };
 
 /// A query's part of dslope, over the keys that the thread has seen. y, which delta comes from, is rounded to bf16; but
-/// Σ_j ds_ij is 0 but for that error, so that this sum and Σ_j p_ij · distance take the error out again.
+/// Σ_j ds_ij is 0 except for that error, so that this sum and Σ_j p_ij · distance take the error out again.
 struct SlopeSums {
   float ds = 0, ds_distance = 0, p_distance = 0;
   __device__ void add(float p, float ds_ij, float distance) {

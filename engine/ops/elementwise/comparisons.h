@@ -1,7 +1,7 @@
 #pragma once
 #include "engine/math.h"
 
-// Comparisons of two operands. A comparison with NaN is false, but for NotEqual, as in C++.
+// Comparisons of two operands. A comparison with NaN is false, except NotEqual, as in C++.
 namespace headroom::engine {
 
 /// y = a < b.

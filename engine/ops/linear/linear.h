@@ -25,9 +25,9 @@ struct LinearPlaces {
 };
 
 /// dx = dy · W,   dW = dyᵀ · x,   dbias = Σ_rows dy; the sums over rows are in an order fixed by the shape. has_bias:
-/// whether the layer has a bias, whoever asks for its gradient. On a GPU dW and dbias are then one product, so that
-/// each has the same bits with and without the other; and they are written to `places`. `added`, of x's shape, is added
-/// to dx.
+/// whether the layer has a bias, even if its gradient is not needed. On a GPU dW and dbias are then one product, so
+/// that each has the same bits with and without the other; and they are written to `places`. `added`, of x's shape, is
+/// added to dx.
 LinearGrad linear_grad(const Tensor& dy, const Tensor& x, const Tensor& weight, bool need_x, bool need_weight,
                        bool need_bias, bool has_bias, const LinearPlaces& places = {}, const Tensor& added = {});
 

@@ -5,7 +5,7 @@
 namespace headroom::engine::HEADROOM_ISA {
 
 int64_t max_position(const float* x, int64_t n) {
-  // One sweep for the value, one that stops at its first place.
+  // One sweep for the value, one that stops at its first occurrence.
   const float top = row_maximum(x, n);
   Mask nan{RawI{}};
   for_each_vec(n, [&](int64_t i, auto at) {

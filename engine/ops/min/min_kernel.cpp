@@ -5,7 +5,8 @@
 namespace headroom::engine::HEADROOM_ISA {
 
 int64_t min_position(const float* x, int64_t n) {
-  // One sweep for the value, one that stops at its first place. minimum() gives its second operand if either is NaN.
+  // One sweep for the value, one that stops at its first occurrence. minimum() gives its second operand if either is
+  // NaN.
   const Vec highest(__builtin_inff());
   Vec low = highest;
   Mask nan{RawI{}};

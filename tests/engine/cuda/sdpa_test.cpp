@@ -1,4 +1,5 @@
-// Attention by cuDNN (under the emulator: by its rules). f16 has no kernel of ours, so what is served there, it served.
+// Attention by cuDNN (under the emulator: by its rules). f16 has no kernel of ours, so that a result in f16 comes from
+// cuDNN.
 #include <cmath>
 
 #include "engine/context.h"

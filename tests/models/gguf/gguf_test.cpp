@@ -60,7 +60,7 @@ std::string refusal(const std::string& bytes) {
   return error_of([&] { parse_gguf(bytes, "m.gguf"); });
 }
 
-/// The bytes with `from` replaced by `to` of the same length, at its first place.
+/// The bytes with `from` replaced by `to` of the same length, at its first occurrence.
 std::string with(std::string bytes, const std::string& from, const std::string& to) {
   REQUIRE(from.size() == to.size());
   const size_t at = bytes.find(from);

@@ -123,7 +123,7 @@ TEST_CASE("vocabularies of characters become SentencePiece models", "[convert]")
     convert_model(folder / "from", folder / "m.gguf");
     convert_model(folder / "m.gguf", folder / "back");
     CHECK(fs::exists(folder / "back/tokenizer.model"));
-    // A SentencePiece model knows no special tokens in texts.
+    // A SentencePiece model does not find special tokens in texts.
     size_t compared = 0, same = 0;
     for (const Json& json_text : all["strings"]) {
       const auto text = json_text.get<std::string>();

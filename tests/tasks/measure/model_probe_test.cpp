@@ -48,7 +48,7 @@ double entropy_of(const std::vector<double>& p) {
   return sum;
 }
 
-/// The logits are log p but for a constant.
+/// The logits are log p up to a constant.
 double deviation_of(const std::vector<double>& p) {
   double mean = 0, squares = 0;
   for (const double x : p) mean += std::log(x) / static_cast<double>(p.size());

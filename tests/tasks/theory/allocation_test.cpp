@@ -132,7 +132,7 @@ TEST_CASE("the 4-gram's curve over equal heads at D = 256, d = 8") {
       heads.push_back(group.heads);
     }
     CHECK(heads == row["heads_of_lag"].get<std::vector<int64_t>>());
-    // Whoever may fetch nothing at all does so when one head is worse: 4 instead of 4.33.
+    // Where fetching nothing is allowed, it is chosen when one head is worse: 4 instead of 4.33.
     CHECK(equal_heads(rho, row["heads"], row["head_dim"], 8).bound == near(std::min(want, 4.0)));
   }
   const Allocation best = equal_heads(rho, 32, 8, 8);

@@ -145,7 +145,7 @@ TEST_CASE("the best fit for a float format") {
       const int64_t lag = row["T"];
       CAPTURE(lag, row["H"].get<int>(), name);
       const FloatFit found = best_float_fit(lag, row["H"], epsilon);
-      // The reference looks at some 60 values of c from 1e-7 on: no other is much better, but for the ends.
+      // The reference looks at some 60 values of c from 1e-7 on: no other is much better, except at the ends.
       const double estimate = want["estimate"];
       CHECK(found.estimate <= estimate * (1 + 1e-9));
       CHECK(found.estimate >= estimate * (want["c"] == 1e-7 ? 0.3 : 0.7));

@@ -131,7 +131,7 @@ TEST_CASE("a step that is replayed gives the bits of one that is queued op by op
 
 TEST_CASE("training on a device goes as it does on the CPU, to rounding") {
   if (lacks_cuda()) return;
-  // Losses, not weights: where a gradient is 0 but for rounding, as those of the keys' biases are, AdamW's step is not.
+  // Losses, not weights: where a gradient is 0 up to rounding, as those of the keys' biases are, AdamW's step is not.
   struct Course {
     std::vector<double> losses;
     double error;
