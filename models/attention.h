@@ -40,7 +40,7 @@ struct AttentionContext {
   std::vector<engine::RngKey> dropout_keys{};    ///< one per group when dropout > 0
   std::vector<Tensor>* probabilities = nullptr;  ///< gets softmax's (B, H, T, T) of each group; not while training
   const AttentionObserver* observer = nullptr;   ///< called once per group
-  size_t layer = 0;                              ///< what the observer is told
+  size_t layer = 0;                              ///< for the observer
   /// One per group: x's keys and values are appended to what it holds, and all of it is attended. Without gradient.
   std::vector<KeyValueCache>* caches = nullptr;
   /// Where the one token x stands; instead of `offset`, and only with caches, which then have memory for it.

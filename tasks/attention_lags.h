@@ -9,10 +9,10 @@
 
 namespace headroom::tasks {
 
-constexpr int64_t most_attention_lags = 16;  ///< that a trial's metrics tell of
+constexpr int64_t most_attention_lags = 16;  ///< that a trial's metrics cover
 
 /// Softmax's probabilities (B, H, T, T) of each group of the layers [begin, end), counted from 0. Throws Error for
-/// layers that are not there.
+/// layers that do not exist.
 std::vector<Tensor> attention_probabilities(const models::Transformer& model, const Batch& batch, int64_t begin,
                                             int64_t end);
 

@@ -44,7 +44,7 @@ struct Calibration {
   std::string shortage(int64_t head_dim) const;
 };
 
-/// Which layers a calibration looks at, and who hears of its progress.
+/// Which layers a calibration looks at, and what is told its progress.
 struct CalibrationOptions {
   CalibrationNeeds needs;
   std::set<int64_t> layers{};                                 ///< empty: all
@@ -52,7 +52,7 @@ struct CalibrationOptions {
 };
 
 /// Runs the model layer by layer over the texts, up to the last layer that is looked at. Throws Error for no text, an
-/// empty one, a layer that is not there, and a model that is not causal, biases its scores by distance (ALiBi) or has
+/// empty one, a layer that does not exist, and a model that is not causal, biases its scores by distance (ALiBi) or has
 /// several groups of heads in a layer.
 Calibration calibrate(const models::Transformer& model, const TokenBatch& texts, const CalibrationOptions& options);
 

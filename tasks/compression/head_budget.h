@@ -19,10 +19,10 @@ inline constexpr double measured_share = 0.25;
 ///
 /// The loss of a head at rank r is KL(base ‖ model with that head alone compressed) on the probe's texts, measured at
 /// one rank and taken in proportion to the method's tail at others: what a rank leaves out of the head's scores or
-/// outputs. Losses of heads are added up, as if each were alone; what a plan really costs, LayerProbe::kl() tells.
+/// outputs. Losses of heads are added up, as if each were alone; LayerProbe::kl() says what a plan really costs.
 class HeadBudget {
  public:
-  /// Measures all heads of `layers`: as many runs of the model's later part. `progress` is told the heads done, of how
+  /// Measures all heads of `layers`: as many runs of the model's later part. `progress` gets the heads done, of how
   /// many. All references must outlive it. Throws Error for methods that are both none, and as the decompositions do.
   HeadBudget(const HeadDecompositions& heads, const LayerProbe& probe, QkMethod qk, VoMethod vo,
              const std::set<int64_t>& layers, const std::function<void(int64_t, int64_t)>& progress = {});

@@ -47,7 +47,7 @@ struct ValueMaps {
   std::vector<double> tails;  ///< what rank 0, 1, … d leave out
 };
 
-/// The weights of one value head: W_V (d, D), and W_O (G·D, d) of its query heads one below the other. f64.
+/// The weights of one value head: W_V (d, D), and W_O (G·D, d) of its query heads, stacked. f64.
 struct ValueWeights {
   Tensor value{}, output{};
 };

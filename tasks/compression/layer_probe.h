@@ -7,7 +7,7 @@
 
 namespace headroom::tasks {
 
-/// The first of the texts, about 1,024 tokens: on so few is each head of a model measured alone. `context`: tokens of a
+/// The first of the texts, about 1,024 tokens: few enough to measure each head of a model alone. `context`: tokens of a
 /// text.
 TokenBatch probed_texts(TokenBatch texts, int64_t context);
 

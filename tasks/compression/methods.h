@@ -20,7 +20,7 @@ namespace headroom::tasks {
 class HeadDecompositions {
  public:
   /// `calibration`: may be empty where neither method reads activations. `layers`: those that plans will change; empty:
-  /// all. Throws Error as require_suited(), for a layer that is not there, a calibration that lacks what a method
+  /// all. Throws Error as require_suited(), for a layer that does not exist, a calibration that lacks what a method
   /// reads, and as the source does.
   HeadDecompositions(const models::TransformerConfig& base, models::WeightSource& weights, QkMethod qk, VoMethod vo,
                      const Calibration& calibration = {}, const std::set<int64_t>& layers = {});

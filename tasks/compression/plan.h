@@ -13,18 +13,18 @@ namespace headroom::tasks {
 /// How the queries and keys of a head are made smaller. With W_Q, W_K (d, D) of a query head and the key head that
 /// serves it, C_q, C_k their second moments on a calibration text. Products are written back at full width d in two
 /// factors, so that the rotary turn stays what it was, unless a line says otherwise. "Own keys": each query head gets
-/// key and value projections of its own, which a model with grouped queries has not.
+/// key and value projections of its own, unlike in a model with grouped queries.
 enum class QkMethod {
   none,
   plain,    ///< W_Q and W_K each by its truncated SVD: what the paper's Figs. 4 and 5 do
   product,  ///< U, V of W_Qᵀ W_K = U S Vᵀ: W_Q U_r U_rᵀ, W_K V_r V_rᵀ, whose product is the best one. Own keys
-  product_grouped,  ///< V of the group's products one below the other: W_K V_r V_rᵀ; each W_Q U_r U_rᵀ, U of its own
+  product_grouped,  ///< V of the group's products, stacked: W_K V_r V_rᵀ; each W_Q U_r U_rᵀ, U of its own
                     ///< rest
-  product_literal,  ///< the paper's Algorithm 1 as it stands: heads of width r, √S U_rᵀ and √S V_rᵀ, which turn as such
+  product_literal,  ///< the paper's Algorithm 1 as printed: heads of width r, √S U_rᵀ and √S V_rᵀ, which turn as such
   pca,              ///< q and k each within the first r eigenvectors of their C_q and C_k before the turn
   pairs,          ///< the r/2 rotary pairs of each query head of largest E|q_p|² E|k_p|²: heads of width r. Own keys
   pairs_grouped,  ///< the same pairs in a group: those of largest (Σ over its query heads E|q_p|²) E|k_p|²
-  pairs_even,     ///< every (d/r)th pair of all heads: those of a plain head of width r
+  pairs_even,     ///< every (d/r)th pair of all heads: the pairs of a plain head of width r
   whitened,       ///< C_q^½ C_k^½ = U S Vᵀ, B = C_q^-½ U_r U_rᵀ C_q^½: Bᵀ W_Q, B W_K. Own keys
   whitened_grouped,  ///< the same with C_q summed over the query heads that share a key head
   /// Keys by B as above, queries by a B of their own, each against what it meets after the turn: C_q the sum over the
@@ -35,7 +35,7 @@ enum class QkMethod {
 };
 
 /// How the values of a head and its part of W_O are made smaller: v' = E W_V x of width r, W_O F. With W_O (G·D, d) of
-/// the G query heads that share a value head one below the other, C the sum of their outputs' second moments.
+/// the G query heads that share a value head stacked, C the sum of their outputs' second moments.
 enum class VoMethod {
   none,
   plain,     ///< W_V = U S Vᵀ: E = U_rᵀ, F = U_r

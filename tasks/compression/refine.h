@@ -12,7 +12,7 @@ namespace headroom::tasks {
 /// What a compressed model's factors are trained to reproduce of the original.
 enum class RefineTarget {
   attention,  ///< attention weights of each changed layer, given the original's input: the paper's Algorithm 1
-  hidden,     ///< the residual stream behind every layer
+  hidden,     ///< the residual stream after every layer
   logits,     ///< the predictions, by KL divergence
 };
 /// "attention", "hidden", "logits".
@@ -30,7 +30,7 @@ struct RefineConfig {
   double clip = 1;                     ///< largest norm of the gradient
   uint64_t seed = 0;                   ///< of the windows
   bool recompute = false;              ///< compute each layer again in backward, for memory
-  std::filesystem::path checkpoint{};  ///< where to save, and to go on from; empty: nowhere
+  std::filesystem::path checkpoint{};  ///< where to save, and to continue from; empty: nowhere
   int64_t save_every = 20;
   std::function<void(const std::string&)> note{};  ///< see TrainerConfig
 };
@@ -45,7 +45,7 @@ struct Refined {
 };
 
 /// Trains what an edit made smaller, and nothing else: the factors, maps and narrower matrices of those heads whose
-/// shape is not the base's. `tokens`: a text that nothing is evaluated on. `progress` is told the steps done and the
+/// shape is not the base's. `tokens`: a text that nothing is evaluated on. `progress` gets the steps done and the
 /// latest loss. It runs on the base's device; the base's matrices must not be quantised. Stopped and called again with
 /// the same arguments and checkpoint, it continues to the same bits. Throws Error when the edit changes no head's
 /// shape, the text is shorter than a window, a loss is not finite, or the checkpoint is of another training.

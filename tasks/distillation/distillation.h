@@ -17,7 +17,7 @@ struct DistillationWeights {
 /// Which hidden states are compared.
 enum class HiddenStates {
   last,  ///< the final norm's output, which the readout is given
-  all,   ///< the residual stream behind every layer, and that
+  all,   ///< the residual stream after every layer, and that
 };
 
 struct DistillationConfig {

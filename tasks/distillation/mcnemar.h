@@ -4,7 +4,7 @@
 
 namespace headroom::tasks {
 
-/// Two classifiers on the same items, by those that one of them has right and the other has not.
+/// Two classifiers compared on the same items, by those that only one of them gets right.
 struct McNemar {
   int64_t only_first = 0, only_second = 0;
   double p = 1;  ///< two-sided, of the exact test that both are right equally often; 1 where they never differ

@@ -30,7 +30,7 @@ struct LabelledSentences {
 };
 
 /// The rows of a table with tabs between its columns and their names in the first line. Throws Error naming file and
-/// line: a column that is not there, a label that is not a class number, a sentence without a token or with more than
+/// line: a missing column, a label that is not a class number, a sentence without a token or with more than
 /// `longest`.
 LabelledSentences read_sentences(const std::filesystem::path& path, const SentenceTable& table,
                                  const models::Tokenizer& tokenizer);

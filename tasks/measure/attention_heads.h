@@ -26,8 +26,8 @@ struct AttentionHeadsConfig {
   int64_t query = 1;            ///< l of `numbered`
   int64_t spans = 1;            ///< averaged, those from seed · spans on: 1 makes a seed a span
   int64_t layer = 0, head = 0;  ///< the one head that is named alone
-  /// A measure whose course is told, too, over lengths (queries where they are numbered) from `from` in powers of two
-  /// to the config's own, at least twice `from`; "" = none.
+  /// A measure whose course is also reported, over lengths (queries where they are numbered) from `from` in powers of
+  /// two to the config's own, at least twice `from`; "" = none.
   std::string trend{};
   int64_t from = 4;
   double band_low = 0.9, band_high = 1.7;

@@ -20,7 +20,7 @@ std::vector<ChoiceItem> read_choice_lines(const std::filesystem::path& path);
 
 /// A labelled table with tabs between its columns and their names in the first line. Each row's prompt is
 /// `form` with every {column} filled in, its choices are the answers, its label the number of the right one, from 0.
-/// Throws Error naming file and line, a column that is not there, and a label that is not one of the answers.
+/// Throws Error naming file and line, a missing column, and a label that is not one of the answers.
 struct ChoiceTable {
   std::string form;                  ///< "Review: {content}\nSentiment:"
   std::vector<std::string> answers;  ///< " negative", " positive"

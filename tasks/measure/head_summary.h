@@ -15,7 +15,7 @@ struct HeadValues {
   std::vector<double> values;  ///< layer after layer
 };
 
-/// What is told of each head: "jacobian_norm", "scaled_norm" (n times it, n the keys seen), "logits_rms",
+/// What is reported for each head: "jacobian_norm", "scaled_norm" (n times it, n the keys seen), "logits_rms",
 /// "logits_rms_all", "logits_deviation", "entropy", "sink_mass", "largest_probability", "largest_logit", "log10_paper",
 /// "log10_spread". See QueryMeasures.
 const std::vector<std::string>& head_measures();

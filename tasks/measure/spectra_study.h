@@ -17,7 +17,7 @@ struct SpectraStudyConfig {
   int64_t spans = 8;     ///< that the activations are taken from: those from seed · spans on
   int64_t layer = 0;
   double energy = 0.9;  ///< share of the squares that an effective rank holds
-  int64_t rank = 16;    ///< whose share of the squares is told
+  int64_t rank = 16;    ///< whose share of the squares is reported
 };
 
 /// Throws Error naming the field and what is allowed.

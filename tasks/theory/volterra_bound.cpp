@@ -85,7 +85,7 @@ void check(const VolterraBoundConfig& config, int64_t heads, int64_t head_dim) {
       "volterra bound: B = {} must be > 0, product norm {} >= 0, and both finite", config.bound, config.product_norm);
 }
 
-/// The distinct lags behind the current token, in order.
+/// The distinct lags, in order, without that of the current token.
 std::vector<int64_t> lags_of(const std::vector<VolterraTerm>& terms) {
   std::vector<int64_t> lags;
   for (const VolterraTerm& term : terms)

@@ -13,7 +13,7 @@ namespace headroom::tasks {
 /// Stands before the names of weights among a checkpoint's tensors.
 inline constexpr const char* weight_prefix = "model.";
 
-/// A training that can go on from here to the same bits: tensors (weights, moments, and what its owner adds) and the
+/// A training that can continue from here to the same bits: tensors (weights, moments, and what its owner adds) and the
 /// rest of its state.
 struct Checkpoint {
   models::NamedTensors tensors;

@@ -47,7 +47,7 @@ std::map<std::string, std::string> files_in(const fs::path& folder) {
   return files;
 }
 
-/// Whether the trial that is being trained has one that it may go on from.
+/// Whether the trial that is being trained has one that it may continue from.
 bool has_checkpoint(const fs::path& run) {
   if (!fs::exists(run / "checkpoints")) return false;
   for (const auto& [name, bytes] : files_in(run / "checkpoints"))

@@ -7,7 +7,7 @@
 namespace headroom::engine::cuda {
 namespace {
 
-/// In place of an element that is not there: NaN, or 0.
+/// In place of a missing element: NaN, or 0.
 template <class T>
 __device__ T nothing() {
   if constexpr (std::is_same_v<T, bool> || std::numeric_limits<T>::is_integer) return T(0);

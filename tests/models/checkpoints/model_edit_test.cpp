@@ -32,7 +32,7 @@ TEST_CASE("an edit takes its own weights and the base's others", "[model edit]")
   CHECK(edited->attention(1).group(0).q_proj().weight().values(DType::f32).to_vector<float>() ==
         zeros.to_vector<float>());
 
-  // Another shape of one layer: the base is not asked for what that layer has not.
+  // Another shape of one layer: the base is not asked for what that layer lacks.
   ModelEdit thin{config, {}};
   thin.config.unequal_layers = layers_of(config);
   thin.config.groups.clear(), thin.config.ffn_width = 0;

@@ -116,7 +116,7 @@ TEST_CASE("a head of files that is not there, or more than its maps, is refused"
   HeadSource both = source("smollm2", 0, 0);
   both.run = "runs/a";
   CHECK_THROWS_WITH(SoftmaxBound({.head = both}), contains("run, model: expected one of them"));
-  // A missing model is told by its own trials: the other series of the study go on.
+  // A missing model fails its own trials: the other series of the study go on.
   const SoftmaxBound missing({.head = source("none", 0, 0), .tokens = HeadTokens::activations});
   missing.check();
   CHECK(missing.data_hashes().empty());
