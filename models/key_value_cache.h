@@ -6,7 +6,7 @@ namespace headroom::models {
 /// The keys and values of one group of heads that attention has seen so far: a key-value cache. A new token costs one
 /// copy of its own rows; what is there already is neither moved nor read.
 ///
-/// Memory grows in blocks of 64 tokens, and at least to double, so that each token is moved O(1) times in all;
+/// Memory grows in blocks of 64 tokens, and at least doubles, so that each token is moved O(1) times in all;
 /// reserve() asks for it beforehand. The first append() settles batch size, heads, widths, dtype and device. Threads:
 /// one at a time.
 class KeyValueCache {
@@ -24,7 +24,7 @@ class KeyValueCache {
   /// Memory for `tokens` more, taken now. Throws Error before the first append(), and after drop_first().
   void make_room(int64_t tokens);
   /// append() of one token where only the device knows which one it is: k (B, 1, H_kv, d_qk) and v (B, 1, H_kv, d_v)
-  /// become its token length[0] - 1, length i64 (1). Can be recorded: the memory must be there, and who replays it
+  /// become its token length[0] - 1, length i64 (1). Can be recorded: the memory must be there, and whoever replays it
   /// counts its tokens by advance().
   void put(const Tensor& k, const Tensor& v, const Tensor& length);
   /// One more token is there, which put() has written. Throws Error where there is no memory for it.

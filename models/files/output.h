@@ -16,7 +16,7 @@ struct CommandInput {
 void check_apart(const std::filesystem::path& output, const std::vector<CommandInput>& inputs);
 
 /// Throws Error for a file or link of that name that the user did not say to replace. Devices and folders are left to
-/// AtomicFile, which has its own words for them.
+/// AtomicFile, which has its own messages for them.
 void check_new(const std::filesystem::path& output, bool force);
 
 }  // namespace headroom::models

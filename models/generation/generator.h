@@ -32,7 +32,7 @@ struct Generation {
   std::string text;             ///< theirs, without what is not shown: end tokens, stop strings
   Ending ending = Ending::max_tokens;
   int64_t prompt_tokens = 0;                      ///< of the prompt, those that had to be computed
-  double prompt_seconds = 0, decode_seconds = 0;  ///< the first new token counts to the prompt
+  double prompt_seconds = 0, decode_seconds = 0;  ///< the first new token counts towards the prompt
 };
 
 /// Generates text with a key-value cache. What a prompt has in common with the tokens that the cache holds is not

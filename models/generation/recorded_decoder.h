@@ -22,7 +22,7 @@ class RecordedDecoder {
   /// The model must outlive it. `note` is called once, with why, where a token cannot be recorded.
   explicit RecordedDecoder(const Transformer& model, std::function<void(const std::string&)> note = {});
 
-  /// Whether next() may be asked: the model's device records on this thread's stream, and has not failed to.
+  /// Whether next() may be called: the model's device records on this thread's stream, and has not failed to.
   bool is_possible() const;
   /// Decodes `token` after what the state holds, which is not empty and of one sequence, and returns the token that
   /// `draw` chooses, -1 where none is possible. Nothing where that cannot be recorded: the state is then as it was, and

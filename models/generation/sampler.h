@@ -38,9 +38,9 @@ class Sampler {
   int64_t next(const engine::Tensor& logits, const std::vector<int32_t>& history);
   int64_t next(const float* logits, int64_t vocab, const std::vector<int32_t>& history);
 
-  /// next() in parts, for those who have the token chosen themselves. Whether logits depend on what occurred:
+  /// next() in parts, for callers that choose the token themselves. Whether logits depend on what occurred:
   bool has_penalty() const { return options_.repetition_penalty != 1; }
-  /// How the next token is chosen; the random numbers go on.
+  /// How the next token is chosen; the random numbers advance.
   TokenDraw draw();
   /// The token that was chosen from `logits`. Throws as next() if there is none.
   static int64_t checked(int64_t token, const engine::Tensor& logits);

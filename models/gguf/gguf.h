@@ -75,8 +75,8 @@ struct GgufPlanned {
 
 /// Writes a GGUF file of version 3: keys and tensors in the order given, one tensor in memory at a time; the file
 /// appears whole or not at all (see AtomicFile). Equal arguments give equal bytes. Throws Error for a key or name given
-/// twice, a name that ggml does not take (64 bytes or more), a value that does not fit its type, a tensor that is made
-/// otherwise than it was planned, and what the file system refuses.
+/// twice, a name that ggml does not take (64 bytes or more), a value that does not fit its type, a tensor that differs
+/// from its plan, and what the file system refuses.
 void stream_gguf(const std::filesystem::path& path, const GgufPairs& metadata, const std::vector<GgufPlanned>& tensors);
 
 /// The same of tensors that exist: f32, f16 and bf16 ones as such, and matrices in their blocks.

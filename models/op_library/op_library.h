@@ -29,7 +29,7 @@ class LibraryOp {
 /// major.minor version of headroom, or with ops that have no proper name, functions or portable kernel.
 std::vector<std::string> library_ops(const std::filesystem::path& file);
 
-/// One of them. Throws Error as library_ops() does, and when there is none of that name.
+/// One of them. Throws Error as library_ops() does, and when it has none of that name.
 const LibraryOp& library_op(const std::filesystem::path& file, const std::string& name);
 
 /// Lower-case letters, digits and _, a letter first, at most 64 characters: what an op of a library may be called.

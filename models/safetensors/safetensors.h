@@ -56,7 +56,7 @@ struct SafetensorsPlanned {
 
 /// Writes tensors one at a time; the file appears whole or not at all (see AtomicFile). Wider dtypes come first, else
 /// the order given is kept, so that every tensor is aligned for its dtype. Equal arguments give equal bytes. Throws
-/// Error for a name given twice or not UTF-8, a tensor that is made otherwise than it was planned, and what the file
+/// Error for a name given twice or not UTF-8, a tensor that differs from its plan, and what the file
 /// system refuses.
 void stream_safetensors(const std::filesystem::path& path, const std::vector<SafetensorsPlanned>& tensors,
                         const std::map<std::string, std::string>& metadata = {});

@@ -50,7 +50,7 @@ struct BpeVocabulary {
   std::optional<CharacterRules> characters{};  ///< nullopt: over bytes
 };
 
-/// Largest id that a file may name: what keeps a wrong file from asking for all memory.
+/// Largest id that a file may name: so that a wrong file cannot ask for all memory.
 inline constexpr int64_t max_token_id = 10'000'000;
 
 /// Added tokens are split off, the rest is normalized and cut into pieces, and the bytes of each piece are merged.
