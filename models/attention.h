@@ -56,8 +56,8 @@ class HeadGroupLayer : public Module {
 
   /// (B, T, D) → (B, T, heads · v_dim), as group `index` of its layer.
   Var forward(const Var& x, const AttentionContext& context, size_t index) const;
-  /// Softmax's (B, heads, T, T), zero where a key is not seen: what forward() weighs values by, without dropout, in
-  /// memory whole and differentiable. The context's key mask and offset count.
+  /// Softmax's (B, heads, T, T), zero where a key is not seen: what forward() weighs values by, without dropout, as one
+  /// differentiable tensor. The context's key mask and offset count.
   Var weights(const Var& x, const AttentionContext& context) const;
   std::string describe() const override;
   /// (heads · score_dim, qk_dim) and (kv_heads · score_dim, qk_dim), undefined without score_dim.
