@@ -56,7 +56,7 @@ TEST_CASE("a gap closes or opens from the first x to the last, as the ratio of t
   CHECK(gap("falls_behind", 1).status == VerdictStatus::fail);
   CHECK(gap("catches_up", 1, 4).status == VerdictStatus::not_run);
 
-  // Of accuracies, which fall where errors grow, the numbers and the interval say the same.
+  // For accuracies, which fall where errors grow, the numbers and the interval say the same.
   StudyResults right = slow_and_fast();
   for (TrialRecord& t : right.trials) t.test = {{"accuracy", 0.1 / t.test.at("mse")}};
   ClaimConfig accuracy = claim("gap");

@@ -371,9 +371,9 @@ double any_wrong(const Mix& mix, int seeds, double shared, bool mirrored) {
   return wrong;
 }
 
-/// Of two claims that go together, one at the threshold on either side, Holm tests the second at the whole level where
-/// the first was decided, and rightly: 5.9 % were measured. What is proved, whatever claims have in common, is twice
-/// the level.
+/// With two claims that go together, one at the threshold on either side, Holm tests the second at the whole level
+/// where the first was decided, and rightly: 5.9 % were measured. What is proved, whatever claims have in common, is
+/// twice the level.
 constexpr double most_of_any = 0.0625;
 
 TEST_CASE("a study has any wrong verdict about as often as the level says") {
