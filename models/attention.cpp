@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "autograd/ops.h"
-#include "engine/decoding/cached_attention.h"
 #include "engine/error.h"
+#include "engine/ops/attention/cached_attention.h"
 #include "models/positions.h"
 #include "models/weights/per_head.h"
 

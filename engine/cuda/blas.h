@@ -4,7 +4,8 @@
 
 #include "engine/dtype.h"
 
-// Products of matrices on the GPU: by cuBLASLt (blas.cu), and by the CPU's own under the emulator (emulator/blas.cpp).
+// Products of matrices on the GPU: by cuBLASLt (blas.cu), and by the CPU's own under the emulator
+// (tests/cuda/emulator).
 namespace headroom::engine::cuda {
 
 /// What is done to a product while it is still in registers.

@@ -8,9 +8,6 @@
 #include "engine/context.h"
 #include "engine/cuda/check.h"
 #include "engine/shape.h"
-#ifdef HEADROOM_CUDA_EMULATED
-#include "engine/cuda/emulator/launch.h"
-#endif
 
 // The one way to start a kernel, on a GPU and on the emulator alike: `.cu` files hold no <<<>>> and no conditionals.
 namespace headroom::engine::cuda {

@@ -5,9 +5,6 @@
 #include <cstdint>
 
 #include "engine/dtype.h"
-#ifdef HEADROOM_CUDA_EMULATED
-#include "engine/cuda/emulator/matrix.h"
-#endif
 
 // The instructions that CUDA C++ has no name for: products of small matrices by a warp's tensor cores, the loads that
 // feed them, copies that go on while the warp computes, and a power of two in one instruction. Each has two bodies: PTX

@@ -6,7 +6,7 @@
 
 #include "engine/dtype.h"
 
-// Attention on the GPU by cuDNN (sdpa.cpp), and by the CPU's loops under the emulator (emulator/sdpa.cpp). It takes
+// Attention on the GPU by cuDNN (sdpa.cpp), and by the CPU's loops under the emulator (tests/cuda/emulator). It takes
 // part of what engine/ops/attention asks for; our own kernels take the rest.
 namespace headroom::engine::cuda {
 

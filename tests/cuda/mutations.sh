@@ -23,7 +23,7 @@ mutant() {
   sed -E "$3" "$2" >"$scratch/tree/$2"
   changed=$(diff "$2" "$scratch/tree/$2" | grep -c '^<')
   [ "$changed" = 1 ] || { echo "the change fits $changed lines of $2 instead of one"; return 1; }
-  compile=$(grep -F -- "-c engine/cuda/emulator/$(basename "$1").cpp" "$scratch/commands" |
+  compile=$(grep -F -- "-c engine/cuda/$(basename "$1").cpp" "$scratch/commands" |
     sed -E "s| -I| -I$scratch/tree -I|; s| -M[DQF]( [^-][^ ]*)?||g; s| -o [^ ]+| -o $scratch/mutant.o|")
   link=$(grep -- ' -o tests/op-suite-cuda ' "$scratch/commands" |
     sed -E "s| -o tests/op-suite-cuda | -o $scratch/suite $scratch/mutant.o |")

@@ -1,6 +1,6 @@
 #include "engine/ops/argmax/argmax.h"
 
-#include "engine/cuda/extremum.cuh"
+#include "engine/ops/rows/extremum.cuh"
 
 namespace headroom::engine::cuda {
 

@@ -1,6 +1,6 @@
 #include "engine/ops/argmin/argmin.h"
 
-#include "engine/cuda/extremum.cuh"
+#include "engine/ops/rows/extremum.cuh"
 
 namespace headroom::engine::cuda {
 

@@ -20,6 +20,10 @@ bool is_split(const AttentionCall& c) {
   return p.queries <= most_few_queries && p.keys > p.queries && p.dropout == 0 && p.qk_dim <= most_split_width;
 }
 
+bool has_few_queries(const CachedAttentionCall& c) {
+  return c.problem.queries <= most_few_queries && c.problem.qk_dim <= most_split_width;
+}
+
 }  // namespace
 
 void register_attention() {
@@ -58,6 +62,12 @@ void register_attention() {
                          .device = cuda});
   attention_grad_op.add(
       {.name = "tiles", .dtypes = all, .run = attention_wide_grad, .takes_strided = true, .device = cuda});
+  cached_attention_op.add({.name = "split over keys",
+                           .dtypes = all,
+                           .run = attention_split_cached,
+                           .takes_strided = true,
+                           .supports = has_few_queries,
+                           .device = cuda});
 }
 
 }  // namespace headroom::engine::cuda

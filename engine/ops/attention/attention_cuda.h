@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/decoding/cached_attention.h"
+#include "engine/ops/attention/cached_attention.h"
 
 // Attention's GPU implementations, each in a file of its own.
 namespace headroom::engine::cuda {

@@ -5,7 +5,7 @@
 #include "engine/error.h"
 #include "engine/ops/cross_entropy/cross_entropy_kernel.h"
 #include "engine/ops/elementwise/binary.h"
-#include "engine/ops/rows.h"
+#include "engine/ops/rows/rows.h"
 #include "engine/ops/scale/scale.h"
 #include "engine/ops/sum/sum.h"
 

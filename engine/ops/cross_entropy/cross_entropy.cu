@@ -1,6 +1,6 @@
 #include "engine/ops/cross_entropy/cross_entropy.h"
 
-#include "engine/cuda/loss_rows.cuh"
+#include "engine/ops/rows/loss_rows.cuh"
 
 namespace headroom::engine::cuda {
 namespace {

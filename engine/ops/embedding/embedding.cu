@@ -1,7 +1,7 @@
 #include "engine/ops/embedding/embedding.h"
 
 #include "engine/cuda/pack.cuh"
-#include "engine/cuda/scatter_add.cuh"
+#include "engine/ops/gather/scatter_add.cuh"
 
 namespace headroom::engine::cuda {
 namespace {

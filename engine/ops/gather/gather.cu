@@ -1,8 +1,8 @@
 #include "engine/ops/gather/gather.h"
 
 #include "engine/cuda/pack.cuh"
-#include "engine/cuda/scatter_add.cuh"
 #include "engine/dtype.h"
+#include "engine/ops/gather/scatter_add.cuh"
 
 namespace headroom::engine::cuda {
 namespace {

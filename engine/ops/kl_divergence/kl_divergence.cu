@@ -1,6 +1,6 @@
 #include "engine/ops/kl_divergence/kl_divergence.h"
 
-#include "engine/cuda/loss_rows.cuh"
+#include "engine/ops/rows/loss_rows.cuh"
 
 namespace headroom::engine::cuda {
 namespace {

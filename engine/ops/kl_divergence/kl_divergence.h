@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/ops/scaled_gradient.h"
+#include "engine/ops/rows/scaled_gradient.h"
 
 namespace headroom::engine {
 

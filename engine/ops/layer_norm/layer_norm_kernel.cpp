@@ -1,6 +1,6 @@
 #include "engine/ops/layer_norm/layer_norm_kernel.h"
 
-#include "engine/cpu/norm_rows.h"
+#include "engine/ops/rows/norm_rows.h"
 
 namespace headroom::engine::HEADROOM_ISA {
 

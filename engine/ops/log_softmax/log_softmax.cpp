@@ -6,7 +6,7 @@
 #include "engine/context.h"
 #include "engine/error.h"
 #include "engine/ops/log_softmax/log_softmax_kernel.h"
-#include "engine/ops/row_map.h"
+#include "engine/ops/rows/row_map.h"
 
 namespace headroom::engine {
 namespace {

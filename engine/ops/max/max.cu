@@ -1,6 +1,6 @@
 #include "engine/ops/max/max.h"
 
-#include "engine/cuda/extremum.cuh"
+#include "engine/ops/rows/extremum.cuh"
 
 namespace headroom::engine::cuda {
 

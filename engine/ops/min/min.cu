@@ -1,6 +1,6 @@
 #include "engine/ops/min/min.h"
 
-#include "engine/cuda/extremum.cuh"
+#include "engine/ops/rows/extremum.cuh"
 
 namespace headroom::engine::cuda {
 

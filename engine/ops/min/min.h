@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/ops/extremum.h"
+#include "engine/ops/rows/extremum.h"
 
 namespace headroom::engine {
 

@@ -5,8 +5,8 @@
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/rms_norm/rms_norm_kernel.h"
-#include "engine/ops/row_sums.h"
-#include "engine/ops/wide_moments.h"
+#include "engine/ops/rows/row_sums.h"
+#include "engine/ops/rows/wide_moments.h"
 
 namespace headroom::engine {
 namespace {

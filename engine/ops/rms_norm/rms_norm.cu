@@ -1,6 +1,6 @@
 #include "engine/ops/rms_norm/rms_norm.h"
 
-#include "engine/cuda/norm_rows.cuh"
+#include "engine/ops/rows/norm_rows.cuh"
 
 namespace headroom::engine::cuda {
 namespace {

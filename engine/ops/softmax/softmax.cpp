@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/ops/row_map.h"
+#include "engine/ops/rows/row_map.h"
 #include "engine/ops/softmax/softmax_kernel.h"
 
 namespace headroom::engine {

@@ -1,6 +1,6 @@
 #include "engine/ops/softmax/softmax.h"
 
-#include "engine/cuda/softmax_rows.cuh"
+#include "engine/ops/rows/softmax_rows.cuh"
 
 namespace headroom::engine::cuda {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/ops/row_map.h"
+#include "engine/ops/rows/row_map.h"
 
 namespace headroom::engine {
 

@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "engine/context.h"
-#include "engine/decoding/cached_attention.h"
 #include "engine/decoding/token_state.h"
 #include "engine/error.h"
+#include "engine/ops/attention/cached_attention.h"
 #include "engine/sequences/hidden_pairs.h"
 #include "engine/sequences/last_kept.h"
 #include "engine/transfer.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/emulator/control.h"
 #include "engine/cuda/launch.cuh"
 #include "engine/error.h"
+#include "tests/cuda/emulator/control.h"
 
 // For tests of the emulator, and for tests of kernels against it.
 namespace headroom::testing {

@@ -1,8 +1,8 @@
 // Device memory on the emulator: what reads and writes outside of it is found, and so is a host pointer.
 #include <cmath>
 
-#include "engine/cuda/emulator/sanitizer.h"
 #include "engine/tensor.h"
+#include "tests/cuda/emulator/sanitizer.h"
 #include "tests/engine/cuda/emulated.h"
 #include "tests/support/catch.h"
 

@@ -1,0 +1,71 @@
+#pragma once
+#include "engine/cuda/exp_sum.cuh"
+#include "engine/cuda/sum.cuh"
+#include "engine/ops/rows/scaled_gradient.h"
+
+// What the losses over a vocabulary share: counting on the GPU what a mean is taken over, and the gradient that is made
+// with the loss.
+namespace headroom::engine::cuda {
+
+/// *count += how many i in [0, n) hold. Integers: the order does not matter.
+template <class F>
+__global__ void count_kernel(int64_t n, F holds, unsigned long long* count) {
+  __shared__ unsigned long long scratch[warp_size];
+  unsigned long long own = 0;
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) own += holds(i) ? 1 : 0;
+  own = block_reduce(own, scratch, Add());
+  if (threadIdx.x == 0) atomicAdd(count, own);
+}
+
+/// How many i in [0, n) hold, as an i64 () on the device.
+template <class F>
+Tensor count(const char* name, int64_t n, const F& holds, Device device) {
+  constexpr int64_t most_blocks = 64, of_a_block = 2048;
+  const Tensor out = Tensor::zeros({}, DType::i64, device);
+  auto* to = reinterpret_cast<unsigned long long*>(out.mutable_data<int64_t>());
+  launch_kernel(name, count_kernel<F>,
+                {static_cast<unsigned>(std::min(most_blocks, (n + of_a_block - 1) / of_a_block)), 256}, n, holds, to);
+  return out;
+}
+
+/// 1/count, 0 for a count of 0; 1 without a count.
+template <class C>
+__device__ inline C share_of(const int64_t* count) {
+  if (!count) return 1;
+  return *count > 0 ? static_cast<C>(1 / static_cast<double>(*count)) : C(0);
+}
+
+/// x *= *factor; where that is 1 nothing is read.
+template <class T, int pack>
+__global__ void scale_kernel(T* x, const Compute<T>* factor, int64_t n, bool aligned) {
+  const Compute<T> f = *factor;
+  if (f == 1) return;
+  const int64_t step = int64_t{gridDim.x} * blockDim.x * pack;
+  for (int64_t i = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * pack; i < n; i += step) {
+    Numbers<T, pack> v = load_numbers<pack>(x + i, aligned);
+    for (int k = 0; k < pack; ++k) v.at[k] *= f;
+    store_numbers<pack>(x + i, v, aligned);
+  }
+}
+
+/// The gradient of a loss is made with it: the tape has it to itself, so it is scaled where it lies, and the usual dy
+/// of 1 costs a launch and no sweep.
+template <class T>
+void scale_gradient(ScaledGradientCall& c) {
+  const int64_t n = c.gradient.numel();
+  T* x = c.gradient.mutable_data<T>();
+  const auto* factor = c.dy.data<Compute<T>>();
+  with_pack<T>(n, [&](auto pack) {
+    constexpr int64_t most_blocks = 4096, threads = 256;
+    const int64_t blocks = std::min(most_blocks, (n / pack() + threads - 1) / threads);
+    launch_kernel("scale_gradient", scale_kernel<T, pack()>,
+                  {static_cast<unsigned>(blocks), static_cast<unsigned>(threads)}, x, factor, n, are_aligned(x));
+  });
+}
+
+inline void add_scaled_gradient(Op<ScaledGradientCall>& op) {
+  add_kernels(op, "in place", scale_gradient<float>, scale_gradient<double>, scale_gradient<bf16>);
+}
+
+}  // namespace headroom::engine::cuda
