@@ -1,8 +1,5 @@
 #include "models/checkpoints/compact_model.h"
 
-#include <algorithm>
-#include <array>
-
 #include "engine/error.h"
 #include "models/checkpoints/compact_store.h"
 #include "models/checkpoints/config_json.h"
@@ -17,7 +14,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr int schema_version = 1;
-constexpr std::array compact_families{"llama", "mistral", "qwen2", "qwen3", "gpt2"};
 
 /// A field that must be there.
 const Json& needed(const Json& json, const char* key, const std::string& source) {
@@ -81,8 +77,8 @@ CompactConfig read_compact_config(const Json& json, const std::string& source) {
   const Json& version = needed(json, "version", source);
   require(version == schema_version, "{}: version is {}; expected {}", source, shown(version), schema_version);
   const Json& family = needed(json, "family", source);
-  require(std::find(compact_families.begin(), compact_families.end(), family) != compact_families.end(),
-          "{}: family is {}; expected one of {}", source, shown(family), fmt::join(compact_families, ", "));
+  require(family.is_string() && find_family(family.get<std::string>()), "{}: family is {}; expected one of {}", source,
+          shown(family), family_names());
   CompactConfig read{family.get<std::string>(), read_config(needed(json, "config", source), source, "config"),
                      read_config(needed(json, "full_config", source), source, "full_config")};
   require_decoder(read.config, source);

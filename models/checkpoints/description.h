@@ -12,7 +12,7 @@ namespace headroom::models {
 /// What the files of a trained model say of it, before a weight is read.
 struct ModelDescription {
   std::string name;    ///< the file's own, else the folder's
-  std::string family;  ///< "llama", "mistral", "qwen2", "qwen3", "gpt2"
+  std::string family;  ///< its name in models/families/family.h
   TransformerConfig config;
   int64_t context = 0;                    ///< longest text of its training, in tokens
   std::optional<int64_t> sliding_window;  ///< a position sees so many of the last, itself among them

@@ -93,7 +93,7 @@ void read_rope(const GgufFile& file, const ArchitectureKeys& in, ModelDescriptio
   read_rope_divisors(file, c);
 }
 
-void read_llama_like(const GgufFile& file, const ArchitectureKeys& in, ModelDescription& model) {
+void read_llama(const GgufFile& file, const ArchitectureKeys& in, const Family& family, ModelDescription& model) {
   TransformerConfig& c = model.config;
   c.norm = Norm::rms_norm;
   c.norm_eps = in.positive("attention.layer_norm_rms_epsilon");
@@ -105,7 +105,7 @@ void read_llama_like(const GgufFile& file, const ArchitectureKeys& in, ModelDesc
   c.ffn_bias = has_bias("ffn_up");
   c.qk_norm = in.has_tensor("blk.0.attn_q_norm.weight");
   read_rope(file, in, model);
-  c.rope_interleaved = model.family == "llama";  // only its query and key rows are permuted
+  c.rope_interleaved = family.interleaved_in_gguf;
   if (in.has("attention.sliding_window")) model.sliding_window = c.window = in.count("attention.sliding_window");
 }
 
@@ -129,8 +129,9 @@ void read_specials(const GgufMetadata& metadata, ModelDescription& model) {
   for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"})
     if (const auto id = special_id(metadata, key, vocab)) model.eos.push_back(*id);
   // Without the key: SentencePiece's models take it, as the converter writes the key for all others.
-  model.add_bos = metadata.flag("tokenizer.ggml.add_bos_token",
-                                metadata.text("tokenizer.ggml.model", "") == "llama" && model.bos.has_value());
+  model.add_bos =
+      metadata.flag("tokenizer.ggml.add_bos_token",
+                    metadata.text("tokenizer.ggml.model", "") == gguf_sentencepiece && model.bos.has_value());
   model.chat_template = metadata.text("tokenizer.chat_template", "");
 }
 
@@ -143,7 +144,7 @@ class GgufModel : public ModelFiles {
   const GgufMetadata* metadata() const override { return &file_->metadata(); }
   std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
     return std::make_unique<PretrainedWeights>(file_, NameScheme::gguf, options.keep, options.weights, "",
-                                               description().family == "gpt2");
+                                               family_named(description().family).is_fused());
   }
   bool has_tokenizer() const override { return file_->metadata().contains("tokenizer.ggml.model"); }
   Vocabulary vocabulary() const override { return gguf_vocabulary(file_->metadata(), description().name, path()); }
@@ -158,11 +159,12 @@ ModelDescription describe_gguf(const GgufFile& file) {
   const std::string source = file.path().string();
   ModelDescription model;
   const std::string architecture = file.metadata().text("general.architecture");
-  if (architecture != "llama" && architecture != "qwen2" && architecture != "qwen3" && architecture != "gpt2")
-    file.metadata().complain("general.architecture", fmt::format("expected one of llama, qwen2, qwen3, gpt2, got {}",
-                                                                 quoted_name(architecture)));
+  const Family* family = find_gguf_family(architecture);
+  if (!family)
+    file.metadata().complain("general.architecture",
+                             fmt::format("expected one of {}, got {}", gguf_family_names(), quoted_name(architecture)));
   const ArchitectureKeys in(file, architecture);
-  model.family = architecture;
+  model.family = family->name;
   model.name = file.metadata().text("general.name", file.path().stem().string());
   TransformerConfig& c = model.config;
   c.causal = true;
@@ -174,8 +176,8 @@ ModelDescription describe_gguf(const GgufFile& file) {
   c.vocab = c.output_dim = file.shape("token_embd.weight")[0];
   c.tied = !file.contains("output.weight");
   c.readout_bias = false;
-  if (architecture == "gpt2") read_gpt2(in, model);
-  else read_llama_like(file, in, model);
+  if (family->stack == Stack::gpt2) read_gpt2(in, model);
+  else read_llama(file, in, *family, model);
   for (std::string& reason : in.doubtful()) model.not_run.push_back(std::move(reason));
   read_specials(file.metadata(), model);
   try {

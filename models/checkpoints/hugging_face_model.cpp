@@ -85,19 +85,18 @@ class HuggingFaceFolder : public ModelFiles {
   const TensorStore& tensors() const override { return *store_; }
   FileLayout layout() const override {
     if (description().config.pooling == Pooling::last) return {NameScheme::hugging_face_classifier, ""};
-    if (!is_gpt2()) return {NameScheme::hugging_face_llama, ""};
-    return {NameScheme::hugging_face_gpt2, store_->contains("transformer.wte.weight") ? "transformer." : ""};
+    return {family().tensors, store_->contains("transformer.wte.weight") ? "transformer." : ""};
   }
   std::unique_ptr<WeightSource> weights(const LoadOptions& options) const override {
     const FileLayout files = layout();
     return std::make_unique<PretrainedWeights>(store_, files.scheme, options.keep, options.weights, files.prefix,
-                                               is_gpt2());
+                                               family().is_fused());
   }
   bool has_tokenizer() const override { return folder_has_tokenizer(path()); }
   Vocabulary vocabulary() const override { return load_vocabulary(path()); }
 
  private:
-  bool is_gpt2() const { return description().family == "gpt2"; }
+  const Family& family() const { return family_named(description().family); }
 
   std::shared_ptr<const SafetensorsFolder> store_;
 };

@@ -3,12 +3,9 @@
 #include <string>
 #include <vector>
 
-namespace headroom::models {
+#include "models/families/family.h"
 
-/// Whose names a model's files use for its tensors.
-/// `headroom`: our own, of compact folders.
-/// `hugging_face_classifier`: hugging_face_llama's, but for the readout, which is "score" there and not "lm_head".
-enum class NameScheme { hugging_face_llama, hugging_face_classifier, hugging_face_gpt2, gguf, headroom };
+namespace headroom::models {
 
 /// Where one of our weights lies in the files.
 struct WeightPlace {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/error.h"
+#include "models/families/family.h"
 #include "models/files/json.h"
 #include "models/hugging_face/known_keys.h"
 #include "models/validate.h"
@@ -159,20 +160,20 @@ void read_rope(const Fields& in, HuggingFaceModel& model) {
   add_not_run(doubtful_rope_keys(scaling->unread()), std::string(name) + ": ", model);
 }
 
-/// The window of a model, of which Qwen's give one to their last layers alone: layer_types says of each, and older
+/// The window of a model, which switched ones give to their last layers alone: layer_types says of each, and older
 /// files say behind how many (28 where they do not).
-void read_window(const Fields& in, const std::string& type, HuggingFaceModel& model) {
-  const bool is_qwen = type == "qwen2" || type == "qwen3", is_used = in.flag("use_sliding_window", false);
-  const int64_t whole = is_qwen ? in.size("max_window_layers", 28) : 0, layers = model.config.layers;
-  const std::vector<std::string> kinds = is_qwen ? in.texts("layer_types") : std::vector<std::string>{};
-  const bool has_window = in.has("sliding_window") && (is_qwen ? is_used : type == "mistral");
+void read_window(const Fields& in, WindowRule rule, HuggingFaceModel& model) {
+  const bool is_switched = rule == WindowRule::switched, is_used = in.flag("use_sliding_window", false);
+  const int64_t whole = is_switched ? in.size("max_window_layers", 28) : 0, layers = model.config.layers;
+  const std::vector<std::string> kinds = is_switched ? in.texts("layer_types") : std::vector<std::string>{};
+  const bool has_window = in.has("sliding_window") && (is_used || !is_switched);
   int64_t windowed = has_window ? std::max<int64_t>(0, layers - whole) : 0;
   if (!kinds.empty()) windowed = std::count(kinds.begin(), kinds.end(), "sliding_attention");
   const auto full = std::count(kinds.begin(), kinds.end(), "full_attention");
   const int64_t said = in.entries("layer_types");
-  if (is_qwen && said > 0 && said != layers)
+  if (is_switched && said > 0 && said != layers)
     in.complain("layer_types", fmt::format("has {} entries, and num_hidden_layers is {}", said, layers));
-  if (said > 0 && is_qwen && windowed + full != said)
+  if (said > 0 && is_switched && windowed + full != said)
     model.not_run.emplace_back("layer_types: only full_attention and sliding_attention are computed");
   if (windowed > 0 && !has_window)
     model.not_run.emplace_back("layer_types: sliding_attention, and use_sliding_window is not true");
@@ -184,8 +185,7 @@ void read_window(const Fields& in, const std::string& type, HuggingFaceModel& mo
                                         *model.sliding_window));
 }
 
-/// llama, mistral, qwen2, qwen3: RMS norms, RoPE, a gated feed-forward network, no biases but where said.
-HuggingFaceModel llama_like(const Fields& in, const std::string& type) {
+HuggingFaceModel read_llama(const Fields& in, const Family& family) {
   HuggingFaceModel model;
   TransformerConfig& c = model.config;
   c.layers = in.count("num_hidden_layers");
@@ -200,20 +200,21 @@ HuggingFaceModel llama_like(const Fields& in, const std::string& type) {
   c.norm_eps = in.positive("rms_norm_eps", 1e-6);
   read_gate(in, model);
   c.causal = true;
-  c.attention_bias = type != "qwen2" && type != "mistral" && in.flag("attention_bias", false);
-  c.ffn_bias = type == "llama" && in.flag("mlp_bias", false);
+  c.attention_bias = family.biases == BiasRule::said && in.flag("attention_bias", false);
+  c.ffn_bias = family.ffn_bias && in.flag("mlp_bias", false);
   c.readout_bias = false;
-  c.qk_norm = type == "qwen3";
-  if (type == "qwen2") {
+  c.qk_norm = family.qk_norm;
+  if (family.biases == BiasRule::qkv) {
     c.q_bias = c.k_bias = c.v_bias = true;
     if (!in.flag("attention_bias", true))
-      in.complain("attention_bias", "false, but model_type qwen2 always has biases on Q, K and V");
+      in.complain("attention_bias",
+                  fmt::format("false, but model_type {} always has biases on Q, K and V", family.name));
   }
-  if (type != "llama") read_window(in, type, model);
+  if (family.window != WindowRule::none) read_window(in, family.window, model);
   return model;
 }
 
-HuggingFaceModel gpt2(const Fields& in) {
+HuggingFaceModel read_gpt2(const Fields& in) {
   HuggingFaceModel model;
   TransformerConfig& c = model.config;
   c.layers = in.count("n_layer");
@@ -238,11 +239,11 @@ HuggingFaceModel gpt2(const Fields& in) {
 }
 
 /// A classifier's readout, where the architectures name one: LlamaForSequenceClassification and the like.
-void read_classifier(const Fields& in, HuggingFaceModel& model) {
+void read_classifier(const Fields& in, const Family& family, HuggingFaceModel& model) {
   constexpr const char* key = "architectures";
   for (const std::string& name : in.texts(key)) {
     if (!name.ends_with("ForSequenceClassification")) continue;
-    if (model.model_type == "gpt2") in.complain(key, quoted_name(name) + ": classifiers of this family are not read");
+    if (!family.holds_classifiers()) in.complain(key, quoted_name(name) + ": classifiers of this family are not read");
     TransformerConfig& c = model.config;
     c.tied = false;
     c.pooling = Pooling::last;
@@ -265,19 +266,17 @@ HuggingFaceModel parse_hugging_face(std::string_view text, const std::string& so
 HuggingFaceModel read_hugging_face(const json& config, const std::string& source) {
   const Fields in(config, source);
   const std::string type = in.text("model_type");
-  const bool known = type == "llama" || type == "mistral" || type == "qwen2" || type == "qwen3";
-  if (!known && type != "gpt2")
-    in.complain("model_type",
-                fmt::format("expected one of llama, mistral, qwen2, qwen3, gpt2, got {}", quoted_name(type)));
+  const Family* family = find_family(type);
+  if (!family) in.complain("model_type", fmt::format("expected one of {}, got {}", family_names(), quoted_name(type)));
   in.agree("hidden_size", "n_embd");
   in.agree("num_hidden_layers", "n_layer");
   in.agree("num_attention_heads", "n_head");
   in.agree("max_position_embeddings", "n_positions");
   in.agree("n_ctx", "n_positions");
-  HuggingFaceModel model = known ? llama_like(in, type) : gpt2(in);
+  HuggingFaceModel model = family->stack == Stack::llama ? read_llama(in, *family) : read_gpt2(in);
   model.model_type = type;
-  read_classifier(in, model);
-  add_not_run(doubtful_keys(in.unread(), type), "", model);
+  read_classifier(in, *family, model);
+  add_not_run(doubtful_keys(in.unread(), *family), "", model);
   try {
     validate(model.config);
   } catch (const Error& error) {

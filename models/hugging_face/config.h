@@ -19,9 +19,9 @@ struct HuggingFaceModel {
   std::vector<std::string> not_run;
 };
 
-/// Reads a config.json of model_type llama, mistral, qwen2, qwen3 or gpt2; what it leaves out is as transformers has
-/// it. `source` stands for the file. Throws Error naming the file and the field that is missing, of the wrong kind, or
-/// contradicts another.
+/// Reads a config.json whose model_type is a family's name (models/families/family.h); what it leaves out is as
+/// transformers has it. `source` stands for the file. Throws Error naming the file and the field that is missing, of
+/// the wrong kind, or contradicts another.
 HuggingFaceModel read_hugging_face(const nlohmann::json& config, const std::string& source);
 /// The same of the file's text.
 HuggingFaceModel parse_hugging_face(std::string_view text, const std::string& source);

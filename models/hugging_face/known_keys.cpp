@@ -116,22 +116,9 @@ const KnownKeys& known_of_all() {
   return known;
 }
 
-/// Of one family, beside those.
-const KnownKeys& known_of(const std::string& type) {
-  static const std::map<std::string, KnownKeys> families{
-      {"llama", {{}, {{"use_sliding_window", false}}}},
-      {"mistral", {{}, {{"attention_bias", false}, {"mlp_bias", false}, {"use_sliding_window", true}}}},
-      {"qwen2", {{}, {{"mlp_bias", false}}}},
-      {"qwen3", {{}, {{"mlp_bias", false}}}},
-      // The order and precision of reorder_and_upcast_attn change what rounding does, and no more; only the models with
-      // two heads use summary_*.
-      {"gpt2",
-       {{"attn_pdrop", "embd_pdrop", "predict_special_tokens", "reorder_and_upcast_attn", "resid_pdrop",
-         "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"},
-        {{"scale_attn_by_inverse_layer_idx", false}, {"scale_attn_weights", true}}}}};
-  static const KnownKeys none;
-  const auto found = families.find(type);
-  return found == families.end() ? none : found->second;
+/// Of one family, besides those.
+KnownKeys known_of(const Family& family) {
+  return {{family.harmless.begin(), family.harmless.end()}, {family.harmless_at.begin(), family.harmless_at.end()}};
 }
 
 /// Keys that none of the tables has, in one line however many they are.
@@ -163,8 +150,9 @@ std::vector<std::string> doubtful(const Unread& unread, const std::vector<const 
 
 }  // namespace
 
-std::vector<std::string> doubtful_keys(const Unread& unread, const std::string& type) {
-  return doubtful(unread, {&known_of_all(), &known_of(type)});
+std::vector<std::string> doubtful_keys(const Unread& unread, const Family& family) {
+  const KnownKeys own = known_of(family);
+  return doubtful(unread, {&known_of_all(), &own});
 }
 
 std::vector<std::string> doubtful_rope_keys(const Unread& unread) {

@@ -12,25 +12,19 @@ namespace {
 /// Values of tokenizer.ggml.token_type. Source: llama.h, enum llama_token_type.
 constexpr int64_t control_token = 3, user_token = 4;
 
-/// The patterns that cut a text before it is merged, by the names that the converter gives them (llama.cpp's
-/// convert_hf_to_gguf.py); the first of several names is the one that is written.
-struct PreTokenizer {
-  std::vector<const char*> names;
-  std::vector<std::string> patterns;
-};
-const std::vector<PreTokenizer>& pre_tokenizers() {
-  static const std::vector<PreTokenizer> known{{{"gpt-2", "default"}, {gpt2_pattern}},
-                                               {{"smollm"}, {"\\p{N}", gpt2_pattern}},
-                                               {{"llama-bpe", "llama3"}, {llama3_pattern}},
-                                               {{"qwen2"}, {qwen2_pattern}}};
+const std::vector<GgufPreTokenizer>& pre_tokenizers() {
+  static const std::vector<GgufPreTokenizer> known{{{"gpt-2", "default"}, {gpt2_pattern}},
+                                                   {{"smollm"}, {"\\p{N}", gpt2_pattern}},
+                                                   {{"llama-bpe", "llama3"}, {llama3_pattern}},
+                                                   {{"qwen2"}, {qwen2_pattern}, Normalization::nfc}};
   return known;
 }
 
-std::vector<std::string> patterns_of(const GgufMetadata& metadata) {
+const GgufPreTokenizer& pre_tokenizer_of(const GgufMetadata& metadata) {
   const char* key = "tokenizer.ggml.pre";
   const std::string pre = metadata.text(key, "default");
-  for (const PreTokenizer& known : pre_tokenizers())
-    if (std::find(known.names.begin(), known.names.end(), pre) != known.names.end()) return known.patterns;
+  for (const GgufPreTokenizer& known : pre_tokenizers())
+    if (std::find(known.names.begin(), known.names.end(), pre) != known.names.end()) return known;
   metadata.complain(key, fmt::format("{} is not supported (gpt-2, smollm, llama-bpe and qwen2 are)", quoted_name(pre)));
 }
 
@@ -64,11 +58,10 @@ BpeVocabulary byte_level(const GgufMetadata& metadata, const std::string& name, 
   } catch (const Error& error) {
     metadata.complain(key, error.what());
   }
-  for (const std::string& pattern : patterns_of(metadata)) vocabulary.splitters.emplace_back(pattern);
-  const std::string pre = metadata.text("tokenizer.ggml.pre", "");
-  vocabulary.ignore_merges = pre == "llama-bpe";
-  // The file cannot say so, but Qwen's own tokenizer, with which it was trained, composes characters first.
-  if (pre == "qwen2") vocabulary.normalization = Normalization::nfc;
+  const GgufPreTokenizer& pre = pre_tokenizer_of(metadata);
+  for (const std::string& pattern : pre.patterns) vocabulary.splitters.emplace_back(pattern);
+  vocabulary.normalization = pre.normalization;
+  vocabulary.ignore_merges = metadata.text("tokenizer.ggml.pre", "") == "llama-bpe";
   vocabulary.lacking = LackingBytes::dropped;
   return vocabulary;
 }
@@ -105,17 +98,17 @@ SentencePieceVocabulary sentencepiece_of(const GgufMetadata& metadata, const std
 Vocabulary gguf_vocabulary(const GgufMetadata& metadata, const std::string& name, const std::filesystem::path& file) {
   const char* key = "tokenizer.ggml.model";
   const std::string kind = metadata.text(key);
-  if (kind == "gpt2") return byte_level(metadata, name, file);
-  if (kind == "llama") return sentencepiece_of(metadata, name, file);
+  if (kind == gguf_byte_level) return byte_level(metadata, name, file);
+  if (kind == gguf_sentencepiece) return sentencepiece_of(metadata, name, file);
   metadata.complain(key, fmt::format("{} is not supported (gpt2 and llama are)", quoted_name(kind)));
 }
 
-std::string gguf_pre_tokenizer(const std::vector<Splitter>& splitters) {
+const GgufPreTokenizer* gguf_pre_tokenizer(const std::vector<Splitter>& splitters) {
   std::vector<std::string> patterns;
   for (const Splitter& splitter : splitters) patterns.push_back(splitter.pattern());
-  for (const PreTokenizer& known : pre_tokenizers())
-    if (known.patterns == patterns) return known.names[0];
-  return "";
+  for (const GgufPreTokenizer& known : pre_tokenizers())
+    if (known.patterns == patterns) return &known;
+  return nullptr;
 }
 
 }  // namespace headroom::models

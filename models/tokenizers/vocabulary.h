@@ -28,12 +28,23 @@ Vocabulary load_vocabulary(const std::filesystem::path& path);
 /// Whether load_vocabulary() finds a file of a tokenizer in the folder.
 bool folder_has_tokenizer(const std::filesystem::path& folder);
 
-/// The vocabulary that a GGUF file carries (tokenizer.ggml.*): byte-level BPE ("gpt2") cut by the pattern that
-/// tokenizer.ggml.pre names, or SentencePiece ("llama"). `name` is what it is called, `file` what holds it. Throws
+/// tokenizer.ggml.model, the kind of a GGUF file's tokenizer: byte-level BPE, and SentencePiece.
+inline constexpr const char *gguf_byte_level = "gpt2", *gguf_sentencepiece = "llama";
+
+/// The vocabulary that a GGUF file carries (tokenizer.ggml.*): byte-level BPE cut by the patterns that
+/// tokenizer.ggml.pre names, or SentencePiece. `name` is what it is called, `file` what holds it. Throws
 /// Error naming the key that is missing or wrong, and a kind or pattern that we lack.
 Vocabulary gguf_vocabulary(const GgufMetadata& metadata, const std::string& name, const std::filesystem::path& file);
 
-/// What tokenizer.ggml.pre calls the patterns that cut a text: "gpt-2", "smollm", "llama-bpe", "qwen2"; "" for others.
-std::string gguf_pre_tokenizer(const std::vector<Splitter>& splitters);
+/// How a text is cut before it is merged, by the names that llama.cpp's convert_hf_to_gguf.py gives it in
+/// tokenizer.ggml.pre; the first of several names is the one that is written.
+struct GgufPreTokenizer {
+  std::vector<const char*> names;
+  std::vector<std::string> patterns;
+  Normalization normalization = Normalization::none;  ///< before that, which the file cannot say
+};
+
+/// The row that cuts by these patterns; null where GGUF files have no name for them.
+const GgufPreTokenizer* gguf_pre_tokenizer(const std::vector<Splitter>& splitters);
 
 }  // namespace headroom::models

@@ -25,14 +25,14 @@ constexpr std::pair<WeightType, const char*> weight_types[] = {
     {WeightType::f32, "f32"}, {WeightType::f16, "f16"}, {WeightType::bf16, "bf16"}, {WeightType::q8_0, "q8_0"}};
 
 ConvertTarget target_of(const ModelDescription& model, bool is_gguf) {
+  const Family& family = family_named(model.family);
   const bool is_classifier = model.config.pooling == Pooling::last;
-  require(!is_classifier || (!is_gguf && model.family != "gpt2"),
+  require(!is_classifier || (!is_gguf && family.holds_classifiers()),
           "the model is a classifier of {} classes: {} hold none", model.config.output_dim,
           is_gguf ? "GGUF files" : "the folders of this family that are written here");
   if (is_classifier) return {{NameScheme::hugging_face_classifier, ""}, false};
-  if (is_gguf) return {{NameScheme::gguf, ""}, gguf_architecture(model) == "llama"};
-  if (model.family == "gpt2") return {{NameScheme::hugging_face_gpt2, ""}, false};
-  return {{NameScheme::hugging_face_llama, ""}, false};
+  if (is_gguf) return {{NameScheme::gguf, ""}, family.interleaved_in_gguf};
+  return {{family.tensors, ""}, false};
 }
 
 /// What was written, and how far it is from the source.

@@ -26,7 +26,9 @@ class EditedFiles : public ModelFiles {
 
  private:
   class Store;
-  bool is_fused() const { return description().family == "gpt2" && layout().scheme != NameScheme::headroom; }
+  bool is_fused() const {
+    return layout().scheme != NameScheme::headroom && family_named(description().family).is_fused();
+  }
 
   const ModelFiles& base_;
   std::shared_ptr<const Store> store_;

@@ -19,11 +19,12 @@ constexpr std::pair<ExportFormat, const char*> export_formats[] = {
 /// The shapes that the format writes. Throws Error for what it cannot hold.
 TransformerConfig shape_in(ExportFormat format, const ModelFiles& base, const TransformerConfig& edited) {
   const TransformerConfig& full = base.full_config();
-  const bool is_gpt2 = base.description().family == "gpt2";
-  require(!is_gpt2 || base.layout().scheme != NameScheme::headroom,
+  const Family& family = family_named(base.description().family);
+  require(!family.is_fused() || base.layout().scheme != NameScheme::headroom,
           "GPT-2's queries, keys and values are one matrix in other files, which is not put together again");
   if (format == ExportFormat::compat) return full_shape(full, edited);
-  require(!is_gpt2, "GPT-2's files have no width of a head: it is {} / {}", full.width, full.groups.at(0).heads);
+  require(family.stack != Stack::gpt2, "GPT-2's files have no width of a head: it is {} / {}", full.width,
+          full.groups.at(0).heads);
   const int64_t widest = widest_head(edited);
   require(widest < full.groups.at(0).qk_dim,
           "some heads still have {} numbers: no narrower width holds them all (compress --part qk,vo with one rank "
@@ -69,7 +70,7 @@ std::string refusal_of(ExportFormat format, const ModelFiles& base, const Transf
       model.config = edited;
       (void)compact_config_json(model, base.full_config());
     } else {
-      const bool is_held = to.extension() != ".gguf" && base.description().family != "gpt2";
+      const bool is_held = to.extension() != ".gguf" && family_named(base.description().family).holds_classifiers();
       require(edited.pooling == Pooling::none || is_held,
               "only folders of the Llama family and compact ones hold classifiers");
       (void)shape_in(format, base, edited);

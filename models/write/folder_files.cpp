@@ -42,10 +42,10 @@ void add_ids(const ModelDescription& model, Ordered& json) {
   if (model.eos.size() > 1) json["eos_token_id"] = model.eos;
 }
 
-Ordered gpt2_config(const ModelDescription& model) {
+Ordered gpt2_config(const ModelDescription& model, const Family& family) {
   const TransformerConfig& c = model.config;
-  return {{"architectures", {"GPT2LMHeadModel"}},
-          {"model_type", "gpt2"},
+  return {{"architectures", {family.transformer}},
+          {"model_type", family.name},
           {"n_embd", c.width},
           {"n_layer", c.layers},
           {"n_head", c.groups[0].heads},
@@ -66,28 +66,23 @@ void add_rope(const TransformerConfig& c, Ordered& json) {
   json["rope_scaling"]["original_max_position_embeddings"] = scaling.original_length;
 }
 
-/// llama (mistral where it has a window), qwen2, qwen3.
-Ordered llama_like_config(const ModelDescription& model) {
+Ordered llama_config(const ModelDescription& model, const Family& family) {
   const TransformerConfig& c = model.config;
   const HeadGroup& group = c.groups[0];
-  const std::string type = model.family == "llama" && model.sliding_window ? "mistral" : model.family;
-  const char* architecture = type == "llama"     ? "LlamaForCausalLM"
-                             : type == "mistral" ? "MistralForCausalLM"
-                             : type == "qwen2"   ? "Qwen2ForCausalLM"
-                                                 : "Qwen3ForCausalLM";
   const AttentionBiases biases = attention_biases(c);
   const bool any = biases.q || biases.k || biases.v || biases.o, all = biases.q && biases.k && biases.v && biases.o;
-  const bool fits = type == "qwen2"     ? biases.q && biases.k && biases.v && !biases.o
-                    : type == "mistral" ? !any
-                                        : any == all;
+  const bool fits = family.biases == BiasRule::qkv    ? biases.q && biases.k && biases.v && !biases.o
+                    : family.biases == BiasRule::none ? !any
+                                                      : any == all;
   require(fits, "biases on Q {}, K {}, V {}, O {}: no config.json of {} says so", biases.q, biases.k, biases.v,
-          biases.o, type);
+          biases.o, family.name);
   require(group.qk_dim == group.v_dim, "heads of {} for queries and {} for values: config.json has one head_dim",
           group.qk_dim, group.v_dim);
-  require(c.qk_norm == (type == "qwen3"), "norms of queries and keys: no config.json of {} says so", type);
-  require(!c.ffn_bias || type == "llama", "biases of the feed-forward network: no config.json of {} says so", type);
-  Ordered json = {{"architectures", {architecture}},
-                  {"model_type", type},
+  require(c.qk_norm == family.qk_norm, "norms of queries and keys: no config.json of {} says so", family.name);
+  require(!c.ffn_bias || family.ffn_bias, "biases of the feed-forward network: no config.json of {} says so",
+          family.name);
+  Ordered json = {{"architectures", {family.transformer}},
+                  {"model_type", family.name},
                   {"hidden_size", c.width},
                   {"intermediate_size", c.ffn_width},
                   {"num_hidden_layers", c.layers},
@@ -97,10 +92,10 @@ Ordered llama_like_config(const ModelDescription& model) {
                   {"hidden_act", "silu"},
                   {"max_position_embeddings", model.context},
                   {"rms_norm_eps", shortest(c.norm_eps)}};
-  if (type == "llama" || type == "qwen3") json["attention_bias"] = all;
-  if (type == "llama") json["mlp_bias"] = c.ffn_bias;
+  if (family.biases == BiasRule::said) json["attention_bias"] = all;
+  if (family.ffn_bias) json["mlp_bias"] = c.ffn_bias;
   if (model.sliding_window) json["sliding_window"] = *model.sliding_window;
-  if (model.sliding_window && type != "mistral") json["use_sliding_window"] = true;
+  if (model.sliding_window && family.window == WindowRule::switched) json["use_sliding_window"] = true;
   add_rope(c, json);
   return json;
 }
@@ -150,7 +145,9 @@ bool is_model_file(const std::string& name) {
 
 std::string config_json(const ModelDescription& model, GgufForm form) {
   const TransformerConfig& c = model.config;
-  Ordered json = model.family == "gpt2" ? gpt2_config(model) : llama_like_config(model);
+  const Family& own = family_named(model.family);
+  const Family& family = model.sliding_window ? family_named(own.with_window) : own;
+  Ordered json = family.stack == Stack::gpt2 ? gpt2_config(model, family) : llama_config(model, family);
   json["vocab_size"] = c.vocab;
   json["tie_word_embeddings"] = c.tied;
   add_ids(model, json);

@@ -56,7 +56,8 @@ void add_rope(const std::string& at, const TransformerConfig& c, GgufPairs& pair
 void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
   const TransformerConfig& c = model.config;
   const HeadGroup& group = c.groups[0];
-  const std::string architecture = gguf_architecture(model), at = architecture + ".";
+  const Family& family = family_named(model.family);
+  const std::string at = fmt::format("{}.", family.gguf);
   const auto add = [&](const char* key, GgufValue value) { pairs.emplace_back(at + key, std::move(value)); };
   add("block_count", gguf_u32(c.layers));
   add("context_length", gguf_u32(model.context));
@@ -64,9 +65,9 @@ void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
   add("feed_forward_length", gguf_u32(c.ffn_width));
   add("attention.head_count", gguf_u32(group.heads));
   add("vocab_size", gguf_u32(c.vocab));
-  if (architecture == "gpt2") {
-    require(c.activation == Activation::gelu_tanh, "activation {}: a GGUF file of gpt2 means gelu_new",
-            name_of(c.activation));
+  if (family.stack == Stack::gpt2) {
+    require(c.activation == Activation::gelu_tanh, "activation {}: a GGUF file of {} means gelu_new",
+            name_of(c.activation), family.gguf);
     add("attention.layer_norm_epsilon", gguf_f32(c.norm_eps));
     return;
   }
@@ -81,7 +82,8 @@ void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
 /// The keys of a GGUF source with the heads of the model where they are others. A key that is left out has its default.
 void set_heads(const ModelDescription& model, GgufPairs& pairs) {
   const HeadGroup& group = model.config.groups[0];
-  const std::string at = gguf_architecture(model) + ".";
+  const Family& family = family_named(model.family);
+  const std::string at = fmt::format("{}.", family.gguf);
   const int64_t plain = model.config.width / group.heads;
   const auto set = [&](const char* name, int64_t wanted, int64_t otherwise) {
     const std::string key = at + name;
@@ -93,17 +95,13 @@ void set_heads(const ModelDescription& model, GgufPairs& pairs) {
     else pairs.emplace_back(key, gguf_u32(wanted));
   };
   set("attention.head_count_kv", group.key_value_heads(), group.heads);
-  if (model.family == "gpt2") return;
+  if (family.stack == Stack::gpt2) return;
   set("attention.key_length", group.qk_dim, plain);
   set("attention.value_length", group.v_dim, plain);
   set("rope.dimension_count", group.qk_dim, group.qk_dim);
 }
 
 }  // namespace
-
-std::string gguf_architecture(const ModelDescription& model) {
-  return model.family == "mistral" ? "llama" : model.family;
-}
 
 GgufPairs gguf_metadata(const ModelFiles& source, const std::vector<TensorMove>& moves, std::optional<WeightType> type,
                         std::vector<std::string>& notes) {
@@ -120,7 +118,7 @@ GgufPairs gguf_metadata(const ModelFiles& source, const std::vector<TensorMove>&
     return pairs;
   }
   const ModelDescription& model = source.description();
-  pairs = {{"general.architecture", gguf_text(gguf_architecture(model))},
+  pairs = {{"general.architecture", gguf_text(std::string(family_named(model.family).gguf))},
            {"general.type", gguf_text("model")},
            {"general.name", gguf_text(model.name)},
            {"general.file_type", gguf_u32(file_type(moves))},

@@ -7,9 +7,6 @@
 
 namespace headroom::models {
 
-/// "llama", "qwen2", "qwen3" or "gpt2": what a model's architecture is called in GGUF files.
-std::string gguf_architecture(const ModelDescription& model);
-
 /// The keys and values of a GGUF file of this model, its tokenizer among them. A GGUF source's own keys are kept as
 /// they are. `notes` gets what is left out. Throws Error naming what of the model such a file cannot say.
 GgufPairs gguf_metadata(const ModelFiles& source, const std::vector<TensorMove>& moves, std::optional<WeightType> type,

@@ -65,11 +65,11 @@ TokenList tokens_of(const BpeVocabulary& vocabulary) {
 }
 
 void add_byte_level(const BpeVocabulary& vocabulary, size_t rows, GgufPairs& pairs) {
-  const std::string pre = gguf_pre_tokenizer(vocabulary.splitters);
-  require(!pre.empty(), "{}: GGUF files have no name for the way in which its pre_tokenizer cuts a text",
+  const GgufPreTokenizer* pre = gguf_pre_tokenizer(vocabulary.splitters);
+  require(pre != nullptr, "{}: GGUF files have no name for the way in which its pre_tokenizer cuts a text",
           vocabulary.files.front().string());
-  const bool is_form_known = vocabulary.normalization == Normalization::none ||
-                             (vocabulary.normalization == Normalization::nfc && pre == "qwen2");
+  const bool is_form_known =
+      vocabulary.normalization == Normalization::none || vocabulary.normalization == pre->normalization;
   require(is_form_known, "{}: GGUF files cannot say that text is normalized to {}", vocabulary.files.front().string(),
           name_of(vocabulary.normalization));
   TokenList list = tokens_of(vocabulary);
@@ -78,8 +78,8 @@ void add_byte_level(const BpeVocabulary& vocabulary, size_t rows, GgufPairs& pai
   for (const Merge& merge : vocabulary.merges)
     merges.push_back(to_byte_alphabet(vocabulary.tokens[static_cast<size_t>(merge.left)]) + " " +
                      to_byte_alphabet(vocabulary.tokens[static_cast<size_t>(merge.right)]));
-  pairs.emplace_back("tokenizer.ggml.model", gguf_text("gpt2"));
-  pairs.emplace_back("tokenizer.ggml.pre", gguf_text(pre));
+  pairs.emplace_back("tokenizer.ggml.model", gguf_text(gguf_byte_level));
+  pairs.emplace_back("tokenizer.ggml.pre", gguf_text(pre->names[0]));
   pairs.emplace_back("tokenizer.ggml.tokens", gguf_list(std::move(list.texts)));
   pairs.emplace_back("tokenizer.ggml.token_type", gguf_i32_list(std::move(list.types)));
   pairs.emplace_back("tokenizer.ggml.merges", gguf_list(std::move(merges)));
@@ -87,7 +87,7 @@ void add_byte_level(const BpeVocabulary& vocabulary, size_t rows, GgufPairs& pai
 
 void add_scored(TokenList list, size_t rows, bool space_prefix, GgufPairs& pairs) {
   list.resize(rows);
-  pairs.emplace_back("tokenizer.ggml.model", gguf_text("llama"));
+  pairs.emplace_back("tokenizer.ggml.model", gguf_text(gguf_sentencepiece));
   pairs.emplace_back("tokenizer.ggml.pre", gguf_text("default"));
   pairs.emplace_back("tokenizer.ggml.tokens", gguf_list(std::move(list.texts)));
   pairs.emplace_back("tokenizer.ggml.scores", gguf_f32_list(std::move(list.scores)));

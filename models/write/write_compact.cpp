@@ -72,7 +72,7 @@ std::optional<QuantizedMatrix> blocks_of_base(const ModelFiles& base, const std:
   const FileLayout files = base.layout();
   const std::string attention = ".attention.";
   const size_t at = name.find(attention), end = at + attention.size();
-  if (at == std::string::npos || base.description().family == "gpt2") return std::nullopt;  // GPT-2's are fused
+  if (at == std::string::npos || family_named(base.description().family).is_fused()) return std::nullopt;
   std::string whole = name;
   if (const size_t dot = name.find('.', end); name.find_first_not_of("0123456789", end) == dot)
     whole.replace(end, dot - end, "0");

@@ -27,22 +27,37 @@ bool is_source(const fs::path& path) {
   return extension == ".h" || extension == ".cpp" || extension == ".cu" || extension == ".cuh";
 }
 
-std::vector<Include> includes_under(const std::string& folder) {
-  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
-  std::vector<Include> out;
+/// Every line of the sources under `folder`, each with its file.
+std::vector<std::pair<std::string, std::string>> lines_of(const std::string& folder) {
+  std::vector<std::pair<std::string, std::string>> lines;
   const fs::path root = headroom::testing::source_root();
-  if (!fs::exists(root / folder)) return out;
   for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
     if (!is_source(entry.path())) continue;
     std::ifstream text(entry.path());
     for (std::string line; std::getline(text, line);)
-      if (std::smatch match; std::regex_search(line, match, pattern))
-        out.push_back({fs::relative(entry.path(), root).string(), match[2], match[1] == "\""});
+      lines.emplace_back(fs::relative(entry.path(), root).string(), line);
   }
+  return lines;
+}
+
+std::vector<Include> includes_under(const std::string& folder) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  std::vector<Include> out;
+  for (const auto& [file, line] : lines_of(folder))
+    if (std::smatch match; std::regex_search(line, match, pattern)) out.push_back({file, match[2], match[1] == "\""});
   return out;
 }
 
 bool starts_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
+
+/// The files that have the pattern in a line without a comment.
+std::set<std::string> files_with(const std::vector<std::string>& folders, const std::regex& pattern) {
+  std::set<std::string> found;
+  for (const std::string& folder : folders)
+    for (const auto& [file, line] : lines_of(folder))
+      if (line.find("//") == std::string::npos && std::regex_search(line, pattern)) found.insert(file);
+  return found;
+}
 
 /// The includes under `folder` that `wrong` says must not be, one a line.
 std::string offences(const std::string& folder, const std::function<bool(const Include&)>& wrong) {
@@ -173,19 +188,21 @@ TEST_CASE("a header that takes the compiler seconds is included in one file") {
           }) == "");
 }
 
+TEST_CASE("no family of models is told by its name outside the table of families") {
+  static const std::regex name(R"re(\.name = "(\w+)")re");
+  const std::set<std::string> home{"models/families/family.cpp"};
+  std::string names;
+  for (const auto& [file, line] : lines_of("models/families"))
+    if (std::smatch match; home.count(file) && std::regex_search(line, match, name)) names += "|" + match[1].str();
+  REQUIRE(names.find("|llama") == 0);
+  names = "\"(" + names.substr(1) + ")\"";
+  CHECK(files_with({"models", "tasks", "experiments"}, std::regex("[=!]=\\s*" + names + "|" + names + "\\s*[=!]=")) ==
+        std::set<std::string>{});
+}
+
 TEST_CASE("only the printers of documents write markup") {
   static const std::regex tag(
       R"re("[^"]*</?(p|div|table|tr|td|th|ul|li|section|h[1-6]|dl|dt|dd|details|figure|span|a|b)[ >])re");
-  const fs::path root = headroom::testing::source_root();
-  const std::set<std::string> printers{"experiments/output/html.cpp", "experiments/output/markdown.cpp"};
-  std::set<std::string> found;
-  for (const std::string& layer : layers)
-    for (const auto& entry : fs::recursive_directory_iterator(root / layer)) {
-      if (!is_source(entry.path())) continue;
-      std::ifstream text(entry.path());
-      for (std::string line; std::getline(text, line);)
-        if (line.find("//") == std::string::npos && std::regex_search(line, tag))
-          found.insert(fs::relative(entry.path(), root).string());
-    }
-  CHECK(found == printers);
+  CHECK(files_with(layers, tag) ==
+        std::set<std::string>{"experiments/output/html.cpp", "experiments/output/markdown.cpp"});
 }
