@@ -54,7 +54,7 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
     q_score_ = score("q_score", group.heads);              // (H · score_dim, d_qk)
     k_score_ = score("k_score", group.key_value_heads());  // (H_kv · score_dim, d_qk)
   }
-  if (config.positions == Positions::rope) turns_ = rope.turns_of(rope_frequencies(config, group));
+  if (scheme_of(config).turns()) turns_ = rope.turns_of(rope_frequencies(config, group));
   if (log_slopes.defined())
     log_slopes_ = add_parameter(
         "log_slopes", scope.tensor("log_slopes", log_slopes.shape(), [&](const Initializer&) { return log_slopes; }),
@@ -159,7 +159,7 @@ std::string HeadGroupLayer::describe() const {
 Attention::Attention(const TransformerConfig& config, const LayerConfig& layer, RopeCache& rope,
                      const WeightScope& scope) {
   std::vector<Tensor> slopes(layer.groups.size());
-  if (config.positions == Positions::alibi)
+  if (scheme_of(config).acts_on == ActsOn::scores)
     slopes = alibi_log_slopes(layer.groups, config.alibi_slope_first, config.alibi_slope_last, scope.dtype());
   int64_t values = 0;
   for (size_t i = 0; i < layer.groups.size(); ++i) {

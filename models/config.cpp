@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/positions.h"
+
 namespace headroom::models {
 
 LayerConfig first_layer(const TransformerConfig& c) {
@@ -27,21 +29,7 @@ AttentionBiases attention_biases(const TransformerConfig& c) {
   return {own(c.q_bias), own(c.k_bias), own(c.v_bias), own(c.o_bias)};
 }
 
-const char* name_of(Positions positions) {
-  switch (positions) {
-    case Positions::none:
-      return "none";
-    case Positions::sinusoidal:
-      return "sinusoidal";
-    case Positions::learned:
-      return "learned";
-    case Positions::rope:
-      return "rope";
-    case Positions::alibi:
-      break;
-  }
-  return "alibi";
-}
+const char* name_of(Positions positions) { return scheme_of(positions).name; }
 
 const char* name_of(Norm norm) {
   switch (norm) {

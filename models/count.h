@@ -1,5 +1,5 @@
 #pragma once
-#include "models/config.h"
+#include "models/positions.h"
 
 namespace headroom::models {
 
@@ -18,6 +18,7 @@ N count_parameters(const TransformerConfig& c) {
   const N norm = c.norm == Norm::none ? N(0) : c.norm == Norm::layer_norm ? 2 * width : width;
   const AttentionBiases bias = attention_biases(c);
 
+  const PositionScheme& positions = scheme_of(c);
   N total = 0;
   for_each_layer(c, [&](const LayerConfig& layer, int64_t times) {
     N block = norm, values = 0;
@@ -27,7 +28,7 @@ N count_parameters(const TransformerConfig& c) {
                heads_of(kv_heads, N(g.qk_dim), bias.k, g.k_rank, g.k_head_rank) +
                linear(width, kv_heads * N(g.v_dim), bias.v, g.v_rank);
       block += (heads + kv_heads) * N(g.score_dim) * N(g.qk_dim);
-      if (c.positions == Positions::alibi) block += heads;
+      if (positions.acts_on == ActsOn::scores) block += heads;
       if (c.qk_norm) block += 2 * N(g.qk_dim);
       values += heads * N(g.v_dim);
     }
@@ -39,7 +40,7 @@ N count_parameters(const TransformerConfig& c) {
     total += N(times) * block;
   });
   total += c.vocab > 0 ? N(c.vocab) * width : linear(N(c.input_dim), width, true);
-  if (c.positions == Positions::learned) total += N(c.max_length) * width;
+  if (positions.is_learned()) total += N(c.max_length) * width;
   if (c.final_norm && c.norm_place == NormPlace::pre) total += norm;
   const N hidden = N(c.readout_width);
   if (c.readout_width > 0) total += linear(width, hidden, true);

@@ -1,9 +1,39 @@
 #include "models/positions.h"
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
+#include "engine/error.h"
+
 namespace headroom::models {
+namespace {
+
+constexpr std::array position_table{
+    PositionScheme{Positions::none, "none", "no", ActsOn::nothing, true},
+    PositionScheme{Positions::sinusoidal, "sinusoidal", "sinusoidal", ActsOn::tokens, false, sinusoids},
+    PositionScheme{Positions::learned, "learned", "learned", ActsOn::tokens, true},
+    PositionScheme{Positions::rope, "rope", "RoPE", ActsOn::queries_and_keys, true},
+    PositionScheme{Positions::alibi, "alibi", "ALiBi", ActsOn::scores, false},
+};
+
+}  // namespace
+
+std::span<const PositionScheme> position_schemes() { return position_table; }
+
+const PositionScheme& scheme_of(Positions positions) {
+  for (const PositionScheme& scheme : position_table)
+    if (scheme.positions == positions) return scheme;
+  fail("positions: scheme {} has no row in the table", static_cast<int>(positions));
+}
+
+const PositionScheme& scheme_of(const TransformerConfig& config) { return scheme_of(config.positions); }
+
+const PositionScheme& scheme_named(std::string_view name) {
+  for (const PositionScheme& scheme : position_table)
+    if (scheme.name == name) return scheme;
+  fail("positions: there is no scheme {}", name);
+}
 
 Tensor sinusoids(int64_t length, int64_t width, engine::DType dtype) {
   std::vector<double> values;

@@ -79,15 +79,16 @@ Transformer::Transformer(const TransformerConfig& config, WeightSource& source)
   } else {
     input_ = project("input", config.input_dim, config.width, true);
   }
-  if (config.positions == Positions::learned) {
+  const PositionScheme& scheme = scheme_of(config);
+  if (scheme.is_learned()) {
     const Shape shape{config.max_length, config.width};
     const double std = config.init.position_std;
     positions_ = add_parameter(
         "positions", scope.tensor("positions", shape, [=](const Initializer& i) { return i.normal(shape, std); }),
         false);
   }
-  if (config.positions == Positions::sinusoidal)
-    positions_ = Var(sinusoids(config.max_length, config.width, dtype_).to(engine::context().device));
+  if (scheme.table)
+    positions_ = Var(scheme.table(config.max_length, config.width, dtype_).to(engine::context().device));
   layers_ = layers_of(config);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const std::string name = fmt::format("blocks.{}", i);

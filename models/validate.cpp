@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "models/count.h"
+#include "models/positions.h"
 
 namespace headroom::models {
 namespace {
@@ -51,7 +52,7 @@ void validate_group(const HeadGroup& group, const std::string& path, size_t inde
   require(group.kv_heads >= 0 && group.heads % group.key_value_heads() == 0,
           "model.{} is {}; it must be 0 (as many as heads) or divide heads, which is {}", field("kv_heads"),
           group.kv_heads, group.heads);
-  require(c.positions != Positions::rope || group.qk_dim % 2 == 0,
+  require(!scheme_of(c).turns() || group.qk_dim % 2 == 0,
           "model.{} is {}, the head_dim of its {} heads; rope needs it to be even, for it turns pairs of numbers",
           field("qk_dim"), group.qk_dim, group.heads);
   validate_rank(field("q_rank"), group.q_rank, c.width, group.heads, group.qk_dim);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "engine/error.h"
+#include "models/positions.h"
 #include "tasks/theory/constructive/fetch.h"
 #include "tasks/theory/float_error.h"
 
@@ -65,7 +66,7 @@ void clear(const models::Transformer& model, const std::string& name) {
 }
 
 void check(const models::TransformerConfig& c, int64_t d, Construct what) {
-  require(c.causal && c.positions == models::Positions::alibi,
+  require(c.causal && models::scheme_of(c).acts_on == models::ActsOn::scores,
           "construction: expected a causal model with ALiBi, got {}", models::name_of(c.positions));
   const models::LayerConfig layer = models::first_layer(c);
   require(c.layers == 1 && layer.groups.size() == 1, "construction: expected one layer of heads of one shape");

@@ -5,6 +5,7 @@
 #include "models/checkpoints/config_json.h"
 #include "models/checkpoints/folder_specials.h"
 #include "models/files/json.h"
+#include "models/positions.h"
 #include "models/tokenizers/loaders.h"
 
 namespace headroom::models {
@@ -25,8 +26,8 @@ const Json& needed(const Json& json, const char* key, const std::string& source)
 void require_decoder(const TransformerConfig& c, const std::string& source) {
   require(c.vocab > 0 && c.causal, "{}: config: expected a causal model of tokens (vocab {}, causal {})", source,
           c.vocab, c.causal);
-  require(c.positions == Positions::rope || c.positions == Positions::learned || c.positions == Positions::none,
-          "{}: config.positions is {}; expected rope, learned or none", source, name_of(c.positions));
+  require(scheme_of(c).is_in_files, "{}: config.positions is {}; expected rope, learned or none", source,
+          name_of(c.positions));
 }
 
 ModelDescription describe_compact(const fs::path& folder, const Json& json, const CompactConfig& read) {

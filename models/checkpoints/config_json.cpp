@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "models/files/json.h"
+#include "models/positions.h"
 #include "models/validate.h"
 
 namespace headroom::models {
@@ -65,7 +66,7 @@ std::vector<std::pair<std::string, E>> words_of() {
   std::vector<E> all;
   if constexpr (std::is_same_v<E, Pooling>) all = {Pooling::none, Pooling::mean, Pooling::last};
   if constexpr (std::is_same_v<E, Positions>)
-    all = {Positions::none, Positions::sinusoidal, Positions::learned, Positions::rope, Positions::alibi};
+    for (const PositionScheme& scheme : position_schemes()) all.push_back(scheme.positions);
   if constexpr (std::is_same_v<E, Norm>) all = {Norm::none, Norm::layer_norm, Norm::rms_norm};
   if constexpr (std::is_same_v<E, NormPlace>) all = {NormPlace::pre, NormPlace::post};
   if constexpr (std::is_same_v<E, Activation>)

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "models/positions.h"
 #include "models/rope_cache.h"
 
 namespace headroom::models {
@@ -38,8 +39,7 @@ void check_group(const TransformerConfig& full, const TransformerConfig& edited,
   require(group.v_dim <= whole.v_dim, "values of {} numbers do not fit a head of {}", group.v_dim, whole.v_dim);
   require(!full.qk_norm || group.qk_dim == whole.qk_dim,
           "queries of {} numbers cannot be padded to {}: their norm would be another", group.qk_dim, whole.qk_dim);
-  if (full.positions == Positions::rope)
-    (void)matched_pairs(rope_frequencies(edited, group), rope_frequencies(full, whole));
+  if (scheme_of(full).turns()) (void)matched_pairs(rope_frequencies(edited, group), rope_frequencies(full, whole));
 }
 
 void check_layer(const TransformerConfig& full, const TransformerConfig& edited, const LayerConfig& layer) {

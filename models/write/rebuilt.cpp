@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/error.h"
+#include "models/positions.h"
 #include "models/rope_cache.h"
 #include "models/write/full_shape.h"
 
@@ -63,7 +64,7 @@ std::vector<int64_t> rows_of_head(const TransformerConfig& full, const Transform
                                   const HeadGroup& group) {
   const int64_t narrow = group.qk_dim, wide = full.groups[0].qk_dim;
   std::vector<int64_t> rows = first_rows(narrow);
-  if (full.positions != Positions::rope) return rows;
+  if (!scheme_of(full).turns()) return rows;
   const std::vector<int64_t> pairs =
       matched_pairs(rope_frequencies(edited, group), rope_frequencies(full, full.groups[0]));
   for (int64_t i = 0; i < narrow / 2; ++i) {

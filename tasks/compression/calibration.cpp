@@ -5,6 +5,7 @@
 
 #include "engine/error.h"
 #include "engine/ops/attention/attention.h"
+#include "models/positions.h"
 
 namespace headroom::tasks {
 namespace {
@@ -13,7 +14,7 @@ using engine::DType;
 
 void require_calibrated(const models::TransformerConfig& config, const CalibrationOptions& options) {
   require(config.causal, "calibration: the model is not causal");
-  require(config.positions != models::Positions::alibi, "calibration: the model biases its scores by distance (ALiBi)");
+  require(models::scheme_of(config).has_plain_scores(), "calibration: the model biases its scores by distance (ALiBi)");
   size_t layer = 0;
   for (const models::LayerConfig& own : models::layers_of(config)) {
     require(own.groups.size() == 1, "calibration: layer {} has {} groups of heads; expected 1", layer,

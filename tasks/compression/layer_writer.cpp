@@ -5,6 +5,7 @@
 
 #include "engine/ops/concat/concat.h"
 #include "engine/ops/matmul/matmul.h"
+#include "models/positions.h"
 #include "models/rope_cache.h"
 
 namespace headroom::tasks {
@@ -153,7 +154,7 @@ void LayerWriter::add_score_head(Pieces& pieces, const std::string& name, const 
     } else {
       weight = mapped;
       // Its rows are of falling weight: row p turns with row p + r/2, as in the paper's models.
-      if (base_.rope_interleaved && base_.positions == models::Positions::rope) {
+      if (base_.rope_interleaved && models::scheme_of(base_).turns()) {
         std::vector<int64_t> order;
         for (int64_t p = 0; p < head.rank / 2; ++p) order.insert(order.end(), {p, p + head.rank / 2});
         weight = selected_rows(weight, order);
@@ -242,7 +243,7 @@ void LayerWriter::write_output(const std::vector<ValueMaps>& values, models::Nam
 std::vector<models::HeadGroup> LayerWriter::write(const std::vector<ScoreMaps>& scores,
                                                   const std::vector<ValueMaps>& values, models::NamedTensors& out) {
   const std::vector<double> frequencies =
-      base_.positions == models::Positions::rope ? models::rope_frequencies(base_, head_) : std::vector<double>();
+      models::scheme_of(base_).turns() ? models::rope_frequencies(base_, head_) : std::vector<double>();
   for (size_t group = 0; group < own_.groups.size(); ++group) {
     write_scores("q_proj", group, queries_of(group, scores), out);
     write_scores("k_proj", group, keys_of(group, scores), out);

@@ -6,6 +6,7 @@
 #include "engine/ops/concat/concat.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/parallel.h"
+#include "models/positions.h"
 #include "models/rope_cache.h"
 #include "models/weights/sources.h"
 #include "tasks/compression/layer_writer.h"
@@ -102,7 +103,7 @@ ScoreMaps HeadDecompositions::scores_of(int64_t layer, int64_t kv_head, const Ca
   const LayerMoments& moments = calibration.layers[static_cast<size_t>(layer)];
   const ScoreMoments& scores = maps_after_turn(qk_) ? moments.after : moments.before;
   // Softmax ignores what all keys have in common: where keys turn, only their mean after the turn is.
-  const bool is_centred = maps_after_turn(qk_) || base_.positions != models::Positions::rope;
+  const bool is_centred = maps_after_turn(qk_) || !models::scheme_of(base_).turns();
   require(!scores.keys().empty(), "compression: the calibration did not look at layer {}", layer);
   ScoreCovariances covariances{.key = calibration.shrunk(scores.keys()[static_cast<size_t>(kv_head)], is_centred)};
   for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h)
@@ -113,7 +114,7 @@ ScoreMaps HeadDecompositions::scores_of(int64_t layer, int64_t kv_head, const Ca
 
 void HeadDecompositions::see_turned(ScoreCovariances& covariances, const HeadGroup& group, int64_t length) const {
   std::vector<double> frequencies(static_cast<size_t>(group.qk_dim / 2), 0.0);
-  if (base_.positions == models::Positions::rope) frequencies = models::rope_frequencies(base_, group);
+  if (models::scheme_of(base_).turns()) frequencies = models::rope_frequencies(base_, group);
   const auto seen = [&](const Tensor& moment, bool back) {
     return turned_moment(moment, frequencies, base_.rope_interleaved, length, back);  // (d, d)
   };

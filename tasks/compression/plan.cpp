@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "models/positions.h"
 #include "models/rope_cache.h"
 
 namespace headroom::tasks {
@@ -176,7 +177,7 @@ std::set<int64_t> changed_layers(const CompressionPlan& plan) {
 
 std::vector<int64_t> possible_ranks(QkMethod method, const TransformerConfig& base, int64_t dim) {
   const bool pairs_only =
-      keeps_pairs(method) || (method == QkMethod::product_literal && base.positions == models::Positions::rope);
+      keeps_pairs(method) || (method == QkMethod::product_literal && models::scheme_of(base).turns());
   std::vector<int64_t> ranks;
   for (int64_t rank = 1; rank <= dim && method != QkMethod::none; ++rank)
     if ((!pairs_only || rank % 2 == 0) && (method != QkMethod::pairs_even || dim % rank == 0)) ranks.push_back(rank);
@@ -199,11 +200,11 @@ std::string unsuited_because(QkMethod qk, const TransformerConfig& base) {
   });
   if (!are_alike) return "its heads have different shapes: compress the model that it was made from";
   if (are_factored) return "its heads are factored already: compress the model that it was made from";
-  if (base.positions == models::Positions::alibi) return "its scores are biased by distance (ALiBi)";
+  if (!models::scheme_of(base).has_plain_scores()) return "its scores are biased by distance (ALiBi)";
   if (first.qk_dim > base.width || first.v_dim > base.width)
     return fmt::format("its heads are wider than the model, {} and {} of {}", first.qk_dim, first.v_dim, base.width);
   const bool needs_turn = keeps_pairs(qk) || maps_after_turn(qk);
-  if (needs_turn && base.positions != models::Positions::rope)
+  if (needs_turn && !models::scheme_of(base).turns())
     return fmt::format("qk method {} is about rotary positions; the model has {} ones", name_of(qk),
                        name_of(base.positions));
   if (base.qk_norm && qk != QkMethod::none && qk != QkMethod::plain && !maps_after_turn(qk))

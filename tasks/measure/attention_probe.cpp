@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "models/positions.h"
 #include "tasks/theory/softmax_jacobian.h"
 
 namespace headroom::tasks {
@@ -72,7 +73,7 @@ int64_t heads_per_layer(const models::TransformerConfig& config) {
 
 void require_probed(const models::TransformerConfig& config) {
   require(config.causal, "probe: the model is not causal");
-  require(config.positions != models::Positions::alibi, "probe: scores with ALiBi's biases are not probed");
+  require(models::scheme_of(config).has_plain_scores(), "probe: scores with ALiBi's biases are not probed");
 }
 
 std::vector<QueryMeasures> query_measures(const models::AttentionInputs& in, const std::vector<int64_t>& positions) {

@@ -4,6 +4,7 @@
 
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
+#include "models/positions.h"
 
 namespace headroom::tasks {
 namespace {
@@ -28,7 +29,7 @@ HeadMaps head_of_model(StudiedModel& model, const HeadSource& source) {
   require(source.layer < config.layers, "{}: there is no layer {}, it has {}", name, source.layer, config.layers);
   require(!config.qk_norm, "{}: its queries and keys are normed; expected heads whose queries and keys are x W^T + b",
           name);
-  require(config.positions != models::Positions::alibi, "{}: its scores have ALiBi's biases", name);
+  require(models::scheme_of(config).has_plain_scores(), "{}: its scores have ALiBi's biases", name);
   const auto layer = static_cast<size_t>(source.layer);
   const models::LayerConfig own = models::layers_of(config)[layer];
   int64_t head = source.head;
@@ -43,7 +44,7 @@ HeadMaps head_of_model(StudiedModel& model, const HeadSource& source) {
     maps.wk = rows_with_bias(heads.k_proj(), key * dim, (key + 1) * dim, maps.has_biases);
     maps.scale = config.logit_scale.value_or(1 / std::sqrt(static_cast<double>(dim)));
     maps.is_causal = config.causal;
-    if (config.positions != models::Positions::rope || source.ignores_rotation) return maps;
+    if (!models::scheme_of(config).turns() || source.ignores_rotation) return maps;
     maps.rope_base = config.rope_base;
     maps.rope_interleaved = config.rope_interleaved;
     if (config.rope_scaling.kind != models::RopeScalingKind::none || !group.rope_frequencies.empty())

@@ -153,8 +153,8 @@ HeadMaps read_head_of_run(const HeadSource& source) {
   const TrainedModel model(source);
   HeadMaps maps;
   maps.is_causal = model.get<bool>("causal");
-  const auto positions = model.get<std::string>("positions");
-  if (positions == "rope") maps.rope_base = model.get<double>("rope_base");
+  const models::PositionScheme& scheme = models::scheme_named(model.get<std::string>("positions"));
+  if (scheme.turns()) maps.rope_base = model.get<double>("rope_base");
   int64_t head = source.head;
   for (size_t group = 0;; ++group) {
     const std::string name = fmt::format("attention.{}.", group);
@@ -174,7 +174,8 @@ HeadMaps read_head_of_run(const HeadSource& source) {
     maps.scale = 1 / std::sqrt(static_cast<double>(dim));
     if (const auto scale = model.get<nlohmann::json>("logit_scale"); !scale.is_null())
       maps.scale = model.get<double>("logit_scale");
-    if (positions == "alibi") maps.alibi_slope = std::exp(model.layer(name + "log_slopes").data<double>()[head]);
+    if (scheme.acts_on == models::ActsOn::scores)
+      maps.alibi_slope = std::exp(model.layer(name + "log_slopes").data<double>()[head]);
     return maps;
   }
 }
@@ -188,14 +189,14 @@ Tensor embedded_tokens(const HeadSource& source, int64_t length, uint64_t seed) 
   engine::Rng rng(seed);
   const Tensor ids = engine::random_integers({length}, 0, table.dim(0), rng.take("vocabulary", length));  // (L)
   Tensor x = engine::embedding(table, ids);                                                               // (L, D)
-  const auto positions = model.get<std::string>("positions");
-  if (positions == "learned") {
+  const models::PositionScheme& scheme = models::scheme_named(model.get<std::string>("positions"));
+  if (scheme.is_learned()) {
     const Tensor learned = model.tensor("positions");  // (max_length, D)
     require(length <= learned.dim(0), "length: {} learned positions, as many tokens at most; got {}", learned.dim(0),
             length);
     x = engine::add(x, learned.slice(0, 0, length));
-  } else if (positions == "sinusoidal") {
-    x = engine::add(x, models::sinusoids(length, x.dim(1), DType::f64));
+  } else if (scheme.table) {
+    x = engine::add(x, scheme.table(length, x.dim(1), DType::f64));
   }
   return normed(model, x).transpose(0, 1).contiguous();  // (D, L)
 }

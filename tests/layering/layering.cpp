@@ -200,6 +200,11 @@ TEST_CASE("no family of models is told by its name outside the table of families
         std::set<std::string>{});
 }
 
+TEST_CASE("what a scheme of positions does is asked of its row, not of its name") {
+  static const std::regex compared(R"re([=!]= (models::)?Positions::|positions [=!]= ")re");
+  CHECK(files_with({"models", "tasks", "experiments"}, compared) == std::set<std::string>{});
+}
+
 TEST_CASE("only the printers of documents write markup") {
   static const std::regex tag(
       R"re("[^"]*</?(p|div|table|tr|td|th|ul|li|section|h[1-6]|dl|dt|dd|details|figure|span|a|b)[ >])re");

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "models/model_cache.h"
+#include "models/positions.h"
 #include "models/transformer.h"
 #include "tests/support/catch.h"
 #include "tests/support/error_of.h"
@@ -70,12 +71,11 @@ const std::vector<std::vector<int64_t>> chunkings{{1}, {3}, {7, 1, 1, 1}, {longe
 }  // namespace
 
 TEST_CASE("decoding equals the full forward pass, for every kind of positions", "[models]") {
-  for (const Positions positions :
-       {Positions::none, Positions::sinusoidal, Positions::learned, Positions::rope, Positions::alibi})
+  for (const PositionScheme& scheme : position_schemes())
     for (const NormPlace place : {NormPlace::pre, NormPlace::post})
       for (const std::vector<int64_t>& sizes : chunkings) {
-        INFO(name_of(positions) << ", " << name_of(place) << ", chunks of " << sizes[0]);
-        TransformerConfig c = decoder(positions);
+        INFO(scheme.name << ", " << name_of(place) << ", chunks of " << sizes[0]);
+        TransformerConfig c = decoder(scheme.positions);
         c.norm_place = place;
         check_decoding(c, tokens(3, longest), sizes);
       }

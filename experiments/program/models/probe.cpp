@@ -21,6 +21,7 @@
 #include "experiments/tools/probe/probe_page.h"
 #include "models/costs.h"
 #include "models/files/mapped_file.h"
+#include "models/positions.h"
 #include "models/write/convert.h"
 #include "tasks/compression/plan.h"
 #include "tasks/data/locate.h"
@@ -180,7 +181,7 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
     }
   });
   results.bos = description.text_begin();
-  results.rotary = description.config.positions == models::Positions::rope;
+  results.rotary = models::scheme_of(description.config).turns();
   choose_method(description.config, results);
   const auto model = arguments.model.load(*files);
   const auto start = std::chrono::steady_clock::now();

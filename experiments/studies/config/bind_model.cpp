@@ -5,6 +5,7 @@
 #include "experiments/studies/config/beside.h"
 #include "experiments/studies/config/bind.h"
 #include "experiments/studies/toml/reader.h"
+#include "models/positions.h"
 
 namespace headroom::experiments {
 namespace {
@@ -99,14 +100,11 @@ models::Init bind_init(Reader& in) {
 }
 
 void bind_positions(Reader& in, TransformerConfig& model) {
-  using models::Positions;
-  model.positions = in.choice("positions", model.positions,
-                              {{"none", Positions::none},
-                               {"sinusoidal", Positions::sinusoidal},
-                               {"learned", Positions::learned},
-                               {"rope", Positions::rope},
-                               {"alibi", Positions::alibi}},
-                              "how a position is told; alibi has a learnable slope per head");
+  std::vector<std::pair<const char*, models::Positions>> names;
+  for (const models::PositionScheme& scheme : models::position_schemes())
+    names.emplace_back(scheme.name, scheme.positions);
+  model.positions =
+      in.choice("positions", model.positions, names, "how a position is told; alibi has a learnable slope per head");
   model.rope_base = in.real("rope_base", model.rope_base, above(1), "base of RoPE's wavelengths");
   model.alibi_slope_first =
       in.real("alibi_slope_first", model.alibi_slope_first, above(0), "ALiBi: where the first head's slope starts");

@@ -11,6 +11,7 @@
 #include "experiments/studies/claims/guideline.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/centre.h"
+#include "models/positions.h"
 
 namespace headroom::experiments {
 namespace {
@@ -147,9 +148,9 @@ std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& a
 }
 
 std::string positions_in_words(std::string positions) {
-  const std::pair<std::string, std::string> names[] = {{"none", "no"}, {"alibi", "ALiBi"}, {"rope", "RoPE"}};
-  for (const auto& [key, name] : names)
-    if (positions.starts_with(key)) positions.replace(0, key.size(), name);
+  const size_t end = std::min(positions.find(' '), positions.size());
+  for (const models::PositionScheme& scheme : models::position_schemes())
+    if (positions.compare(0, end, scheme.name) == 0) return scheme.words + positions.substr(end);
   return positions;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/error.h"
+#include "models/positions.h"
 
 namespace headroom::experiments {
 namespace {
@@ -57,8 +58,8 @@ models::HeadGroup heads_of_width(const CostRequest& request, int64_t dim) {
     group.kv_heads = shared == values ? 0 : shared / dim;
   }
   group.qk_dim = group.v_dim = dim;
-  require(request.model.config.positions != models::Positions::rope || dim % 2 == 0,
-          "--head-dims: {} is odd: RoPE turns pairs", dim);
+  require(!models::scheme_of(request.model.config).turns() || dim % 2 == 0, "--head-dims: {} is odd: RoPE turns pairs",
+          dim);
   return group;
 }
 
@@ -90,7 +91,7 @@ CostPlan plan_costs(const CostRequest& request) {
           request.batch);
   require(request.context >= 1 && request.context <= most_tokens, "--context: expected 1 to {}, got {}", most_tokens,
           request.context);
-  require(own.positions != models::Positions::learned || request.context <= own.max_length,
+  require(!models::scheme_of(own).is_learned() || request.context <= own.max_length,
           "--context: {} is longer than the model's {} learned positions", request.context, own.max_length);
   require(request.dtype == "f32" || request.dtype == "bf16" || request.dtype == "f16",
           "--dtype: expected f32, bf16 or f16, got \"{}\"", request.dtype);

@@ -124,12 +124,11 @@ double worst(const Kept& kept, int64_t group, int64_t first, int64_t heads) {
 }  // namespace
 
 TEST_CASE("maps, biases, scale, slopes, rotation and tokens are the model's: its attention comes out") {
-  for (const Positions positions :
-       {Positions::none, Positions::sinusoidal, Positions::learned, Positions::rope, Positions::alibi}) {
+  for (const models::PositionScheme& scheme : models::position_schemes()) {
     for (const bool has_biases : {false, true}) {
       for (const Norm norm : {Norm::layer_norm, Norm::rms_norm, Norm::none}) {
-        CAPTURE(models::name_of(positions), has_biases, models::name_of(norm));
-        TransformerConfig config = config_with(positions);
+        CAPTURE(scheme.name, has_biases, models::name_of(norm));
+        TransformerConfig config = config_with(scheme.positions);
         config.attention_bias = has_biases;
         config.norm = norm;
         const Kept kept(config);
