@@ -50,10 +50,8 @@ OpSamples quantized_linear_samples() {
            return linear(in[0], Var(weight.to(in[0].value().device()).dequantize(in[0].value().dtype())), bias_of(in));
          }});
   };
-  for (const BlockFormat format :
-       {BlockFormat::q8_0, BlockFormat::q4_0, BlockFormat::q4_1, BlockFormat::q5_0, BlockFormat::q5_1,
-        BlockFormat::q4_k, BlockFormat::q6_k, BlockFormat::f16, BlockFormat::bf16}) {
-    const std::string name = engine::layout_of(format).name;
+  for (const BlockFormat format : engine::block_formats) {
+    const std::string name = engine::traits_of(format).name;
     add(name, format, {2, 3, 256}, 5, true);
     add(name + ", two blocks of rows", format, {3, 512}, 67, false);
   }

@@ -1,6 +1,5 @@
 #include "engine/quantized/block_format.h"
 
-#include <array>
 #include <string>
 
 #include "engine/error.h"
@@ -9,25 +8,32 @@
 namespace headroom::engine {
 namespace {
 
-constexpr std::array<BlockLayout, 9> layouts{{{"q8_0", 32, 34},
-                                              {"q4_0", 32, 18},
-                                              {"q4_1", 32, 20},
-                                              {"q5_0", 32, 22},
-                                              {"q5_1", 32, 24},
-                                              {"q4_k", 256, 144},
-                                              {"q6_k", 256, 210},
-                                              {"f16", 1, 2},
-                                              {"bf16", 1, 2}}};
+template <class F>
+constexpr BlockTraits block_traits(const char* name, const char* gguf_name, uint32_t gguf_type, int64_t file_type) {
+  return {name,
+          gguf_name,
+          gguf_type,
+          file_type,
+          F::elements,
+          F::bytes,
+          F::has_integer_products,
+          {F::scale_places[0], F::scale_places[1]},
+          F::typical};
+}
+
+#define HEADROOM_ROW(NAME, FORMAT, TYPE, FILE_TYPE) block_traits<blocks::FORMAT>(#NAME, #FORMAT, TYPE, FILE_TYPE),
+constexpr BlockTraits all_traits[] = {HEADROOM_BLOCK_FORMATS(HEADROOM_ROW)};
+#undef HEADROOM_ROW
 
 }  // namespace
 
-const BlockLayout& layout_of(BlockFormat format) { return layouts[static_cast<size_t>(format)]; }
+const BlockTraits& traits_of(BlockFormat format) { return all_traits[static_cast<size_t>(format)]; }
 
 BlockFormat block_format_named(std::string_view name) {
   std::string known;
-  for (size_t i = 0; i < layouts.size(); ++i) {
-    if (name == layouts[i].name) return static_cast<BlockFormat>(i);
-    known += (i > 0 ? ", " : "") + std::string(layouts[i].name);
+  for (const BlockFormat format : block_formats) {
+    if (name == traits_of(format).name) return format;
+    known += (known.empty() ? "" : ", ") + std::string(traits_of(format).name);
   }
   fail("unknown block format '{}'; known: {}", name, known);
 }

@@ -1,16 +1,23 @@
 #pragma once
+#include <array>
 #include <string_view>
 
 #include "engine/quantized/format.h"
 
 namespace headroom::engine {
 
-struct BlockLayout {
-  const char* name;
-  int64_t elements;  ///< of one block
-  int64_t bytes;
+/// What is known of a format, beside its formula: a row of the table in format.h, and what the format's struct says.
+struct BlockTraits {
+  const char* name;         ///< "q4_k"
+  const char* gguf_name;    ///< "Q4_K"
+  uint32_t gguf_type;       ///< of a tensor
+  int64_t gguf_file_type;   ///< of a file
+  int64_t elements, bytes;  ///< of one block
+  bool has_integer_products;
+  std::array<int, 2> scale_places;
+  double typical;
 };
-const BlockLayout& layout_of(BlockFormat format);
+const BlockTraits& traits_of(BlockFormat format);
 /// The format of that name ("q4_k"). Throws Error that lists the known ones.
 BlockFormat block_format_named(std::string_view name);
 

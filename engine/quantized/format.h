@@ -1,22 +1,45 @@
 #pragma once
-#include <cstdint>
+// How rows of numbers lie in blocks of few bits each, as GGUF files hold them
+// (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md). Kernel files may include this header.
+#include "engine/quantized/formats/halves.h"
+#include "engine/quantized/formats/numbers.h"
+#include "engine/quantized/formats/q4_k.h"
+#include "engine/quantized/formats/q6_k.h"
+#include "engine/quantized/formats/q8_0.h"
+
+/// The table of formats: X(name, struct in formats/ and name in GGUF, number of the type there (ggml.h, enum
+/// ggml_type), general.file_type of a file that has most of its numbers in it (llama.h, enum llama_ftype)).
+#define HEADROOM_BLOCK_FORMATS(X) \
+  X(q8_0, Q8_0, 8, 7)             \
+  X(q4_0, Q4_0, 2, 2)             \
+  X(q4_1, Q4_1, 3, 3)             \
+  X(q5_0, Q5_0, 6, 8)             \
+  X(q5_1, Q5_1, 7, 9)             \
+  X(q4_k, Q4_K, 12, 15)           \
+  X(q6_k, Q6_K, 14, 18)           \
+  X(f16, F16, 1, 1)               \
+  X(bf16, BF16, 30, 32)
 
 namespace headroom::engine {
 
-/// How a row of numbers lies in blocks of few bits each, as GGUF files hold them. With f16 scales d and m, a block is
-///
-///   q8_0   32   d, 32 signed bytes                    x = d·q
-///   q4_0   32   d, 16 bytes of two                    x = d·(q - 8)
-///   q4_1   32   d, m, 16 bytes                        x = d·q + m
-///   q5_0   32   d, 32 fifth bits, 16 bytes            x = d·(q - 16)
-///   q5_1   32   d, m, 32 fifth bits, 16 bytes         x = d·q + m
-///   q4_k  256   d, m, eight 6-bit pairs (s, n), 128 bytes      x = d·s·q - m·n
-///   q6_k  256   128 bytes of low halves, 64 of high bits, 16 signed s, d      x = d·s·(q - 32)
-///   f16     1   the number
-///   bf16    1   the number
-///
-/// Low halves of the 4- and 5-bit bytes are elements 0–15 of a block, high halves 16–31. Source: the GGUF format,
-/// https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. A header of its own, as kernel files may include it.
-enum class BlockFormat : uint8_t { q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q6_k, f16, bf16 };
+#define HEADROOM_NAME(NAME, ...) NAME,
+enum class BlockFormat : uint8_t { HEADROOM_BLOCK_FORMATS(HEADROOM_NAME) };
+/// All of them, in the table's order.
+#define HEADROOM_FORMAT(NAME, ...) BlockFormat::NAME,
+inline constexpr BlockFormat block_formats[] = {HEADROOM_BLOCK_FORMATS(HEADROOM_FORMAT)};
+#undef HEADROOM_NAME
+#undef HEADROOM_FORMAT
+
+/// f(F()) with the format's struct F.
+template <class Function>
+void visit_format(BlockFormat format, const Function& f) {
+  switch (format) {
+#define HEADROOM_VISIT(NAME, FORMAT, ...) \
+  case BlockFormat::NAME:                 \
+    return f(blocks::FORMAT());
+    HEADROOM_BLOCK_FORMATS(HEADROOM_VISIT)
+#undef HEADROOM_VISIT
+  }
+}
 
 }  // namespace headroom::engine

@@ -11,22 +11,22 @@ namespace headroom::engine {
 
 QuantizedMatrix::QuantizedMatrix(BlockFormat format, int64_t rows, int64_t cols, Tensor blocks)
     : format_(format), rows_(rows), cols_(cols), blocks_(std::move(blocks)) {
-  const BlockLayout& layout = layout_of(format);
-  require(rows >= 0 && cols >= 0 && cols % layout.elements == 0,
-          "quantized matrix: {} ({}, {}): rows are not whole blocks of {}", layout.name, rows, cols, layout.elements);
+  const BlockTraits& traits = traits_of(format);
+  require(rows >= 0 && cols >= 0 && cols % traits.elements == 0,
+          "quantized matrix: {} ({}, {}): rows are not whole blocks of {}", traits.name, rows, cols, traits.elements);
   require(blocks_.defined() && blocks_.dtype() == DType::u8 && blocks_.is_contiguous(),
-          "quantized matrix: {} ({}, {}): blocks are {}, expected contiguous u8", layout.name, rows, cols,
+          "quantized matrix: {} ({}, {}): blocks are {}, expected contiguous u8", traits.name, rows, cols,
           blocks_.str());
   // Divisions, as the product of sizes read from a file may overflow.
-  const int64_t row_blocks = cols / layout.elements, have = blocks_.numel();
-  row_bytes_ = have / layout.bytes >= row_blocks ? row_blocks * layout.bytes : have + 1;
+  const int64_t row_blocks = cols / traits.elements, have = blocks_.numel();
+  row_bytes_ = have / traits.bytes >= row_blocks ? row_blocks * traits.bytes : have + 1;
   const bool fits = row_bytes_ == 0 || rows == 0 ? have == 0 : have % row_bytes_ == 0 && have / row_bytes_ == rows;
-  require(fits, "quantized matrix: {} ({}, {}): {} bytes do not hold it", layout.name, rows, cols, have);
+  require(fits, "quantized matrix: {} ({}, {}): {} bytes do not hold it", traits.name, rows, cols, have);
 }
 
 void QuantizedMatrix::dequantize_row(int64_t index, int64_t begin, int64_t end, float* values) const {
-  const BlockLayout& layout = layout_of(format_);
-  engine::dequantize(format_, row(index) + begin / layout.elements * layout.bytes, (end - begin) / layout.elements,
+  const BlockTraits& traits = traits_of(format_);
+  engine::dequantize(format_, row(index) + begin / traits.elements * traits.bytes, (end - begin) / traits.elements,
                      values);
 }
 
@@ -62,7 +62,7 @@ QuantizedMatrix QuantizedMatrix::to(Device device) const {
   return device == blocks_.device() ? *this : QuantizedMatrix(format_, rows_, cols_, blocks_.to(device));
 }
 
-std::string QuantizedMatrix::str() const { return fmt::format("{} ({}, {})", layout_of(format_).name, rows_, cols_); }
+std::string QuantizedMatrix::str() const { return fmt::format("{} ({}, {})", traits_of(format_).name, rows_, cols_); }
 
 namespace {
 

@@ -32,7 +32,7 @@ int64_t next_size(std::string_view& text) {
 }  // namespace
 
 std::string block_entry(const engine::QuantizedMatrix& matrix) {
-  return fmt::format("{} {} {}", engine::layout_of(matrix.format()).name, matrix.rows(), matrix.cols());
+  return fmt::format("{} {} {}", engine::traits_of(matrix.format()).name, matrix.rows(), matrix.cols());
 }
 
 CompactStore::CompactStore(const std::filesystem::path& path) : file_(path) {
@@ -46,12 +46,12 @@ CompactStore::CompactStore(const std::filesystem::path& path) : file_(path) {
       const engine::BlockFormat format = engine::block_format_named(next_word(rest));
       const int64_t rows = next_size(rest), cols = next_size(rest);
       require(rest.empty(), "{} stands behind the columns", quoted_name(std::string(rest)));
-      const engine::BlockLayout& layout = engine::layout_of(format);
-      require(cols % layout.elements == 0, "{} columns are no whole blocks of {}", cols, layout.elements);
+      const engine::BlockTraits& traits = engine::traits_of(format);
+      require(cols % traits.elements == 0, "{} columns are no whole blocks of {}", cols, traits.elements);
       // In doubles, as the product of wrong sizes may be beyond any integer.
-      const double bytes = static_cast<double>(rows) * static_cast<double>(cols / layout.elements * layout.bytes);
+      const double bytes = static_cast<double>(rows) * static_cast<double>(cols / traits.elements * traits.bytes);
       require(bytes == static_cast<double>(entry.end - entry.begin), "{} bytes, {} {} x {} are {:.0f}",
-              entry.end - entry.begin, layout.name, rows, cols, bytes);
+              entry.end - entry.begin, traits.name, rows, cols, bytes);
       blocks_[name] = {format, rows, cols};
     } catch (const Error& error) {
       fail("{}: __metadata__: {}: {}", path.string(), quoted_name(name), error.what());
@@ -67,7 +67,7 @@ engine::Shape CompactStore::shape(const std::string& name) const {
 std::string CompactStore::type(const std::string& name) const {
   const auto found = blocks_.find(name);
   return found == blocks_.end() ? safetensors_name(file_.entry(name).dtype)
-                                : engine::layout_of(found->second.format).name;
+                                : engine::traits_of(found->second.format).name;
 }
 
 StoredTensor CompactStore::read(const std::string& name) const {

@@ -3,11 +3,11 @@
 #include "engine/context.h"
 #include "engine/error.h"
 #include "models/files/json.h"
+#include "models/gguf/types.h"
 
 namespace headroom::models {
 namespace {
 
-using engine::BlockFormat;
 using engine::DType;
 using engine::QuantizedMatrix;
 
@@ -27,10 +27,9 @@ Tensor values_of(const StoredTensor& stored, DType dtype) {
 
 /// A matrix of 16-bit numbers as one that is multiplied where it lies.
 QuantizedMatrix as_blocks(const Tensor& matrix) {
-  const BlockFormat format = matrix.dtype() == DType::f16 ? BlockFormat::f16 : BlockFormat::bf16;
   const auto numbers = std::make_shared<const Tensor>(matrix.contiguous());
   const Tensor bytes = Tensor::over(numbers->raw(), numbers, {2 * matrix.numel()}, DType::u8);
-  return {format, matrix.dim(0), matrix.dim(1), bytes};
+  return {*gguf_form(matrix.dtype()), matrix.dim(0), matrix.dim(1), bytes};
 }
 
 }  // namespace

@@ -3,20 +3,9 @@
 #include "models/gguf/gguf.h"
 
 namespace headroom::models {
-namespace {
 
 using engine::DType;
 using engine::Tensor;
-
-/// Numbers that are a dtype of ours: a tensor of a GGUF file in them has that dtype.
-std::optional<DType> dtype_of_form(GgufForm form) {
-  if (!form) return DType::f32;
-  if (*form == engine::BlockFormat::f16) return DType::f16;
-  if (*form == engine::BlockFormat::bf16) return DType::bf16;
-  return std::nullopt;
-}
-
-}  // namespace
 
 GgufFile::GgufFile(const std::filesystem::path& path)
     : path_(path), file_(std::make_shared<const MappedFile>(path)), header_(parse_gguf(file_->text(), path.string())) {
@@ -44,7 +33,7 @@ StoredTensor GgufFile::read(const std::string& name) const {
   const GgufEntry& e = entry(name);
   const uint8_t* bytes = file_->data() + e.begin;
   // The header's alignment of 8 or more is enough for these dtypes, as the file is mapped at a page.
-  if (const std::optional<DType> dtype = dtype_of_form(e.form)) return Tensor::over(bytes, file_, e.shape, *dtype);
+  if (const std::optional<DType> dtype = dtype_of(e.form)) return Tensor::over(bytes, file_, e.shape, *dtype);
   const auto count = static_cast<int64_t>(e.end - e.begin);
   const Tensor blocks = Tensor::over(bytes, file_, {count}, DType::u8);
   return engine::QuantizedMatrix(*e.form, e.shape.numel(0, e.shape.rank() - 1), e.shape[-1], blocks);

@@ -1,88 +1,58 @@
 #include "models/gguf/types.h"
 
-#include <array>
+#include <map>
 
 #include "engine/error.h"
 
 namespace headroom::models {
 namespace {
 
-using engine::BlockFormat;
-
-struct KnownType {
-  GgufForm form;
-  uint32_t number;
-  const char* name;
-};
-constexpr std::array<KnownType, 10> gguf_types{{{std::nullopt, 0, "F32"},
-                                                {BlockFormat::f16, 1, "F16"},
-                                                {BlockFormat::bf16, 30, "BF16"},
-                                                {BlockFormat::q8_0, 8, "Q8_0"},
-                                                {BlockFormat::q4_0, 2, "Q4_0"},
-                                                {BlockFormat::q4_1, 3, "Q4_1"},
-                                                {BlockFormat::q5_0, 6, "Q5_0"},
-                                                {BlockFormat::q5_1, 7, "Q5_1"},
-                                                {BlockFormat::q4_k, 12, "Q4_K"},
-                                                {BlockFormat::q6_k, 14, "Q6_K"}}};
-
 /// Types that other software writes and we do not read, to name them. Source: ggml.h, enum ggml_type.
-const char* unread_name(uint32_t number) {
-  switch (number) {
-    case 9:
-      return "Q8_1";
-    case 10:
-      return "Q2_K";
-    case 11:
-      return "Q3_K";
-    case 13:
-      return "Q5_K";
-    case 15:
-      return "Q8_K";
-    case 20:
-      return "IQ4_NL";
-    case 23:
-      return "IQ4_XS";
-    case 28:
-      return "F64";
-    case 34:
-      return "TQ1_0";
-    case 39:
-      return "MXFP4";
-    default:
-      return nullptr;
-  }
-}
-
-const KnownType& known(GgufForm form) {
-  for (const KnownType& type : gguf_types)
-    if (type.form == form) return type;
-  fail("gguf: a form has no number");
-}
+const std::map<uint32_t, const char*> unread{{9, "Q8_1"},   {10, "Q2_K"},   {11, "Q3_K"},   {13, "Q5_K"},
+                                             {15, "Q8_K"},  {20, "IQ4_NL"}, {23, "IQ4_XS"}, {28, "F64"},
+                                             {34, "TQ1_0"}, {39, "MXFP4"}};
 
 }  // namespace
 
 GgufForm gguf_form(uint32_t number) {
-  std::string names;
-  for (const KnownType& type : gguf_types) {
-    if (type.number == number) return type.form;
-    names += (names.empty() ? "" : ", ") + std::string(type.name);
-  }
-  const char* name = unread_name(number);
-  fail("type {}{} is not read (read are {})", number, name ? fmt::format(" ({})", name) : "", names);
+  if (number == 0) return std::nullopt;
+  std::string names = "F32";
+  for (const bool is_number : {true, false})
+    for (const engine::BlockFormat format : engine::block_formats) {
+      const engine::BlockTraits& traits = engine::traits_of(format);
+      if (traits.gguf_type == number) return format;
+      if ((traits.elements == 1) == is_number) names += fmt::format(", {}", traits.gguf_name);
+    }
+  const auto name = unread.find(number);
+  fail("type {}{} is not read (read are {})", number, name == unread.end() ? "" : fmt::format(" ({})", name->second),
+       names);
 }
 
-uint32_t gguf_number(GgufForm form) { return known(form).number; }
-const char* gguf_name(GgufForm form) { return known(form).name; }
+GgufForm gguf_form(engine::DType dtype) {
+  if (dtype == engine::DType::f16) return engine::BlockFormat::f16;
+  if (dtype == engine::DType::bf16) return engine::BlockFormat::bf16;
+  return std::nullopt;
+}
+
+std::optional<engine::DType> dtype_of(GgufForm form) {
+  for (const engine::DType dtype : {engine::DType::f32, engine::DType::f16, engine::DType::bf16})
+    if (gguf_form(dtype) == form) return dtype;
+  return std::nullopt;
+}
+
+uint32_t gguf_number(GgufForm form) { return form ? engine::traits_of(*form).gguf_type : 0; }
+const char* gguf_name(GgufForm form) { return form ? engine::traits_of(*form).gguf_name : "F32"; }
 
 uint64_t gguf_bytes(GgufForm form, const engine::Shape& shape) {
-  const engine::BlockLayout layout = form ? engine::layout_of(*form) : engine::BlockLayout{"f32", 1, 4};
+  const int64_t elements = form ? engine::traits_of(*form).elements : 1;
+  const int64_t block_bytes = form ? engine::traits_of(*form).bytes : 4;
   const int64_t cols = shape.rank() > 0 ? shape[shape.rank() - 1] : 1;
-  require(cols % layout.elements == 0, "rows of {} are not whole blocks of {}", cols, layout.elements);
-  int64_t bytes = cols / layout.elements;
-  bool fits = !__builtin_mul_overflow(bytes, layout.bytes, &bytes);
+  require(cols % elements == 0, "rows of {} are not whole blocks of {}", cols, elements);
+  int64_t bytes = cols / elements;
+  bool fits = !__builtin_mul_overflow(bytes, block_bytes, &bytes);
   for (int axis = 0; axis + 1 < shape.rank(); ++axis)
     fits = fits && !__builtin_mul_overflow(bytes, shape[axis], &bytes);
-  require(fits, "{} {} is too large", layout.name, shape.str());
+  require(fits, "{} {} is too large", form ? engine::traits_of(*form).name : "f32", shape.str());
   return static_cast<uint64_t>(bytes);
 }
 

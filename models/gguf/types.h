@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/dtype.h"
 #include "engine/quantized/block_format.h"
 #include "engine/shape.h"
 
@@ -13,6 +14,10 @@ using GgufForm = std::optional<engine::BlockFormat>;  ///< nullopt: f32
 
 /// The form of that number in the file. Throws Error naming the type, and those that we read, for any other.
 GgufForm gguf_form(uint32_t number);
+/// The form of a tensor of that dtype; nullopt for dtypes that no weight should have, too.
+GgufForm gguf_form(engine::DType dtype);
+/// The dtype of a form whose numbers are one: nullopt for blocks of several.
+std::optional<engine::DType> dtype_of(GgufForm form);
 /// The number of a form in the file.
 uint32_t gguf_number(GgufForm form);
 /// "F32", "Q4_1", …

@@ -79,10 +79,10 @@ void put_value(std::string& out, const GgufValue& value) {
 GgufForm form_of(const StoredTensor& stored) {
   if (const auto* matrix = std::get_if<engine::QuantizedMatrix>(&stored)) return matrix->format();
   const Tensor& tensor = std::get<Tensor>(stored);
-  if (tensor.dtype() == DType::f16) return engine::BlockFormat::f16;
-  if (tensor.dtype() == DType::bf16) return engine::BlockFormat::bf16;
-  require(tensor.defined() && tensor.dtype() == DType::f32, "is {}; f32, f16 and bf16 are written", tensor.str());
-  return std::nullopt;
+  const GgufForm form = gguf_form(tensor.dtype());
+  require(tensor.defined() && (form || tensor.dtype() == DType::f32), "is {}; f32, f16 and bf16 are written",
+          tensor.str());
+  return form;
 }
 
 /// Bytes of a tensor to write. Throws Error where the format has no place for it.

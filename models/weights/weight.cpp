@@ -109,7 +109,7 @@ std::string Weight::describe() const {
   const auto frozen = [](bool is_trained) { return is_trained ? "" : ", frozen"; };
   return std::visit(Overload{[&](const Var& w) { return std::string(frozen(w.requires_grad())); },
                              [&](const engine::QuantizedMatrix& w) {
-                               return fmt::format(", {}", engine::layout_of(w.format()).name);
+                               return fmt::format(", {}", engine::traits_of(w.format()).name);
                              },
                              [&](const LowRank& f) {
                                return fmt::format(", rank {}{}{}", f.rank(), f.heads > 1 ? " per head" : "",

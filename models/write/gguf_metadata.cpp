@@ -11,37 +11,14 @@
 namespace headroom::models {
 namespace {
 
-using engine::BlockFormat;
-
-/// general.file_type, for the form of most numbers. Source: llama.h, enum llama_ftype.
+/// general.file_type, for the form of most numbers.
 int64_t file_type(const std::vector<TensorMove>& moves) {
   std::map<GgufForm, int64_t> numbers;
   for (const TensorMove& move : moves) numbers[move.form] += move.shape.numel();
   const auto most = std::max_element(numbers.begin(), numbers.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   const GgufForm form = most == numbers.end() ? GgufForm() : most->first;
-  if (!form) return 0;
-  switch (*form) {
-    case BlockFormat::f16:
-      return 1;
-    case BlockFormat::q4_0:
-      return 2;
-    case BlockFormat::q4_1:
-      return 3;
-    case BlockFormat::q8_0:
-      return 7;
-    case BlockFormat::q5_0:
-      return 8;
-    case BlockFormat::q5_1:
-      return 9;
-    case BlockFormat::q4_k:
-      return 15;
-    case BlockFormat::q6_k:
-      return 18;
-    case BlockFormat::bf16:
-      return 32;
-  }
-  return 0;
+  return form ? engine::traits_of(*form).gguf_file_type : 0;
 }
 
 void add_rope(const std::string& at, const TransformerConfig& c, GgufPairs& pairs) {

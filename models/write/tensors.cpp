@@ -31,16 +31,11 @@ GgufForm form_of(WeightType type) {
   return std::nullopt;
 }
 
-bool is_dense(GgufForm form) { return !form || *form == BlockFormat::f16 || *form == BlockFormat::bf16; }
-
-/// The form of a tensor in its file; dtypes that no weight should have count as f32.
+/// The form of a tensor in its file.
 GgufForm stored_form(const TensorStore& store, const std::string& name) {
   const StoredTensor stored = store.read(name);
   if (const auto* matrix = std::get_if<QuantizedMatrix>(&stored)) return matrix->format();
-  const DType dtype = std::get<Tensor>(stored).dtype();
-  if (dtype == DType::f16) return BlockFormat::f16;
-  if (dtype == DType::bf16) return BlockFormat::bf16;
-  return std::nullopt;
+  return gguf_form(std::get<Tensor>(stored).dtype());
 }
 
 /// The one dtype of a folder that rounds nothing of these tensors' matrices.
@@ -49,7 +44,7 @@ GgufForm common_form(const TensorStore& store, const std::vector<TensorMove>& mo
   for (const TensorMove& move : moves) {
     if (move.shape.rank() < 2) continue;
     const GgufForm form = stored_form(store, move.from);
-    if (!is_dense(form) || (common && *common != form)) return std::nullopt;
+    if (!dtype_of(form) || (common && *common != form)) return std::nullopt;
     common = form;
   }
   return common.value_or(std::nullopt);
@@ -108,23 +103,23 @@ void count_rounding(const TensorMove& move, const Tensor& values, const StoredTe
 }  // namespace
 
 DType dense_dtype(GgufForm form) {
-  require(is_dense(form), "{} is no dtype", gguf_name(form));
-  if (!form) return DType::f32;
-  return *form == BlockFormat::f16 ? DType::f16 : DType::bf16;
+  const std::optional<DType> dtype = dtype_of(form);
+  require(dtype.has_value(), "{} is no dtype", gguf_name(form));
+  return *dtype;
 }
 
 int64_t bytes_of(const TensorMove& move) {
   if (!move.form) return move.shape.numel() * engine::size_of(DType::f32);
-  const engine::BlockLayout& layout = engine::layout_of(*move.form);
-  return move.shape.numel() / layout.elements * layout.bytes;
+  const engine::BlockTraits& traits = engine::traits_of(*move.form);
+  return move.shape.numel() / traits.elements * traits.bytes;
 }
 
-bool fills_blocks(int64_t row) { return row % engine::layout_of(BlockFormat::q8_0).elements == 0; }
+bool fills_blocks(int64_t row) { return row % engine::traits_of(BlockFormat::q8_0).elements == 0; }
 
 void note_partial_blocks(int64_t matrices, std::vector<std::string>& notes) {
   if (matrices > 0)
     notes.push_back(fmt::format("the rows of {} matrices do not fill Q8_0's blocks of {} numbers: these are in F16",
-                                matrices, engine::layout_of(BlockFormat::q8_0).elements));
+                                matrices, engine::traits_of(BlockFormat::q8_0).elements));
 }
 
 std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget& target,
@@ -157,7 +152,7 @@ std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget
 
 /// f32 numbers in the form that is written.
 StoredTensor narrowed(const TensorMove& move, const Tensor& values) {
-  if (is_dense(move.form)) return values.to(dense_dtype(move.form));
+  if (const std::optional<DType> dtype = dtype_of(move.form)) return values.to(*dtype);
   try {
     return engine::quantize_q8_0(values);
   } catch (const Error& error) {
@@ -175,7 +170,7 @@ StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_int
           values.str());
   if (move.transposed) values = values.transpose(0, 1);
   if (move.turned_heads > 0) values = turned(values, move.turned_heads, to_interleaved);
-  if (is_dense(move.form) && dense_dtype(move.form) == values.dtype()) return values.contiguous();
+  if (dtype_of(move.form) == values.dtype()) return values.contiguous();
   values = values.to(DType::f32).contiguous();  // of an f64 one, too: it is computed in f32
   if (!move.form) return values;
   const StoredTensor written = narrowed(move, values);

@@ -18,7 +18,6 @@ namespace headroom::models {
 namespace {
 
 namespace fs = std::filesystem;
-using engine::BlockFormat;
 using engine::DType;
 using engine::QuantizedMatrix;
 
@@ -106,10 +105,10 @@ std::optional<QuantizedMatrix> in_rows_of(const QuantizedMatrix& base, const Ten
 /// Blocks that are 16-bit numbers as a tensor of these.
 StoredTensor as_numbers(const StoredTensor& stored) {
   const auto* matrix = std::get_if<QuantizedMatrix>(&stored);
-  if (!matrix || (matrix->format() != BlockFormat::f16 && matrix->format() != BlockFormat::bf16)) return stored;
+  const std::optional<DType> dtype = matrix ? dtype_of(matrix->format()) : std::nullopt;
+  if (!dtype) return stored;
   const auto bytes = std::make_shared<const Tensor>(matrix->blocks());
-  return Tensor::over(bytes->raw(), bytes, matrix->shape(),
-                      matrix->format() == BlockFormat::f16 ? DType::f16 : DType::bf16);
+  return Tensor::over(bytes->raw(), bytes, matrix->shape(), *dtype);
 }
 
 std::vector<NotedWeights::Noted> weights_to_write(const ModelFiles& base, const ModelEdit& edit,
@@ -180,7 +179,7 @@ Conversion write_compact(const ModelFiles& base, const ModelEdit& edit, const fs
       Tensor bytes;
       if (const auto* blocks = std::get_if<QuantizedMatrix>(&weight.stored)) {
         metadata[weight.name] = block_entry(*blocks);
-        ++kinds[engine::layout_of(blocks->format()).name];
+        ++kinds[engine::traits_of(blocks->format()).name];
         bytes = blocks->blocks();
       } else {
         bytes = std::get<Tensor>(weight.stored);

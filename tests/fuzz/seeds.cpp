@@ -60,11 +60,11 @@ void write_index_seeds(const fs::path& folder) {
 /// A llama of one layer and width 32, its matrices in blocks of the format; a vocabulary of byte-level tokens or of
 /// SentencePiece's.
 void write_gguf_seed(const fs::path& path, BlockFormat format, bool has_pieces) {
-  const int64_t width = engine::layout_of(format).elements == 256 ? 256 : 32, vocab = 12;
+  const int64_t width = engine::traits_of(format).elements == 256 ? 256 : 32, vocab = 12;
   std::mt19937 random(7);
   const auto matrix = [&](int64_t rows, int64_t cols) {
-    const engine::BlockLayout& layout = engine::layout_of(format);
-    std::vector<uint8_t> bytes(static_cast<size_t>(rows * cols / layout.elements * layout.bytes));
+    const engine::BlockTraits& traits = engine::traits_of(format);
+    std::vector<uint8_t> bytes(static_cast<size_t>(rows * cols / traits.elements * traits.bytes));
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
     return QuantizedMatrix(format, rows, cols, Tensor::from({static_cast<int64_t>(bytes.size())}, bytes));
   };
@@ -102,7 +102,7 @@ void write_gguf_seeds(const fs::path& folder) {
   fs::create_directories(folder);
   for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::q4_1, BlockFormat::f16})
     for (const bool has_pieces : {false, true})
-      write_gguf_seed(folder / (std::string(engine::layout_of(format).name) + (has_pieces ? "-pieces" : "-bytes")),
+      write_gguf_seed(folder / (std::string(engine::traits_of(format).name) + (has_pieces ? "-pieces" : "-bytes")),
                       format, has_pieces);
 }
 

@@ -96,7 +96,7 @@ Case quantized_linear_case(Random& random, DType dtype) {
   const BlockFormat formats[] = {BlockFormat::q8_0, BlockFormat::q4_0, BlockFormat::q4_1, BlockFormat::q5_0,
                                  BlockFormat::q5_1, BlockFormat::q4_k, BlockFormat::q6_k};
   const BlockFormat format = formats[random.integer(0, 6)];
-  const int64_t block = engine::layout_of(format).elements, in_width = block * random.integer(1, 512 / block),
+  const int64_t block = engine::traits_of(format).elements, in_width = block * random.integer(1, 512 / block),
                 out_width = random.size();
   Shape x = random.shape(0, 2);
   x.push_back(in_width);

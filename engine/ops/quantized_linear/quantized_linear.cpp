@@ -108,13 +108,13 @@ int64_t rows_of_task(const QuantizedMatrix& w) {
 template <class X>
 void run_few(QuantizedLinearCall& c, const X& x, const Kernel<void(const FewRows<X>&)>& multiply) {
   const int64_t out = c.weight.rows();
-  const BlockLayout& layout = layout_of(c.weight.format());
+  const BlockTraits& traits = traits_of(c.weight.format());
   const float* bias = c.bias.defined() ? c.bias.data<float>() : nullptr;
   auto* y = c.y.mutable_data<float>();
   parallel_ranges(out, rows_of_task(c.weight), [&](int64_t begin, int64_t end) {
     multiply({.format = c.weight.format(),
-              .block_elements = layout.elements,
-              .block_bytes = layout.bytes,
+              .block_elements = traits.elements,
+              .block_bytes = traits.bytes,
               .w = c.weight.row(begin),
               .row_bytes = c.weight.row_bytes(),
               .w_rows = end - begin,
@@ -178,7 +178,7 @@ Op<QuantizedLinearGradCall> quantized_linear_grad_op{
 
 bool takes_int8(const QuantizedLinearCall& c) {
   return context().activations == Activations::int8 && c.x.dtype() == DType::f32 &&
-         layout_of(c.weight.format()).elements > 1;
+         traits_of(c.weight.format()).has_integer_products;
 }
 
 Tensor quantized_linear(const Tensor& x, const QuantizedMatrix& weight, const Tensor& bias) {

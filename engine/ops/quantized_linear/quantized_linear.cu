@@ -30,7 +30,7 @@ struct BlockRows {
 
 /// (n, width): columns from `first_column` of the rows from `first_row`, or of those that `index` names. An index that
 /// is no row gives NaN.
-template <BlockFormat format, class T>
+template <class F, class T>
 struct UnpackElement {
   BlockRows w;
   int64_t first_row, first_column, width, w_rows;
@@ -39,23 +39,22 @@ struct UnpackElement {
   __device__ void operator()(int64_t i) const {
     const int64_t row = index ? index[i / width] : first_row + i / width;
     const bool is_there = row >= 0 && row < w_rows;
-    const float value = is_there ? block_value<format>(w.row(row), first_column + i % width) : not_a_number;
+    const float value = is_there ? block_value<F>(w.row(row), first_column + i % width) : not_a_number;
     store(out[i], static_cast<Compute<T>>(value));
   }
 };
 
 template <class T>
 void unpack(const QuantizedMatrix& w, int64_t first_row, int64_t first_column, const int64_t* index, const Tensor& to) {
-  visit_format(w.format(), [&](auto tag) {
-    constexpr BlockFormat format = decltype(tag)::value;
+  visit_format(w.format(), [&](auto f) {
     launch("unpack_blocks", to.numel(),
-           UnpackElement<format, T>{BlockRows(w), first_row, first_column, to.dim(-1), w.rows(), index,
-                                    to.mutable_data<T>()});
+           UnpackElement<decltype(f), T>{BlockRows(w), first_row, first_column, to.dim(-1), w.rows(), index,
+                                         to.mutable_data<T>()});
   });
 }
 
 /// One warp per row of W: its dot products with `rows` ≤ most rows of x.
-template <BlockFormat format, class T, int most>
+template <class F, class T, int most>
 __global__ void few_rows(BlockRows w, const T* x, const T* bias, T* y, int rows, int64_t cols, int64_t w_rows) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int64_t o = int64_t{blockIdx.x} * (blockDim.x / warp_size) + threadIdx.x / warp_size;
@@ -63,7 +62,7 @@ __global__ void few_rows(BlockRows w, const T* x, const T* bias, T* y, int rows,
   const uint8_t* const row = w.row(o);
   float sums[most] = {};
   for (int64_t c = lane; c < cols; c += warp_size) {
-    const float value = block_value<format>(row, c);
+    const float value = block_value<F>(row, c);
     for (int r = 0; r < most; ++r)
       if (r < rows) sums[r] += value * load(x[r * cols + c]);
   }
@@ -113,9 +112,8 @@ void run_few(QuantizedLinearCall& c) {
   constexpr int threads = 128, warps = threads / warp_size;
   const Tensor x = rounded(c);
   const T* const bias = c.bias.defined() ? c.bias.data<T>() : nullptr;
-  visit_format(c.weight.format(), [&](auto tag) {
-    constexpr BlockFormat format = decltype(tag)::value;
-    launch_kernel("quantized_few_rows", few_rows<format, T, most>,
+  visit_format(c.weight.format(), [&](auto f) {
+    launch_kernel("quantized_few_rows", few_rows<decltype(f), T, most>,
                   {static_cast<unsigned>((c.weight.rows() + warps - 1) / warps), threads}, BlockRows(c.weight),
                   x.data<T>(), bias, c.y.mutable_data<T>(), static_cast<int>(x.dim(0)), c.weight.cols(),
                   c.weight.rows());

@@ -9,6 +9,7 @@
 //
 // Only for files that are compiled once per instruction set.
 #include "engine/cpu/simd.h"
+#include "engine/quantized/format.h"
 
 #if defined(__AVX2__) && !defined(__AVX512F__)
 
@@ -22,6 +23,10 @@ static inline __m256i dots_of(__m256i q, __m256i a) {
       is_signed ? _mm256_maddubs_epi16(_mm256_sign_epi8(q, q), _mm256_sign_epi8(a, q)) : _mm256_maddubs_epi16(q, a);
   return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
+
+/// What is said above of a format with integer products.
+template <class F>
+struct IntegerBlocks;
 
 template <int n>
 struct BlockScales {
@@ -87,11 +92,10 @@ static inline BlockScales<1> pairs_of(const uint8_t* p, int count) {
           _mm256_cvtph_ps(_mm_packus_epi32(_mm_srli_epi32(low, 16), _mm_srli_epi32(high, 16)))};
 }
 
-/// q4_0, q4_1, q5_0, q5_1.
-template <int bytes, bool has_fifth, bool has_m>
-struct BlocksOf32 {
+template <bool has_fifth, bool has_m>
+struct IntegerBlocks<blocks::Halves<has_fifth, has_m>> {
   static constexpr bool is_signed = false, has_minimum = true;
-  static constexpr int scales = 1, group_bytes = 8 * bytes;
+  static constexpr int scales = 1, bytes = blocks::Halves<has_fifth, has_m>::bytes, group_bytes = 8 * bytes;
   static BlockScales<1> scales_of(const uint8_t* w, int count) {
     if constexpr (has_m) return pairs_of<bytes>(w, count);
     const __m256 d = halves_of<bytes>(w, count);
@@ -114,7 +118,8 @@ struct BlocksOf32 {
   static __m256 step_of(const float* steps, int i) { return _mm256_broadcast_ss(steps + i); }
 };
 
-struct BlocksQ8 {
+template <>
+struct IntegerBlocks<blocks::Q8_0> {
   static constexpr bool is_signed = true, has_minimum = false;
   static constexpr int scales = 1, group_bytes = 8 * 34;
   static BlockScales<1> scales_of(const uint8_t* w, int count) {
@@ -126,7 +131,8 @@ struct BlocksQ8 {
   static __m256 step_of(const float* steps, int i) { return _mm256_broadcast_ss(steps + i); }
 };
 
-struct BlocksQ4K {
+template <>
+struct IntegerBlocks<blocks::Q4_K> {
   static constexpr bool is_signed = false, has_minimum = true;
   static constexpr int scales = 1, group_bytes = 144;
   static BlockScales<1> scales_of(const uint8_t* w, int) {
@@ -150,7 +156,8 @@ struct BlocksQ4K {
 };
 
 /// Each 16 elements have a scale: d[0] has those of the blocks' first halves, d[1] those of their second.
-struct BlocksQ6K {
+template <>
+struct IntegerBlocks<blocks::Q6_K> {
   static constexpr bool is_signed = true, has_minimum = false;
   static constexpr int scales = 2, group_bytes = 210;
   static BlockScales<2> scales_of(const uint8_t* w, int) {

@@ -202,25 +202,9 @@ static void int8_rows(const FewRows<ByteRows>& p) {
 }
 
 void few_rows_int8(const FewRows<ByteRows>& p) {
-  switch (p.format) {
-    case BlockFormat::q8_0:
-      return int8_rows<BlocksQ8>(p);
-    case BlockFormat::q4_0:
-      return int8_rows<BlocksOf32<18, false, false>>(p);
-    case BlockFormat::q4_1:
-      return int8_rows<BlocksOf32<20, false, true>>(p);
-    case BlockFormat::q5_0:
-      return int8_rows<BlocksOf32<22, true, false>>(p);
-    case BlockFormat::q5_1:
-      return int8_rows<BlocksOf32<24, true, true>>(p);
-    case BlockFormat::q4_k:
-      return int8_rows<BlocksQ4K>(p);
-    case BlockFormat::q6_k:
-      return int8_rows<BlocksQ6K>(p);
-    case BlockFormat::f16:
-    case BlockFormat::bf16:
-      break;  // numbers have f32 products
-  }
+  visit_format(p.format, [&](auto f) {
+    if constexpr (decltype(f)::has_integer_products) int8_rows<IntegerBlocks<decltype(f)>>(p);
+  });
 }
 
 #elif !defined(__AVX2__)

@@ -47,10 +47,6 @@ bool same_bits(const Tensor& a, const Tensor& b) {
          std::memcmp(x.raw(), y.raw(), static_cast<size_t>(x.numel() * engine::size_of(x.dtype()))) == 0;
 }
 
-constexpr BlockFormat formats[] = {BlockFormat::q8_0, BlockFormat::q4_0, BlockFormat::q4_1,
-                                   BlockFormat::q5_0, BlockFormat::q5_1, BlockFormat::q4_k,
-                                   BlockFormat::q6_k, BlockFormat::f16,  BlockFormat::bf16};
-
 }  // namespace
 
 TEST_CASE("a layer in f64, whose bias the library cannot add", "[cuda]") {
@@ -139,8 +135,8 @@ TEST_CASE("TF32 is off unless it is asked for", "[cuda]") {
 TEST_CASE("quantised rows have the CPU's bits on the GPU", "[cuda]") {
   if (!engine::has_device(Device::Kind::cuda)) return testing::skip("no CUDA device");
   const Tensor indices = Tensor::from<int64_t>({4}, {2, 0, 2, 1});
-  for (const BlockFormat format : formats) {
-    INFO(engine::layout_of(format).name);
+  for (const BlockFormat format : engine::block_formats) {
+    INFO(engine::traits_of(format).name);
     const QuantizedMatrix w = autograd::op_suite::random_blocks("rows on CUDA", format, 3, 512);
     const Tensor got = engine::quantized_rows(w.to(cuda), indices.to(cuda), DType::f32);
     CHECK(same_bits(got, engine::quantized_rows(w, indices, DType::f32)));
@@ -153,7 +149,7 @@ TEST_CASE("quantised products of few and of many rows agree with the CPU's", "[c
   for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::q4_k})
     for (const int64_t rows : {1, 3, 8, 9})
       for (const bool is_int8 : {false, true}) {
-        INFO(engine::layout_of(format).name << ", " << rows << " rows, int8 " << is_int8);
+        INFO(engine::traits_of(format).name << ", " << rows << " rows, int8 " << is_int8);
         const engine::ActivationsScope scope(is_int8 ? engine::Activations::int8 : engine::Activations::exact);
         const QuantizedMatrix w = autograd::op_suite::random_blocks("products on CUDA", format, 70, 512);
         const Tensor x = random({rows, 512}, 1), bias = random({70}, 2);

@@ -34,16 +34,17 @@ Tensor bytes(int64_t count) { return Tensor::zeros({count}, DType::u8); }
 
 TEST_CASE("blocks of every format have the gguf package's numbers, bit for bit") {
   if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
-  std::ifstream file(testing::source_root() + "/tests/engine/quantized/blocks.json");
-  REQUIRE(file);
-  const nlohmann::json fixture = nlohmann::json::parse(file);
-  REQUIRE(fixture.size() == 7);
-  for (const auto& [name, row] : fixture.items()) {
+  for (const BlockFormat format : block_formats) {
+    if (traits_of(format).elements == 1) continue;
+    const std::string name = traits_of(format).name;
     INFO(name);
+    std::ifstream file(testing::source_root() + "/tests/engine/quantized/blocks/" + name + ".json");
+    REQUIRE(file);
+    const nlohmann::json row = nlohmann::json::parse(file);
     const std::vector<uint8_t> blocks = bytes_of(row["blocks"]);
     const std::vector<float> want = floats_of(row["values"]);
     REQUIRE(want.size() == 512);
-    const BlockFormat format = block_format_named(name);
+    CHECK(block_format_named(name) == format);
     const QuantizedMatrix matrix(format, 2, 256, Tensor::from({static_cast<int64_t>(blocks.size())}, blocks));
     const Tensor found = matrix.dequantize();  // (2, 256)
     size_t equal = 0;

@@ -19,16 +19,13 @@ namespace {
 
 using autograd::op_suite::random_blocks;
 
-constexpr std::array formats{BlockFormat::q8_0, BlockFormat::q4_0, BlockFormat::q4_1,
-                             BlockFormat::q5_0, BlockFormat::q5_1, BlockFormat::q4_k,
-                             BlockFormat::q6_k, BlockFormat::f16,  BlockFormat::bf16};
 constexpr std::array both{Activations::exact, Activations::int8};
 
 Tensor random(const Shape& shape, uint64_t seed) { return random_normal(shape, 0, 1, {seed, 0, 0}); }
 
 /// Columns: one block, and a number of blocks that is not a multiple of eight.
 std::vector<int64_t> widths_of(BlockFormat format) {
-  const int64_t elements = layout_of(format).elements;
+  const int64_t elements = traits_of(format).elements;
   return elements == 256 ? std::vector<int64_t>{256, 1536} : std::vector<int64_t>{32, 96, 576, 1120};
 }
 
@@ -38,7 +35,7 @@ struct Truth {
 };
 Truth truth_of(const Tensor& x, const QuantizedMatrix& w, const Tensor& bias) {
   const ReferenceScope reference;
-  const bool rounds = context().activations == Activations::int8 && layout_of(w.format()).elements > 1;
+  const bool rounds = context().activations == Activations::int8 && traits_of(w.format()).has_integer_products;
   const Tensor used = rounds ? dequantize(quantize_activations(x)) : x, values = w.dequantize();
   Truth out;
   for (int64_t r = 0; r < x.dim(0); ++r)
@@ -109,7 +106,7 @@ TEST_CASE("8-bit activations: the same bits at every level, no number moved by m
 
 TEST_CASE("products of every format are those of the plain loops, exact and with 8-bit activations") {
   if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
-  for (const BlockFormat format : formats)
+  for (const BlockFormat format : block_formats)
     for (const int64_t cols : widths_of(format))
       for (const int64_t out : {1, 7, 66}) {
         const QuantizedMatrix w = random_blocks("products", format, out, cols);
@@ -148,7 +145,7 @@ TEST_CASE("the reference loops round activations as the kernels do, f64 and what
 
 TEST_CASE("the same bits on any number of threads, and a row's whatever the rows beside it") {
   if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
-  for (const BlockFormat format : formats)
+  for (const BlockFormat format : block_formats)
     for (const Activations activations : both) {
       const ActivationsScope scope(activations);
       const QuantizedMatrix w = random_blocks("threads", format, 331, 512);
@@ -170,17 +167,16 @@ TEST_CASE("the same bits on any number of threads, and a row's whatever the rows
 
 TEST_CASE("scales of zero and scales and activations that are not finite") {
   if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
-  for (const BlockFormat format : formats) {
-    if (layout_of(format).elements == 1) continue;
-    const BlockLayout& layout = layout_of(format);
-    const int64_t cols = 2 * std::max<int64_t>(64, layout.elements);
+  for (const BlockFormat format : block_formats) {
+    if (traits_of(format).elements == 1) continue;
+    const BlockTraits& traits = traits_of(format);
+    const int64_t cols = 2 * std::max<int64_t>(64, traits.elements);
     const QuantizedMatrix random_w = random_blocks("special", format, 6, cols);
     std::vector<uint8_t> bytes = random_w.blocks().to_vector<uint8_t>();
-    const size_t at = format == BlockFormat::q6_k ? 208 : 0, row = static_cast<size_t>(random_w.row_bytes());
-    const bool has_m = format == BlockFormat::q4_1 || format == BlockFormat::q5_1 || format == BlockFormat::q4_k;
+    const auto row = static_cast<size_t>(random_w.row_bytes());
     const auto put = [&](size_t r, uint16_t bits) {  // the first block's scales, d and m
-      std::memcpy(bytes.data() + r * row + at, &bits, 2);
-      if (has_m) std::memcpy(bytes.data() + r * row + at + 2, &bits, 2);
+      for (const int place : traits.scale_places)
+        if (place >= 0) std::memcpy(bytes.data() + r * row + place, &bits, 2);
     };
     put(1, 0), put(2, 0x8000), put(3, 0x7c00), put(4, 0x7e00);  // 0, -0, infinity, NaN
     const QuantizedMatrix w(format, 6, cols, Tensor::from({static_cast<int64_t>(bytes.size())}, bytes));

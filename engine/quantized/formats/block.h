@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+
+#include "engine/host_device.h"
+
+namespace headroom::engine::blocks {
+
+/// x = step · q, or step · q + minimum where the format has one.
+struct Scale {
+  float step, minimum = 0;
+};
+
+/// What the struct `F` of a format in blocks says, for the CPU, which unpacks whole blocks, and for the GPU, which
+/// reads one number at a time:
+///
+///   elements, bytes    of a block
+///   run                numbers one after the other that share a Scale
+///   scale<M>(b, j)     the Scale of run j of the block at b
+///   number<M>(b, j, i) q of number i of that run
+///   has_minimum        whether the Scale's is added
+///   scale_places       where a block's f16 stand: the first, and a second or -1
+///   typical            about how large a number is in units of the first f16, for tests' random blocks
+///   has_integer_products  whether engine/ops/quantized_linear/quantized_linear_blocks.h multiplies it by 8-bit
+///   integers
+///
+/// M is the machine, M::half(p) its f16 at p as f32, M::product and M::sum round one by one. Everything is a template
+/// over it, so that each instruction set has functions of its own.
+template <class F>
+struct Block {
+  template <class M>
+  HEADROOM_HD static float value(const Scale& scale, const uint8_t* block, int j, int i) {
+    const float x = M::product(scale.step, static_cast<float>(F::template number<M>(block, j, i)));
+    return F::has_minimum ? M::sum(x, scale.minimum) : x;
+  }
+  /// Number i of a block.
+  template <class M>
+  HEADROOM_HD static float at(const uint8_t* block, int i) {
+    return value<M>(F::template scale<M>(block, i / F::run), block, i / F::run, i % F::run);
+  }
+};
+
+}  // namespace headroom::engine::blocks
