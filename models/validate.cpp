@@ -16,80 +16,81 @@ constexpr double most_parameters = 1e12;
 /// Each has a description of its own in memory before a weight is read: a wrong file must not ask for all of it.
 constexpr int64_t most_layers = 1 << 16;
 
-void require_at_least(const char* field, int64_t value, int64_t least) {
-  require(value >= least, "model.{} is {}; it must be at least {}", field, value, least);
+/// Throws InvalidConfig unless `ok`.
+template <class... Args>
+void check(bool ok, const std::string& field, fmt::format_string<Args...> problem, Args&&... args) {
+  if (!ok) throw InvalidConfig(field, fmt::format(problem, std::forward<Args>(args)...));
 }
 
-void require_positive(const char* field, double value) {
-  require(std::isfinite(value) && value > 0, "model.{} is {}; it must be finite and above 0", field, value);
+void require_at_least(const std::string& field, int64_t value, int64_t least) {
+  check(value >= least, field, "is {}; it must be at least {}", value, least);
 }
 
-void require_deviation(const char* field, double value) {
-  require(std::isfinite(value) && value >= 0, "model.{} is {}; it must be finite and at least 0", field, value);
+void require_positive(const std::string& field, double value) {
+  check(std::isfinite(value) && value > 0, field, "is {}; it must be finite and above 0", value);
+}
+
+void require_deviation(const std::string& field, double value) {
+  check(std::isfinite(value) && value >= 0, field, "is {}; it must be finite and at least 0", value);
 }
 
 /// A rank of a matrix whose smaller side is the model's width or `heads` heads of `dim`.
 void validate_rank(const std::string& field, int64_t rank, int64_t width, int64_t heads, int64_t dim) {
   const double most = std::min(static_cast<double>(width), static_cast<double>(heads) * static_cast<double>(dim));
-  require(rank >= 0 && static_cast<double>(rank) <= most,
-          "model.{} is {}; it must be 0 (no factors) or at most the matrix's smaller side, which is {}", field, rank,
-          most);
+  check(rank >= 0 && static_cast<double>(rank) <= most, field,
+        "is {}; it must be 0 (no factors) or at most the matrix's smaller side, which is {}", rank, most);
 }
 
 /// A rank of each head's (dim, width) rows; `rank`: of the whole matrix.
 void validate_head_rank(const std::string& field, int64_t head_rank, int64_t width, int64_t dim, int64_t rank) {
   validate_rank(field, head_rank, width, 1, dim);
-  require(head_rank == 0 || rank == 0,
-          "model.{} is {}; factors per head and of the whole matrix ({}) exclude each other", field, head_rank, rank);
+  check(head_rank == 0 || rank == 0, field, "is {}; factors per head and of the whole matrix ({}) exclude each other",
+        head_rank, rank);
 }
 
 /// `path`: "" or "unequal_layers[3]." before each field.
 void validate_group(const HeadGroup& group, const std::string& path, size_t index, const TransformerConfig& c) {
   const auto field = [&](const char* name) { return fmt::format("{}groups[{}].{}", path, index, name); };
-  require_at_least(field("heads").c_str(), group.heads, 1);
-  require_at_least(field("qk_dim").c_str(), group.qk_dim, 1);
-  require_at_least(field("v_dim").c_str(), group.v_dim, 1);
-  require(group.kv_heads >= 0 && group.heads % group.key_value_heads() == 0,
-          "model.{} is {}; it must be 0 (as many as heads) or divide heads, which is {}", field("kv_heads"),
-          group.kv_heads, group.heads);
-  require(!scheme_of(c).turns() || group.qk_dim % 2 == 0,
-          "model.{} is {}, the head_dim of its {} heads; rope needs it to be even, for it turns pairs of numbers",
-          field("qk_dim"), group.qk_dim, group.heads);
+  require_at_least(field("heads"), group.heads, 1);
+  require_at_least(field("qk_dim"), group.qk_dim, 1);
+  require_at_least(field("v_dim"), group.v_dim, 1);
+  check(group.kv_heads >= 0 && group.heads % group.key_value_heads() == 0, field("kv_heads"),
+        "is {}; it must be 0 (as many as heads) or divide heads, which is {}", group.kv_heads, group.heads);
+  check(!scheme_of(c).turns() || group.qk_dim % 2 == 0, field("qk_dim"),
+        "is {}, the head_dim of its {} heads; rope needs it to be even, for it turns pairs of numbers", group.qk_dim,
+        group.heads);
   validate_rank(field("q_rank"), group.q_rank, c.width, group.heads, group.qk_dim);
   validate_rank(field("k_rank"), group.k_rank, c.width, group.key_value_heads(), group.qk_dim);
   validate_rank(field("v_rank"), group.v_rank, c.width, group.key_value_heads(), group.v_dim);
   validate_head_rank(field("q_head_rank"), group.q_head_rank, c.width, group.qk_dim, group.q_rank);
   validate_head_rank(field("k_head_rank"), group.k_head_rank, c.width, group.qk_dim, group.k_rank);
-  require(group.score_dim >= 0 && group.score_dim <= group.qk_dim,
-          "model.{} is {}; it must be 0 (no map) or at most qk_dim, which is {}", field("score_dim"), group.score_dim,
-          group.qk_dim);
+  check(group.score_dim >= 0 && group.score_dim <= group.qk_dim, field("score_dim"),
+        "is {}; it must be 0 (no map) or at most qk_dim, which is {}", group.score_dim, group.qk_dim);
   const auto pairs = static_cast<size_t>(group.qk_dim / 2);
-  require(group.rope_frequencies.empty() || group.rope_frequencies.size() == pairs,
-          "model.{} holds {} frequencies; it must hold none or one for each pair of numbers of a head, qk_dim/2, which "
-          "is {}",
-          field("rope_frequencies"), group.rope_frequencies.size(), pairs);
+  check(group.rope_frequencies.empty() || group.rope_frequencies.size() == pairs, field("rope_frequencies"),
+        "holds {} frequencies; it must hold none or one for each pair of numbers of a head, qk_dim/2, which is {}",
+        group.rope_frequencies.size(), pairs);
   for (const double f : group.rope_frequencies)
-    require(std::isfinite(f), "model.{} holds {}; each must be finite", field("rope_frequencies"), f);
+    check(std::isfinite(f), field("rope_frequencies"), "holds {}; each must be finite", f);
 }
 
 void validate_layer(const LayerConfig& layer, const std::string& path, const TransformerConfig& c) {
-  require_at_least((path + "ffn_width").c_str(), layer.ffn_width, 0);
-  require(!layer.groups.empty(), "model.{}groups is empty; it must hold at least one group of heads", path);
+  require_at_least(path + "ffn_width", layer.ffn_width, 0);
+  check(!layer.groups.empty(), path + "groups", "is empty; it must hold at least one group of heads");
   double values = 0;
   for (size_t i = 0; i < layer.groups.size(); ++i) {
     validate_group(layer.groups[i], path, i, c);
     values += static_cast<double>(layer.groups[i].heads) * static_cast<double>(layer.groups[i].v_dim);
   }
   const double most = std::min(values, static_cast<double>(c.width));
-  require(layer.o_rank >= 0 && static_cast<double>(layer.o_rank) <= most,
-          "model.{}o_rank is {}; it must be 0 (no factors) or at most the matrix's smaller side, which is {}", path,
-          layer.o_rank, most);
+  check(layer.o_rank >= 0 && static_cast<double>(layer.o_rank) <= most, path + "o_rank",
+        "is {}; it must be 0 (no factors) or at most the matrix's smaller side, which is {}", layer.o_rank, most);
 }
 
 void validate_layers(const TransformerConfig& c) {
   if (c.unequal_layers.empty()) return validate_layer({c.groups, c.ffn_width, c.o_rank}, "", c);
-  require(static_cast<int64_t>(c.unequal_layers.size()) == c.layers,
-          "model.unequal_layers holds {} layers; model.layers is {}", c.unequal_layers.size(), c.layers);
+  check(static_cast<int64_t>(c.unequal_layers.size()) == c.layers, "unequal_layers",
+        "holds {} layers; model.layers is {}", c.unequal_layers.size(), c.layers);
   require(c.groups.empty() && c.ffn_width == 0 && c.o_rank == 0,
           "model.groups, model.ffn_width and model.o_rank are of every layer; with model.unequal_layers they must be "
           "left out");
@@ -104,22 +105,22 @@ void validate_rope(const TransformerConfig& c) {
   require_positive("rope_scaling.factor", s.factor);
   if (s.kind == RopeScalingKind::linear) return;
   require_positive("rope_scaling.low", s.low);
-  require(std::isfinite(s.high) && s.high > s.low, "model.rope_scaling.high is {}; it must be above low, which is {}",
-          s.high, s.low);
+  check(std::isfinite(s.high) && s.high > s.low, "rope_scaling.high", "is {}; it must be above low, which is {}",
+        s.high, s.low);
   require_at_least("rope_scaling.original_length", s.original_length, 1);
 }
 
 void validate_ends(const TransformerConfig& c) {
   require_at_least("vocab", c.vocab, 0);
   require_at_least("input_dim", c.input_dim, 0);
-  require((c.vocab > 0) != (c.input_dim > 0),
-          "model.vocab is {} and model.input_dim is {}; exactly one of them must be above 0", c.vocab, c.input_dim);
+  check((c.vocab > 0) != (c.input_dim > 0), "vocab",
+        "is {} and model.input_dim is {}; exactly one of them must be above 0", c.vocab, c.input_dim);
   require_at_least("readout_width", c.readout_width, 0);
   if (!c.tied) return require_at_least("output_dim", c.output_dim, 1);
-  require(c.readout_width == 0, "model.readout_width is {}; with model.tied it must be 0", c.readout_width);
-  require(c.vocab > 0, "model.tied is true; it needs model.vocab, for there is no token embedding to share");
-  require(c.output_dim == 0 || c.output_dim == c.vocab,
-          "model.output_dim is {}; with model.tied it must be 0 or model.vocab, which is {}", c.output_dim, c.vocab);
+  check(c.readout_width == 0, "readout_width", "is {}; with model.tied it must be 0", c.readout_width);
+  check(c.vocab > 0, "tied", "is true; it needs model.vocab, for there is no token embedding to share");
+  check(c.output_dim == 0 || c.output_dim == c.vocab, "output_dim",
+        "is {}; with model.tied it must be 0 or model.vocab, which is {}", c.output_dim, c.vocab);
 }
 
 }  // namespace
@@ -134,18 +135,18 @@ void validate(const TransformerConfig& c) {
   require_positive("alibi_slope_first", c.alibi_slope_first);
   require_positive("alibi_slope_last", c.alibi_slope_last);
   require_positive("norm_eps", c.norm_eps);
-  require(c.dropout >= 0 && c.dropout < 1, "model.dropout is {}; it must be at least 0 and below 1", c.dropout);
-  require(!c.logit_scale || std::isfinite(*c.logit_scale), "model.logit_scale is {}; it must be finite",
-          c.logit_scale.value_or(0));
-  require(c.activation != Activation::library || (!c.op_library.empty() && !c.library_op.empty()),
-          "model.activation is an op of a library; it needs the library's file and the op's name");
+  check(c.dropout >= 0 && c.dropout < 1, "dropout", "is {}; it must be at least 0 and below 1", c.dropout);
+  check(!c.logit_scale || std::isfinite(*c.logit_scale), "logit_scale", "is {}; it must be finite",
+        c.logit_scale.value_or(0));
+  check(c.activation != Activation::library || (!c.op_library.empty() && !c.library_op.empty()), "activation",
+        "is an op of a library; it needs the library's file and the op's name");
   require_deviation("init.std", c.init.std);
   require_deviation("init.embedding_std", c.init.embedding_std);
   require_deviation("init.position_std", c.init.position_std);
   const double parameters = count_parameters<double>(c);
   require(parameters <= most_parameters, "model: these widths make {:.3g} parameters; at most {:.0e} are allowed",
           parameters, most_parameters);
-  require(c.layers <= most_layers, "model.layers is {}; at most {} are allowed", c.layers, most_layers);
+  check(c.layers <= most_layers, "layers", "is {}; at most {} are allowed", c.layers, most_layers);
 }
 
 }  // namespace headroom::models

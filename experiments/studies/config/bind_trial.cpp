@@ -24,15 +24,11 @@ Place place_of(const Value& root, const std::string& path) {
   return place;
 }
 
-/// What models::validate() says, "model.groups[0].q_rank is 9; …", in the words of the file.
-void complain_of_model(const Value& root, std::string message, Complaints& problems) {
-  const Entry* model = root.find("model");
-  if (!model->value.find("groups") && !model->value.find("layer")) replace(message, "groups[0].", "");
-  replace(message, "unequal_layers[", "layer[");
-  const size_t end = message.starts_with("model.") ? message.find(' ') : std::string::npos;
-  if (end == std::string::npos) return problems.add(model->place, "model", message);
-  const std::string path = message.substr(0, end);
-  problems.add(place_of(root, path), path, message.substr(end + 1));
+/// The field of a config as the file calls it.
+std::string key_of(const Value& model, std::string field) {
+  if (!model.find("groups") && !model.find("layer")) replace(field, "groups[0].", "");
+  replace(field, "unequal_layers[", "layer[");
+  return "model." + field;
 }
 
 }  // namespace
@@ -40,8 +36,11 @@ void complain_of_model(const Value& root, std::string message, Complaints& probl
 void check_model(const Value& root, const models::TransformerConfig& model, Complaints& problems) {
   try {
     models::validate(model);
+  } catch (const models::InvalidConfig& error) {
+    const std::string key = key_of(root.find("model")->value, error.field);
+    problems.add(place_of(root, key), key, error.problem);
   } catch (const Error& error) {
-    complain_of_model(root, error.what(), problems);
+    problems.add(root.find("model")->place, "model", error.what());
   }
 }
 
