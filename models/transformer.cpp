@@ -183,13 +183,7 @@ Tensor Transformer::decode_at(const Tensor& token, ModelCache& state) const {
   const TokenPlace place{engine::position_of(token), engine::length_of(token)};
   Var h = tokens_->forward(engine::token_of(token));  // (1, 1, D)
   if (positions_.defined()) h = h + autograd::embedding(positions_, place.position);
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    BlockContext own{.attention = {.layer = i}};
-    own.attention.caches = &state.layer(i);
-    own.attention.place = &place;
-    h = blocks_[i]->forward(h, own);
-  }
-  return readout(h).value();
+  return readout(through_blocks(h, {}, &state, &place)).value();
 }
 
 Tensor Transformer::decode(const Tensor& input, ModelCache& state, const Tensor& key_mask, int64_t last) const {
@@ -219,21 +213,28 @@ Var Transformer::run(const Tensor& input, const ForwardContext& given, ModelCach
   if (context.key_mask.defined())
     require(context.key_mask.dtype() == engine::DType::boolean && context.key_mask.shape() == Shape{batch, keys},
             "transformer: key_mask must be bool ({}, {}), got {}", batch, keys, context.key_mask.str());
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    BlockContext own = block_context(config_, layers_[i], i, context, batch, length);
-    if (state) own.attention.caches = &state->layer(i);
-    const Block* layer = blocks_[i].get();
-    h = config_.checkpoint_blocks
-            ? autograd::checkpoint([layer, own](const std::vector<Var>& in) { return layer->forward(in[0], own); }, {h})
-            : layer->forward(h, own);
-    if (context.states) context.states->push_back(h);
-  }
+  h = through_blocks(h, context, state, nullptr);
   if (last > 0) h = autograd::slice(h, 1, length - last, length);                // (B, last, D)
   if (config_.pooling == Pooling::last) h = last_position(h, context.key_mask);  // (B, D)
   if (final_norm_) h = final_norm_->forward(h);
   if (context.states) context.states->push_back(h);
   if (config_.pooling == Pooling::mean) h = pool(h, context.key_mask);  // (B, D)
   return outputs(h);
+}
+
+Var Transformer::through_blocks(Var h, const ForwardContext& context, ModelCache* state,
+                                const TokenPlace* place) const {
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    BlockContext own = block_context(config_, layers_[i], i, context, h.dim(0), h.dim(1));
+    if (state) own.attention.caches = &state->layer(i);
+    own.attention.place = place;
+    const Block* layer = blocks_[i].get();
+    h = config_.checkpoint_blocks && !place
+            ? autograd::checkpoint([layer, own](const std::vector<Var>& in) { return layer->forward(in[0], own); }, {h})
+            : layer->forward(h, own);
+    if (context.states) context.states->push_back(h);
+  }
+  return h;
 }
 
 std::string Transformer::describe() const {

@@ -76,6 +76,8 @@ class Transformer : public Module {
  private:
   Transformer(const TransformerConfig& config, WeightSource&& source) : Transformer(config, source) {}
   Var outputs(Var h) const;  ///< the readout without the norm before it
+  /// h (B, T, D) behind the last block. `place`: of the one token that h is, with `state`.
+  Var through_blocks(Var h, const ForwardContext& context, ModelCache* state, const TokenPlace* place) const;
   Var run(const Tensor& input, const ForwardContext& context, ModelCache* state, int64_t last) const;
   void require_decodable(ModelCache& state) const;
 

@@ -1,9 +1,12 @@
 #pragma once
+#include <set>
+#include <string>
 #include "tasks/sampled_task.h"
 
 namespace headroom::tasks {
 
 struct ClassificationConfig {
+  using Made = class Classification;
   int64_t vocab = 1000;
   int64_t classes = 10;
   int64_t length = 256;  ///< T
@@ -34,5 +37,8 @@ class Classification : public SampledTask {
  private:
   ClassificationConfig config_;
 };
+
+/// The names of its metrics for a config.
+inline std::set<std::string> metric_names_of(const ClassificationConfig&) { return {"cross_entropy", "accuracy"}; }
 
 }  // namespace headroom::tasks

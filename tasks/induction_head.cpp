@@ -241,4 +241,14 @@ std::string InductionHead::describe() const {
                      config_.length, config_.tokens, config_.repeats, config_.pattern, config_.train_sequences);
 }
 
+std::set<std::string> metric_names_of(const InductionHeadConfig& config) {
+  std::set<std::string> names = regression_metrics();
+  if (config.attention_lags == 0) return names;
+  names.insert("match_share");
+  for (int64_t layer = 1; layer <= probed_layers; ++layer)
+    for (const std::string& name : head_lag_names(config.attention_lags, fmt::format("layer_{}_", layer)))
+      names.insert(name);
+  return names;
+}
+
 }  // namespace headroom::tasks

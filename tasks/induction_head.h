@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ enum class InductionTarget { copy, generalized };
 constexpr int64_t probed_layers = 2;  ///< whose attention by lag is a trial's metric
 
 struct InductionHeadConfig {
+  using Made = class InductionHead;
   InductionTarget target = InductionTarget::copy;
   int64_t tokens = 10;             ///< distinct tokens, one-hot
   int64_t length = 128;            ///< T
@@ -76,5 +78,8 @@ class InductionHead : public Task {
   InductionHeadConfig config_;
   std::vector<Sequence> train_;
 };
+
+/// The names of its metrics for a config.
+std::set<std::string> metric_names_of(const InductionHeadConfig& config);
 
 }  // namespace headroom::tasks

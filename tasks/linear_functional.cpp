@@ -138,4 +138,15 @@ std::string LinearFunctional::describe() const {
                      config_.input == TokenInput::unit ? "unit" : "normal", config_.token_dim, config_.first_position);
 }
 
+std::set<std::string> metric_names_of(const LinearFunctionalConfig& config) {
+  std::set<std::string> names = regression_metrics();
+  const int64_t asked = config.attention_lags, n = config.kernel.kind == "n-gram" ? config.kernel.n : -1;
+  for (int64_t lag = 0; lag <= (asked > 0 ? asked : std::min(n, most_attention_lags)); ++lag)
+    names.insert(fmt::format("attention_at_lag_{}", lag));
+  if (asked == 0) return names;
+  for (const std::string& name : head_lag_names(asked)) names.insert(name);
+  names.insert({"peaks_off_plan", "centres_off_plan"});
+  return names;
+}
+
 }  // namespace headroom::tasks

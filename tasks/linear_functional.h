@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@ namespace headroom::tasks {
 enum class TokenInput { normal, unit };
 
 struct LinearFunctionalConfig {
+  using Made = class LinearFunctional;
   KernelConfig kernel{};
   int64_t token_dim = 8;       ///< d
   int64_t length = 16;         ///< T
@@ -60,5 +62,8 @@ class LinearFunctional : public SampledTask {
   /// ρ(s)·P_s, row-major (d, d), of the lags that have a rank below d; empty vectors for the others.
   std::vector<std::vector<float>> maps_;
 };
+
+/// The names of its metrics for a config.
+std::set<std::string> metric_names_of(const LinearFunctionalConfig& config);
 
 }  // namespace headroom::tasks

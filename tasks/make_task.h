@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <variant>
 
@@ -26,7 +27,8 @@
 
 namespace headroom::tasks {
 
-/// Settings of any one task.
+/// Settings of any one task, each with the class that they make (Made: a Task, or a Measurement) and, in its header,
+/// the names of its metrics (metric_names_of). A new kind is its files, and its place here.
 using TaskConfig =
     std::variant<LinearFunctionalConfig, ClassificationConfig, InductionHeadConfig, VolterraConfig,
                  AllocationBoundConfig, ConstructiveConfig, ExponentialSumConfig, RandomProjectionConfig,
@@ -39,6 +41,10 @@ bool trains(const TaskConfig& config);
 /// Whether a device other than the CPU does some of its work: what trains does, and formulas on trained models that
 /// train or measure the whole of them.
 bool takes_device(const TaskConfig& config);
+
+/// Names of all test metrics that a trial of this task may have: what its Task's meter and probes, or its Measurement,
+/// can give. Some come only with some models ("attention_at_lag_1" needs a causal one) or results. Reads no data.
+std::set<std::string> metric_names(const TaskConfig& config);
 
 /// What a trial works on: a task, which a model is trained for, or a formula, which is computed.
 using Work = std::variant<std::shared_ptr<const Task>, std::shared_ptr<const Measurement>>;

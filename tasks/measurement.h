@@ -22,7 +22,7 @@ struct MeasurementRun {
 };
 
 /// What a study computes instead of training a model for it. Its config struct has `static constexpr bool
-/// is_measurement = true`, and `runs_on_devices = true` where MeasurementRun::device counts.
+/// runs_on_devices = true` where MeasurementRun::device counts.
 class Measurement {
  public:
   virtual ~Measurement() = default;

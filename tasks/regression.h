@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,9 @@ class RegressionMeter : public Meter {
   int64_t count_ = 0, rows_ = 0;
   double squared_error_ = 0, sum_ = 0, sum_squares_ = 0, norms_ = 0;
 };
+
+/// The names of RegressionMeter's metrics.
+inline std::set<std::string> regression_metrics() { return {"mse", "relative_mse", "error_l2"}; }
 
 /// At most 256 pairs (target, output), evenly spaced over the scored numbers. output f32 (B, T, d).
 std::vector<std::pair<double, double>> regression_pairs(const Tensor& output, const Tensor& target, ScoredRows scored);

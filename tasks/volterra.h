@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ enum class VolterraInput { normal, rademacher };
 enum class Products { model, exact };
 
 struct VolterraConfig {
+  using Made = class Volterra;
   std::vector<VolterraTerm> terms{};
   int64_t token_dim = 4;       ///< d
   int64_t length = 16;         ///< T
@@ -62,5 +64,8 @@ class Volterra : public SampledTask {
   VolterraConfig config_;
   std::vector<int64_t> lags_;
 };
+
+/// The names of its metrics for a config.
+std::set<std::string> metric_names_of(const VolterraConfig& config);
 
 }  // namespace headroom::tasks

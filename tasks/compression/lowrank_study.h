@@ -30,7 +30,8 @@ enum class RankSpread {
 
 /// What a trained model loses when its heads are made smaller.
 struct LowRankConfig {
-  static constexpr bool is_measurement = true, runs_on_devices = true;
+  using Made = class LowRankStudy;
+  static constexpr bool runs_on_devices = true;
   StudiedModelConfig model{};
   StudiedTextConfig text{};  ///< whose first `tokens` are predicted
   int64_t tokens = 4096;

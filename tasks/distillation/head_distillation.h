@@ -14,7 +14,7 @@ namespace headroom::tasks {
 /// A head of a trained model, and a smaller one that is trained to give its attention weights (the paper's Algorithm 1
 /// and Figure 3).
 struct HeadDistillationConfig {
-  static constexpr bool is_measurement = true;
+  using Made = class HeadDistillation;
   StudiedModelConfig model{};
   StudiedTextConfig text{.text = "wikitext-2/wiki.valid.tokens"};
   std::string held_out = "wikitext-2/wiki.test.tokens";  ///< the text of sequences that nothing is trained on
@@ -79,5 +79,10 @@ class HeadDistillation : public Measurement {
 
 /// The names of its metrics.
 std::vector<std::string> head_distillation_metrics();
+
+inline std::set<std::string> metric_names_of(const HeadDistillationConfig&) {
+  const std::vector<std::string> names = head_distillation_metrics();
+  return {names.begin(), names.end()};
+}
 
 }  // namespace headroom::tasks

@@ -31,7 +31,8 @@ struct StageSettings {
 /// The paper's two stages (Fig. 5): heads become factors; I. they are refined against the whole language model on a
 /// text; II. with a classifier's readout they are distilled from the whole model, fine-tuned on the task.
 struct TwoStageConfig {
-  static constexpr bool is_measurement = true, runs_on_devices = true;
+  using Made = class TwoStage;
+  static constexpr bool runs_on_devices = true;
   TwoStageSource source;
   TwoStageRow row = TwoStageRow::compressed;
   std::string layers = "all";  ///< layers_named()

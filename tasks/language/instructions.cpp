@@ -168,4 +168,10 @@ std::string Instructions::describe() const {
                      config_.test > 0 ? "" : " (tested on validation)");
 }
 
+std::set<std::string> metric_names_of(const InstructionsConfig&) {
+  std::set<std::string> names = token_metrics("accuracy", true);
+  names.insert({"cross_entropy_all", "cross_entropy_response"});
+  return names;
+}
+
 }  // namespace headroom::tasks

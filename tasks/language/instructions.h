@@ -1,5 +1,7 @@
 #pragma once
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tasks/data/roots.h"
@@ -13,6 +15,7 @@ namespace headroom::tasks {
 enum class InstructionLoss { response, all };
 
 struct InstructionsConfig {
+  using Made = class Instructions;
   /// "markov", "code-and-math", or a JSON file in Alpaca's format.
   std::string source = "markov";
   MarkovConfig markov{.symbols = 8, .order = 2, .seed = 1, .sharpness = 1.5, .tokens = 40'000};
@@ -71,5 +74,8 @@ class Instructions : public Task {
   std::vector<int64_t> train_, validation_, test_;
   int64_t end_of_text_ = 0;
 };
+
+/// The names of its metrics for a config.
+std::set<std::string> metric_names_of(const InstructionsConfig& config);
 
 }  // namespace headroom::tasks

@@ -88,4 +88,6 @@ std::string Masked::describe() const {
   return fmt::format("masked tokens ({} %), length {}: {}", 100 * config_.masked, config_.length, corpus_.describe());
 }
 
+std::set<std::string> metric_names_of(const MaskedConfig&) { return token_metrics("masked_accuracy", false); }
+
 }  // namespace headroom::tasks

@@ -1,5 +1,7 @@
 #pragma once
 #include <memory>
+#include <set>
+#include <string>
 
 #include "tasks/language/corpus.h"
 #include "tasks/task.h"
@@ -7,6 +9,7 @@
 namespace headroom::tasks {
 
 struct MaskedConfig {
+  using Made = class Masked;
   CorpusConfig corpus{};
   int64_t length = 64;            ///< T
   double masked = 0.15;           ///< share of the tokens to predict
@@ -42,5 +45,8 @@ class Masked : public Task {
   MaskedConfig config_;
   Corpus corpus_;
 };
+
+/// The names of its metrics for a config.
+std::set<std::string> metric_names_of(const MaskedConfig& config);
 
 }  // namespace headroom::tasks

@@ -72,4 +72,10 @@ std::string NextToken::describe() const {
   return fmt::format("next token, context {}: {}", config_.length, corpus_.describe());
 }
 
+std::set<std::string> metric_names_of(const NextTokenConfig& config) {
+  std::set<std::string> names = token_metrics("accuracy", true);
+  if (config.corpus.source == "markov") names.insert("excess");
+  return names;
+}
+
 }  // namespace headroom::tasks

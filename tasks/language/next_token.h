@@ -1,5 +1,7 @@
 #pragma once
 #include <memory>
+#include <set>
+#include <string>
 
 #include "tasks/language/corpus.h"
 #include "tasks/task.h"
@@ -7,6 +9,7 @@
 namespace headroom::tasks {
 
 struct NextTokenConfig {
+  using Made = class NextToken;
   CorpusConfig corpus{};
   int64_t length = 64;  ///< T, the context
 };
@@ -39,5 +42,8 @@ class NextToken : public Task {
   NextTokenConfig config_;
   Corpus corpus_;
 };
+
+/// The names of its metrics for a config.
+std::set<std::string> metric_names_of(const NextTokenConfig& config);
 
 }  // namespace headroom::tasks

@@ -52,4 +52,10 @@ Metrics TokenMeter::metrics(const std::vector<double>& sums) const {
   return metrics;
 }
 
+std::set<std::string> token_metrics(const char* accuracy, bool has_characters) {
+  std::set<std::string> names{"cross_entropy", "perplexity", accuracy};
+  if (has_characters) names.insert("bits_per_char");
+  return names;
+}
+
 }  // namespace headroom::tasks

@@ -1,5 +1,7 @@
 #pragma once
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tasks/class_meter.h"
@@ -32,5 +34,8 @@ class TokenMeter : public Meter {
   TokenMeterConfig config_;
   Sums all_, response_;
 };
+
+/// The names of TokenMeter's metrics with this name of the accuracy; with characters bits_per_char is one.
+std::set<std::string> token_metrics(const char* accuracy, bool has_characters);
 
 }  // namespace headroom::tasks

@@ -18,7 +18,7 @@ enum class StudiedQuery {
 
 /// What every head of a trained model does at one query of spans of a text.
 struct AttentionHeadsConfig {
-  static constexpr bool is_measurement = true;
+  using Made = class AttentionHeads;
   StudiedModelConfig model{};
   StudiedTextConfig text{};
   int64_t length = 512;  ///< L

@@ -227,4 +227,21 @@ std::string RopeBound::describe() const {
   return fmt::format("rotary maps of rank {}, {}", config_.rank, loader_.name());
 }
 
+std::set<std::string> metric_names_of(const SoftmaxBoundConfig&) {
+  return {"violations",  "log10_tightest", "delta",       "largest_logit", "jacobian_norm",
+          "scaled_norm", "log10_paper",    "log10_sharp", "log10_spread",  "log10_gershgorin"};
+}
+
+std::set<std::string> metric_names_of(const SvdBoundConfig&) {
+  return {"violations",     "log10_paper", "log10_sharp", "query_error",
+          "late_frobenius", "late_rms",    "log10_ratio", "sigma_next"};
+}
+
+std::set<std::string> metric_names_of(const RopeBoundConfig& config) {
+  std::set<std::string> names{"map_error", "map_bound",       "logit_error", "logit_bound",
+                              "tightness", "logit_tightness", "least_error", "rank_excess"};
+  if (config.rank % 2 == 0) names.insert({"pairs_error", "mixed_error"});
+  return names;
+}
+
 }  // namespace headroom::tasks

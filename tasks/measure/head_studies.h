@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 
 #include "tasks/measure/head_loader.h"
@@ -10,7 +11,7 @@ namespace headroom::tasks {
 
 /// Theorem 2 on the queries of one head.
 struct SoftmaxBoundConfig {
-  static constexpr bool is_measurement = true;
+  using Made = class SoftmaxBound;
   HeadSource head{};
   HeadTokens tokens = HeadTokens::random;
   int64_t length = 64;     ///< L
@@ -19,7 +20,7 @@ struct SoftmaxBoundConfig {
 };
 /// Corollary 2 on the same: M = W_Qᵀ W_K replaced by rank `rank`.
 struct SvdBoundConfig {
-  static constexpr bool is_measurement = true;
+  using Made = class SvdBound;
   HeadSource head{};
   HeadTokens tokens = HeadTokens::random;
   int64_t length = 64, rank = 4;
@@ -29,7 +30,7 @@ struct SvdBoundConfig {
 /// The proposition on rotary positions: W_Q and W_K truncated to rank `rank`. It speaks of any maps, so that those of a
 /// model with other positions count, too; one that was trained under rotary positions has its own base and pairing.
 struct RopeBoundConfig {
-  static constexpr bool is_measurement = true;
+  using Made = class RopeBound;
   HeadSource head{};
   HeadTokens tokens = HeadTokens::random;
   int64_t length = 32, rank = 4;
@@ -96,5 +97,10 @@ class RopeBound : public Measurement {
   RopeBoundConfig config_;
   HeadLoader loader_;
 };
+
+/// The names of their metrics for a config.
+std::set<std::string> metric_names_of(const SoftmaxBoundConfig& config);
+std::set<std::string> metric_names_of(const SvdBoundConfig& config);
+std::set<std::string> metric_names_of(const RopeBoundConfig& config);
 
 }  // namespace headroom::tasks

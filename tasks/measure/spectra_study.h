@@ -10,7 +10,7 @@ namespace headroom::tasks {
 
 /// How many dimensions the heads of one layer use.
 struct SpectraStudyConfig {
-  static constexpr bool is_measurement = true;
+  using Made = class SpectraStudy;
   StudiedModelConfig model{};
   StudiedTextConfig text{};
   int64_t length = 512;  ///< of a span
@@ -44,5 +44,10 @@ class SpectraStudy : public Measurement {
 
 /// The names of its metrics.
 std::vector<std::string> spectra_metrics();
+
+inline std::set<std::string> metric_names_of(const SpectraStudyConfig&) {
+  const std::vector<std::string> names = spectra_metrics();
+  return {names.begin(), names.end()};
+}
 
 }  // namespace headroom::tasks

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "tasks/kernel.h"
@@ -10,7 +11,7 @@ namespace headroom::tasks {
 
 /// A point of one of the paper's curves, which are formulas: nothing is trained.
 struct AllocationBoundConfig {
-  static constexpr bool is_measurement = true;
+  using Made = class AllocationBound;
   /// `budget`: E_D(H) of one lag, see budget_curve(). `equal_heads`: Corollary 1 for H heads of width D/H.
   enum class Curve { budget, equal_heads };
   Curve curve = Curve::budget;
@@ -37,5 +38,8 @@ class AllocationBound : public Measurement {
   AllocationBoundConfig config_;
   double value_ = 0;
 };
+
+/// The names of its metrics for a config.
+inline std::set<std::string> metric_names_of(const AllocationBoundConfig&) { return {"bound"}; }
 
 }  // namespace headroom::tasks

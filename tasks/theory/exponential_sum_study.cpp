@@ -101,4 +101,12 @@ std::string ExponentialSumStudy::describe() const {
                      rates[static_cast<size_t>(config_.rates)]);
 }
 
+std::set<std::string> metric_names_of(const ExponentialSumConfig& config) {
+  std::set<std::string> names{"l1", "paper_bound", "true_bound", "log10_ratio"};
+  if (config.rates != ExponentialSumConfig::Rates::any) return names;
+  names.insert({"log10_gain", "proof_slack", "f32_error", "bf16_error", "f64_error"});
+  if (config.float_limits) names.insert({"f32_limit", "bf16_limit"});
+  return names;
+}
+
 }  // namespace headroom::tasks

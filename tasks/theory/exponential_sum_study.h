@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 
 #include "tasks/measurement.h"
@@ -7,7 +8,7 @@ namespace headroom::tasks {
 
 /// One point of Lemma E.1: `terms` exponentials that shall be δ at `lag`.
 struct ExponentialSumConfig {
-  static constexpr bool is_measurement = true;
+  using Made = class ExponentialSumStudy;
   /// `any`: the best rates there are. `linear`, `geometric`: fixed ones, best amplitudes. `cited`: what the lemma's
   /// source seems to construct.
   enum class Rates { any, linear, geometric, cited };
@@ -36,5 +37,8 @@ class ExponentialSumStudy : public Measurement {
  private:
   ExponentialSumConfig config_;
 };
+
+/// The names of its metrics for a config.
+std::set<std::string> metric_names_of(const ExponentialSumConfig& config);
 
 }  // namespace headroom::tasks

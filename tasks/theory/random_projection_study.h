@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 
 #include "tasks/measurement.h"
@@ -7,7 +8,7 @@ namespace headroom::tasks {
 
 /// The lemma on random projections, on samples.
 struct RandomProjectionConfig {
-  static constexpr bool is_measurement = true;
+  using Made = class RandomProjectionStudy;
   int64_t dim = 64, rank = 16;
   int64_t samples = 1000;  ///< random subspaces
   double epsilon = 0.05;   ///< of the tail
@@ -31,5 +32,11 @@ class RandomProjectionStudy : public Measurement {
  private:
   RandomProjectionConfig config_;
 };
+
+/// The names of its metrics for a config.
+inline std::set<std::string> metric_names_of(const RandomProjectionConfig&) {
+  return {"mean_square", "expected_square", "z_score",        "distance",    "tail",
+          "exact_tail",  "tail_bound",      "union_residual", "union_bound", "tightness"};
+}
 
 }  // namespace headroom::tasks

@@ -1,6 +1,7 @@
 #!/bin/sh
-# move_in.sh ROOT: what the first and the last section of docs/adding-an-op.md say: an elementwise op of three lines, and the
-# example's files as they are, build in a copy of the tree, and both ops pass the op suite. Ends in its tally.
+# move_in.sh ROOT: the examples of docs/adding-an-op.md (an elementwise op of three lines, and one in files of its own),
+# docs/adding-a-block-format.md and docs/adding.md, moved into a copy of the tree as they stand there, build: the ops and
+# products with the format pass the op suite, and the tests that go through the rows pass. Ends in the op suite's tally.
 set -eu
 root=$1
 scratch=$(mktemp -d)
@@ -9,13 +10,32 @@ cd "$root"
 # Directories of builds and runs stay behind.
 tar -cf - --exclude='./build*' --exclude=./runs --exclude=./.git . | tar -xf - -C "$scratch"
 cd "$scratch"
+example() { awk -v name="$2" '/^```/ { on = $2 == name; next } on' "docs/$1" >"$2"; }
+
 cp -r examples/softplus/engine examples/softplus/autograd .
-echo softplus >>engine/ops.txt
-awk '/^```/ { on = $2 == "softsign"; next } on' docs/adding-an-op.md >functor.h
-sed -i '/^}  \/\/ namespace/e cat functor.h' engine/ops/elementwise/math_functions.h
+example adding-an-op.md softsign
+sed -i '/^}  \/\/ namespace/e cat softsign' engine/ops/elementwise/math_functions.h
 sed -i '/define HEADROOM_UNARY_OPS/a\  X(softsign, Softsign) \\' engine/ops/elementwise/unary_list.h
-echo softsign >>engine/ops.txt
+printf 'softplus\nsoftsign\n' >>engine/ops.txt
+
+cp -r examples/iq4_nl/engine examples/iq4_nl/tests .
+sed -i 's|^#include .*formats/halves.h"|&\n#include "engine/quantized/formats/iq4_nl.h"|
+s|^  X(q6_k, .*|&\n  X(iq4_nl, IQ4_NL, 20, 25) \\|' engine/quantized/format.h
+
+for part in family family-test positions-value positions-formula positions-row; do example adding.md $part; done
+sed -i '/^const std::array table{/r family' models/families/family.cpp
+sed -i '/^TEST_CASE("GGUF files of another/e cat family-test' tests/models/write/convert_test.cpp
+sed -i "s/^enum class Positions { .*alibi/&, $(cat positions-value)/" models/config.h
+sed -i -e '/^constexpr std::array position_table{/e cat positions-formula' -e '/^constexpr std::array position_table{/r positions-row' \
+  models/positions.cpp
+
 meson setup build --wrap-mode=nodownload -Doptimization=1 -Dcuda=disabled >setup.log 2>&1 || { cat setup.log; exit 1; }
-ninja -C build tests/op-suite >build.log 2>&1 || { tail -n 50 build.log; exit 1; }
-build/tests/op-suite softplus,softsign >suite.log 2>&1 || { cat suite.log; exit 1; }
+ninja -C build tests/op-suite tests/quantized-test tests/models-test tests/convert-test >build.log 2>&1 || {
+  tail -n 50 build.log
+  exit 1
+}
+for program in quantized-test models-test convert-test; do
+  build/tests/$program >tests.log 2>&1 || { cat tests.log; exit 1; }
+done
+build/tests/op-suite softplus,softsign,quantized_linear >suite.log 2>&1 || { cat suite.log; exit 1; }
 sed -n "s/^op-suite: //p" suite.log

@@ -1,6 +1,6 @@
 #include "experiments/studies/config/metrics.h"
 
-#include "tasks/metric_names.h"
+#include "tasks/make_task.h"
 
 namespace headroom::experiments {
 

@@ -82,4 +82,10 @@ std::string ConstructiveTask::describe() const {
                      engine::name_of(config_.dtype));
 }
 
+std::set<std::string> metric_names_of(const ConstructiveConfig& config) {
+  std::set<std::string> names{"sup_error", "bound", "tightness"};
+  if (config.mended.all()) names.insert({"worst_case", "sharp_bound"});
+  return names;
+}
+
 }  // namespace headroom::tasks

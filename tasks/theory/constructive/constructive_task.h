@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "tasks/measurement.h"
@@ -10,7 +11,7 @@ namespace headroom::tasks {
 /// An n-gram target y_t = Σ x_{t−m} over the lags first_lag … first_lag + lags − 1, and the construction that is to
 /// reach it, with as many heads for each lag.
 struct ConstructiveConfig {
-  static constexpr bool is_measurement = true;
+  using Made = class ConstructiveTask;
   Construction kind = Construction::groups;
   int64_t token_dim = 8;  ///< d
   int64_t heads = 8;      ///< that serve a lag
@@ -45,5 +46,8 @@ class ConstructiveTask : public Measurement {
  private:
   ConstructiveConfig config_;
 };
+
+/// The names of its metrics for a config.
+std::set<std::string> metric_names_of(const ConstructiveConfig& config);
 
 }  // namespace headroom::tasks

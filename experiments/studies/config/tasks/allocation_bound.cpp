@@ -5,6 +5,7 @@
 #include "experiments/studies/config/tasks/registry.h"
 
 namespace headroom::experiments {
+namespace {
 
 tasks::TaskConfig bind_allocation_bound(Reader& in) {
   using Curve = tasks::AllocationBoundConfig::Curve;
@@ -25,5 +26,15 @@ tasks::TaskConfig bind_allocation_bound(Reader& in) {
     in.complain("heads", "does not divide task.width");
   return task;
 }
+
+TaskWords allocation_bound_words(const TaskJson&) {
+  return {
+      "A formula: the paper's bound on the error of a given number of heads. Nothing is "
+      "trained."};
+}
+
+}  // namespace
+
+const TaskKind allocation_bound_task{"allocation-bound", bind_allocation_bound, allocation_bound_words};
 
 }  // namespace headroom::experiments

@@ -5,6 +5,7 @@
 #include "experiments/studies/config/tasks/registry.h"
 
 namespace headroom::experiments {
+namespace {
 
 tasks::TaskConfig bind_classification(Reader& in) {
   tasks::ClassificationConfig task;
@@ -15,5 +16,16 @@ tasks::TaskConfig bind_classification(Reader& in) {
     in.complain("classes", fmt::format("{} is out of range: expected <= task.vocab = {}", task.classes, task.vocab));
   return task;
 }
+
+TaskWords classification_words(const TaskJson& task) {
+  return {fmt::format("The model has to tell the class of a sequence of {} random tokens, one of {} classes. Made for "
+                      "timing: any data would do.",
+                      task_value(task, "length"), task_value(task, "classes")),
+          fmt::format("token v is of class v mod {}", task_value(task, "classes"))};
+}
+
+}  // namespace
+
+const TaskKind classification_task{"classification", bind_classification, classification_words};
 
 }  // namespace headroom::experiments

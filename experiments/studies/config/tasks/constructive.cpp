@@ -17,8 +17,6 @@ tasks::Mended bind_mended(Reader& in) {
   return mended;
 }
 
-}  // namespace
-
 tasks::TaskConfig bind_constructive(Reader& in) {
   using tasks::Construction, engine::DType, models::Activation;
   tasks::ConstructiveConfig task;
@@ -50,5 +48,15 @@ tasks::TaskConfig bind_constructive(Reader& in) {
   });
   return task;
 }
+
+TaskWords constructive_words(const TaskJson&) {
+  return {
+      "The weights that the proof of Theorem 1 writes down are loaded into a Transformer, and its largest error "
+      "over random sequences is measured. Nothing is trained."};
+}
+
+}  // namespace
+
+const TaskKind constructive_task{"constructive-transformer", bind_constructive, constructive_words};
 
 }  // namespace headroom::experiments

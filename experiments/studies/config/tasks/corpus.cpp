@@ -51,4 +51,16 @@ tasks::CorpusConfig bind_corpus(Reader& in) {
   return corpus;
 }
 
+std::string corpus_words(const TaskJson& task) {
+  const std::string source = task_value(task, "source");
+  if (source == "markov") {
+    const TaskJson& markov = task_part(task, "markov");
+    return fmt::format("text drawn from a random Markov source of order {} over {} symbols",
+                       task_value(markov, "order"), task_value(markov, "symbols"));
+  }
+  const std::string tokenizer = task_value(task, "tokenizer");
+  if (tokenizer == "char") return source + " (a token per character)";
+  return fmt::format("{} (tokens of {})", source, tokenizer);
+}
+
 }  // namespace headroom::experiments

@@ -1,6 +1,7 @@
 #pragma once
 #include <initializer_list>
 
+#include "experiments/studies/config/tasks/words.h"
 #include "experiments/studies/toml/reader.h"
 #include "tasks/language/corpus.h"
 
@@ -17,5 +18,8 @@ void refuse_empty(Reader& in, std::initializer_list<const char*> keys);
 std::string word_or_file(Reader& in, const char* key, const std::string& value);
 /// [task.markov]; `fallback` holds the defaults.
 tasks::MarkovConfig bind_markov(Reader& in, const tasks::MarkovConfig& fallback);
+
+/// The text that a resolved [task] reads: "wikitext-2 (a token per character)".
+std::string corpus_words(const TaskJson& task);
 
 }  // namespace headroom::experiments

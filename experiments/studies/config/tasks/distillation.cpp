@@ -33,8 +33,6 @@ tasks::TwoStageSource bind_two_stage_source(Reader& in) {
   return source;
 }
 
-}  // namespace
-
 tasks::TaskConfig bind_head_distillation(Reader& in) {
   using tasks::StudentForm;
   tasks::HeadDistillationConfig task;
@@ -89,5 +87,22 @@ tasks::TaskConfig bind_two_stage(Reader& in) {
   in.attempt("rank", [&] { tasks::validate(task); });
   return task;
 }
+
+TaskWords head_distillation_words(const TaskJson&) {
+  return {
+      "One head of a trained model is the teacher; a narrower head is trained to do the same "
+      "on the same text."};
+}
+
+TaskWords two_stage_words(const TaskJson&) {
+  return {
+      "The heads of some layers of a trained model are made narrower, then trained to do what they "
+      "did, then with the whole model."};
+}
+
+}  // namespace
+
+const TaskKind head_distillation_task{"head-distillation", bind_head_distillation, head_distillation_words};
+const TaskKind two_stage_task{"two-stage", bind_two_stage, two_stage_words};
 
 }  // namespace headroom::experiments

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include "engine/error.h"
+#include "experiments/output/number.h"
 #include "experiments/studies/config/tasks/measured_lags.h"
 #include "experiments/studies/config/tasks/registry.h"
 
 namespace headroom::experiments {
+namespace {
 
 tasks::TaskConfig bind_induction_head(Reader& in) {
   using tasks::InductionTarget;
@@ -30,5 +32,24 @@ tasks::TaskConfig bind_induction_head(Reader& in) {
   in.attempt("kind", [&] { tasks::validate(task); });
   return task;
 }
+
+TaskWords induction_head_words(const TaskJson& task) {
+  const std::string tokens =
+      fmt::format("{} distinct tokens, {} to a sequence", task_value(task, "tokens"), task_value(task, "length"));
+  if (task_value(task, "target") == "generalized")
+    return {
+        fmt::format("At every position the model has to output the mean of the tokens that followed places like the "
+                    "present one: the last {} tokens are compared. Random sequences of {}.",
+                    exact(task_number(task, "n", 2) - 1), tokens),
+        "7 3 9 2 7: the last token, 7, stood before 3, so the answer is 3"};
+  return {fmt::format("A random pattern of {} tokens stands {} times in a random sequence of {}. Inside its later "
+                      "occurrences the model has to output the next token.",
+                      task_value(task, "pattern"), task_value(task, "repeats"), tokens),
+          "7 3 9 2 5 … 7 3 9 2 → 5: the pattern 7 3 9 2 5 has been seen before"};
+}
+
+}  // namespace
+
+const TaskKind induction_head_task{"induction-head", bind_induction_head, induction_head_words};
 
 }  // namespace headroom::experiments

@@ -6,6 +6,7 @@
 #include "experiments/studies/config/tasks/registry.h"
 
 namespace headroom::experiments {
+namespace {
 
 tasks::TaskConfig bind_instructions(Reader& in) {
   using tasks::InstructionLoss, tasks::PromptTemplate;
@@ -29,5 +30,17 @@ tasks::TaskConfig bind_instructions(Reader& in) {
   if (!task.source.empty()) in.attempt("source", [&] { validate(task); });
   return task;
 }
+
+TaskWords instructions_words(const TaskJson& task) {
+  return {fmt::format("The model has to continue prompts with their answers, token by token: {}, {} tokens of context; "
+                      "the loss is taken over {}.",
+                      task_value(task, "source"), task_value(task, "length"),
+                      task_value(task, "loss") == "all" ? "prompt and answer" : "the answer"),
+          "“Instruction: add 2 and 3. Response:” → “5”"};
+}
+
+}  // namespace
+
+const TaskKind instructions_task{"instructions", bind_instructions, instructions_words};
 
 }  // namespace headroom::experiments

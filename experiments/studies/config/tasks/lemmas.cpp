@@ -74,8 +74,6 @@ tasks::TaskConfig checked(Reader& in, const char* key, const Config& config) {
   return config;
 }
 
-}  // namespace
-
 tasks::TaskConfig bind_exponential_sum(Reader& in) {
   using Rates = tasks::ExponentialSumConfig::Rates;
   tasks::ExponentialSumConfig task;
@@ -150,5 +148,40 @@ tasks::TaskConfig bind_rope_bound(Reader& in) {
                       "the model's");
   return checked(in, "rank", task);
 }
+
+TaskWords exponential_sum_words(const TaskJson& task) {
+  return {fmt::format("How well can a sum of {} exponentials be 1 at lag {} and 0 at every other lag? "
+                      "The best coefficients are computed.",
+                      task_value(task, "terms"), task_value(task, "lag")),
+          "with 2 terms at lag 2: a₁ e^(-b₁ t) + a₂ e^(-b₂ t) ≈ 0, 1, 0, 0, … at t = 1, 2, 3, 4, …"};
+}
+
+TaskWords random_projection_words(const TaskJson&) {
+  return {"What a random subspace leaves of a vector is computed for many draws, and held against the lemma."};
+}
+
+TaskWords softmax_bound_words(const TaskJson&) {
+  return {"The norm of softmax's Jacobian at a query is computed for an attention head, and held against Theorem 2."};
+}
+
+TaskWords svd_bound_words(const TaskJson&) {
+  return {
+      "The product of a head's query and key matrices is replaced by its best approximation of lower "
+      "rank, and what that changes in its attention is held against Corollary 2."};
+}
+
+TaskWords rope_bound_words(const TaskJson&) {
+  return {
+      "Query and key matrices under rotary positions are each cut to a lower rank, and what that "
+      "changes is held against the paper's proposition."};
+}
+
+}  // namespace
+
+const TaskKind exponential_sum_task{"exponential-sum", bind_exponential_sum, exponential_sum_words};
+const TaskKind random_projection_task{"random-projection", bind_random_projection, random_projection_words};
+const TaskKind softmax_bound_task{"softmax-bound", bind_softmax_bound, softmax_bound_words};
+const TaskKind svd_bound_task{"svd-bound", bind_svd_bound, svd_bound_words};
+const TaskKind rope_bound_task{"rope-bound", bind_rope_bound, rope_bound_words};
 
 }  // namespace headroom::experiments

@@ -1,12 +1,18 @@
 #include "tasks/linear_functional.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "engine/error.h"
+#include "experiments/output/number.h"
 #include "experiments/studies/config/tasks/kernel.h"
 #include "experiments/studies/config/tasks/measured_lags.h"
 #include "experiments/studies/config/tasks/registry.h"
+#include "experiments/studies/toml/expression.h"
 
 namespace headroom::experiments {
+namespace {
 
 tasks::TaskConfig bind_linear_functional(Reader& in) {
   tasks::LinearFunctionalConfig task;
@@ -25,6 +31,86 @@ tasks::TaskConfig bind_linear_functional(Reader& in) {
     in.complain("first_position",
                 fmt::format("{} is out of range: expected < task.length = {}", task.first_position, task.length));
   return task;
+}
+
+/// A kernel's formula, and its weights at lags 1, 2, … where they follow from the config.
+std::pair<std::string, std::vector<double>> kernel_words(const TaskJson& kernel) {
+  const std::string kind = task_value(kernel, "kind"), alpha = task_value(kernel, "alpha");
+  tasks::KernelConfig config;
+  config.kind = kind;
+  config.n = static_cast<int64_t>(task_number(kernel, "n", 4));
+  config.alpha = task_number(kernel, "alpha", 1);
+  constexpr int64_t lags = 4;  // of an example; those beyond it are said to go on
+  const auto weights = [&] {
+    std::vector<double> values = tasks::kernel_values(config, std::max(lags, std::min<int64_t>(config.n, 8)));
+    values.resize(kind == "n-gram" ? static_cast<size_t>(std::min<int64_t>(config.n, 8)) : static_cast<size_t>(lags));
+    return values;
+  };
+  if (kind == "n-gram") return {fmt::format("the sum of the last {} tokens", task_value(kernel, "n")), weights()};
+  if (kind == "exponential")
+    return {fmt::format("the sum of all earlier tokens, the one s steps back weighted by e^(-{} s)", alpha), weights()};
+  if (kind == "polynomial")
+    return {fmt::format("the sum of all earlier tokens, the one s steps back weighted by (1 + s)^-{}", alpha),
+            weights()};
+  if (kind == "delta") return {fmt::format("the token {} steps back", alpha), {}};
+  if (kind == "airy")
+    return {fmt::format("the sum of all earlier tokens, the one s steps back weighted by Airy's Ai(s - {})", alpha),
+            weights()};
+  if (kind == "expression") {
+    std::vector<double> values;
+    try {
+      for (int64_t s = 1; s <= lags; ++s)
+        values.push_back(evaluate(task_value(kernel, "rho"), [&](const std::string& name) {
+          return name == "alpha" ? config.alpha : static_cast<double>(s);
+        }));
+    } catch (const Error&) {
+      values.clear();  // it need not be a number beyond the task's length
+    }
+    return {fmt::format("the sum of earlier tokens, the one s steps back weighted by {}", task_value(kernel, "rho")),
+            values};
+  }
+  return {"a weighted sum of earlier tokens, the weights read from a file", {}};
+}
+
+TaskWords linear_functional_words(const TaskJson& task) {
+  const auto [formula, weights] = kernel_words(task_part(task, "kernel"));
+  TaskWords out{
+      fmt::format("At every position the model has to output {}. {}{}", formula, token_words(task), scored_words(task)),
+      weighted_example(weights)};
+  if (const auto ranks = task_part(task, "kernel").find("ranks"); ranks != task_part(task, "kernel").end())
+    out.words += fmt::format(" Of the token at each lag only some directions count: {} of them, lag 1 first.",
+                             ranks->is_string() ? ranks->get<std::string>() : ranks->dump());
+  return out;
+}
+
+std::string signed_number(double value, bool is_first) {
+  if (is_first) return exact(value);
+  return value < 0 ? fmt::format(" - {}", exact(-value)) : fmt::format(" + {}", exact(value));
+}
+
+}  // namespace
+
+const TaskKind linear_functional_task{"linear-functional", bind_linear_functional, linear_functional_words};
+
+std::string weighted_example(const std::vector<double>& weights) {
+  static const std::vector<double> tokens = {2, -1, 3, 1, -2, 4, 1, 2};  // of one coordinate, the latest last
+  const size_t lags = std::min(weights.size(), tokens.size());
+  if (lags == 0) return "";
+  const bool plain = std::all_of(weights.begin(), weights.end(), [](double w) { return w == 1; });
+  std::vector<std::string> shown;
+  std::string sum;
+  double total = 0;
+  for (size_t i = 0; i < lags; ++i) shown.push_back(exact(tokens[i]));
+  for (size_t lag = 1; lag <= lags; ++lag) {
+    const double token = tokens[lags - lag], weight = weights[lag - 1];
+    total += weight * token;
+    if (plain) sum += signed_number(token, lag == 1);
+    else
+      sum += fmt::format("{}{} · {}", lag == 1 ? "" : " + ", rounded(weight, 2),
+                         token < 0 ? "(" + exact(token) + ")" : exact(token));
+  }
+  return fmt::format("one coordinate: x = {}, then y = {} = {}{}", fmt::join(shown, ", "), sum,
+                     plain ? exact(total) : rounded(total), plain ? "" : ", and so on with older tokens");
 }
 
 }  // namespace headroom::experiments

@@ -21,8 +21,6 @@ void bind_training(Reader& in, tasks::LowRankConfig& task) {
       in.integer("to", task.refinement_tokens.end, count, "the token behind its last, at most the text's");
 }
 
-}  // namespace
-
 tasks::TaskConfig bind_lowrank_perplexity(Reader& in) {
   tasks::LowRankConfig task;
   task.model = bind_studied_model(in);
@@ -64,5 +62,15 @@ tasks::TaskConfig bind_lowrank_perplexity(Reader& in) {
   in.attempt("layers", [&] { tasks::validate(task); });
   return task;
 }
+
+TaskWords lowrank_perplexity_words(const TaskJson&) {
+  return {
+      "The heads of some layers of a trained model are given narrower queries and keys, and "
+      "the model's perplexity on held-out text is measured."};
+}
+
+}  // namespace
+
+const TaskKind lowrank_perplexity_task{"lowrank-perplexity", bind_lowrank_perplexity, lowrank_perplexity_words};
 
 }  // namespace headroom::experiments

@@ -36,6 +36,8 @@ tasks::StudiedTextConfig bind_studied_text(Reader& in, const std::string& usual)
   return text;
 }
 
+namespace {
+
 tasks::TaskConfig bind_attention_heads(Reader& in) {
   using tasks::StudiedQuery;
   tasks::AttentionHeadsConfig task;
@@ -75,5 +77,22 @@ tasks::TaskConfig bind_head_spectra(Reader& in) {
   in.attempt("length", [&] { tasks::validate(task); });
   return task;
 }
+
+TaskWords attention_heads_words(const TaskJson&) {
+  return {
+      "A trained model reads spans of text, and each of its attention heads is measured. Nothing "
+      "is trained."};
+}
+
+TaskWords head_spectra_words(const TaskJson&) {
+  return {
+      "How many dimensions the heads of a trained model use, by the singular values of their "
+      "matrices and scores. Nothing is trained."};
+}
+
+}  // namespace
+
+const TaskKind attention_heads_task{"attention-heads", bind_attention_heads, attention_heads_words};
+const TaskKind head_spectra_task{"head-spectra", bind_head_spectra, head_spectra_words};
 
 }  // namespace headroom::experiments

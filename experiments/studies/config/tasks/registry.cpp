@@ -5,27 +5,9 @@
 namespace headroom::experiments {
 
 const std::vector<TaskKind>& task_kinds() {
-  static const std::vector<TaskKind> kinds{
-      {"classification", bind_classification},
-      {"linear-functional", bind_linear_functional},
-      {"induction-head", bind_induction_head},
-      {"volterra", bind_volterra},
-      {"allocation-bound", bind_allocation_bound},
-      {"constructive-transformer", bind_constructive},
-      {"exponential-sum", bind_exponential_sum},
-      {"random-projection", bind_random_projection},
-      {"softmax-bound", bind_softmax_bound},
-      {"svd-bound", bind_svd_bound},
-      {"rope-bound", bind_rope_bound},
-      {"next-token", bind_next_token},
-      {"masked", bind_masked},
-      {"instructions", bind_instructions},
-      {"attention-heads", bind_attention_heads},
-      {"head-spectra", bind_head_spectra},
-      {"head-distillation", bind_head_distillation},
-      {"two-stage", bind_two_stage},
-      {"lowrank-perplexity", bind_lowrank_perplexity},
-  };
+#define HEADROOM_TASK_ROW(name) name##_task,
+  static const std::vector<TaskKind> kinds{HEADROOM_TASK_KINDS(HEADROOM_TASK_ROW)};
+#undef HEADROOM_TASK_ROW
   return kinds;
 }
 

@@ -1,41 +1,50 @@
 #pragma once
 #include <vector>
 
+#include "experiments/studies/config/tasks/words.h"
 #include "experiments/studies/toml/reader.h"
 #include "tasks/make_task.h"
 
 namespace headroom::experiments {
 
-/// One value of task.kind. A new kind is a file beside this one that defines its bind function, a declaration below,
-/// and a line in registry.cpp.
+/// One value of task.kind.
 struct TaskKind {
   const char* name;
   /// Reads the keys of [task] that this kind has; task.kind is read already.
   tasks::TaskConfig (*bind)(Reader& in);
+  TaskWords (*words)(const TaskJson& task);
 };
+
+/// Every kind, in the order of `headroom schema`. A new one is its name here, and a file in this folder that defines
+/// its row, NAME_task.
+#define HEADROOM_TASK_KINDS(X) \
+  X(classification)            \
+  X(linear_functional)         \
+  X(induction_head)            \
+  X(volterra)                  \
+  X(allocation_bound)          \
+  X(constructive)              \
+  X(exponential_sum)           \
+  X(random_projection)         \
+  X(softmax_bound)             \
+  X(svd_bound)                 \
+  X(rope_bound)                \
+  X(next_token)                \
+  X(masked)                    \
+  X(instructions)              \
+  X(attention_heads)           \
+  X(head_spectra)              \
+  X(head_distillation)         \
+  X(two_stage)                 \
+  X(lowrank_perplexity)
+
+#define HEADROOM_TASK_ROW(name) extern const TaskKind name##_task;
+HEADROOM_TASK_KINDS(HEADROOM_TASK_ROW)
+#undef HEADROOM_TASK_ROW
+
 const std::vector<TaskKind>& task_kinds();
 
 /// [task]
 tasks::TaskConfig bind_task(Reader& in);
-
-tasks::TaskConfig bind_classification(Reader& in);
-tasks::TaskConfig bind_allocation_bound(Reader& in);
-tasks::TaskConfig bind_constructive(Reader& in);
-tasks::TaskConfig bind_exponential_sum(Reader& in);
-tasks::TaskConfig bind_induction_head(Reader& in);
-tasks::TaskConfig bind_linear_functional(Reader& in);
-tasks::TaskConfig bind_random_projection(Reader& in);
-tasks::TaskConfig bind_rope_bound(Reader& in);
-tasks::TaskConfig bind_softmax_bound(Reader& in);
-tasks::TaskConfig bind_svd_bound(Reader& in);
-tasks::TaskConfig bind_volterra(Reader& in);
-tasks::TaskConfig bind_next_token(Reader& in);
-tasks::TaskConfig bind_masked(Reader& in);
-tasks::TaskConfig bind_instructions(Reader& in);
-tasks::TaskConfig bind_attention_heads(Reader& in);
-tasks::TaskConfig bind_head_spectra(Reader& in);
-tasks::TaskConfig bind_head_distillation(Reader& in);
-tasks::TaskConfig bind_two_stage(Reader& in);
-tasks::TaskConfig bind_lowrank_perplexity(Reader& in);
 
 }  // namespace headroom::experiments

@@ -24,8 +24,6 @@ std::vector<tasks::VolterraTerm> bind_pairs(Reader& in, double weight) {
   return terms;
 }
 
-}  // namespace
-
 tasks::TaskConfig bind_volterra(Reader& in) {
   tasks::VolterraConfig task;
   in.table("kernel", "the products that the target sums", [&](Reader& kernel) {
@@ -53,5 +51,17 @@ tasks::TaskConfig bind_volterra(Reader& in) {
   if (!task.terms.empty()) in.attempt("kind", [&] { tasks::validate(task); });
   return task;
 }
+
+TaskWords volterra_words(const TaskJson& task) {
+  return {
+      fmt::format("At every position the model has to output a weighted sum of products of two earlier tokens, taken "
+                  "coordinate by coordinate. {}{}",
+                  token_words(task), scored_words(task)),
+      "with the one product of lags 1 and 2: x = 2, -1, 3, then y = 3 · (-1) = -3"};
+}
+
+}  // namespace
+
+const TaskKind volterra_task{"volterra", bind_volterra, volterra_words};
 
 }  // namespace headroom::experiments
