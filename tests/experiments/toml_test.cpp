@@ -2,7 +2,6 @@
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
-#include "experiments/studies/toml/depth.h"
 #include "experiments/studies/toml/document.h"
 #include "experiments/studies/toml/expression.h"
 #include "tests/experiments/support.h"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # move_in.sh ROOT: the examples of docs/adding-an-op.md (an elementwise op of three lines, and one in files of its own),
 # docs/adding-a-block-format.md and docs/adding.md, moved into a copy of the tree as they stand there, build: the ops and
-# products with the format pass the op suite, and the tests that go through the rows pass. Ends in the op suite's tally.
+# products with the format pass the op suite, the tests that go through the rows pass, and a study of the new kind of task
+# trains. Ends in the op suite's tally.
 set -eu
 root=$1
 scratch=$(mktemp -d)
@@ -29,13 +30,21 @@ sed -i "s/^enum class Positions { .*alibi/&, $(cat positions-value)/" models/con
 sed -i -e '/^constexpr std::array position_table{/e cat positions-formula' -e '/^constexpr std::array position_table{/r positions-row' \
   models/positions.cpp
 
+cp -r examples/recall/tasks examples/recall/experiments examples/recall/tests .
+for part in task-include task-config task-row task-source; do example adding.md $part; done
+sed -i -e '/^#include "tasks\/task.h"/e cat task-include' -e '/^    std::variant</r task-config' tasks/make_task.h
+sed -i '/^#define HEADROOM_TASK_KINDS/r task-row' experiments/studies/config/tasks/registry.h
+sed -i "/^  'tasks\/registry.cpp'/e cat task-source" experiments/studies/config/meson.build
+sed -i "s|files('tasks/classification_test.cpp'|&, 'tasks/recall_test.cpp'|" tests/meson.build
+
 meson setup build --wrap-mode=nodownload -Doptimization=1 -Dcuda=disabled >setup.log 2>&1 || { cat setup.log; exit 1; }
-ninja -C build tests/op-suite tests/quantized-test tests/models-test tests/convert-test >build.log 2>&1 || {
+ninja -C build tests/op-suite tests/quantized-test tests/models-test tests/convert-test tests/tasks-test tests/smoke-test \
+  >build.log 2>&1 || {
   tail -n 50 build.log
   exit 1
 }
-for program in quantized-test models-test convert-test; do
-  build/tests/$program >tests.log 2>&1 || { cat tests.log; exit 1; }
-done
+check() { "$@" >tests.log 2>&1 || { cat tests.log; exit 1; }; }
+for program in quantized-test models-test convert-test tasks-test; do check build/tests/$program; done
+check build/tests/smoke-test 'smoke of recall'
 build/tests/op-suite softplus,softsign,quantized_linear >suite.log 2>&1 || { cat suite.log; exit 1; }
 sed -n "s/^op-suite: //p" suite.log

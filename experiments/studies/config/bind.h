@@ -34,9 +34,6 @@ struct ReportScope {
 /// models::validate() of a model that was read from root's [model]; its problem is told of the file's own key.
 void check_model(const Value& root, const models::TransformerConfig& model, Complaints& problems);
 
-/// One [[report.beside]].
-BesidePaper bind_beside(Reader& in, const StudyScope& study);
-
 /// [study], [report] and the [[claim]]s.
 struct StudyInfo {
   std::string id, title, paper, question, guide;
@@ -50,6 +47,11 @@ StudyInfo bind_info(const Value& root, const StudyScope& scope, const ReportScop
 /// The same from an open reader.
 void bind_info(Reader& in, const StudyScope& scope, const ReportScope& metrics, const std::string& folder,
                StudyInfo& head);
+
+/// The name of one [[series]], after a check that it overrides nothing but what decides its trials and its overlay.
+std::string read_series(const Value& series, const std::vector<std::string>& taken, Complaints& problems);
+/// What a [[series]] may hold, for the schema.
+void describe_series(Reader& in);
 
 /// [report] without its overlay. A metric that the trials cannot have is a problem.
 ReportConfig bind_report(Reader& in, const ReportScope& metrics);

@@ -13,16 +13,16 @@ namespace {
 using models::HeadGroup;
 using models::TransformerConfig;
 
-/// Keys that came later than the first studies: where they are not given, they leave a trial's id as it was.
+/// Keys that came later than the first studies.
 int64_t optional_rank(Reader& in, const std::string& key, const char* doc, const char* none = "0: a whole matrix") {
   const int64_t rank = in.integer(key, {0, none}, {.low = 0, .high = most}, doc);
-  if (!in.has(key)) in.leave_out(key);
+  in.leave_out_default(key);
   return rank;
 }
 
 bool optional_flag(Reader& in, const std::string& key, const Default<bool>& fallback, const char* doc) {
   const bool value = in.flag(key, fallback, doc);
-  if (!in.has(key)) in.leave_out(key);
+  in.leave_out_default(key);
   return value;
 }
 
@@ -86,16 +86,16 @@ models::LayerConfig bind_layer(Reader& in) {
 models::Init bind_init(Reader& in) {
   using models::InitScheme;
   models::Init init;
-  init.scheme = in.choice("scheme", init.scheme,
-                          {{"torch_linear", InitScheme::torch_linear},
-                           {"normal", InitScheme::normal},
-                           {"xavier", InitScheme::xavier},
-                           {"kaiming", InitScheme::kaiming},
-                           {"gpt2", InitScheme::gpt2}},
-                          "how weights start");
-  init.std = in.real("std", init.std, at_least(0), "standard deviation, for normal");
-  init.embedding_std = in.real("embedding_std", init.embedding_std, at_least(0), "of token embeddings");
-  init.position_std = in.real("position_std", init.position_std, at_least(0), "of learned positions");
+  in.set("scheme", init.scheme,
+         {{"torch_linear", InitScheme::torch_linear},
+          {"normal", InitScheme::normal},
+          {"xavier", InitScheme::xavier},
+          {"kaiming", InitScheme::kaiming},
+          {"gpt2", InitScheme::gpt2}},
+         "how weights start");
+  in.set("std", init.std, at_least(0), "standard deviation, for normal");
+  in.set("embedding_std", init.embedding_std, at_least(0), "of token embeddings");
+  in.set("position_std", init.position_std, at_least(0), "of learned positions");
   return init;
 }
 
@@ -103,13 +103,10 @@ void bind_positions(Reader& in, TransformerConfig& model) {
   std::vector<std::pair<const char*, models::Positions>> names;
   for (const models::PositionScheme& scheme : models::position_schemes())
     names.emplace_back(scheme.name, scheme.positions);
-  model.positions =
-      in.choice("positions", model.positions, names, "how a position is told; alibi has a learnable slope per head");
-  model.rope_base = in.real("rope_base", model.rope_base, above(1), "base of RoPE's wavelengths");
-  model.alibi_slope_first =
-      in.real("alibi_slope_first", model.alibi_slope_first, above(0), "ALiBi: where the first head's slope starts");
-  model.alibi_slope_last =
-      in.real("alibi_slope_last", model.alibi_slope_last, above(0), "ALiBi: where the last head's slope starts");
+  in.set("positions", model.positions, names, "how a position is told; alibi has a learnable slope per head");
+  in.set("rope_base", model.rope_base, above(1), "base of RoPE's wavelengths");
+  in.set("alibi_slope_first", model.alibi_slope_first, above(0), "ALiBi: where the first head's slope starts");
+  in.set("alibi_slope_last", model.alibi_slope_last, above(0), "ALiBi: where the last head's slope starts");
 }
 
 /// A built-in activation, or with op_library an op of that library: only training loads it. Where it is not used, a
@@ -126,7 +123,7 @@ void bind_activation(Reader& in, TransformerConfig& model) {
       in.text("op_library", {"", "none"}, "shared library with ops of your own, which activation may name");
   if (in.has_empty_text("op_library")) in.complain("op_library", "is empty");
   const bool may_name_op = !library.empty() && in.is_text("activation");
-  in.when(!may_name_op, "", [&] { model.activation = in.choice("activation", model.activation, built_in, doc); });
+  in.when(!may_name_op, "", [&] { in.set("activation", model.activation, built_in, doc); });
   in.when(may_name_op, "with op_library", [&] {
     const std::string name = in.text("activation", {"gelu"}, "the same, or the name of an op of the library");
     const auto found =
@@ -141,15 +138,14 @@ void bind_activation(Reader& in, TransformerConfig& model) {
 
 void bind_block(Reader& in, TransformerConfig& model) {
   using models::Norm, models::NormPlace;
-  model.norm = in.choice("norm", model.norm,
-                         {{"none", Norm::none}, {"layer_norm", Norm::layer_norm}, {"rms_norm", Norm::rms_norm}},
-                         "normalisation");
-  model.norm_place = in.choice("norm_place", model.norm_place, {{"pre", NormPlace::pre}, {"post", NormPlace::post}},
-                               "before each branch, or after its sum with the residual");
-  model.final_norm = in.flag("final_norm", model.final_norm, "one more norm before the readout, for norm_place = pre");
-  model.norm_eps = in.real("norm_eps", model.norm_eps, above(0), "added to the variance");
+  in.set("norm", model.norm, {{"none", Norm::none}, {"layer_norm", Norm::layer_norm}, {"rms_norm", Norm::rms_norm}},
+         "normalisation");
+  in.set("norm_place", model.norm_place, {{"pre", NormPlace::pre}, {"post", NormPlace::post}},
+         "before each branch, or after its sum with the residual");
+  in.set("final_norm", model.final_norm, "one more norm before the readout, for norm_place = pre");
+  in.set("norm_eps", model.norm_eps, above(0), "added to the variance");
   bind_activation(in, model);
-  model.attention_bias = in.flag("attention_bias", model.attention_bias, "biases on Q, K, V and O");
+  in.set("attention_bias", model.attention_bias, "biases on Q, K, V and O");
   const auto bias = [&](const char* key, const char* doc) {
     return optional_flag(in, key, {model.attention_bias, "attention_bias"}, doc);
   };
@@ -158,22 +154,22 @@ void bind_block(Reader& in, TransformerConfig& model) {
   model.v_bias = bias("v_bias", "biases on V");
   model.o_bias = bias("o_bias", "biases on O");
   model.qk_norm = optional_flag(in, "qk_norm", model.qk_norm, "an RMS norm over each head's queries and keys");
-  model.ffn_bias = in.flag("ffn_bias", model.ffn_bias, "biases in the feed-forward network");
-  model.dropout = in.real("dropout", model.dropout, fraction, "on attention probabilities and on each residual branch");
+  in.set("ffn_bias", model.ffn_bias, "biases in the feed-forward network");
+  in.set("dropout", model.dropout, fraction, "on attention probabilities and on each residual branch");
   model.logit_scale =
       in.optional_real("logit_scale", above(0), "factor on q.k; without it 1/sqrt(qk_dim) of each group");
 }
 
 /// What every layer is.
 void bind_equal_layers(Reader& in, TransformerConfig& model) {
-  model.layers = in.integer("layers", model.layers, count, "blocks");
+  in.set("layers", model.layers, count, "blocks");
   const bool has_groups = in.has("groups");
   in.tables("groups", "heads of several shapes, a table each, in place of heads and their widths",
             [&](Reader& group) { model.groups.push_back(bind_group(group)); });
   if (has_groups && model.groups.empty()) in.complain("groups", "expected at least one table { heads, qk_dim, v_dim }");
   model.o_rank = optional_rank(in, "o_rank", "rank of the output projection, then two factors");
-  model.ffn_width = in.integer("ffn_width", model.ffn_width, {.low = 0, .high = most},
-                               "hidden width of the feed-forward network; 0: there is none");
+  in.set("ffn_width", model.ffn_width, {.low = 0, .high = most},
+         "hidden width of the feed-forward network; 0: there is none");
 }
 
 }  // namespace
@@ -185,7 +181,7 @@ TransformerConfig bind_model(Reader& in) {
   const bool has_layers = in.has("layer");
   in.tables("layer", "layers of unequal shape, a table each, in place of layers, heads, groups and ffn_width",
             [&](Reader& layer) { model.unequal_layers.push_back(bind_layer(layer)); });
-  if (!has_layers) in.leave_out("layer");
+  in.leave_out_default("layer");
   if (has_layers && model.unequal_layers.empty())
     in.complain("layer", "expected at least one table { groups, ffn_width }");
   if (has_layers) model.layers = static_cast<int64_t>(model.unequal_layers.size());
@@ -197,12 +193,12 @@ TransformerConfig bind_model(Reader& in) {
   if (is_decoder && !model.causal) in.complain("causal", "a decoder is causal; for false use kind = \"encoder\"");
   bind_positions(in, model);
   bind_block(in, model);
-  model.readout_width = in.integer("readout_width", model.readout_width, {.low = 0, .high = most},
-                                   "hidden width of a readout of two layers with GELU; 0: one layer");
+  in.set("readout_width", model.readout_width, {.low = 0, .high = most},
+         "hidden width of a readout of two layers with GELU; 0: one layer");
   model.readout_bias = optional_flag(in, "readout_bias", model.readout_bias, "a bias on a readout that is not tied");
-  model.tied = in.flag("tied", model.tied, "the readout is the token embedding, without bias; for tasks of tokens");
-  model.checkpoint_blocks = in.flag("checkpoint_blocks", model.checkpoint_blocks,
-                                    "recompute each block in backward: less memory, the same numbers");
+  in.set("tied", model.tied, "the readout is the token embedding, without bias; for tasks of tokens");
+  in.set("checkpoint_blocks", model.checkpoint_blocks,
+         "recompute each block in backward: less memory, the same numbers");
   in.leave_out("checkpoint_blocks");
   in.table("init", "how weights start", [&](Reader& init) { model.init = bind_init(init); });
   return model;

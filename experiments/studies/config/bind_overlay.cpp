@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <variant>
 
 #include "engine/excerpt.h"
+#include "experiments/studies/config/beside.h"
 #include "experiments/studies/config/bind.h"
+#include "experiments/studies/config/sweep.h"
 #include "experiments/studies/toml/reader.h"
 #include "models/files/regular_file.h"
+#include "tasks/theory/allocation.h"
+#include "tasks/theory/volterra_bound.h"
 
 namespace headroom::experiments {
 namespace {
@@ -65,15 +71,23 @@ void bind_table(Reader& report, const std::string& folder, Overlay& overlay) {
     if (file.empty() == overlay.points.empty()) return in.complain("file", "expected either file and path, or points");
     if (file.empty()) return;
     if (!path || path->kind != Value::Kind::list) return in.complain("path", "expected a list of keys");
-    try {
-      const std::filesystem::path beside = std::filesystem::path(folder) / file;
-      std::error_code ignored;
-      const bool is_here = !std::filesystem::exists(beside, ignored) && std::filesystem::exists(file, ignored);
-      overlay.points = read_points(is_here ? file : beside.string(), *path);
-    } catch (const Error& error) {
-      in.complain("file", error.what());
-    }
+    in.attempt("file", [&] { overlay.points = read_points(beside({folder + "/"}, file), *path); });
   });
+}
+
+/// The paper's objective of a task for equal heads, at its best split of the heads over lags. What carries a token is
+/// the value, so its width is the head's dim.
+std::optional<double> bound_of(const TrialConfig& config) {
+  if (config.model.groups.size() != 1) return std::nullopt;
+  const models::HeadGroup& group = config.model.groups[0];
+  if (const auto* task = std::get_if<tasks::VolterraConfig>(&config.task))
+    return tasks::volterra_bound(tasks::bound_config(*task), group.heads, group.v_dim);
+  const auto* task = std::get_if<tasks::LinearFunctionalConfig>(&config.task);
+  if (!task) return std::nullopt;
+  std::vector<double> rho = tasks::kernel_values(task->kernel, task->length - 1);
+  for (double& value : rho) value = std::abs(value);
+  const auto error = tasks::paper_error({task->token_dim, task->kernel.ranks});
+  return tasks::equal_heads(rho, group.heads, group.v_dim, error).bound;
 }
 
 }  // namespace
@@ -86,6 +100,17 @@ Overlay bind_overlay(Reader& report, const std::string& folder) {
   });
   report.when(!is_word, "as a table", [&] { bind_table(report, folder, overlay); });
   return overlay;
+}
+
+Overlay paper_bound_overlay(const std::vector<PlannedTrial>& trials, const std::string& series) {
+  std::map<double, double> points;
+  for (const PlannedTrial& trial : trials) {
+    if (trial.series != series || points.count(trial.x) > 0) continue;
+    if (const std::optional<double> bound = bound_of(trial.config)) points[trial.x] = *bound;
+  }
+  return {.series = series,
+          .label = "the paper's bound, equal heads (a heuristic)",
+          .points = {points.begin(), points.end()}};
 }
 
 }  // namespace headroom::experiments

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
@@ -19,61 +21,14 @@ const std::vector<std::pair<const char*, Scale>> scales{
     {"linear", Scale::linear}, {"log2", Scale::log2}, {"log10", Scale::log10}};
 
 /// What tasks and trials measure, but for the many numbers of the studies of trained models.
-const std::vector<std::string> named_metrics{"relative_mse",
-                                             "mse",
-                                             "error_l2",
-                                             "bound",
-                                             "cross_entropy",
-                                             "perplexity",
-                                             "bits_per_char",
-                                             "accuracy",
-                                             "masked_accuracy",
-                                             "excess",
-                                             "cross_entropy_all",
-                                             "cross_entropy_response",
-                                             "forward_gflop",
-                                             "layer_gflop",
-                                             "forward_ms",
-                                             "backward_ms",
-                                             "update_ms",
-                                             "step_ms",
-                                             "forward_gflops",
-                                             "backward_gflops",
-                                             "peak_gflops",
-                                             "share_of_peak",
-                                             "backward_share_of_peak",
-                                             "sup_error",
-                                             "worst_case",
-                                             "sharp_bound",
-                                             "tightness",
-                                             "l1",
-                                             "log10_ratio",
-                                             "log10_gain",
-                                             "f32_error",
-                                             "bf16_error",
-                                             "f64_error",
-                                             "f32_limit",
-                                             "bf16_limit",
-                                             "mean_square",
-                                             "distance",
-                                             "tail",
-                                             "union_residual",
-                                             "jacobian_norm",
-                                             "scaled_norm",
-                                             "log10_paper",
-                                             "log10_sharp",
-                                             "log10_spread",
-                                             "log10_gershgorin",
-                                             "log10_tightest",
-                                             "query_error",
-                                             "late_rms",
-                                             "late_frobenius",
-                                             "map_error",
-                                             "logit_error",
-                                             "logit_tightness",
-                                             "least_error",
-                                             "pairs_error",
-                                             "mixed_error"};
+constexpr const char* named_metrics =
+    "relative_mse mse error_l2 bound cross_entropy perplexity bits_per_char accuracy masked_accuracy excess "
+    "cross_entropy_all cross_entropy_response forward_gflop layer_gflop forward_ms backward_ms update_ms step_ms "
+    "forward_gflops backward_gflops peak_gflops share_of_peak backward_share_of_peak sup_error worst_case "
+    "sharp_bound tightness l1 log10_ratio log10_gain f32_error bf16_error f64_error f32_limit bf16_limit "
+    "mean_square distance tail union_residual jacobian_norm scaled_norm log10_paper log10_sharp log10_spread "
+    "log10_gershgorin log10_tightest query_error late_rms late_frobenius map_error logit_error logit_tightness "
+    "least_error pairs_error mixed_error";
 
 /// What single keys of a study ask for: attention by lag (task.attention_lags), train.steps_to.
 std::vector<std::string> asked_metrics() {
@@ -85,7 +40,8 @@ std::vector<std::string> asked_metrics() {
 
 /// Those that a figure may show, of trials that may have the `possible` ones: all, where nothing is known of them.
 std::vector<std::string> metrics(const std::set<std::string>& possible) {
-  std::vector<std::string> names = named_metrics;
+  std::istringstream named(named_metrics);
+  std::vector<std::string> names{std::istream_iterator<std::string>(named), {}};
   for (const auto& more : {tasks::attention_metrics(), tasks::spectra_metrics(), tasks::head_distillation_metrics(),
                            tasks::two_stage_metrics(), tasks::lowrank_metrics(), asked_metrics()})
     for (const std::string& name : more)
@@ -108,14 +64,10 @@ Measure bind_measure(Reader& in, const Default<std::string>& fallback, const std
   measure.metric = in.word("metric", fallback, metrics(possible), "its name");
   if (in.problems().size() == problems && !possible.empty() && !possible.contains(measure.metric))
     in.complain("metric", fmt::format("the task gives no {}; expected one of {}", measure.metric, drawable(possible)));
-  measure.scale = in.choice("scale", measure.scale, scales, "of the axis");
+  in.set("scale", measure.scale, scales, "of the axis");
   measure.label = in.text("label", {measure.metric, "the metric"}, "name on the axis");
   return measure;
 }
-
-}  // namespace
-
-namespace {
 
 /// A wrong key or expression would be found out only after all trials have trained.
 LawConfig bind_law(Reader& in, const std::set<std::string>& numbers) {
@@ -127,15 +79,12 @@ LawConfig bind_law(Reader& in, const std::set<std::string>& numbers) {
       in.complain("of", fmt::format("\"{}\" is not always a number", excerpt(path)));
   law.beside = in.text("beside", "", "an expression over the last words of these keys that is to say the same");
   if (law.beside.empty()) return law;
-  try {
-    evaluate(law.beside, [&](const std::string& name) -> double {
-      for (size_t k = 0; k < law.of.size(); ++k)
-        if (law.of[k] == name || split_path(law.of[k]).back() == name) return 2 + static_cast<double>(k);
-      fail("{} is none of its keys", name);
-    });
-  } catch (const Error& error) {
-    in.complain("beside", error.what());
-  }
+  const auto stand_in = [&](const std::string& name) -> double {
+    for (size_t k = 0; k < law.of.size(); ++k)
+      if (law.of[k] == name || last_word(law.of[k]) == name) return 2 + static_cast<double>(k);
+    fail("{} is none of its keys", name);
+  };
+  in.attempt("beside", [&] { evaluate(law.beside, stand_in); });
   return law;
 }
 
@@ -147,10 +96,10 @@ ReportConfig bind_report(Reader& in, const ReportScope& scope) {
     report.x_key =
         x.text("key", std::nullopt, "its path, such as \"model.heads\": a swept key, or what a sweep makes of it");
     report.x_label = x.text("label", {split_path(report.x_key).back(), "its last word"}, "name on the axis");
-    report.x_scale = x.choice("scale", report.x_scale, scales, "of the axis");
+    x.set("scale", report.x_scale, scales, "of the axis");
   });
   in.table("y", "the metric on the y axis, which claims speak of", [&](Reader& y) {
-    const Measure measure = bind_measure(y, named_metrics[0], scope.everywhere);
+    const Measure measure = bind_measure(y, "relative_mse", scope.everywhere);
     report.y_metric = measure.metric;
     report.y_label = measure.label;
     report.y_scale = measure.scale;
@@ -165,9 +114,9 @@ ReportConfig bind_report(Reader& in, const ReportScope& scope) {
                     [&](Reader& right) { report.right = bind_measure(right, std::nullopt, scope.anywhere); });
   in.optional_table("law", "the x at which each series is best, fitted as a power law of keys",
                     [&](Reader& law) { report.law = bind_law(law, scope.numbers); });
-  report.heat_map = in.flag("heat_map", report.heat_map, "a map of the metric over x and the first best_of key");
-  report.learning_curves = in.flag("learning_curves", report.learning_curves, "metrics over steps, a line per x");
-  report.predictions = in.flag("predictions", report.predictions, "output against target, for the best x");
+  in.set("heat_map", report.heat_map, "a map of the metric over x and the first best_of key");
+  in.set("learning_curves", report.learning_curves, "metrics over steps, a line per x");
+  in.set("predictions", report.predictions, "output against target, for the best x");
   return report;
 }
 

@@ -17,11 +17,10 @@ autograd::OptimizerConfig bind_optimizer(Reader& in, TrainConfig& train) {
   const bool is_muon = optimizer.kind == "muon";
   optimizer.lr =
       in.real("lr", std::nullopt, above(0), "learning rate, muon: of the matrices; the schedule multiplies it");
-  optimizer.beta1 = in.real("beta1", optimizer.beta1, fraction, "adam, adamw: decay of the first moment");
-  optimizer.beta2 = in.real("beta2", optimizer.beta2, fraction, "adam, adamw: decay of the second moment");
-  optimizer.eps = in.real("eps", optimizer.eps, above(0), "adam, adamw: added to the root of the second moment");
-  optimizer.weight_decay = in.real("weight_decay", optimizer.weight_decay, at_least(0),
-                                   "adamw, muon: decoupled; others: added to the gradient");
+  in.set("beta1", optimizer.beta1, fraction, "adam, adamw: decay of the first moment");
+  in.set("beta2", optimizer.beta2, fraction, "adam, adamw: decay of the second moment");
+  in.set("eps", optimizer.eps, above(0), "adam, adamw: added to the root of the second moment");
+  in.set("weight_decay", optimizer.weight_decay, at_least(0), "adamw, muon: decoupled; others: added to the gradient");
   optimizer.momentum = in.real("momentum", {is_muon ? 0.95 : 0, "0.95 for muon, else 0"}, fraction, "sgd, muon");
   optimizer.nesterov = in.flag("nesterov", {is_muon, "true for muon"}, "sgd, muon");
   in.when(is_muon, "with kind = \"muon\"", [&] {
@@ -63,47 +62,42 @@ void bind_schedule(Reader& in, int64_t train_steps, std::vector<autograd::Schedu
                             "cosine: length of the fall; step: steps between drops");
   if (factor.kind == "step" && factor.steps == 0) in.complain("steps", "expected the steps between drops, >= 1");
   if (is_cosine && factor.steps == 0) in.complain("steps", "0 is out of range: expected >= 1");
-  factor.final_factor =
-      in.real("final_factor", factor.final_factor, {.low = 0, .high = 1}, "cosine: where the factor ends");
-  factor.factor = in.real("factor", factor.factor, {.low = 0, .high = 1, .low_open = true},
-                          "step, reduce_on_plateau: factor of each drop");
-  factor.patience =
-      in.integer("patience", factor.patience, at_least(0), "reduce_on_plateau: evaluations without improvement");
-  factor.threshold =
-      in.real("threshold", factor.threshold, at_least(0), "reduce_on_plateau: relative improvement that counts");
+  in.set("final_factor", factor.final_factor, {.low = 0, .high = 1}, "cosine: where the factor ends");
+  in.set("factor", factor.factor, {.low = 0, .high = 1, .low_open = true},
+         "step, reduce_on_plateau: factor of each drop");
+  in.set("patience", factor.patience, at_least(0), "reduce_on_plateau: evaluations without improvement");
+  in.set("threshold", factor.threshold, at_least(0), "reduce_on_plateau: relative improvement that counts");
   factors.push_back(factor);
 }
 
-/// Keys that came later than the first studies: where they are not given, they leave a trial's id as it was.
+/// Keys that came later than the first studies.
 void bind_start(Reader& in, TrainConfig& train) {
-  train.start = in.choice(
-      "start", train.start, {{"drawn", Start::drawn}, {"slopes", Start::slopes}, {"constructive", Start::constructive}},
-      "the first weights: drawn by model.init, or the proof's ALiBi slopes, or all its weights, written over them");
-  if (!in.has("start")) in.leave_out("start");
+  in.set("start", train.start,
+         {{"drawn", Start::drawn}, {"slopes", Start::slopes}, {"constructive", Start::constructive}},
+         "the first weights: drawn by model.init, or the proof's ALiBi slopes, or all its weights, written over them");
+  in.leave_out_default("start");
   in.optional_table(
       "steps_to", "metric steps_to: the first validation where a metric reaches a value", [&](Reader& steps_to) {
         train.steps_to.emplace();
         train.steps_to->metric = steps_to.text("metric", std::nullopt, "of the validation set");
         train.steps_to->value = steps_to.real("value", std::nullopt, {}, "that it is to reach; never: steps + 1");
       });
-  if (!in.has("steps_to")) in.leave_out("steps_to");
+  in.leave_out_default("steps_to");
   if (train.steps_to && train.eval_every == 0) in.complain("steps_to", "expected an eval_every above 0");
 }
 
 /// Keys that change no number, and those of a device.
 void bind_keeping(Reader& in, TrainConfig& train) {
-  train.allow_emulation = in.flag("allow_emulation", train.allow_emulation, "bf16 even where the CPU does not have it");
-  train.save_every =
-      in.real("save_every", train.save_every, at_least(0), "seconds between checkpoints; 0: one before each step");
-  train.keep_weights = in.flag("keep_weights", train.keep_weights,
-                               "keep the judged weights as OUT/STUDY/PROFILE/weights/ID.safetensors");
-  train.device = in.choice("device", train.device, {{"cpu", engine::cpu}, {"cuda", cuda}}, "where models are trained");
+  in.set("allow_emulation", train.allow_emulation, "bf16 even where the CPU does not have it");
+  in.set("save_every", train.save_every, at_least(0), "seconds between checkpoints; 0: one before each step");
+  in.set("keep_weights", train.keep_weights, "keep the judged weights as OUT/STUDY/PROFILE/weights/ID.safetensors");
+  in.set("device", train.device, {{"cpu", engine::cpu}, {"cuda", cuda}}, "where models are trained");
   if (train.optimizer.kind == "muon" && !train.device.is_cpu())
     in.complain("device", "train.optimizer.kind = \"muon\" runs on the CPU only: it has no kernels for cuda yet");
-  train.tf32 = in.flag("tf32", train.tf32, "cuda: f32 products on tensor cores, which read 10 bits of mantissa");
+  in.set("tf32", train.tf32, "cuda: f32 products on tensor cores, which read 10 bits of mantissa");
   if (!train.tf32) in.leave_out("tf32");
-  train.deterministic = in.flag("deterministic", train.deterministic,
-                                "refuse kernels whose bits may differ from one run to the next on the same machine");
+  in.set("deterministic", train.deterministic,
+         "refuse kernels whose bits may differ from one run to the next on the same machine");
   for (const char* key : {"allow_emulation", "save_every", "keep_weights", "device", "deterministic"})
     in.leave_out(key);
 }
@@ -119,28 +113,25 @@ TrainConfig bind_train(Reader& in) {
   in.tables("schedule", "learning rate over time; constant without any",
             [&](Reader& schedule) { bind_schedule(schedule, train.steps, train.schedule); });
   if (train.schedule.empty()) train.schedule.emplace_back();  // constant
-  train.clip = in.real("clip", train.clip, at_least(0), "largest global gradient norm; 0: no clipping");
-  train.eval_every =
-      in.integer("eval_every", train.eval_every, at_least(0), "steps between validations; 0: only after the last step");
-  train.eval_sequences =
-      in.integer("eval_sequences", train.eval_sequences, count, "sequences of the validation set, and of the test set");
-  train.judged = in.choice("judged", train.judged, {{"last", Judged::last}, {"best", Judged::best}},
-                           "the weights a trial is judged by: after the last step, or at the best validation");
-  train.patience = in.integer("patience", train.patience, at_least(0),
-                              "validations in a row without a new best before training ends early; 0: it never does");
+  in.set("clip", train.clip, at_least(0), "largest global gradient norm; 0: no clipping");
+  in.set("eval_every", train.eval_every, at_least(0), "steps between validations; 0: only after the last step");
+  in.set("eval_sequences", train.eval_sequences, count, "sequences of the validation set, and of the test set");
+  in.set("judged", train.judged, {{"last", Judged::last}, {"best", Judged::best}},
+         "the weights a trial is judged by: after the last step, or at the best validation");
+  in.set("patience", train.patience, at_least(0),
+         "validations in a row without a new best before training ends early; 0: it never does");
   bind_start(in, train);
   if (train.patience > 0 && train.eval_every == 0) in.complain("patience", "expected an eval_every above 0");
-  train.accumulate = in.integer("accumulate", train.accumulate, count,
-                                "parts that a batch is cut into, to save memory; their gradients add up");
+  in.set("accumulate", train.accumulate, count,
+         "parts that a batch is cut into, to save memory; their gradients add up");
   if (train.accumulate > train.batch)
     in.complain("accumulate", fmt::format("{} is more than the batch of {}", train.accumulate, train.batch));
-  train.log_every = in.integer("log_every", train.log_every, at_least(0),
-                               "steps between training losses of the history; 0: about 100 of them");
-  train.precision =
-      in.choice("precision", train.precision, {{"f32", engine::Precision::f32}, {"bf16", engine::Precision::bf16}},
-                "bf16: on a GPU of weights and activations, with f32 masters; on a CPU of the operands of products");
-  train.timed = in.flag("timed", train.timed,
-                        "time forward, backward and update, as metrics; trials then run one by one on all threads");
+  in.set("log_every", train.log_every, at_least(0),
+         "steps between training losses of the history; 0: about 100 of them");
+  in.set("precision", train.precision, {{"f32", engine::Precision::f32}, {"bf16", engine::Precision::bf16}},
+         "bf16: on a GPU of weights and activations, with f32 masters; on a CPU of the operands of products");
+  in.set("timed", train.timed,
+         "time forward, backward and update, as metrics; trials then run one by one on all threads");
   if (train.timed && train.accumulate > 1) in.complain("accumulate", "is not timed: expected 1 with timed = true");
   if (train.timed && train.steps <= warm_up_steps)
     in.complain("steps", fmt::format("{} is too few with timed = true: the first {} are not counted", train.steps,

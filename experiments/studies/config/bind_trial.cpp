@@ -1,3 +1,5 @@
+#include <regex>
+
 #include "experiments/studies/config/bind.h"
 #include "experiments/studies/config/tasks/registry.h"
 #include "experiments/studies/toml/reader.h"
@@ -5,11 +7,6 @@
 
 namespace headroom::experiments {
 namespace {
-
-void replace(std::string& text, const std::string& old, const std::string& with) {
-  for (size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + with.size()))
-    text.replace(at, old.size(), with);
-}
 
 /// Where the deepest key of a path stands that the file has: of "model.groups[0].q_rank" maybe model.groups.
 Place place_of(const Value& root, const std::string& path) {
@@ -26,9 +23,9 @@ Place place_of(const Value& root, const std::string& path) {
 
 /// The field of a config as the file calls it.
 std::string key_of(const Value& model, std::string field) {
-  if (!model.find("groups") && !model.find("layer")) replace(field, "groups[0].", "");
-  replace(field, "unequal_layers[", "layer[");
-  return "model." + field;
+  static const std::regex only_group(R"(groups\[0\]\.)"), layers(R"(unequal_layers\[)");
+  if (!model.find("groups") && !model.find("layer")) field = std::regex_replace(field, only_group, "");
+  return "model." + std::regex_replace(field, layers, "layer[");
 }
 
 }  // namespace

@@ -12,10 +12,7 @@ namespace {
 
 constexpr size_t most_of_name = 60;
 
-bool is_kept(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-         c == '=' || c == '-';
-}
+bool is_kept(char c) { return is_letter_or_digit(c) || c == '.' || c == '_' || c == '=' || c == '-'; }
 
 /// FNV-1a, 32 bits: the name of a run's folder must be the same on every machine.
 uint32_t checksum(const std::string& text) {

@@ -87,9 +87,7 @@ void read_axis(const Entry& entry, Sweep& sweep, Complaints& problems) {
   const Entry* values = best_of ? best_of : entry.value.find("values");
   axis.best_of = best_of != nullptr;
   const bool is_grid = best_of && best_of->value.kind == Value::Kind::table;
-  if (is_grid)
-    for (const GridValue& one : read_grid(best_of->value, path + ".best_of", problems))
-      axis.positions.push_back({{one.value}, "", one.is_later});
+  if (is_grid) axis.positions = read_grid(best_of->value, path + ".best_of", problems);
   const Value& list = values ? values->value : entry.value;
   if (!is_grid && (list.kind != Value::Kind::list || list.list.empty())) return problems.add(entry.place, path, form);
   if (is_too_long(list, path, problems)) return;
@@ -142,23 +140,13 @@ void zip_axes(const Value& group, Sweep& sweep, Complaints& problems) {
   if (!joined.paths.empty()) sweep.axes.push_back(std::move(joined));
 }
 
-/// The keys of one point, tables that are not values in braces taken apart.
-void flatten_point(const Value& table, const std::string& prefix, std::vector<Entry>& keys) {
-  for (const Entry& entry : table.table) {
-    const std::string path = prefix + entry.key;
-    const bool is_value = entry.value.kind != Value::Kind::table || (entry.value.is_inline && is_path_of_trial(path));
-    if (is_value) keys.push_back({path, entry.place, entry.value});
-    else flatten_point(entry.value, path + ".", keys);
-  }
-}
-
 void read_points(Reader& in, const Value* list, Sweep& sweep) {
   if (!list || list->list.empty()) return;
   SweepAxis axis;
   for (const Value& point : list->list) {
-    std::vector<Entry> keys;
     SweepAxis::Position position;
-    flatten_point(point, "", keys);
+    std::vector<Entry> keys = leaves_of(
+        point, [](const std::string& path, const Value& table) { return table.is_inline && is_path_of_trial(path); });
     for (const Entry& key : keys)
       if (key.key == "name") position.name = key.value.text;
       else if (!is_path_of_trial(key.key)) in.problems().add_unknown(key.place, "sweep.points." + key.key);
@@ -239,6 +227,20 @@ Sweep read_sweep(const Value& root, const std::string& x_key, Complaints& proble
   std::stable_partition(sweep.axes.begin(), sweep.axes.end(),
                         [](const SweepAxis& axis) { return axis.role == Role::curve; });
   return sweep;
+}
+
+void flatten_sweeps(Value& document) {
+  for (Entry& entry : document.table) {
+    if (entry.key == "sweep") {
+      entry.value.table = leaves_of(entry.value, [](const std::string& path, const Value& table) {
+        return path == "seed" || table.is_inline || table.find("best_of") || table.find("values");
+      });
+    } else if (entry.key == "series") {
+      for (Value& series : entry.value.list) flatten_sweeps(series);
+    } else if (entry.key == "profile") {
+      for (Entry& profile : entry.value.table) flatten_sweeps(profile.value);
+    }
+  }
 }
 
 }  // namespace headroom::experiments

@@ -1,4 +1,4 @@
-#include "experiments/studies/config/round_rules.h"
+#include "experiments/studies/config/sweep.h"
 
 #include <fmt/format.h>
 
@@ -94,7 +94,7 @@ SeedRule read_seed_rule(const Value& table, Complaints& problems) {
   return rule;
 }
 
-std::vector<GridValue> read_grid(const Value& table, const std::string& path, Complaints& problems) {
+std::vector<SweepAxis::Position> read_grid(const Value& table, const std::string& path, Complaints& problems) {
   Reader in(table, path, problems);
   const bool extends = in.flag("extend", false, "whether rounds widen it while the best value stands at an end");
   const WrittenGrid grid = in.has("values") ? read_grid_values(in, extends) : read_grid_range(in);
@@ -103,8 +103,8 @@ std::vector<GridValue> read_grid(const Value& table, const std::string& path, Co
   if (!limits.empty() && (limits.size() != 2 || limits[0] >= limits[1] || limits[0] <= 0))
     in.complain("limits", "expected two numbers above 0, the smallest value and the largest");
   in.finish();
-  std::vector<GridValue> all;
-  for (const Value& value : grid.values) all.push_back({value, false});
+  std::vector<SweepAxis::Position> all;
+  for (const Value& value : grid.values) all.push_back({{value}, ""});
   if (!extends || grid.values.empty() || !(grid.times >= closest)) return all;
   const auto [least, most] = std::minmax_element(
       grid.values.begin(), grid.values.end(), [](const Value& a, const Value& b) { return a.number() < b.number(); });
@@ -113,9 +113,9 @@ std::vector<GridValue> read_grid(const Value& table, const std::string& path, Co
   if (low > begin || high < end)
     in.complain("limits", fmt::format("[{}, {}] leaves out values of the first grid, {} to {}", low, high, begin, end));
   for (double x = begin / grid.times; x * grid_rounding >= low && all.size() < most_grid_values; x /= grid.times)
-    all.insert(all.begin(), {real_value(rounded_value(x), table.place), true});
+    all.insert(all.begin(), {{real_value(rounded_value(x), table.place)}, "", true});
   for (double x = end * grid.times; x <= high * grid_rounding && all.size() < most_grid_values; x *= grid.times)
-    all.push_back({real_value(rounded_value(x), table.place), true});
+    all.push_back({{real_value(rounded_value(x), table.place)}, "", true});
   return all;
 }
 

@@ -34,12 +34,10 @@ json object_of(const Node& node) {
   bool is_open = false;
   for (const Node& child : node.children) {
     const bool is_others = child.keys.empty() || child.keys[0]->type == Key::Type::others;
-    if (is_others) {
-      is_open = true;
-      continue;
-    }
+    is_open = is_open || is_others;
+    if (is_others) continue;
     properties[child.name] = of_node(child);
-    if (child.keys[0]->is_required && child.keys[0]->path.rfind("study.", 0) == 0) required.push_back(child.name);
+    if (child.keys[0]->is_required && child.keys[0]->path.starts_with("study.")) required.push_back(child.name);
   }
   json object{{"type", "object"}, {"properties", properties}, {"additionalProperties", is_open}};
   if (!required.empty()) object["required"] = required;
@@ -56,29 +54,29 @@ json number_of(const Key& key) {
 json list_of(const json& item) { return {{"type", "array"}, {"items", item}}; }
 
 json value_of(const Key& key, const Node& node) {
+  using Type = Key::Type;
+  const json text{{"type", "string"}};
   switch (key.type) {
-    case Key::Type::integer:
-    case Key::Type::real:
+    case Type::integer:
+    case Type::real:
       return number_of(key);
-    case Key::Type::flag:
+    case Type::flag:
       return {{"type", "boolean"}};
-    case Key::Type::text:
-      return {{"type", "string"}};
-    case Key::Type::word:
+    case Type::text:
+      return text;
+    case Type::word:
       return {{"enum", key.words}};
-    case Key::Type::numbers:
+    case Type::numbers:
       return list_of({{"type", "number"}});
-    case Key::Type::texts:
-      return {{"anyOf", {{{"type", "string"}}, list_of({{"type", "string"}})}}};
-    case Key::Type::table:
+    case Type::texts:
+      return {{"anyOf", {text, list_of(text)}}};
+    case Type::table:
       return object_of(node);
-    case Key::Type::tables:
+    case Type::tables:
       return {{"anyOf", {object_of(node), list_of(object_of(node))}}};
-    case Key::Type::others:
-    case Key::Type::any:
+    default:
       return json::object();
   }
-  return json::object();
 }
 
 json of_node(const Node& node) {

@@ -3,7 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
+#include <string_view>
 
 #include "engine/excerpt.h"
 #include "experiments/studies/config/sweep.h"
@@ -13,12 +14,8 @@ namespace headroom::experiments {
 namespace {
 
 /// The keys that a setting sets, by path.
-void leaves(const Value& table, const std::string& prefix, std::vector<Entry>& found) {
-  for (const Entry& entry : table.table) {
-    const bool is_leaf = entry.value.kind != Value::Kind::table || entry.value.is_inline;
-    if (is_leaf) found.push_back({prefix + entry.key, entry.place, entry.value});
-    else leaves(entry.value, prefix + entry.key + ".", found);
-  }
+std::vector<Entry> keys_of(const Value& setting) {
+  return leaves_of(setting, [](const std::string&, const Value& table) { return table.is_inline; });
 }
 
 void pin(Value& axis, const Value& value) {
@@ -36,43 +33,31 @@ std::vector<std::string> tied_paths(const Value& sweep) {
   if (const Entry* zip = sweep.find("zip"))
     for (const Value& group : zip->value.list)
       for (const Value& path : group.list) paths.push_back(path.text);
-  if (const Entry* points = sweep.find("points")) {
-    std::vector<Entry> keys;
-    for (const Value& point : points->value.list) leaves(point, "", keys);
-    for (const Entry& key : keys) paths.push_back(key.key);
-  }
+  if (const Entry* points = sweep.find("points"))
+    for (const Value& point : points->value.list)
+      for (const Entry& key : keys_of(point)) paths.push_back(key.key);
   return paths;
 }
 
-size_t end_of_key(const std::string& text) {
+/// The setting, its value in quotes where that is a word that TOML knows only so: model.positions=rope,
+/// task.source=../mine.txt.
+std::string quote_word(const std::string& text) {
   bool is_quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') is_quoted = !is_quoted;
-    if (text[i] == '=' && !is_quoted) return i;
-  }
-  return text.size();
-}
-
-/// Whether the value is a word that TOML knows only in quotes: model.positions=rope, task.source=../mine.txt.
-bool is_bare_word(const std::string& text) {
-  const size_t begin = text.find_first_not_of(' ', end_of_key(text) + 1);
-  if (begin == std::string::npos) return false;
+  const auto ends_key = [&](char c) {
+    if (c == '"') is_quoted = !is_quoted;
+    return c == '=' && !is_quoted;
+  };
+  const auto equals = static_cast<size_t>(std::ranges::find_if(text, ends_key) - text.begin());
+  const size_t begin = text.find_first_not_of(' ', equals + 1);
+  if (begin == std::string::npos) return text;
   const std::string word = text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
-  };
-  const auto fits = [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9') || (c != 0 && std::strchr("._-/+:", c));
-  };
-  const bool begins = is_letter(word[0]) || word[0] == '/' || word.starts_with("./") || word.starts_with("../");
-  return begins && std::all_of(word.begin(), word.end(), fits) && word != "true" && word != "false" && word != "inf" &&
-         word != "nan";
-}
-
-/// The setting with its value in quotes.
-std::string in_quotes(const std::string& text) {
-  const size_t begin = text.find_first_not_of(' ', end_of_key(text) + 1), end = text.find_last_not_of(' ') + 1;
-  return text.substr(0, begin) + '"' + text.substr(begin, end - begin) + '"';
+  const auto is_plain = [](char c) { return is_letter_or_digit(c) || static_cast<unsigned char>(c) >= 0x80; };
+  const auto fits = [&](char c) { return is_plain(c) || std::string_view("._-/+:").find(c) != std::string_view::npos; };
+  const bool is_number = word[0] >= '0' && word[0] <= '9';
+  const bool begins =
+      (is_plain(word[0]) && !is_number) || word[0] == '/' || word.starts_with("./") || word.starts_with("../");
+  const bool is_toml = word == "true" || word == "false" || word == "inf" || word == "nan";
+  return begins && !is_toml && std::ranges::all_of(word, fits) ? text.substr(0, begin) + '"' + word + '"' : text;
 }
 
 }  // namespace
@@ -80,7 +65,7 @@ std::string in_quotes(const std::string& text) {
 Value parse_setting(const std::string& text) {
   const std::string source = "--set " + excerpt(text);
   if (text.find('=') == std::string::npos) fail("{}: expected key=value", source);
-  Value setting = parse_toml(is_bare_word(text) ? in_quotes(text) : text, source, false);
+  Value setting = parse_toml(quote_word(text), source, false);
   flatten_sweeps(setting);
   return setting;
 }
@@ -89,7 +74,7 @@ void pin_swept(Value& root, const std::vector<Value>& settings, Complaints& prob
   Entry* sweep = root.find("sweep");
   if (!sweep) return;
   std::vector<Entry> set;
-  for (const Value& setting : settings) leaves(setting, "", set);
+  for (const Value& setting : settings) std::ranges::copy(keys_of(setting), std::back_inserter(set));
   for (const Entry& key : set) {
     for (const std::string& path : tied_paths(sweep->value))
       if (path == key.key) problems.add(key.place, path, "is swept together with other keys; set sweep.points or zip");

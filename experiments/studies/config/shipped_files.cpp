@@ -41,8 +41,7 @@ bool is_a_folder(const fs::path& path) {
 bool is_study_of(const fs::path& file, const std::string& id) {
   try {
     const Value document = read_toml(file.string());
-    const Entry* const study = document.find("study");
-    const Entry* const name = study ? study->value.find("id") : nullptr;
+    const Entry* const name = find_path(document, "study.id");
     return name && name->value.kind == Value::Kind::text && name->value.text == id;
   } catch (const Error&) {
     return false;

@@ -13,7 +13,6 @@
 #include "experiments/studies/config/overrides.h"
 #include "experiments/studies/config/profile_changes.h"
 #include "experiments/studies/config/schema.h"
-#include "experiments/studies/config/series.h"
 #include "experiments/studies/config/settings.h"
 #include "experiments/studies/config/shipped_files.h"
 #include "experiments/studies/toml/document.h"
@@ -28,8 +27,7 @@ void erase(Value& table, const std::string& key) {
 
 /// "own" for the base profile of a file that speaks of no paper and has no profiles, else its name.
 std::string profile_name(const Value& file, const std::string& profile) {
-  const Entry* study = file.find("study");
-  const bool is_own = !file.find("profile") && !(study && study->value.find("paper"));
+  const bool is_own = !file.find("profile") && !find_path(file, "study.paper");
   return profile == base_profile && is_own ? own_profile : profile;
 }
 
@@ -37,11 +35,7 @@ std::vector<std::string> profile_names(const Value& file, Complaints& problems) 
   std::vector<std::string> names{base_profile};
   if (const Entry* profiles = file.find("profile")) {
     for (const Entry& profile : profiles->value.table) {
-      if (!is_folder_name(profile.key))
-        problems.add(profile.place, "profile",
-                     fmt::format("expected letters, digits, - and _, a letter or digit first (it names a folder), at "
-                                 "most 100, got \"{}\"",
-                                 excerpt(profile.key)));
+      if (!is_folder_name(profile.key)) problems.add(profile.place, "profile", no_folder_name(profile.key));
       else if (profile.key != base_profile) names.push_back(profile.key);
     }
   }
@@ -71,19 +65,6 @@ Overlay overlay_of(const Value& root, const std::string& folder, Complaints& pro
   if (!entry || entry->value.kind != Value::Kind::table) return {};
   Reader report(entry->value, "report", problems);
   return bind_overlay(report, folder);
-}
-
-bool wants_paper_bound(const Value& root) {
-  const Entry* report = root.find("report");
-  const Entry* overlay = report ? report->value.find("overlay") : nullptr;
-  return overlay && overlay->value.kind == Value::Kind::text && overlay->value.text == "paper-bound";
-}
-
-/// report.x.key as it stands.
-std::string x_key_of(const Value& root) {
-  const Entry* at = root.find("report");
-  for (const char* key : {"x", "key"}) at = at ? at->value.find(key) : nullptr;
-  return at ? at->value.text : "";
 }
 
 /// Plans the trials of one [[series]]. The names of the curves that they make, in order.
@@ -130,6 +111,7 @@ PlannedStudy plan_study(const Value& file, const std::string& profile, const std
     names.emplace_back();
     overrides.emplace_back();
   }
+  const Entry* x_key = find_path(root, "report.x.key");
   std::vector<Overlay> overlays;
   for (size_t i = 0; i < overrides.size(); ++i) {
     Value bound = root;
@@ -139,8 +121,9 @@ PlannedStudy plan_study(const Value& file, const std::string& profile, const std
     for (const Value& setting : settings) merge(bound, setting);
     pin_swept(bound, settings, problems);
     Overlay overlay = overlay_of(bound, folder, problems);
-    const bool is_paper_bound = wants_paper_bound(bound);
-    for (const std::string& curve : add_trials(bound, x_key_of(root), names[i], study, problems)) {
+    const Entry* overlay_key = find_path(bound, "report.overlay");
+    const bool is_paper_bound = overlay_key && overlay_key->value.text == "paper-bound";
+    for (const std::string& curve : add_trials(bound, x_key ? x_key->value.text : "", names[i], study, problems)) {
       if (is_paper_bound && problems.empty()) {
         overlay = paper_bound_overlay(study.trials, curve);
         if (overlay.points.empty())

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/config/round_rules.h"
 #include "experiments/studies/config/trial_config.h"
 #include "experiments/studies/results.h"
 #include "experiments/studies/toml/complaints.h"
@@ -14,6 +13,16 @@
 namespace headroom::experiments {
 
 class Reader;
+
+/// seed = { from = 101, until = "decided", first = 3, at_most = 24 }: seeds that count up from `from`, `first` of them
+/// to begin with, and more, `at_most` in all, while a claim of the study is undecided.
+struct SeedRule {
+  int64_t from = 0, first = 3, at_most = 24;
+  Place place{};
+  bool is_same(const SeedRule& other) const {
+    return from == other.from && first == other.first && at_most == other.at_most;
+  }
+};
 
 /// Keys that vary together: one key of the grid, or several (`zip`, `points`).
 struct SweepAxis {
@@ -45,6 +54,20 @@ struct Sweep {
   std::optional<SeedRule> seed_rule;  ///< seed = { until = "decided" }
   std::vector<Constraint> constraints;
 };
+
+/// Reads a table `seed` of [sweep].
+SeedRule read_seed_rule(const Value& table, Complaints& problems);
+
+/// Reads best_of = { … } at `path`, a grid on a logarithmic axis:
+///
+///   { from = 1e-3, to = 1e-1, times = 3.162 }     from `from` to `to`, each value `times` the one before it
+///   { values = [1e-3, 3e-3, 1e-2] }               the same, written out
+///   { …, extend = true, limits = [1e-5, 1] }      widened while the value that validation prefers stands at an end
+///
+/// `times` is √10 without the key. A list goes on by the mean ratio of its neighbours. Without `limits` a grid grows by
+/// two decades to either side. Values that are computed are rounded to three digits. Returns them growing where they
+/// are computed, those of a list in its order, between those below and those above them.
+std::vector<SweepAxis::Position> read_grid(const Value& table, const std::string& path, Complaints& problems);
 
 /// Reads [sweep]:
 ///

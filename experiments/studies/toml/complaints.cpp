@@ -25,31 +25,22 @@ size_t edits(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
-/// Words of other software, or of a reader's guess, and ours.
-constexpr std::pair<const char*, const char*> synonyms[] = {{"max", "at_most"},
-                                                            {"maximum", "at_most"},
-                                                            {"n_heads", "heads"},
-                                                            {"num_heads", "heads"},
-                                                            {"n_head", "heads"},
-                                                            {"d_model", "width"},
-                                                            {"hidden_size", "width"},
-                                                            {"n_layers", "layers"},
-                                                            {"num_layers", "layers"},
-                                                            {"depth", "layers"},
-                                                            {"batch_size", "batch"},
-                                                            {"d_head", "head_dim"},
-                                                            {"head_width", "head_dim"},
-                                                            {"n_kv_heads", "kv_heads"},
-                                                            {"d_ff", "ffn_width"},
-                                                            {"learning_rate", "lr"},
-                                                            {"num_attention_heads", "heads"},
-                                                            {"num_hidden_layers", "layers"},
-                                                            {"intermediate_size", "ffn_width"}};
+/// Our words, each with those of other software, or of a reader's guess.
+const std::vector<std::pair<const char*, std::set<std::string>>> synonyms{
+    {"at_most", {"max", "maximum"}},
+    {"heads", {"n_heads", "num_heads", "n_head", "num_attention_heads"}},
+    {"kv_heads", {"n_kv_heads"}},
+    {"head_dim", {"d_head", "head_width"}},
+    {"width", {"d_model", "hidden_size"}},
+    {"layers", {"n_layers", "num_layers", "depth", "num_hidden_layers"}},
+    {"ffn_width", {"d_ff", "intermediate_size"}},
+    {"batch", {"batch_size"}},
+    {"lr", {"learning_rate"}}};
 
 /// Our word for the last one of a path; "" where it is none of other software's.
 std::string our_word(const std::string& path) {
-  for (const auto& [theirs, ours] : synonyms)
-    if (last_word(path) == theirs) return ours;
+  for (const auto& [ours, theirs] : synonyms)
+    if (theirs.contains(last_word(path))) return ours;
   return "";
 }
 

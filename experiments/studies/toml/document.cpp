@@ -3,11 +3,9 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
-#include "experiments/studies/toml/depth.h"
 #include "models/files/regular_file.h"
 
 namespace headroom::experiments {
@@ -55,11 +53,6 @@ struct Converter {
   }
 };
 
-bool is_bare(const std::string& key) {
-  return !key.empty() &&
-         std::all_of(key.begin(), key.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
-}
-
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -70,7 +63,10 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-std::string key_text(const std::string& key) { return is_bare(key) ? key : quoted(key); }
+std::string key_text(const std::string& key) {
+  const auto is_bare = [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; };
+  return !key.empty() && std::ranges::all_of(key, is_bare) ? key : quoted(key);
+}
 
 /// Keys of sub-tables of a list of tables: dotted, so that each item needs one header only.
 void dotted_lines(const Value& table, const std::string& prefix, std::string& out) {
@@ -90,26 +86,19 @@ bool is_table_list(const Value& value) {
 
 std::string in_line(const Value& value) {
   std::string out;
-  switch (value.kind) {
-    case Value::Kind::boolean:
-      return value.boolean ? "true" : "false";
-    case Value::Kind::integer:
-      return fmt::format("{}", value.integer);
-    case Value::Kind::real: {
-      const std::string text = fmt::format("{}", value.real);
-      return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
-    }
-    case Value::Kind::text:
-      return quoted(value.text);
-    case Value::Kind::list:
-      for (const Value& item : value.list) out += (out.empty() ? "" : ", ") + in_line(item);
-      return "[" + out + "]";
-    case Value::Kind::table:
-      for (const Entry& entry : value.table)
-        out += (out.empty() ? "" : ", ") + key_text(entry.key) + " = " + in_line(entry.value);
-      return "{ " + out + " }";
+  if (value.kind == Value::Kind::text) return quoted(value.text);
+  if (value.kind == Value::Kind::list) {
+    for (const Value& item : value.list) out += (out.empty() ? "" : ", ") + in_line(item);
+    return "[" + out + "]";
   }
-  return out;
+  if (value.kind == Value::Kind::table) {
+    for (const Entry& entry : value.table)
+      out += (out.empty() ? "" : ", ") + key_text(entry.key) + " = " + in_line(entry.value);
+    return "{ " + out + " }";
+  }
+  out = to_text(value);
+  const bool looks_whole = value.kind == Value::Kind::real && out.find_first_of(".en") == std::string::npos;
+  return looks_whole ? out + ".0" : out;
 }
 
 Value parse_toml(const std::string& text, const std::string& source, bool positions) {

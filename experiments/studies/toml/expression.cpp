@@ -16,11 +16,6 @@ namespace {
 
 constexpr size_t most_characters = 1000, most_nested = 64;
 
-double remainder_of(double a, double b) { return std::fmod(a, b); }
-double floor_of(double a) { return std::floor(a); }
-double ceil_of(double a) { return std::ceil(a); }
-double round_of(double a) { return std::round(a); }
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_part(char c) { return is_name_start(c) || is_digit(c) || c == '.'; }
@@ -86,17 +81,15 @@ class Scanner {
       require(!calls_.empty() && calls_.back(),
               "a comma stands only between the arguments of a function; a decimal point is written \".\"");
     } else if (c == '=' || c == '!' || c == '<' || c == '>') {
-      const bool has_equals = rest_.size() > 1 && rest_[1] == '=';
+      const bool has_equals = rest_.substr(1).starts_with('=');
       require(has_equals || c == '<' || c == '>', "\"{}\" is not an operator: use \"==\" or \"!=\"", c);
       length = has_equals ? 2 : 1;
     } else if (c == '&' || c == '|') {
-      require(rest_.size() > 1 && rest_[1] == c, "\"{}\" is not an operator: use \"&&\" or \"||\"", c);
+      require(rest_.substr(1).starts_with(c), "\"{}\" is not an operator: use \"&&\" or \"||\"", c);
       length = 2;
-    } else {
-      const auto goes_on = [](char next) { return (static_cast<unsigned char>(next) & 0xC0) == 0x80; };  // of UTF-8
-      while (length < rest_.size() && goes_on(rest_[length])) ++length;
-      require(std::string_view("+-*/^%?:").find(c) != std::string_view::npos, "\"{}\" has no place in it",
-              excerpt(rest_.substr(0, length)));
+    } else if (std::string_view("+-*/^%?:").find(c) == std::string_view::npos) {
+      while (length < rest_.size() && (static_cast<unsigned char>(rest_[length]) & 0xC0) == 0x80) ++length;  // UTF-8
+      fail("\"{}\" has no place in it", excerpt(rest_.substr(0, length)));
     }
     rest_.remove_prefix(length);
   }
@@ -117,10 +110,14 @@ double evaluate(const std::string& text, const std::function<double(const std::s
   try {
     mu::Parser parser;
     parser.DefineNameChars("0123456789_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    parser.DefineOprt("%", remainder_of, mu::prMUL_DIV);
-    parser.DefineFun("floor", floor_of);
-    parser.DefineFun("ceil", ceil_of);
-    parser.DefineFun("round", round_of);
+    parser.DefineOprt(
+        "%", +[](double a, double b) { return std::fmod(a, b); }, mu::prMUL_DIV);
+    parser.DefineFun(
+        "floor", +[](double a) { return std::floor(a); });
+    parser.DefineFun(
+        "ceil", +[](double a) { return std::ceil(a); });
+    parser.DefineFun(
+        "round", +[](double a) { return std::round(a); });
     parser.SetExpr(text);
     // A copy: defining a constant clears the parser's own list.
     const mu::varmap_type names = parser.GetUsedVar();

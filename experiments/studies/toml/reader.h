@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -76,14 +77,32 @@ class Reader {
   /// The same by name, for an enumeration.
   template <class E>
   E choice(const std::string& key, E fallback, const std::vector<std::pair<const char*, E>>& names, const char* doc);
+  /// Reads a key into a field, whose value is what the key is when a file does not give it.
+  void set(const std::string& key, int64_t& field, const Bounds& bounds, const char* doc) {
+    field = integer(key, field, bounds, doc);
+  }
+  void set(const std::string& key, double& field, const Bounds& bounds, const char* doc) {
+    field = real(key, field, bounds, doc);
+  }
+  void set(const std::string& key, bool& field, const char* doc) { field = flag(key, field, doc); }
+  void set(const std::string& key, std::string& field, const char* doc) { field = text(key, field, doc); }
+  template <class E>
+  void set(const std::string& key, E& field, const std::vector<std::pair<const char*, std::type_identity_t<E>>>& names,
+           const char* doc) {
+    field = choice(key, field, names, doc);
+  }
   /// A list of literal, finite numbers; empty when the key is absent.
   std::vector<double> numbers(const std::string& key, const char* doc);
   /// A string or a list of strings; empty when the key is absent.
   std::vector<std::string> texts(const std::string& key, const char* doc);
   /// Calls f with a reader of a sub-table. An absent one counts as empty, so that its defaults are recorded.
-  void table(const std::string& key, const char* doc, const std::function<void(Reader&)>& f);
+  void table(const std::string& key, const char* doc, const std::function<void(Reader&)>& f) {
+    read_table(key, doc, false, f);
+  }
   /// Calls f only when the sub-table is there. True when it is.
-  bool optional_table(const std::string& key, const char* doc, const std::function<void(Reader&)>& f);
+  bool optional_table(const std::string& key, const char* doc, const std::function<void(Reader&)>& f) {
+    return read_table(key, doc, true, f);
+  }
   /// Calls f for each table of a list, none when it is absent; a single table counts as a list of one.
   void tables(const std::string& key, const char* doc, const std::function<void(Reader&)>& f);
   /// Takes a key as it is, null when absent.
@@ -96,6 +115,11 @@ class Reader {
   void when(bool holds, const std::string& condition, const std::function<void()>& f);
   /// A key that was read but changes no result: it is left out of the record.
   void leave_out(const std::string& key);
+  /// The same where the file does not give it. Keys that came later than the first studies leave the ids of trials
+  /// without them as they were.
+  void leave_out_default(const std::string& key) {
+    if (!has(key)) leave_out(key);
+  }
   /// Adds to the record what no key says: the hash of a file that a key names.
   void note(const std::string& key, const std::string& text);
   /// Takes keys as known that something else reads.
@@ -111,11 +135,12 @@ class Reader {
 
  private:
   Reader(const Value& table, const std::string& key, const Reader& outer);
-  double number(const std::string& key, const Value& value) const;
   struct Lookups;
   double lookup(const std::string& name, Lookups& lookups) const;
+  double number(const std::string& key, double usual, Key asked);
   const Value* ask(Key key);
-  void enter(const Value& table, const std::string& key, const std::function<void(Reader&)>& f, nlohmann::json& into);
+  nlohmann::json enter(const Value& table, const std::string& key, const std::function<void(Reader&)>& f) const;
+  bool read_table(const std::string& key, const char* doc, bool is_optional, const std::function<void(Reader&)>& f);
 
   const Value* table_;
   std::string path_;

@@ -24,49 +24,30 @@ const Entry* Value::find(const std::string& key) const {
 Entry* Value::find(const std::string& key) { return const_cast<Entry*>(std::as_const(*this).find(key)); }
 
 const char* name_of(Value::Kind kind) {
-  switch (kind) {
-    case Value::Kind::boolean:
-      return "a boolean";
-    case Value::Kind::integer:
-      return "an integer";
-    case Value::Kind::real:
-      return "a real number";
-    case Value::Kind::text:
-      return "a string";
-    case Value::Kind::list:
-      return "a list";
-    case Value::Kind::table:
-      return "a table";
-  }
-  return "a value";
+  constexpr const char* names[]{"a boolean", "an integer", "a real number", "a string", "a list", "a table"};
+  return names[static_cast<size_t>(kind)];
 }
 
 std::string to_text(const Value& value) {
-  switch (value.kind) {
-    case Value::Kind::boolean:
-      return value.boolean ? "true" : "false";
-    case Value::Kind::integer:
-      return fmt::format("{}", value.integer);
-    case Value::Kind::real:
-      return fmt::format("{}", value.real);
-    case Value::Kind::text:
-      return fmt::format("\"{}\"", excerpt(value.text));
-    case Value::Kind::list:
-      return fmt::format("a list of {}", value.list.size());
-    case Value::Kind::table:
-      return "a table";
-  }
-  return "";
+  using Kind = Value::Kind;
+  if (value.kind == Kind::boolean) return value.boolean ? "true" : "false";
+  if (value.kind == Kind::integer) return fmt::format("{}", value.integer);
+  if (value.kind == Kind::real) return fmt::format("{}", value.real);
+  if (value.kind == Kind::text) return fmt::format("\"{}\"", excerpt(value.text));
+  return value.kind == Kind::list ? fmt::format("a list of {}", value.list.size()) : "a table";
 }
 
 bool is_folder_name(const std::string& name) {
   constexpr size_t longest = 100;
-  const auto is_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  const auto is_plain = [&](char c) { return is_word(c) || c == '-' || c == '_'; };
+  const auto is_plain = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; };
   // What begins with a dash would be an option of the program, and of others that are given the folder.
-  return !name.empty() && name.size() <= longest && is_word(name[0]) && std::all_of(name.begin(), name.end(), is_plain);
+  return !name.empty() && name.size() <= longest && is_letter_or_digit(name[0]) && std::ranges::all_of(name, is_plain);
+}
+
+std::string no_folder_name(const std::string& name) {
+  return fmt::format(
+      "expected letters, digits, - and _, a letter or digit first (it names a folder), at most 100, got \"{}\"",
+      excerpt(name));
 }
 
 std::vector<std::string> split_path(const std::string& path) {
@@ -76,6 +57,31 @@ std::vector<std::string> split_path(const std::string& path) {
     parts.push_back(path.substr(begin, dot - begin));
   parts.push_back(path.substr(begin));
   return parts;
+}
+
+const Entry* find_path(const Value& root, const std::string& path) {
+  const Value* at = &root;
+  const Entry* entry = nullptr;
+  for (const std::string& key : split_path(path)) {
+    entry = at->find(key);
+    if (!entry) return nullptr;
+    at = &entry->value;
+  }
+  return entry;
+}
+
+std::vector<Entry> leaves_of(const Value& table, const std::function<bool(const std::string&, const Value&)>& is_leaf) {
+  std::vector<Entry> leaves;
+  const auto add = [&](const auto& self, const Value& of, const std::string& prefix) -> void {
+    for (const Entry& entry : of.table) {
+      const std::string path = prefix + entry.key;
+      if (entry.value.kind != Value::Kind::table || is_leaf(path, entry.value))
+        leaves.push_back({path, entry.place, entry.value});
+      else self(self, entry.value, path + ".");
+    }
+  };
+  add(add, table, "");
+  return leaves;
 }
 
 void merge(Value& base, const Value& changes) {
@@ -93,19 +99,14 @@ void merge(Value& base, const Value& changes) {
 }
 
 void set_path(Value& root, const std::vector<std::string>& path, const Place& place, const Value& value) {
+  Value table;
+  table.place = place;
   Value* at = &root;
-  for (size_t i = 0; i < path.size(); ++i) {
-    Entry* entry = at->find(path[i]);
-    if (!entry) {
-      at->table.push_back({path[i], place, {}});
-      entry = &at->table.back();
-      entry->value.place = place;
-    }
-    if (i + 1 < path.size() && entry->value.kind != Value::Kind::table) {
-      entry->value = {};
-      entry->value.place = place;
-    }
-    if (i + 1 == path.size()) *entry = {path[i], place, value};
+  for (const std::string& key : path) {
+    if (at->kind != Value::Kind::table) *at = table;
+    Entry* entry = at->find(key);
+    if (!entry) entry = &at->table.emplace_back(Entry{key, place, table});
+    if (&key == &path.back()) *entry = {key, place, value};
     at = &entry->value;
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,10 +45,21 @@ struct Entry {
 const char* name_of(Value::Kind kind);
 /// A number without trailing zeros, a quoted string, …: short, for messages.
 std::string to_text(const Value& value);
+/// A to Z, a to z, 0 to 9, in every locale.
+constexpr bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 /// Whether a name can be a folder's, and nothing else: letters, digits, - and _, 1 to 100 of them.
 bool is_folder_name(const std::string& name);
+/// What is wrong with one that is none.
+std::string no_folder_name(const std::string& name);
 /// "train.optimizer.lr" → {"train", "optimizer", "lr"}.
 std::vector<std::string> split_path(const std::string& path);
+/// The entry at a dotted path below `root`; null where there is none.
+const Entry* find_path(const Value& root, const std::string& path);
+/// The entries of a table and of the tables in it, each with its dotted path for a key. A table is taken apart unless
+/// `is_leaf(path, value)`; what is no table always is one.
+std::vector<Entry> leaves_of(const Value& table, const std::function<bool(const std::string&, const Value&)>& is_leaf);
 
 /// Replaces keys of `base` by those of `changes`. A table written in braces replaces as a whole; one written with
 /// dotted keys or a header is merged key by key.

@@ -7,41 +7,38 @@ namespace {
 
 tasks::Mended bind_mended(Reader& in) {
   tasks::Mended mended;
-  mended.zero_front = in.flag("zero_front", mended.zero_front, "zero tokens in front of the sequence");
-  mended.looks_back = in.flag("looks_back", mended.looks_back, "softmax over earlier keys, not over later queries");
-  mended.own_rows = in.flag("own_rows", mended.own_rows, "what is fetched has rows beside the token's");
-  mended.whole_normaliser =
-      in.flag("whole_normaliser", mended.whole_normaliser, "values undo the whole normaliser of softmax");
-  mended.interpolation =
-      in.flag("interpolation", mended.interpolation, "coefficients by interpolation, not by the lemma's slow rates");
+  in.set("zero_front", mended.zero_front, "zero tokens in front of the sequence");
+  in.set("looks_back", mended.looks_back, "softmax over earlier keys, not over later queries");
+  in.set("own_rows", mended.own_rows, "what is fetched has rows beside the token's");
+  in.set("whole_normaliser", mended.whole_normaliser, "values undo the whole normaliser of softmax");
+  in.set("interpolation", mended.interpolation, "coefficients by interpolation, not by the lemma's slow rates");
   return mended;
 }
 
 tasks::TaskConfig bind_constructive(Reader& in) {
   using tasks::Construction, engine::DType, models::Activation;
   tasks::ConstructiveConfig task;
-  task.kind = in.choice(
-      "variant", task.kind,
-      {{"groups", Construction::groups}, {"residual", Construction::residual}, {"shared", Construction::shared}},
-      "heads for each lag, as the proof has it; with a leak into the residual; shared by all lags");
-  task.token_dim = in.integer("token_dim", task.token_dim, count, "numbers per token, d");
-  task.heads = in.integer("heads", task.heads, count, "heads that serve a lag");
+  in.set("variant", task.kind,
+         {{"groups", Construction::groups}, {"residual", Construction::residual}, {"shared", Construction::shared}},
+         "heads for each lag, as the proof has it; with a leak into the residual; shared by all lags");
+  in.set("token_dim", task.token_dim, count, "numbers per token, d");
+  in.set("heads", task.heads, count, "heads that serve a lag");
   task.head_dim = in.integer("head_dim", {task.token_dim, "token_dim"}, count, "width of a head, at most token_dim");
-  task.split = in.flag("split", task.split, "narrow heads of a lag read different rows of the token");
-  task.first_lag = in.integer("first_lag", task.first_lag, count, "the target sums the tokens from this lag on");
-  task.lags = in.integer("lags", task.lags, count, "number of tokens that the target sums, n");
+  in.set("split", task.split, "narrow heads of a lag read different rows of the token");
+  in.set("first_lag", task.first_lag, count, "the target sums the tokens from this lag on");
+  in.set("lags", task.lags, count, "number of tokens that the target sums, n");
   task.scale = in.real("scale", {task.scale, "the best for the dtype"}, {.low = 0, .high = 1, .high_open = true},
                        "largest node e^-rate of the exponential sums, about; 0: the best");
   in.table("mended", "which slips of the proof are mended", [&](Reader& m) { task.mended = bind_mended(m); });
-  task.dtype = in.choice("dtype", task.dtype, {{"f64", DType::f64}, {"f32", DType::f32}}, "of the weights");
-  task.activation = in.choice("activation", task.activation,
-                              {{"relu", Activation::relu},
-                               {"gelu", Activation::gelu},
-                               {"gelu_tanh", Activation::gelu_tanh},
-                               {"silu", Activation::silu}},
-                              "of the linear network: act(x) - act(-x) = x");
-  task.sequences = in.integer("sequences", task.sequences, count, "random inputs");
-  task.length = in.integer("length", task.length, count, "tokens of each");
+  in.set("dtype", task.dtype, {{"f64", DType::f64}, {"f32", DType::f32}}, "of the weights");
+  in.set("activation", task.activation,
+         {{"relu", Activation::relu},
+          {"gelu", Activation::gelu},
+          {"gelu_tanh", Activation::gelu_tanh},
+          {"silu", Activation::silu}},
+         "of the linear network: act(x) - act(-x) = x");
+  in.set("sequences", task.sequences, count, "random inputs");
+  in.set("length", task.length, count, "tokens of each");
   in.attempt("kind", [&] {
     tasks::validate(task);
     tasks::plan_construction(tasks::construction_of(task));
@@ -49,14 +46,11 @@ tasks::TaskConfig bind_constructive(Reader& in) {
   return task;
 }
 
-TaskWords constructive_words(const TaskJson&) {
-  return {
-      "The weights that the proof of Theorem 1 writes down are loaded into a Transformer, and its largest error "
-      "over random sequences is measured. Nothing is trained."};
-}
-
 }  // namespace
 
-const TaskKind constructive_task{"constructive-transformer", bind_constructive, constructive_words};
+const TaskKind constructive_task{
+    "constructive-transformer", bind_constructive,
+    always("The weights that the proof of Theorem 1 writes down are loaded into a Transformer, and its largest error "
+           "over random sequences is measured. Nothing is trained.")};
 
 }  // namespace headroom::experiments

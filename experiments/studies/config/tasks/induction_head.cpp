@@ -4,7 +4,6 @@
 
 #include "engine/error.h"
 #include "experiments/output/number.h"
-#include "experiments/studies/config/tasks/measured_lags.h"
 #include "experiments/studies/config/tasks/registry.h"
 
 namespace headroom::experiments {
@@ -13,24 +12,21 @@ namespace {
 tasks::TaskConfig bind_induction_head(Reader& in) {
   using tasks::InductionTarget;
   tasks::InductionHeadConfig task;
-  task.target =
-      in.choice("target", task.target, {{"copy", InductionTarget::copy}, {"generalized", InductionTarget::generalized}},
-                "the next token inside a repeated pattern, or the generalized head IH_n");
-  task.tokens = in.integer("tokens", task.tokens, {.low = 2, .high = most}, "distinct tokens, one-hot");
-  task.length = in.integer("length", task.length, {.low = 2, .high = most}, "tokens per sequence, L");
-  task.pattern = in.integer("pattern", task.pattern, {.low = 3, .high = most}, "tokens of the pattern that repeats");
-  task.repeats = in.integer("repeats", task.repeats, {.low = 2, .high = most}, "its occurrences in a sequence");
-  task.train_sequences =
-      in.integer("train_sequences", task.train_sequences, count, "the training set, shuffled each epoch");
-  task.data_seed = in.integer("data_seed", task.data_seed, {.low = 0, .high = most}, "of the training set");
+  in.set("target", task.target, {{"copy", InductionTarget::copy}, {"generalized", InductionTarget::generalized}},
+         "the next token inside a repeated pattern, or the generalized head IH_n");
+  in.set("tokens", task.tokens, {.low = 2, .high = most}, "distinct tokens, one-hot");
+  in.set("length", task.length, {.low = 2, .high = most}, "tokens per sequence, L");
+  in.set("pattern", task.pattern, {.low = 3, .high = most}, "tokens of the pattern that repeats");
+  in.set("repeats", task.repeats, {.low = 2, .high = most}, "its occurrences in a sequence");
+  in.set("train_sequences", task.train_sequences, count, "the training set, shuffled each epoch");
+  in.set("data_seed", task.data_seed, {.low = 0, .high = most}, "of the training set");
   in.when(task.target == InductionTarget::generalized, "with target = \"generalized\"", [&] {
-    task.n = in.integer("n", task.n, {.low = 2, .high = most}, "n - 1 tokens are compared");
-    task.lambda = in.real("lambda", task.lambda, at_least(0), "W* = lambda I");
-    task.sees_current = in.flag("sees_current", task.sees_current, "the softmax runs over v <= t, not v <= t - 1");
+    in.set("n", task.n, {.low = 2, .high = most}, "n - 1 tokens are compared");
+    in.set("lambda", task.lambda, at_least(0), "W* = lambda I");
+    in.set("sees_current", task.sees_current, "the softmax runs over v <= t, not v <= t - 1");
   });
   task.attention_lags = bind_attention_lags(in, task.length);
-  in.attempt("kind", [&] { tasks::validate(task); });
-  return task;
+  return checked(in, "kind", task);
 }
 
 TaskWords induction_head_words(const TaskJson& task) {

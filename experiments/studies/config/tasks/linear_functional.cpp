@@ -7,7 +7,6 @@
 #include "engine/error.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/config/tasks/kernel.h"
-#include "experiments/studies/config/tasks/measured_lags.h"
 #include "experiments/studies/config/tasks/registry.h"
 #include "experiments/studies/toml/expression.h"
 
@@ -16,15 +15,13 @@ namespace {
 
 tasks::TaskConfig bind_linear_functional(Reader& in) {
   tasks::LinearFunctionalConfig task;
-  task.token_dim = in.integer("token_dim", task.token_dim, count, "numbers per token, d");
-  task.length = in.integer("length", task.length, {.low = 2, .high = most}, "tokens per sequence, L");
+  in.set("token_dim", task.token_dim, count, "numbers per token, d");
+  in.set("length", task.length, {.low = 2, .high = most}, "tokens per sequence, L");
   in.table("kernel", "the memory rho(s) of the target y_t = sum over s of rho(s) x_{t-s}",
            [&](Reader& kernel) { task.kernel = bind_kernel(kernel, task.length - 1); });
-  task.first_position = in.integer("first_position", task.first_position, {.low = 0, .high = most},
-                                   "loss and metrics over positions from this one on, counted from 0");
-  task.input =
-      in.choice("input", task.input, {{"normal", tasks::TokenInput::normal}, {"unit", tasks::TokenInput::unit}},
-                "tokens x ~ N(0, I), or such ones divided by their norm");
+  bind_first_position(in, task.first_position);
+  in.set("input", task.input, {{"normal", tasks::TokenInput::normal}, {"unit", tasks::TokenInput::unit}},
+         "tokens x ~ N(0, I), or such ones divided by their norm");
   task.attention_lags = bind_attention_lags(in, task.length);
   in.attempt("kernel", [&] { tasks::check_ranks("ranks", {task.token_dim, task.kernel.ranks}); });
   if (task.first_position >= task.length)
@@ -35,41 +32,38 @@ tasks::TaskConfig bind_linear_functional(Reader& in) {
 
 /// A kernel's formula, and its weights at lags 1, 2, … where they follow from the config.
 std::pair<std::string, std::vector<double>> kernel_words(const TaskJson& kernel) {
+  constexpr int64_t lags = 4, most_lags = 8;  // of an example; those beyond it are said to go on
   const std::string kind = task_value(kernel, "kind"), alpha = task_value(kernel, "alpha");
   tasks::KernelConfig config;
   config.kind = kind;
   config.n = static_cast<int64_t>(task_number(kernel, "n", 4));
   config.alpha = task_number(kernel, "alpha", 1);
-  constexpr int64_t lags = 4;  // of an example; those beyond it are said to go on
-  const auto weights = [&] {
-    std::vector<double> values = tasks::kernel_values(config, std::max(lags, std::min<int64_t>(config.n, 8)));
-    values.resize(kind == "n-gram" ? static_cast<size_t>(std::min<int64_t>(config.n, 8)) : static_cast<size_t>(lags));
+  const auto weights = [&](int64_t shown) {
+    std::vector<double> values = tasks::kernel_values(config, std::max(lags, shown));
+    values.resize(static_cast<size_t>(shown));
     return values;
   };
-  if (kind == "n-gram") return {fmt::format("the sum of the last {} tokens", task_value(kernel, "n")), weights()};
-  if (kind == "exponential")
-    return {fmt::format("the sum of all earlier tokens, the one s steps back weighted by e^(-{} s)", alpha), weights()};
-  if (kind == "polynomial")
-    return {fmt::format("the sum of all earlier tokens, the one s steps back weighted by (1 + s)^-{}", alpha),
-            weights()};
+  const auto sum = [](const char* which, const std::string& weight) {
+    return fmt::format("the sum of {}earlier tokens, the one s steps back weighted by {}", which, weight);
+  };
+  if (kind == "n-gram")
+    return {fmt::format("the sum of the last {} tokens", task_value(kernel, "n")),
+            weights(std::min(config.n, most_lags))};
+  if (kind == "exponential") return {sum("all ", fmt::format("e^(-{} s)", alpha)), weights(lags)};
+  if (kind == "polynomial") return {sum("all ", fmt::format("(1 + s)^-{}", alpha)), weights(lags)};
+  if (kind == "airy") return {sum("all ", fmt::format("Airy's Ai(s - {})", alpha)), weights(lags)};
   if (kind == "delta") return {fmt::format("the token {} steps back", alpha), {}};
-  if (kind == "airy")
-    return {fmt::format("the sum of all earlier tokens, the one s steps back weighted by Airy's Ai(s - {})", alpha),
-            weights()};
-  if (kind == "expression") {
-    std::vector<double> values;
-    try {
-      for (int64_t s = 1; s <= lags; ++s)
-        values.push_back(evaluate(task_value(kernel, "rho"), [&](const std::string& name) {
-          return name == "alpha" ? config.alpha : static_cast<double>(s);
-        }));
-    } catch (const Error&) {
-      values.clear();  // it need not be a number beyond the task's length
-    }
-    return {fmt::format("the sum of earlier tokens, the one s steps back weighted by {}", task_value(kernel, "rho")),
-            values};
+  if (kind != "expression") return {"a weighted sum of earlier tokens, the weights read from a file", {}};
+  std::vector<double> values;
+  try {
+    for (int64_t s = 1; s <= lags; ++s)
+      values.push_back(evaluate(task_value(kernel, "rho"), [&](const std::string& name) {
+        return name == "alpha" ? config.alpha : static_cast<double>(s);
+      }));
+  } catch (const Error&) {
+    values.clear();  // it need not be a number beyond the task's length
   }
-  return {"a weighted sum of earlier tokens, the weights read from a file", {}};
+  return {sum("", task_value(kernel, "rho")), values};
 }
 
 TaskWords linear_functional_words(const TaskJson& task) {

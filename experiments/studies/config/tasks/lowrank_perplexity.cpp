@@ -8,69 +8,59 @@ using tasks::Refinement;
 
 void bind_training(Reader& in, tasks::LowRankConfig& task) {
   tasks::RefineConfig& training = task.training;
-  training.steps = in.integer("steps", training.steps, count, "of Adam");
-  training.batch = in.integer("batch_size", training.batch, count, "windows of a step");
-  training.context = in.integer("context", training.context, {.low = 2, .high = most}, "tokens of a window");
-  training.lr = in.real("rate", training.lr, {.low = 0, .high = 1, .low_open = true},
-                        "its largest learning rate, which falls along a cosine");
-  training.warmup = in.integer("warmup", training.warmup, count, "steps until it is reached");
-  task.refinement_text.text =
-      beside_study(in, "text", in.text("text", task.refinement_text.text, "a path, or a name below a data folder"));
-  task.refinement_tokens.begin = in.integer("from", task.refinement_tokens.begin, {.low = 0}, "its first token");
-  task.refinement_tokens.end =
-      in.integer("to", task.refinement_tokens.end, count, "the token behind its last, at most the text's");
+  in.set("steps", training.steps, count, "of Adam");
+  in.set("batch_size", training.batch, count, "windows of a step");
+  in.set("context", training.context, {.low = 2, .high = most}, "tokens of a window");
+  in.set("rate", training.lr, {.low = 0, .high = 1, .low_open = true},
+         "its largest learning rate, which falls along a cosine");
+  in.set("warmup", training.warmup, count, "steps until it is reached");
+  set_file(in, "text", task.refinement_text.text, "a path, or a name below a data folder");
+  in.set("from", task.refinement_tokens.begin, {.low = 0}, "its first token");
+  in.set("to", task.refinement_tokens.end, count, "the token behind its last, at most the text's");
 }
 
 tasks::TaskConfig bind_lowrank_perplexity(Reader& in) {
   tasks::LowRankConfig task;
   task.model = bind_studied_model(in);
-  task.text.text = beside_study(in, "text", in.text("text", task.text.text, "whose first tokens are predicted"));
-  task.tokens = in.integer("tokens", task.tokens, {.low = 2, .high = most}, "so many of them");
-  task.context = in.integer("context", task.context, {.low = 2, .high = most},
-                            "tokens that the model sees at once: chunks of so many, the protocol \"disjoint\"");
+  set_file(in, "text", task.text.text, "whose first tokens are predicted");
+  in.set("tokens", task.tokens, {.low = 2, .high = most}, "so many of them");
+  in.set("context", task.context, {.low = 2, .high = most},
+         "tokens that the model sees at once: chunks of so many, the protocol \"disjoint\"");
   std::vector<std::string> qk = tasks::qk_method_names(), vo = tasks::vo_method_names();
   qk.insert(qk.begin(), "none"), vo.insert(vo.begin(), "none");
   task.qk = tasks::qk_method_named(in.word("qk", "plain", qk, "how queries and keys are made smaller"));
   task.vo = tasks::vo_method_named(in.word("vo", "none", vo, "how values are made smaller"));
-  task.rank = in.integer("rank", task.rank, count, "of every key-value head of the layers");
-  task.layers =
-      in.text("layers", task.layers,
-              "\"all\", \"odd\", \"deepest:4\", \"random:4\" (drawn by the seed), numbers and ranges \"0-5,7\", or "
-              "\"each\": every layer alone, in turn");
-  task.spread =
-      in.choice("ranks", task.spread, {{"equal", tasks::RankSpread::equal}, {"measured", tasks::RankSpread::measured}},
-                "the same in all heads, or as much in sum, spent where each head's measured loss is least");
-  if (!in.has("ranks")) in.leave_out("ranks");
-  task.refinement = in.choice("refine", task.refinement,
-                              {{"none", Refinement::none},
-                               {"weights", Refinement::weights},
-                               {"attention", Refinement::attention},
-                               {"hidden", Refinement::hidden},
-                               {"logits", Refinement::logits}},
-                              "what the factors are trained towards: with weights 150 steps of AdamW at 2e-4 on their "
-                              "squared error, as the paper does");
+  in.set("rank", task.rank, count, "of every key-value head of the layers");
+  in.set("layers", task.layers,
+         "\"all\", \"odd\", \"deepest:4\", \"random:4\" (drawn by the seed), numbers and ranges \"0-5,7\", or "
+         "\"each\": every layer alone, in turn");
+  in.set("ranks", task.spread, {{"equal", tasks::RankSpread::equal}, {"measured", tasks::RankSpread::measured}},
+         "the same in all heads, or as much in sum, spent where each head's measured loss is least");
+  in.leave_out_default("ranks");
+  in.set("refine", task.refinement,
+         {{"none", Refinement::none},
+          {"weights", Refinement::weights},
+          {"attention", Refinement::attention},
+          {"hidden", Refinement::hidden},
+          {"logits", Refinement::logits}},
+         "what the factors are trained towards: with weights 150 steps of AdamW at 2e-4 on their "
+         "squared error, as the paper does");
   const bool trains = task.refinement != Refinement::none && task.refinement != Refinement::weights;
   in.when(trains, "with refine = attention, hidden or logits", [&] {
     in.optional_table("refinement", "how they are trained", [&](Reader& own) { bind_training(own, task); });
   });
   in.optional_table("calibration", "what methods that read activations are made from", [&](Reader& own) {
-    task.calibration_text.text = beside_study(
-        own, "text", own.text("text", task.calibration_text.text, "a path, or a name below a data folder"));
-    task.calibration.begin = own.integer("from", task.calibration.begin, {.low = 0}, "its first token");
-    task.calibration.end = own.integer("to", task.calibration.end, count, "the token behind its last");
+    set_file(own, "text", task.calibration_text.text, "a path, or a name below a data folder");
+    own.set("from", task.calibration.begin, {.low = 0}, "its first token");
+    own.set("to", task.calibration.end, count, "the token behind its last");
   });
-  in.attempt("layers", [&] { tasks::validate(task); });
-  return task;
-}
-
-TaskWords lowrank_perplexity_words(const TaskJson&) {
-  return {
-      "The heads of some layers of a trained model are given narrower queries and keys, and "
-      "the model's perplexity on held-out text is measured."};
+  return checked(in, "layers", task);
 }
 
 }  // namespace
 
-const TaskKind lowrank_perplexity_task{"lowrank-perplexity", bind_lowrank_perplexity, lowrank_perplexity_words};
+const TaskKind lowrank_perplexity_task{"lowrank-perplexity", bind_lowrank_perplexity,
+                                       always("The heads of some layers of a trained model are given narrower queries "
+                                              "and keys, and the model's perplexity on held-out text is measured.")};
 
 }  // namespace headroom::experiments

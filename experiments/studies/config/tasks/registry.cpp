@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "tasks/attention_lags.h"
+
 namespace headroom::experiments {
 
 const std::vector<TaskKind>& task_kinds() {
@@ -23,6 +25,21 @@ tasks::TaskConfig bind_task(Reader& in) {
     in.when(is_known && name == kind.name, fmt::format("with task.kind = \"{}\"", kind.name),
             [&] { config = kind.bind(in); });
   return config;
+}
+
+int64_t bind_attention_lags(Reader& in, int64_t length) {
+  const int64_t lags = in.integer("attention_lags", {0, "0: not, but for an n-gram, up to its n"},
+                                  {.low = 0, .high = tasks::most_attention_lags},
+                                  "lags up to which each head's attention is measured, as metrics, on the test set");
+  in.leave_out_default("attention_lags");
+  if (lags >= length)
+    in.complain("attention_lags", fmt::format("{} is out of range: expected < task.length = {}", lags, length));
+  return lags;
+}
+
+void bind_first_position(Reader& in, int64_t& first_position) {
+  in.set("first_position", first_position, {.low = 0, .high = most},
+         "loss and metrics over positions from this one on, counted from 0");
 }
 
 }  // namespace headroom::experiments

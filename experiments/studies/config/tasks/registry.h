@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "experiments/studies/config/tasks/words.h"
@@ -12,8 +13,25 @@ struct TaskKind {
   const char* name;
   /// Reads the keys of [task] that this kind has; task.kind is read already.
   tasks::TaskConfig (*bind)(Reader& in);
-  TaskWords (*words)(const TaskJson& task);
+  std::function<TaskWords(const TaskJson& task)> words;
 };
+
+/// Words that do not depend on the task's keys: of most formulas.
+inline std::function<TaskWords(const TaskJson&)> always(const char* words) {
+  return [words](const TaskJson&) { return TaskWords{words}; };
+}
+
+/// The config after its own validate(), whose problem is told at `key`.
+template <class Config>
+tasks::TaskConfig checked(Reader& in, const char* key, const Config& config) {
+  in.attempt(key, [&] { validate(config); });
+  return config;
+}
+
+/// The key `attention_lags` of a task with sequences of `length`: up to which lag the heads' attention is measured.
+int64_t bind_attention_lags(Reader& in, int64_t length);
+/// The key `first_position` of a task that scores only later positions.
+void bind_first_position(Reader& in, int64_t& first_position);
 
 /// Every kind, in the order of `headroom schema`. A new one is its name here, and a file in this folder that defines
 /// its row, NAME_task.

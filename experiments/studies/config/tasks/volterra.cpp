@@ -38,16 +38,14 @@ tasks::TaskConfig bind_volterra(Reader& in) {
       if (!kernel.has("pairs")) kernel.complain("pairs", "missing");
     });
   });
-  task.token_dim = in.integer("token_dim", task.token_dim, count, "numbers per token, d");
-  task.length = in.integer("length", task.length, {.low = 2, .high = most}, "tokens per sequence, L");
-  task.first_position = in.integer("first_position", task.first_position, {.low = 0, .high = most},
-                                   "loss and metrics over positions from this one on, counted from 0");
-  task.input = in.choice("input", task.input,
-                         {{"normal", tasks::VolterraInput::normal}, {"rademacher", tasks::VolterraInput::rademacher}},
-                         "tokens x ~ N(0, I), or numbers of plus and minus one");
-  task.products =
-      in.choice("products", task.products, {{"model", tasks::Products::model}, {"exact", tasks::Products::exact}},
-                "made by the model, or by the task out of one fetched token per lag");
+  in.set("token_dim", task.token_dim, count, "numbers per token, d");
+  in.set("length", task.length, {.low = 2, .high = most}, "tokens per sequence, L");
+  bind_first_position(in, task.first_position);
+  in.set("input", task.input,
+         {{"normal", tasks::VolterraInput::normal}, {"rademacher", tasks::VolterraInput::rademacher}},
+         "tokens x ~ N(0, I), or numbers of plus and minus one");
+  in.set("products", task.products, {{"model", tasks::Products::model}, {"exact", tasks::Products::exact}},
+         "made by the model, or by the task out of one fetched token per lag");
   if (!task.terms.empty()) in.attempt("kind", [&] { tasks::validate(task); });
   return task;
 }

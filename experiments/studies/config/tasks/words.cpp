@@ -7,21 +7,19 @@
 namespace headroom::experiments {
 
 std::string task_value(const TaskJson& table, const char* key) {
-  const auto found = table.is_object() ? table.find(key) : table.end();
-  if (!table.is_object() || found == table.end()) return "?";
-  if (found->is_string()) return found->get<std::string>();
-  return found->is_number() ? exact(found->get<double>()) : found->dump();
+  if (!table.contains(key)) return "?";
+  const TaskJson& value = table[key];
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_number() ? exact(value.get<double>()) : value.dump();
 }
 
 double task_number(const TaskJson& table, const char* key, double otherwise) {
-  const auto found = table.is_object() ? table.find(key) : table.end();
-  return table.is_object() && found != table.end() && found->is_number() ? found->get<double>() : otherwise;
+  return table.contains(key) && table[key].is_number() ? table[key].get<double>() : otherwise;
 }
 
 const TaskJson& task_part(const TaskJson& table, const char* key) {
   static const TaskJson nothing = TaskJson::object();
-  const auto found = table.find(key);
-  return found == table.end() || !found->is_object() ? nothing : *found;
+  return table.contains(key) && table[key].is_object() ? table[key] : nothing;
 }
 
 std::string token_words(const TaskJson& task) {
