@@ -33,21 +33,19 @@ struct PlanEntry {
   double x = 0;                          ///< value of the swept key that the report puts on its x axis
   std::map<std::string, double> choice;  ///< values of the keys swept by `best_of` ("train.optimizer.lr": 0.04)
   int64_t seed = 0;
+
+  /// "white noise: heads=64 lr=0.003 seed=1".
+  std::string name() const { return series.empty() ? label : series + ": " + label; }
 };
 
-/// One trial that came to an end, as the store keeps it.
-struct TrialRecord {
-  std::string id;                        ///< hash of its resolved config
-  std::string series;                    ///< "" when the study has no [[series]]
-  double x = 0;                          ///< value of the swept key that the report puts on its x axis
-  std::map<std::string, double> choice;  ///< values of the keys swept by `best_of` ("train.optimizer.lr": 0.04)
-  int64_t seed = 0;
+/// One trial that came to an end. A store keeps of its place the id alone: the rest belongs to a plan.
+struct TrialRecord : PlanEntry {
   TrialStatus status = TrialStatus::finished;
   std::string message;                       ///< why it failed: step, last finite loss, gradient norm
   std::map<std::string, double> validation;  ///< metrics that choices are made on
   std::map<std::string, double> test;        ///< metrics that are reported and judged
-  /// Of test metrics, K pseudo-values (the jackknife over K equal parts of the test data, the same in every trial of a
-  /// task): their mean is about the metric, their spread / √K its standard error. Empty where there are none.
+  /// K pseudo-values of each test metric (the jackknife over K equal parts of the test data, the same in every trial of
+  /// a task): their mean is about the metric, their spread / √K its standard error. Empty where there are none.
   std::map<std::string, std::vector<double>> test_parts;
   std::vector<HistoryPoint> history;                   ///< in order of (step, split, metric)
   std::vector<std::pair<double, double>> predictions;  ///< (target, output) of some test positions, for a scatter plot
@@ -63,12 +61,9 @@ struct TrialRecord {
   bool is_checked = false;                  ///< its bytes were compared with a checksum
 };
 
-/// A stored trial with what belongs to its place in a plan: series, x, choice and seed.
+/// A stored trial with its place in a plan.
 inline TrialRecord in_place(TrialRecord trial, const PlanEntry& place) {
-  trial.series = place.series;
-  trial.x = place.x;
-  trial.choice = place.choice;
-  trial.seed = place.seed;
+  static_cast<PlanEntry&>(trial) = place;
   return trial;
 }
 

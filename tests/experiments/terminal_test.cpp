@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/run/progress_text.h"
+#include "experiments/studies/run/progress.h"
 #include "tests/experiments/program.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -70,11 +70,11 @@ TEST_CASE("time left, trials, loss and rate stand in a line of 80 characters and
   at.fraction = 0.15;
   at.left = 4330;
   at.so_far = 700;
-  at.loss = 0.01234;
+  at.latest.loss = 0.01234;
   at.gflops = 12.34;
-  at.label = "white noise: heads=64 lr=0.003 seed=101";
-  at.step = 120;
-  at.steps = 3000;
+  at.latest.label = "white noise: heads=64 lr=0.003 seed=101";
+  at.latest.step = 120;
+  at.latest.steps = 3000;
   CHECK(progress_text(at, 60) == "1:12:10 left   12/81   [▊    ]   loss 0.01234   12.3 GFLOP/s");
   CHECK(progress_text(at, 52) == "1:12:10 left   12/81   loss 0.01234   12.3 GFLOP/s");
   CHECK(progress_text(at, 12) == "1:12:10 left");
@@ -91,9 +91,8 @@ TEST_CASE("time left, trials, loss and rate stand in a line of 80 characters and
         "1:12:10 left   12/81   loss 0.01234   12.3 GFLOP/s   step 120/3000   white noise: heads=64 lr=0.003 "
         "seed=101   11:40 so far");
   at.left.reset();
-  at.loss.reset();
+  at.latest = {};
   at.gflops.reset();
-  at.label.clear();
   CHECK(progress_text(at, 40) == "12/81   [████▏                       ]");
 }
 

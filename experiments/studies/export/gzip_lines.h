@@ -1,9 +1,13 @@
 #pragma once
+#include <zlib.h>
+
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
+
+#include "models/files/atomic_file.h"
+#include "models/files/regular_file.h"
 
 namespace headroom::experiments {
 
@@ -13,7 +17,7 @@ class GzipFile {
  public:
   /// Makes the folder. Throws Error naming what cannot be made.
   explicit GzipFile(const std::filesystem::path& path);
-  ~GzipFile();
+  ~GzipFile() { deflateEnd(&zip_); }
   GzipFile(const GzipFile&) = delete;
   GzipFile& operator=(const GzipFile&) = delete;
 
@@ -23,8 +27,11 @@ class GzipFile {
   void commit();
 
  private:
-  struct Stream;
-  std::unique_ptr<Stream> stream_;
+  void deflate_all(std::string_view text, int flush);
+
+  models::AtomicFile file_;
+  z_stream zip_{};
+  std::string piece_;  ///< of compressed bytes
 };
 
 /// How much the reader of a file's lines takes: a kilobyte of gzip can stand for a megabyte, of its sender's choosing.
@@ -46,14 +53,24 @@ class LineReader {
   /// The next line without its end; false after the last. Throws Error "FILE:LINE: …" for bytes that are no gzip, a
   /// file that is cut short, a checksum that does not fit, bytes behind the end, and what is over the limits.
   bool next(std::string& line);
-  /// Of the line that next() gave, counted from 1.
-  int64_t number() const;
-  /// "FILE:LINE: MESSAGE" as an Error.
+  /// "FILE:LINE: MESSAGE" as an Error, of the line that next() gave, counted from 1.
   [[noreturn]] void complain(const std::string& message) const;
 
  private:
-  struct Stream;
-  std::unique_ptr<Stream> stream_;
+  void fill();
+  bool more();
+
+  const std::filesystem::path path_;
+  const LineLimits limits_;
+  models::RegularFile file_;
+  bool is_gzip_ = false, has_ended_ = false;
+  z_stream zip_{};
+  std::string piece_;         ///< bytes of the file
+  size_t at_ = 0, held_ = 0;  ///< in `piece_`: what was used, what was read
+  std::string text_;
+  size_t begin_ = 0;    ///< in `text_`: what is before it was given
+  uint64_t total_ = 0;  ///< bytes that were given
+  int64_t line_ = 0;
 };
 
 }  // namespace headroom::experiments

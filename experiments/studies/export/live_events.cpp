@@ -1,19 +1,89 @@
 #include "experiments/studies/export/live_events.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "engine/error.h"
 #include "engine/excerpt.h"
 #include "experiments/output/file.h"
-#include "experiments/studies/export/event_file.h"
+#include "experiments/studies/export/tensorboard.h"
 #include "experiments/studies/run/store/owner.h"
 
 namespace headroom::experiments {
 namespace {
+
+constexpr const char* event_file_start = "events.out.tfevents.";
+
+/// The number of the last event file in a folder; 0 when there is none.
+int64_t last_number(const std::filesystem::path& folder) {
+  constexpr int64_t most = 9'999'999'998;  // what can be followed by a name that comes later
+  int64_t last = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (const std::string name = entry->path().filename(); name.starts_with(event_file_start))
+      last = std::max<int64_t>(last, std::strtoll(name.c_str() + std::strlen(event_file_start), nullptr, 10));
+  return std::min(last, most);
+}
+
+/// An event file that grows. Each append() is written at once, whole or not at all, so that a reader that follows the
+/// file never meets half a record.
+class EventFile {
+ public:
+  /// Makes the folder and, in it, the next file: events.out.tfevents.0000000001.headroom, …2. Readers take it in place
+  /// of all that older files of the folder hold. Throws Error naming what cannot be made.
+  explicit EventFile(const std::filesystem::path& folder) {
+    make_folder(folder);
+    // Readers take the files of a folder in the order of their names. Another process may make the same one.
+    constexpr int most_tries = 100;
+    for (int tries = 0; descriptor_ < 0 && tries < most_tries; ++tries) {
+      path_ = folder / fmt::format("{}{:010}.headroom", event_file_start, last_number(folder) + 1);
+      descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+      if (descriptor_ < 0 && errno != EEXIST) break;
+    }
+    require(descriptor_ >= 0, "{}: cannot be made: {}", path_.string(), std::strerror(errno));
+    head_ = version_record(wall_clock()) + start_record(wall_clock());
+  }
+  ~EventFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  EventFile(const EventFile&) = delete;
+  EventFile& operator=(const EventFile&) = delete;
+
+  /// Adds whole records. Throws Error naming the file; it is then as it was before.
+  void append(const std::string& more) {
+    const std::string records = head_ + more;
+    for (size_t done = 0; done < records.size();) {
+      const ssize_t written = write(descriptor_, records.data() + done, records.size() - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) {
+        const int problem = errno;
+        // What cannot be taken back is cut off at the next attempt, or read as the end of the file.
+        if (ftruncate(descriptor_, size_) != 0) errno = problem;
+        fail("{}: cannot be written: {}", path_.string(), std::strerror(problem));
+      }
+      done += static_cast<size_t>(written);
+    }
+    size_ += static_cast<int64_t>(records.size());
+    head_.clear();
+  }
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::string head_;  ///< the first records, until they are written
+  int64_t size_ = 0;  ///< bytes of whole records
+};
 
 class EventWatcher : public TrialWatcher {
  public:

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "experiments/studies/run/trial_watcher.h"
+#include "experiments/studies/run/runner.h"
 
 namespace headroom::experiments {
 

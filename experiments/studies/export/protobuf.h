@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,19 +20,33 @@ std::string little_endian(T bits) {
 class ProtoMessage {
  public:
   /// int32, int64 or an enum.
-  ProtoMessage& integer(uint32_t field, int64_t value);
-  /// float.
-  ProtoMessage& single(uint32_t field, float value);
+  ProtoMessage& integer(uint32_t field, int64_t value) { return add(field, 0, varint(static_cast<uint64_t>(value))); }
   /// double.
-  ProtoMessage& real(uint32_t field, double value);
+  ProtoMessage& real(uint32_t field, double value) {
+    return add(field, 1, little_endian(std::bit_cast<uint64_t>(value)));
+  }
   /// string or bytes.
-  ProtoMessage& text(uint32_t field, std::string_view value);
+  ProtoMessage& text(uint32_t field, std::string_view value) { return add(field, 2, varint(value.size()), value); }
   /// A message within this one.
   ProtoMessage& message(uint32_t field, const ProtoMessage& value) { return text(field, value.bytes()); }
+  /// float.
+  ProtoMessage& single(uint32_t field, float value) {
+    return add(field, 5, little_endian(std::bit_cast<uint32_t>(value)));
+  }
 
   const std::string& bytes() const { return bytes_; }
 
  private:
+  static std::string varint(uint64_t value) {
+    std::string bytes;
+    for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+    return bytes + static_cast<char>(value);
+  }
+  ProtoMessage& add(uint32_t field, uint32_t wire_type, const std::string& value, std::string_view more = {}) {
+    bytes_.append(varint(field << 3 | wire_type)).append(value).append(more);
+    return *this;
+  }
+
   std::string bytes_;
 };
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "engine/error.h"
-#include "engine/excerpt.h"
 #include "experiments/studies/config/trial_config.h"
+#include "experiments/studies/export/export.h"
 #include "experiments/studies/export/published.h"
 #include "experiments/studies/run/store.h"
-#include "experiments/studies/run/stored_runs.h"
 #include "experiments/version.h"
 
 namespace headroom::experiments {
@@ -27,15 +27,8 @@ Published export_run(const StoredRun& run, const fs::path& folder, bool is_whole
     else ++done.left_out;
   });
   done.trials = std::ssize(ids);
-  PublishedRun head;
-  head.study = run.study;
-  head.profile = run.profile;
-  head.version = version();
+  PublishedRun head{store.facts(), run.study, run.profile, version()};
   head.is_whole = is_whole;
-  head.facts = store.study();
-  head.plan = store.plan();
-  head.tags = store.tags();
-  head.notes = store.notes();
   PublishedWriter writer(done.file, std::move(head), ids);
   store.each([&](TrialRecord&& trial) {
     if (ids.contains(trial.id)) writer.add(trial);
@@ -75,9 +68,7 @@ Published import_file(const fs::path& file, const PublishedRun& head, const fs::
     PublishedReader reader(file);
     for (TrialRecord trial; reader.next(trial);) take(trial);
   };
-  const RunStore::TakenOver count = store.take_over({each_trial, head.facts, head.plan, head.notes, head.tags});
-  done.trials = count.added;
-  done.there = count.there;
+  std::tie(done.trials, done.there) = store.take_over(head, each_trial);
   return done;
 }
 
@@ -85,15 +76,8 @@ Published import_file(const fs::path& file, const PublishedRun& head, const fs::
 
 std::vector<Published> export_trials(const fs::path& out, const std::vector<std::string>& studies,
                                      const fs::path& folder, bool is_whole) {
-  std::vector<StoredRun> runs = stored_runs(out);
-  require(!runs.empty(), "{}: there is no run store; run a study first", out.string());
-  for (const std::string& study : studies)
-    require(std::any_of(runs.begin(), runs.end(), [&](const StoredRun& run) { return run.study == study; }),
-            "{}: there is no run store of study '{}'", out.string(), excerpt(study));
   std::vector<Published> all;
-  for (const StoredRun& run : runs)
-    if (studies.empty() || std::find(studies.begin(), studies.end(), run.study) != studies.end())
-      all.push_back(export_run(run, folder, is_whole));
+  for (const StoredRun& run : runs_of_studies(out, studies)) all.push_back(export_run(run, folder, is_whole));
   return all;
 }
 

@@ -16,9 +16,8 @@ struct Published {
 };
 
 /// Writes FOLDER/STUDY/PROFILE.jsonl.gz (published.h) for every run under `out`, or for those of the given studies
-/// (ids). Without `is_whole` only what
-/// findings and claims need (PublishedRun). Throws Error when there is no such run, a
-/// store is damaged, or a file cannot be written.
+/// (ids). Without `is_whole` only what findings and claims need (PublishedRun). Throws Error when there is no such run,
+/// a store is damaged, or a file cannot be written.
 std::vector<Published> export_trials(const std::filesystem::path& out, const std::vector<std::string>& studies,
                                      const std::filesystem::path& folder, bool is_whole);
 

@@ -20,18 +20,14 @@ namespace headroom::experiments {
 /// Raised when older programs could not read what is written.
 inline constexpr int64_t published_format = 1;
 
-/// What a store has beside its trials.
-struct PublishedRun {
+/// What such a file says of its run.
+struct PublishedRun : RunFacts {
   std::string study, profile;  ///< the folders' names
   std::string version;         ///< of the program that wrote the file
   int64_t trials = 0;
   /// false: only what findings, claims and pages of results are made of. Left out are learning curves, predictions, and
   /// the parts of test metrics that the study's TOML does not name.
   bool is_whole = true;
-  std::map<std::string, std::string> facts;  ///< RunStore::study()
-  std::vector<PlanEntry> plan;               ///< RunStore::plan()
-  std::vector<std::string> tags;
-  std::vector<Note> notes;
 };
 
 /// Writes one such file.
@@ -64,8 +60,6 @@ class PublishedReader {
   const PublishedRun& run() const { return run_; }
 
  private:
-  void complete_plan();
-
   LineReader lines_;
   PublishedRun run_;
   std::map<int64_t, PlanEntry> plan_;  ///< by position

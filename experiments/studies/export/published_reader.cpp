@@ -11,7 +11,7 @@
 #include "experiments/studies/config/overrides.h"
 #include "experiments/studies/config/trial_config.h"
 #include "experiments/studies/export/published.h"
-#include "experiments/studies/run/store/annotation_rules.h"
+#include "experiments/studies/run/store/annotations.h"
 #include "experiments/studies/toml/value.h"
 #include "models/files/json.h"
 
@@ -34,11 +34,10 @@ class LineTable {
     require(found != object_.end(), "'{}' is missing", key);
     return *found;
   }
-  std::string text(const char* key) const {
-    const json& value = at(key);
-    require(value.is_string(), "'{}' is {}: expected a string", key, models::shown(value));
-    return value.get<std::string>();
-  }
+  std::string text(const char* key) const { return at(key, &json::is_string, "a string").get<std::string>(); }
+  bool flag(const char* key) const { return at(key, &json::is_boolean, "true or false").get<bool>(); }
+  const json& list(const char* key) const { return at(key, &json::is_array, "a list"); }
+  const json& table(const char* key) const { return at(key, &json::is_object, "a table"); }
   int64_t count(const char* key, int64_t most = most_number) const {
     const json& value = at(key);
     const bool fits = value.is_number_integer() && value >= 0 && value <= most;
@@ -51,16 +50,6 @@ class LineTable {
     require(std::isfinite(x) && x >= 0, "'{}' is {}: expected a number from 0", key, models::shown(value));
     return x;
   }
-  const json& list(const char* key) const {
-    const json& value = at(key);
-    require(value.is_array(), "'{}' is {}: expected a list", key, models::shown(value));
-    return value;
-  }
-  const json& table(const char* key) const {
-    const json& value = at(key);
-    require(value.is_object(), "'{}' is {}: expected a table", key, models::shown(value));
-    return value;
-  }
   std::map<std::string, std::string> texts(const char* key) const {
     std::map<std::string, std::string> out;
     for (const auto& [name, value] : table(key).items()) {
@@ -71,6 +60,12 @@ class LineTable {
   }
 
  private:
+  const json& at(const char* key, bool (json::*is_kind)() const noexcept, const char* kind) const {
+    const json& value = at(key);
+    require((value.*is_kind)(), "'{}' is {}: expected {}", key, models::shown(value), kind);
+    return value;
+  }
+
   const json& object_;
 };
 
@@ -191,8 +186,7 @@ PublishedRun published_run(const LineTable& in, std::map<int64_t, PlanEntry>& pl
   require(is_run_name(run.profile), "'profile' is '{}': expected the name of a run's folder", excerpt(run.profile));
   run.version = in.text("version");
   run.trials = in.count("trials", most_published);
-  require(in.at("whole").is_boolean(), "'whole' is {}: expected true or false", models::shown(in.at("whole")));
-  run.is_whole = in.at("whole").get<bool>();
+  run.is_whole = in.flag("whole");
   run.facts = in.texts("facts");
   for (const json& tag : in.list("tags")) {
     run.tags.push_back(plain_name(tag, "'tags'"));
@@ -267,13 +261,17 @@ PublishedReader::PublishedReader(const std::filesystem::path& path, const LineLi
 }
 
 bool PublishedReader::next(TrialRecord& trial) {
+  if (has_ended_) return false;
   std::string line;
-  const bool has_line = !has_ended_ && lines_.next(line);
-  if (!has_line) {
-    if (!has_ended_ && count_ != run_.trials)
-      lines_.complain(fmt::format("the file is cut short: it has {} of {} trials", count_, run_.trials));
-    if (!has_ended_) complete_plan();
+  if (!lines_.next(line)) {
     has_ended_ = true;
+    if (count_ != run_.trials)
+      lines_.complain(fmt::format("the file is cut short: it has {} of {} trials", count_, run_.trials));
+    for (auto& [position, entry] : plan_) {
+      if (position != std::ssize(run_.plan))
+        lines_.complain(fmt::format("place {} of the plan is missing", run_.plan.size()));
+      run_.plan.push_back(std::move(entry));
+    }
     return false;
   }
   try {
@@ -286,15 +284,6 @@ bool PublishedReader::next(TrialRecord& trial) {
   }
   last_ = trial.id;
   return true;
-}
-
-void PublishedReader::complete_plan() {
-  for (auto& [position, entry] : plan_) {
-    if (position != std::ssize(run_.plan))
-      lines_.complain(fmt::format("place {} of the plan is missing", run_.plan.size()));
-    run_.plan.push_back(std::move(entry));
-  }
-  plan_.clear();
 }
 
 }  // namespace headroom::experiments

@@ -55,6 +55,14 @@ std::string json_table(const Map& map, const F& text) {
   return fmt::format("{{{}}}", fmt::join(entries, ","));
 }
 
+/// [a, b] of a range, each value as `text` has it.
+template <class Range, class F>
+std::string json_array(const Range& range, const F& text) {
+  std::vector<std::string> values;
+  for (const auto& value : range) values.push_back(text(value));
+  return fmt::format("[{}]", fmt::join(values, ","));
+}
+
 /// A place of the plan without its trial.
 std::string json_place(const PlanEntry& entry, size_t position) {
   return fmt::format("[{},{},{},{},{},{}]", position, json_text(entry.series), json_text(entry.label),
@@ -73,11 +81,11 @@ std::string json_history(const std::vector<HistoryPoint>& history) {
     curve.steps.push_back(p.step);
     curve.values.push_back(p.value);
   }
-  std::vector<std::string> all;
-  for (const auto& [name, curve] : curves)
-    all.push_back(fmt::format("[{},{},[{}],{}]", json_text(name.first), json_text(name.second),
-                              fmt::join(curve.steps, ","), json_list(curve.values)));
-  return fmt::format("[{}]", fmt::join(all, ","));
+  return json_array(curves, [](const auto& one) {
+    const auto& [name, curve] = one;
+    return fmt::format("[{},{},[{}],{}]", json_text(name.first), json_text(name.second), fmt::join(curve.steps, ","),
+                       json_list(curve.values));
+  });
 }
 
 std::string json_predictions(const std::vector<std::pair<double, double>>& pairs) {
@@ -96,15 +104,14 @@ bool is_named(const PublishedRun& run, const std::string& metric) {
 }
 
 std::string header_line(const PublishedRun& run, const std::vector<std::string>& missing) {
-  std::vector<std::string> tags, notes;
-  for (const std::string& tag : run.tags) tags.push_back(json_text(tag));
-  for (const Note& note : run.notes) notes.push_back(fmt::format("[{},{}]", json_text(note.at), json_text(note.text)));
+  const auto note_text = [](const Note& n) { return fmt::format("[{},{}]", json_text(n.at), json_text(n.text)); };
   return fmt::format(
       R"({{"headroom":"trials","format":{},"study":{},"profile":{},"version":{},"trials":{},"whole":{},"facts":{},)"
-      R"("tags":[{}],"notes":[{}],"missing":[{}]}})"
+      R"("tags":{},"notes":{},"missing":[{}]}})"
       "\n",
       published_format, json_text(run.study), json_text(run.profile), json_text(run.version), run.trials, run.is_whole,
-      json_table(run.facts, json_text), fmt::join(tags, ","), fmt::join(notes, ","), fmt::join(missing, ","));
+      json_table(run.facts, json_text), json_array(run.tags, json_text), json_array(run.notes, note_text),
+      fmt::join(missing, ","));
 }
 
 }  // namespace
@@ -122,17 +129,15 @@ PublishedWriter::PublishedWriter(const std::filesystem::path& path, PublishedRun
 }
 
 void PublishedWriter::add(const TrialRecord& r) {
-  std::vector<std::string> places;
-  if (const auto found = places_.find(r.id); found != places_.end())
-    for (const size_t i : found->second) places.push_back(json_place(run_.plan[i], i));
+  const std::string places = json_array(places_[r.id], [&](const size_t i) { return json_place(run_.plan[i], i); });
   std::map<std::string, std::vector<double>> parts = r.test_parts;
   std::erase_if(parts, [&](const auto& of) { return !run_.is_whole && !is_named(run_, of.first); });
   std::string line = fmt::format(
       R"({{"id":{},"status":{},"message":{},"ended":{},"seconds":{},"attempts":{},"steps":{},"parameters":{},"flops":{},)"
-      R"("code":{},"data":{},"config":{},"plan":[{}],"validation":{},"test":{},"test_parts":{})",
+      R"("code":{},"data":{},"config":{},"plan":{},"validation":{},"test":{},"test_parts":{})",
       json_text(r.id), json_text(name_of(r.status)), json_text(r.message), static_cast<int64_t>(r.ended),
       digits_of(r.seconds), r.attempts, r.steps, r.parameters, digits_of(r.flops), json_text(r.code),
-      json_table(r.data, json_text), json_text(r.config), fmt::join(places, ","), json_table(r.validation, digits_of),
+      json_table(r.data, json_text), json_text(r.config), places, json_table(r.validation, digits_of),
       json_table(r.test, digits_of), json_table(parts, json_list));
   if (run_.is_whole)
     line += fmt::format(R"(,"history":{},"predictions":{})", json_history(r.history), json_predictions(r.predictions));

@@ -2,25 +2,24 @@
 #include <cstdint>
 #include <string>
 
+#include "experiments/studies/results.h"
+
 namespace headroom::experiments {
 
 /// CRC-32C (Castagnoli), as in iSCSI.
 uint32_t crc32c(const std::string& bytes);
 
-/// One record of a TensorBoard event file: u64 length, masked crc32c of those eight bytes, payload, masked crc32c of
-/// the payload; little-endian, mask = rotate right by 15, plus 0xa282ead8.
-std::string tfrecord(const std::string& payload);
+// Records of a TensorBoard event file; `wall_time` is in seconds since 1970.
 
-// Events in protobuf's wire format; `wall_time` is in seconds since 1970.
+/// The first of every file: Event { file_version = "brain.Event:2" }.
+std::string version_record(double wall_time);
+/// Event { session_log { status = START } }: readers forget what other event files of the folder have.
+std::string start_record(double wall_time);
+/// A point of a curve as the scalar "SPLIT/METRIC": Event { step, summary { value { tag, simple_value } } }.
+std::string scalar_record(const HistoryPoint& point, double wall_time);
 
-/// The first payload of every event file: Event { file_version = "brain.Event:2" }.
-std::string version_event(double wall_time = 0);
-
-/// Event { step, session_log { status = START } }: readers forget what other event files of the folder have from that
-/// step on.
-std::string start_event(int64_t step, double wall_time);
-
-/// Event { step, summary { value { tag, simple_value } } }.
-std::string scalar_event(int64_t step, const std::string& tag, float value, double wall_time = 0);
+/// The folder of a trial's event files, under those of study and profile: its words with a part of the id, which keeps
+/// apart what reads alike ("1e-3" and "1e3").
+std::string event_folder(const std::string& words, const std::string& id);
 
 }  // namespace headroom::experiments

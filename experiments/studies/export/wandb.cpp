@@ -48,8 +48,6 @@ ProtoMessage wandb_item(const std::string& key, const std::string& value_json) {
   return ProtoMessage().text(ItemField::key, key).text(ItemField::value_json, value_json);
 }
 
-std::string metric_key(const HistoryPoint& p) { return p.split + "/" + p.metric; }
-
 /// The records of a run's file, numbered from 1.
 class WandbFile {
  public:
@@ -96,7 +94,7 @@ ProtoMessage wandb_run(const StoredPlace& place, const TrialRecord& trial, const
 /// A record for each step, in their order, and in `latest` the last value of each metric.
 void add_history(const TrialRecord& r, WandbFile& file, std::map<std::string, std::string>& latest) {
   std::map<int64_t, std::map<std::string, std::string>> steps;
-  for (const HistoryPoint& p : r.history) steps[p.step][metric_key(p)] = number_text(p.value);
+  for (const HistoryPoint& p : r.history) steps[p.step][p.split + "/" + p.metric] = number_text(p.value);
   for (const auto& [step, values] : steps) {
     ProtoMessage history;
     for (const auto& [name, value] : values) history.message(items, wandb_item(name, latest[name] = value));

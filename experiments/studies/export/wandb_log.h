@@ -1,5 +1,10 @@
 #pragma once
+#include <algorithm>
+#include <boost/crc.hpp>
+#include <cstdint>
 #include <string>
+
+#include "experiments/studies/export/protobuf.h"
 
 namespace headroom::experiments {
 
@@ -10,15 +15,34 @@ namespace headroom::experiments {
 /// The checksum is zlib's CRC-32 of type and data, not LevelDB's masked CRC-32C.
 class WandbLog {
  public:
-  WandbLog();
   /// One record: a serialized message `Record` of W&B.
-  void add(const std::string& record);
+  void add(const std::string& record) {
+    constexpr size_t block_size = 32768, chunk_head = 7;
+    enum : char { whole = 1, first, middle, last };
+    size_t at = 0;
+    for (bool is_first = true, is_last = false; !is_last; is_first = false) {
+      size_t room = block_size - bytes_.size() % block_size;
+      if (room < chunk_head) {
+        bytes_.append(room, '\0');
+        room = block_size;
+      }
+      const size_t size = std::min(record.size() - at, room - chunk_head);
+      is_last = at + size == record.size();
+      add_chunk(is_first ? (is_last ? whole : first) : is_last ? last : middle, record.substr(at, size));
+      at += size;
+    }
+  }
   const std::string& bytes() const { return bytes_; }
 
  private:
-  void add_chunk(char type, const std::string& data);
+  void add_chunk(char type, const std::string& data) {
+    boost::crc_32_type crc;
+    crc.process_byte(static_cast<unsigned char>(type));
+    crc.process_bytes(data.data(), data.size());
+    bytes_ += little_endian<uint32_t>(crc.checksum()) + little_endian(static_cast<uint16_t>(data.size())) + type + data;
+  }
 
-  std::string bytes_;
+  std::string bytes_ = ":W&B" + little_endian<uint16_t>(0xBEE1) + '\0';
 };
 
 }  // namespace headroom::experiments

@@ -8,6 +8,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -15,7 +16,9 @@
 #include "engine/context.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
+#include "experiments/output/units.h"
 #include "experiments/studies/run/preflight.h"
+#include "experiments/studies/run/progress.h"
 #include "experiments/studies/run/rounds.h"
 #include "experiments/studies/run/trial.h"
 #include "experiments/studies/run/work_pool.h"
@@ -57,38 +60,26 @@ std::string cost_key(const TrialConfig& config, const tasks::Task* task) {
                      io.vocab, io.input_dim, io.output_dim, config.task.index());
 }
 
-/// The distinct trials of a study, grouped by cost, with the group of each in the order of the plan, first round first.
-struct Plan {
-  std::vector<CostGroup> groups;
-  std::vector<size_t> group_of;
-  size_t first_round = 0;  ///< how many of group_of
-};
-
-Plan plan_of(const std::vector<const PlannedTrial*>& trials, size_t first_round, WorkPool& pool) {
-  Plan plan;
-  plan.first_round = first_round;
+/// Groups trials by their cost; result.trials of them are of the first round.
+void group_trials(const std::vector<const PlannedTrial*>& trials, WorkPool& pool, DryRun& result) {
   std::map<std::string, size_t> known;
-  for (const PlannedTrial* each : trials) {
-    const PlannedTrial& trial = *each;
-    const tasks::Work work = pool.get(trial.config);
-    const auto* const trained = std::get_if<std::shared_ptr<const tasks::Task>>(&work);
-    const tasks::Task* const task = trained ? trained->get() : nullptr;
-    const auto [at, is_new] = known.emplace(cost_key(trial.config, task), plan.groups.size());
+  for (const PlannedTrial* trial : trials) {
+    const tasks::Work work = pool.get(trial->config);
+    const tasks::Task* const task = task_of(work);
+    const auto [at, is_new] = known.emplace(cost_key(trial->config, task), result.groups.size());
     if (is_new) {
-      CostGroup group{.sample = &trial};
+      CostGroup& group = result.groups.emplace_back(CostGroup{.sample = trial});
       if (task) {
-        const models::TransformerConfig model = model_for(trial.config, *task);
+        const models::TransformerConfig model = model_for(trial->config, *task);
         group.parameters = models::parameter_count(model);
-        group.flops = training_flops(trial.config, work);
-        group.work = work_of_step(model, trial.config.train.batch, task->model_interface().length);
+        group.flops = training_flops(trial->config, work);
+        group.work = work_of_step(model, trial->config.train.batch, task->model_interface().length);
       }
-      plan.groups.push_back(group);
     }
-    ++plan.groups[at->second].most;
-    if (plan.group_of.size() < first_round) ++plan.groups[at->second].trials;
-    plan.group_of.push_back(at->second);
+    ++result.groups[at->second].most;
+    if (std::ssize(result.group_of) < result.trials) ++result.groups[at->second].trials;
+    result.group_of.push_back(at->second);
   }
-  return plan;
 }
 
 /// Which groups to time: all, or evenly many between the least and the most work.
@@ -102,15 +93,12 @@ std::vector<size_t> choose_samples(const std::vector<CostGroup>& groups, size_t 
   return chosen;
 }
 
-struct Timing {
-  double setup = 0, step = 0, measure = 0;
-};
-
 bool is_stopped(const RunOptions& options) { return options.stop && *options.stop; }
 
 /// Trains some steps of one trial. A step is timed from one call of the hook to the next; the time after the last call
 /// is one more step and the two fixed sets. Means nothing once the run is stopped.
-Timing time_trial(TrialConfig config, const tasks::Work& work, const RunOptions& options, const DryRunEffort& effort) {
+TrialTimes time_trial(TrialConfig config, const tasks::Work& work, const RunOptions& options,
+                      const DryRunEffort& effort) {
   const int64_t steps = std::min(config.train.steps, most_timed_steps);
   config.train.steps = steps;
   config.train.eval_every = 0;
@@ -125,7 +113,7 @@ Timing time_trial(TrialConfig config, const tasks::Work& work, const RunOptions&
   });
   // One that diverges has timed its steps up to there, and may do so in the study, too.
   require(first.status != TrialStatus::failed || calls.size() > 1, "{}", first.message);
-  Timing timing;
+  TrialTimes timing;
   timing.setup = calls.empty() ? 0 : calls[0];
   if (first.status == TrialStatus::failed && calls.size() == 2) timing.step = calls[1] - calls[0];
   else if (calls.size() > 2) timing.step = (calls.back() - calls[1]) / static_cast<double>(calls.size() - 2);
@@ -148,17 +136,17 @@ Timing time_trial(TrialConfig config, const tasks::Work& work, const RunOptions&
 }
 
 /// The mean of `jobs` copies that run side by side, as trials of a study do.
-Timing time_side_by_side(const TrialConfig& config, const tasks::Work& work, int jobs, int threads_each,
-                         const RunOptions& options, const DryRunEffort& effort) {
+TrialTimes time_side_by_side(const TrialConfig& config, const tasks::Work& work, int jobs, int threads_each,
+                             const RunOptions& options, const DryRunEffort& effort) {
   std::vector<std::thread> workers;
   std::mutex mutex;
-  Timing sum;
+  TrialTimes sum;
   std::exception_ptr error;
   for (int i = 0; i < jobs; ++i)
     workers.emplace_back([&] {
       try {
         const engine::ThreadScope scope(threads_each);
-        const Timing timing = time_trial(config, work, options, effort);
+        const TrialTimes timing = time_trial(config, work, options, effort);
         const std::lock_guard lock(mutex);
         sum.setup += timing.setup / jobs;
         sum.step += timing.step / jobs;
@@ -175,35 +163,33 @@ Timing time_side_by_side(const TrialConfig& config, const tasks::Work& work, int
 
 /// Steps, validations after every eval_every of them, and the test set each time the weights are the best so far.
 double trial_seconds(const CostGroup& group) {
-  if (group.work == 0) return group.step_seconds;  // a measurement
+  if (group.work == 0) return group.times.step;  // a measurement
   const TrainConfig& train = group.sample->config.train;
   const double validations =
       train.eval_every > 0 ? std::ceil(static_cast<double>(train.steps) / static_cast<double>(train.eval_every)) : 1;
   const double tests = train.judged == Judged::best ? std::ceil(validations / 2) : 1;
-  return group.setup_seconds + static_cast<double>(train.steps) * group.step_seconds +
-         (validations + tests) * group.measure_seconds;
+  return group.times.setup + static_cast<double>(train.steps) * group.times.step +
+         (validations + tests) * group.times.measure;
 }
 
 /// Groups that were not timed: the nearest one's seconds, scaled by work.
 void scale_untimed(std::vector<CostGroup>& groups) {
   for (CostGroup& group : groups) {
     if (group.is_timed) continue;
+    const auto ratio_to = [&](const CostGroup& other) { return (group.work + 1) / (other.work + 1); };
     const CostGroup* nearest = nullptr;
     for (const CostGroup& other : groups)
-      if (other.is_timed && (!nearest || std::abs(std::log((other.work + 1) / (group.work + 1))) <
-                                             std::abs(std::log((nearest->work + 1) / (group.work + 1)))))
+      if (other.is_timed && (!nearest || std::abs(std::log(ratio_to(other))) < std::abs(std::log(ratio_to(*nearest)))))
         nearest = &other;
-    const double ratio = (group.work + 1) / (nearest->work + 1);
-    group.setup_seconds = nearest->setup_seconds * ratio;
-    group.step_seconds = nearest->step_seconds * ratio;
-    group.measure_seconds = nearest->measure_seconds * ratio;
+    const double ratio = ratio_to(*nearest);
+    group.times = {nearest->times.setup * ratio, nearest->times.step * ratio, nearest->times.measure * ratio};
   }
 }
 
 /// When the last of `jobs` workers is done with the first trials, each taking the next as soon as it is free.
-double makespan(const Plan& plan, size_t trials, int jobs) {
-  std::vector<double> busy(static_cast<size_t>(jobs));
-  for (size_t i = 0; i < trials; ++i)
+double makespan(const DryRun& plan, int64_t trials) {
+  std::vector<double> busy(static_cast<size_t>(plan.jobs));
+  for (size_t i = 0; i < static_cast<size_t>(trials); ++i)
     *std::min_element(busy.begin(), busy.end()) += plan.groups[plan.group_of[i]].trial_seconds;
   return *std::max_element(busy.begin(), busy.end());
 }
@@ -223,37 +209,93 @@ std::optional<DryRun> dry_run(const Study& study, const RunOptions& options, con
   result.most = std::ssize(most);
   result.jobs = check_before_training(trials, pool, static_cast<int>(std::min<int64_t>(wanted, result.trials)),
                                       options.jobs > 0, memory_limit());
-  Plan plan = plan_of(most, trials.size(), pool);
+  group_trials(most, pool, result);
   engine::reset_peak();
-  for (const size_t index : choose_samples(plan.groups, effort.groups)) {
-    CostGroup& group = plan.groups[index];
+  for (const size_t index : choose_samples(result.groups, effort.groups)) {
+    CostGroup& group = result.groups[index];
     const tasks::Work work = pool.get(group.sample->config);
-    const Timing timing =
+    group.times =
         time_side_by_side(group.sample->config, work, result.jobs, std::max(1, threads / wanted), options, effort);
     if (is_stopped(options)) return std::nullopt;
-    group.setup_seconds = timing.setup;
-    group.step_seconds = timing.step;
-    group.measure_seconds = timing.measure;
     group.is_timed = true;
   }
   result.peak_bytes = engine::allocator_stats().peak;
-  scale_untimed(plan.groups);
-  result.least_parameters = plan.groups[0].parameters;
-  for (CostGroup& group : plan.groups) {
+  scale_untimed(result.groups);
+  result.least_parameters = result.groups[0].parameters;
+  for (CostGroup& group : result.groups) {
     group.trial_seconds = trial_seconds(group);
     result.flops += group.flops * static_cast<double>(group.trials);
     result.least_parameters = std::min(result.least_parameters, group.parameters);
     result.most_parameters = std::max(result.most_parameters, group.parameters);
   }
-  result.seconds = makespan(plan, plan.first_round, result.jobs);
-  result.most_seconds = makespan(plan, plan.group_of.size(), result.jobs);
-  result.groups = std::move(plan.groups);
-  result.costliest = static_cast<size_t>(
+  result.seconds = makespan(result, result.trials);
+  result.most_seconds = makespan(result, result.most);
+  const auto costliest =
       std::max_element(result.groups.begin(), result.groups.end(),
-                       [](const CostGroup& a, const CostGroup& b) { return a.trial_seconds < b.trial_seconds; }) -
-      result.groups.begin());
+                       [](const CostGroup& a, const CostGroup& b) { return a.trial_seconds < b.trial_seconds; });
+  result.costliest = static_cast<size_t>(costliest - result.groups.begin());
   result.timed_seconds = seconds_since(begin);
   return result;
+}
+
+std::string dry_run_text(const Study& study, const DryRun& result) {
+  const bool has_rounds = result.most > result.trials;
+  std::string out = fmt::format(
+      "{} · {} · {} trials{}, {} at once\n\n", study.head.id, study.run, result.trials,
+      has_rounds ? fmt::format(" in the first round, at most {} in all rounds", result.most) : "", result.jobs);
+  out += fmt::format("{:>6}  {:>10}  {:>10}  {:>9}  {:>9}  like\n", "trials", "parameters", "FLOPs each", "ms a step",
+                     "each");
+  for (const CostGroup& group : result.groups) {
+    out +=
+        fmt::format("{:>6}  {:>10}  {:>10}  {:>8.3g}{}  {:>9}  {}\n", group.trials,
+                    count_text(static_cast<double>(group.parameters)), count_text(group.flops), 1e3 * group.times.step,
+                    group.is_timed ? " " : "*", clock_text(group.trial_seconds), group.sample->name());
+  }
+  const auto timed =
+      std::count_if(result.groups.begin(), result.groups.end(), [](const CostGroup& group) { return group.is_timed; });
+  out += fmt::format("\nparameters  {} to {}\n", count_text(static_cast<double>(result.least_parameters)),
+                     count_text(static_cast<double>(result.most_parameters)));
+  out += fmt::format("FLOPs       {}\n", count_text(result.flops));
+  out += fmt::format("memory      {} for {} trials at once\n", bytes_text(static_cast<double>(result.peak_bytes)),
+                     result.jobs);
+  const CostGroup& costliest = result.groups[result.costliest];
+  out += fmt::format("costliest   {} a trial: {}\n", clock_text(costliest.trial_seconds), costliest.sample->name());
+  out += fmt::format("time        {}: a few steps of {} of {} kinds of trial were timed{}, in {}\n",
+                     clock_text(result.seconds), timed, result.groups.size(),
+                     static_cast<size_t>(timed) < result.groups.size() ? " (*: scaled from the nearest)" : "",
+                     clock_text(result.timed_seconds));
+  if (has_rounds)
+    out += fmt::format("at most     {} with every round that there may be\n", clock_text(result.most_seconds));
+  return out;
+}
+
+std::string dry_run_json(const Study& study, const DryRun& result) {
+  nlohmann::ordered_json groups = nlohmann::ordered_json::array();
+  for (const CostGroup& group : result.groups)
+    groups.push_back({{"series", group.sample->series},
+                      {"label", group.sample->label},
+                      {"trials", group.trials},
+                      {"most_trials", group.most},
+                      {"parameters", group.parameters},
+                      {"flops", group.flops},
+                      {"setup_seconds", group.times.setup},
+                      {"step_seconds", group.times.step},
+                      {"measure_seconds", group.times.measure},
+                      {"trial_seconds", group.trial_seconds},
+                      {"timed", group.is_timed}});
+  const nlohmann::ordered_json event{{"event", "dry-run"},
+                                     {"study", study.head.id},
+                                     {"profile", study.run},
+                                     {"trials", result.trials},
+                                     {"most_trials", result.most},
+                                     {"jobs", result.jobs},
+                                     {"flops", result.flops},
+                                     {"bytes", result.peak_bytes},
+                                     {"seconds", result.seconds},
+                                     {"most_seconds", result.most_seconds},
+                                     {"costliest", result.costliest},
+                                     {"groups", groups}};
+  return event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace headroom::experiments

@@ -9,18 +9,23 @@
 
 namespace headroom::experiments {
 
+/// Seconds of parts of a trial.
+struct TrialTimes {
+  double setup = 0;    ///< before the first update
+  double step = 0;     ///< one update
+  double measure = 0;  ///< one pass over a fixed set
+};
+
 /// Trials that cost the same: they differ in seed, learning rate or series only.
 struct CostGroup {
   const PlannedTrial* sample = nullptr;
   int64_t trials = 0;  ///< of the first round
   int64_t most = 0;    ///< of all rounds that there may be
   int64_t parameters = 0;
-  double flops = 0;            ///< of one trial's training
-  double work = 0;             ///< of one step: FLOPs, and what attention does beside products
-  double setup_seconds = 0;    ///< before the first update
-  double step_seconds = 0;     ///< one update
-  double measure_seconds = 0;  ///< one pass over a fixed set
-  bool is_timed = false;       ///< else scaled from the timed group that is nearest in work
+  double flops = 0;  ///< of one trial's training
+  double work = 0;   ///< of one step: FLOPs, and what attention does beside products
+  TrialTimes times{};
+  bool is_timed = false;  ///< else scaled from the timed group that is nearest in work
   double trial_seconds = 0;
 };
 
@@ -36,7 +41,8 @@ struct DryRun {
   double most_seconds = 0;   ///< of all rounds that there may be
   double timed_seconds = 0;  ///< the calibration itself
   std::vector<CostGroup> groups;
-  size_t costliest = 0;  ///< the group whose trial takes longest
+  std::vector<size_t> group_of;  ///< each trial's group, in the order of the plan, those of the first round first
+  size_t costliest = 0;          ///< the group whose trial takes longest
 };
 
 /// How much is timed.

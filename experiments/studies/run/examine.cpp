@@ -10,7 +10,6 @@
 
 #include "engine/error.h"
 #include "experiments/studies/run/store.h"
-#include "experiments/studies/run/store/annotations.h"
 #include "experiments/studies/run/store/rows.h"
 #include "experiments/studies/run/store/schema.h"
 #include "models/safetensors/safetensors.h"
@@ -22,10 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Findings {
-  std::vector<std::string> damage;           ///< of the database
-  std::map<std::string, std::string> files;  ///< path → what is wrong with it
-  int64_t sound = 0, unchecked = 0, sound_files = 0;
+/// `damage` is that of the database alone.
+struct Findings : StoreHealth {
+  std::map<std::string, std::string> broken;  ///< path of a file → what is wrong with it
   bool is_plan_sound = true;
 };
 
@@ -74,13 +72,8 @@ void each_sound(const Database& database, Findings& found, const std::function<v
     });
   for (const std::string& id : ids)
     error_in([&] {
-      TrialRecord trial;
-      bool is_sound = true;
-      const auto again = [&](const std::string&, const std::string& what) {
-        is_sound = false;
-        suspects.emplace(id, what);
-      };
-      if (!seen.count(id) && read_trial(database, id, Depth::whole, trial, again) && is_sound) take(std::move(trial));
+      if (seen.contains(id)) return;
+      if (std::optional<TrialRecord> trial = read_trial(database, id, Depth::whole, on_damage)) take(std::move(*trial));
     });
   for (const auto& [id, what] : suspects)
     found.damage.push_back(seen.count(id)
@@ -101,8 +94,8 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 void check_file(const fs::path& file, Findings& found,
                 const std::function<void(const models::SafetensorsFile&)>& check) {
   const auto wrong = error_in([&] { check(models::SafetensorsFile(file)); });
-  if (wrong) found.files[file.string()] = *wrong;
-  else ++found.sound_files;
+  if (wrong) found.broken[file.string()] = *wrong;
+  else ++found.files;
 }
 
 Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f) {
@@ -118,8 +111,8 @@ Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f
     found.is_plan_sound = false;
     found.damage.push_back("the plan and study of its latest run: the next run writes them again");
   }
-  for (const auto& read : {+[](Database& d) { read_notes(d); }, +[](Database& d) { read_tags(d); }})
-    if (const auto broken = error_in([&] { read(database); })) found.damage.push_back(*broken);
+  if (const auto broken = error_in([&] { read_notes(database, Changed::complain); })) found.damage.push_back(*broken);
+  if (const auto broken = error_in([&] { read_tags(database, Changed::complain); })) found.damage.push_back(*broken);
   const fs::path folder = database.path().parent_path();
   for (const fs::path& file : files_in(folder / "weights"))
     check_file(file, found, [&](const models::SafetensorsFile& one) {
@@ -130,7 +123,7 @@ Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f
     });
   for (const auto& [trial, sum] : weights)
     if (const fs::path file = folder / "weights" / (trial + ".safetensors"); !fs::exists(file))
-      found.files[file.string()] = file.string() + ": is gone";
+      found.broken[file.string()] = file.string() + ": is gone";
   for (const fs::path& file : files_in(folder / "checkpoints"))
     check_file(file, found, [&](const models::SafetensorsFile& one) {
       const auto owner = one.metadata().find("trial");
@@ -164,20 +157,14 @@ fs::path write_anew(const fs::path& path) {
     Transaction transaction(to);
     const Findings found =
         examine(from, [&](TrialRecord&& trial) { write_trial(to, trial, trial.attempts, trial.ended); });
-    if (found.is_plan_sound) {
-      Statement plan(from, "SELECT position, trial, series, label, x, choice, seed FROM plan");
-      Statement keep(to, "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?)");
-      while (plan.step())
-        keep.bind(plan.integer(0), plan.text(1), plan.text(2), plan.text(3), plan.real(4), plan.text(5),
-                  plan.integer(6))
-            .run();
-      Statement study(from, "SELECT key, value FROM study");
-      Statement fact(to, "INSERT INTO study VALUES (?, ?)");
-      while (study.step()) fact.bind(study.text(0), study.text(1)).run();
-    }
-    seal_plan(to);
+    if (found.is_plan_sound) write_plan(to, read_study(from), read_plan(from));
+    else write_plan(to, {}, {});
     transaction.commit();
-    error_in([&] { copy_annotations(from, to); });  // a table that cannot be read is lost, the trials are not
+    add_annotation_tables(to);
+    error_in([&] {  // a table that cannot be read is lost, the trials are not
+      for (const Note& note : read_notes(from, Changed::leave_out)) write_note(to, note);
+      for (const std::string& tag : read_tags(from, Changed::leave_out)) write_tag(to, tag);
+    });
     to.run("PRAGMA wal_checkpoint(TRUNCATE)");
   }
   // The old bytes get a second name first: killed at any moment, STORE is one of the two.
@@ -194,10 +181,9 @@ fs::path write_anew(const fs::path& path) {
 StoreHealth examine_store(const fs::path& store) {
   Database database(store, true);
   const RunStore readable(store, RunStore::Access::read);  // says what is wrong with its version
-  const Findings found = examine(database, [](TrialRecord&&) {});
-  StoreHealth health{found.sound, found.unchecked, found.sound_files, found.damage};
-  for (const auto& [file, wrong] : found.files) health.damage.push_back(wrong);
-  return health;
+  Findings found = examine(database, [](TrialRecord&&) {});
+  for (const auto& [file, wrong] : found.broken) found.damage.push_back(wrong);
+  return found;
 }
 
 std::vector<std::string> repair_store(const fs::path& store) {
@@ -220,11 +206,10 @@ std::vector<std::string> repair_store(const fs::path& store) {
     upgrade(database);
     Transaction transaction(database);
     add_checksums(database);
-    seal_plan(database);
     transaction.commit();
     done.push_back(fmt::format("{} trials have checksums now", found.unchecked));
   }
-  for (const auto& [file, wrong] : found.files) {
+  for (const auto& [file, wrong] : found.broken) {
     std::error_code error;
     if (!fs::exists(file)) continue;
     const bool is_checkpoint = fs::path(file).parent_path().filename() == "checkpoints";

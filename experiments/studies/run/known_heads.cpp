@@ -31,14 +31,13 @@ std::unordered_map<std::string, std::string> stored_heads(const RunStore& store)
   std::unordered_map<std::string, std::string> weights;
   std::unordered_map<std::string, double> ended;
   store.each_outcome([&](TrialRecord&& trial) {
-    if (trial.status != TrialStatus::finished) return;
     const json config = json::parse(trial.config, nullptr, false);
-    if (!config.is_object() || !config.contains("task")) return;
+    if (trial.status != TrialStatus::finished || !config.is_object() || !config.contains("task")) return;
     const auto head = head_of_run(config["task"]);
     if (!head || head->weights.empty()) return;
-    const auto last = ended.find(head->name);
-    if (last != ended.end() && last->second >= trial.ended) return;
-    ended[head->name] = trial.ended;
+    const auto [last, is_first] = ended.try_emplace(head->name, trial.ended);
+    if (!is_first && last->second >= trial.ended) return;
+    last->second = trial.ended;
     weights[head->name] = head->weights;
   });
   return weights;

@@ -34,9 +34,7 @@ std::vector<std::string> words_of(const std::string& line, char at) {
 }
 
 bool has_word(const std::string& list, const std::string& word) {
-  for (const std::string& one : words_of(list, ','))
-    if (one == word) return true;
-  return false;
+  return ("," + list + ",").find("," + word + ",") != std::string::npos;
 }
 
 /// From lines "36 35 98:0 /top /mount options - cgroup2 source options" (proc(5)).
@@ -88,16 +86,12 @@ void look_at_groups(const fs::path& root, const Hierarchy& hierarchy, MemoryLimi
   std::string group = group_of(root, hierarchy);
   const std::string& top = hierarchy.top;
   if (top != "/" && (group == top || group.starts_with(top + "/"))) group.erase(0, top.size());
-  fs::path at = hierarchy.mount;
-  const auto look = [&] {
-    const fs::path file = at / name;
+  std::vector<fs::path> folders{hierarchy.mount};
+  for (const std::string& part : words_of(group, '/'))
+    if (!part.empty()) folders.push_back(folders.back() / part);
+  for (const fs::path& folder : folders) {
+    const fs::path file = folder / name;
     take_smaller(limit, number_in(root / file.relative_path()), "the limit in " + file.string());
-  };
-  look();
-  for (const std::string& part : words_of(group, '/')) {
-    if (part.empty()) continue;
-    at /= part;
-    look();
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -11,10 +12,10 @@
 #include "engine/isa.h"
 #include "engine/transfer.h"
 #include "experiments/output/units.h"
-#include "experiments/studies/run/op_library.h"
 #include "experiments/studies/run/trial.h"
 #include "experiments/studies/toml/complaints.h"
 #include "models/count.h"
+#include "models/op_library/op_library.h"
 #include "models/transformer.h"
 #include "models/validate.h"
 #include "tasks/theory/model_costs.h"
@@ -24,11 +25,28 @@ namespace headroom::experiments {
 namespace {
 
 using tasks::Task;
-using TaskPointer = std::shared_ptr<const Task>;
 
-const Task* task_of(const tasks::Work& work) {
-  const auto* const task = std::get_if<TaskPointer>(&work);
-  return task ? task->get() : nullptr;
+/// Loads the library of a trial whose activation is an op of one. Throws Error as models::library_ops() does, with the
+/// ops there are and the nearest name when it has none of that name, and when the trial does not run on the CPU.
+void check_op_library(const TrialConfig& config) {
+  const models::TransformerConfig& model = config.model;
+  if (model.activation != models::Activation::library) return;
+  require(config.train.device.is_cpu(),
+          "model.activation: \"{}\" is an op of {}, and ops of libraries run on the CPU only, not on {}",
+          excerpt(model.library_op), model.op_library, config.train.device.str());
+  const std::vector<std::string> ops = models::library_ops(model.op_library);
+  data_hashes(config, {});  // of what was just loaded
+  std::set<std::string> words(ops.begin(), ops.end());
+  if (words.contains(model.library_op)) return;
+  for (const auto activation : {models::Activation::relu, models::Activation::gelu, models::Activation::gelu_tanh,
+                                models::Activation::silu, models::Activation::swiglu})
+    words.insert(models::name_of(activation));
+  const std::string near = nearest_path(model.library_op, words);
+  fail(
+      "model.activation: \"{}\" is neither built in (relu, gelu, gelu_tanh, silu, swiglu) nor an op of {} (which has "
+      "{}){}",
+      excerpt(model.library_op), model.op_library, fmt::join(ops, ", "),
+      near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
 }
 
 /// Sets as a trial takes them, of one sequence each.
@@ -184,6 +202,36 @@ MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::D
 
 namespace {
 
+using Hashes = std::map<std::string, std::string>;
+
+/// A data folder may move, so that only the last part of a path counts.
+void compare_hashes(const Hashes& trained_on, const Hashes& present) {
+  const auto name = [](const std::string& path) { return std::filesystem::path(path).filename(); };
+  for (const auto& [path, hash] : trained_on) {
+    std::string other;
+    bool is_there = false;
+    for (const auto& [now, now_hash] : present) {
+      if (name(now) != name(path)) continue;
+      is_there = is_there || now_hash == hash;
+      other = now_hash;
+    }
+    require(
+        is_there || other.empty(),
+        "{}: has SHA-256 {}, but finished trials of this study were trained on {}; --out names a folder for the new "
+        "data",
+        path, other, hash);
+  }
+}
+
+/// None where the data cannot be read: a study that is finished needs them no more.
+Hashes present_hashes(const TrialConfig& config, WorkPool& pool) {
+  try {
+    return data_hashes(config, tasks::data_hashes(pool.get(config)));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 /// How many of the trials fit at once in one memory, the host's or a device's: see check_before_training().
 int jobs_that_fit(const std::vector<const PlannedTrial*>& trials, WorkPool& pool, int wanted, bool is_asked_for,
                   engine::Device::Kind where, const MemoryLimit& limit) {
@@ -239,6 +287,18 @@ int check_before_training(const std::vector<const PlannedTrial*>& trials, WorkPo
     check_start(config, *task);
   });
   return jobs;
+}
+
+void check_same_data(const Study& study, const std::unordered_map<std::string, RunStore::Known>& all, WorkPool& pool) {
+  std::set<std::pair<std::string, Hashes>> seen;
+  for (const PlannedTrial& trial : study.trials) {
+    const auto found = all.find(trial.id);
+    if (found == all.end()) continue;
+    const RunStore::Known& known = found->second;
+    if (!known.is_finished || known.data.empty()) continue;
+    if (seen.emplace(trial.config.task_record + trial.config.model.op_library, known.data).second)
+      compare_hashes(known.data, present_hashes(trial.config, pool));
+  }
 }
 
 }  // namespace headroom::experiments

@@ -1,8 +1,11 @@
 #pragma once
+#include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "experiments/studies/config/sweep.h"
+#include "experiments/studies/config/study.h"
 #include "experiments/studies/run/memory_limit.h"
+#include "experiments/studies/run/store.h"
 #include "experiments/studies/run/work_pool.h"
 #include "models/config.h"
 #include "tasks/make_task.h"
@@ -17,9 +20,9 @@ struct MemoryNeed {
   double total() const { return state + activations + sets; }
 };
 
-/// Of one trial; nothing for a formula.
+/// What one trial needs; nothing for a formula.
 MemoryNeed memory_need(const TrialConfig& config, const tasks::Work& work);
-/// What of it is needed on the host (`limit`'s), or on the trial's device: the sets stay on the host.
+/// The part of it that is needed on the host, or on the trial's device: the sets stay on the host.
 MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::Device device);
 
 /// What is known of a sweep before its first step. Throws ConfigError with a line for each reason for which trials
@@ -31,5 +34,11 @@ MemoryNeed need_on(engine::Device::Kind where, const MemoryNeed& need, engine::D
 /// choice and memory is short.
 int check_before_training(const std::vector<const PlannedTrial*>& trials, WorkPool& pool, int wanted, bool is_asked_for,
                           const MemoryLimit& limit);
+
+/// Trials are known by their config, which names files but not their bytes. Throws Error, with the file and both
+/// hashes, when a finished trial of the study was trained on a file of the same name with other bytes than the present
+/// one: its numbers and those of trials still to come would be means over two data sets. What is not found any more is
+/// no contradiction.
+void check_same_data(const Study& study, const std::unordered_map<std::string, RunStore::Known>& known, WorkPool& pool);
 
 }  // namespace headroom::experiments

@@ -1,6 +1,6 @@
 #include "experiments/studies/run/progress.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "experiments/output/number.h"
 #include "experiments/output/terminal_look.h"
 
 namespace headroom::experiments {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double redraw_seconds = 0.1, log_seconds = 5, event_seconds = 1;
 constexpr int widest_log_line = 0;  // no bar, nothing cut
+constexpr int most_cells = 28, fewest_cells = 4, wanted_cells = 8;
 
 void emit(const nlohmann::json& event) {
   const std::string line = event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -22,7 +24,54 @@ void emit(const nlohmann::json& event) {
   std::fflush(stdout);
 }
 
+/// A bar in eighths of a character.
+std::string bar(double fraction, int cells) {
+  static const char* const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int filled = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * cells * 8);
+  std::string out;
+  for (int i = 0; i < filled / 8; ++i) out += "█";
+  out += eighths[filled % 8];
+  out.append(static_cast<size_t>(cells - (filled + 7) / 8), ' ');
+  return "[" + out + "]";
+}
+
 }  // namespace
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<int64_t>(std::lround(std::max(seconds, 0.0)));
+  const int64_t hours = whole / 3600, minutes = whole / 60 % 60;
+  return hours > 0 ? fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60)
+                   : fmt::format("{}:{:02}", minutes, whole % 60);
+}
+
+std::string progress_text(const ProgressText& at, int columns) {
+  constexpr int gap = 3;
+  const std::string between(gap, ' ');
+  std::string first = at.left ? clock_text(*at.left) + " left" + between : "";
+  first += fmt::format("{}/{}", at.done, at.total);
+  std::string always;
+  if (std::isfinite(at.latest.loss)) always += between + fmt::format("loss {:.4g}", at.latest.loss);
+  if (at.gflops) always += between + fmt::format("{:.3g} GFLOP/s", *at.gflops);
+  std::vector<std::string> optional;
+  if (!at.latest.label.empty()) {
+    optional.push_back(fmt::format("step {}/{}", at.latest.step, at.latest.steps));
+    optional.push_back(at.latest.label);
+  }
+  if (at.left) optional.push_back(clock_text(at.so_far) + " so far");
+  int room = columns - static_cast<int>(display_width(first + always));
+  constexpr int frame = gap + 2;  // of a bar
+  std::string rest;
+  for (const std::string& part : optional) {
+    const int wanted = gap + static_cast<int>(display_width(part));
+    if (columns > 0 && room - wanted < frame + wanted_cells) break;
+    room -= wanted;
+    rest += between + part;
+  }
+  const int cells = std::min(room - frame, most_cells);
+  const std::string drawn = cells >= fewest_cells ? between + bar(at.fraction, cells) : "";
+  const std::string line = first + drawn + always + rest;
+  return columns > 0 ? clip(line, static_cast<size_t>(columns)) : line;
+}
 
 Progress::Progress(ProgressScope scope, ProgressOutput output)
     : scope_(std::move(scope)),
@@ -41,9 +90,7 @@ Progress::Progress(ProgressScope scope, ProgressOutput output)
 
 Progress::~Progress() { erase(); }
 
-double Progress::elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-
-void Progress::update(int worker, const Step& step) {
+void Progress::update(int worker, const TrialStep& step) {
   const std::lock_guard lock(mutex_);
   const auto index = static_cast<size_t>(worker);
   if (index >= workers_.size()) workers_.resize(index + 1);
@@ -54,7 +101,7 @@ void Progress::update(int worker, const Step& step) {
   draw(false);
 }
 
-void Progress::finish_trial(int worker, const std::string& label, const TrialRecord& trial, double cost) {
+void Progress::finish_trial(int worker, const TrialRecord& trial, double cost) {
   const std::lock_guard lock(mutex_);
   const auto index = static_cast<size_t>(worker);
   if (index < workers_.size()) {
@@ -64,13 +111,11 @@ void Progress::finish_trial(int worker, const std::string& label, const TrialRec
   }
   ended_ += cost;
   ++done_;
-  const bool is_finished = trial.status == TrialStatus::finished;
-  const std::string name = trial.series.empty() ? label : trial.series + ": " + label;
   if (output_ == ProgressOutput::events) {
     emit({{"event", "trial"},
           {"trial", trial.id},
           {"series", trial.series},
-          {"label", label},
+          {"label", trial.label},
           {"status", name_of(trial.status)},
           {"message", trial.message},
           {"steps", trial.steps},
@@ -79,13 +124,14 @@ void Progress::finish_trial(int worker, const std::string& label, const TrialRec
           {"seconds", trial.seconds},
           {"done", done_},
           {"trials", scope_.total}});
-  } else if (!is_finished) {
-    print(coloured(fmt::format("trial {} ({}) {}; the others go on", trial.id.substr(0, 8), name, trial.message)));
+  } else if (trial.status != TrialStatus::finished) {
+    print(fmt::format("{}trial {} ({}) {}; the others go on{}", has_colours_ ? "\x1b[31m" : "", trial.id.substr(0, 8),
+                      trial.name(), trial.message, has_colours_ ? "\x1b[0m" : ""));
   } else if (on_terminal_) {
     const auto metric = trial.test.find(scope_.metric);
     const std::string value =
         metric == trial.test.end() ? "" : fmt::format("   {} {:.4g}", scope_.metric, metric->second);
-    print(fmt::format("{}{}   {}", name, value, clock_text(trial.seconds)));
+    print(fmt::format("{}{}   {}", trial.name(), value, clock_text(trial.seconds)));
   }
   if (on_terminal_) draw(true);
 }
@@ -108,10 +154,6 @@ void Progress::print(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-std::string Progress::coloured(const std::string& text) const {
-  return has_colours_ ? "\x1b[31m" + text + "\x1b[0m" : text;
-}
-
 void Progress::erase() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);
   drawn_ = false;
@@ -127,14 +169,8 @@ ProgressText Progress::state() const {
   ProgressText at;
   at.done = done_;
   at.total = scope_.total;
-  at.so_far = elapsed();
-  if (latest_ < workers_.size() && !workers_[latest_].now.trial.empty()) {
-    const Step& step = workers_[latest_].now;
-    at.label = step.label;
-    at.step = step.step;
-    at.steps = step.steps;
-    at.loss = step.loss;
-  }
+  at.so_far = std::chrono::duration<double>(Clock::now() - begin_).count();
+  if (latest_ < workers_.size()) at.latest = workers_[latest_].now;
   if (trained > 0 && at.so_far > 0) {
     at.gflops = trained / at.so_far / 1e9;
     at.left = at.so_far * std::max(scope_.cost - reached, 0.0) / trained;
@@ -152,7 +188,7 @@ void Progress::draw(bool now) {
   if (!now && since < wanted) return;
   last_ = time;
   if (output_ == ProgressOutput::events) {
-    const Step& step = workers_[latest_].now;
+    const TrialStep& step = workers_[latest_].now;
     nlohmann::json event{{"event", "progress"}, {"trial", step.trial}, {"label", step.label},   {"step", step.step},
                          {"steps", step.steps}, {"done", done_},       {"trials", scope_.total}};
     if (std::isfinite(step.loss)) event["loss"] = step.loss;

@@ -1,14 +1,41 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/studies/results.h"
-#include "experiments/studies/run/progress_text.h"
 
 namespace headroom::experiments {
+
+/// How far a trial is that a worker trains.
+struct TrialStep {
+  std::string trial, label;  ///< id; "heads=64 lr=0.003 seed=1"; "" for none
+  int64_t step = 0, steps = 1;
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  double cost = 0;  ///< of the whole trial
+};
+
+/// What a run's line on a terminal says.
+struct ProgressText {
+  int64_t done = 0, total = 0;   ///< trials
+  double fraction = 0;           ///< of the whole
+  std::optional<double> left;    ///< seconds; none before anything was trained
+  double so_far = 0;             ///< seconds
+  std::optional<double> gflops;  ///< per second of the whole run
+  TrialStep latest;
+};
+
+/// One line of at most `columns` characters: the time left first, then trials, loss and GFLOP/s, which nothing
+/// displaces; then, as far as there is room, a bar of 4 to 28 cells, step, label and the time so far. What does not fit
+/// even so is cut from the right. With 0 columns, for a log, everything but the bar.
+std::string progress_text(const ProgressText& at, int columns);
+
+/// "0:31", "1:02:10".
+std::string clock_text(double seconds);
 
 /// How a run reports its progress. `text`: on standard error, as a bar on a terminal and plain lines in a log.
 /// `events`: JSON, one event per line, on standard output.
@@ -23,7 +50,7 @@ struct ProgressScope {
 };
 
 /// How far a sweep is. On a terminal: a line per trial that ended, and below them one for the study: time left, loss,
-/// rate and a bar (progress_text.h); no colours when NO_COLOR is set. In a log: a plain line every few seconds, and one
+/// rate and a bar (progress_text()); no colours when NO_COLOR is set. In a log: a plain line every few seconds, and one
 /// per failure. Calls come from several threads.
 class Progress {
  public:
@@ -32,16 +59,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  struct Step {
-    std::string trial, label;  ///< id; "heads=64 lr=0.003 seed=1"
-    int64_t step = 0, steps = 1;
-    double loss = 0;
-    double cost = 0;  ///< of the whole trial
-  };
   /// What a worker is doing.
-  void update(int worker, const Step& step);
+  void update(int worker, const TrialStep& step);
   /// A worker's trial came to an end.
-  void finish_trial(int worker, const std::string& label, const TrialRecord& trial, double cost);
+  void finish_trial(int worker, const TrialRecord& trial, double cost);
   /// Another process finished a trial of the plan.
   void finish_elsewhere(double cost);
   /// A whole line above the bar.
@@ -50,15 +71,13 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   struct Worker {
-    Step now;
+    TrialStep now;
     int64_t from = 0;  ///< the step that this process began at
   };
   ProgressText state() const;
   void draw(bool now);
   void erase();
   void print(const std::string& line);
-  std::string coloured(const std::string& text) const;
-  double elapsed() const;
 
   std::mutex mutex_;
   const ProgressScope scope_;

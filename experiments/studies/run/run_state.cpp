@@ -27,7 +27,7 @@ std::map<std::string, double> seconds_per_step(const std::vector<LivePoint>& poi
   std::map<std::string, double> speeds;
   for (size_t first = 0, i = 0; i < points.size(); ++i) {
     if (points[i].trial != points[first].trial) first = i;
-    // Of the latest points: a trial that was stopped for a night has a gap between two of them.
+    // From the latest points alone: a trial that was stopped for a night has a gap between two of them.
     const size_t from = std::max(first, i >= 5 ? i - 5 : 0);
     const double steps = static_cast<double>(points[i].step - points[from].step);
     if (steps > 0 && points[i].at > points[from].at) speeds[points[i].trial] = (points[i].at - points[from].at) / steps;
@@ -95,25 +95,26 @@ const char* name_of(TrialPhase phase) {
 
 RunState read_run_state(const RunStore& store) {
   RunState state;
-  const std::map<std::string, std::string> facts = store.study();
-  if (const auto title = facts.find("title"); title != facts.end()) state.title = title->second;
-  if (const auto round = facts.find("round"); round != facts.end())  // stores of earlier versions have none
-    state.round = std::max<int64_t>(1, std::strtoll(round->second.c_str(), nullptr, 10));
+  RunFacts known = store.facts();
+  state.title = known.facts["title"];
+  // Stores of earlier versions have no round.
+  state.round = std::max<int64_t>(1, std::strtoll(known.facts["round"].c_str(), nullptr, 10));
+  state.tags = std::move(known.tags);
+  state.notes = std::move(known.notes);
   // Leases before outcomes: a trial that ends in between is then seen as finished, never as neither.
   const std::vector<Lease> leases = store.leases();
   const std::vector<LivePoint> points = store.live_points();
   std::unordered_map<std::string, size_t> places;
-  for (PlanEntry& entry : store.plan()) {
-    if (!places.emplace(entry.id, state.trials.size()).second) continue;
-    TrialState trial;
-    trial.loss = std::nan("");
-    trial.entry = std::move(entry);
-    state.trials.push_back(std::move(trial));
-  }
+  for (PlanEntry& entry : known.plan)
+    if (places.emplace(entry.id, state.trials.size()).second) state.trials.push_back({.entry = std::move(entry)});
+  const auto trial_of = [&](const std::string& id) {
+    const auto place = places.find(id);
+    return place == places.end() ? nullptr : &state.trials[place->second];
+  };
   store.each_outcome([&](TrialRecord&& record) {
-    const auto place = places.find(record.id);
-    if (place == places.end()) return;
-    TrialState& trial = state.trials[place->second];
+    TrialState* const found = trial_of(record.id);
+    if (!found) return;
+    TrialState& trial = *found;
     trial.phase = record.status == TrialStatus::finished ? TrialPhase::finished : TrialPhase::failed;
     trial.attempts = record.attempts;
     trial.step = record.steps;
@@ -121,10 +122,9 @@ RunState read_run_state(const RunStore& store) {
     trial.message = std::move(record.message);
   });
   for (const Lease& lease : leases) {
-    const auto place = places.find(lease.trial);
-    if (place == places.end()) continue;
-    TrialState& trial = state.trials[place->second];
-    if (trial.phase == TrialPhase::finished) continue;
+    TrialState* const found = trial_of(lease.trial);
+    if (!found || found->phase == TrialPhase::finished) continue;
+    TrialState& trial = *found;
     const bool alive = is_alive(lease);
     if (alive) trial.phase = TrialPhase::running;
     trial.is_orphaned = !alive;
@@ -140,8 +140,6 @@ RunState read_run_state(const RunStore& store) {
     state.running += trial.phase == TrialPhase::running;
   }
   state.seconds_left = estimate_left(state, points);
-  state.tags = store.tags();
-  state.notes = store.notes();
   return state;
 }
 

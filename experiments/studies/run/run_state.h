@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,12 +19,13 @@ const char* name_of(TrialPhase phase);
 struct TrialState {
   PlanEntry entry;
   TrialPhase phase = TrialPhase::to_do;
-  int64_t attempts = 0;      ///< times that it came to an end
-  int64_t step = 0;          ///< updates done
-  int64_t steps = 0;         ///< updates planned, where a process has said so; 0 else
-  double loss = 0;           ///< the latest training loss of a running trial; NaN where there is none
+  int64_t attempts = 0;  ///< times that it came to an end
+  int64_t step = 0;      ///< updates done
+  int64_t steps = 0;     ///< updates planned, where a process has said so; 0 else
+  /// The latest training loss of a running trial; NaN where there is none.
+  double loss = std::numeric_limits<double>::quiet_NaN();
   double seconds = 0;        ///< of training, once it has ended
-  std::string message;       ///< why it failed
+  std::string message{};     ///< why it failed
   int64_t process = 0;       ///< that trains it
   double silence = 0;        ///< seconds since that process was heard of
   bool is_orphaned = false;  ///< a process began it and is gone: the next run goes on from its checkpoint

@@ -1,6 +1,7 @@
 #include "experiments/studies/run/runner.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,17 +16,15 @@
 #include <vector>
 
 #include "engine/context.h"
+#include "engine/cpu/onednn.h"
 #include "engine/error.h"
+#include "engine/isa.h"
 #include "engine/parallel.h"
 #include "experiments/studies/run/known_heads.h"
-#include "experiments/studies/run/lease_keeper.h"
-#include "experiments/studies/run/op_library.h"
-#include "experiments/studies/run/owned_files.h"
+#include "experiments/studies/run/own_trials.h"
 #include "experiments/studies/run/preflight.h"
 #include "experiments/studies/run/progress.h"
-#include "experiments/studies/run/provenance.h"
 #include "experiments/studies/run/rounds.h"
-#include "experiments/studies/run/same_data.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/trial.h"
 #include "experiments/studies/run/work_pool.h"
@@ -130,12 +129,12 @@ class Sweeper {
   ProgressScope scope_of(const Study& study) {
     std::set<std::string> ids;
     for (const PlannedTrial& trial : study.trials) ids.insert(trial.id);
-    ProgressScope scope;
-    scope.study = study.head.id;
-    scope.profile = study.run;
-    scope.total = static_cast<int64_t>(ids.size());
-    scope.done = scope.total - static_cast<int64_t>(pending_.size());
-    scope.metric = study.head.report.y_metric;
+    const int64_t total = std::ssize(ids);
+    ProgressScope scope{.study = study.head.id,
+                        .profile = study.run,
+                        .total = total,
+                        .done = total - std::ssize(pending_),
+                        .metric = study.head.report.y_metric};
     for (Pending& pending : pending_) {
       const TrialConfig& config = pending.trial->config;
       scope.cost += pending.cost = training_flops(config, pool_.get(config));
@@ -190,8 +189,8 @@ class Sweeper {
     const LeaseKeeper::Hold hold(leases_, trial.id);
     files_.prepare(trial.id);
     const tasks::Work own = pool_.get(trial.config);
-    const auto* const measurement = std::get_if<std::shared_ptr<const tasks::Measurement>>(&own);
-    const int64_t steps = measurement ? (*measurement)->steps() : trial.config.train.steps;
+    const int64_t steps =
+        task_of(own) ? trial.config.train.steps : std::get<std::shared_ptr<const tasks::Measurement>>(own)->steps();
     const auto on_step = [&](int64_t step, double loss) {
       progress_.update(worker, {trial.id, trial.label, step, steps, loss, pending.cost});
       return leases_.update(trial.id, step, steps, loss) && !is_stopped();
@@ -208,8 +207,7 @@ class Sweeper {
       if (!is_stopped()) leave(pending);
       return;
     }
-    record.id = trial.id;
-    record.series = trial.series;
+    record = in_place(std::move(record), trial);
     record.config = canonical_json(trial.config);
     record.code = version_text();
     record.data = data_hashes(trial.config, tasks::data_hashes(own));
@@ -221,7 +219,7 @@ class Sweeper {
     record.weights = pending.known.weights;
     if (!files_.keep_outcome(record, weights)) return leave(pending);
     if (watcher) watcher->end(record);
-    progress_.finish_trial(worker, trial.label, record, pending.cost);
+    progress_.finish_trial(worker, record, pending.cost);
   }
 
   /// The trial became another process's while this one had it, stopped for longer than its lease.
@@ -310,6 +308,24 @@ void copy_finished(const Study& study, const std::filesystem::path& out, RunStor
     }
 }
 
+/// What a result depends on beside its config: version and commit, compiler, CPU, instruction set, threads, libraries.
+std::map<std::string, std::string> provenance() {
+#ifdef __clang__
+  const std::string compiler = "clang " __clang_version__;
+#else
+  const std::string compiler = "g++ " __VERSION__;
+#endif
+  const std::string onednn = engine::onednn_version();
+  return {{"headroom", version_text()},
+          {"compiler", compiler},
+          {"CPU", engine::cpu_name()},
+          {"instruction set", engine::name_of(engine::active_isa())},
+          {"threads", fmt::format("{} ({})", engine::num_threads(), engine::parallel_backend())},
+          {"oneDNN", onednn.empty() ? "absent" : onednn},
+          {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+          {"SQLite", sqlite3_libversion()}};
+}
+
 }  // namespace
 
 std::filesystem::path study_folder(const Study& study, const std::filesystem::path& out) {
@@ -371,7 +387,7 @@ StudyResults collect_results(const Study& written, const std::filesystem::path& 
   const std::vector<PlannedTrial>& plan = rounds.study.trials;
   std::unordered_map<std::string, std::vector<size_t>> places;  // of an id in the plan
   for (size_t i = 0; i < plan.size(); ++i) places[plan[i].id].push_back(i);
-  std::vector<std::pair<size_t, TrialRecord>> found;
+  std::vector<std::optional<TrialRecord>> found(plan.size());
   store.each([&](TrialRecord&& trial) {
     const auto at = places.find(trial.id);
     if (at == places.end()) {
@@ -379,12 +395,10 @@ StudyResults collect_results(const Study& written, const std::filesystem::path& 
       return;
     }
     results.data.insert(trial.data.begin(), trial.data.end());
-    for (size_t i = 1; i < at->second.size(); ++i) found.emplace_back(at->second[i], trial);
-    found.emplace_back(at->second[0], std::move(trial));
+    for (const size_t i : at->second) found[i] = in_place(trial, plan[i]);
   });
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  results.trials.reserve(found.size());
-  for (auto& [i, trial] : found) results.trials.push_back(in_place(std::move(trial), plan[i]));
+  for (std::optional<TrialRecord>& trial : found)
+    if (trial) results.trials.push_back(std::move(*trial));
   for (const Lease& lease : store.leases())
     if (places.count(lease.trial) && is_alive(lease)) ++results.running;
   results.unchecked = store.unchecked();

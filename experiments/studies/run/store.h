@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "experiments/studies/results.h"
@@ -35,6 +36,14 @@ enum class LeaseResult {
   done    ///< it came to an end since the caller looked
 };
 
+/// What a store has beside its trials.
+struct RunFacts {
+  std::map<std::string, std::string> facts;  ///< RunStore::study()
+  std::vector<PlanEntry> plan;
+  std::vector<std::string> tags;
+  std::vector<Note> notes;
+};
+
 /// The trials of one study under one profile, in SQLite with a write-ahead log: what put() has returned from survives a
 /// killed process. Rows are found by the trial's id, so another sweep of the same study shares them. Several processes
 /// share the work by leases. Safe to call from several threads.
@@ -58,15 +67,15 @@ class RunStore {
   /// The same without scores, curve and predictions.
   void each_outcome(const std::function<void(TrialRecord&&)>& f) const;
   int64_t unchecked() const;
-  /// How many times a trial came to an end, whether it finished, and the hashes of its data; no history is read.
+  /// What the next run asks of a trial; no scores and no curve are read.
   struct Known {
-    int64_t attempts = 0;
+    int64_t attempts = 0;  ///< times that it came to an end
     bool is_finished = false;
-    std::map<std::string, std::string> data{};
-    std::string weights{};  ///< checksum of those that were kept, "" for none
+    std::map<std::string, std::string> data{};  ///< file → hash of what was read
+    std::string weights{};                      ///< checksum of those that were kept, "" for none
   };
   Known known(const std::string& id) const;
-  /// Of every trial that came to an end.
+  /// The same of every trial that came to an end, by id.
   std::unordered_map<std::string, Known> known() const;
   /// Keeps an outcome, in place of an older one of the same id, in one transaction. With `owner`, only if the lease is
   /// still that one's, which then ends: false when another process has taken the trial over. `publish` is called when
@@ -75,21 +84,12 @@ class RunStore {
   bool put(const TrialRecord& trial, const Owner* owner = nullptr, const std::function<void()>& publish = {});
 
   using TakeTrial = std::function<void(const TrialRecord& trial)>;
-  /// What another store has.
-  struct Others {
-    std::function<void(const TakeTrial&)> each_trial;  ///< hands all to its argument
-    std::map<std::string, std::string> study;          ///< study()
-    std::vector<PlanEntry> plan;
-    std::vector<Note> notes;
-    std::vector<std::string> tags;
-  };
-  struct TakenOver {
-    int64_t added = 0, there = 0;  ///< trials
-  };
   /// Takes over what another store has, in one transaction. A trial that is there stays, unless it failed there and
   /// finished in the other store; one that is added keeps when it ended, and how often. So does the plan of the latest
-  /// run, where there is one. Notes and tags are added that are not there. What each_trial() throws undoes everything.
-  TakenOver take_over(const Others& others);
+  /// run, where there is one. Notes and tags are added that are not there. `each_trial` hands all of its trials to its
+  /// argument; what it throws undoes everything. Returns how many trials were added, and how many were there.
+  std::pair<int64_t, int64_t> take_over(const RunFacts& others,
+                                        const std::function<void(const TakeTrial&)>& each_trial);
 
   /// Takes a trial for `owner`, also one that was known to be finished, unless it came to an end after `known` was
   /// read, or another owner holds it, is not known to be gone and was heard of less than lease_seconds before `now`. A
@@ -116,6 +116,7 @@ class RunStore {
   std::vector<PlanEntry> plan() const;
   /// "id", "title", "profile", "config" (TOML).
   std::map<std::string, std::string> study() const;
+  RunFacts facts() const;
 
   // Notes and tags of the run: they stay when it goes on, and are no part of any trial. Errors as in annotations.h.
   std::vector<Note> notes() const;
@@ -126,6 +127,10 @@ class RunStore {
   bool remove_tag(const std::string& tag);  ///< false when there is none
 
  private:
+  template <class F, class... Values>
+  auto locked(const F& f, const Values&... values) const;
+  template <class F, class... Values>
+  auto at_one_moment(const F& f, const Values&... values) const;
   bool is_held_by_other(const Lease& lease, const Owner& owner, double now, double steady);
 
   /// Since when a trial's lease has looked as it does.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "engine/error.h"
@@ -69,28 +70,29 @@ StoredRun find_run(const std::string& name, const fs::path& out) {
   const fs::path path = name;
   if (path.filename() == "store.sqlite" && has_store(path.parent_path()))
     return run_in(path.has_parent_path() ? path.parent_path() : fs::path("."));
+  const std::vector<StoredRun> runs = stored_runs(out);
   std::vector<StoredRun> found;
-  std::vector<std::string> names;
-  for (StoredRun& run : stored_runs(out)) {
+  for (const StoredRun& run : runs) {
     if (run.name() == name) return run;
-    if (run.study != name) continue;
-    names.push_back(run.name());
-    found.push_back(std::move(run));
+    if (run.study == name) found.push_back(run);
   }
+  const auto names_of = [](const std::vector<StoredRun>& some) {
+    std::vector<std::string> names;
+    for (const StoredRun& run : some) names.push_back(run.name());
+    return names;
+  };
   if (found.size() == 1) return found[0];
-  require(found.empty(), "'{}' has several runs: {}; name one of them", name, fmt::join(names, ", "));
+  require(found.empty(), "'{}' has several runs: {}; name one of them", name, fmt::join(names_of(found), ", "));
   if (has_store(path)) return run_in(path);
   std::vector<fs::path> profiles = models::visible_folders(path);  // of a study's folder that was copied elsewhere
   std::erase_if(profiles, [](const fs::path& profile) { return !has_store(profile); });
   if (profiles.size() == 1) return run_in(profiles[0]);
-  names.clear();
-  for (const StoredRun& run : stored_runs(out)) names.push_back(run.name());
-  require(!names.empty(), "{}: there is no run store", out.string());
+  require(!runs.empty(), "{}: there is no run store", out.string());
   constexpr size_t most = 20;
-  const bool is_long = names.size() > most;
-  if (is_long) names.resize(most);
-  fail("'{}': {} has no such run; there {} {}{}", excerpt(name), out.string(), names.size() == 1 ? "is" : "are",
-       fmt::join(names, ", "), is_long ? ", …" : "");
+  std::vector<std::string> names = names_of(runs);
+  names.resize(std::min(names.size(), most));
+  fail("'{}': {} has no such run; there {} {}{}", excerpt(name), out.string(), runs.size() == 1 ? "is" : "are",
+       fmt::join(names, ", "), runs.size() > most ? ", …" : "");
 }
 
 RunSize size_of(const StoredRun& run) {

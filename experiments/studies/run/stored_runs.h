@@ -19,9 +19,8 @@ struct StoredRun {
 /// Every run under `out`, in the order of their names; none where there is no such folder.
 std::vector<StoredRun> stored_runs(const std::filesystem::path& out);
 
-/// The run that `name` means: STUDY or STUDY/PROFILE under `out`, or the path of a run's folder, of its store, or
-/// of a study's folder with one run. Throws
-/// Error when there is none, and when a study has runs under several profiles.
+/// The run that `name` means: STUDY or STUDY/PROFILE under `out`, or the path of a run's folder, of its store, or of a
+/// study's folder with one run. Throws Error when there is none, and when a study has runs under several profiles.
 StoredRun find_run(const std::string& name, const std::filesystem::path& out);
 
 /// What a run takes on disk.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <new>
 #include <optional>
 
@@ -14,8 +13,8 @@
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "engine/transfer.h"
-#include "experiments/studies/run/op_library.h"
 #include "experiments/studies/run/phase_timer.h"
+#include "experiments/studies/run/work_pool.h"
 #include "models/weights/sources.h"
 #include "tasks/theory/layer_flops.h"
 #include "tasks/training/evaluation.h"
@@ -26,7 +25,6 @@ namespace {
 
 constexpr const char* best_prefix = "best.";
 constexpr int64_t losses_of_a_history = 100;
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// One line: the CLI and the store show it in a row.
 std::string one_line(std::string text) {
@@ -41,25 +39,21 @@ std::string identity_of(const TrialConfig& config, const tasks::Task& task) {
   return identity;
 }
 
-/// A model on the trial's device, with weights from the stream "init".
-models::Transformer drawn(const TrialConfig& config, const tasks::Task& task, engine::Rng& rng) {
+/// A model on the trial's device, with weights from the stream "init" or from a checkpoint.
+models::Transformer model_of(const TrialConfig& config, const tasks::Task& task, engine::Rng& rng,
+                             const tasks::Checkpoint* checkpoint) {
   const engine::DeviceScope scope(config.train.device);
-  return {model_for(config, task), rng};
+  if (!checkpoint) return {model_for(config, task), rng};
+  models::NamedWeights weights(checkpoint->weights());
+  return {model_for(config, task), weights};
 }
 
-/// The model with what training starts from.
+/// A new model with what training starts from.
 const models::Transformer& started(const models::Transformer& model, const TrialConfig& config,
                                    const tasks::Task& task) {
   if (config.train.start != Start::drawn)
     task.construct(model, config.train.start == Start::slopes ? tasks::Construct::slopes : tasks::Construct::weights);
   return model;
-}
-
-/// The same with the weights of a checkpoint.
-models::Transformer restored(const TrialConfig& config, const tasks::Task& task, const tasks::Checkpoint& checkpoint) {
-  const engine::DeviceScope scope(config.train.device);
-  models::NamedWeights weights(checkpoint.weights());
-  return {model_for(config, task), weights};
 }
 
 /// On a device, which runs ahead of the host, the host looks only now and then.
@@ -72,22 +66,19 @@ tasks::TrainerConfig trainer_config(const TrainConfig& train, const std::functio
   return config;
 }
 
-/// A model with weights from the seed's stream "init" or from a checkpoint, and what trains it.
+/// A model and what trains it, from the start or from a checkpoint.
 struct Training {
   engine::Rng rng;
   const models::Transformer model;
   tasks::Trainer trainer;
 
   using Note = std::function<void(const std::string&)>;
-  Training(const TrialConfig& config, const tasks::Task& task, const Note& note)
+  Training(const TrialConfig& config, const tasks::Task& task, const Note& note,
+           const tasks::Checkpoint* checkpoint = nullptr)
       : rng(static_cast<uint64_t>(config.seed)),
-        model(drawn(config, task, rng)),
-        trainer(started(model, config, task), task, trainer_config(config.train, note), rng) {}
-  Training(const TrialConfig& config, const tasks::Task& task, const Note& note, const tasks::Checkpoint& checkpoint)
-      : rng(static_cast<uint64_t>(config.seed)),
-        model(restored(config, task, checkpoint)),
-        trainer(model, task, trainer_config(config.train, note), rng) {
-    trainer.restore(checkpoint);
+        model(model_of(config, task, rng, checkpoint)),
+        trainer(checkpoint ? model : started(model, config, task), task, trainer_config(config.train, note), rng) {
+    if (checkpoint) trainer.restore(*checkpoint);
   }
 };
 
@@ -141,12 +132,9 @@ class Trial {
     show_curve();
     bool has_ended = at_.record.steps >= train_.steps || is_stale();
     while (!has_ended) {
-      if (on_step_ && !on_step_(at_.record.steps, at_.last_loss)) {
-        at_.record.status = TrialStatus::stopped;
-        save();
-        break;
-      }
-      if (clock() - saved_at_ >= train_.save_every && !save()) {
+      const bool is_stopped = on_step_ && !on_step_(at_.record.steps, at_.last_loss);
+      const bool is_due = is_stopped || clock() - saved_at_ >= train_.save_every;
+      if ((is_due && !save()) || is_stopped) {
         at_.record.status = TrialStatus::stopped;
         break;
       }
@@ -168,8 +156,6 @@ class Trial {
 
   void start_over() {
     at_ = {};
-    at_.best = std::numeric_limits<double>::infinity();
-    at_.last_loss = at_.gradient_norm = nan;
     at_.level = level();
     best_.clear();
   }
@@ -190,7 +176,7 @@ class Trial {
     if (train_.timed || files_.checkpoint.empty() || !std::filesystem::exists(files_.checkpoint)) return;
     try {
       const tasks::Checkpoint checkpoint = tasks::load_checkpoint(files_.checkpoint, identity_of(config_, task_));
-      training_ = std::make_unique<Training>(config_, task_, note(), checkpoint);
+      training_ = std::make_unique<Training>(config_, task_, note(), &checkpoint);
       at_ = progress_from_json(checkpoint.more);
       require(at_.level == level(), "{}: was begun with {} kernels, whose bits differ from those of {}",
               files_.checkpoint.string(), at_.level.empty() ? "unknown" : at_.level, level());
@@ -388,8 +374,8 @@ models::TransformerConfig model_for(const TrialConfig& config, const tasks::Task
 }
 
 double training_flops(const TrialConfig& config, const tasks::Work& work) {
-  const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&work);
-  return task ? flops_of_training(config, **task) : 0;
+  const tasks::Task* const task = task_of(work);
+  return task ? flops_of_training(config, *task) : 0;
 }
 
 TrialRecord run_trial(const TrialConfig& config, const tasks::Task& task, const StepHook& on_step,
@@ -402,8 +388,7 @@ TrialRecord run_trial(const TrialConfig& config, const tasks::Task& task, const 
 
 TrialRecord run_trial(const TrialConfig& config, const tasks::Work& work, const StepHook& on_step,
                       const TrialFiles& files) {
-  if (const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&work))
-    return run_trial(config, **task, on_step, files);
+  if (const tasks::Task* const task = task_of(work)) return run_trial(config, *task, on_step, files);
   return outcome_of([&] {
     const auto begin = std::chrono::steady_clock::now();
     const auto& measurement = *std::get<std::shared_ptr<const tasks::Measurement>>(work);

@@ -2,12 +2,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "experiments/studies/config/trial_config.h"
 #include "experiments/studies/results.h"
-#include "experiments/studies/run/trial_progress.h"
 #include "models/safetensors/safetensors.h"
 
 namespace headroom::experiments {
@@ -29,6 +29,20 @@ struct TrialFiles {
   std::function<bool(const std::function<void(const std::filesystem::path&)>& write)> keep{};
   models::NamedTensors* weights = nullptr;  ///< with train.keep_weights: takes those that the metrics were measured on
 };
+
+/// What a trial has come to, apart from what its Trainer keeps.
+struct TrialProgress {
+  TrialRecord record;  ///< so far: steps, seconds in all processes, curve, and what the judged weights gave
+  std::string level;   ///< instruction set of the kernels; "" in what an older program kept
+  double best = std::numeric_limits<double>::infinity();  ///< smallest validation error so far
+  int64_t stale = 0;                                      ///< validations since then
+  double last_loss = std::numeric_limits<double>::quiet_NaN(), gradient_norm = last_loss;  ///< of the latest update
+};
+
+/// As a JSON object; doubles are kept to the bit.
+std::string to_json(const TrialProgress& progress);
+/// Members of other names are passed over. Throws Error that names what is missing or of another type.
+TrialProgress progress_from_json(const std::string& text);
 
 /// Throws Error where the config asks for bf16 that this CPU would emulate, unless it allows that.
 void check_precision(const TrainConfig& train);

@@ -1,10 +1,9 @@
-#include "experiments/studies/run/trial_progress.h"
-
 #include <bit>
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
+#include "experiments/studies/run/trial.h"
 
 namespace headroom::experiments {
 namespace {
@@ -15,22 +14,21 @@ using nlohmann::json;
 uint64_t bits(double x) { return std::bit_cast<uint64_t>(x); }
 double real(const json& value) { return std::bit_cast<double>(value.get<uint64_t>()); }
 
-json bits_of(const std::map<std::string, double>& values) {
+json bits(const std::vector<double>& list) {
+  json out = json::array();
+  for (const double x : list) out.push_back(bits(x));
+  return out;
+}
+template <class T>
+json bits(const std::map<std::string, T>& table) {
   json out = json::object();
-  for (const auto& [name, value] : values) out[name] = bits(value);
+  for (const auto& [name, value] : table) out[name] = bits(value);
   return out;
 }
 
 std::map<std::string, double> reals(const json& values) {
   std::map<std::string, double> out;
   for (const auto& [name, value] : values.items()) out[name] = real(value);
-  return out;
-}
-
-json bits_of_each(const std::map<std::string, std::vector<double>>& lists) {
-  json out = json::object();
-  for (const auto& [name, values] : lists)
-    for (const double value : values) out[name].push_back(bits(value));
   return out;
 }
 
@@ -70,9 +68,9 @@ std::string to_json(const TrialProgress& at) {
                    {"stale", at.stale},
                    {"last_loss", bits(at.last_loss)},
                    {"gradient_norm", bits(at.gradient_norm)},
-                   {"validation", bits_of(record.validation)},
-                   {"test", bits_of(record.test)},
-                   {"test_parts", bits_of_each(record.test_parts)},
+                   {"validation", bits(record.validation)},
+                   {"test", bits(record.test)},
+                   {"test_parts", bits(record.test_parts)},
                    {"predictions", predictions},
                    {"history", history}};
   return state.dump();

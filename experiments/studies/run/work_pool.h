@@ -3,6 +3,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "experiments/studies/config/trial_config.h"
 
@@ -22,5 +24,15 @@ class WorkPool {
   std::mutex mutex_;
   std::map<std::string, tasks::Work> problems_;  ///< by the record of [task]
 };
+
+/// The task of what trains; null for a formula.
+inline const tasks::Task* task_of(const tasks::Work& work) {
+  const auto* const task = std::get_if<std::shared_ptr<const tasks::Task>>(&work);
+  return task ? task->get() : nullptr;
+}
+
+/// SHA-256 by file of all that a trial's numbers depend on beside its config: `of_task`, and the library of its
+/// activation. That one is read once per process, as it is loaded once.
+std::map<std::string, std::string> data_hashes(const TrialConfig& config, std::map<std::string, std::string> of_task);
 
 }  // namespace headroom::experiments

@@ -1,12 +1,12 @@
-#include "experiments/studies/run/store/annotation_rules.h"
-
 #include <algorithm>
 #include <string_view>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
+#include "experiments/studies/run/store/annotations.h"
 #include "models/files/utf8.h"
 
+// Apart from the tables, so that what reads files of other people can be fuzzed without SQLite.
 namespace headroom::experiments {
 namespace {
 

@@ -1,7 +1,6 @@
 #include "experiments/studies/run/store/annotations.h"
 
 #include "engine/error.h"
-#include "experiments/studies/run/store/annotation_rules.h"
 #include "experiments/studies/run/store/digest.h"
 
 namespace headroom::experiments {
@@ -26,23 +25,14 @@ constexpr const char* annotation_tables = R"(
 
 std::string digest_of_text(const std::string& text) { return Digest().add(text).hex(); }
 
-/// Calls `f` with every row of `sql` (text, digest, …); one that has changed goes to `on_damage`.
-template <class F, class G>
-void each_text(Database& database, const char* table, const char* sql, const F& f, const G& on_damage) {
-  if (!database.has_table(table)) return;
-  Statement rows(database, sql);
-  while (rows.step()) {
-    if (digest_of_text(rows.text(0)) == rows.text(1)) f(rows);
-    else on_damage();
-  }
-}
-
-constexpr const char* select_notes = "SELECT text, digest, id, at FROM notes ORDER BY id";
-constexpr const char* select_tags = "SELECT tag, digest FROM tags ORDER BY tag";
-
-[[noreturn]] void fail_changed(const Database& database, const char* what) {
-  fail("{0}: a {1} is not what was written (wrong checksum); 'headroom doctor {0} --repair' keeps the others",
-       database.path().string(), what);
+/// Whether a text is what was written.
+bool is_as_written(const Database& database, const char* kind, const std::string& text, const std::string& digest,
+                   Changed changed) {
+  const bool is_same = digest_of_text(text) == digest;
+  require(is_same || changed == Changed::leave_out,
+          "{0}: a {1} is not what was written (wrong checksum); 'headroom doctor {0} --repair' keeps the others",
+          database.path().string(), kind);
+  return is_same;
 }
 
 }  // namespace
@@ -54,64 +44,51 @@ void add_annotation_tables(Database& database) {
   transaction.commit();
 }
 
-std::vector<Note> read_notes(Database& database) {
+std::vector<Note> read_notes(const Database& database, Changed changed) {
   std::vector<Note> notes;
-  each_text(
-      database, "notes", select_notes,
-      [&](const Statement& row) {
-        notes.push_back({row.integer(2), row.text(3), row.text(0)});
-      },
-      [&] { fail_changed(database, "note"); });
+  if (!database.has_table("notes")) return notes;
+  Statement rows(database, "SELECT id, at, text, digest FROM notes ORDER BY id");
+  while (rows.step()) {
+    Note note;
+    std::string digest;
+    rows.read(note.id, note.at, note.text, digest);
+    if (is_as_written(database, "note", note.text, digest, changed)) notes.push_back(std::move(note));
+  }
   return notes;
 }
 
-std::vector<std::string> read_tags(Database& database) {
+std::vector<std::string> read_tags(const Database& database, Changed changed) {
   std::vector<std::string> tags;
-  each_text(
-      database, "tags", select_tags, [&](const Statement& row) { tags.push_back(row.text(0)); },
-      [&] { fail_changed(database, "tag"); });
+  if (!database.has_table("tags")) return tags;
+  Statement rows(database, "SELECT tag, digest FROM tags ORDER BY tag");
+  while (rows.step())
+    if (is_as_written(database, "tag", rows.text(0), rows.text(1), changed)) tags.push_back(rows.text(0));
   return tags;
 }
 
-void write_note_row(Database& database, const std::string& text, const std::string& at) {
-  check_note(text);
-  if (!at.empty()) check_note_time(at);
-  Statement(database, "INSERT INTO notes (text, digest, at) VALUES (?, ?, coalesce(nullif(?, ''), CURRENT_TIMESTAMP))")
-      .bind(text, digest_of_text(text), at)
+void write_note(const Database& database, const Note& note) {
+  check_note(note.text);
+  Statement(database,
+            "INSERT INTO notes (id, at, text, digest) VALUES "
+            "(nullif(?, 0), coalesce(nullif(?, ''), CURRENT_TIMESTAMP), ?, ?)")
+      .bind(note.id, note.at, note.text, digest_of_text(note.text))
       .run();
 }
 
-bool erase_note(Database& database, int64_t id) {
-  Statement(database, "DELETE FROM notes WHERE id = ?").bind(id).run();
-  return database.number("SELECT changes()") > 0;
+bool erase_note(const Database& database, int64_t id) {
+  return Statement(database, "DELETE FROM notes WHERE id = ?").bind(id).run() > 0;
 }
 
-void write_tag(Database& database, const std::string& tag) {
+void write_tag(const Database& database, const std::string& tag) {
   check_tag(tag);
   Statement(database, "INSERT OR IGNORE INTO tags (tag, digest) VALUES (?, ?)").bind(tag, digest_of_text(tag)).run();
 }
 
-bool erase_tag(Database& database, const std::string& tag) {
-  Statement(database, "DELETE FROM tags WHERE tag = ?").bind(tag).run();
-  return database.number("SELECT changes()") > 0;
+bool erase_tag(const Database& database, const std::string& tag) {
+  return Statement(database, "DELETE FROM tags WHERE tag = ?").bind(tag).run() > 0;
 }
 
-void copy_annotations(Database& from, Database& to) {
-  add_annotation_tables(to);
-  const auto skip = [] {};
-  each_text(
-      from, "notes", select_notes,
-      [&](const Statement& row) {
-        Statement(to, "INSERT INTO notes (text, digest, id, at) VALUES (?, ?, ?, ?)")
-            .bind(row.text(0), row.text(1), row.integer(2), row.text(3))
-            .run();
-      },
-      skip);
-  each_text(
-      from, "tags", select_tags, [&](const Statement& row) { write_tag(to, row.text(0)); }, skip);
-}
-
-void write_live_point(Database& database, const LivePoint& point, int64_t steps) {
+void write_live_point(const Database& database, const LivePoint& point, int64_t steps) {
   Statement(database,
             "INSERT OR REPLACE INTO live (trial, step, loss, at) SELECT ?1, ?2, ?3, ?4 WHERE "
             "?2 - coalesce((SELECT max(step) FROM live WHERE trial = ?1), -?5 - 1) >= max(1, ?5 / 400)")
@@ -119,15 +96,18 @@ void write_live_point(Database& database, const LivePoint& point, int64_t steps)
       .run();
 }
 
-std::vector<LivePoint> read_live_points(Database& database) {
+std::vector<LivePoint> read_live_points(const Database& database) {
   std::vector<LivePoint> points;
   if (!database.has_table("live")) return points;
   Statement rows(database, "SELECT trial, step, loss, at FROM live ORDER BY trial, step");
-  while (rows.step()) points.push_back({rows.text(0), rows.integer(1), rows.real(2), rows.real(3)});
+  while (rows.step()) {
+    LivePoint& point = points.emplace_back();
+    rows.read(point.trial, point.step, point.loss, point.at);
+  }
   return points;
 }
 
-void erase_live_points(Database& database, const std::string& trial) {
+void erase_live_points(const Database& database, const std::string& trial) {
   Statement(database, "DELETE FROM live WHERE trial = ?").bind(trial).run();
 }
 

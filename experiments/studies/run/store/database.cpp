@@ -27,11 +27,7 @@ std::string immutable_uri(const std::filesystem::path& path) {
 }  // namespace
 
 Database::Database(std::filesystem::path path, bool is_read_only) : path_(std::move(path)) {
-  if (!is_read_only) {
-    std::error_code error;
-    std::filesystem::create_directories(path_.parent_path(), error);
-    require(!error, "{}: cannot make the folder: {}", path_.parent_path().string(), error.message());
-  }
+  if (!is_read_only) make_run_folder(path_.parent_path());
   try {
     open(is_read_only);
   } catch (const Error&) {
@@ -81,22 +77,23 @@ void Database::complain() const {
                              : "");
 }
 
-void Database::run(const char* sql) {
+void Database::run(const char* sql) const {
   if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) complain();
 }
 
-int64_t Database::number(const char* sql) {
+int64_t Database::number(const char* sql) const {
   Statement statement(*this, sql);
   return statement.step() ? statement.integer(0) : 0;
 }
 
-bool Database::has_table(const std::string& name) {
+bool Database::has_table(const std::string& name) const {
   Statement statement(*this, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
   return statement.bind(name).step();
 }
 
-Statement::Statement(const Database& database, const char* sql) : database_(database) {
-  if (sqlite3_prepare_v2(database.handle(), sql, -1, &statement_, nullptr) != SQLITE_OK) database.complain();
+Statement::Statement(const Database& database, std::string_view sql) : database_(database) {
+  const int size = static_cast<int>(sql.size());
+  if (sqlite3_prepare_v2(database.handle(), sql.data(), size, &statement_, nullptr) != SQLITE_OK) database.complain();
 }
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
@@ -107,9 +104,11 @@ bool Statement::step() {
   return code == SQLITE_ROW;
 }
 
-void Statement::run() {
+int64_t Statement::run() {
   step();
+  const int64_t changed = sqlite3_changes(database_.handle());
   sqlite3_reset(statement_);
+  return changed;
 }
 
 void Statement::bind_one(int i, const std::string& text) {

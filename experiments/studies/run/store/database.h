@@ -2,11 +2,22 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <system_error>
+
+#include "engine/error.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace headroom::experiments {
+
+/// Makes the folder of a run's files and those above it. Throws Error naming it.
+inline void make_run_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  require(!error, "{}: cannot make the folder: {}", folder.string(), error.message());
+}
 
 /// A connection to one SQLite file with a write-ahead log: a commit survives a killed process, and readers never wait
 /// for the writer. Every Error names the file. Not for several threads at once.
@@ -22,10 +33,10 @@ class Database {
   /// Goes on with an empty database in memory in the file's place, under the file's name.
   void stand_in_memory();
   /// Runs statements without results.
-  void run(const char* sql);
-  /// The value of a pragma that is one number.
-  int64_t number(const char* sql);
-  bool has_table(const std::string& name);
+  void run(const char* sql) const;
+  /// The value of a query that is one number; 0 where it has no row.
+  int64_t number(const char* sql) const;
+  bool has_table(const std::string& name) const;
   sqlite3* handle() const { return handle_; }
   const std::filesystem::path& path() const { return path_; }
   [[noreturn]] void complain() const;
@@ -40,7 +51,7 @@ class Database {
 /// A prepared statement; parameters and columns count from 1 and from 0, as SQLite's.
 class Statement {
  public:
-  Statement(const Database& database, const char* sql);
+  Statement(const Database& database, std::string_view sql);
   ~Statement();
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
@@ -54,8 +65,14 @@ class Statement {
   }
   /// Whether there is a row.
   bool step();
-  /// step() of a statement without results, and ready for other parameters.
-  void run();
+  /// step() of a statement without results, and ready for other parameters. How many rows it changed.
+  int64_t run();
+  /// Puts columns 0, 1, … of the row into `values`, in order.
+  template <class... Values>
+  void read(Values&... values) const {
+    int i = 0;
+    (read_one(i++, values), ...);
+  }
   std::string text(int column) const;
   /// NaN for NULL, which is how SQLite keeps a NaN.
   double real(int column) const;
@@ -66,6 +83,9 @@ class Statement {
   void bind_one(int i, const char* text) { bind_one(i, std::string(text)); }
   void bind_one(int i, int64_t value);
   void bind_one(int i, double value);
+  void read_one(int column, std::string& to) const { to = text(column); }
+  void read_one(int column, int64_t& to) const { to = integer(column); }
+  void read_one(int column, double& to) const { to = real(column); }
 
   const Database& database_;
   sqlite3_stmt* statement_ = nullptr;
@@ -74,13 +94,13 @@ class Statement {
 /// What is read while it lives is of one moment.
 class Snapshot {
  public:
-  explicit Snapshot(Database& database) : database_(database) { database_.run("BEGIN"); }
+  explicit Snapshot(const Database& database) : database_(database) { database_.run("BEGIN"); }
   ~Snapshot();
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
  private:
-  Database& database_;
+  const Database& database_;
 };
 
 /// What happens while it lives is undone unless commit() was reached. It holds the file's write lock from the start, so

@@ -12,24 +12,25 @@ namespace headroom::experiments {
 /// 0 and −0, which SQLite does not tell apart.
 class Digest {
  public:
-  Digest& add(const std::string& text) {
-    add(static_cast<int64_t>(text.size()));
-    hash_.add(text);
-    return *this;
-  }
-  Digest& add(const char* text) { return add(std::string(text)); }
-  Digest& add(int64_t value) {
-    hash_.add(&value, sizeof value);
-    return *this;
-  }
-  Digest& add(double value) {
-    const double one = std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value + 0.0;
-    hash_.add(&one, sizeof one);
+  template <class... Values>
+  Digest& add(const Values&... values) {
+    (add_one(values), ...);
     return *this;
   }
   std::string hex() { return hash_.hex(); }
 
  private:
+  void add_one(const std::string& text) {
+    add_one(static_cast<int64_t>(text.size()));
+    hash_.add(text);
+  }
+  void add_one(const char* text) { add_one(std::string(text)); }
+  void add_one(int64_t value) { hash_.add(&value, sizeof value); }
+  void add_one(double value) {
+    const double one = std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value + 0.0;
+    hash_.add(&one, sizeof one);
+  }
+
   tasks::Sha256 hash_;
 };
 

@@ -1,6 +1,9 @@
 #pragma once
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/studies/results.h"
 #include "experiments/studies/run/store/database.h"
@@ -19,23 +22,26 @@ using DamageHook = std::function<void(const std::string& id, const std::string& 
 void for_each_trial(const Database& database, Depth depth, const std::function<void(TrialRecord&&)>& f,
                     const DamageHook& on_damage = {});
 
-/// The same of one trial. False when there is none.
-bool read_trial(const Database& database, const std::string& id, Depth depth, TrialRecord& trial,
-                const DamageHook& on_damage = {});
+/// The same of one trial. Nothing where there is none, and where it is damaged.
+std::optional<TrialRecord> read_trial(const Database& database, const std::string& id, Depth depth,
+                                      const DamageHook& on_damage = {});
 
 /// Writes a trial in place of one of the same id, reads it back, and keeps the checksums of what was read. `ended`:
 /// seconds since 1970, 0 for now. In a transaction of the caller's.
 void write_trial(const Database& database, const TrialRecord& record, int64_t attempts, double ended = 0);
 
-/// Gives checksums to all trials that have none, and seals them. In a transaction of the caller's.
+/// Gives checksums to the plan and to all trials that have none, and seals them. In a transaction of the caller's.
 void add_checksums(const Database& database);
 
 /// How many trials have no checksum.
 int64_t count_unchecked(const Database& database);
 
-/// Keeps the checksum of `plan` and `study` as they stand.
-void seal_plan(const Database& database);
-/// Throws Error naming the file when they are not as they were sealed.
+/// Writes what the latest run needs, in place of what there is, and its checksum. In a transaction of the caller's.
+void write_plan(const Database& database, const std::map<std::string, std::string>& study,
+                const std::vector<PlanEntry>& plan);
+/// Throws Error naming the file when plan and study are not as they were written; so do those that read them.
 void check_plan(const Database& database);
+std::vector<PlanEntry> read_plan(const Database& database);
+std::map<std::string, std::string> read_study(const Database& database);
 
 }  // namespace headroom::experiments

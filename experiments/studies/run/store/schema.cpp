@@ -84,7 +84,7 @@ constexpr const char* tables = R"(
 )";
 
 /// Version 1 had `trials` alone, with the scores as JSON.
-void from_1(Database& database) {
+void from_1(const Database& database) {
   database.run("ALTER TABLE trials RENAME TO trials_1");
   database.run(tables);
   database.run(R"(
@@ -113,12 +113,12 @@ constexpr const char* from_3 = R"(
 )";
 
 /// The latest version whose tables are all there.
-int64_t version_of_tables(Database& database) {
+int64_t version_of_tables(const Database& database) {
   return database.has_table("test_parts") ? 4 : database.has_table("seals") ? 3 : 0;
 }
 
 /// In a transaction: version and tables must be of one moment.
-int64_t version_of(Database& database) {
+int64_t version_of(const Database& database) {
   const int64_t version = database.number("PRAGMA user_version");
   require(version <= schema_version, "{}: run store: written by a newer headroom: schema version {}, this one knows {}",
           database.path().string(), version, schema_version);
@@ -130,7 +130,7 @@ int64_t version_of(Database& database) {
 
 }  // namespace
 
-bool is_empty(Database& database) {
+bool is_empty(const Database& database) {
   const Snapshot snapshot(database);
   return database.number("PRAGMA user_version") == 0 && database.number("SELECT count(*) FROM sqlite_master") == 0;
 }
@@ -149,7 +149,7 @@ void upgrade(Database& database) {
   transaction.commit();
 }
 
-void check_version(Database& database) {
+void check_version(const Database& database) {
   const Snapshot snapshot(database);
   const int64_t version = version_of(database);
   require(version >= 2, "{}: run store: schema version {}, this program reads {}; run the study once more",

@@ -182,5 +182,5 @@ TEST_CASE("event files are read back") {
   CHECK(value == 0.5F);
   CHECK(fields(fields(fields(events[4]).at(5)).at(1)).at(1) == "test/mse");
   // A step that takes more than one byte.
-  CHECK(fields(scalar_event(300, "a/b", 1)).at(2) == "\xac\x02");
+  CHECK(fields(payloads(scalar_record({300, "a", "b", 1}, 0))[0]).at(2) == "\xac\x02");
 }

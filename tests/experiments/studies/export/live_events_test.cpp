@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "experiments/studies/export/event_file.h"
 #include "tests/experiments/studies/export/wire.h"
 #include "tests/experiments/support.h"
 #include "tests/support/catch.h"
@@ -114,13 +113,17 @@ TEST_CASE("a file that cannot be written is told once, and made up for as soon a
 
 TEST_CASE("the next event file comes after all others of its folder") {
   TemporaryFolder folder;
-  write_bytes(folder / "events.out.tfevents.1700000000.machine.123.0", "");
-  write_bytes(folder / "events.out.tfevents.x", "");
-  EventFile(folder.path()).append("");
-  CHECK(fs::exists(folder / "events.out.tfevents.1700000001.headroom"));
-  write_bytes(folder / "events.out.tfevents.99999999999999999999999.machine", "");
-  EventFile(folder.path()).append("");
-  CHECK(fs::exists(folder / "events.out.tfevents.9999999999.headroom"));
-  CHECK(contains(error_of([&] { EventFile last(folder.path()); }),
-                 "events.out.tfevents.9999999999.headroom: cannot be made"));
+  LiveEvents live(folder.path(), "study", "quick");
+  const fs::path place = folder / "study/quick/wide-heads-4-seed-1-id";
+  fs::create_directory(place);
+  write_bytes(place / "events.out.tfevents.1700000000.machine.123.0", "");
+  write_bytes(place / "events.out.tfevents.x", "");
+  live.watch(planned_trial("id"), no_warning)->curve({});
+  CHECK(fs::exists(place / "events.out.tfevents.1700000001.headroom"));
+  write_bytes(place / "events.out.tfevents.99999999999999999999999.machine", "");
+  live.watch(planned_trial("id"), no_warning)->curve({});
+  CHECK(fs::exists(place / "events.out.tfevents.9999999999.headroom"));
+  std::string warning;
+  live.watch(planned_trial("id"), [&](const std::string& line) { warning = line; })->curve({});
+  CHECK(contains(warning, "events.out.tfevents.9999999999.headroom: cannot be made"));
 }

@@ -1,8 +1,8 @@
-#include "experiments/studies/run/owned_files.h"
+#include "experiments/studies/run/own_trials.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <vector>
 
@@ -15,12 +15,6 @@ namespace headroom::experiments {
 namespace {
 
 namespace fs = std::filesystem;
-
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  require(!error, "{}: cannot make the folder: {}", folder.string(), error.message());
-}
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
@@ -61,6 +55,64 @@ struct Staged {
 
 }  // namespace
 
+LeaseKeeper::LeaseKeeper(RunStore& store) : store_(store), thread_([this] { renew_until_stopped(); }) {}
+
+LeaseKeeper::~LeaseKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+bool LeaseKeeper::update(const std::string& trial, int64_t step, int64_t steps, double loss) {
+  const std::lock_guard lock(mutex_);
+  const auto found = held_.find(trial);
+  if (found == held_.end()) return false;
+  found->second.step = step;
+  found->second.steps = steps;
+  found->second.loss = loss;
+  return !lost_.contains(trial);
+}
+
+void LeaseKeeper::renew_until_stopped() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, std::chrono::duration<double>(renewal_seconds), [this] { return is_stopped_; })) {
+    std::vector<Lease> leases;
+    for (const auto& [trial, lease] : held_) leases.push_back(lease);
+    lock.unlock();
+    std::vector<std::string> lost;
+    try {
+      if (!leases.empty()) lost = store_.renew(leases, wall_clock());
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the next renewal tries again
+    }
+    lock.lock();
+    for (const std::string& trial : lost)
+      if (held_.contains(trial)) lost_.insert(trial);
+  }
+}
+
+LeaseKeeper::Hold::Hold(LeaseKeeper& keeper, std::string trial) : keeper_(keeper), trial_(std::move(trial)) {
+  const std::lock_guard lock(keeper_.mutex_);
+  keeper_.lost_.erase(trial_);
+  Lease& lease = keeper_.held_[trial_];
+  lease.trial = trial_;
+  lease.owner = keeper_.owner_;
+}
+
+LeaseKeeper::Hold::~Hold() {
+  {
+    const std::lock_guard lock(keeper_.mutex_);
+    keeper_.held_.erase(trial_);
+    keeper_.lost_.erase(trial_);
+  }
+  try {
+    keeper_.store_.release(trial_, keeper_.owner_);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): a lease that stays ends by itself
+  }
+}
+
 OwnedFiles::OwnedFiles(fs::path folder, RunStore& store, const Owner& owner)
     : folder_(std::move(folder)), store_(store), owner_(owner) {}
 
@@ -88,7 +140,7 @@ KeptWeights OwnedFiles::look_at_weights(const std::string& id, const std::string
 }
 
 void OwnedFiles::prepare(const std::string& id) {
-  make_folder(folder_ / "checkpoints");
+  make_run_folder(folder_ / "checkpoints");
   store_.while_held(id, owner_, [&] {
     for (const char* kind : {"checkpoints", "weights"})
       for (const fs::path& file : entries_of(folder_ / kind))
@@ -106,7 +158,7 @@ bool OwnedFiles::keep_outcome(TrialRecord& trial, const models::NamedTensors& we
   const fs::path final_path = this->weights(trial.id);
   const Staged file(staged(final_path));
   if (!weights.empty()) {
-    make_folder(final_path.parent_path());
+    make_run_folder(final_path.parent_path());
     try {
       trial.weights = tasks::save_weights(file.path, weights,
                                           {{"trial", trial.id}, {"config", trial.config}, {"headroom", trial.code}});
@@ -127,27 +179,23 @@ bool OwnedFiles::keep_outcome(TrialRecord& trial, const models::NamedTensors& we
 }
 
 void OwnedFiles::tidy() {
-  const auto finished = store_.known();
+  const auto known = store_.known();
   store_.while_leases_stand([&](const std::vector<Lease>& leases) {
-    const auto is_trained = [&](const std::string& id) {
-      return std::any_of(leases.begin(), leases.end(),
-                         [&](const Lease& lease) { return lease.trial == id && !is_gone(lease.owner); });
-    };
-    const auto is_finished = [&](const std::string& id) {
-      const auto found = finished.find(id);
-      return found != finished.end() && found->second.is_finished;
-    };
+    std::set<std::string> trained;
+    for (const Lease& lease : leases)
+      if (!is_gone(lease.owner)) trained.insert(lease.trial);
     for (const char* kind : {"checkpoints", "weights"})
       for (const fs::path& file : entries_of(folder_ / kind)) {
         const std::string id = trial_of_unfinished(file);
-        if (!id.empty() && !is_trained(id)) discard(file);
+        if (!id.empty() && !trained.contains(id)) discard(file);
       }
-    for (const fs::path& file : entries_of(folder_ / "checkpoints"))
-      if (file.extension() == ".safetensors" && is_finished(file.stem().string()) && !is_trained(file.stem().string()))
-        discard(file);
+    for (const fs::path& file : entries_of(folder_ / "checkpoints")) {
+      const auto found = known.find(file.stem().string());
+      const bool is_finished = found != known.end() && found->second.is_finished;
+      if (file.extension() == ".safetensors" && is_finished && !trained.contains(found->first)) discard(file);
+    }
     // Those who hold a lease may have found it there, and not yet put anything into it.
-    if (leases.empty() || std::all_of(leases.begin(), leases.end(), [](const Lease& l) { return is_gone(l.owner); }))
-      discard(folder_ / "checkpoints");  // only when it is empty
+    if (trained.empty()) discard(folder_ / "checkpoints");  // only when it is empty
   });
 }
 
