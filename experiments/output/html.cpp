@@ -95,7 +95,7 @@ std::string definitions_html(const std::vector<Fact>& facts) {
   return out + "</dl>\n";
 }
 
-/// On a phone what was found stands before the set-up, on its first screen.
+/// A phone shows what was found before the set-up, on its first screen.
 std::string opening_html(const Block& block) {
   return "<div class=\"opening\">\n" + (block.facts.empty() ? "" : definitions_html(block.facts)) +
          "<div class=\"found\">\n" + html_of(block.parts) + "</div>\n</div>\n";
