@@ -9,10 +9,10 @@
 #include <unordered_map>
 
 #include "engine/error.h"
+#include "experiments/output/number.h"
 #include "experiments/studies/claims/case.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/claims/estimate.h"
-#include "experiments/studies/compare/settings_difference.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/toml/document.h"
@@ -46,8 +46,7 @@ std::string text_at(const Value& table, std::initializer_list<const char*> path)
 std::vector<ClaimConfig> claims_on_differences(const Value& config) {
   std::vector<ClaimConfig> claims;
   const Value* list = value_at(config, {"claim"});
-  if (!list) return claims;
-  for (const Value& claim : list->list) {
+  for (const Value& claim : list ? list->list : std::vector<Value>{}) {
     const Value* on_logs = value_at(claim, {"log_error"});
     if (!on_logs || on_logs->kind != Value::Kind::boolean || on_logs->boolean) continue;
     ClaimConfig& found = claims.emplace_back();
@@ -78,16 +77,13 @@ Loaded load(const StoredRun& run) {
   }
   if (results.series == std::vector<std::string>{""}) results.series.clear();
   loaded.side.planned = static_cast<int64_t>(places.size());
-  bool is_first = true;
   store.each([&](TrialRecord&& trial) {
     const auto found = places.find(trial.id);
     if (found == places.end()) return;
     if (trial.status == TrialStatus::finished) {
-      std::set<std::string> names;
-      for (const auto& [name, value] : trial.test) names.insert(name);
-      if (is_first) loaded.metrics = names;
-      else std::erase_if(loaded.metrics, [&](const std::string& name) { return !names.count(name); });
-      is_first = false;
+      if (loaded.side.finished == 0)
+        for (const auto& [name, value] : trial.test) loaded.metrics.insert(name);
+      std::erase_if(loaded.metrics, [&](const std::string& name) { return !trial.test.contains(name); });
     }
     ++(trial.status == TrialStatus::finished ? loaded.side.finished : loaded.side.failed);
     for (const PlanEntry& place : found->second) results.trials.push_back(in_place(trial, place));
@@ -124,7 +120,7 @@ ComparedMetric compared(const Curve& curve, const Point& a, const Point& b, Mean
   return metric;
 }
 
-/// The series that stand beside each other: of the same name, or the only ones of two runs.
+/// The series to compare with each other: of the same name, or the only ones of two runs.
 std::vector<std::pair<std::string, std::string>> series_pairs(const StudyResults& a, const StudyResults& b) {
   const auto of_a = series_names(a), of_b = series_names(b);
   if (of_a.size() == 1 && of_b.size() == 1) return {{of_a[0], of_b[0]}};
@@ -189,8 +185,8 @@ Comparison compare_runs(const StoredRun& run_a, const StoredRun& run_b, const st
     }
   }
   if (alone > 0)
-    comparison.remarks.push_back(fmt::format("{} {} of A {} no finished trial in B at the same x", alone,
-                                             alone == 1 ? "place" : "places", alone == 1 ? "has" : "have"));
+    comparison.remarks.push_back(fmt::format("{} of A {} no finished trial in B at the same x", counted(alone, "place"),
+                                             alone == 1 ? "has" : "have"));
   return comparison;
 }
 

@@ -1,4 +1,4 @@
-#include "experiments/studies/compare/settings_difference.h"
+#include "experiments/studies/compare/comparison.h"
 
 #include <fmt/format.h>
 
@@ -58,13 +58,12 @@ std::vector<SettingDifference> settings_that_differ(const std::vector<TrialRecor
   std::set<std::string> keys;
   for (const Settings* settings : {&of_a, &of_b})
     for (const auto& [key, values] : *settings) keys.insert(key);
+  std::erase_if(keys, [&](const std::string& key) { return of_a[key] == of_b[key]; });
   std::vector<SettingDifference> differences;
-  std::vector<SettingDifference> others;  // in brackets: not of the config
-  for (const std::string& key : keys) {
-    if (of_a[key] == of_b[key]) continue;
-    (key.starts_with("(") ? others : differences).push_back({key, values_text(of_a[key]), values_text(of_b[key])});
-  }
-  differences.insert(differences.end(), others.begin(), others.end());
+  for (const bool is_in_brackets : {false, true})  // those are not of the config
+    for (const std::string& key : keys)
+      if (key.starts_with("(") == is_in_brackets)
+        differences.push_back({key, values_text(of_a[key]), values_text(of_b[key])});
   return differences;
 }
 
