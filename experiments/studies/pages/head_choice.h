@@ -53,9 +53,6 @@ std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& a
 /// How many of the curves have each number of heads as their best, the most frequent first, then the fewest heads.
 std::vector<std::pair<double, size_t>> counts_of_best(const std::vector<const HeadChoice*>& curves);
 
-/// Whether all heads of a curve have D/H dimensions.
-bool has_equal_widths(const HeadChoice& choice);
-
 /// The choice that one series leaves: none where its x is not the number of heads, trials of the study are missing, no
 /// model was trained, its models differ in width or positions, or fewer than three numbers of heads have two seeds. The
 /// best one has the best mean on validation. Another one is as good where it is shown to be at most `margin` times

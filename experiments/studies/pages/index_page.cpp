@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
+#include "experiments/output/number.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
-#include "experiments/studies/pages/page_sections.h"
 #include "models/files/regular_file.h"
 #include "models/files/visible_folders.h"
 
@@ -45,10 +44,7 @@ std::vector<Phrase> summary_row(const StudySummary& s) {
 }  // namespace
 
 std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verdicts) {
-  const auto part = [&](const char* key) {
-    const auto found = r.provenance.find(key);
-    return found == r.provenance.end() ? std::string() : found->second;
-  };
+  const auto part = [&](const char* key) { return r.provenance.contains(key) ? r.provenance.at(key) : ""; };
   const std::string cpu = part("CPU"), isa = part("instruction set");
   const Json json = {{"study", r.id},
                      {"profile", r.profile},
@@ -81,9 +77,6 @@ std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::s
       }
     }
   }
-  std::sort(summaries.begin(), summaries.end(), [](const StudySummary& a, const StudySummary& b) {
-    return std::tie(a.id, a.profile) < std::tie(b.id, b.profile);
-  });
   std::sort(unread.begin(), unread.end());
   return summaries;
 }
@@ -93,9 +86,8 @@ fs::path write_index(const fs::path& out) {
   const auto summaries = read_summaries(out, unread);
   std::vector<std::vector<Phrase>> rows;
   for (const StudySummary& summary : summaries) rows.push_back(summary_row(summary));
-  const Block top = header(
-      {paragraph("headroom", Role::over), title("Studies"),
-       paragraph(fmt::format("{} {}", summaries.size(), summaries.size() == 1 ? "report" : "reports"), Role::muted)});
+  const Block top = header({paragraph("headroom", Role::over), title("Studies"),
+                            paragraph(counted(std::ssize(summaries), "report"), Role::muted)});
   Document page{"Studies",
                 {top, table("Studies",
                             {"study", "profile", "finding", "the paper’s claims", "checks of theorems",

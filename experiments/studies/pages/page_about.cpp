@@ -10,20 +10,16 @@
 #include "experiments/output/text.h"
 #include "experiments/output/units.h"
 #include "experiments/studies/claims/curve.h"
+#include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/csv.h"
 #include "experiments/studies/pages/headline.h"
-#include "experiments/studies/pages/measured.h"
-#include "experiments/studies/pages/page_sections.h"
+#include "experiments/studies/pages/page.h"
 
 namespace headroom::experiments {
 namespace {
 
-/// "2026-11-22 18:03 UTC".
-std::string date(double seconds) {
-  return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
-}
-
-/// From the first trial's begin to the last one's end; "" of a store that did not keep it.
+/// "2026-11-22 18:03 UTC to 2026-11-22 19:40 UTC", from the first trial's begin to the last one's end; "" of a store
+/// that did not keep it.
 std::string trained(const StudyResults& r) {
   double first = INFINITY, last = 0;
   for (const TrialRecord& t : r.trials) {
@@ -31,7 +27,8 @@ std::string trained(const StudyResults& r) {
     first = std::min(first, t.ended - t.seconds);
     last = std::max(last, t.ended);
   }
-  return last > 0 ? fmt::format("{} to {}", date(first), date(last)) : "";
+  const auto date = [](double seconds) { return fmt::gmtime(static_cast<std::time_t>(seconds)); };
+  return last > 0 ? fmt::format("{:%Y-%m-%d %H:%M} UTC to {:%Y-%m-%d %H:%M} UTC", date(first), date(last)) : "";
 }
 
 /// The command that gives these results again.
@@ -49,10 +46,6 @@ std::string programs(const StudyResults& r) {
   return fmt::format("{}", fmt::join(versions, ", "));
 }
 
-void append_cells(std::vector<Phrase>& cells, const std::vector<std::string>& more) {
-  for (const std::string& cell : more) cells.push_back({{cell}});
-}
-
 Block all_trials(const StudyResults& r) {
   const auto measures = shown_measures(r.report);
   const bool several = !series_names(r)[0].empty();
@@ -64,17 +57,18 @@ Block all_trials(const StudyResults& r) {
   std::vector<std::vector<Phrase>> rows;
   for (const TrialRecord* trial : ordered_trials(r)) {
     const TrialRecord& t = *trial;
-    std::vector<Phrase> cells;
-    if (several) cells.push_back({{t.series}});
     std::vector<std::string> choice;
     for (const auto& [key, value] : t.choice) choice.push_back(fmt::format("{} {}", last_part(key), exact(value)));
-    append_cells(cells, {exact(t.x), fmt::format("{}", fmt::join(choice, ", ")), fmt::format("{}", t.seed)});
+    std::vector<Phrase> cells =
+        text_cells({t.series, exact(t.x), fmt::format("{}", fmt::join(choice, ", ")), fmt::format("{}", t.seed)});
+    if (!several) cells.erase(cells.begin());
     for (const Measure& measure : measures) {
       const auto found = t.test.find(measure.metric);
       if (t.status == TrialStatus::failed) cells.push_back({{.text = "failed", .role = Role::bad}});
       else cells.push_back({{found == t.test.end() ? "—" : rounded(found->second)}});
     }
-    append_cells(cells, {fmt::format("{}", t.parameters), rounded(t.flops), rounded(t.seconds)});
+    for (const std::string& text : {fmt::format("{}", t.parameters), rounded(t.flops), rounded(t.seconds)})
+      cells.push_back({{text}});
     rows.push_back(std::move(cells));
   }
   return fold(fmt::format("All {} trials", r.trials.size()), {table("All trials", heads, std::move(rows), {})});
@@ -110,10 +104,7 @@ Block about_section(const StudyResults& r) {
     rows.push_back(folded("not the study’s own settings (in brackets)",
                           fmt::format("{} that this profile changes", r.changes.size()), r.changes));
   if (!r.rounds.empty())
-    rows.push_back(folded(
-        "rounds",
-        fmt::format("{} {} of what later rounds added", r.rounds.size(), r.rounds.size() == 1 ? "line" : "lines"),
-        r.rounds));
+    rows.push_back(folded("rounds", counted(std::ssize(r.rounds), "line") + " of what later rounds added", r.rounds));
   for (const auto& [file, hash] : r.data)
     rows.push_back({"read", {{file + ", SHA-256 "}, {.text = hash, .is_code = true}}, {}});
   rows.push_back({"results",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "experiments/output/number.h"
@@ -15,7 +16,7 @@ namespace {
 const std::string plan_ending = ": the plan";
 constexpr double alike_factor = 1.1;  // what the claims on errors of synthetic targets count as no difference
 
-/// The plan at one x beside the best of the equal ones.
+/// The plan at one x against the best of the equal ones.
 struct Duel {
   double x = 0;
   ConfidenceInterval ratio;  ///< of the plan's metric to theirs
@@ -60,9 +61,8 @@ std::vector<Duel> duels(const StudyResults& r, const std::string& name, size_t c
   return out;
 }
 
-/// "at width = 64, 80 (0.71× [0.60, 0.85] at 80)": with the ratio that is farthest from 1; "" for none.
+/// "at width = 64, 80 (0.71× [0.60, 0.85] at 80)": with the ratio that is farthest from 1.
 std::string where(const std::vector<Duel>& some, const std::string& axis) {
-  if (some.empty()) return "";
   std::vector<std::string> xs;
   for (const Duel& d : some) xs.push_back(exact(d.x));
   const Duel& farthest = *std::max_element(some.begin(), some.end(), [](const Duel& a, const Duel& b) {
@@ -74,19 +74,18 @@ std::string where(const std::vector<Duel>& some, const std::string& axis) {
 
 std::string sentence(const StudyResults& r, const std::string& name, const std::vector<Duel>& all,
                      bool larger_is_better) {
-  std::vector<Duel> better, worse, alike, open;
-  for (const Duel& d : all) {
-    const bool is_below = d.ratio.high<1, is_above = d.ratio.low> 1;
-    const bool is_alike = d.ratio.low > 1 / alike_factor && d.ratio.high < alike_factor;
-    if (is_alike) alike.push_back(d);
-    else (is_below || is_above ? (is_below != larger_is_better ? better : worse) : open).push_back(d);
-  }
+  const auto standing = [&](const Duel& d) {
+    if (d.ratio.low > 1 / alike_factor && d.ratio.high < alike_factor) return "within 10 %";
+    const bool is_below = d.ratio.high < 1;
+    if (!is_below && !(d.ratio.low > 1)) return "not told apart";
+    return is_below != larger_is_better ? "better" : "worse";
+  };
   std::vector<std::string> parts;
-  const std::string axis = last_part(r.report.x_key);
-  if (!better.empty()) parts.push_back("better " + where(better, axis));
-  if (!worse.empty()) parts.push_back("worse " + where(worse, axis));
-  if (!alike.empty()) parts.push_back("within 10 % " + where(alike, axis));
-  if (!open.empty()) parts.push_back("not told apart " + where(open, axis));
+  for (const std::string how : {"better", "worse", "within 10 %", "not told apart"}) {
+    std::vector<Duel> some;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(some), [&](const Duel& d) { return standing(d) == how; });
+    if (!some.empty()) parts.push_back(how + " " + where(some, last_part(r.report.x_key)));
+  }
   return fmt::format("{}: beside the best equal heads of as many parameters, the plan’s are {}.", name,
                      fmt::join(parts, ", "));
 }

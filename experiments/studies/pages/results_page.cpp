@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "engine/error.h"
 #include "experiments/output/file.h"
@@ -15,7 +15,6 @@
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
-#include "experiments/studies/pages/study_page.h"
 #include "experiments/studies/pages/upward_search.h"
 
 namespace headroom::experiments {
@@ -85,17 +84,10 @@ std::vector<StudyFigure> write_figures(const StudyResults& r, const fs::path& fo
 }  // namespace
 
 std::vector<Finding> findings(const std::vector<StudyResults>& studies) {
-  std::vector<const StudyResults*> sorted;
-  for (const StudyResults& r : studies) sorted.push_back(&r);
-  std::sort(sorted.begin(), sorted.end(), [](const StudyResults* a, const StudyResults* b) {
-    return std::tie(a->id, a->profile) < std::tie(b->id, b->profile);
-  });
-  const auto is_same = [](const StudyResults* a, const StudyResults* b) {
-    return a->id == b->id && a->profile == b->profile;
-  };
-  sorted.erase(std::unique(sorted.begin(), sorted.end(), is_same), sorted.end());
+  std::map<std::pair<std::string, std::string>, const StudyResults*> sorted;
+  for (const StudyResults& r : studies) sorted.emplace(std::pair(r.id, r.profile), &r);
   std::vector<Finding> all;
-  for (const StudyResults* r : sorted) all.push_back({*r, judge(*r)});
+  for (const auto& [name, r] : sorted) all.push_back({*r, judge(*r)});
   return all;
 }
 

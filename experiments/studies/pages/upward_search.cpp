@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "experiments/output/number.h"
+#include "experiments/studies/pages/centre.h"
 
 namespace headroom::experiments {
 namespace {
@@ -15,11 +16,6 @@ using Standing = HeadChoice::Option::Standing;
 const char* words_of(Standing standing) {
   if (standing == Standing::as_good) return "within the margin";
   return standing == Standing::worse ? "worse" : "open";
-}
-
-std::string ratio_text(const HeadChoice::Option& o) {
-  if (std::isnan(o.low)) return rounded(o.ratio);
-  return fmt::format("{} [{}, {}]", rounded(o.ratio), rounded(o.low), rounded(o.high));
 }
 
 }  // namespace
@@ -60,7 +56,7 @@ Blocks guideline_page(const std::vector<HeadChoice>& choices) {
                     {{c.series}},
                     {{exact(c.found->heads)}},
                     {{exact(c.best().heads)}},
-                    {{ratio_text(*c.found)}},
+                    {{in_words(Centre{c.found->ratio, c.found->low, c.found->high})}},
                     {{.text = words_of(standing), .is_strong = standing == Standing::worse}},
                     {{fmt::format("{:.0f} %", 100 * (c.margin - 1))}}});
   }

@@ -9,7 +9,7 @@
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
 #include "experiments/studies/pages/plan_answers.h"
-#include "experiments/studies/pages/settings_line.h"
+#include "experiments/studies/pages/set_up.h"
 #include "experiments/studies/pages/verdict_change.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
