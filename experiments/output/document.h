@@ -159,4 +159,12 @@ void append(Blocks& blocks, Blocks more);
 /// Whether any words of the parts, and of those inside them, hold `text`.
 bool mentions(const Blocks& blocks, const std::string& text);
 
+/// A page as Markdown: words, lists, tables, figures' files, and sections with their headings. A table without rows
+/// and a figure without a file are left out, as is what only a browser shows.
+std::string as_markdown(const Blocks& page);
+
+/// The parts as a terminal shows them: paragraphs and list items in lines of at most `columns` characters, tables with
+/// aligned columns. 0: as wide as they get. Figures are left out, links are their words.
+std::string as_text(const Blocks& blocks, size_t columns);
+
 }  // namespace headroom::experiments

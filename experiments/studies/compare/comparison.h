@@ -48,11 +48,6 @@ struct Comparison {
   std::vector<std::string> remarks;  ///< what could not be compared, and why
 };
 
-/// The keys of the trials' configs whose values are not the same in two runs, then the versions of the program and the
-/// data files, in the order of the alphabet. What a sweep varies alike in both is no difference.
-std::vector<SettingDifference> settings_that_differ(const std::vector<TrialRecord>& a,
-                                                    const std::vector<TrialRecord>& b);
-
 /// Compares the finished trials of two runs' plans, which two studies, two profiles of one, or two stores may hold. On
 /// the metrics of both reports, or on `metric` alone. Throws Error when a store cannot be read, and for a metric that
 /// they do not both have.

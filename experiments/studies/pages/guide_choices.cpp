@@ -1,5 +1,3 @@
-#include "experiments/studies/pages/guide_choices.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,7 @@
 #include <utility>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/pages/upward_search.h"
+#include "experiments/studies/pages/guide_parts.h"
 #include "experiments/studies/pages/usual_head_dim.h"
 
 namespace headroom::experiments {
@@ -208,14 +206,12 @@ Blocks choice_sentences(const std::vector<HeadChoice>& choices) {
       narrowest.push_back(&last);
       narrow.insert(last.qk_dim);
     }
-    rows.push_back({{{name}},
-                    {{fmt::format("{}, D {}{}", counted(std::ssize(members), "curve"), range_text(sizes),
-                                  tokens.empty() ? "" : ", tokens " + range_text(tokens) + " wide")}},
-                    {{best_text(members)}},
-                    {{safest_text(members)}},
-                    {{one.empty() ? "" : standing_text(one)}},
-                    {{fmt::format("{} wide: {}", range_text(narrow), standing_text(narrowest))}},
-                    {{range_text(left, true)}}});
+    rows.push_back(
+        text_cells({name,
+                    fmt::format("{}, D {}{}", counted(std::ssize(members), "curve"), range_text(sizes),
+                                tokens.empty() ? "" : ", tokens " + range_text(tokens) + " wide"),
+                    best_text(members), safest_text(members), one.empty() ? "" : standing_text(one),
+                    fmt::format("{} wide: {}", range_text(narrow), standing_text(narrowest)), range_text(left, true)}));
   }
   out.push_back(
       table("What to choose",
@@ -251,15 +247,12 @@ Blocks choice_tables(const std::vector<HeadChoice>& choices) {
   }
   std::vector<std::vector<Phrase>> rows;
   for (const HeadChoice& c : choices)
-    rows.push_back(
-        {{{c.title + (c.series.empty() ? "" : " · " + c.series)}},
-         {{fmt::format("D {}, {}, {} steps, {} seeds", c.width, positions_in_words(c.positions), c.steps, c.seeds)}},
-         {{rounded(c.best_value)}},
-         {{options_text(c, Standing::best)}},
-         {{options_text(c, Standing::as_good)}},
-         {{options_text(c, Standing::open)}},
-         {{options_text(c, Standing::worse)}},
-         {{fmt::format("{:.0f} %", 100 * (c.margin - 1))}}});
+    rows.push_back(text_cells(
+        {c.title + (c.series.empty() ? "" : " · " + c.series),
+         fmt::format("D {}, {}, {} steps, {} seeds", c.width, positions_in_words(c.positions), c.steps, c.seeds),
+         rounded(c.best_value), options_text(c, Standing::best), options_text(c, Standing::as_good),
+         options_text(c, Standing::open), options_text(c, Standing::worse),
+         fmt::format("{:.0f} %", 100 * (c.margin - 1))}));
   out.push_back(table("Numbers of heads by task",
                       {"task", "setting", "best error", "best on validation", "as good", "open", "worse", "by"},
                       std::move(rows)));

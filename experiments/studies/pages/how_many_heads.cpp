@@ -9,15 +9,12 @@
 
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
-#include "experiments/output/markdown.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/text.h"
 #include "experiments/studies/claims/statistics.h"
-#include "experiments/studies/pages/guide_choices.h"
-#include "experiments/studies/pages/guide_claims.h"
-#include "experiments/studies/pages/upward_search.h"
+#include "experiments/studies/pages/guide_parts.h"
 
 namespace headroom::experiments {
 namespace {

@@ -32,13 +32,11 @@ std::string url(const std::string& part) {
 
 std::vector<Phrase> summary_row(const StudySummary& s) {
   const std::string report = fmt::format("{}/{}/report.html", url(s.id), url(s.profile));
-  return {{{.text = s.title, .link = report}, {" "}, {.text = s.id, .role = Role::muted}},
-          {{s.profile}},
-          {{s.finding}},
-          {{s.paper_tally}},
-          {{s.theorem_tally}},
-          {{s.ours_tally}},
-          {{.text = s.progress, .sorts_as = s.seconds}}};
+  std::vector<Phrase> cells =
+      text_cells({s.title, s.profile, s.finding, s.paper_tally, s.theorem_tally, s.ours_tally, s.progress});
+  cells[0] = {{.text = s.title, .link = report}, {" "}, {.text = s.id, .role = Role::muted}};
+  cells.back()[0].sorts_as = s.seconds;
+  return cells;
 }
 
 }  // namespace
@@ -69,7 +67,7 @@ std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::s
       try {
         const Json json = Json::parse(models::read_file(file, {"summary", uint64_t{1} << 24}), nullptr, false);
         // Folders, not the file's own words, say where the page is.
-        summaries.push_back({study.filename().string(), profile.filename().string(), json.at("title"), json.at("paper"),
+        summaries.push_back({study.filename().string(), profile.filename().string(), json.at("title"),
                              json.at("progress"), json.at("paper_claims"), json.value("theorem_claims", ""),
                              json.at("our_claims"), json.value("finding", ""), json.at("seconds")});
       } catch (const std::exception&) {  // unreadable, or of another version

@@ -40,7 +40,4 @@ std::string series_words(const StudyResults& results, const std::string& series)
 /// The curve of one series in numbers, with what the figure cannot show.
 Blocks curve_table(const StudyResults& results, const std::string& series);
 
-/// Machine, versions, data, all trials and the resolved config.
-Block about_section(const StudyResults& results);
-
 }  // namespace headroom::experiments

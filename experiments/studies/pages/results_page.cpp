@@ -9,13 +9,12 @@
 
 #include "engine/error.h"
 #include "experiments/output/file.h"
-#include "experiments/output/markdown.h"
+#include "experiments/output/number.h"
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/units.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
-#include "experiments/studies/pages/upward_search.h"
 
 namespace headroom::experiments {
 namespace {
@@ -36,14 +35,12 @@ Block overview(const std::vector<Finding>& all, const std::string& folder) {
   std::vector<std::vector<Phrase>> rows;
   for (const Finding& f : all) {
     const StudyResults& r = f.results;
-    rows.push_back({{{.text = r.title, .link = fmt::format("{}/{}.md", folder, page_name(all, f))}},
-                    {{.text = r.profile, .is_code = true}},
-                    {{f.verdicts.empty() ? "" : finding(r, f.verdicts)}},
-                    {{tally(f.verdicts, ClaimSource::paper)}},
-                    {{tally(f.verdicts, ClaimSource::theorem)}},
-                    {{tally(f.verdicts, ClaimSource::ours)}},
-                    {{fmt::format("{}", count_trials(r.trials))}},
-                    {{seconds_text(wall_seconds(r))}}});
+    rows.push_back(text_cells({r.title, r.profile, f.verdicts.empty() ? "" : finding(r, f.verdicts),
+                               tally(f.verdicts, ClaimSource::paper), tally(f.verdicts, ClaimSource::theorem),
+                               tally(f.verdicts, ClaimSource::ours), std::to_string(count_trials(r.trials)),
+                               seconds_text(wall_seconds(r))}));
+    rows.back()[0][0].link = fmt::format("{}/{}.md", folder, page_name(all, f));
+    rows.back()[1][0].is_code = true;
   }
   return table(
       "Studies",
@@ -63,6 +60,34 @@ Blocks totals(const std::vector<Finding>& all) {
           "{}: {}", pilots ? "Pilots" : "Studies with their own settings, and what is computed", headline(verdicts))));
   }
   return out;
+}
+
+/// Where the guideline's search ends, with a row per curve.
+Blocks guideline_page(const std::vector<HeadChoice>& choices) {
+  std::vector<std::vector<Phrase>> rows;
+  for (const HeadChoice& c : choices) {
+    if (!c.found) continue;
+    const HeadChoice::Option& found = *c.found;
+    const bool is_worse = found.standing == HeadChoice::Option::Standing::worse;
+    const bool is_good = found.standing == HeadChoice::Option::Standing::as_good;
+    rows.push_back(text_cells({c.study, c.series, exact(found.heads), exact(c.best().heads),
+                               in_words(Centre{found.ratio, found.low, found.high}),
+                               is_worse  ? "worse"
+                               : is_good ? "within the margin"
+                                         : "open",
+                               fmt::format("{:.0f} %", 100 * (c.margin - 1))}));
+    rows.back()[0][0].is_code = true;
+    rows.back()[5][0].is_strong = is_worse;
+  }
+  return {title("The guideline: start with few heads and search upward"), paragraph(guideline_sentence(choices)),
+          paragraph("The table has every curve; the sentence counts those that learned their task, and a setting that "
+                    "several studies share once. A number of heads is within the margin where every comparison with "
+                    "another number shows it. The interval in the table is that of one comparison, with the best "
+                    "other number, and may reach further than the test does."),
+          table("Every curve",
+                {"study", "series", "ends at", "best on validation", "times the error of the best other [interval]",
+                 "against every other number", "margin"},
+                std::move(rows))};
 }
 
 /// The study's main figures as `folder`/`page`.svg, or `page`-2.svg and so on where there are several; their titles and

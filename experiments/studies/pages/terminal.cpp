@@ -4,7 +4,6 @@
 #include <set>
 
 #include "engine/excerpt.h"
-#include "experiments/output/document_text.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/claims.h"
 #include "experiments/studies/claims/curve.h"

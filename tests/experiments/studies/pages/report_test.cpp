@@ -7,7 +7,6 @@
 #include <random>
 
 #include "experiments/output/file.h"
-#include "experiments/output/markdown.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/axis.h"
 #include "experiments/output/plot/gnuplot.h"
