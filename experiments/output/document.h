@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/output/plot/plot.h"
@@ -71,7 +72,7 @@ struct Block {
     header,   ///< the parts above a page's own
     section,  ///< `line` is its heading, where it has one
     fold,     ///< parts that show when their `line` is opened
-    opening,  ///< facts of the set-up, and beside them what was found
+    opening,  ///< facts of the set-up next to what was found
     heat_map,
   };
   Kind kind = Kind::paragraph;
@@ -88,7 +89,7 @@ struct Block {
   std::vector<VerdictRow> verdicts{};
   Plot plot{};         ///< of a figure
   Drawing drawing{};   ///< the same as SVG; HTML leaves a figure out that lacks it
-  std::string file{};  ///< its file beside the page; Markdown leaves a figure out that lacks it
+  std::string file{};  ///< next to the page; Markdown leaves out a figure without one
   std::optional<HeatMap> heat{};
   bool is_open = false;  ///< of a fold
   Blocks parts{};
@@ -102,29 +103,53 @@ struct Document {
   bool has_contents = false;  ///< a list of headers, sections and folds that have an id
 };
 
-Block title(const std::string& text);
-Block heading(const std::string& text, int level = 2);
-Block paragraph(const std::string& text, Role role = Role::plain);
-Block paragraph(Phrase line, Role role = Role::plain);
-Block item(const std::string& text, Role role = Role::plain);
-Block item(Phrase line);
-Block code(const std::string& text);
-/// What stands above a page's own parts.
-Block header(Blocks parts);
-Block section(const std::string& heading, Blocks parts, const std::string& id = "");
+/// Plain text as words; none for "".
+inline Phrase phrase(const std::string& text) { return text.empty() ? Phrase{} : Phrase{{text}}; }
+
+inline Block title(const std::string& text) { return {.kind = Block::Kind::title, .line = phrase(text)}; }
+inline Block heading(const std::string& text, int level = 2) {
+  return {.kind = Block::Kind::heading, .line = phrase(text), .level = level};
+}
+inline Block paragraph(Phrase line, Role role = Role::plain) { return {.role = role, .line = std::move(line)}; }
+inline Block paragraph(const std::string& text, Role role = Role::plain) { return paragraph(phrase(text), role); }
+inline Block item(Phrase line, Role role = Role::plain) {
+  return {.kind = Block::Kind::item, .role = role, .line = std::move(line)};
+}
+inline Block item(const std::string& text, Role role = Role::plain) { return item(phrase(text), role); }
+inline Block code(const std::string& text) { return {.kind = Block::Kind::code, .line = phrase(text)}; }
+/// The parts above a page's own.
+inline Block header(Blocks parts) { return {.kind = Block::Kind::header, .parts = std::move(parts)}; }
+inline Block section(const std::string& heading, Blocks parts, const std::string& id = "") {
+  return {.kind = Block::Kind::section, .line = phrase(heading), .id = id, .parts = std::move(parts)};
+}
 /// Parts behind the line `summary`.
-Block fold(const std::string& summary, Blocks parts, bool is_open = false);
+inline Block fold(const std::string& summary, Blocks parts, bool is_open = false) {
+  return {.kind = Block::Kind::fold, .line = phrase(summary), .is_open = is_open, .parts = std::move(parts)};
+}
+inline Block facts(std::vector<Fact> rows) { return {.kind = Block::Kind::facts, .facts = std::move(rows)}; }
+inline Block definitions(std::vector<Fact> rows) {
+  return {.kind = Block::Kind::definitions, .facts = std::move(rows)};
+}
+inline Block verdict_table(const std::string& name, std::vector<VerdictRow> rows) {
+  return {.kind = Block::Kind::verdicts, .line = phrase(name), .verdicts = std::move(rows)};
+}
+inline Block figure(const Plot& plot, const std::string& caption, Drawing drawing, const std::string& file) {
+  return {
+      .kind = Block::Kind::figure, .line = phrase(caption), .plot = plot, .drawing = std::move(drawing), .file = file};
+}
+/// Columns in `words` hold text, the others numbers.
+inline Block table(const std::string& name, const std::vector<std::string>& head, std::vector<std::vector<Phrase>> rows,
+                   std::set<size_t> words) {
+  return {.kind = Block::Kind::table,
+          .line = phrase(name),
+          .head = head,
+          .words = std::move(words),
+          .rows = std::move(rows)};
+}
 /// All columns hold text.
 Block table(const std::string& name, const std::vector<std::string>& head, std::vector<std::vector<Phrase>> rows);
-/// Columns in `words` hold text, the others numbers.
-Block table(const std::string& name, const std::vector<std::string>& head, std::vector<std::vector<Phrase>> rows,
-            std::set<size_t> words);
-/// Of plain text, the first row its heads.
+/// A table of plain text whose first row holds the heads.
 Block cells_table(const std::string& name, const std::vector<std::vector<std::string>>& cells, std::set<size_t> words);
-Block facts(std::vector<Fact> rows);
-Block definitions(std::vector<Fact> rows);
-Block verdict_table(const std::string& name, std::vector<VerdictRow> rows);
-Block figure(const Plot& plot, const std::string& caption, Drawing drawing, const std::string& file);
 
 /// Cells of plain text.
 std::vector<Phrase> text_cells(const std::vector<std::string>& cells);
@@ -133,5 +158,13 @@ void append(Blocks& blocks, Blocks more);
 
 /// Whether any words of the parts, and of those inside them, hold `text`.
 bool mentions(const Blocks& blocks, const std::string& text);
+
+/// A page as Markdown: words, lists, tables, figures' files, and sections with their headings. A table without rows
+/// and a figure without a file are left out, as is what only a browser shows.
+std::string as_markdown(const Blocks& page);
+
+/// The parts as a terminal shows them: paragraphs and list items in lines of at most `columns` characters, tables with
+/// aligned columns. 0: as wide as they get. Figures are left out, links are their words.
+std::string as_text(const Blocks& blocks, size_t columns);
 
 }  // namespace headroom::experiments

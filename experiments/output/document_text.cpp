@@ -1,5 +1,4 @@
-#include "experiments/output/document_text.h"
-
+#include "experiments/output/document.h"
 #include "experiments/output/number.h"
 #include "experiments/output/wrap.h"
 

@@ -4,8 +4,8 @@
 
 namespace headroom::experiments {
 
-/// Writes `text` to `path` so that the file appears whole or not at all: a temporary name beside it, then a rename.
-/// Throws Error naming the path and the system's reason.
+/// Writes `text` to `path` so that the file appears whole or not at all: under a temporary name in its folder, then a
+/// rename. Throws Error naming the path and the system's reason.
 void write_file(const std::filesystem::path& path, const std::string& text);
 
 /// Throws Error, as write_file() would, where `path` cannot be written: for commands that write it after long work.

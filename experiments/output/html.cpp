@@ -15,13 +15,12 @@ using Kind = Block::Kind;
 
 std::string html_of(const Blocks& blocks);
 
-/// " class=…" of a role, with `more` before it; "" where there is none.
-std::string class_html(Role role, const std::string& more = "") {
+/// " class=…" of a role; "" where it has none.
+std::string class_html(Role role) {
   static const char* const names[] = {"",           "over",  "question", "changed", "headline", "muted",
                                       "muted mono", "notes", "why",      "bad",     "example",  "of"};
   const std::string name = names[static_cast<size_t>(role)];
-  const std::string both = more.empty() || name.empty() ? more + name : more + " " + name;
-  return both.empty() ? "" : fmt::format(" class=\"{}\"", both);
+  return name.empty() ? "" : fmt::format(" class=\"{}\"", name);
 }
 
 std::string element(const std::string& name, const std::string& html) {
@@ -95,7 +94,7 @@ std::string definitions_html(const std::vector<Fact>& facts) {
   return out + "</dl>\n";
 }
 
-/// On a phone what was found stands before the set-up, on its first screen.
+/// A phone shows what was found before the set-up, on its first screen.
 std::string opening_html(const Block& block) {
   return "<div class=\"opening\">\n" + (block.facts.empty() ? "" : definitions_html(block.facts)) +
          "<div class=\"found\">\n" + html_of(block.parts) + "</div>\n</div>\n";
@@ -288,8 +287,7 @@ std::string contents_html(const Blocks& blocks, int level) {
   return out;
 }
 
-}  // namespace
-
+/// The style sheet of every page: light, dark, phone and print.
 std::string page_style() {
   const auto colours = [](bool dark) {
     return svg::variables(dark) + (dark ? "--paper: #14171b; --line: #4a525d; --shade: #000000b0; --soft: #1b1f25; "
@@ -303,6 +301,8 @@ std::string page_style() {
              colours(false), colours(true)) +
          page_asset("output/assets/page.css");
 }
+
+}  // namespace
 
 std::string as_html(const Document& document) {
   const Blocks& blocks = document.blocks;

@@ -12,7 +12,4 @@ namespace headroom::experiments {
 /// nowhere, since those are no pages.
 std::string as_html(const Document& document);
 
-/// The style sheet of every page: light, dark, phone and print.
-std::string page_style();
-
 }  // namespace headroom::experiments

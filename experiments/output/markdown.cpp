@@ -1,10 +1,9 @@
-#include "experiments/output/markdown.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 
+#include "experiments/output/document.h"
 #include "experiments/output/text.h"
 
 namespace headroom::experiments {

@@ -32,6 +32,16 @@ int printed_exponent(double value, int digits) {
 /// Whether a number of that exponent reads better in scientific notation.
 bool is_scientific(int exponent) { return exponent < -3 || exponent > 5; }
 
+/// The widest cell of each column.
+std::vector<size_t> column_widths(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
+  }
+  return widths;
+}
+
 }  // namespace
 
 std::string rounded(double value, int digits) {
@@ -44,7 +54,7 @@ std::string rounded(double value, int digits) {
 }
 
 std::string with_error(double mean, double error) {
-  constexpr double rounding = 1e-12;  // of values that are equal but for it
+  constexpr double rounding = 1e-12;  // error that equal values may differ by
   if (!std::isfinite(mean) || !std::isfinite(error) || error <= rounding * std::abs(mean)) return rounded(mean);
   const bool leads_with_one = fmt::format("{:.1e}", error)[0] == '1';
   const int last = printed_exponent(error, leads_with_one ? 2 : 1) - (leads_with_one ? 1 : 0);
@@ -77,21 +87,11 @@ std::string signed_percent(double percent) {
                                  : (percent > 0 ? "+" : "") + rounded(percent) + " %";
 }
 
-std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
-
-namespace {
-
-/// The widest cell of each column.
-std::vector<size_t> column_widths(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
-  }
-  return widths;
+std::string counted(int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-}  // namespace
+std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
 size_t display_width(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), tasks::begins_code_point));
@@ -128,13 +128,12 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t co
   std::vector<std::vector<std::string>> broken;
   for (const auto& row : rows) {
     const size_t first = broken.size();
+    broken.emplace_back(row.size());
     for (size_t i = 0; i < row.size(); ++i) {
-      const size_t width = widths[i];
-      std::vector<std::string> lines =
-          wrapped(row[i], [width](const std::string& rest) { return clip(rest, width).size(); });
-      if (lines.empty()) lines.emplace_back();
+      const auto fitting = [&](const std::string& rest) { return clip(rest, widths[i]).size(); };
+      const std::vector<std::string> lines = wrapped(row[i], fitting);
+      broken.resize(std::max(broken.size(), first + lines.size()));
       for (size_t line = 0; line < lines.size(); ++line) {
-        if (first + line == broken.size()) broken.emplace_back();
         std::vector<std::string>& target = broken[first + line];
         target.resize(std::max(target.size(), i + 1));
         target[i] = lines[line];

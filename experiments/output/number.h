@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,7 +9,7 @@ namespace headroom::experiments {
 /// A number for people, to three significant digits: "0.0931", "1.20e-4", "254", "12345", "—" for NaN.
 std::string rounded(double value, int digits = 3);
 
-/// The same with as many more digits as tell it from a limit that it is held against: 1.8981 beside 1.9 is "1.898".
+/// The same with as many more digits as tell it from the limit that it is held against: 1.8981 against 1.9 is "1.898".
 std::string rounded_beside(double value, std::optional<double> limit);
 
 /// A mean with its standard error, both to the last digit that the error leaves certain: its first, or its second where
@@ -23,6 +24,9 @@ std::string probability(double p);
 
 /// A share in percent with its sign: "+1.20 %", "−∞ %", "—" for NaN.
 std::string signed_percent(double percent);
+
+/// "1 trial", "3 trials".
+std::string counted(int64_t count, const std::string& noun);
 
 /// The last part of a dotted key, for labels: "model.heads" → "heads".
 std::string last_part(const std::string& key);

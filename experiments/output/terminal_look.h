@@ -8,7 +8,7 @@ struct TerminalLook {
   bool has_colours = false;
 };
 
-/// Of an open file (STDOUT_FILENO): colours where it is a terminal and NO_COLOR is not set.
+/// How text may look in an open file (STDOUT_FILENO): in colours on a terminal unless NO_COLOR is set.
 TerminalLook look_of(int descriptor);
 
 }  // namespace headroom::experiments

@@ -9,15 +9,7 @@
 namespace headroom::experiments {
 namespace {
 
-std::string quoted_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
+bool is_ascii_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 }  // namespace
 
@@ -35,27 +27,13 @@ std::string clean(std::string_view text) {
 }
 
 std::string escape(std::string_view text) {
+  constexpr std::string_view special = "&<>\"'";
+  const char* const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
   std::string out;
-  for (char c : clean(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
+  for (const char c : clean(text)) {
+    const size_t at = special.find(c);
+    if (at == std::string_view::npos) out += c;
+    else out += names[at];
   }
   return out;
 }
@@ -63,8 +41,7 @@ std::string escape(std::string_view text) {
 std::string shell_word(std::string_view text) {
   constexpr std::string_view plain = "_-./:,=+@%";
   const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           plain.find(c) != std::string_view::npos;
+    return is_ascii_alnum(c) || plain.find(c) != std::string_view::npos;
   });
   if (is_plain) return std::string(text);
   std::string out = "'";
@@ -80,8 +57,7 @@ std::string capitalized(std::string text) {
 std::string slug(std::string_view text) {
   std::string out;
   for (char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) && static_cast<unsigned char>(c) < 0x80)
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (is_ascii_alnum(c)) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     else if (!out.empty() && out.back() != '-') out += '-';
   }
   if (!out.empty() && out.back() == '-') out.pop_back();
@@ -102,7 +78,12 @@ std::string base64(const std::string& bytes) {
 
 std::string csv_row(const std::vector<std::string>& cells) {
   std::string out;
-  for (const std::string& text : cells) out += quoted_cell(text) + ',';
+  for (const std::string& text : cells) {
+    const bool is_quoted = text.find_first_of(",\"\r\n") != std::string::npos;
+    if (is_quoted) out += '"';
+    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    out += is_quoted ? "\"," : ",";
+  }
   out.back() = '\n';
   return out;
 }

@@ -4,22 +4,23 @@
 
 #include <cmath>
 #include <iterator>
+#include <vector>
 
 namespace headroom::experiments {
+namespace {
 
-std::string count_text(double count) {
-  const char* const units[] = {"", "k", "M", "G", "T", "P", "E"};
+/// In the first of some units, each `factor` times the one before, that needs no more than three digits.
+std::string in_units(double number, double factor, const std::vector<const char*>& units) {
   size_t unit = 0;
-  while (count >= 999.5 && unit + 1 < std::size(units)) count /= 1000, ++unit;
-  return fmt::format("{:.3g} {}", count, units[unit]);
+  while (number >= 999.5 && unit + 1 < units.size()) number /= factor, ++unit;
+  return fmt::format("{:.3g} {}", number, units[unit]);
 }
 
-std::string bytes_text(double bytes) {
-  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  size_t unit = 0;
-  while (bytes >= 999.5 && unit + 1 < std::size(units)) bytes /= 1024, ++unit;
-  return fmt::format("{:.3g} {}", bytes, units[unit]);
-}
+}  // namespace
+
+std::string count_text(double count) { return in_units(count, 1000, {"", "k", "M", "G", "T", "P", "E"}); }
+
+std::string bytes_text(double bytes) { return in_units(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"}); }
 
 std::string seconds_text(double seconds) {
   if (!std::isfinite(seconds)) return "—";

@@ -9,16 +9,18 @@
 #include <unordered_map>
 
 #include "engine/error.h"
+#include "experiments/output/number.h"
 #include "experiments/studies/claims/case.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/claims/estimate.h"
-#include "experiments/studies/compare/settings_difference.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/toml/document.h"
 
 namespace headroom::experiments {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// What a store holds of its plan, as curve() needs it.
 struct Loaded {
@@ -30,7 +32,7 @@ struct Loaded {
 const Value* value_at(const Value& table, std::initializer_list<const char*> path) {
   const Value* at = &table;
   for (const char* key : path) {
-    const Entry* entry = at->kind == Value::Kind::table ? at->find(key) : nullptr;
+    const Entry* entry = at->find(key);
     if (!entry) return nullptr;
     at = &entry->value;
   }
@@ -46,8 +48,7 @@ std::string text_at(const Value& table, std::initializer_list<const char*> path)
 std::vector<ClaimConfig> claims_on_differences(const Value& config) {
   std::vector<ClaimConfig> claims;
   const Value* list = value_at(config, {"claim"});
-  if (!list) return claims;
-  for (const Value& claim : list->list) {
+  for (const Value& claim : list ? list->list : std::vector<Value>{}) {
     const Value* on_logs = value_at(claim, {"log_error"});
     if (!on_logs || on_logs->kind != Value::Kind::boolean || on_logs->boolean) continue;
     ClaimConfig& found = claims.emplace_back();
@@ -78,16 +79,13 @@ Loaded load(const StoredRun& run) {
   }
   if (results.series == std::vector<std::string>{""}) results.series.clear();
   loaded.side.planned = static_cast<int64_t>(places.size());
-  bool is_first = true;
   store.each([&](TrialRecord&& trial) {
     const auto found = places.find(trial.id);
     if (found == places.end()) return;
     if (trial.status == TrialStatus::finished) {
-      std::set<std::string> names;
-      for (const auto& [name, value] : trial.test) names.insert(name);
-      if (is_first) loaded.metrics = names;
-      else std::erase_if(loaded.metrics, [&](const std::string& name) { return !names.count(name); });
-      is_first = false;
+      if (loaded.side.finished == 0)
+        for (const auto& [name, value] : trial.test) loaded.metrics.insert(name);
+      std::erase_if(loaded.metrics, [&](const std::string& name) { return !trial.test.contains(name); });
     }
     ++(trial.status == TrialStatus::finished ? loaded.side.finished : loaded.side.failed);
     for (const PlanEntry& place : found->second) results.trials.push_back(in_place(trial, place));
@@ -124,7 +122,7 @@ ComparedMetric compared(const Curve& curve, const Point& a, const Point& b, Mean
   return metric;
 }
 
-/// The series that stand beside each other: of the same name, or the only ones of two runs.
+/// The series to compare with each other: of the same name, or the only ones of two runs.
 std::vector<std::pair<std::string, std::string>> series_pairs(const StudyResults& a, const StudyResults& b) {
   const auto of_a = series_names(a), of_b = series_names(b);
   if (of_a.size() == 1 && of_b.size() == 1) return {{of_a[0], of_b[0]}};
@@ -158,6 +156,62 @@ StudyResults judged_by(const Loaded& loaded, const std::string& metric) {
   return results;
 }
 
+using Settings = std::map<std::string, std::set<std::string>>;  ///< key → the values that trials have, as text
+
+void collect(const Json& node, const std::string& path, Settings& settings) {
+  const bool is_list_of_tables = node.is_array() && !node.empty() && node[0].is_object();
+  if ((!node.is_object() && !is_list_of_tables) || node.empty()) {
+    settings[path].insert(node.is_string() ? node.get<std::string>()
+                                           : node.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return;
+  }
+  for (const auto& item : node.items())
+    collect(item.value(), path.empty() ? item.key() : path + "." + item.key(), settings);
+}
+
+Settings settings_of(const std::vector<TrialRecord>& trials) {
+  Settings settings;
+  for (const TrialRecord& trial : trials) {
+    if (const Json config = Json::parse(trial.config, nullptr, false); config.is_object())
+      collect(config, "", settings);
+    settings["(program)"].insert(trial.code);
+    for (const auto& [file, hash] : trial.data) settings["(data) " + file].insert(hash.substr(0, 12));
+  }
+  return settings;
+}
+
+/// "1, 2, 4": numbers by size, the middle of long lists left out.
+std::string values_text(const std::set<std::string>& values) {
+  constexpr size_t most = 8;
+  std::vector<std::string> list(values.begin(), values.end());
+  const auto as_number = [](const std::string& text) {
+    const Json json = Json::parse(text, nullptr, false);
+    return json.is_number() ? json.get<double>() : 0;
+  };
+  std::stable_sort(list.begin(), list.end(),
+                   [&](const std::string& x, const std::string& y) { return as_number(x) < as_number(y); });
+  if (list.size() <= most) return fmt::format("{}", fmt::join(list, ", "));
+  return fmt::format("{}, …, {} ({} values)", fmt::join(list.begin(), list.begin() + 3, ", "), list.back(),
+                     list.size());
+}
+
+/// The keys of the trials' configs whose values are not the same in two runs, then the versions of the program and the
+/// data files, in the order of the alphabet. What a sweep varies alike in both is no difference.
+std::vector<SettingDifference> settings_that_differ(const std::vector<TrialRecord>& a,
+                                                    const std::vector<TrialRecord>& b) {
+  Settings of_a = settings_of(a), of_b = settings_of(b);
+  std::set<std::string> keys;
+  for (const Settings* settings : {&of_a, &of_b})
+    for (const auto& [key, values] : *settings) keys.insert(key);
+  std::erase_if(keys, [&](const std::string& key) { return of_a[key] == of_b[key]; });
+  std::vector<SettingDifference> differences;
+  for (const bool is_in_brackets : {false, true})  // those are not of the config
+    for (const std::string& key : keys)
+      if (key.starts_with("(") == is_in_brackets)
+        differences.push_back({key, values_text(of_a[key]), values_text(of_b[key])});
+  return differences;
+}
+
 }  // namespace
 
 Comparison compare_runs(const StoredRun& run_a, const StoredRun& run_b, const std::string& wanted) {
@@ -189,8 +243,8 @@ Comparison compare_runs(const StoredRun& run_a, const StoredRun& run_b, const st
     }
   }
   if (alone > 0)
-    comparison.remarks.push_back(fmt::format("{} {} of A {} no finished trial in B at the same x", alone,
-                                             alone == 1 ? "place" : "places", alone == 1 ? "has" : "have"));
+    comparison.remarks.push_back(fmt::format("{} of A {} no finished trial in B at the same x", counted(alone, "place"),
+                                             alone == 1 ? "has" : "have"));
   return comparison;
 }
 

@@ -34,12 +34,12 @@ std::string change_text(const ComparedMetric& m) {
 
 /// What the intervals of a table hold.
 std::string change_heading(const std::vector<const ComparedMetric*>& metrics) {
-  const std::string change = metrics[0]->kind == MeanKind::geometric ? "B / A" : "B - A";
   size_t intervals = 0, crossed = 0;
   for (const ComparedMetric* m : metrics) {
     intervals += !m->method.empty();
     crossed += m->method.starts_with("crossed");
   }
+  const std::string change = metrics[0]->kind == MeanKind::geometric ? "B / A" : "B - A";
   if (intervals == 0) return change;
   if (crossed == 0) return change + ", 95 % over paired seeds";
   return change + (crossed == intervals ? ", 95 % over paired seeds and test data" : ", 95 %");
@@ -53,7 +53,7 @@ std::string comparison_text(const Comparison& comparison, size_t columns) {
     text += fmt::format("{}  {} · {}   {} of {} trials finished   {}\n", name, side->run.study, side->run.profile,
                         side->finished, side->planned, side->title);
   std::vector<std::vector<std::string>> rows{{"  setting", "A", "B"}};
-  std::string long_ones;  // under each other, so that short ones stay beside each other
+  std::string long_ones;  // one value per line, so that the short ones stay in columns
   for (const SettingDifference& s : comparison.settings) {
     const std::string a = s.a.empty() ? "–" : s.a, b = s.b.empty() ? "–" : s.b;
     constexpr size_t wide = 24;

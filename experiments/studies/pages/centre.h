@@ -5,12 +5,24 @@
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/claims/study_results.h"
 
+/// What pages show of a curve: its metrics, and the mean over seeds at each x.
 namespace headroom::experiments {
 
 /// "geometric mean".
 const char* name(MeanKind kind);
 
-/// Of the measures that a report shows, those whose means are geometric in some series with several seeds.
+/// The curve of any test metric, at the choices that the study's own metric made on validation. A trial that lacks the
+/// metric, or whose value is not finite, is in no mean. `best` is the largest where more is better.
+Curve metric_curve(const StudyResults& results, const std::string& series, const std::string& metric);
+
+/// The finished trials at one x of a series with one choice, in order of their seeds.
+std::vector<const TrialRecord*> chosen_trials(const StudyResults& results, const std::string& series,
+                                              const Point& point);
+
+/// The metrics that a report shows: its own, the second in its figure, further ones.
+std::vector<Measure> shown_measures(const ReportConfig& report);
+
+/// The measures that a report shows as geometric means in some series with several seeds.
 std::vector<Measure> geometric_measures(const StudyResults& results);
 
 /// The mean over the seeds of one x with its 95 % interval: Student's t over seeds, on logarithms for a geometric mean,

@@ -10,14 +10,13 @@
 #include "experiments/studies/claims/overlay.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
-#include "experiments/studies/pages/measured.h"
 
 namespace headroom::experiments {
 namespace {
 
 std::string hover(const std::string& axis, const Point& p, const Centre& c) {
-  std::string text = fmt::format("{} = {}: {} ({} {})", axis, exact(p.x), in_words(c), p.values.size(),
-                                 p.values.size() == 1 ? "seed" : "seeds");
+  std::string text =
+      fmt::format("{} = {}: {} ({})", axis, exact(p.x), in_words(c), counted(std::ssize(p.values), "seed"));
   for (const auto& [key, value] : p.choice) text += fmt::format(", {} = {}", last_part(key), exact(value));
   return text;
 }
@@ -84,12 +83,10 @@ std::string in_words(const Curve& s, const std::string& axis) {
   };
   const Point* best = s.choose(s.all_points());
   if (!best) return "No trial finished.";
-  const auto drawn = [](const Point& p) { return std::isfinite(p.mean); };
-  const auto& points = s.points;
-  const auto first = std::find_if(points.begin(), points.end(), drawn);
-  const auto last = std::find_if(points.rbegin(), points.rend(), drawn);
-  return fmt::format("The {} over seeds is {}, {}, and best, {}.", name(s.kind), value(*first), value(*last),
-                     value(*best));
+  std::vector<const Point*> drawn = s.all_points();
+  std::erase_if(drawn, [](const Point* p) { return !std::isfinite(p->mean); });
+  return fmt::format("The {} over seeds is {}, {}, and best, {}.", name(s.kind), value(*drawn.front()),
+                     value(*drawn.back()), value(*best));
 }
 
 /// A panel below the measured curve, over the same x: nothing there is compared by its height with what is above.
@@ -195,13 +192,9 @@ std::optional<Figure> curve_figure(const StudyResults& r, const std::string& ser
   const Curve c = metric_curve(r, series, report.y_metric);
   if (c.points.empty()) return std::nullopt;
   const std::string axis = last_part(report.x_key);
-  Figure figure;
-  figure.series = series;
+  Figure figure = without_layers("figure", series.empty() ? r.title : r.title + ", " + series, report.x_label,
+                                 report.y_label, series);
   Plot& plot = figure.plot;
-  plot.id = "figure";
-  plot.title = series.empty() ? r.title : r.title + ", " + series;
-  plot.x_label = report.x_label;
-  plot.y_label = report.y_label;
   plot.description = fmt::format("{} against {}. {}", report.y_label, report.x_label, in_words(c, axis));
 
   Layer means = mean_layer(c, axis, svg::category(place_of(r, series))), failed;
@@ -237,14 +230,11 @@ std::optional<Figure> comparison_figure(const StudyResults& r, const FurtherFigu
   const Measure& measure = which.y;
   const std::string axis = which.over ? which.over->metric : last_part(r.report.x_key);
   const std::string& x_label = which.over ? which.over->label : r.report.x_label;
-  Figure figure;
-  Plot& plot = figure.plot;
   const std::string part = group.name.empty() ? "" : group.name + ": ";
-  plot.id = "figure-" + measure.metric + (which.over ? "-over-" + which.over->metric : "") +
-            (group.name.empty() ? "" : "-" + group.name);
-  plot.title = fmt::format("{}: {}{}", r.title, part, measure.label);
-  plot.x_label = x_label;
-  plot.y_label = measure.label;
+  const std::string id = "figure-" + measure.metric + (which.over ? "-over-" + which.over->metric : "") +
+                         (group.name.empty() ? "" : "-" + group.name);
+  Figure figure = without_layers(id, fmt::format("{}: {}{}", r.title, part, measure.label), x_label, measure.label);
+  Plot& plot = figure.plot;
   plot.description = fmt::format("{}{} against {}.", part, measure.label, x_label);
   std::vector<double> xs;
   MeanKind kind = MeanKind::geometric;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "experiments/output/plot/svg.h"
@@ -13,27 +14,30 @@
 namespace headroom::experiments {
 namespace {
 
-/// Collects figures under ids of their own: "figure", "figure-d-256", "figure-d-256-2", …
-class Collection {
- public:
-  void add(std::optional<Figure> figure) {
-    if (!figure) return;
-    const std::string part = slug(figure->series);
+/// Gives figures ids of their own: "figure", "figure-d-256", "figure-d-256-2", …
+void name_apart(std::vector<Figure>& figures) {
+  std::set<std::string> taken;
+  for (Figure& figure : figures) {
+    const std::string part = slug(figure.series);
     // Also the name of a file: 255 bytes are all that a file system takes.
-    const std::string base = (slug(figure->plot.id) + (part.empty() ? "" : "-" + part)).substr(0, 80);
-    std::string id = base;
-    for (int i = 2; !taken_.insert(id).second; ++i) id = fmt::format("{}-{}", base, i);
-    figure->plot.id = id;
-    figures_.push_back(std::move(*figure));
+    const std::string base = (slug(figure.plot.id) + (part.empty() ? "" : "-" + part)).substr(0, 80);
+    figure.plot.id = base;
+    for (int i = 2; !taken.insert(figure.plot.id).second; ++i) figure.plot.id = fmt::format("{}-{}", base, i);
   }
-  std::vector<Figure> take() { return std::move(figures_); }
-
- private:
-  std::set<std::string> taken_;
-  std::vector<Figure> figures_;
-};
+}
 
 }  // namespace
+
+Figure without_layers(const std::string& id, const std::string& title, const std::string& x_label,
+                      const std::string& y_label, const std::string& series) {
+  Figure figure;
+  figure.plot.id = id;
+  figure.plot.title = title;
+  figure.plot.x_label = x_label;
+  figure.plot.y_label = y_label;
+  figure.series = series;
+  return figure;
+}
 
 std::vector<std::string> drawn_series(const StudyResults& results) {
   std::vector<std::string> names = series_names(results);
@@ -58,36 +62,34 @@ std::vector<SeriesGroup> series_groups(const StudyResults& results) {
   size_t grouped = 0;
   for (const SeriesGroup& group : groups) grouped += group.series.size() > 1 ? group.series.size() : 0;
   if (names.size() > svg::kCategories && grouped == names.size() && groups.size() > 1) return groups;
-  SeriesGroup all{"", names, names, {}};
-  for (size_t i = 0; i < names.size(); ++i) all.colours.push_back(i);
+  SeriesGroup all{"", names, names, std::vector<size_t>(names.size())};
+  std::iota(all.colours.begin(), all.colours.end(), size_t{0});
   return {all};
 }
 
 std::vector<Figure> study_figures(const StudyResults& r) {
-  Collection all;
-  const auto names = drawn_series(r);
-  const std::vector<SeriesGroup> groups = series_groups(r);
-  const auto compare = [&](const FurtherFigure& which, bool is_main) {
-    for (const SeriesGroup& group : groups)
-      if (auto figure = comparison_figure(r, which, group)) {
-        figure->is_main = is_main;
-        all.add(std::move(figure));
-      }
+  std::vector<Figure> all;
+  const auto add = [&](std::optional<Figure> figure, bool is_main = false) {
+    if (!figure) return;
+    figure->is_main = is_main;
+    all.push_back(std::move(*figure));
   };
-  if (names.size() > 1) {
-    compare({{r.report.y_metric, r.report.y_label, r.report.y_scale}, {}}, true);
-  } else if (auto figure = curve_figure(r, names[0])) {
-    figure->is_main = true;
-    all.add(std::move(figure));
-  }
+  const std::vector<std::string> names = drawn_series(r);
+  const bool is_alone = names.size() == 1;
+  const auto compare = [&](const FurtherFigure& which, bool is_main) {
+    for (const SeriesGroup& group : series_groups(r)) add(comparison_figure(r, which, group), is_main);
+  };
+  if (is_alone) add(curve_figure(r, names[0]), true);
+  else compare({{r.report.y_metric, r.report.y_label, r.report.y_scale}, {}}, true);
   for (const FurtherFigure& which : r.report.also) compare(which, false);
   for (const std::string& series : names) {
-    if (names.size() > 1) all.add(curve_figure(r, series));
-    if (r.report.heat_map) all.add(heat_map(r, series));
-    if (r.report.learning_curves) all.add(learning_curves(r, series));
-    if (r.report.predictions) all.add(prediction_figure(r, series));
+    if (!is_alone) add(curve_figure(r, series));
+    if (r.report.heat_map) add(heat_map(r, series));
+    if (r.report.learning_curves) add(learning_curves(r, series));
+    if (r.report.predictions) add(prediction_figure(r, series));
   }
-  return all.take();
+  name_apart(all);
+  return all;
 }
 
 }  // namespace headroom::experiments

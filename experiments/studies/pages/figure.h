@@ -16,6 +16,10 @@ struct Figure {
   bool is_main = false;  ///< the page opens with it
 };
 
+/// A figure that shows nothing yet.
+Figure without_layers(const std::string& id, const std::string& title, const std::string& x_label,
+                      const std::string& y_label, const std::string& series = "");
+
 /// Series that are drawn at most: lines of a figure beyond it cannot be told apart, and each series has figures of its
 /// own.
 inline constexpr size_t most_series_drawn = 24;
@@ -31,7 +35,7 @@ std::optional<Figure> curve_figure(const StudyResults& results, const std::strin
 /// The series that figures show, in their order.
 std::vector<std::string> drawn_series(const StudyResults& results);
 
-/// Series that share a figure. Of "copy, RoPE" and "sinusoidal: the plan" the groups are "copy" and "sinusoidal".
+/// Series that share a figure: "copy, RoPE" is in the group "copy", "sinusoidal: the plan" in "sinusoidal".
 struct SeriesGroup {
   std::string name;  ///< "" for all series together
   std::vector<std::string> series;

@@ -1,5 +1,3 @@
-#include "experiments/studies/pages/guide_choices.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,7 @@
 #include <utility>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/pages/upward_search.h"
+#include "experiments/studies/pages/guide_parts.h"
 #include "experiments/studies/pages/usual_head_dim.h"
 
 namespace headroom::experiments {
@@ -17,34 +15,28 @@ namespace {
 
 using Standing = HeadChoice::Option::Standing;
 
-/// Curves of one kind of task under one scheme of positions.
-struct Group {
-  std::string name;
-  std::vector<const HeadChoice*> curves;
-};
+using Curves = std::vector<const HeadChoice*>;
 
-std::vector<Group> groups_of(const std::vector<const HeadChoice*>& curves) {
-  std::map<std::string, std::vector<const HeadChoice*>> by_name;
+/// The curves that a choice can rest on, by the kind of task and the scheme of positions.
+std::map<std::string, Curves> groups_of(const Curves& curves) {
+  std::map<std::string, Curves> groups;
   for (const HeadChoice* c : curves) {
     std::string positions = positions_in_words(c->positions);
     const size_t scheme = std::min(positions.find(' '), positions.size());
     positions.insert(scheme, " positions");  // "ALiBi positions without scores"
-    by_name[fmt::format("{}{}{}", c->task, c->task.empty() ? "" : ", ", positions)].push_back(c);
+    groups[fmt::format("{}{}{}", c->task, c->task.empty() ? "" : ", ", positions)].push_back(c);
   }
-  std::vector<Group> groups;
-  for (auto& [name, members] : by_name) groups.push_back({name, std::move(members)});
   return groups;
 }
 
-std::string curves_text(size_t count) { return fmt::format("{} {}", count, count == 1 ? "curve" : "curves"); }
-
-/// "32", "32 to 256".
-std::string range_text(const std::set<double>& values) {
-  return values.size() == 1 ? exact(*values.begin())
-                            : fmt::format("{} to {}", exact(*values.begin()), exact(*values.rbegin()));
+/// "32", "32 to 256"; what was measured is rounded.
+std::string range_text(const std::set<double>& values, bool is_measured = false) {
+  const auto text = [&](double value) { return is_measured ? rounded(value) : exact(value); };
+  if (values.size() == 1) return text(*values.begin());
+  return fmt::format("{} to {}", text(*values.begin()), text(*values.rbegin()));
 }
 
-/// How one option of each curve stands: "worse on 5 of 6 curves (1.8 to 286 times the error of the best), open on 1".
+/// How one option of each curve does: "worse on 5 of 6 curves (1.8 to 286 times the error of the best), open on 1".
 std::string standing_text(const std::vector<const HeadChoice::Option*>& options) {
   std::map<Standing, size_t> counts;
   std::set<double> ratios;
@@ -56,11 +48,8 @@ std::string standing_text(const std::vector<const HeadChoice::Option*>& options)
   const auto add = [&](Standing standing, const char* word) {
     if (counts[standing] == 0) return;
     std::string part = fmt::format("{} on {}", word, counts[standing]);
-    if (parts.empty()) part += fmt::format(" of {}", curves_text(options.size()));
-    if (standing == Standing::worse)
-      part += ratios.size() == 1
-                  ? fmt::format(" ({} times the best)", rounded(*ratios.begin()))
-                  : fmt::format(" ({} to {} times the best)", rounded(*ratios.begin()), rounded(*ratios.rbegin()));
+    if (parts.empty()) part += " of " + counted(std::ssize(options), "curve");
+    if (standing == Standing::worse) part += fmt::format(" ({} times the best)", range_text(ratios, true));
     parts.push_back(part);
   };
   add(Standing::worse, "worse");
@@ -71,13 +60,14 @@ std::string standing_text(const std::vector<const HeadChoice::Option*>& options)
 }
 
 /// "8 heads on 5 curves, 4 on 2", the most frequent first; "8 heads" of a single curve.
-std::string best_text(const std::vector<const HeadChoice*>& curves) {
+std::string best_text(const Curves& curves) {
   std::vector<std::string> parts;
   for (const auto& [heads, count] : counts_of_best(curves)) {
-    std::string part = exact(heads);
-    if (parts.empty()) part += heads == 1 ? " head" : " heads";
-    if (curves.size() > 1) part += parts.empty() ? " on " + curves_text(count) : fmt::format(" on {}", count);
-    parts.push_back(part);
+    const bool is_first = parts.empty();
+    std::string& part = parts.emplace_back(exact(heads));
+    if (is_first) part += heads == 1 ? " head" : " heads";
+    if (curves.size() > 1)
+      part += " on " + (is_first ? counted(static_cast<int64_t>(count), "curve") : std::to_string(count));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -89,9 +79,9 @@ struct Count {
   void add(Standing standing) { ++(standing == Standing::worse ? worse : standing == Standing::open ? open : good); }
 };
 
-std::map<double, Count> counts_by_width(const Group& group) {
+std::map<double, Count> counts_by_width(const Curves& curves) {
   std::map<double, Count> counts;
-  for (const HeadChoice* c : group.curves)
+  for (const HeadChoice* c : curves)
     for (const HeadChoice::Option& o : c->options)
       if (o.heads > 1) counts[o.qk_dim].add(o.standing == Standing::best ? c->best_standing : o.standing);
   return counts;
@@ -103,24 +93,15 @@ std::pair<double, double> rank(const Count& count) {
   return {count.worse / tried, -count.good / tried};
 }
 
-/// The widths that at least half of a group's curves tried.
-std::map<double, Count> often_tried(const Group& group) {
-  std::map<double, Count> counts = counts_by_width(group);
-  std::erase_if(counts, [&](const auto& entry) { return 2 * entry.second.all() < std::ssize(group.curves); });
-  return counts;
-}
-
-std::map<double, Count>::const_iterator safest(const std::map<double, Count>& counts) {
-  return std::min_element(counts.begin(), counts.end(),
-                          [](const auto& a, const auto& b) { return rank(a.second) < rank(b.second); });
-}
-
 /// "8: good on 7, open on 7, worse on 5": of the widths that at least half of the curves tried, the one that is worse
 /// on the smallest share of them; of several, the one that is shown to be good on most, and those that are like it.
-std::string safest_text(const Group& group) {
-  const std::map<double, Count> counts = often_tried(group);
+std::string safest_text(const Curves& curves) {
+  std::map<double, Count> counts = counts_by_width(curves);
+  std::erase_if(counts, [&](const auto& entry) { return 2 * entry.second.all() < std::ssize(curves); });
   if (counts.empty()) return "";
-  const Count& count = safest(counts)->second;
+  const Count& count = std::min_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
+                         return rank(a.second) < rank(b.second);
+                       })->second;
   std::vector<std::string> parts;
   if (count.good > 0) parts.push_back(fmt::format("good on {}", count.good));
   if (count.open > 0) parts.push_back(fmt::format("open on {}", count.open));
@@ -144,27 +125,19 @@ std::string options_text(const HeadChoice& choice, Standing standing) {
 }
 
 /// The counts of every group, a column per width.
-Block width_table(const std::vector<Group>& groups) {
-  std::map<std::string, std::map<double, Count>> counts;
+Block width_table(const std::map<std::string, Curves>& groups) {
   std::set<double> widths;
-  for (const Group& group : groups) {
-    counts[group.name] = counts_by_width(group);
-    for (const auto& [width, count] : counts[group.name]) widths.insert(width);
-  }
+  for (const auto& [name, curves] : groups)
+    for (const auto& [width, count] : counts_by_width(curves)) widths.insert(width);
   std::vector<std::string> head{"several heads of width"};
   for (const double width : widths) head.push_back(exact(width));
   std::vector<std::vector<Phrase>> rows;
-  for (const auto& [name, by_width] : counts) {
-    std::vector<Phrase>& row = rows.emplace_back();
-    row.push_back({{name}});
+  for (const auto& [name, curves] : groups) {
+    std::vector<Phrase>& row = rows.emplace_back(text_cells({name}));
+    std::map<double, Count> counts = counts_by_width(curves);
     for (const double width : widths) {
-      const auto found = by_width.find(width);
-      if (found == by_width.end()) {
-        row.push_back({{""}});
-        continue;
-      }
-      const Count& count = found->second;
-      row.push_back({{fmt::format("{} / {} / {}", count.good, count.open, count.worse)}});
+      const Count& count = counts[width];
+      row.push_back({{count.all() == 0 ? "" : fmt::format("{} / {} / {}", count.good, count.open, count.worse)}});
     }
   }
   return table("Widths of heads by task and positions", head, std::move(rows));
@@ -174,16 +147,13 @@ std::string curve_name(const HeadChoice& c) { return c.study + (c.series.empty()
 
 }  // namespace
 
-std::vector<Block> choice_advice(const std::vector<HeadChoice>& choices) {
-  const std::vector<const HeadChoice*> curves = distinct_learned(choices);
+Blocks choice_advice(const std::vector<HeadChoice>& choices) {
+  const Curves curves = distinct_learned(choices);
   if (curves.empty()) return {};
   const auto advice = [](const char* when, const std::string& what) {
-    Block block;
-    block.kind = Block::Kind::item;
-    block.line = {{.text = when, .is_strong = true}, {" " + what}};
-    return block;
+    return item(Phrase{{.text = when, .is_strong = true}, {" " + what}});
   };
-  std::vector<Block> out;
+  Blocks out;
   const GuidelineTally tally = guideline_tally(choices);
   std::set<double> widths, layers, steps;
   for (const HeadChoice* c : curves) {
@@ -198,7 +168,7 @@ std::vector<Block> choice_advice(const std::vector<HeadChoice>& choices) {
             "train with few heads, then with more, each number at its own best learning rate, and stop when "
             "validation no longer improves. On {}, averaged over seeds, the number that this ends at is shown to be "
             "within the margin of every other on {}, worse than another on {}, and neither on {}.",
-            curves_text(static_cast<size_t>(tally.curves)), tally.good, tally.worse, tally.open())));
+            counted(tally.curves, "curve"), tally.good, tally.worse, tally.open())));
   out.push_back(advice(
       "If you cannot:",
       fmt::format(
@@ -212,20 +182,20 @@ std::vector<Block> choice_advice(const std::vector<HeadChoice>& choices) {
           "all of it was measured on {}, on small models of width D {} with {} {}, trained for {} steps, all heads "
           "D/H wide. For a wider, deeper or longer trained model it is a hypothesis to test. A setting that several "
           "studies share counts once.",
-          curves_text(curves.size()), range_text(widths), range_text(layers),
+          counted(std::ssize(curves), "curve"), range_text(widths), range_text(layers),
           layers == std::set<double>{1} ? "layer" : "layers", range_text(steps))));
   return out;
 }
 
-std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
-  std::vector<Block> out;
-  const std::vector<const HeadChoice*> curves = distinct_learned(choices);
+Blocks choice_sentences(const std::vector<HeadChoice>& choices) {
+  Blocks out;
+  const Curves curves = distinct_learned(choices);
   if (curves.empty()) return out;
   std::vector<std::vector<Phrase>> rows;
-  for (const Group& group : groups_of(curves)) {
+  for (const auto& [name, members] : groups_of(curves)) {
     std::vector<const HeadChoice::Option*> one, narrowest;
     std::set<double> sizes, narrow, tokens, left;
-    for (const HeadChoice* c : group.curves) {
+    for (const HeadChoice* c : members) {
       if (c->token_dim > 0) tokens.insert(c->token_dim);
       sizes.insert(static_cast<double>(c->width));
       left.insert(c->best_value);
@@ -236,15 +206,12 @@ std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
       narrowest.push_back(&last);
       narrow.insert(last.qk_dim);
     }
-    rows.push_back({{{group.name}},
-                    {{fmt::format("{}, D {}{}", curves_text(group.curves.size()), range_text(sizes),
-                                  tokens.empty() ? "" : ", tokens " + range_text(tokens) + " wide")}},
-                    {{best_text(group.curves)}},
-                    {{safest_text(group)}},
-                    {{one.empty() ? "" : standing_text(one)}},
-                    {{fmt::format("{} wide: {}", range_text(narrow), standing_text(narrowest))}},
-                    {{left.size() == 1 ? rounded(*left.begin())
-                                       : fmt::format("{} to {}", rounded(*left.begin()), rounded(*left.rbegin()))}}});
+    rows.push_back(
+        text_cells({name,
+                    fmt::format("{}, D {}{}", counted(std::ssize(members), "curve"), range_text(sizes),
+                                tokens.empty() ? "" : ", tokens " + range_text(tokens) + " wide"),
+                    best_text(members), safest_text(members), one.empty() ? "" : standing_text(one),
+                    fmt::format("{} wide: {}", range_text(narrow), standing_text(narrowest)), range_text(left, true)}));
   }
   out.push_back(
       table("What to choose",
@@ -257,42 +224,35 @@ std::vector<Block> choice_sentences(const std::vector<HeadChoice>& choices) {
       "last column first: a flat curve may be flat since nothing was learned well. Errors of sums, products, copying "
       "and induction are shares of the target’s variance; of texts, cross-entropies in nats. D is the model’s width, H "
       "the number of heads; a token of a synthetic task is a vector of so many numbers."));
-  std::vector<std::string> failed;
-  for (const HeadChoice& c : choices)
-    if (!c.is_learned) failed.push_back(fmt::format("{} ({})", curve_name(c), rounded(c.best_value)));
-  if (!failed.empty())
-    out.push_back(paragraph(fmt::format(
-        "Left out, since even the best number of heads leaves more than half of the target’s variance (in brackets: "
-        "how much): {}.",
-        fmt::join(failed, ", "))));
-  std::vector<std::string> untuned;
-  for (const HeadChoice& c : choices)
-    if (c.is_learned && !c.is_tuned) untuned.push_back(fmt::format("{} ({})", curve_name(c), c.profile));
-  if (!untuned.empty())
-    out.push_back(paragraph(fmt::format(
-        "Left out, since every number of heads was trained at the same learning rate, and the best rate may "
-        "differ between them: {}.",
-        fmt::join(untuned, ", "))));
+  const auto leave_out = [&](const std::string& why, const auto& words_of) {
+    std::vector<std::string> curves_left_out;
+    for (const HeadChoice& c : choices)
+      if (const std::string words = words_of(c); !words.empty())
+        curves_left_out.push_back(fmt::format("{} ({})", curve_name(c), words));
+    if (!curves_left_out.empty())
+      out.push_back(paragraph(fmt::format("Left out, since {}: {}.", why, fmt::join(curves_left_out, ", "))));
+  };
+  leave_out("even the best number of heads leaves more than half of the target’s variance (in brackets: how much)",
+            [](const HeadChoice& c) { return c.is_learned ? "" : rounded(c.best_value); });
+  leave_out("every number of heads was trained at the same learning rate, and the best rate may differ between them",
+            [](const HeadChoice& c) { return c.is_learned && !c.is_tuned ? c.profile : ""; });
   return out;
 }
 
-std::vector<Block> choice_tables(const std::vector<HeadChoice>& choices) {
-  std::vector<Block> out;
-  if (const std::vector<Group> groups = groups_of(distinct_learned(choices)); !groups.empty()) {
+Blocks choice_tables(const std::vector<HeadChoice>& choices) {
+  Blocks out;
+  if (const auto groups = groups_of(distinct_learned(choices)); !groups.empty()) {
     out.push_back(paragraph("Curves that find several heads of a width as good as their best / open / worse:"));
     out.push_back(width_table(groups));
   }
   std::vector<std::vector<Phrase>> rows;
   for (const HeadChoice& c : choices)
-    rows.push_back(
-        {{{c.title + (c.series.empty() ? "" : " · " + c.series)}},
-         {{fmt::format("D {}, {}, {} steps, {} seeds", c.width, positions_in_words(c.positions), c.steps, c.seeds)}},
-         {{rounded(c.best_value)}},
-         {{options_text(c, Standing::best)}},
-         {{options_text(c, Standing::as_good)}},
-         {{options_text(c, Standing::open)}},
-         {{options_text(c, Standing::worse)}},
-         {{fmt::format("{:.0f} %", 100 * (c.margin - 1))}}});
+    rows.push_back(text_cells(
+        {c.title + (c.series.empty() ? "" : " · " + c.series),
+         fmt::format("D {}, {}, {} steps, {} seeds", c.width, positions_in_words(c.positions), c.steps, c.seeds),
+         rounded(c.best_value), options_text(c, Standing::best), options_text(c, Standing::as_good),
+         options_text(c, Standing::open), options_text(c, Standing::worse),
+         fmt::format("{:.0f} %", 100 * (c.margin - 1))}));
   out.push_back(table("Numbers of heads by task",
                       {"task", "setting", "best error", "best on validation", "as good", "open", "worse", "by"},
                       std::move(rows)));

@@ -1,91 +1,111 @@
-#include "experiments/studies/pages/guide_claims.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/pages/claim_group.h"
+#include "experiments/studies/claims/case.h"
+#include "experiments/studies/pages/guide_parts.h"
 #include "experiments/studies/pages/headline.h"
+#include "experiments/studies/pages/law_section.h"
 #include "experiments/studies/pages/verdict_change.h"
 
 namespace headroom::experiments {
 namespace {
 
-bool is_judged(const Verdict& v) { return v.status != VerdictStatus::not_run; }
+template <class Value>
+using InOrder = nlohmann::ordered_map<std::string, Value>;  ///< names in the order in which they come
+
+/// The judged verdicts of a claim, one for each series that it was tried on, by its words.
+using ClaimGroups = InOrder<std::vector<Verdict>>;
+
+/// The claims of a study, or those of one source.
+ClaimGroups claim_groups(const Finding& f, std::optional<ClaimSource> of = {}) {
+  ClaimGroups groups;
+  for (const Verdict& v : f.verdicts)
+    if (v.status != VerdictStatus::not_run && (!of || source(v.claim) == *of)) groups[in_words(v.claim)].push_back(v);
+  return groups;
+}
+
+/// The verdict that supports a claim least: the one to show of several, which cannot flatter them.
+const Verdict& weakest(const std::vector<Verdict>& verdicts) {
+  const auto rank = [](const Verdict& v) {
+    const int status = v.status == VerdictStatus::fail ? 0 : v.status == VerdictStatus::undecided ? 1 : 2;
+    return std::pair(status, std::isnan(v.margin) ? -INFINITY : v.margin);
+  };
+  return *std::min_element(verdicts.begin(), verdicts.end(),
+                           [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
+}
+
+/// "ALiBi alone: the plan against ALiBi alone: equal, 8 wide"; what is measured where there is one series.
+std::string subject(const Verdict& v) {
+  const std::string in_brackets = subject_in_brackets(v.claim);
+  return in_brackets.empty() ? claim_name(v.claim) : in_brackets.substr(2, in_brackets.size() - 3);
+}
+
+/// "fail: ALiBi alone; undecided: D 256, learned positions", for every status that some verdicts have.
+std::string by_status(const std::vector<Verdict>& verdicts) {
+  std::vector<std::string> parts;
+  for (const VerdictStatus status : {VerdictStatus::pass, VerdictStatus::fail, VerdictStatus::undecided}) {
+    std::vector<std::string> subjects;
+    for (const Verdict& v : verdicts)
+      if (v.status == status) subjects.push_back(subject(v));
+    if (!subjects.empty()) parts.push_back(fmt::format("{}: {}", name(status), fmt::join(subjects, " · ")));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
 
 /// "quick, 3 seeds".
 std::string strength(const StudyResults& r, const std::string& series) {
   std::set<int64_t> seeds;
   for (const TrialRecord& t : r.trials)
     if (series.empty() || t.series == series) seeds.insert(t.seed);
-  return fmt::format(", {}, {} {}", r.profile, seeds.size(), seeds.size() == 1 ? "seed" : "seeds");
+  return fmt::format(", {}, {}", r.profile, counted(std::ssize(seeds), "seed"));
 }
 
-std::string series_prefix(const Verdict& v) { return v.claim.series.empty() ? "" : v.claim.series + ": "; }
-
-/// "about 5 to 18 seeds would decide".
-std::string seeds_text(const std::vector<Verdict>& verdicts) {
-  int fewest = 0, most = 0;
-  bool is_hopeless = false, is_open = false;
-  for (const Verdict& v : verdicts) {
-    if (v.status != VerdictStatus::undecided || !is_about_seeds(v)) continue;
-    is_open = true;
-    if (!v.seeds_needed) {
-      is_hopeless = true;
-      continue;
-    }
-    fewest = fewest == 0 ? *v.seeds_needed : std::min(fewest, *v.seeds_needed);
-    most = std::max(most, *v.seeds_needed);
-  }
-  if (!is_open) return "";
-  if (most == 0) return "no number of seeds up to 1,000 would decide";
-  return fmt::format("about {} seeds would decide{}",
-                     fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most),
-                     is_hopeless ? ", and for one series no number up to 1,000" : "");
-}
-
-/// What weakens it most, in a cell.
-std::string caveat(const ClaimGroup& g) {
+/// What weakens a claim most, in a cell.
+std::string caveat(const StudyResults& r, const std::vector<Verdict>& verdicts) {
   std::vector<std::string> parts;
-  if (g.verdicts.size() > 1) parts.push_back(by_status(g.verdicts));
-  if (const std::string seeds = seeds_text(g.verdicts); !seeds.empty()) parts.push_back(seeds);
+  if (verdicts.size() > 1) parts.push_back(by_status(verdicts));
+  if (const std::string seeds = deciding_seeds(verdicts); !seeds.empty()) parts.push_back(seeds);
   const auto edges =
-      std::count_if(g.verdicts.begin(), g.verdicts.end(), [](const Verdict& v) { return v.has_choice_at_edge; });
+      std::count_if(verdicts.begin(), verdicts.end(), [](const Verdict& v) { return v.has_choice_at_edge; });
   if (edges > 0)
-    parts.push_back(edges == std::ssize(g.verdicts)
+    parts.push_back(edges == std::ssize(verdicts)
                         ? "a chosen rate stands at an end of those tried"
                         : fmt::format("{} with a chosen rate at an end of those tried", edges));
-  if (!g.finding->results.deviations.empty())
-    parts.push_back(fmt::format("deviations from the paper’s set-up: {}", g.finding->results.deviations.size()));
+  if (!r.deviations.empty())
+    parts.push_back(fmt::format("deviations from the paper’s set-up: {}", r.deviations.size()));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-Phrase verdict_cell(const ClaimGroup& g) {
-  const std::string words = g.verdicts.size() == 1 ? name(g.verdicts[0].status) : tally(g.verdicts, ClaimSource::paper);
-  Phrase cell{{.text = words, .is_strong = true}};
-  if (is_pilot(g.finding->results)) cell.push_back({" in a pilot"});
-  return cell;
-}
-
-std::vector<Phrase> row_of(const ClaimGroup& g, const std::vector<Finding>& all) {
-  const StudyResults& r = g.finding->results;
-  const Verdict& shown = g.weakest();
+/// A claim of the paper: where it is from, what it says, what was measured, the verdict, what that rests on, a caveat.
+std::vector<Phrase> claim_cells(const std::vector<Finding>& all, const Finding& f, const std::string& words,
+                                const std::vector<Verdict>& verdicts) {
+  const StudyResults& r = f.results;
+  const Verdict& shown = weakest(verdicts);
+  const std::string& series = shown.claim.series;
+  Phrase verdict{
+      {.text = verdicts.size() == 1 ? name(shown.status) : tally(verdicts, ClaimSource::paper), .is_strong = true}};
+  if (is_pilot(r)) verdict.push_back({" in a pilot"});
   return {{{r.paper}},
-          {{g.words}},
-          {{series_prefix(shown) + shown.comparison()}},
-          verdict_cell(g),
-          {{.text = r.id, .link = fmt::format("results/{}.md", page_name(all, *g.finding))},
-           {strength(r, shown.claim.series)}},
-          {{caveat(g)}}};
+          {{words}},
+          {{(series.empty() ? "" : series + ": ") + shown.comparison()}},
+          std::move(verdict),
+          {{.text = r.id, .link = fmt::format("results/{}.md", page_name(all, f))}, {strength(r, series)}},
+          {{caveat(r, verdicts)}}};
 }
 
 /// Studies of which no claim could be judged, in one line; "" where there are none.
 std::string missing(const std::vector<Finding>& all) {
   std::vector<std::string> none, some;
   for (const Finding& f : all) {
-    if (f.verdicts.empty() || std::any_of(f.verdicts.begin(), f.verdicts.end(), is_judged)) continue;
+    if (f.verdicts.empty() || !claim_groups(f).empty()) continue;
     const std::string words = fmt::format("{} ({})", f.results.id, f.results.profile);
     if (f.results.trials.empty()) none.push_back(words);
     else some.push_back(fmt::format("{} ({} of {} trials)", words, f.results.trials.size(), f.results.planned));
@@ -96,22 +116,140 @@ std::string missing(const std::vector<Finding>& all) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
+const std::string plan_ending = ": the plan";
+constexpr double alike_factor = 1.1;  // what the claims on errors of synthetic targets count as no difference
+
+/// The plan at one x against the best of the equal ones.
+struct Duel {
+  double x = 0;
+  ConfidenceInterval ratio;  ///< of the plan's metric to theirs
+};
+
+bool can_be_compared(const Point& p) {
+  return p.values.size() > 1 &&
+         std::all_of(p.values.begin(), p.values.end(), [](const auto& entry) { return entry.second > 0; });
+}
+
+std::vector<Curve> equal_ones(const StudyResults& r, const std::string& name) {
+  std::vector<Curve> curves;
+  for (const std::string& series : series_names(r))
+    if (series.starts_with(name + ": equal")) curves.push_back(curve(r, series));
+  return curves;
+}
+
+/// How many ratios of a plan to an equal rival the study has.
+size_t comparisons_of(const StudyResults& r) {
+  size_t count = 0;
+  for (const std::string& series : series_names(r)) {
+    if (!series.ends_with(plan_ending)) continue;
+    const Curve plan = curve(r, series);
+    for (const Curve& rival : equal_ones(r, series.substr(0, series.size() - plan_ending.size())))
+      count += std::count_if(plan.points.begin(), plan.points.end(),
+                             [&](const Point& p) { return rival.at(p.x) != nullptr; });
+  }
+  return count;
+}
+
+std::vector<Duel> duels(const StudyResults& r, const std::string& name, size_t comparisons) {
+  const std::vector<Curve> rivals = equal_ones(r, name);
+  const Case c{r, ClaimConfig{}, curve(r, name + plan_ending), last_part(r.report.x_key)};
+  std::vector<Duel> out;
+  for (const Point& p : c.curve.points) {
+    std::vector<const Point*> others;
+    for (const Curve& rival : rivals)
+      if (const Point* other = rival.at(p.x); other && can_be_compared(*other)) others.push_back(other);
+    if (others.empty() || !can_be_compared(p)) continue;
+    out.push_back({p.x, c.ratio("ratio", p, c.best(others), comparisons)});
+  }
+  return out;
+}
+
+/// "at width = 64, 80 (0.71× [0.60, 0.85] at 80)": with the ratio that is farthest from 1.
+std::string where(const std::vector<Duel>& some, const std::string& axis) {
+  std::vector<std::string> xs;
+  for (const Duel& d : some) xs.push_back(exact(d.x));
+  const Duel& farthest = *std::max_element(some.begin(), some.end(), [](const Duel& a, const Duel& b) {
+    return std::abs(std::log(a.ratio.value)) < std::abs(std::log(b.ratio.value));
+  });
+  return fmt::format("at {} = {} ({}{})", axis, fmt::join(xs, ", "), in_brackets(farthest.ratio),
+                     some.size() > 1 ? " at " + exact(farthest.x) : "");
+}
+
+std::string sentence(const StudyResults& r, const std::string& name, const std::vector<Duel>& all,
+                     bool larger_is_better) {
+  const auto standing = [&](const Duel& d) {
+    if (d.ratio.low > 1 / alike_factor && d.ratio.high < alike_factor) return "within 10 %";
+    const bool is_below = d.ratio.high < 1;
+    if (!is_below && !(d.ratio.low > 1)) return "not told apart";
+    return is_below != larger_is_better ? "better" : "worse";
+  };
+  std::vector<std::string> parts;
+  for (const std::string how : {"better", "worse", "within 10 %", "not told apart"}) {
+    std::vector<Duel> some;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(some), [&](const Duel& d) { return standing(d) == how; });
+    if (!some.empty()) parts.push_back(how + " " + where(some, last_part(r.report.x_key)));
+  }
+  return fmt::format("{}: beside the best equal heads of as many parameters, the plan’s are {}.", name,
+                     fmt::join(parts, ", "));
+}
+
+/// One item for each claim, of several series with the numbers of the one that supports it least.
+Blocks answers(const Finding& f) {
+  Blocks out;
+  for (const auto& [words, verdicts] : claim_groups(f)) {
+    const std::string shown = claim_finding(f.results, weakest(verdicts));
+    out.push_back(item(verdicts.size() == 1 ? shown : fmt::format("{} In all: {}.", shown, by_status(verdicts))));
+  }
+  for (const std::string& answer : plan_answers(f.results)) out.push_back(item(answer));
+  if (const auto law = fitted_law(f.results); law && !law->rows.empty()) out.push_back(item(law_sentence(*law)));
+  if (out.empty()) return out;
+  const std::string& asked = f.results.question.empty() ? f.results.title : f.results.question;
+  out.insert(out.begin(), paragraph(Phrase{{asked}, {fmt::format(" ({}, {})", f.results.id, f.results.profile)}}));
+  return out;
+}
+
 }  // namespace
 
-std::vector<Block> guide_claims(const std::vector<Finding>& all) {
-  std::vector<std::vector<Phrase>> rows;
-  std::vector<Verdict> paper;
-  for (const Finding& f : all) {
-    for (const Verdict& v : f.verdicts)
-      if (is_judged(v)) paper.push_back(v);
-    for (const ClaimGroup& g : claim_groups(f, ClaimSource::paper)) rows.push_back(row_of(g, all));
+std::vector<std::string> plan_answers(const StudyResults& r) {
+  std::vector<std::string> answers;
+  if (count_trials(r.trials) < r.planned) return answers;
+  const size_t comparisons = comparisons_of(r);
+  for (const std::string& series : series_names(r)) {
+    if (!series.ends_with(plan_ending)) continue;
+    const std::string name = series.substr(0, series.size() - plan_ending.size());
+    if (const std::vector<Duel> all = duels(r, name, comparisons); !all.empty())
+      answers.push_back(sentence(r, name, all, curve(r, series).larger_is_better));
   }
-  std::vector<Block> out;
-  if (const std::string counts = tally(paper, ClaimSource::paper); !counts.empty())
+  return answers;
+}
+
+Blocks guide_claims(const std::vector<Finding>& all) {
+  std::vector<std::vector<Phrase>> rows;
+  std::vector<Verdict> judged;
+  for (const Finding& f : all)
+    for (const auto& [words, verdicts] : claim_groups(f, ClaimSource::paper)) {
+      judged.insert(judged.end(), verdicts.begin(), verdicts.end());
+      rows.push_back(claim_cells(all, f, words, verdicts));
+    }
+  Blocks out;
+  if (const std::string counts = tally(judged, ClaimSource::paper); !counts.empty())
     out.push_back(paragraph(fmt::format("The paper’s claims, series by series: {}.", counts)));
   out.push_back(table("The paper’s claims", {"where", "the paper says", "measured", "verdict", "rests on", "caveat"},
                       std::move(rows)));
   if (const std::string words = missing(all); !words.empty()) out.push_back(paragraph(words));
+  return out;
+}
+
+Blocks guide_sections(const std::vector<Finding>& all) {
+  InOrder<Blocks> sections;
+  for (const Finding& f : all)
+    if (!f.results.guide.empty()) append(sections[f.results.guide], answers(f));
+  Blocks out;
+  for (auto& [name, blocks] : sections) {
+    if (blocks.empty()) continue;
+    out.push_back(heading(name));
+    append(out, std::move(blocks));
+  }
   return out;
 }
 

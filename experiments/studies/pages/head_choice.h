@@ -53,9 +53,6 @@ std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& a
 /// How many of the curves have each number of heads as their best, the most frequent first, then the fewest heads.
 std::vector<std::pair<double, size_t>> counts_of_best(const std::vector<const HeadChoice*>& curves);
 
-/// Whether all heads of a curve have D/H dimensions.
-bool has_equal_widths(const HeadChoice& choice);
-
 /// The choice that one series leaves: none where its x is not the number of heads, trials of the study are missing, no
 /// model was trained, its models differ in width or positions, or fewer than three numbers of heads have two seeds. The
 /// best one has the best mean on validation. Another one is as good where it is shown to be at most `margin` times
@@ -63,5 +60,17 @@ bool has_equal_widths(const HeadChoice& choice);
 /// other (Bonferroni over those), else open; each at 5 %, or what a look at growing data may spend of it, paired over
 /// seeds, on logarithms.
 std::optional<HeadChoice> head_choice(const StudyResults& results, const std::string& series);
+
+/// Where the guideline's search ends on curves of trained models.
+struct GuidelineTally {
+  int curves = 0, best = 0, good = 0, worse = 0;  ///< best: on validation; good, worse: against every other number
+  double worst = 0;                               ///< the largest error among the worse, over the best
+  int open() const { return curves - good - worse; }
+};
+GuidelineTally guideline_tally(const std::vector<HeadChoice>& choices);
+
+/// In one sentence, how often the paper's guideline, to start with few heads and to search upward, ends at a number of
+/// heads that is shown to be good, on curves of trained models; "" without any.
+std::string guideline_sentence(const std::vector<HeadChoice>& choices);
 
 }  // namespace headroom::experiments

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,16 +23,16 @@ const char* plural(ClaimSource source) {
 }
 
 std::string tally(const std::vector<Verdict>& verdicts, ClaimSource of) {
-  const auto count = [&](VerdictStatus status) {
-    return std::count_if(verdicts.begin(), verdicts.end(),
-                         [&](const Verdict& v) { return source(v.claim) == of && v.status == status; });
-  };
-  const auto holds = count(VerdictStatus::pass), fails = count(VerdictStatus::fail);
+  std::map<VerdictStatus, int> counts;
+  for (const Verdict& v : verdicts)
+    if (source(v.claim) == of) ++counts[v.status];
   std::vector<std::string> parts;
-  if (holds) parts.push_back(fmt::format("{} {}", holds, holds == 1 ? "holds" : "hold"));
-  if (fails) parts.push_back(fmt::format("{} {}", fails, fails == 1 ? "fails" : "fail"));
-  for (VerdictStatus status : {VerdictStatus::undecided, VerdictStatus::not_run})
-    if (const auto n = count(status)) parts.push_back(fmt::format("{} {}", n, name(status)));
+  for (const auto& [status, count] : counts) {
+    std::string word = name(status);
+    if (status == VerdictStatus::pass) word = count == 1 ? "holds" : "hold";
+    if (status == VerdictStatus::fail) word = count == 1 ? "fails" : "fail";
+    parts.push_back(fmt::format("{} {}", count, word));
+  }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -57,32 +59,30 @@ std::string headline(const StudyResults& results, const std::vector<Verdict>& ve
   return fmt::format("In a pilot (profile {}), {}", results.profile, all);
 }
 
+bool is_decided(const Verdict& v) { return v.status == VerdictStatus::pass || v.status == VerdictStatus::fail; }
+
 std::string finding(const StudyResults& results, const std::vector<Verdict>& verdicts) {
   if (verdicts.empty()) return "This profile judges no claim.";
   const auto rank = [](const Verdict& v) {  // the smallest comes first
     const ClaimSource of = source(v.claim);
     const int by_source = of == ClaimSource::paper ? 0 : of == ClaimSource::ours ? 1 : 2;
-    const bool is_decided = v.status == VerdictStatus::pass || v.status == VerdictStatus::fail;
     const bool has_interval =
         std::any_of(v.intervals.begin(), v.intervals.end(), [](const auto& i) { return !std::isnan(i.low); });
-    return std::tuple(v.status == VerdictStatus::not_run, !is_decided, by_source, !has_interval);
+    return std::tuple(v.status == VerdictStatus::not_run, !is_decided(v), by_source, !has_interval);
   };
   const Verdict& v = *std::min_element(verdicts.begin(), verdicts.end(),
                                        [&](const Verdict& a, const Verdict& b) { return rank(a) < rank(b); });
-  if (v.status == VerdictStatus::not_run) return v.sentence;
   return claim_finding(results, v);
 }
 
 std::string interval_levels(const std::vector<Verdict>& verdicts) {
-  double least = INFINITY, most = 0;
+  std::set<double> levels;
   for (const Verdict& v : verdicts)
-    for (const ConfidenceInterval& interval : v.intervals) {
-      if (std::isnan(interval.low) || std::isnan(interval.level)) continue;
-      least = std::min(least, interval.level);
-      most = std::max(most, interval.level);
-    }
-  if (most == 0) return "";
-  const std::string low = exact(std::round(1000 * least) / 10), high = exact(std::round(1000 * most) / 10);
+    for (const ConfidenceInterval& interval : v.intervals)
+      if (!std::isnan(interval.low) && !std::isnan(interval.level)) levels.insert(interval.level);
+  if (levels.empty()) return "";
+  const auto percent = [](double level) { return exact(std::round(1000 * level) / 10); };
+  const std::string low = percent(*levels.begin()), high = percent(*levels.rbegin());
   return low == high ? low + " %" : fmt::format("{} to {} %", low, high);
 }
 
@@ -101,6 +101,12 @@ std::string subject_in_brackets(const ClaimConfig& claim) {
   const std::string other = std::visit([](const auto& kind) { return kind.other_series(); }, claim.kind);
   if (claim.series.empty()) return "";
   return fmt::format(" ({}{})", claim.series, other.empty() || other == claim.series ? "" : " against " + other);
+}
+
+int64_t count_failed(const StudyResults& results) {
+  const std::vector<const TrialRecord*> trials = each_once(results.trials);
+  return std::count_if(trials.begin(), trials.end(),
+                       [](const TrialRecord* t) { return t->status == TrialStatus::failed; });
 }
 
 double training_seconds(const StudyResults& results) {
@@ -122,12 +128,9 @@ double wall_seconds(const StudyResults& results) {
 }
 
 std::string progress_of(const StudyResults& r) {
-  const std::vector<const TrialRecord*> trials = each_once(r.trials);
-  const auto failed = std::count_if(trials.begin(), trials.end(),
-                                    [](const TrialRecord* t) { return t->status == TrialStatus::failed; });
-  const int64_t done = std::ssize(trials);
+  const int64_t done = count_trials(r.trials);
   const double seconds = training_seconds(r);
-  return fmt::format("{} of {} trials done, {} failed{}{}", done, std::max<int64_t>(r.planned, done), failed,
+  return fmt::format("{} of {} trials done, {} failed{}{}", done, std::max(r.planned, done), count_failed(r),
                      r.running > 0 ? fmt::format(", {} running", r.running) : "",
                      seconds > 0 ? ", " + seconds_text(seconds) + " of training, all trials added up" : "");
 }

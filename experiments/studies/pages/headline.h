@@ -27,6 +27,9 @@ std::string headline(const StudyResults& results, const std::vector<Verdict>& ve
 /// is computed alone, without a model or a text, is no pilot.
 bool is_pilot(const StudyResults& results);
 
+/// Whether it is pass or fail.
+bool is_decided(const Verdict& verdict);
+
 /// What a study found, in one sentence with an interval: of its claims (decided ones before others; the paper's before
 /// our own, and these before theorems) the first with what was measured. "“both ends are worse” (D 64) holds in a
 /// pilot: …". Without a claim that was judged, why there is none.
@@ -43,6 +46,9 @@ std::string subject_in_brackets(const ClaimConfig& claim);
 
 /// "33 of 33 trials done, 3 failed, 4.1 min of training".
 std::string progress_of(const StudyResults& results);
+
+/// How many of the trials failed.
+int64_t count_failed(const StudyResults& results);
 
 /// Clock time of all trials, in seconds.
 double training_seconds(const StudyResults& results);

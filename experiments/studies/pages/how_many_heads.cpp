@@ -9,17 +9,12 @@
 
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
-#include "experiments/output/markdown.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/text.h"
 #include "experiments/studies/claims/statistics.h"
-#include "experiments/studies/pages/guide_choices.h"
-#include "experiments/studies/pages/guide_claims.h"
-#include "experiments/studies/pages/guide_sections.h"
-#include "experiments/studies/pages/page_sections.h"
-#include "experiments/studies/pages/upward_search.h"
+#include "experiments/studies/pages/guide_parts.h"
 
 namespace headroom::experiments {
 namespace {
@@ -28,12 +23,7 @@ namespace fs = std::filesystem;
 
 /// A figure of errors over widths, still without lines.
 Figure width_figure(const std::string& id, const std::string& title) {
-  Figure figure;
-  figure.plot.id = id;
-  figure.plot.title = title;
-  figure.plot.x_label = "width of a head, D/H";
-  figure.plot.y_label = "error / best";
-  return figure;
+  return without_layers(id, title, "width of a head, D/H", "error / best");
 }
 
 /// The tasks' curves, by the task's words.
@@ -59,10 +49,9 @@ Figure joint_figure(const ByTask& tasks, const std::string& id) {
       const auto [least, most] = std::minmax_element(some.begin(), some.end());
       const std::string range =
           some.size() == 1 ? "" : fmt::format(" on average, {} to {}", rounded(*least), rounded(*most));
-      layer.marks.push_back(
-          {width, middle, middle, middle,
-           fmt::format("{}: heads of width {}: {} times the best{} ({} of {} {})", task, exact(width), rounded(middle),
-                       range, some.size(), curves.size(), curves.size() == 1 ? "curve" : "curves")});
+      layer.marks.push_back({width, middle, middle, middle,
+                             fmt::format("{}: heads of width {}: {} times the best{} ({} of {})", task, exact(width),
+                                         rounded(middle), range, some.size(), counted(std::ssize(curves), "curve"))});
       xs.push_back(width);
       ys.push_back(middle);
     }
@@ -103,8 +92,8 @@ Figure curves_figure(const std::vector<const HeadChoice*>& curves, const std::st
   }
   plot.x = fit_axis(Scale::log2, xs);
   plot.y = fit_axis(Scale::log10, ys);
-  plot.description = fmt::format("{}: {} {} of trained models, one colour per kind of positions.", title, curves.size(),
-                                 curves.size() == 1 ? "curve" : "curves");
+  plot.description = fmt::format("{}: {} of trained models, one colour per kind of positions.", title,
+                                 counted(std::ssize(curves), "curve"));
   figure.caption = plot.description;
   return figure;
 }
@@ -125,18 +114,17 @@ std::vector<Figure> guide_figures(const std::vector<HeadChoice>& choices, const 
   return figures;
 }
 
-std::vector<Block> how_many_heads_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices,
-                                       const std::vector<Figure>& figures) {
-  std::vector<Block> page{
+Blocks how_many_heads_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices,
+                           const std::vector<Figure>& figures) {
+  Blocks page{
       title("How many attention heads, of what width?"),
       paragraph("How many heads suit a task, under which positions, and how sure is that? The answers come "
-                "from trained models, most of them pilots: smaller and trained for less time than the paper’s.")};
-  Block& links = page.emplace_back();
-  links.line = {{"What the verdicts mean is in "},
-                {.text = "claims.md", .link = "claims.md"},
-                {", every number in "},
-                {.text = "results.md", .link = "results.md"},
-                {"."}};
+                "from trained models, most of them pilots: smaller and trained for less time than the paper’s."),
+      paragraph(Phrase{{"What the verdicts mean is in "},
+                       {.text = "claims.md", .link = "claims.md"},
+                       {", every number in "},
+                       {.text = "results.md", .link = "results.md"},
+                       {"."}})};
   const bool is_joint = figures.size() > 1;
   if (!choices.empty()) {
     page.push_back(heading("What to choose"));
@@ -163,7 +151,7 @@ void write_guide(const std::vector<StudyResults>& studies, const fs::path& file)
   const std::vector<HeadChoice> choices = head_choices(all);
   const auto gnuplot = find_gnuplot();
   const std::vector<Figure> figures = gnuplot ? guide_figures(choices, file.stem().string()) : std::vector<Figure>{};
-  std::vector<Block> page = how_many_heads_page(all, choices, figures);
+  Blocks page = how_many_heads_page(all, choices, figures);
   const bool is_html = file.extension() == ".html";
   for (const Figure& figure : figures) {
     const Drawing drawn = draw(*gnuplot, figure.plot);

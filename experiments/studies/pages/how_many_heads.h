@@ -11,7 +11,7 @@
 namespace headroom::experiments {
 
 /// The error over the best of its curve against the width of a head, of all curves that a choice can rest on: a line
-/// for each task in one figure, whose id is `stem`, then a figure for each task with all its curves. Of one task alone
+/// for each task in one figure, whose id is `stem`, then a figure for each task with all its curves. With one task
 /// there is only the latter, under the id `stem`.
 std::vector<Figure> guide_figures(const std::vector<HeadChoice>& choices, const std::string& stem);
 
@@ -19,11 +19,11 @@ std::vector<Figure> guide_figures(const std::vector<HeadChoice>& choices, const 
 /// then what to choose, by task, positions and width, with what is as good, what is worse, and what the data leave
 /// open; the sections that studies ask for; in one line what has not been run. The figures have no drawing yet. The
 /// same results give the same page.
-std::vector<Block> how_many_heads_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices,
-                                       const std::vector<Figure>& figures);
+Blocks how_many_heads_page(const std::vector<Finding>& all, const std::vector<HeadChoice>& choices,
+                           const std::vector<Figure>& figures);
 
 /// Writes the page to `file`: as HTML, its figure inside, where its name ends in .html, else as Markdown with the
-/// figure beside it. Without gnuplot there is no figure. Throws Error naming a file that cannot be written.
+/// figures in its folder. Without gnuplot there is no figure. Throws Error naming a file that cannot be written.
 void write_guide(const std::vector<StudyResults>& studies, const std::filesystem::path& file);
 
 }  // namespace headroom::experiments

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
+#include "experiments/output/number.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/page.h"
-#include "experiments/studies/pages/page_sections.h"
 #include "models/files/regular_file.h"
 #include "models/files/visible_folders.h"
 
@@ -33,22 +32,17 @@ std::string url(const std::string& part) {
 
 std::vector<Phrase> summary_row(const StudySummary& s) {
   const std::string report = fmt::format("{}/{}/report.html", url(s.id), url(s.profile));
-  return {{{.text = s.title, .link = report}, {" "}, {.text = s.id, .role = Role::muted}},
-          {{s.profile}},
-          {{s.finding}},
-          {{s.paper_tally}},
-          {{s.theorem_tally}},
-          {{s.ours_tally}},
-          {{.text = s.progress, .sorts_as = s.seconds}}};
+  std::vector<Phrase> cells =
+      text_cells({s.title, s.profile, s.finding, s.paper_tally, s.theorem_tally, s.ours_tally, s.progress});
+  cells[0] = {{.text = s.title, .link = report}, {" "}, {.text = s.id, .role = Role::muted}};
+  cells.back()[0].sorts_as = s.seconds;
+  return cells;
 }
 
 }  // namespace
 
 std::string summary_json(const StudyResults& r, const std::vector<Verdict>& verdicts) {
-  const auto part = [&](const char* key) {
-    const auto found = r.provenance.find(key);
-    return found == r.provenance.end() ? std::string() : found->second;
-  };
+  const auto part = [&](const char* key) { return r.provenance.contains(key) ? r.provenance.at(key) : ""; };
   const std::string cpu = part("CPU"), isa = part("instruction set");
   const Json json = {{"study", r.id},
                      {"profile", r.profile},
@@ -73,7 +67,7 @@ std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::s
       try {
         const Json json = Json::parse(models::read_file(file, {"summary", uint64_t{1} << 24}), nullptr, false);
         // Folders, not the file's own words, say where the page is.
-        summaries.push_back({study.filename().string(), profile.filename().string(), json.at("title"), json.at("paper"),
+        summaries.push_back({study.filename().string(), profile.filename().string(), json.at("title"),
                              json.at("progress"), json.at("paper_claims"), json.value("theorem_claims", ""),
                              json.at("our_claims"), json.value("finding", ""), json.at("seconds")});
       } catch (const std::exception&) {  // unreadable, or of another version
@@ -81,9 +75,6 @@ std::vector<StudySummary> read_summaries(const fs::path& out, std::vector<std::s
       }
     }
   }
-  std::sort(summaries.begin(), summaries.end(), [](const StudySummary& a, const StudySummary& b) {
-    return std::tie(a.id, a.profile) < std::tie(b.id, b.profile);
-  });
   std::sort(unread.begin(), unread.end());
   return summaries;
 }
@@ -93,9 +84,8 @@ fs::path write_index(const fs::path& out) {
   const auto summaries = read_summaries(out, unread);
   std::vector<std::vector<Phrase>> rows;
   for (const StudySummary& summary : summaries) rows.push_back(summary_row(summary));
-  const Block top = header(
-      {paragraph("headroom", Role::over), title("Studies"),
-       paragraph(fmt::format("{} {}", summaries.size(), summaries.size() == 1 ? "report" : "reports"), Role::muted)});
+  const Block top = header({paragraph("headroom", Role::over), title("Studies"),
+                            paragraph(counted(std::ssize(summaries), "report"), Role::muted)});
   Document page{"Studies",
                 {top, table("Studies",
                             {"study", "profile", "finding", "the paper’s claims", "checks of theorems",

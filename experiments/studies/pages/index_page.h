@@ -10,7 +10,7 @@ namespace headroom::experiments {
 
 /// What the index says of one study under one profile.
 struct StudySummary {
-  std::string id, profile, title, paper;
+  std::string id, profile, title;
   std::string progress;                                ///< progress_of()
   std::string paper_tally, theorem_tally, ours_tally;  ///< tally()
   std::string finding;                                 ///< finding(); "" where no claim is judged

@@ -10,7 +10,6 @@
 #include "engine/error.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/curve.h"
-#include "experiments/studies/pages/page_sections.h"
 #include "experiments/studies/toml/expression.h"
 
 namespace headroom::experiments {
@@ -20,36 +19,18 @@ using Json = nlohmann::ordered_json;
 
 constexpr double law_level = 0.9;
 
-/// The number at a dotted path of a trial's config; NaN where there is none.
-double number_at(const Json& config, const std::string& path) {
-  const Json* node = &config;
-  for (size_t at = 0; at <= path.size();) {
-    const size_t dot = std::min(path.find('.', at), path.size());
-    const std::string part = path.substr(at, dot - at);
-    if (!node->is_object() || !node->contains(part)) return NAN;
-    node = &(*node)[part];
-    at = dot + 1;
-  }
-  return node->is_number() ? node->get<double>() : NAN;
-}
-
-/// The value that all trials of a series have at each path; NaN where they differ or have none.
-std::vector<double> keys_of(const StudyResults& r, const std::string& series, const std::vector<std::string>& paths) {
-  std::vector<std::set<double>> values(paths.size());
-  std::vector<bool> is_missing(paths.size());
+/// The value that all trials of a series have at a dotted path; NaN where they differ or have none.
+double common_key(const StudyResults& r, const std::string& series, std::string path) {
+  std::replace(path.begin(), path.end(), '.', '/');
+  const Json::json_pointer pointer("/" + path);
+  std::set<double> values;
   for (const TrialRecord& t : r.trials) {
     if (t.series != series) continue;
     const Json config = Json::parse(t.config, nullptr, false);
-    for (size_t k = 0; k < paths.size(); ++k) {
-      const double value = number_at(config, paths[k]);
-      if (std::isnan(value)) is_missing[k] = true;
-      else values[k].insert(value);
-    }
+    if (!config.contains(pointer) || !config.at(pointer).is_number()) return NAN;
+    values.insert(config.at(pointer).get<double>());
   }
-  std::vector<double> keys;
-  for (size_t k = 0; k < paths.size(); ++k)
-    keys.push_back(!is_missing[k] && values[k].size() == 1 ? *values[k].begin() : NAN);
-  return keys;
+  return values.size() == 1 ? *values.begin() : NAN;
 }
 
 double beside_of(const LawConfig& config, const std::vector<double>& keys) {
@@ -119,30 +100,26 @@ void fit(FittedLaw& law) {
 /// "1.21", or why there is none.
 std::string factor_text(double factor) { return std::isfinite(factor) ? rounded(factor) : "?"; }
 
-std::vector<std::string> law_head(const FittedLaw& law) {
-  std::vector<std::string> head{"series"};
-  head.insert(head.end(), law.names.begin(), law.names.end());
-  head.push_back("best " + law.x_name);
-  head.emplace_back("90 % interval");
-  if (law.law) head.emplace_back("law without it");
-  if (!law.beside.empty()) head.push_back(law.beside);
-  return head;
-}
-
-std::vector<std::vector<std::string>> law_rows(const FittedLaw& law) {
-  std::vector<std::vector<std::string>> rows;
+/// A row for each series, below the heads of its cells.
+std::vector<std::vector<std::string>> law_cells(const FittedLaw& law) {
+  std::vector<std::vector<std::string>> cells{{"series"}};
+  const auto add = [&](const std::string& text) { cells.back().push_back(text); };
+  for (const std::string& name : law.names) add(name);
+  add("best " + law.x_name);
+  add("90 % interval");
+  if (law.law) add("law without it");
+  if (!law.beside.empty()) add(law.beside);
   for (size_t i = 0; i < law.rows.size(); ++i) {
     const FittedLaw::Row& row = law.rows[i];
-    std::vector<std::string>& cells = rows.emplace_back(std::vector<std::string>{row.series});
-    for (const double key : row.keys) cells.push_back(exact(key));
-    cells.push_back(rounded(std::exp(row.optimum.log_x)));
-    cells.push_back(std::isnan(row.optimum.low)
-                        ? "—"
-                        : fmt::format("{} to {}", rounded(row.optimum.low), rounded(row.optimum.high)));
-    if (law.law) cells.push_back(rounded(std::exp(law.law->left_out[i])));
-    if (!law.beside.empty()) cells.push_back(rounded(row.beside));
+    const Optimum& best = row.optimum;
+    cells.push_back({row.series});
+    for (const double key : row.keys) add(exact(key));
+    add(rounded(std::exp(best.log_x)));
+    add(std::isnan(best.low) ? "—" : fmt::format("{} to {}", rounded(best.low), rounded(best.high)));
+    if (law.law) add(rounded(std::exp(law.law->left_out[i])));
+    if (!law.beside.empty()) add(rounded(row.beside));
   }
-  return rows;
+  return cells;
 }
 
 }  // namespace
@@ -155,7 +132,8 @@ std::optional<FittedLaw> fitted_law(const StudyResults& r) {
   law.beside = config.beside;
   for (const std::string& path : config.of) law.names.push_back(last_part(path));
   for (const std::string& series : series_names(r)) {
-    FittedLaw::Row row{series, keys_of(r, series, config.of), {}, NAN};
+    FittedLaw::Row row{series, {}, {}, NAN};
+    for (const std::string& path : config.of) row.keys.push_back(common_key(r, series, path));
     const std::optional<Optimum> best = optimum(curve(r, series));
     if (const std::string reason = reason_against(row, config.of, best); !reason.empty()) {
       law.notes.push_back(fmt::format("{} is left out: {}", series.empty() ? "the curve" : series, reason));
@@ -202,9 +180,7 @@ std::string law_sentence(const FittedLaw& law) {
 Blocks law_section(const StudyResults& r) {
   const auto law = fitted_law(r);
   if (!law) return {};
-  std::vector<std::vector<Phrase>> rows;
-  for (const std::vector<std::string>& cells : law_rows(*law)) rows.push_back(text_cells(cells));
-  Blocks parts{paragraph(law_sentence(*law)), table("The law", law_head(*law), std::move(rows), {0})};
+  Blocks parts{paragraph(law_sentence(*law)), cells_table("The law", law_cells(*law), {0})};
   for (const std::string& note : law->notes) parts.push_back(item(note, Role::notes));
   return {section("The law", std::move(parts), "law")};
 }

@@ -8,15 +8,15 @@
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
 #include "experiments/output/number.h"
-#include "experiments/studies/pages/page_sections.h"
 
 namespace headroom::experiments {
 namespace {
 
-/// One table with ours beside it.
+/// One table with our numbers.
 struct FilledTable {
   std::vector<std::string> columns;                      ///< of ours; "ours" where there are none
   std::vector<std::map<std::string, std::string>> rows;  ///< of each number: column → cell
+  size_t run = 0;                                        ///< numbers that have one of ours
 };
 
 FilledTable filled(const PaperTable& table, const std::vector<StoredVerdicts>& all) {
@@ -31,18 +31,13 @@ FilledTable filled(const PaperTable& table, const std::vector<StoredVerdicts>& a
     }
   }
   if (out.columns.empty()) out.columns.emplace_back("ours");
+  for (const auto& row : out.rows) out.run += row.empty() ? 0 : 1;
   return out;
 }
 
 std::string cell_of(const std::map<std::string, std::string>& row, const std::string& column) {
   const auto found = row.find(column);
   return found == row.end() ? "not run" : found->second;
-}
-
-size_t count_run(const PaperTable& table, const std::vector<StoredVerdicts>& all) {
-  size_t count = 0;
-  for (const PaperNumber& number : table.numbers) count += ours_beside(number.path, all).empty() ? 0 : 1;
-  return count;
 }
 
 Block table_section(const PaperTable& paper, const std::vector<StoredVerdicts>& all) {
@@ -59,7 +54,7 @@ Block table_section(const PaperTable& paper, const std::vector<StoredVerdicts>& 
   for (const std::string& column : ours.columns) head.push_back(column);
   return section(paper.study,
                  {paragraph(fmt::format("{}{}{} of {} numbers have one of ours beside them.", paper.setting,
-                                        paper.setting.empty() ? "" : ". ", count_run(paper, all), paper.numbers.size()),
+                                        paper.setting.empty() ? "" : ". ", ours.run, paper.numbers.size()),
                             Role::muted),
                   table("Numbers of " + paper.study, head, std::move(rows), {})});
 }
@@ -82,9 +77,8 @@ VerdictRow claim_row(const StoredVerdicts& one, const StoredVerdict& v) {
 std::string not_run_text(const std::vector<StoredVerdicts>& all, size_t columns) {
   std::vector<std::vector<std::string>> rows;
   for (const PaperTable& table : paper_tables())
-    if (count_run(table, all) == 0)
-      rows.push_back({"  " + table.study, table.setting,
-                      fmt::format("{} {}", table.numbers.size(), table.numbers.size() == 1 ? "number" : "numbers")});
+    if (filled(table, all).run == 0)
+      rows.push_back({"  " + table.study, table.setting, counted(std::ssize(table.numbers), "number")});
   return rows.empty() ? "" : "not run\n" + aligned(rows, columns) + "\n";
 }
 
@@ -105,10 +99,9 @@ std::vector<OurNumber> ours_beside(const PaperPath& path, const std::vector<Stor
 std::string paper_text(const std::vector<StoredVerdicts>& all, size_t columns) {
   std::string out;
   for (const PaperTable& table : paper_tables()) {
-    const size_t run = count_run(table, all);
-    if (run == 0) continue;
-    out += fmt::format("{}{}{}\n", table.study, table.setting.empty() ? "" : " · ", table.setting);
     const FilledTable ours = filled(table, all);
+    if (ours.run == 0) continue;
+    out += fmt::format("{}{}{}\n", table.study, table.setting.empty() ? "" : " · ", table.setting);
     std::vector<std::vector<std::string>> rows = {{"  ", "paper"}};
     rows[0].insert(rows[0].end(), ours.columns.begin(), ours.columns.end());
     for (size_t i = 0; i < table.numbers.size(); ++i) {
@@ -117,7 +110,7 @@ std::string paper_text(const std::vector<StoredVerdicts>& all, size_t columns) {
       for (const std::string& column : ours.columns) rows.back().push_back(cell_of(ours.rows[i], column));
     }
     out += aligned(rows, columns);
-    if (const size_t left = table.numbers.size() - run; left > 0)
+    if (const size_t left = table.numbers.size() - ours.run; left > 0)
       out += fmt::format("  {} more of the paper's numbers {} no counterpart\n", left, left == 1 ? "has" : "have");
     out += '\n';
   }

@@ -7,13 +7,13 @@
 
 namespace headroom::experiments {
 
-/// What stands beside one number of the paper: a number of ours, from a claim that names it as its reference, or from
+/// A number of ours to compare with one of the paper: from a claim that names that as its reference, or from
 /// the report's [[report.beside]] (then without claim and status).
 struct OurNumber {
   std::string study, profile, claim, status;
   double value = 0;
   std::string model;  ///< a trained model that it was measured on; "" where the study trains its own
-  /// The column that it stands in: "ours (SmolLM2-135M, quick)".
+  /// The heading of its column: "ours (SmolLM2-135M, quick)".
   std::string column() const { return "ours (" + (model.empty() ? "" : model + ", ") + profile + ")"; }
 };
 

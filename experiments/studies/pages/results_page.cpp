@@ -5,18 +5,16 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "engine/error.h"
 #include "experiments/output/file.h"
-#include "experiments/output/markdown.h"
+#include "experiments/output/number.h"
 #include "experiments/output/plot/gnuplot.h"
 #include "experiments/output/units.h"
-#include "experiments/studies/claims/curve.h"
+#include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
-#include "experiments/studies/pages/study_page.h"
-#include "experiments/studies/pages/upward_search.h"
 
 namespace headroom::experiments {
 namespace {
@@ -37,14 +35,12 @@ Block overview(const std::vector<Finding>& all, const std::string& folder) {
   std::vector<std::vector<Phrase>> rows;
   for (const Finding& f : all) {
     const StudyResults& r = f.results;
-    rows.push_back({{{.text = r.title, .link = fmt::format("{}/{}.md", folder, page_name(all, f))}},
-                    {{.text = r.profile, .is_code = true}},
-                    {{f.verdicts.empty() ? "" : finding(r, f.verdicts)}},
-                    {{tally(f.verdicts, ClaimSource::paper)}},
-                    {{tally(f.verdicts, ClaimSource::theorem)}},
-                    {{tally(f.verdicts, ClaimSource::ours)}},
-                    {{fmt::format("{}", count_trials(r.trials))}},
-                    {{seconds_text(wall_seconds(r))}}});
+    rows.push_back(text_cells({r.title, r.profile, f.verdicts.empty() ? "" : finding(r, f.verdicts),
+                               tally(f.verdicts, ClaimSource::paper), tally(f.verdicts, ClaimSource::theorem),
+                               tally(f.verdicts, ClaimSource::ours), std::to_string(count_trials(r.trials)),
+                               seconds_text(wall_seconds(r))}));
+    rows.back()[0][0].link = fmt::format("{}/{}.md", folder, page_name(all, f));
+    rows.back()[1][0].is_code = true;
   }
   return table(
       "Studies",
@@ -66,6 +62,34 @@ Blocks totals(const std::vector<Finding>& all) {
   return out;
 }
 
+/// Where the guideline's search ends, with a row per curve.
+Blocks guideline_page(const std::vector<HeadChoice>& choices) {
+  std::vector<std::vector<Phrase>> rows;
+  for (const HeadChoice& c : choices) {
+    if (!c.found) continue;
+    const HeadChoice::Option& found = *c.found;
+    const bool is_worse = found.standing == HeadChoice::Option::Standing::worse;
+    const bool is_good = found.standing == HeadChoice::Option::Standing::as_good;
+    rows.push_back(text_cells({c.study, c.series, exact(found.heads), exact(c.best().heads),
+                               in_words(Centre{found.ratio, found.low, found.high}),
+                               is_worse  ? "worse"
+                               : is_good ? "within the margin"
+                                         : "open",
+                               fmt::format("{:.0f} %", 100 * (c.margin - 1))}));
+    rows.back()[0][0].is_code = true;
+    rows.back()[5][0].is_strong = is_worse;
+  }
+  return {title("The guideline: start with few heads and search upward"), paragraph(guideline_sentence(choices)),
+          paragraph("The table has every curve; the sentence counts those that learned their task, and a setting that "
+                    "several studies share once. A number of heads is within the margin where every comparison with "
+                    "another number shows it. The interval in the table is that of one comparison, with the best "
+                    "other number, and may reach further than the test does."),
+          table("Every curve",
+                {"study", "series", "ends at", "best on validation", "times the error of the best other [interval]",
+                 "against every other number", "margin"},
+                std::move(rows))};
+}
+
 /// The study's main figures as `folder`/`page`.svg, or `page`-2.svg and so on where there are several; their titles and
 /// the files' names. None without gnuplot or data.
 std::vector<StudyFigure> write_figures(const StudyResults& r, const fs::path& folder, const std::string& page) {
@@ -85,17 +109,10 @@ std::vector<StudyFigure> write_figures(const StudyResults& r, const fs::path& fo
 }  // namespace
 
 std::vector<Finding> findings(const std::vector<StudyResults>& studies) {
-  std::vector<const StudyResults*> sorted;
-  for (const StudyResults& r : studies) sorted.push_back(&r);
-  std::sort(sorted.begin(), sorted.end(), [](const StudyResults* a, const StudyResults* b) {
-    return std::tie(a->id, a->profile) < std::tie(b->id, b->profile);
-  });
-  const auto is_same = [](const StudyResults* a, const StudyResults* b) {
-    return a->id == b->id && a->profile == b->profile;
-  };
-  sorted.erase(std::unique(sorted.begin(), sorted.end(), is_same), sorted.end());
+  std::map<std::pair<std::string, std::string>, const StudyResults*> sorted;
+  for (const StudyResults& r : studies) sorted.emplace(std::pair(r.id, r.profile), &r);
   std::vector<Finding> all;
-  for (const StudyResults* r : sorted) all.push_back({*r, judge(*r)});
+  for (const auto& [name, r] : sorted) all.push_back({*r, judge(*r)});
   return all;
 }
 

@@ -1,34 +1,30 @@
-#include "experiments/studies/pages/study_page.h"
+#include "experiments/studies/pages/results_page.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
-#include "experiments/studies/pages/measured.h"
-#include "experiments/studies/pages/second_choices.h"
-#include "experiments/studies/pages/settings_line.h"
-#include "experiments/studies/pages/tried_choices.h"
+#include "experiments/studies/pages/set_up.h"
+#include "experiments/studies/pages/tried.h"
 #include "experiments/studies/pages/verdict_change.h"
 
 namespace headroom::experiments {
 namespace {
 
-/// A table with more columns than this is turned.
-constexpr size_t most_columns = 10;
-
 /// "pass in a pilot": what a pilot says is not what the paper's own experiment would.
 Phrase status_cell(const StudyResults& r, const Verdict& v) {
-  const bool is_decided = v.status == VerdictStatus::pass || v.status == VerdictStatus::fail;
   const bool is_the_papers = source(v.claim) == ClaimSource::paper;
   Phrase cell{{.text = name(v.status), .is_strong = true}};
-  if (is_decided && is_the_papers && is_pilot(r)) cell.push_back({" in a pilot"});
+  if (is_decided(v) && is_the_papers && is_pilot(r)) cell.push_back({" in a pilot"});
   return cell;
 }
 
@@ -53,14 +49,12 @@ Block claim_table(const StudyResults& r, const std::vector<Verdict>& verdicts) {
 
 /// Why smallest effects are not the usual ones.
 Blocks effects(const std::vector<Verdict>& verdicts) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // each with its claims
+  nlohmann::ordered_map<std::string, std::vector<std::string>> reasons;  // each with its claims
   for (const Verdict& v : verdicts) {
     if (v.claim.because.empty()) continue;
-    const std::string reason = fmt::format("{}×: {}", exact(*stated_effect(v.claim)), v.claim.because);
-    auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& entry) { return entry.first == reason; });
-    if (found == reasons.end()) found = reasons.insert(found, {reason, {}});
+    auto& claims = reasons[fmt::format("{}×: {}", exact(*stated_effect(v.claim)), v.claim.because)];
     const std::string words = fmt::format("“{}”", in_words(v.claim));
-    if (std::count(found->second.begin(), found->second.end(), words) == 0) found->second.push_back(words);
+    if (std::count(claims.begin(), claims.end(), words) == 0) claims.push_back(words);
   }
   if (reasons.empty()) return {};
   Blocks out{paragraph(
@@ -89,78 +83,53 @@ Blocks failures(const Finding& f) {
   }
   for (const auto& [reason, count] : not_run)
     out.push_back(item({{.text = name(VerdictStatus::not_run), .is_strong = true},
-                        {fmt::format(": {} {}. {}", count, count == 1 ? "claim" : "claims", reason)}}));
+                        {fmt::format(": {}. {}", counted(count, "claim"), reason)}}));
   std::map<std::string, int> broken;
   for (const TrialRecord& t : f.results.trials)
     if (t.status == TrialStatus::failed)
       ++broken[fmt::format("{}{} = {}", t.series.empty() ? "" : t.series + ", ", last_part(f.results.report.x_key),
                            exact(t.x))];
   for (const auto& [where, count] : broken)
-    out.push_back(item(
-        fmt::format("{} {} failed at {}, and no mean includes them.", count, count == 1 ? "trial" : "trials", where)));
+    out.push_back(item(fmt::format("{} failed at {}, and no mean includes them.", counted(count, "trial"), where)));
   return out.size() == 1 ? Blocks{} : out;
 }
 
-/// Cells by row and column.
-struct Matrix {
-  std::vector<std::string> rows, columns;
-  std::vector<std::vector<std::string>> cells;  ///< "" where there is no number
-
-  Matrix turned() const {
-    Matrix out{columns, rows, {}};
-    for (size_t j = 0; j < columns.size(); ++j) {
-      std::vector<std::string> row;
-      for (size_t i = 0; i < rows.size(); ++i) row.push_back(cells[i][j]);
-      out.cells.push_back(std::move(row));
-    }
-    return out;
-  }
-};
-
-/// One metric: a row per series that has it, a column per x.
-Matrix matrix_of(const StudyResults& r, const std::string& metric) {
-  std::map<double, size_t> columns;
-  std::vector<std::pair<std::string, Curve>> curves;
-  for (const std::string& series : series_names(r)) {
-    Curve c = metric_curve(r, series, metric);
-    std::erase_if(c.points, [](const Point& p) { return !std::isfinite(p.mean); });
-    if (c.points.empty()) continue;
-    for (const Point& p : c.points) columns[p.x] = 0;
-    curves.emplace_back(series, std::move(c));
-  }
-  Matrix out;
-  for (auto& [x, index] : columns) {
-    index = out.columns.size();
-    out.columns.push_back(exact(x));
-  }
-  for (const auto& [series, c] : curves) {
-    out.rows.push_back(series);
-    out.cells.emplace_back(out.columns.size());
-    const MeanKind kind = c.kind;
-    for (const Point& p : c.points) {
-      const Centre middle = centre(p, kind);
-      out.cells.back()[columns.at(p.x)] = with_error(middle.mean, middle.standard_error);
-    }
-  }
+/// Rows as columns.
+std::vector<std::vector<std::string>> turned(const std::vector<std::vector<std::string>>& cells) {
+  std::vector<std::vector<std::string>> out(cells[0].size());
+  for (const std::vector<std::string>& row : cells)
+    for (size_t i = 0; i < row.size(); ++i) out[i].push_back(row[i]);
   return out;
 }
 
-/// One metric as a table under its name; nothing where no trial has it.
+/// One metric as a table under its name, a row per series that has it and a column per x; turned where the columns
+/// would be many. Nothing where no trial has the metric.
 Blocks measure_table(const StudyResults& r, const Measure& measure) {
-  Matrix m = matrix_of(r, measure.metric);
-  if (m.rows.empty()) return {};
-  std::string corner = r.report.x_label;
-  if (m.columns.size() > std::max(most_columns, m.rows.size())) m = m.turned();
-  else if (m.rows.size() > 1 || !m.rows[0].empty()) corner = "series \\ " + corner;
-  if (m.columns.size() == 1 && m.columns[0].empty()) m.columns[0] = measure.label;  // a turned single curve
-  if (m.rows.size() == 1 && m.rows[0].empty()) m.rows[0] = measure.label;
-  std::vector<std::vector<std::string>> cells{{corner}};
-  cells[0].insert(cells[0].end(), m.columns.begin(), m.columns.end());
-  for (size_t i = 0; i < m.rows.size(); ++i) {
-    cells.push_back({m.rows[i]});
-    cells.back().insert(cells.back().end(), m.cells[i].begin(), m.cells[i].end());
+  constexpr size_t most_columns = 10;
+  std::set<double> xs;
+  std::vector<Curve> curves;
+  for (const std::string& series : series_names(r)) {
+    Curve c = metric_curve(r, series, measure.metric);
+    std::erase_if(c.points, [](const Point& p) { return !std::isfinite(p.mean); });
+    for (const Point& p : c.points) xs.insert(p.x);
+    if (!c.points.empty()) curves.push_back(std::move(c));
   }
-  return {paragraph({{.text = measure.label, .is_strong = true}}), cells_table(measure.label, cells, {0})};
+  if (curves.empty()) return {};
+  const bool is_turned = xs.size() > std::max(most_columns, curves.size());
+  const bool is_alone = curves.size() == 1 && curves[0].series.empty();
+  std::vector<std::vector<std::string>> cells{{(is_turned || is_alone ? "" : "series \\ ") + r.report.x_label}};
+  for (const double x : xs) cells[0].push_back(exact(x));
+  for (const Curve& c : curves) {
+    std::vector<std::string>& row = cells.emplace_back();
+    row.push_back(is_alone ? measure.label : c.series);
+    for (const double x : xs) {
+      const Point* p = c.at(x);
+      const Centre middle = p ? centre(*p, c.kind) : Centre{};
+      row.push_back(p ? with_error(middle.mean, middle.standard_error) : "");
+    }
+  }
+  return {paragraph({{.text = measure.label, .is_strong = true}}),
+          cells_table(measure.label, is_turned ? turned(cells) : cells, {0})};
 }
 
 /// "Words: one; two."; nothing for no lines.

@@ -4,16 +4,13 @@
 #include <set>
 
 #include "engine/excerpt.h"
-#include "experiments/output/document_text.h"
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/claims.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
-#include "experiments/studies/pages/measured.h"
 #include "experiments/studies/pages/report.h"
-#include "experiments/studies/pages/verdict_change.h"
 
 namespace headroom::experiments {
 namespace {
@@ -33,44 +30,29 @@ std::string cut(const std::string& text, size_t columns) {
   return display_width(text) <= columns ? text : clip(text, columns - 1) + "…";
 }
 
-/// Every metric with its standard error.
-void add_measures(Rows& rows, const StudyResults& r, const std::string& series) {
-  for (const Measure& measure : shown_measures(r.report)) {
-    const bool own = measure.metric == r.report.y_metric;
-    const Curve c = own ? curve(r, series) : metric_curve(r, series, measure.metric);
-    std::vector<std::string> means, errors;
-    const MeanKind kind = c.kind;
-    for (const Point& p : c.points) {
-      const Centre middle = centre(p, kind);
-      means.push_back(rounded(middle.mean));
-      errors.push_back(rounded(middle.standard_error));
-    }
-    rows.emplace_back(cut(measure.metric, 24), std::move(means));
-    rows.emplace_back("±", std::move(errors));
-  }
-}
-
 Rows curve_rows(const StudyResults& r, const Curve& c) {
-  Rows rows = {{last_part(r.report.x_key), {}}};
-  for (const Point& p : c.points) rows[0].second.push_back(exact(p.x));
-  add_measures(rows, r, c.series);
+  Rows rows;
+  const auto add = [&](const std::string& label, const Curve& of, const auto& cell) {
+    std::vector<std::string>& cells = rows.emplace_back(label, std::vector<std::string>{}).second;
+    for (const Point& p : of.points) cells.push_back(cell(p));
+  };
+  add(last_part(r.report.x_key), c, [](const Point& p) { return exact(p.x); });
+  for (const Measure& measure : shown_measures(r.report)) {
+    const Curve of = measure.metric == r.report.y_metric ? c : metric_curve(r, c.series, measure.metric);
+    add(cut(measure.metric, 24), of, [&](const Point& p) { return rounded(centre(p, of.kind).mean); });
+    add("±", of, [&](const Point& p) { return rounded(centre(p, of.kind).standard_error); });
+  }
   std::set<std::string> keys;
   for (const Point& p : c.points)
     for (const auto& chosen : p.choice) keys.insert(chosen.first);
-  for (const std::string& key : keys) {
-    std::vector<std::string> cells;
-    for (const Point& p : c.points) {
-      const bool edge = std::count(p.edges.begin(), p.edges.end(), key) > 0;
+  for (const std::string& key : keys)
+    add(cut(last_part(key), 24), c, [&](const Point& p) {
       const auto chosen = p.choice.find(key);
-      cells.push_back(chosen == p.choice.end() ? "" : exact(chosen->second) + (edge ? "!" : ""));
-    }
-    rows.emplace_back(cut(last_part(key), 24), std::move(cells));
-  }
-  if (std::any_of(c.points.begin(), c.points.end(), [](const Point& p) { return !p.failed.empty(); })) {
-    std::vector<std::string> cells;
-    for (const Point& p : c.points) cells.push_back(p.failed.empty() ? "" : std::to_string(p.failed.size()));
-    rows.emplace_back("failed", std::move(cells));
-  }
+      const bool is_edge = std::count(p.edges.begin(), p.edges.end(), key) > 0;
+      return chosen == p.choice.end() ? "" : exact(chosen->second) + (is_edge ? "!" : "");
+    });
+  if (std::any_of(c.points.begin(), c.points.end(), [](const Point& p) { return !p.failed.empty(); }))
+    add("failed", c, [](const Point& p) { return p.failed.empty() ? "" : std::to_string(p.failed.size()); });
   return rows;
 }
 
@@ -107,9 +89,8 @@ std::string notes_on(const StudyResults& r) {
   for (const std::string& setting : r.overrides) out += fmt::format("changed by --set {}\n", excerpt(setting));
   if (r.left_out > 0)
     out += fmt::format(
-        "{} finished {} of an earlier state of this study {} not in this report: its file, or one that it names, has "
-        "changed\n",
-        r.left_out, r.left_out == 1 ? "trial" : "trials", r.left_out == 1 ? "is" : "are");
+        "{} of an earlier state of this study {} not in this report: its file, or one that it names, has changed\n",
+        counted(r.left_out, "finished trial"), r.left_out == 1 ? "is" : "are");
   return out.empty() ? out : out + "\n";
 }
 
@@ -141,7 +122,7 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
     names = std::max(names, display_width(claim_name(v.claim)));
     statuses = std::max(statuses, display_width(name(v.status)));
   }
-  // A terminal has the sentence below the claim: beside it there is no room for a line.
+  // On a terminal a long sentence goes below the claim, since there is no room behind it.
   const bool is_below = look.columns > 0;
   for (const Verdict& v : verdicts) {
     const bool plain = v.summary.empty();  // then the sentence says why

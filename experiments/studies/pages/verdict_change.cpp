@@ -4,47 +4,105 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <set>
 
+#include "experiments/output/number.h"
+#include "experiments/studies/claims/curve.h"
 #include "experiments/studies/pages/headline.h"
 
 namespace headroom::experiments {
 namespace {
 
-/// Where the number that decides stands.
+/// How far the number that decides is from its threshold.
 std::string distance(const Verdict& v) {
-  if (std::isnan(v.margin)) return "";
   if (std::isinf(v.margin)) return "computed, not sampled: more seeds change nothing";
   const double errors = std::abs(v.margin);
   const std::string far = errors < 10 ? fmt::format("{:.1f}", errors) : fmt::format("{:.0f}", errors);
   return fmt::format("{} standard errors {} the threshold", far, v.margin < 0 ? "short of" : "beyond");
 }
 
-std::string seeds(const Verdict& v) {
-  if (v.status != VerdictStatus::undecided || !is_about_seeds(v)) return "";
-  return v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
-                        : "no number of seeds up to 1,000 would decide";
-}
+/// Whether the estimate is where a claim that passes has it.
+bool is_beyond(const Verdict& v) { return is_decided(v) ? v.status == VerdictStatus::pass : v.margin >= 0; }
 
 }  // namespace
 
-bool is_about_seeds(const Verdict& v) { return v.is_learned && v.is_tuned && !std::isnan(v.margin); }
+std::string deciding_seeds(const std::vector<Verdict>& verdicts) {
+  std::set<int> needed;
+  bool is_hopeless = false;
+  for (const Verdict& v : verdicts) {
+    if (v.status != VerdictStatus::undecided || !v.is_learned || !v.is_tuned || std::isnan(v.margin)) continue;
+    if (v.seeds_needed) needed.insert(*v.seeds_needed);
+    else is_hopeless = true;
+  }
+  if (needed.empty()) return is_hopeless ? "no number of seeds up to 1,000 would decide" : "";
+  const int fewest = *needed.begin(), most = *needed.rbegin();
+  return fmt::format("about {} seeds would decide{}",
+                     fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most),
+                     is_hopeless ? ", and for one series no number up to 1,000" : "");
+}
 
 std::string what_would_change(const StudyResults& r, const Verdict& v) {
   if (v.status == VerdictStatus::not_run) return "";
   if (!v.is_learned) return "longer training, or a model that learns the target";
   if (!v.is_tuned) return "learning rates tried for each x, on a grid with the best inside";
+  const bool is_the_papers = source(v.claim) == ClaimSource::paper;
   std::vector<std::string> parts;
-  const auto add = [&](const std::string& part) {
-    if (!part.empty()) parts.push_back(part);
-  };
-  add(distance(v));
-  add(seeds(v));
-  if (v.has_choice_at_edge) add("a wider grid: a value that was chosen stands at its end");
-  if (is_pilot(r) && source(v.claim) == ClaimSource::paper) add("the paper’s own set-up: this profile is smaller");
-  else if (!r.deviations.empty() && source(v.claim) == ClaimSource::paper)
-    add("the paper’s own settings: some differ here (above)");
+  if (!std::isnan(v.margin)) parts.push_back(distance(v));
+  if (const std::string seeds = deciding_seeds({v}); !seeds.empty()) parts.push_back(seeds);
+  if (v.has_choice_at_edge) parts.emplace_back("a wider grid: a value that was chosen stands at its end");
+  if (is_the_papers && is_pilot(r)) parts.emplace_back("the paper’s own set-up: this profile is smaller");
+  else if (is_the_papers && !r.deviations.empty())
+    parts.emplace_back("the paper’s own settings: some differ here (above)");
   return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+StudyResults without_first_choices(const StudyResults& results) {
+  std::set<const TrialRecord*> first;
+  for (const std::string& series : series_names(results))
+    for (const Point& point : curve(results, series).points) {
+      if (point.choice.empty()) continue;
+      std::set<const TrialRecord*> chosen;
+      bool has_other = false;
+      for (const TrialRecord& trial : results.trials) {
+        if (trial.series != series || trial.x != point.x) continue;
+        if (trial.choice == point.choice) chosen.insert(&trial);
+        else has_other |= trial.status == TrialStatus::finished;
+      }
+      if (has_other) first.merge(chosen);
+    }
+  StudyResults out = results;
+  out.trials.clear();
+  for (const TrialRecord& trial : results.trials)
+    if (!first.contains(&trial)) out.trials.push_back(trial);
+  out.planned -= count_trials(results.trials) - count_trials(out.trials);
+  return out;
+}
+
+std::string second_choices(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+  const StudyResults others = without_first_choices(results);
+  if (others.trials.size() == results.trials.size()) return "";
+  const std::vector<Verdict> seconds = judge(others);
+  std::set<std::string> keys;
+  for (const TrialRecord& trial : results.trials)
+    for (const auto& chosen : trial.choice) keys.insert(last_part(chosen.first));
+  int asked = 0, unjudged = 0;
+  std::vector<std::string> turned;
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    const Verdict &v = verdicts[i], &second = seconds[i];
+    if (!is_decided(v) || (v.summary == second.summary && v.status == second.status)) continue;
+    ++asked;
+    if (second.status == VerdictStatus::not_run || !second.is_learned || std::isnan(second.margin)) ++unjudged;
+    else if (is_beyond(second) != is_beyond(v))
+      turned.push_back(fmt::format("“{}”{} ({})", in_words(v.claim), subject_in_brackets(v.claim), second.summary));
+  }
+  if (asked == 0) return "";
+  const int kept = asked - unjudged - static_cast<int>(turned.size());
+  std::string out = fmt::format("With the second-best value of {} at every x, {} of {} {} side of the threshold",
+                                fmt::join(keys, ", "), kept, counted(asked, "decided verdict"),
+                                kept == 1 ? "keeps its" : "keep their");
+  if (unjudged > 0) out += fmt::format(", {} cannot be judged", unjudged);
+  if (!turned.empty()) out += fmt::format("; the other side has {}", fmt::join(turned, ", "));
+  return out + ".";
 }
 
 }  // namespace headroom::experiments

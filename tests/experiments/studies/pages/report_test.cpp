@@ -7,7 +7,6 @@
 #include <random>
 
 #include "experiments/output/file.h"
-#include "experiments/output/markdown.h"
 #include "experiments/output/number.h"
 #include "experiments/output/plot/axis.h"
 #include "experiments/output/plot/gnuplot.h"
@@ -15,9 +14,8 @@
 #include "experiments/studies/pages/figure.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/results_page.h"
-#include "experiments/studies/pages/second_choices.h"
-#include "experiments/studies/pages/settings_line.h"
-#include "experiments/studies/pages/study_page.h"
+#include "experiments/studies/pages/set_up.h"
+#include "experiments/studies/pages/verdict_change.h"
 #include "tests/experiments/studies/pages/folder.h"
 #include "tests/experiments/studies/pages/rich.h"
 #include "tests/experiments/studies/pages/xml.h"

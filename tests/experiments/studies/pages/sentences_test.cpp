@@ -3,13 +3,11 @@
 
 #include <cmath>
 
-#include "experiments/output/document_text.h"
 #include "experiments/output/html.h"
-#include "experiments/output/markdown.h"
+#include "experiments/studies/pages/guide_parts.h"
 #include "experiments/studies/pages/headline.h"
 #include "experiments/studies/pages/law_section.h"
-#include "experiments/studies/pages/plan_answers.h"
-#include "experiments/studies/pages/settings_line.h"
+#include "experiments/studies/pages/set_up.h"
 #include "experiments/studies/pages/verdict_change.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"

@@ -2,7 +2,9 @@
 #include <string>
 
 #include "experiments/studies/claims/study_results.h"
+#include "experiments/studies/config/tasks/words.h"
 
+/// What a study trains, in words.
 namespace headroom::experiments {
 
 /// Whether a settings line tells those x at which the chosen rate is an end of the values tried.
@@ -16,5 +18,12 @@ enum class Edges { told, left_out };
 ///     D 64, 256 · 1 layer · 300 to 600 steps of 32 sequences · adamw, rates 0.01 to 0.08 (…) · 3 seeds · sinusoidal,
 ///     alibi
 std::string settings_line(const StudyResults& results, Edges edges = Edges::told);
+
+/// In the words of a trial's resolved [task], whose kind may be any of task_kinds(). A kind that is not known gives its
+/// name alone: the task may come from a store of a newer program.
+TaskWords task_words(const TaskJson& task);
+
+/// task_words() of a study's first trial, and in which keys the tasks of its other trials differ. Empty without trials.
+TaskWords task_words(const StudyResults& results);
 
 }  // namespace headroom::experiments

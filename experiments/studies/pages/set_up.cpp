@@ -1,4 +1,4 @@
-#include "experiments/studies/pages/settings_line.h"
+#include "experiments/studies/pages/set_up.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include "experiments/output/number.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/claims/value_set.h"
+#include "experiments/studies/config/tasks/registry.h"
 
 namespace headroom::experiments {
 namespace {
@@ -43,9 +44,8 @@ ValueSet values_of(const std::vector<Json>& configs, const std::string& path) {
 }
 
 /// "1 layer", "2, 3 layers".
-std::string counted(const ValueSet& values, const std::string& noun) {
-  const bool is_one = values.numbers.size() == 1 && *values.numbers.begin() == 1;
-  return fmt::format("{} {}{}", values.text(), noun, is_one ? "" : "s");
+std::string with_noun(const ValueSet& values, const std::string& noun) {
+  return values.text() == "1" ? "1 " + noun : fmt::format("{} {}s", values.text(), noun);
 }
 
 /// "heads 1, 2, 4 of D 64", or "every heads of D 64" where those are all.
@@ -92,13 +92,10 @@ std::string edges_of(const StudyResults& r) {
 std::string seeds_of(const StudyResults& r) {
   std::map<std::string, std::set<int64_t>> by_series;
   for (const TrialRecord& t : r.trials) by_series[t.series].insert(t.seed);
-  size_t fewest = by_series.empty() ? 0 : by_series.begin()->second.size(), most = 0;
-  for (const auto& [series, seeds] : by_series) {
-    fewest = std::min(fewest, seeds.size());
-    most = std::max(most, seeds.size());
-  }
-  return fewest == most ? fmt::format("{} {}", most, most == 1 ? "seed" : "seeds")
-                        : fmt::format("{} to {} seeds", fewest, most);
+  std::set<int64_t> counts;
+  for (const auto& [series, seeds] : by_series) counts.insert(std::ssize(seeds));
+  return counts.size() == 1 ? counted(*counts.begin(), "seed")
+                            : fmt::format("{} to {} seeds", *counts.begin(), *counts.rbegin());
 }
 
 }  // namespace
@@ -115,14 +112,42 @@ std::string settings_line(const StudyResults& r, Edges edges) {
                  batch = of("/train/batch"), kind = of("/train/optimizer/kind"), rate = of("/train/optimizer/lr"),
                  positions = of("/model/positions"), first = of("/task/first_position");
   add(width, "D " + width.text());
-  add(layers, counted(layers, "layer"));
-  add(steps, fmt::format("{} of {}", counted(steps, "step"), counted(batch, "sequence")));
+  add(layers, with_noun(layers, "layer"));
+  add(steps, fmt::format("{} of {}", with_noun(steps, "step"), with_noun(batch, "sequence")));
   add(rate, fmt::format("{}, learning rates {}{}{}", kind.text(), rate.text(),
                         edges == Edges::told ? singles_of(r) : "", edges == Edges::told ? edges_of(r) : ""));
   parts.push_back(seeds_of(r));
   add(positions, "positions " + positions.text());
   add(first, "loss from position " + first.text());
   return fmt::format("{}", fmt::join(parts, " · "));
+}
+
+TaskWords task_words(const TaskJson& task) {
+  const std::string name = task_value(task, "kind");
+  for (const TaskKind& kind : task_kinds())
+    if (kind.name == name) return kind.words(task);
+  return {fmt::format("A task of the kind {}.", name)};
+}
+
+TaskWords task_words(const StudyResults& r) {
+  std::vector<TaskJson> tasks;
+  std::set<std::string> seen;
+  for (const TrialRecord* trial : ordered_trials(r)) {
+    const TaskJson config = TaskJson::parse(trial->config, nullptr, false);
+    if (!config.is_object() || !task_part(config, "task").contains("kind")) continue;
+    if (seen.insert(config["task"].dump()).second) tasks.push_back(config["task"]);
+  }
+  if (tasks.empty()) return {};
+  TaskWords out = task_words(tasks[0]);
+  std::set<std::string> differing;
+  for (const TaskJson& task : tasks)
+    for (const auto& [key, value] : task.items())
+      if (const auto first = tasks[0].find(key); first == tasks[0].end() || *first != value) differing.insert(key);
+  if (differing.count("kind")) out.words += " That is the task of the first series; others have tasks of their own.";
+  else if (!differing.empty())
+    out.words +=
+        fmt::format(" That describes the first of several settings: they differ in {}.", fmt::join(differing, ", "));
+  return out;
 }
 
 }  // namespace headroom::experiments
