@@ -224,7 +224,8 @@ std::string heat_map_html(const HeatMap& heat) {
       "the measures of all heads.</p></noscript>\n<script type=\"application/json\" "
       "id=\"probe-data\">{}</script>\n<script>{}</script>\n",
       options_html(heat.measures), escape(first.group), escape(first.label), escape(first.meaning), heat.columns,
-      heat.rows, cells, escape(first.low), escape(first.high), heat.json, page_asset(heat.script));
+      heat.rows, cells, escape(first.low), escape(first.high), heat.json,
+      page_asset("output/assets/chart.js") + page_asset(heat.script));
 }
 
 std::string html_of(const Block& block) {

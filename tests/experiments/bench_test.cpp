@@ -82,9 +82,9 @@ TEST_CASE("a workload that cannot be run is refused by name") {
   };
   refuses("absent", "unknown workload 'absent'; known: class, masked, name, next, none, real, typo");
   refuses("defaults", "unknown workload 'defaults'");
-  refuses("typo", "unknown key head_dims");
-  refuses("name", "objective is 'bce'; known: mse, ce, mlm, classify");
-  refuses("none", "batch is 0");
+  refuses("typo", "typo.head_dims: unknown key; did you mean typo.head_dim?");
+  refuses("name", "name.objective: expected one of mse, ce, mlm, classify, got \"bce\"");
+  refuses("none", "none.batch: 0 is out of range: expected in [1, ");
   try {
     read_workload("no such file", "ngram");
     FAIL("read a file that is not there");

@@ -1,5 +1,5 @@
 // Texts that calibrate and those that evaluate have nothing in common.
-#include "experiments/tools/compress/text_range.h"
+#include "experiments/tools/compress/job.h"
 #include "tests/support/catch.h"
 
 namespace headroom::experiments {

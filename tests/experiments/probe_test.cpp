@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/output/text.h"
-#include "experiments/tools/probe/probe_findings.h"
 #include "experiments/tools/probe/probe_output.h"
 #include "experiments/tools/probe/probe_page.h"
 #include "models/checkpoints/model_files.h"

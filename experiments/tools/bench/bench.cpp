@@ -78,11 +78,6 @@ tasks::TrainerConfig settings(const Workload& workload, const BenchOptions& opti
   return config;
 }
 
-models::Transformer drawn(const Workload& workload, const BenchOptions& options, engine::Rng& rng) {
-  const engine::DeviceScope scope(options.device);
-  return {workload.model, rng, options.dtype};
-}
-
 }  // namespace
 
 BenchResult bench(const Workload& workload, const BenchOptions& options) {
@@ -93,7 +88,10 @@ BenchResult bench(const Workload& workload, const BenchOptions& options) {
   const engine::DeviceStream stream(device);
   const engine::StreamScope on_stream(stream.handle());
   engine::Rng rng(0);
-  const models::Transformer model = drawn(workload, options, rng);
+  const models::Transformer model = [&]() -> models::Transformer {
+    const engine::DeviceScope scope(device);
+    return {workload.model, rng, options.dtype};
+  }();
   const RandomData data(workload, options.dtype);
   tasks::Trainer trainer(model, data, settings(workload, options), rng);
   const tasks::Batch batch = data.batch().to(device);

@@ -43,11 +43,6 @@ void decode(const models::Transformer& model, models::ModelCache& state, const e
   }
 }
 
-std::string compared_row(const std::string& name, double before, double after, int digits) {
-  return fmt::format("{:<28}{:>16.{}f}{:>16.{}f}   {:.3f}\n", name, before, digits, after, digits,
-                     before > 0 ? after / before : 1);
-}
-
 }  // namespace
 
 std::pair<MeasuredSpeed, MeasuredSpeed> measure_speeds(const models::Transformer& first,
@@ -83,22 +78,23 @@ ModelAccount counted(const models::TransformerConfig& config, int64_t context) {
 
 std::string table_of(const ModelAccount& before, const ModelAccount& after, int64_t context) {
   std::string text = fmt::format("{:<28}{:>16}{:>16}   ratio\n", "", "before", "after");
-  text += compared_row("parameters", static_cast<double>(before.parameters), static_cast<double>(after.parameters), 0);
+  const auto add = [&](const std::string& name, double old_value, double new_value, const auto& words) {
+    text += fmt::format("{:<28}{:>16}{:>16}   {:.3f}\n", name, words(old_value), words(new_value),
+                        old_value > 0 ? new_value / old_value : 1);
+  };
+  const auto digits = [](int count) { return [count](double value) { return fmt::format("{:.{}f}", value, count); }; };
+  add("parameters", static_cast<double>(before.parameters), static_cast<double>(after.parameters), digits(0));
   if (after.bytes > 0)
-    text += fmt::format("{:<28}{:>16}{:>16}   {:.3f}\n", "files", models::size_text(before.bytes),
-                        models::size_text(after.bytes),
-                        static_cast<double>(after.bytes) / static_cast<double>(before.bytes));
-  text += compared_row(fmt::format("MFLOPs/token, {} keys", context), before.flops / 1e6, after.flops / 1e6, 3);
-  text += compared_row("cache bytes/token (f32)", before.cache_bytes, after.cache_bytes, 0);
-  const MeasuredSpeed& speed = before.speed;
-  if (speed.prompt > 0) {
-    text +=
-        compared_row(fmt::format("prompt of {}, tokens/s", speed.prompt_tokens), speed.prompt, after.speed.prompt, 1);
-    text +=
-        compared_row(fmt::format("decode of {}, tokens/s", speed.decoded_tokens), speed.decode, after.speed.decode, 1);
+    add("files", static_cast<double>(before.bytes), static_cast<double>(after.bytes),
+        [](double bytes) { return models::size_text(static_cast<uint64_t>(bytes)); });
+  add(fmt::format("MFLOPs/token, {} keys", context), before.flops / 1e6, after.flops / 1e6, digits(3));
+  add("cache bytes/token (f32)", before.cache_bytes, after.cache_bytes, digits(0));
+  if (const MeasuredSpeed& speed = before.speed; speed.prompt > 0) {
+    add(fmt::format("prompt of {}, tokens/s", speed.prompt_tokens), speed.prompt, after.speed.prompt, digits(1));
+    add(fmt::format("decode of {}, tokens/s", speed.decoded_tokens), speed.decode, after.speed.decode, digits(1));
   }
   if (!after.perplexity) return text;
-  text += compared_row("perplexity, computed in f32", before.perplexity->ppl, after.perplexity->ppl, 4);
+  add("perplexity, computed in f32", before.perplexity->ppl, after.perplexity->ppl, digits(4));
   return text + divergence_text(*after.perplexity, "the original");
 }
 

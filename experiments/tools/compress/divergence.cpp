@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "experiments/studies/claims/statistics.h"
@@ -11,14 +10,11 @@
 namespace headroom::experiments {
 
 PerplexityRatio perplexity_ratio(const tasks::Perplexity& measured) {
-  constexpr double significance = 0.05, none = std::numeric_limits<double>::quiet_NaN();
+  constexpr double significance = 0.05;
   const tasks::Divergence& apart = *measured.against;
-  PerplexityRatio ratio{std::exp(apart.nll_added), none, none};
-  if (measured.windows < 2) return ratio;
+  if (measured.windows < 2) return {std::exp(apart.nll_added), NAN, NAN};
   const double reach = apart.stderr_added * t_reach(static_cast<double>(measured.windows - 1), significance);
-  ratio.low = std::exp(apart.nll_added - reach);
-  ratio.high = std::exp(apart.nll_added + reach);
-  return ratio;
+  return {std::exp(apart.nll_added), std::exp(apart.nll_added - reach), std::exp(apart.nll_added + reach)};
 }
 
 std::string divergence_text(const tasks::Perplexity& measured, const std::string& base) {

@@ -6,7 +6,6 @@
 
 #include "engine/error.h"
 #include "experiments/output/file.h"
-#include "tasks/compression/head_costs.h"
 #include "tasks/layer_set.h"
 #include "tasks/measure/text_tokens.h"
 
@@ -54,36 +53,17 @@ tasks::CompressionPlan plan_of(const CompressArguments& arguments, const models:
   layers = tasks::layers_named(arguments.layers, config.layers, static_cast<uint64_t>(arguments.seed));
   const models::HeadGroup head = models::first_layer(config).groups.at(0);
   const std::optional<int64_t> rank = arguments.rank ? arguments.rank : arguments.mean_rank;
+  const std::optional<int64_t> of_values = arguments.vo_rank ? arguments.vo_rank : rank;
   const int64_t qk_rank = rank ? *rank : middle_of(tasks::possible_ranks(qk, config, head.qk_dim));
-  const int64_t vo_rank = arguments.vo_rank ? *arguments.vo_rank
-                          : rank            ? *rank
-                                            : middle_of(tasks::possible_ranks(vo, head.v_dim));
+  const int64_t vo_rank = of_values ? *of_values : middle_of(tasks::possible_ranks(vo, head.v_dim));
   const tasks::CompressionPlan plan = tasks::uniform_plan(config, qk, vo, qk_rank, vo_rank, layers);
   tasks::validate(plan, config);
   return plan;
 }
 
-/// Refuses a share that no ranks reach, before a head is measured.
-void check_budget(const CompressArguments& arguments, const models::TransformerConfig& config, const CompressJob& job) {
-  const bool has_keep = !std::isnan(arguments.keep);
-  if (!has_keep && std::isnan(arguments.cache)) return;
-  const tasks::BudgetOf of = has_keep ? tasks::BudgetOf::parameters : tasks::BudgetOf::cache;
-  const tasks::HeadCosts costs(config, job.plan.qk, job.plan.vo, job.layers);
-  costs.require_possible(of, (has_keep ? arguments.keep : arguments.cache) * costs.full(of));
-}
-
 TextRange text_of(const std::string& file, const std::string& range, const char* option,
                   const models::Tokenizer& tokenizer, int64_t usual = usual_tokens) {
   return text_range(file, tasks::tokens_of_file(file, tokenizer), range, usual, option);
-}
-
-/// Refuses ranges of texts that nothing would read.
-void check_unused(const CompressArguments& a, bool is_calibrated) {
-  require(a.calibrate_tokens.empty() || is_calibrated || !a.refine.empty(),
-          "--calibrate-tokens: nothing here is calibrated");
-  require(a.eval_tokens.empty() || !a.eval.empty(), "--eval-tokens: needs --eval FILE");
-  require((a.refine_text.empty() && a.refine_tokens.empty()) || !a.refine.empty(),
-          "--refine-text and --refine-tokens: need --refine");
 }
 
 void read_texts(const CompressArguments& a, CompressJob& job) {
@@ -94,14 +74,18 @@ void read_texts(const CompressArguments& a, CompressJob& job) {
           rank_option(a));
   require(a.refine.empty() || !a.calibrate.empty() || !a.refine_text.empty(),
           "--refine {} trains on a text: needs --refine-text FILE", a.refine);
-  check_unused(a, reads_activations || job.has_budget);
+  const bool is_calibrated = reads_activations || job.has_budget;
+  require(a.calibrate_tokens.empty() || is_calibrated || !a.refine.empty(),
+          "--calibrate-tokens: nothing here is calibrated");
+  require(a.eval_tokens.empty() || !a.eval.empty(), "--eval-tokens: needs --eval FILE");
+  require((a.refine_text.empty() && a.refine_tokens.empty()) || !a.refine.empty(),
+          "--refine-text and --refine-tokens: need --refine");
   const auto tokenizer = job.base->tokenizer();
-  if (reads_activations || job.has_budget)
-    job.calibration = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
+  if (is_calibrated) job.calibration = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
   if (!a.refine.empty()) {
-    if (a.refine_text.empty())
-      job.refinement = text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer);
-    else job.refinement = text_of(a.refine_text, a.refine_tokens, "--refine-tokens", *tokenizer, 400000);
+    job.refinement = a.refine_text.empty()
+                         ? text_of(a.calibrate, a.calibrate_tokens, "--calibrate-tokens", *tokenizer)
+                         : text_of(a.refine_text, a.refine_tokens, "--refine-tokens", *tokenizer, 400000);
     require(job.refinement->count() > a.training.context, "{}: {} tokens are too few for windows of {}",
             job.refinement->file, job.refinement->count(), a.training.context);
   }
@@ -125,6 +109,12 @@ std::string calibration_note(const CompressJob& job) {
       job.calibration->count(), width, std::max(enough * width, usual_tokens));
 }
 
+std::optional<std::pair<tasks::BudgetOf, double>> budget_share(const CompressArguments& a) {
+  if (!std::isnan(a.keep)) return std::pair(tasks::BudgetOf::parameters, a.keep);
+  if (!std::isnan(a.cache)) return std::pair(tasks::BudgetOf::cache, a.cache);
+  return std::nullopt;
+}
+
 std::string rank_option(const CompressArguments& a) {
   if (a.mean_rank) return fmt::format("--mean-rank {}", *a.mean_rank);
   if (!std::isnan(a.keep)) return fmt::format("--keep {}", a.keep);
@@ -146,7 +136,10 @@ CompressJob job_of(CompressArguments& arguments) {
   job.format = models::export_format_named(arguments.format);
   require(!job.has_budget || job.format != models::ExportFormat::plain,
           "--format plain has one width for all heads: use --rank, not {}", rank_option(arguments));
-  check_budget(arguments, description.config, job);
+  if (const auto share = budget_share(arguments)) {  // that no ranks reach is said before a head is measured
+    const tasks::HeadCosts costs(description.config, job.plan.qk, job.plan.vo, job.layers);
+    costs.require_possible(share->first, share->second * costs.full(share->first));
+  }
   const std::string refusal =
       models::refusal_of(job.format, *job.base, tasks::compressed_config(description.config, job.plan), arguments.out);
   require(refusal.empty(), "{}: {}", arguments.out, refusal);

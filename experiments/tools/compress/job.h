@@ -5,13 +5,33 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "experiments/tools/compress/text_range.h"
 #include "models/write/export.h"
+#include "tasks/compression/head_costs.h"
 #include "tasks/compression/plan.h"
 #include "tasks/compression/refine.h"
 
 namespace headroom::experiments {
+
+/// Tokens [begin, end) of a text file, as a command names them.
+struct TextRange {
+  std::string file, sha256;
+  int64_t begin = 0, end = 0;
+  std::vector<int32_t> tokens{};  ///< those
+  int64_t count() const { return end - begin; }
+};
+
+/// The range "A:B" of a file with the ids `all` ("A:" to its end, ":B" or "B" from its beginning); "": the first
+/// `usual`, or all where there are fewer. `option`: how the range is given, for messages. Throws Error naming file and
+/// range where the range is none, or not in the text.
+TextRange text_range(const std::string& file, const std::vector<int32_t>& all, const std::string& range, int64_t usual,
+                     const std::string& option);
+
+/// Throws Error naming both texts with their hashes, and what the first is for ("calibration"), where they have tokens
+/// in common: ranges of one file (or of a copy of it) that overlap, or 64 tokens in a row that are in both.
+void require_disjoint(const char* use, const TextRange& text, const TextRange& evaluation);
 
 /// What `compress` is called with.
 struct CompressArguments {
@@ -45,6 +65,9 @@ CompressJob job_of(CompressArguments& arguments);
 /// What is to be said where fewer tokens calibrate than 4 times the model's width: a covariance of D numbers has as
 /// many directions, and those that no token shows cost nothing by it. "" where there are enough, or none are needed.
 std::string calibration_note(const CompressJob& job);
+
+/// What --keep or --cache gives: a share of that budget; none without them.
+std::optional<std::pair<tasks::BudgetOf, double>> budget_share(const CompressArguments& arguments);
 
 /// "--rank 16", "--keep 0.5": how the ranks were asked for.
 std::string rank_option(const CompressArguments& arguments);

@@ -48,16 +48,13 @@ double measured_share(const CompressJob& job, int64_t layers, int64_t done, int6
 tasks::CompressionPlan spent(const CompressArguments& arguments, const CompressJob& job,
                              const models::Transformer& base, const tasks::HeadDecompositions& heads,
                              const CompressProgress& progress) {
-  using tasks::BudgetOf;
   const tasks::LayerProbe probe(base, tasks::probed_texts(calibration_pieces(arguments, job), arguments.context));
   const tasks::HeadBudget budget(heads, probe, job.plan.qk, job.plan.vo, job.layers, [&](int64_t done, int64_t all) {
     progress(fmt::format("budget: head {} of {} measured", done, all),
              measured_share(job, base.config().layers, done, all));
   });
-  if (!std::isnan(arguments.keep))
-    return budget.spend(BudgetOf::parameters, arguments.keep * budget.costs().full(BudgetOf::parameters));
-  if (!std::isnan(arguments.cache))
-    return budget.spend(BudgetOf::cache, arguments.cache * budget.costs().full(BudgetOf::cache));
+  if (const auto share = budget_share(arguments))
+    return budget.spend(share->first, share->second * budget.costs().full(share->first));
   if (!std::isnan(arguments.kl)) return budget.within(budget.costs().saved(), arguments.kl);
   return budget.spend(budget.costs().saved(), budget.costs().cost(budget.costs().saved(), job.plan));
 }

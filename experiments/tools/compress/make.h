@@ -12,7 +12,7 @@ struct CompressedModel {
   tasks::CompressionPlan plan;
   models::ModelEdit edit{};
   std::string shortage{};  ///< what is to be said of a calibration that was too short
-  /// Of the refinement, if any: losses of its first and last steps, and the numbers that it trained.
+  /// A refinement: the losses of its first and last steps, and how many numbers it trained.
   struct Refinement {
     double first_loss = 0, last_loss = 0;
     int64_t trained = 0;

@@ -66,7 +66,7 @@ std::string size_note(const CompressArguments& arguments, const CompressJob& job
   if (after.bytes < before.bytes) return "";
   const std::string reason =
       fmt::format("the new files are no smaller than the model's: {}", why(arguments, job, before, after));
-  // Of two models, all but the tensors (the tokenizer above all) is taken to be as large.
+  // All but the tensors (the tokenizer above all) is taken to be as large in both models.
   const models::ModelEdit none{job.base->description().config, {}};
   const int64_t rest = static_cast<int64_t>(before.bytes) -
                        export_bytes(*job.base, none, ExportFormat::compact, arguments.out, std::nullopt);

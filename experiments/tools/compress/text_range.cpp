@@ -1,11 +1,10 @@
-#include "experiments/tools/compress/text_range.h"
-
 #include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "experiments/tools/compress/job.h"
 #include "tasks/data/sha256.h"
 
 namespace headroom::experiments {

@@ -1,7 +1,5 @@
 #include "experiments/tools/new_op/formulas.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -52,20 +50,8 @@ const std::vector<NewOpFormula>& formulas() {
     const T e = exp(-abs(x));  // never above 1: it cannot overflow
     return select(T(0.0f) < x, e, T(1.0f)) / (T(1.0f) + e);)",
        "elementwise(6, 6)"},
-      {"softplus", "log(1 + e^x)", "1 / (1 + e^-x)",
-       "/// y = log(1 + e^x) = max(x, 0) + log(1 + e^-|x|) (Dugas et al., 2001);  dx = dy · 1 / (1 + e^-x). f32: y and "
-       "f' within\n"
-       "/// 6 ulp, small ones too: where 1 + e is rounded, log(1 + e) is put right by e / ((1 + e) - 1) (Kahan).",
-       R"(    using std::abs;
-    using std::exp;
-    using std::log;
-    const T e = exp(-abs(x)), u = T(1.0f) + e;
-    return maximum(x, T(0.0f)) + select(u == T(1.0f), e, log(u) * (e / (u - T(1.0f))));)",
-       R"(    using std::abs;
-    using std::exp;
-    const T e = exp(-abs(x));  // never above 1: it cannot overflow
-    return select(x < T(0.0f), e, T(1.0f)) / (T(1.0f) + e);)",
-       "elementwise(6, 6)"}};
+      // The template's own, whose functor is there already.
+      {"softplus", "log(1 + e^x)", "1 / (1 + e^-x)", "", "", "", "elementwise(6, 6)"}};
   return known;
 }
 
@@ -89,16 +75,6 @@ const NewOpFormula& new_op_formula(const std::string& name) {
   const auto found =
       std::find_if(known.begin(), known.end(), [&](const NewOpFormula& formula) { return formula.name == name; });
   return found == known.end() ? open_measurement() : *found;
-}
-
-std::string functor_file(const NewOpFormula& formula, const std::string& functor) {
-  return fmt::format(
-      "#pragma once\n#include \"engine/math.h\"\n\nnamespace headroom::engine {{\n\n{}\nstruct {} {{\n"
-      "  static constexpr bool reads_x = true, reads_y = false;  // what dx needs\n"
-      "  template <class T>\n  HEADROOM_HD static T f(T x) {{\n{}\n  }}\n"
-      "  template <class T>\n  HEADROOM_HD static T df(T x, T /*y*/) {{\n{}\n  }}\n}};\n\n}}  // namespace "
-      "headroom::engine\n",
-      formula.comment, functor, formula.f, formula.df);
 }
 
 }  // namespace headroom::experiments

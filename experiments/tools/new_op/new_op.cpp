@@ -82,46 +82,47 @@ std::string renamed(const std::string& text, const std::string& name) {
   return replaced(replaced(text, "softplus", name), "Softplus", pascal_case(name));
 }
 
+/// `text` with `inside` in place of what is between two of its parts.
+std::string refilled(std::string text, const std::string& begin, const std::string& end, const std::string& inside) {
+  const size_t from = text.find(begin) + begin.size();
+  return text.replace(from, text.find(end, from) - from, inside);
+}
+
 /// The text of one of softplus's files for another function.
 std::string text_for(const NewOpFile& file, const std::string& name) {
   const NewOpFormula &from = new_op_formula("softplus"), &to = new_op_formula(name);
-  if (file.name.ends_with("_functor.h")) return functor_file(to, pascal_case(name));
-  const std::string text =
-      replaced(replaced(file.text, from.value, to.value), "dy · " + from.slope, "dy · " + to.slope);
+  std::string text = replaced(replaced(file.text, from.value, to.value), "dy · " + from.slope, "dy · " + to.slope);
+  if (file.name.ends_with("_functor.h") && !to.comment.empty()) {
+    text = refilled(file.text, "headroom::engine {\n\n", "\nstruct", to.comment);
+    text = refilled(text, " f(T x) {\n", "\n  }", to.f);
+    text = refilled(text, " df(T x, T /*y*/) {\n", "\n  }", to.df);
+  }
   return renamed(replaced(text, from.tolerances, to.tolerances), name);
 }
 
-/// A folder under another name beside `target` until it is renamed; what is left of it when this ends is removed, with
-/// the folders above that were made for it.
-class UnfinishedFolder {
- public:
-  UnfinishedFolder(const fs::path& target, const fs::path& shown) {
-    std::error_code error;
-    for (fs::path above = target.parent_path(); !fs::exists(above, error) && above.has_relative_path();
-         above = above.parent_path())
-      made_.push_back(above);
-    fs::create_directories(target.parent_path(), error);
-    path_ = target.parent_path() / fmt::format(".new-op-{}", getpid());
-    if (!error) fs::create_directory(path_, error);
-    if (error) remove();
-    require(!error, "new-op: cannot make the folder {}: {}", shown.string(), error.message());
+/// Writes the op's files into `folder`, and gives their names; `shown` is the folder that messages name.
+std::vector<std::string> write_files(const std::string& name, const fs::path& folder, const fs::path& shown) {
+  std::vector<std::string> names;
+  for (const NewOpFile& file : new_op_files()) {
+    names.push_back(renamed(file.name, name));
+    fs::create_directories((folder / names.back()).parent_path());
+    std::ofstream out(folder / names.back());
+    out << text_for(file, name);
+    out.close();
+    if (!out) fail("new-op: cannot write {}: {}", (shown / names.back()).string(), std::strerror(errno));
   }
-  ~UnfinishedFolder() { remove(); }
-  UnfinishedFolder(const UnfinishedFolder&) = delete;
-  UnfinishedFolder& operator=(const UnfinishedFolder&) = delete;
+  return names;
+}
 
-  const fs::path& path() const { return path_; }
-
- private:
-  void remove() const {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-    for (const fs::path& folder : made_) fs::remove(folder, ignored);  // only what is empty
-  }
-
-  fs::path path_;
-  std::vector<fs::path> made_;  ///< the lowest first
-};
+/// The folders above `place` that there are not, the lowest first.
+std::vector<fs::path> missing_above(const fs::path& place) {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  for (fs::path above = place.parent_path(); !fs::exists(above, error) && above.has_relative_path();
+       above = above.parent_path())
+    missing.push_back(above);
+  return missing;
+}
 
 }  // namespace
 
@@ -132,20 +133,23 @@ std::vector<std::string> write_new_op(const std::string& name, const fs::path& f
   const fs::path place = target.has_filename() ? target : target.parent_path();
   if (fs::exists(fs::symlink_status(place, error)))
     fail("new-op: {} exists already: choose another folder", folder.string());
-  const UnfinishedFolder unfinished(place, folder);
-  std::vector<std::string> names;
-  for (const NewOpFile& file : new_op_files()) {
-    names.push_back(renamed(file.name, name));
-    const fs::path path = unfinished.path() / names.back();
-    fs::create_directories(path.parent_path(), error);
-    std::ofstream out(path);
-    out << text_for(file, name);
-    out.close();
-    if (!out) fail("new-op: cannot write {}: {}", (folder / names.back()).string(), std::strerror(errno));
+  const std::vector<fs::path> made = missing_above(place);
+  const fs::path unfinished = place.parent_path() / fmt::format(".new-op-{}", getpid());
+  const auto undo = [&] {
+    fs::remove_all(unfinished, error);
+    for (const fs::path& above : made) fs::remove(above, error);  // only what is empty
+  };
+  try {
+    const std::vector<std::string> names = write_files(name, unfinished, folder);
+    fs::rename(unfinished, place);
+    return names;
+  } catch (const fs::filesystem_error& problem) {
+    undo();
+    fail("new-op: cannot make the folder {}: {}", folder.string(), problem.code().message());
+  } catch (const Error&) {
+    undo();
+    throw;
   }
-  fs::rename(unfinished.path(), place, error);
-  require(!error, "new-op: cannot make the folder {}: {}", folder.string(), error.message());
-  return names;
 }
 
 }  // namespace headroom::experiments

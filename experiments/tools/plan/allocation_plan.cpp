@@ -104,7 +104,8 @@ AllocationPlan plan_allocation(const AllocationRequest& request) {
   const tasks::LagRanks ranks = ranks_of(request);
   plan.paper = tasks::study_allocation(rho, request.width, request.token_dim, tasks::paper_error(ranks), request.rules);
   plan.terms = tasks::bound_terms(rho, plan.paper.best.groups, ranks, request.risk);
-  // Without an exact width both have the same minimum: heads in q sub-groups stand for wider heads that spend no more.
+  // Without an exact width both have the same minimum: heads in q sub-groups do what wider heads do, which spend no
+  // more.
   plan.sharper = request.rules.exact_width ? tasks::best_allocation(rho, request.width, request.token_dim,
                                                                     tasks::sharper_error(ranks), request.rules)
                                            : plan.paper.best;

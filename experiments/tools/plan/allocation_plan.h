@@ -1,12 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "experiments/tools/plan/basis.h"
 #include "experiments/tools/plan/decay.h"
+#include "experiments/tools/plan/plan_tables.h"
 #include "experiments/tools/plan/study_fit.h"
 #include "tasks/theory/allocation.h"
 #include "tasks/theory/bound_terms.h"
@@ -72,10 +73,14 @@ nlohmann::ordered_json allocation_json(const AllocationPlan& plan);
 
 /// The parts of both the terminal's tables and the page.
 std::string allocation_headline(const AllocationPlan& plan);
-Cells allocation_cells(const AllocationPlan& plan);
-Cells terms_cells(const AllocationPlan& plan);
-Cells curve_cells(const AllocationPlan& plan);
+std::vector<PlanTable> allocation_tables(const AllocationPlan& plan);
 std::string flatness_text(const AllocationPlan& plan);
+
+/// What is said of a run of neighbouring lags with equal heads: of its first group, its number of lags, and which they
+/// are ("lag 5", "lags 1–4").
+using SayRun = std::function<std::string(const tasks::LagGroup&, size_t lags, const std::string& which)>;
+/// The first six runs, then `rest` in place of the others.
+std::string runs_text(const std::vector<tasks::LagGroup>& groups, const SayRun& say, const std::string& rest);
 
 /// The plan as tables for a terminal, with what each number is based on; lines of at most `columns` characters where
 /// that is not 0.

@@ -1,9 +1,10 @@
 #include "experiments/tools/plan/answer.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -14,11 +15,7 @@ namespace headroom::experiments {
 namespace {
 
 using Groups = std::vector<tasks::LagGroup>;
-
-/// "lag 3", "lags 3–5".
-std::string lags_text(int64_t first, int64_t last) {
-  return first == last ? fmt::format("lag {}", first) : fmt::format("lags {}–{}", first, last);
-}
+using Standing = HeadChoice::Option::Standing;
 
 bool are_alike(const Groups& groups, bool heads) {
   return std::all_of(groups.begin(), groups.end(), [&](const tasks::LagGroup& group) {
@@ -31,24 +28,14 @@ int64_t heads_of(const Groups& groups) {
                          [](int64_t sum, const tasks::LagGroup& group) { return sum + group.heads; });
 }
 
-/// "8 for lag 1, 5 each for lags 2–4", with widths where they differ; the first few.
+/// "8 for lag 1, 5 each for lags 2–4", with widths where they differ.
 std::string shares_text(const Groups& groups) {
-  constexpr int most_shares = 6;
   const bool has_widths = !are_alike(groups, false);
-  std::string text;
-  int shares = 0;
-  for (size_t i = 0; i < groups.size(); ++shares) {
-    if (shares == most_shares) return text + ", …";
-    size_t j = i + 1;
-    while (j < groups.size() && groups[j].heads == groups[i].heads && groups[j].head_dim == groups[i].head_dim &&
-           groups[j].lag == groups[j - 1].lag + 1)
-      ++j;
-    text += fmt::format("{}{}{}{} for {}", text.empty() ? "" : ", ", groups[i].heads,
-                        has_widths ? fmt::format(" of width {}", groups[i].head_dim) : "", j > i + 1 ? " each" : "",
-                        lags_text(groups[i].lag, groups[j - 1].lag));
-    i = j;
-  }
-  return text;
+  const auto say = [&](const tasks::LagGroup& group, size_t lags, const std::string& which) {
+    return fmt::format("{}{}{} for {}", group.heads, has_widths ? fmt::format(" of width {}", group.head_dim) : "",
+                       lags > 1 ? " each" : "", which);
+  };
+  return runs_text(groups, say, ", …");
 }
 
 std::string advice_on(const Groups& groups) {
@@ -77,7 +64,7 @@ std::string reason_of(const AllocationRequest& request, const Groups& groups) {
       100 * std::sqrt(1 - static_cast<double>(width) / static_cast<double>(request.token_dim)));
 }
 
-/// What a number of heads costs beside parameters, which are the same for every split.
+/// What a number of heads costs, apart from parameters, which are the same for every split.
 std::string cost_of(double heads, double width) {
   return fmt::format(
       "the attention weights of {} {}, {}·T² a layer for T tokens; parameters (4·{}²) do not depend on "
@@ -88,31 +75,30 @@ std::string cost_of(double heads, double width) {
 /// The best equal heads of the plan's curve that are not those of the best.
 const EqualHeads* next_equal(const AllocationPlan& plan) {
   const Groups& groups = plan.paper.best.groups;
-  const int64_t taken = groups.empty() || !are_alike(groups, false) ? 0 : groups[0].head_dim;
-  const EqualHeads* next = taken != 0 ? nullptr : &plan.best_equal;
-  if (next) return next;
+  if (groups.empty() || !are_alike(groups, false)) return &plan.best_equal;
+  const EqualHeads* next = nullptr;
   for (const EqualHeads& equal : plan.equal)
-    if (equal.head_dim != taken && equal.heads > 0 && (!next || equal.paper < next->paper)) next = &equal;
+    if (equal.head_dim != groups[0].head_dim && equal.heads > 0 && (!next || equal.paper < next->paper)) next = &equal;
   return next;
 }
 
-/// "4 × 8": heads and their width.
-std::string split_text(const HeadChoice::Option& option) {
-  return fmt::format("{} × {}", exact(option.heads), exact(option.v_dim));
+std::string option_text(const HeadChoice::Option& option) {
+  return heads_text(static_cast<int64_t>(option.heads), static_cast<int64_t>(option.v_dim));
 }
 
-std::string options_with(const MeasuredChoice& measured, HeadChoice::Option::Standing standing) {
-  std::string text;
-  for (const HeadChoice::Option& option : measured.choice.options)
-    if (option.standing == standing) text += (text.empty() ? "" : ", ") + exact(option.heads);
-  return text;
+/// "8, 16": the numbers of heads with that standing.
+std::string options_with(const HeadChoice& choice, Standing standing) {
+  std::vector<std::string> heads;
+  for (const HeadChoice::Option& option : choice.options)
+    if (option.standing == standing) heads.push_back(exact(option.heads));
+  return fmt::format("{}", fmt::join(heads, ", "));
 }
 
 /// The option whose mean is nearest to the best one's; null where there is none.
 const HeadChoice::Option* next_option(const HeadChoice& choice) {
   const HeadChoice::Option* next = nullptr;
   for (const HeadChoice::Option& option : choice.options)
-    if (option.standing != HeadChoice::Option::Standing::best && (!next || option.ratio < next->ratio)) next = &option;
+    if (option.standing != Standing::best && (!next || option.ratio < next->ratio)) next = &option;
   return next;
 }
 
@@ -124,33 +110,27 @@ size_t lines_of(int columns) {
   return static_cast<size_t>(columns > 0 ? std::max(columns, narrowest) : usual);
 }
 
-std::string answer_line(const char* label, const std::string& text, size_t columns) {
-  constexpr size_t indent = 13;
-  return wrapped(fmt::format("  {:<{}}", label, indent - 2) + text, columns, indent) + "\n";
-}
-
 /// What models that were trained at this width on sums of earlier tokens found, and how `heads` stood there.
 std::string trained_at(int64_t width, int64_t heads) {
   std::vector<const HeadChoice*> curves;
-  int worse = 0, good = 0, open = 0;
+  std::map<Standing, int> counts;
   for (const MeasuredChoice& one : shipped_choices()) {
     if (one.task != "linear-functional" || one.choice.width != width) continue;
     curves.push_back(&one.choice);
-    for (const HeadChoice::Option& option : one.choice.options) {
-      if (static_cast<int64_t>(option.heads) != heads) continue;
-      using Standing = HeadChoice::Option::Standing;
-      ++(option.standing == Standing::worse ? worse : option.standing == Standing::open ? open : good);
-    }
+    for (const HeadChoice::Option& option : one.choice.options)
+      if (static_cast<int64_t>(option.heads) == heads) ++counts[option.standing];
   }
   if (curves.empty()) return "No model of this width was trained; plan --for TASK says what was found at others";
-  std::string out =
-      fmt::format("Models of this width that were trained on sums of earlier tokens were {}", best_on(curves));
-  std::vector<std::string> stands;
-  for (const auto& [count, words] :
-       {std::pair(worse, "worse"), std::pair(good, "as good"), std::pair(open, "undecided")})
-    if (count > 0) stands.push_back(fmt::format("{} on {}", words, count));
-  if (!stands.empty()) out += fmt::format("; {} heads were {}", heads, fmt::join(stands, ", "));
-  return out + fmt::format(": plan --for linear-functional --width {} has them", width);
+  std::vector<std::string> standings;
+  for (const auto& [count, words] : {std::pair(counts[Standing::worse], "worse"),
+                                     {counts[Standing::best] + counts[Standing::as_good], "as good"},
+                                     {counts[Standing::open], "undecided"}})
+    if (count > 0) standings.push_back(fmt::format("{} on {}", words, count));
+  return fmt::format(
+      "Models of this width that were trained on sums of earlier tokens were {}{}: plan --for linear-functional "
+      "--width {} has them",
+      best_on(curves), standings.empty() ? "" : fmt::format("; {} heads were {}", heads, fmt::join(standings, ", ")),
+      width);
 }
 
 }  // namespace
@@ -173,50 +153,43 @@ PlanAnswer answer_of(const AllocationPlan& plan, const std::vector<MeasuredChoic
   for (const MeasuredChoice& one : measured)
     if (one.choice.width == request.width) return answer_of(one);
   const tasks::Allocation& best = plan.paper.best;
-  PlanAnswer answer;
-  answer.advice = advice_on(best.groups);
-  answer.because = reason_of(request, best.groups);
-  answer.sure =
-      fmt::format("the paper's bound, a heuristic, suggests it: {} with these heads, {} without any. The decay: {}. {}",
-                  rounded(best.bound), rounded(plan.nothing), request.decay.source,
-                  trained_at(request.width, heads_of(best.groups)));
-  answer.costs = cost_of(static_cast<double>(heads_of(best.groups)), static_cast<double>(request.width));
+  const int64_t heads = heads_of(best.groups);
   const EqualHeads* next = next_equal(plan);
-  answer.next = next && best.bound > 0
-                    ? fmt::format("{}: the bound is {} % larger", heads_text(next->heads, next->head_dim),
-                                  rounded(100 * (next->paper / best.bound - 1), 2))
-                    : "none";
-  return answer;
+  return {.advice = advice_on(best.groups),
+          .because = reason_of(request, best.groups),
+          .sure = fmt::format("the paper's bound, a heuristic, suggests it: {} with these heads, {} without any. The "
+                              "decay: {}. {}",
+                              rounded(best.bound), rounded(plan.nothing), request.decay.source,
+                              trained_at(request.width, heads)),
+          .costs = cost_of(static_cast<double>(heads), static_cast<double>(request.width)),
+          .next = next && best.bound > 0
+                      ? fmt::format("{}: the bound is {} % larger", heads_text(next->heads, next->head_dim),
+                                    rounded(100 * (next->paper / best.bound - 1), 2))
+                      : "none"};
 }
 
 PlanAnswer answer_of(const MeasuredChoice& measured) {
-  using Standing = HeadChoice::Option::Standing;
   const HeadChoice& choice = measured.choice;
   const HeadChoice::Option& best = choice.best();
   PlanAnswer answer;
-  answer.advice =
-      fmt::format("use {} (measured at width {})",
-                  heads_text(static_cast<int64_t>(best.heads), static_cast<int64_t>(best.v_dim)), choice.width);
+  answer.advice = fmt::format("use {} (measured at width {})", option_text(best), choice.width);
   answer.because = fmt::format(
       "it had the best {} on validation of the {} numbers of heads that {} · {} trained{}; {}, positions {}, {} "
       "steps",
       measured.metric, choice.options.size(), choice.study, choice.profile, series_text(choice), measured.task,
       choice.positions, choice.steps);
   answer.sure = fmt::format("{} seeds", choice.seeds);
-  const double percent = 100 * (choice.margin - 1);
-  if (const std::string good = options_with(measured, Standing::as_good); !good.empty())
-    answer.sure += fmt::format("; as good (at most {:.0f} % worse): {}", percent, good);
-  if (const std::string worse = options_with(measured, Standing::worse); !worse.empty())
-    answer.sure += fmt::format("; at least {:.0f} % worse: {}", percent, worse);
-  if (const std::string open = options_with(measured, Standing::open); !open.empty())
-    answer.sure += fmt::format("; not decided: {}", open);
+  const std::string percent = fmt::format("{:.0f} %", 100 * (choice.margin - 1));
+  for (const auto& [standing, words] : {std::pair(Standing::as_good, "as good (at most " + percent + " worse)"),
+                                        {Standing::worse, "at least " + percent + " worse"},
+                                        {Standing::open, "not decided"}})
+    if (const std::string heads = options_with(choice, standing); !heads.empty())
+      answer.sure += fmt::format("; {}: {}", words, heads);
   answer.costs = cost_of(best.heads, static_cast<double>(choice.width));
   const HeadChoice::Option* next = next_option(choice);
   answer.next = "none";
   if (next) {
-    answer.next = fmt::format("{}: {} times its error on the test data",
-                              heads_text(static_cast<int64_t>(next->heads), static_cast<int64_t>(next->v_dim)),
-                              rounded(next->ratio));
+    answer.next = fmt::format("{}: {} times its error on the test data", option_text(*next), rounded(next->ratio));
     if (std::isfinite(next->low) && std::isfinite(next->high))
       answer.next += fmt::format(" (interval {} to {}, corrected for the {} comparisons)", rounded(next->low),
                                  rounded(next->high), choice.options.size() - 1);
@@ -225,42 +198,40 @@ PlanAnswer answer_of(const MeasuredChoice& measured) {
 }
 
 std::string measured_text(const std::vector<MeasuredChoice>& measured, int columns, bool as_table) {
-  using Standing = HeadChoice::Option::Standing;
   constexpr size_t in_full = 2;
-  std::string out;
   if (measured.size() <= in_full && !as_table) {
-    for (const MeasuredChoice& one : measured) out += (out.empty() ? "" : "\n") + answer_text(answer_of(one), columns);
-    return out;
+    std::vector<std::string> answers;
+    for (const MeasuredChoice& one : measured) answers.push_back(answer_text(answer_of(one), columns));
+    return fmt::format("{}", fmt::join(answers, "\n"));
   }
-  std::vector<std::vector<std::string>> rows{
-      {"positions", "use", "as good", "open", "worse", "D", "steps", "seeds", "measured by"}};
-  const HeadChoice& first = measured[0].choice;
+  Cells rows{{"positions", "use", "as good", "open", "worse", "D", "steps", "seeds", "measured by"}};
   for (const MeasuredChoice& one : measured) {
     const HeadChoice& choice = one.choice;
-    rows.push_back(
-        {positions_in_words(choice.positions), split_text(choice.best()), options_with(one, Standing::as_good),
-         options_with(one, Standing::open), options_with(one, Standing::worse), fmt::format("{}", choice.width),
-         fmt::format("{}", choice.steps), fmt::format("{}", choice.seeds), choice.study + series_text(choice)});
+    rows.push_back({positions_in_words(choice.positions),
+                    fmt::format("{} × {}", exact(choice.best().heads), exact(choice.best().v_dim)),
+                    options_with(choice, Standing::as_good), options_with(choice, Standing::open),
+                    options_with(choice, Standing::worse), std::to_string(choice.width), std::to_string(choice.steps),
+                    std::to_string(choice.seeds), choice.study + series_text(choice)});
   }
-  out = wrapped(fmt::format("{} of small models; use: heads × width, the best on validation; as good, open, "
-                            "worse: other numbers of heads, by {:.0f} % of the {}",
-                            measured.size() == 1 ? "1 curve" : fmt::format("{} curves", measured.size()),
-                            100 * (first.margin - 1), measured[0].metric),
-                lines_of(columns));
-  return out + "\n\n" + aligned(rows, lines_of(columns));
+  const std::string above = fmt::format(
+      "{} curve{} of small models; use: heads × width, the best on validation; as good, open, worse: other numbers of "
+      "heads, by {:.0f} % of the {}",
+      measured.size(), measured.size() == 1 ? "" : "s", 100 * (measured[0].choice.margin - 1), measured[0].metric);
+  return wrapped(above, lines_of(columns)) + "\n\n" + aligned(rows, lines_of(columns));
 }
 
 std::vector<std::pair<const char*, std::string>> answer_rows(const PlanAnswer& answer) {
   std::vector<std::pair<const char*, std::string>> rows{
       {"because", answer.because}, {"how sure", answer.sure}, {"costs", answer.costs}, {"next best", answer.next}};
-  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const auto& row) { return row.second.empty(); }), rows.end());
+  std::erase_if(rows, [](const auto& row) { return row.second.empty(); });
   return rows;
 }
 
 std::string answer_text(const PlanAnswer& answer, int columns) {
   const size_t wide = lines_of(columns);
   std::string out = wrapped(answer.advice, wide, 4) + "\n";
-  for (const auto& [label, text] : answer_rows(answer)) out += answer_line(label, text, wide);
+  for (const auto& [label, text] : answer_rows(answer))
+    out += wrapped(fmt::format("  {:<11}{}", label, text), wide, 13) + "\n";
   return out;
 }
 

@@ -12,8 +12,8 @@ namespace headroom::experiments {
 /// What `headroom plan` advises, in sentences: how many heads of what width, why, how sure that is, what it costs, and
 /// what the next best would.
 struct PlanAnswer {
-  std::string advice;                      ///< "use 32 heads of width 8 (4 lags × 8)"
-  std::string because, sure, costs, next;  ///< "" where there is nothing to say
+  std::string advice;                              ///< "use 32 heads of width 8 (4 lags × 8)"
+  std::string because{}, sure{}, costs{}, next{};  ///< "" where there is nothing to say
 };
 
 /// "4 heads of width 8".

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/error.h"
+#include "experiments/tools/plan/decay.h"
 #include "models/positions.h"
 
 namespace headroom::experiments {
@@ -23,16 +24,6 @@ int64_t parse_dim(std::string_view text) {
   return value;
 }
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(at, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 /// Powers of two from 8 to twice the model's own, and that one.
 std::vector<int64_t> dims_around(int64_t own) {
   std::set<int64_t> dims{own};
@@ -40,14 +31,11 @@ std::vector<int64_t> dims_around(int64_t own) {
   return {dims.begin(), dims.end()};
 }
 
-const models::HeadGroup& only_group(const models::TransformerConfig& model) {
-  require(model.groups.size() == 1, "--head-dims: the model has heads of {} shapes: expected one", model.groups.size());
-  return model.groups[0];
-}
-
-/// The model with heads of another width.
+/// The model's heads with another width.
 models::HeadGroup heads_of_width(const CostRequest& request, int64_t dim) {
-  models::HeadGroup group = only_group(request.model.config);
+  const std::vector<models::HeadGroup>& own = request.model.config.groups;
+  require(own.size() == 1, "--head-dims: the model has heads of {} shapes: expected one", own.size());
+  models::HeadGroup group = own[0];
   if (request.keep_width) {
     const int64_t values = group.heads * group.v_dim, shared = group.key_value_heads() * group.v_dim;
     require(values % dim == 0 && shared % dim == 0,
@@ -67,9 +55,9 @@ models::HeadGroup heads_of_width(const CostRequest& request, int64_t dim) {
 
 std::vector<int64_t> parse_head_dims(const std::string& text) {
   std::set<int64_t> dims;
-  const auto ends = split(text, ':');
+  const auto ends = parts_of_list(text, ':');
   if (ends.size() == 1) {
-    for (const std::string_view part : split(text, ',')) dims.insert(parse_dim(part));
+    for (const std::string& part : parts_of_list(text, ',')) dims.insert(parse_dim(part));
     return {dims.begin(), dims.end()};
   }
   require(ends.size() <= 3, "--head-dims: \"{}\": expected FROM:TO or FROM:TO:STEP", text);
@@ -96,7 +84,6 @@ CostPlan plan_costs(const CostRequest& request) {
   require(request.dtype == "f32" || request.dtype == "bf16" || request.dtype == "f16",
           "--dtype: expected f32, bf16 or f16, got \"{}\"", request.dtype);
   const int64_t bytes = request.dtype == "f32" ? 4 : 2;
-  const tasks::Ceilings& ceilings = bytes == 4 ? request.machine.f32 : request.machine.half;
   std::vector<int64_t> dims = request.head_dims;
   const bool is_one_shape = own.groups.size() == 1 && own.groups[0].qk_dim == own.groups[0].v_dim;
   if (dims.empty() && is_one_shape) {
@@ -117,7 +104,7 @@ CostPlan plan_costs(const CostRequest& request) {
     }
     row.head_dim = first.groups[0].v_dim;
     row.is_model = model.groups == own.groups;
-    row.times = tasks::roofline(row.costs, request.batch, request.context, ceilings);
+    row.times = tasks::roofline(row.costs, request.batch, request.context, request.ceilings());
     plan.rows.push_back(row);
   };
   if (dims.empty()) add(own);

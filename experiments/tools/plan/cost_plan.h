@@ -4,12 +4,27 @@
 #include <string>
 #include <vector>
 
-#include "experiments/tools/plan/basis.h"
-#include "experiments/tools/plan/machine.h"
 #include "experiments/tools/plan/model_config.h"
+#include "experiments/tools/plan/plan_tables.h"
 #include "tasks/theory/model_costs.h"
 
 namespace headroom::experiments {
+
+/// The speeds that a roofline rests on.
+struct Machine {
+  std::string name, title;
+  tasks::Ceilings f32, half;  ///< for 4-byte and for 2-byte numbers
+  double memory = 0;          ///< bytes; 0: not known
+  bool is_measured = false;   ///< here and now; else from the maker's data sheet
+};
+
+/// One of the machines that `--on` knows, by name in any case: dense matrix products without sparsity, as their makers'
+/// data sheets give them. Throws Error naming --on and all of them.
+const Machine& machine_named(const std::string& name);
+
+/// This one: measured_peak() and a copy of memory that no cache holds, about a second together. Two-byte numbers have
+/// no faster products here, but half the bytes.
+Machine measure_this_machine();
 
 /// What `headroom plan` is asked about a model.
 struct CostRequest {
@@ -19,6 +34,8 @@ struct CostRequest {
   std::vector<int64_t> head_dims;  ///< looked at in place of the model's own; empty: powers of two around it
   bool keep_width = false;         ///< narrower heads become more, so that heads × head_dim stays; else heads stay
   Machine machine;
+
+  const tasks::Ceilings& ceilings() const { return dtype == "f32" ? machine.f32 : machine.half; }
 };
 
 /// One head width.
@@ -45,9 +62,7 @@ CostPlan plan_costs(const CostRequest& request);
 /// cost, in multiples of what the model does; "" where they are not among the rows.
 std::string cost_answer(const CostPlan& plan);
 std::string cost_headline(const CostPlan& plan);
-Cells count_cells(const CostPlan& plan);
-Cells memory_cells(const CostPlan& plan);
-Cells time_cells(const CostPlan& plan);
+std::vector<PlanTable> cost_tables(const CostPlan& plan);
 std::string machine_text(const CostPlan& plan);
 
 nlohmann::ordered_json cost_json(const CostPlan& plan);

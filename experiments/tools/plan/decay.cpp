@@ -4,10 +4,14 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 #include <string_view>
 
 #include "engine/error.h"
+#include "experiments/output/number.h"
+#include "models/files/mapped_file.h"
 #include "tasks/kernel.h"
+#include "tasks/theory/decay_estimate.h"
 
 namespace headroom::experiments {
 namespace {
@@ -26,12 +30,8 @@ double number(std::string_view text, const std::string& what, const char* option
 /// The numbers between the commas of an option's text.
 std::vector<double> numbers(const std::string& text, const char* option) {
   std::vector<double> found;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    found.push_back(
-        number(std::string_view(text).substr(at, comma - at), fmt::format("term {}", found.size() + 1), option));
-    at = comma + 1;
-  }
+  for (const std::string& part : parts_of_list(text, ','))
+    found.push_back(number(part, fmt::format("term {}", found.size() + 1), option));
   return found;
 }
 
@@ -64,6 +64,13 @@ Decay kernel_decay(const std::string& text, size_t colon, int64_t terms) {
 
 }  // namespace
 
+std::vector<std::string> parts_of_list(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text + at);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
 void check_norms(const std::vector<double>& norms) {
   require(!norms.empty(), "--decay: empty, expected the norms r1,r2,… of lags 1, 2, …");
   for (size_t i = 0; i < norms.size(); ++i)
@@ -94,6 +101,31 @@ std::vector<int64_t> parse_ranks(const std::string& text) {
     ranks.push_back(static_cast<int64_t>(rank));
   }
   return ranks;
+}
+
+Decay decay_of_text(const std::string& file, int64_t terms) {
+  require(terms >= 1 && terms <= 256, "--terms: expected 1 to 256 lags of a text, got {}", terms);
+  // As many kinds of bytes as keep the equations few enough to solve at once.
+  constexpr int64_t most_equations = 1600, most_kinds = 64;
+  const int64_t kinds = std::clamp<int64_t>(most_equations / (terms + 1), 2, most_kinds);
+  models::MappedFile text;
+  tasks::DecayEstimate found;
+  try {
+    text = models::MappedFile(file);
+  } catch (const Error& error) {
+    fail("--from-text: {}", error.what());
+  }
+  try {
+    found = tasks::estimate_decay(text.text(), terms, kinds);
+  } catch (const Error& error) {
+    fail("--from-text: {}: {}", file, error.what());
+  }
+  require(std::any_of(found.norms.begin(), found.norms.end(), [](double norm) { return norm > 0; }),
+          "--from-text: {}: no lag 1..{} helps to predict the next byte", file, terms);
+  std::string source = fmt::format(
+      "{}: least squares over {} bytes, {} kinds (the token's width without --token-dim), explains {:.0f} %, noise {}",
+      file, text.size(), found.symbols, 100 * found.explained, rounded(found.noise));
+  return {std::move(found.norms), std::move(source), true, found.symbols, {}};
 }
 
 }  // namespace headroom::experiments

@@ -17,6 +17,9 @@ struct Decay {
   std::string series;     ///< of the study that it was taken from
 };
 
+/// What an option's text has between its commas, or other characters `at`: one part at least.
+std::vector<std::string> parts_of_list(const std::string& text, char at);
+
 /// A decay from the command line: norms ("1,1,0.5") or a kernel of tasks/kernel.h with its parameter
 /// ("exponential:0.5", "polynomial:1.5", "n-gram:4", "delta:20", "airy:8"), whose first `terms` values are taken.
 /// Throws Error naming --decay, the term and what is wanted.

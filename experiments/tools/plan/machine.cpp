@@ -1,6 +1,5 @@
-#include "experiments/tools/plan/machine.h"
-
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "engine/isa.h"
 #include "engine/parallel.h"
 #include "experiments/studies/run/phase_timer.h"
+#include "experiments/tools/plan/cost_plan.h"
 
 namespace headroom::experiments {
 namespace {
@@ -40,7 +40,7 @@ double measured_bandwidth() {
 
 }  // namespace
 
-const std::vector<Machine>& known_machines() {
+const Machine& machine_named(const std::string& name) {
   static const std::vector<Machine> machines{
       // TFLOP/s of f32, of bf16 with f32 sums; TB/s; GiB
       sheet("v100", "NVIDIA V100 SXM2 32 GB", 15.7, 125, 0.9, 32),
@@ -53,18 +53,12 @@ const std::vector<Machine>& known_machines() {
       sheet("b200", "NVIDIA B200", 75, 2250, 8, 180),
       sheet("mi300x", "AMD Instinct MI300X", 163.4, 1307.4, 5.3, 192),
   };
-  return machines;
-}
-
-const Machine& machine_named(const std::string& name) {
-  std::string lower = name, known;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const Machine& machine : known_machines()) {
-    if (machine.name == lower) return machine;
-    known += (known.empty() ? "" : ", ") + machine.name;
+  std::vector<std::string> known;
+  for (const Machine& machine : machines) {
+    if (strcasecmp(machine.name.c_str(), name.c_str()) == 0) return machine;
+    known.push_back(machine.name);
   }
-  fail("--on: no machine \"{}\": expected one of {}", name, known);
+  fail("--on: no machine \"{}\": expected one of {}", name, fmt::join(known, ", "));
 }
 
 Machine measure_this_machine() {

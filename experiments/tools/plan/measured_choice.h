@@ -15,7 +15,7 @@ struct MeasuredChoice {
   HeadChoice choice;
 };
 
-/// Of every series of a study that has one (report/head_choice.h).
+/// One for every series of a study that leaves a choice (pages/head_choice.h).
 std::vector<MeasuredChoice> measured_choices(const StudyResults& results);
 
 /// A JSON list of them, whose members are those of the structs, and back. Throws Error naming what is missing.

@@ -14,6 +14,15 @@
 #include "models/hugging_face/config.h"
 
 namespace headroom::experiments {
+namespace {
+
+/// A file's frequencies are those of one head_dim, and cost nothing.
+PlanModel sizes_of(models::TransformerConfig config, std::string source) {
+  for (models::HeadGroup& group : config.groups) group.rope_frequencies.clear();
+  return {std::move(config), std::move(source)};
+}
+
+}  // namespace
 
 PlanModel parse_plan_toml(const std::string& text, const std::string& source) {
   const Value root = parse_toml(text, source);
@@ -21,7 +30,6 @@ PlanModel parse_plan_toml(const std::string& text, const std::string& source) {
   PlanModel model;
   {
     Reader in(root, "", problems);
-
     const int64_t vocab = in.integer("vocab", std::nullopt, count, "tokens of the vocabulary");
     const int64_t context = in.integer("context", 1024, count, "longest sequence");
     const bool has_model = in.optional_table("model", "the Transformer", [&](Reader& table) {
@@ -39,38 +47,28 @@ PlanModel parse_plan_toml(const std::string& text, const std::string& source) {
   return model;
 }
 
-/// The JSON, or null where it is none: who reads it says why.
-nlohmann::json parsed_or_null(std::string_view json) {
-  try {
-    return models::parse_json(json);
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
 PlanModel parse_plan_json(std::string_view json, const std::string& source) {
-  if (const auto parsed = parsed_or_null(json); models::is_compact_config(parsed)) {
+  nlohmann::json parsed;
+  try {
+    parsed = models::parse_json(json);
+  } catch (const Error&) {  // parse_hugging_face() says why
+  }
+  if (models::is_compact_config(parsed)) {
     models::CompactConfig model = models::read_compact_config(parsed, source);
-    for (models::HeadGroup& group : model.config.groups) group.rope_frequencies.clear();  // as of a GGUF file
-    return {std::move(model.config), fmt::format("{} ({}, compact)", source, model.family)};
+    return sizes_of(std::move(model.config), fmt::format("{} ({}, compact)", source, model.family));
   }
   models::HuggingFaceModel model = models::parse_hugging_face(json, source);
   return {std::move(model.config), fmt::format("{} ({})", source, model.model_type)};
 }
 
-/// A GGUF file's model. Frequencies of its own are those of one head_dim, and cost nothing.
-PlanModel read_gguf_model(const std::string& path) {
-  models::ModelDescription model = models::describe_gguf(models::GgufFile(path));
-  for (models::HeadGroup& group : model.config.groups) group.rope_frequencies.clear();
-  return {std::move(model.config), fmt::format("{} ({})", path, model.family)};
-}
-
 PlanModel read_model(const std::string& path) {
   const std::filesystem::path file(path);
+  if (file.extension() == ".gguf") {
+    models::ModelDescription model = models::describe_gguf(models::GgufFile(path));
+    return sizes_of(std::move(model.config), fmt::format("{} ({})", path, model.family));
+  }
   std::error_code unreadable;
-  const bool is_folder = std::filesystem::is_directory(file, unreadable);
-  const std::string name = is_folder ? (file / "config.json").string() : path;
-  if (file.extension() == ".gguf") return read_gguf_model(path);
+  const std::string name = std::filesystem::is_directory(file, unreadable) ? (file / "config.json").string() : path;
   std::string text;
   try {
     text = models::read_file(name, {"config of a model", uint64_t{1} << 24});

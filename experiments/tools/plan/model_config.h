@@ -14,13 +14,13 @@ struct PlanModel {
   std::string source;  ///< "config.json (llama)"
 };
 
-/// Reads a trained model's sizes, not its weights: of Hugging Face's config.json (model_type llama, mistral, qwen2,
-/// qwen3 or gpt2; what it names by default as transformers does), the folder that holds one, or a GGUF file; or, by its
-/// ending, TOML: `vocab`, `context` and the [model] table of a study file. Throws Error
-/// naming the file and the field that is missing, of the wrong kind, or contradicts another.
+/// Reads a trained model's sizes, not its weights: from Hugging Face's config.json (model_type llama, mistral, qwen2,
+/// qwen3 or gpt2, with the defaults of transformers), the folder that holds one, or a GGUF file; or, by its ending,
+/// TOML: `vocab`, `context` and the [model] table of a study file. Throws Error naming the file and the field that is
+/// missing, of the wrong kind, or contradicts another.
 PlanModel read_model(const std::string& path);
 
-/// The same from the text of a config.json; `source` stands for the file.
+/// The same from the text of a config.json; `source` is what messages call the file.
 PlanModel parse_plan_json(std::string_view json, const std::string& source);
 
 /// The same from TOML text.

@@ -17,33 +17,39 @@
 #include "experiments/output/plot/svg.h"
 #include "experiments/output/text.h"
 #include "experiments/output/units.h"
-#include "experiments/tools/plan/basis.h"
 #include "experiments/tools/plan/usual_heads.h"
 
 namespace headroom::experiments {
 namespace {
 
-/// Whether a column says something: any of its cells begins with a letter.
-bool is_words(const Cells& cells, size_t column) {
-  return std::any_of(cells.begin() + 1, cells.end(), [&](const std::vector<std::string>& row) {
-    return !row[column].empty() && std::isalpha(static_cast<unsigned char>(row[column][0])) != 0;
-  });
+/// Under a heading. Columns of words are those with a cell that begins with a letter.
+Blocks table_blocks(const PlanTable& table) {
+  std::set<size_t> words;
+  for (size_t row = 1; row < table.cells.size(); ++row)
+    for (size_t i = 0; i < table.cells[row].size(); ++i)
+      if (std::isalpha(static_cast<unsigned char>(table.cells[row][i][0])) != 0) words.insert(i);
+  Blocks out{heading(table.name, 3), cells_table(table.name, table.cells, std::move(words))};
+  if (!table.note.empty()) out.push_back(paragraph(table.note, Role::muted));
+  return out;
 }
 
-/// Cells as allocation_text() and cost_text() have them, under a heading.
-Blocks plan_table(const std::string& name, const Cells& cells) {
-  std::set<size_t> words;
-  for (size_t i = 0; i < cells[0].size(); ++i)
-    if (is_words(cells, i)) words.insert(i);
-  return {heading(name, 3), cells_table(name, cells, std::move(words))};
+void append_tables(Blocks& parts, const std::vector<PlanTable>& tables) {
+  for (const PlanTable& table : tables) append(parts, table_blocks(table));
 }
 
 Layer line(const std::string& legend, const std::string& colour, int style) {
-  Layer layer;
-  layer.legend = legend;
-  layer.colour = colour;
-  layer.style = style;
-  return layer;
+  return {.legend = legend, .colour = colour, .style = style, .marks = {}};
+}
+
+Plot plot_of(const char* id, const std::string& title, const std::string& description, const char* x_label,
+             const char* y_label) {
+  Plot plot;
+  plot.id = id;
+  plot.title = title;
+  plot.description = description;
+  plot.x_label = x_label;
+  plot.y_label = y_label;
+  return plot;
 }
 
 /// Axes that show all marks.
@@ -60,23 +66,18 @@ void fit_axes(Plot& plot, Scale x_scale, Scale y_scale) {
 }
 
 Plot tradeoff_plot(const AllocationPlan& plan) {
-  Plot plot;
-  plot.id = "plan-tradeoff";
-  plot.title = "Bound against the number of equal heads";
-  plot.description = fmt::format("Width {}, token dim {}: the paper's bound is least, {}, at {} heads of dim {}.",
-                                 plan.request.width, plan.request.token_dim, rounded(plan.best_equal.paper),
-                                 plan.best_equal.heads, plan.best_equal.head_dim);
-  plot.x_label = "heads";
-  plot.y_label = "bound on the error, in units of B";
+  Plot plot = plot_of("plan-tradeoff", "Bound against the number of equal heads",
+                      fmt::format("Width {}, token dim {}: the paper's bound is least, {}, at {} heads of dim {}.",
+                                  plan.request.width, plan.request.token_dim, rounded(plan.best_equal.paper),
+                                  plan.best_equal.heads, plan.best_equal.head_dim),
+                      "heads", "bound on the error, in units of B");
   Layer paper = line("paper's bound", svg::category(0), 0), sharper = line("sharper bound", svg::category(1), 1);
-  for (const EqualHeads& equal : plan.equal) {
-    const auto heads = static_cast<double>(equal.heads);
-    const auto hover = [&](double bound) {
-      return fmt::format("{} heads of dim {}: {}", equal.heads, equal.head_dim, rounded(bound));
-    };
-    paper.marks.push_back({.x = heads, .y = equal.paper, .hover = hover(equal.paper)});
-    sharper.marks.push_back({.x = heads, .y = equal.sharper, .hover = hover(equal.sharper)});
-  }
+  for (const EqualHeads& equal : plan.equal)
+    for (const auto& [layer, bound] : {std::pair(&paper, equal.paper), {&sharper, equal.sharper}})
+      layer->marks.push_back(
+          {.x = static_cast<double>(equal.heads),
+           .y = bound,
+           .hover = fmt::format("{} heads of dim {}: {}", equal.heads, equal.head_dim, rounded(bound))});
   Layer nothing = line("no heads", svg::kMuted, 2);
   nothing.points = false;
   for (const EqualHeads* end : {&plan.equal.front(), &plan.equal.back()})
@@ -87,54 +88,42 @@ Plot tradeoff_plot(const AllocationPlan& plan) {
 }
 
 Plot fit_plot(const StudyFit& fit) {
-  Plot plot;
-  plot.id = "plan-fit";
-  plot.title = "What the study measured, and the bound scaled to it";
-  plot.description = fmt::format("RMS error at every number of equal heads: measured best at {}, the fit's best at {}.",
-                                 fit.measured_best, fit.fitted_best);
-  plot.x_label = "heads";
-  plot.y_label = "RMS error / token";
-  Layer measured = line("measured", svg::category(0), 0), fitted = line("fit", svg::category(1), 1);
-  for (const StudyFit::Point& point : fit.points) {
-    const auto heads = static_cast<double>(point.heads);
-    const auto add = [&](Layer& layer, double value) {
+  Plot plot =
+      plot_of("plan-fit", "What the study measured, and the bound scaled to it",
+              fmt::format("RMS error at every number of equal heads: measured best at {}, the fit's best at {}.",
+                          fit.measured_best, fit.fitted_best),
+              "heads", "RMS error / token");
+  plot.layers = {line("measured", svg::category(0), 0), line("fit", svg::category(1), 1)};
+  for (const StudyFit::Point& point : fit.points)
+    for (const auto& [layer, value] : {std::pair(&plot.layers[0], point.measured), {&plot.layers[1], point.fitted}})
       if (value > 0)
-        layer.marks.push_back({.x = heads,
-                               .y = value,
-                               .hover = fmt::format("{}, {} heads: {}", layer.legend, point.heads, rounded(value))});
-    };
-    add(measured, point.measured);
-    add(fitted, point.fitted);
-  }
-  plot.layers = {std::move(measured), std::move(fitted)};
+        layer->marks.push_back({.x = static_cast<double>(point.heads),
+                                .y = value,
+                                .hover = fmt::format("{}, {} heads: {}", layer->legend, point.heads, rounded(value))});
   fit_axes(plot, Scale::log2, Scale::log10);
   return plot;
 }
 
 Plot cost_plot(const CostPlan& plan) {
-  Plot plot;
-  plot.id = "plan-cost";
-  plot.title = "Cost against the width of heads, beside the model's own";
-  plot.description =
-      "Parameters, FLOPs per token, cache and training memory at every head width, over the model's own.";
-  plot.x_label = "head dim";
-  plot.y_label = "times the model as given";
-  const CostRow* own = &plan.rows.back();
-  for (const CostRow& each : plan.rows)
-    if (each.is_model) own = &each;
+  Plot plot =
+      plot_of("plan-cost", "Cost against the width of heads, beside the model's own",
+              "Parameters, FLOPs per token, cache and training memory at every head width, over the model's own.",
+              "head dim", "times the model as given");
+  const auto given = std::find_if(plan.rows.begin(), plan.rows.end(), [](const CostRow& row) { return row.is_model; });
+  const CostRow& own = given == plan.rows.end() ? plan.rows.back() : *given;
   const auto add = [&](const char* legend, const auto& value) {
-    Layer layer = line(legend, svg::category(plot.layers.size()), 0);
-    for (const CostRow& each : plan.rows)
-      layer.marks.push_back(
-          {.x = static_cast<double>(each.head_dim),
-           .y = value(each) / value(*own),
-           .hover = fmt::format("{}, head dim {}: {:.3g}", legend, each.head_dim, value(each) / value(*own))});
-    plot.layers.push_back(std::move(layer));
+    Layer& layer = plot.layers.emplace_back(line(legend, svg::category(plot.layers.size()), 0));
+    for (const CostRow& each : plan.rows) {
+      const double times = value(each.costs) / value(own.costs);
+      layer.marks.push_back({.x = static_cast<double>(each.head_dim),
+                             .y = times,
+                             .hover = fmt::format("{}, head dim {}: {:.3g}", legend, each.head_dim, times)});
+    }
   };
-  add("parameters", [](const CostRow& r) { return static_cast<double>(r.costs.parameters); });
-  add("FLOPs per token", [](const CostRow& r) { return r.costs.forward_flops; });
-  add("KV cache", [](const CostRow& r) { return r.costs.kv_bytes; });
-  add("training memory", [](const CostRow& r) { return r.costs.train_bytes(false); });
+  add("parameters", [](const tasks::ModelCosts& c) { return static_cast<double>(c.parameters); });
+  add("FLOPs per token", [](const tasks::ModelCosts& c) { return c.forward_flops; });
+  add("KV cache", [](const tasks::ModelCosts& c) { return c.kv_bytes; });
+  add("training memory", [](const tasks::ModelCosts& c) { return c.train_bytes(false); });
   fit_axes(plot, Scale::log2, Scale::linear);
   return plot;
 }
@@ -169,14 +158,10 @@ Block allocation_section(const AllocationPlan& plan) {
           "Equal heads at their best split over lags; B bounds the tokens. Where the sharper bound is not seen it "
           "is the paper's. The rise of the paper's bound on the right is an artefact of its proof: heads of one "
           "lag may take different coordinates, and the sharper bound stays flat.")};
-  append(parts, plan_table("Allocations", allocation_cells(plan)));
-  append(parts, plan_table("Terms of the bound", terms_cells(plan)));
-  append(parts, plan_table("Equal heads", curve_cells(plan)));
-  if (!plan.request.fits.empty()) {
-    const StudyFit& first = plan.request.fits[0];
-    parts.push_back(plan_figure(fit_plot(first), fit_text(first)));
-    append(parts, plan_table("Fits to the study", fit_cells(plan.request.fits)));
-    append(parts, plan_table("Measured and fitted", fit_point_cells(first)));
+  append_tables(parts, allocation_tables(plan));
+  if (const std::vector<StudyFit>& fits = plan.request.fits; !fits.empty()) {
+    parts.push_back(plan_figure(fit_plot(fits[0]), fit_text(fits[0])));
+    append_tables(parts, fit_tables(fits));
   }
   parts.push_back(paragraph(flatness_text(plan)));
   return section("How to split the width", std::move(parts));
@@ -186,13 +171,7 @@ Block cost_section(const CostPlan& plan) {
   Blocks parts{paragraph(cost_headline(plan))};
   if (plan.rows.size() > 1)
     parts.push_back(plan_figure(cost_plot(plan), "Counts at each head width, over those of the model as given."));
-  const auto add = [&](const char* name, const Cells& cells, const char* note) {
-    append(parts, plan_table(name, cells));
-    parts.push_back(paragraph(note, Role::muted));
-  };
-  add("Counts", count_cells(plan), "* the model as given");
-  add("Memory of training", memory_cells(plan), "Counts; activations are a guess at what a fused attention keeps.");
-  add("Least time", time_cells(plan), "A lower bound.");
+  append_tables(parts, cost_tables(plan));
   parts.push_back(paragraph(machine_text(plan)));
   return section("What it costs", std::move(parts));
 }
@@ -205,51 +184,41 @@ Blocks answer_blocks(const PlanAnswer& answer) {
           definitions(std::move(rows))};
 }
 
-const char* standing_word(HeadChoice::Option::Standing standing) {
-  using Standing = HeadChoice::Option::Standing;
-  if (standing == Standing::best) return "best on validation";
-  if (standing == Standing::as_good) return "as good";
-  return standing == Standing::worse ? "worse" : "not decided";
-}
-
 std::string choice_name(const HeadChoice& choice) {
   return choice.study + (choice.series.empty() ? "" : ", " + choice.series);
 }
 
+bool has_interval(const HeadChoice::Option& option) { return std::isfinite(option.low) && std::isfinite(option.high); }
+
 /// Every number of heads of one curve.
-Blocks options_table(const HeadChoice& choice) {
+PlanTable options_table(const HeadChoice& choice) {
+  // In the order of Standing.
+  static const char* const standings[] = {"best on validation", "as good", "worse", "not decided"};
   Cells cells = {{"heads", "width of each", "times the best", "interval", "standing"}};
-  for (const HeadChoice::Option& o : choice.options) {
-    const bool has_interval = std::isfinite(o.low) && std::isfinite(o.high);
+  for (const HeadChoice::Option& o : choice.options)
     cells.push_back({exact(o.heads), exact(o.v_dim), rounded(o.ratio),
-                     has_interval ? fmt::format("{} – {}", rounded(o.low), rounded(o.high)) : "—",
-                     standing_word(o.standing)});
-  }
-  return plan_table(choice_name(choice), cells);
+                     has_interval(o) ? fmt::format("{} – {}", rounded(o.low), rounded(o.high)) : "—",
+                     standings[static_cast<size_t>(o.standing)]});
+  return {.name = choice_name(choice), .cells = std::move(cells)};
 }
 
 /// Each curve over its best.
 Plot measured_plot(const std::string& task, const std::vector<MeasuredChoice>& measured) {
-  Plot plot;
-  plot.id = "plan-measured";
-  plot.title = "Times the best against the number of heads: " + task;
-  plot.description = "Of each curve, every number of heads over the best one.";
-  plot.x_label = "heads";
-  plot.y_label = "times the best of its curve";
+  Plot plot =
+      plot_of("plan-measured", "Times the best against the number of heads: " + task,
+              "Of each curve, every number of heads over the best one.", "heads", "times the best of its curve");
   for (const MeasuredChoice& one : measured) {
-    Layer layer = line(choice_name(one.choice), svg::category(plot.layers.size()),
-                       static_cast<int>(plot.layers.size() / svg::kCategories));
-    for (const HeadChoice::Option& o : one.choice.options) {
+    const size_t at = plot.layers.size();
+    Layer& layer = plot.layers.emplace_back(
+        line(choice_name(one.choice), svg::category(at), static_cast<int>(at / svg::kCategories)));
+    for (const HeadChoice::Option& o : one.choice.options)
       // The best is what the others are measured by: its own interval has no width.
-      const bool has_interval = std::isfinite(o.low) && std::isfinite(o.high);
       layer.marks.push_back({.x = o.heads,
                              .y = o.ratio,
-                             .low = has_interval ? o.low : o.ratio * (1 - 1e-9),
-                             .high = has_interval ? o.high : o.ratio * (1 + 1e-9),
+                             .low = has_interval(o) ? o.low : o.ratio * (1 - 1e-9),
+                             .high = has_interval(o) ? o.high : o.ratio * (1 + 1e-9),
                              .hover = fmt::format("{}, {} heads of width {}: {} times the best", layer.legend,
                                                   exact(o.heads), exact(o.v_dim), rounded(o.ratio))});
-    }
-    plot.layers.push_back(std::move(layer));
   }
   fit_axes(plot, Scale::log2, Scale::log10);
   return plot;
@@ -288,7 +257,7 @@ void write_measured_page(const std::filesystem::path& path, const std::string& t
       plan_figure(measured_plot(task, measured),
                   "Test metric over that of the number of heads that validation prefers, means over seeds, with "
                   "95 % intervals.")};
-  for (const MeasuredChoice& one : measured) append(parts, options_table(one.choice));
+  for (const MeasuredChoice& one : measured) append(parts, table_blocks(options_table(one.choice)));
   page.blocks.push_back(section("What was measured", std::move(parts)));
   write_page(path, page);
 }

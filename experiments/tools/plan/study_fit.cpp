@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "engine/error.h"
 #include "engine/linalg/least_squares.h"
+#include "experiments/output/number.h"
 #include "experiments/studies/claims/curve.h"
 #include "tasks/theory/bound_terms.h"
 
@@ -22,16 +25,8 @@ const models::HeadGroup* equal_heads_of(const StudyRun::Trial& trial) {
   if (!trial.config || !std::holds_alternative<tasks::LinearFunctionalConfig>(trial.config->task)) return nullptr;
   const auto& groups = trial.config->model.groups;
   const bool is_one_shape = groups.size() == 1 && groups[0].qk_dim == groups[0].v_dim;
-  return is_one_shape && trial.record.test.count(metric) && trial.record.validation.count(metric) ? groups.data()
-                                                                                                  : nullptr;
-}
-
-/// P, E, T and 1 of one point.
-std::vector<double> columns_of(const StudyFit& fit, StudyFit::Point& point) {
-  const tasks::Allocation best = tasks::equal_heads(fit.rho, point.heads, point.head_dim, fit.token_dim);
-  const tasks::BoundTerms terms = tasks::bound_terms(fit.rho, best.groups, fit.token_dim, any_risk);
-  point.bound = best.bound;
-  return {terms.projection, terms.extraction, terms.truncation, 1};
+  const bool is_measured = trial.record.test.contains(metric) && trial.record.validation.contains(metric);
+  return is_one_shape && is_measured ? groups.data() : nullptr;
 }
 
 void solve(StudyFit& fit) {
@@ -39,11 +34,13 @@ void solve(StudyFit& fit) {
   std::vector<double> a, b;
   double mean = 0;
   for (StudyFit::Point& point : fit.points) {
-    const std::vector<double> columns = columns_of(fit, point);
-    a.insert(a.end(), columns.begin(), columns.end());
+    const tasks::Allocation best = tasks::equal_heads(fit.rho, point.heads, point.head_dim, fit.token_dim);
+    const tasks::BoundTerms terms = tasks::bound_terms(fit.rho, best.groups, fit.token_dim, any_risk);
+    point.bound = best.bound;
+    a.insert(a.end(), {terms.projection, terms.extraction, terms.truncation, 1});
     b.push_back(point.measured);
     mean += point.measured / static_cast<double>(rows);
-    fit.has_truncation = fit.has_truncation || columns[2] > 0;
+    fit.has_truncation = fit.has_truncation || terms.truncation > 0;
   }
   const engine::Tensor scales =
       engine::linalg::nnls(engine::Tensor::from<double>({rows, 4}, a), engine::Tensor::from<double>({rows, 1}, b));
@@ -69,46 +66,44 @@ void solve(StudyFit& fit) {
   fit.fitted_best = least(&StudyFit::Point::fitted);
 }
 
-std::optional<StudyFit> fit_series(const StudyRun& run, const StudyResults& results, const std::string& series) {
+std::optional<StudyFit> fit_series(const StudyRun& run, const std::string& series) {
   StudyFit fit;
   fit.series = series;
   double variance = 0;  // of the target, per unit of a token's
+  std::map<double, const models::HeadGroup*> heads_at;
   for (const StudyRun::Trial& trial : run.trials()) {
     if (trial.record.series != series) continue;
     const models::HeadGroup* const heads = equal_heads_of(trial);
     if (!heads) return std::nullopt;
-    if (fit.rho.empty()) {
-      const auto& task = std::get<tasks::LinearFunctionalConfig>(trial.config->task);
-      fit.rho = tasks::kernel_values(task.kernel, task.length - 1);
-      for (double& value : fit.rho) value = std::abs(value), variance += value * value;
-      fit.token_dim = task.token_dim;
-      fit.width = heads->heads * heads->v_dim;
-    }
+    heads_at.try_emplace(trial.record.x, heads);
+    if (!fit.rho.empty()) continue;
+    const auto& task = std::get<tasks::LinearFunctionalConfig>(trial.config->task);
+    fit.rho = tasks::kernel_values(task.kernel, task.length - 1);
+    for (double& value : fit.rho) value = std::abs(value), variance += value * value;
+    fit.token_dim = task.token_dim;
+    fit.width = heads->heads * heads->v_dim;
   }
   if (fit.rho.empty() || variance == 0) return std::nullopt;
-  const Curve measured = curve(results, series, metric);
+  const Curve measured = curve(run.results(), series, metric);
   for (const experiments::Point& point : measured.points) {
     if (!std::isfinite(measured.mean(point))) continue;  // none of its seeds finished
-    for (const StudyRun::Trial& trial : run.trials()) {
-      if (trial.record.series != series || trial.record.x != point.x) continue;
-      const models::HeadGroup* const heads = equal_heads_of(trial);
-      fit.points.push_back({heads->heads, heads->v_dim, std::sqrt(measured.mean(point) * variance)});
-      break;
-    }
+    const models::HeadGroup& heads = *heads_at.at(point.x);
+    fit.points.push_back({heads.heads, heads.v_dim, std::sqrt(measured.mean(point) * variance)});
   }
   if (fit.points.size() < fewest_points) return std::nullopt;
   solve(fit);
   return fit;
 }
 
+std::string name_of(const StudyFit& fit) { return fit.series.empty() ? "the study" : fit.series; }
+
 }  // namespace
 
 std::vector<StudyFit> fit_study(const StudyRun& run) {
-  const StudyResults results = run.results();
   std::vector<StudyFit> fits;
-  if (results.report.x_key != "model.heads") return fits;
-  for (const std::string& series : series_names(results))
-    if (auto fit = fit_series(run, results, series)) fits.push_back(std::move(*fit));
+  if (run.results().report.x_key != "model.heads") return fits;
+  for (const std::string& series : series_names(run.results()))
+    if (auto fit = fit_series(run, series)) fits.push_back(std::move(*fit));
   return fits;
 }
 
@@ -124,6 +119,64 @@ tasks::GroupError fitted_error(const StudyFit& fit, int64_t token_dim) {
 
 double fitted_cost(const StudyFit& fit, double objective) {
   return fit.floor + objective * (fit.has_truncation ? fit.truncation : 1);
+}
+
+std::vector<PlanTable> fit_tables(const std::vector<StudyFit>& fits) {
+  Cells all = {{"fit to", "width", "projection", "extraction", "lag dropped", "floor", "R²", "times off", "best heads",
+                "the bound's", "the fit's"}};
+  for (const StudyFit& fit : fits)
+    all.push_back({name_of(fit), std::to_string(fit.width), rounded(fit.projection), rounded(fit.extraction),
+                   fit.has_truncation ? rounded(fit.truncation) : "none was", rounded(fit.floor),
+                   fmt::format("{:.2f}", fit.r2), rounded(fit.times_off), std::to_string(fit.measured_best),
+                   std::to_string(fit.bound_best), std::to_string(fit.fitted_best)});
+  Cells points = {{"heads", "head dim", "measured RMS error", "fit", "measured / fit", "paper's bound"}};
+  for (const StudyFit::Point& point : fits[0].points)
+    points.push_back({std::to_string(point.heads), std::to_string(point.head_dim), rounded(point.measured),
+                      rounded(point.fitted), point.fitted > 0 ? rounded(point.measured / point.fitted) : "–",
+                      rounded(point.bound)});
+  return {{"Fits to the study", "fit: the bound's terms, scaled to what the study measured", std::move(all)},
+          {.name = "Measured and fitted", .cells = std::move(points)}};
+}
+
+bool describes(const StudyFit& fit) {
+  constexpr double far_off = 2, close = 0.8;
+  return fit.times_off <= far_off && fit.r2 >= close;
+}
+
+std::string fit_text(const StudyFit& fit) {
+  return fmt::format(
+      "Fit to {}: measured RMS error ≈ {} projection + {} extraction + {} dropped lags + {}, scales >= 0 by least "
+      "squares. R² {:.2f}, off by up to {} times: the bound's shape {}.{}",
+      name_of(fit), rounded(fit.projection), rounded(fit.extraction), rounded(fit.truncation), rounded(fit.floor),
+      fit.r2, rounded(fit.times_off),
+      describes(fit) ? "describes what was measured"
+                     : "does not describe what was measured, so no split is planned by it",
+      fit.has_truncation && fit.truncation == 0 ? " It charges nothing for a lag without heads." : "");
+}
+
+nlohmann::ordered_json fit_json(const StudyFit& fit) {
+  nlohmann::ordered_json points = nlohmann::ordered_json::array(), truncation = nullptr;
+  if (fit.has_truncation) truncation = fit.truncation;
+  for (const StudyFit::Point& point : fit.points)
+    points.push_back({{"heads", point.heads},
+                      {"head_dim", point.head_dim},
+                      {"measured", point.measured},
+                      {"fitted", point.fitted},
+                      {"bound", point.bound}});
+  return {{"series", fit.series},
+          {"status", "fit"},
+          {"width", fit.width},
+          {"token_dim", fit.token_dim},
+          {"projection", fit.projection},
+          {"extraction", fit.extraction},
+          {"truncation", truncation},
+          {"floor", fit.floor},
+          {"r2", fit.r2},
+          {"times_off", fit.times_off},
+          {"measured_best_heads", fit.measured_best},
+          {"bound_best_heads", fit.bound_best},
+          {"fitted_best_heads", fit.fitted_best},
+          {"points", std::move(points)}};
 }
 
 }  // namespace headroom::experiments

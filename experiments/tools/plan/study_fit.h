@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/tools/plan/basis.h"
+#include "experiments/tools/plan/plan_tables.h"
 #include "experiments/tools/plan/study_run.h"
 #include "tasks/theory/allocation.h"
 
@@ -40,9 +40,8 @@ tasks::GroupError fitted_error(const StudyFit& fit, int64_t token_dim);
 /// What an allocation costs under the fit, from its objective under fitted_error().
 double fitted_cost(const StudyFit& fit, double objective);
 
-/// One row per series, and one per number of heads.
-Cells fit_cells(const std::vector<StudyFit>& fits);
-Cells fit_point_cells(const StudyFit& fit);
+/// All fits, and the first one at each number of heads.
+std::vector<PlanTable> fit_tables(const std::vector<StudyFit>& fits);
 /// Whether the fit describes what was measured: an R² of at least 0.8, and nowhere off by more than 2 times.
 bool describes(const StudyFit& fit);
 /// What the fit is, and how well it describes what was measured.

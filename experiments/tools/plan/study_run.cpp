@@ -53,8 +53,8 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
     unchecked_ = store.unchecked();
     Records records;
     store.each([&](TrialRecord&& record) { records.emplace(record.id, std::move(record)); });
-    if (study_) level_ = plan_rounds(*study_, records).level;
     std::set<std::string> planned;
+    std::vector<TrialRecord> failed;
     for (const PlanEntry& entry : store.plan()) {
       known.insert(entry.series);
       if (!series.empty() && entry.series != series) continue;
@@ -63,29 +63,25 @@ StudyRun::StudyRun(const std::string& run, const std::string& series) : name_(ru
       if (found == records.end()) continue;
       TrialRecord record = in_place(found->second, entry);
       if (record.status == TrialStatus::failed) {
-        failed_.push_back(std::move(record));
+        failed.push_back(std::move(record));
         continue;
       }
       const auto config = configs.find(entry.id);
       trials_.push_back({std::move(record), entry.label, config == configs.end() ? nullptr : config->second});
     }
-    planned_ = std::ssize(planned);
+    if (study_) {
+      results_ = planned_results(*study_);
+      results_.profile = folder_.filename().string();  // the run's file has its profile's keys as its own
+      results_.level = plan_rounds(*study_, records).level;
+      results_.planned = std::ssize(planned);
+      for (const Trial& trial : trials_) results_.trials.push_back(trial.record);
+      results_.trials.insert(results_.trials.end(), failed.begin(), failed.end());
+    }
   } catch (const Error& error) {
     fail("--from-study: {}", error.what());
   }
   require(series.empty() || known.count(series), "--series: {} has no series \"{}\": expected one of {}", run, series,
           fmt::join(known, ", "));
-}
-
-StudyResults StudyRun::results() const {
-  if (!study_) return {};
-  StudyResults results = planned_results(*study_);
-  results.profile = folder_.filename().string();  // the run's file has its profile's keys as its own
-  results.level = level_;
-  results.planned = planned_;
-  for (const Trial& trial : trials_) results.trials.push_back(trial.record);
-  results.trials.insert(results.trials.end(), failed_.begin(), failed_.end());
-  return results;
 }
 
 fs::path StudyRun::weights_of(const Trial& trial) const {

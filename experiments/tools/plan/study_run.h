@@ -32,7 +32,7 @@ class StudyRun {
   /// Finished ones of the latest plan, in its order.
   const std::vector<Trial>& trials() const { return trials_; }
   /// Its trials, of the series alone where one was named, as collected for a report; no results without the study.
-  StudyResults results() const;
+  const StudyResults& results() const { return results_; }
   /// The judged weights of a trial, compared with their checksum; an empty path where they were not kept. Throws Error
   /// naming file and trial when they were changed.
   std::filesystem::path weights_of(const Trial& trial) const;
@@ -42,9 +42,8 @@ class StudyRun {
   std::filesystem::path folder_;
   std::optional<Study> study_;
   std::vector<Trial> trials_;
-  std::vector<TrialRecord> failed_;
-  int64_t unchecked_ = 0, planned_ = 0;
-  double level_ = 1;  ///< StudyResults::level of the run's present look
+  StudyResults results_;
+  int64_t unchecked_ = 0;
   std::string problem_;
 };
 

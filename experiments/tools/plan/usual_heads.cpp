@@ -1,6 +1,6 @@
 #include "experiments/tools/plan/usual_heads.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -23,10 +23,9 @@ bool is_text(const MeasuredChoice& one) { return one.task == "masked" || one.tas
 
 /// "64", "32, 64 and 256".
 std::string list_text(const std::set<int64_t>& numbers) {
-  std::string out;
-  for (auto at = numbers.begin(); at != numbers.end(); ++at)
-    out += fmt::format("{}{}", at == numbers.begin() ? "" : std::next(at) == numbers.end() ? " and " : ", ", *at);
-  return out;
+  const auto last = std::prev(numbers.end());
+  return numbers.size() == 1 ? std::to_string(*last)
+                             : fmt::format("{} and {}", fmt::join(numbers.begin(), last, ", "), *last);
 }
 
 /// The widest model whose number of heads was swept.
@@ -94,29 +93,25 @@ PlanAnswer usual_answer(const CostPlan& plan) {
   const models::HeadGroup group = models::first_layer(config).groups.front();
   const int64_t usual = usual_head_dim(config.width);
   const std::string own = heads_text(group.heads, group.v_dim);
-  PlanAnswer answer;
-  answer.costs = cost_answer(plan);
-  if (config.width <= widest_measured()) {
-    answer.advice = fmt::format("keep {}, and try other numbers", own);
-    answer.because = fmt::format(
-        "a model of width {} is narrow enough to train with each number of heads (docs/studies.md), and sizes alone do "
-        "not say which is best",
-        config.width);
-    answer.sure = fmt::format(
-        "no advice: headroom plan --for TASK --width {} says what such models did best with on a task", config.width);
-    return answer;
-  }
-  answer.advice = factor_between(group.v_dim, usual) < 2
-                      ? fmt::format("keep {}: the usual width for a model as wide as {}", own, config.width)
-                      : fmt::format("start with {}, the usual width for a model as wide as {}; as given it has {}",
-                                    heads_text(config.width / usual, usual), config.width, own);
-  answer.because = usual_reason();
-  answer.sure = fmt::format(
-      "a convention: sizes alone do not say how many heads are best, and the studies here swept that number at widths "
-      "up to {}.{} Where single earlier tokens must be fetched the number matters far more: add --decay or "
-      "--from-text.",
-      widest_measured(), text_findings());
-  return answer;
+  if (config.width <= widest_measured())
+    return {.advice = fmt::format("keep {}, and try other numbers", own),
+            .because = fmt::format("a model of width {} is narrow enough to train with each number of heads "
+                                   "(docs/studies.md), and sizes alone do not say which is best",
+                                   config.width),
+            .sure = fmt::format("no advice: headroom plan --for TASK --width {} says what such models did best with on "
+                                "a task",
+                                config.width),
+            .costs = cost_answer(plan)};
+  return {.advice = factor_between(group.v_dim, usual) < 2
+                        ? fmt::format("keep {}: the usual width for a model as wide as {}", own, config.width)
+                        : fmt::format("start with {}, the usual width for a model as wide as {}; as given it has {}",
+                                      heads_text(config.width / usual, usual), config.width, own),
+          .because = usual_reason(),
+          .sure = fmt::format("a convention: sizes alone do not say how many heads are best, and the studies here "
+                              "swept that number at widths up to {}.{} Where single earlier tokens must be fetched the "
+                              "number matters far more: add --decay or --from-text.",
+                              widest_measured(), text_findings()),
+          .costs = cost_answer(plan)};
 }
 
 }  // namespace headroom::experiments

@@ -1,4 +1,4 @@
-#include "experiments/tools/probe/probe_findings.h"
+#include "experiments/tools/probe/probe_output.h"
 
 #include <fmt/format.h>
 
@@ -23,24 +23,18 @@ constexpr int64_t least_tokens_per_width = 32;  ///< below it a second moment's 
 
 std::string head_name(const HeadProbe& head) { return fmt::format("layer {} head {}", head.layer, head.head); }
 
-template <class F>
-std::vector<double> of_heads(const ProbeResults& r, const F& value) {
-  std::vector<double> values;
-  for (const HeadProbe& head : r.probe.probes) values.push_back(value(head));
-  return values;
+template <class Holds>
+int64_t count_heads(const ProbeResults& r, const Holds& holds) {
+  return std::count_if(r.probe.probes.begin(), r.probe.probes.end(), holds);
 }
 
-template <class F>
-int64_t count_heads(const ProbeResults& r, const F& has) {
-  return std::count_if(r.probe.probes.begin(), r.probe.probes.end(), has);
+template <class Value>
+double median_of_heads(const ProbeResults& r, const Value& value) {
+  return finite_quantile(of_heads(r, value), 0.5);
 }
 
 double median_rank(const ProbeResults& r, std::vector<double> HeadSpectra::*values, double energy) {
-  return finite_quantile(of_heads(r,
-                                  [&](const HeadProbe& head) {
-                                    return static_cast<double>(tasks::effective_rank(head.spectra.*values, energy));
-                                  }),
-                         0.5);
+  return median_of_heads(r, [&](const HeadProbe& head) { return effective_rank(head.spectra.*values, energy); });
 }
 
 /// "layer 0 (4), layer 24 (20) and layer 20 (22)", the first of `order`.
@@ -58,9 +52,9 @@ std::string from_logarithm(double ln) {
 }
 
 ProbeFinding width_finding(const ProbeResults& r) {
-  const double energy = r.energies.back();
-  const std::vector<double> ranks = of_heads(r, [&](const HeadProbe& head) { return score_rank(head, energy); });
-  const auto half = static_cast<double>(r.head_dim) / 2;
+  const double energy = r.energies.back(), half = static_cast<double>(r.head_dim) / 2;
+  const std::vector<double> ranks =
+      of_heads(r, [&](const HeadProbe& head) { return effective_rank(head.spectra.weighted, energy); });
   std::string text = fmt::format(
       "The median head needs {:g} of the {} dimensions of its queries and keys to hold {} of "
       "the energy of its scores on this text",
@@ -77,13 +71,8 @@ ProbeFinding width_finding(const ProbeResults& r) {
 
 ProbeFinding layer_finding(const ProbeResults& r) {
   const double energy = r.energies.back();
-  const auto rank = [&](const HeadProbe& head) { return score_rank(head, energy); };
-  std::vector<double> medians;
-  for (int64_t layer = 0; layer < r.probe.layers; ++layer) {
-    std::vector<double> own;
-    for (int64_t head = 0; head < r.probe.heads; ++head) own.push_back(rank(r.probe.at(layer, head)));
-    medians.push_back(finite_quantile(own, 0.5));
-  }
+  const auto rank = [&](const HeadProbe& head) { return effective_rank(head.spectra.weighted, energy); };
+  const std::vector<double> medians = layer_medians(r, of_heads(r, rank));
   std::vector<size_t> order(medians.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return medians[a] < medians[b]; });
@@ -117,7 +106,6 @@ ProbeFinding weights_finding(const ProbeResults& r) {
 ProbeFinding slope_finding(const ProbeResults& r) {
   const int64_t first = r.probe.spans.front().length, last = r.longest();
   const auto slope = [&](const HeadProbe& head) { return norm_slope(r, head); };
-  const std::vector<double> slopes = of_heads(r, slope);
   const int64_t near =
       count_heads(r, [&](const HeadProbe& head) { return std::abs(slope(head) + 1) <= follows_within; });
   const int64_t flat = count_heads(r, [&](const HeadProbe& head) { return slope(head) > flat_above; });
@@ -131,9 +119,9 @@ ProbeFinding slope_finding(const ProbeResults& r) {
   text += fmt::format(
       ", with a slope within {:g} of -1 from L = {} to {}; the slope of {} of {} is flatter than {:g}, and the median "
       "is {:.3f}. ",
-      follows_within, first, last, flat, heads, flat_above, finite_quantile(slopes, 0.5));
+      follows_within, first, last, flat, heads, flat_above, median_of_heads(r, slope));
   const auto delta = [&](size_t i) {
-    return finite_quantile(of_heads(r, [i](const HeadProbe& head) { return head.last[i].largest_logit; }), 0.5);
+    return median_of_heads(r, [i](const HeadProbe& head) { return head.last[i].largest_logit; });
   };
   const double end = delta(r.probe.spans.size() - 1), bound = tasks::ln_softmax_bound(end, last);
   text += fmt::format("The largest |logit| of the last query is {:.3g} in the median head at L = {} and {:.3g} at {}, ",
@@ -155,7 +143,7 @@ ProbeFinding sink_finding(const ProbeResults& r) {
       fmt::format("At query {}, {} of {} heads put more than half of their attention on the first token, {} of them "
                   "more than nine tenths. The median head's entropy is {:.2f} nats of at most {:.2f}.",
                   r.longest(), half, r.probe.layers * r.probe.heads, most,
-                  finite_quantile(of_heads(r, [](const HeadProbe& head) { return head.last.back().entropy; }), 0.5),
+                  median_of_heads(r, [](const HeadProbe& head) { return head.last.back().entropy; }),
                   std::log(static_cast<double>(r.longest())))};
 }
 

@@ -1,6 +1,3 @@
-#include <cmath>
-
-#include "experiments/tools/probe/probe_findings.h"
 #include "experiments/tools/probe/probe_output.h"
 
 namespace headroom::experiments {

@@ -1,11 +1,24 @@
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
-#include "experiments/tools/plan/basis.h"
+#include "experiments/tools/plan/plan_tables.h"
 #include "experiments/tools/probe/probe_results.h"
 
 namespace headroom::experiments {
+
+/// A heading and what is below it, plain text.
+struct ProbeFinding {
+  std::string heading, text;
+};
+
+/// What the measures say in words: where heads have width to spare, what the weights alone would show of it, whether
+/// Theorem 2's slope is there and why not, sinks. Every number is computed from `results`.
+std::vector<ProbeFinding> probe_findings(const ProbeResults& results);
+
+/// What the measures do not say.
+std::vector<std::string> probe_limits(const ProbeResults& results);
 
 /// Everything as JSON. `heads` has an object per head, layer after layer: `measures` by their ids, `by_length` the last
 /// query's measures and, as logits_…, those of query L/2, in the order of `lengths`; `by_position` those of the longest

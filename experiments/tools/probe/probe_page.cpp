@@ -2,59 +2,130 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "experiments/output/file.h"
 #include "experiments/output/html.h"
-#include "experiments/tools/probe/probe_findings.h"
 #include "experiments/tools/probe/probe_output.h"
 #include "experiments/version.h"
 
 namespace headroom::experiments {
 namespace {
 
-constexpr size_t lead_findings = 3;  ///< those before the heat map: width, layers, weights
+using Shade = HeadMeasure::Shade;
 
-Block tables_section(const ProbeResults& r) {
-  return section(
-      "In numbers",
-      {cells_table("Layers", probe_layer_cells(r), {}), paragraph(probe_columns(r), Role::muted),
-       fold(fmt::format("All {} heads", r.probe.probes.size()), {cells_table("Heads", probe_head_cells(r), {})})});
+constexpr int faintest = 6;  ///< per cent of the colour: a cell is always seen
+
+/// Per cent of the colour for a value between `low` and `high`, negative for that of negative values; 0 for none.
+int shade_of(Shade shade, double low, double high, double value) {
+  if (!std::isfinite(value)) return 0;
+  double share = 0.5;
+  if (shade == Shade::signed_) share = high > 0 ? std::abs(value) / high : 0;
+  else if (high > low)
+    share = shade == Shade::log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+  const int percent_of_colour =
+      faintest + static_cast<int>(std::lround((100 - faintest) * std::clamp(share, 0.0, 1.0)));
+  return shade == Shade::signed_ && value < 0 ? -percent_of_colour : percent_of_colour;
 }
 
-Block limits_section(const ProbeResults& r) {
-  Blocks limits;
-  for (const std::string& limit : probe_limits(r)) limits.push_back(item(limit));
-  return section("What these measures do not say", std::move(limits));
+/// A measure as the script needs it: colours and texts of all heads.
+nlohmann::ordered_json heat_json(const ProbeResults& r, const HeadMeasure& measure) {
+  const std::vector<double> values = of_heads(r, measure.value);
+  double low = finite_quantile(values, 0), high = finite_quantile(values, 1);
+  if (measure.shade == Shade::signed_) {
+    high = std::max(std::abs(low), std::abs(high));
+    low = -high;
+  }
+  nlohmann::ordered_json shades = nlohmann::ordered_json::array(), texts = shades;
+  for (const double value : values) {
+    shades.push_back(shade_of(measure.shade, low, high, value));
+    texts.push_back(measure_text(measure, value));
+  }
+  return {{"id", measure.id},
+          {"group", measure.group},
+          {"label", measure.label},
+          {"meaning", measure.meaning},
+          {"low", measure_text(measure, low)},
+          {"high", measure_text(measure, high)},
+          {"signed", measure.shade == Shade::signed_},
+          {"shades", std::move(shades)},
+          {"texts", std::move(texts)}};
 }
 
-Block source_section(const ProbeResults& r) {
-  std::vector<Fact> rows;
-  for (const auto& [key, text] : {std::pair{"model", r.model},
-                                  {"text", r.text},
-                                  {"pieces", probe_source(r)},
-                                  {"headroom", version_text()},
-                                  {"time", fmt::format("{:.1f} s", r.seconds)}})
-    rows.push_back({key, {{text}}, {}});
-  return section("Where this comes from", {facts(std::move(rows))});
+/// Four digits are more than a curve shows.
+void round_numbers(nlohmann::ordered_json& json) {
+  if (json.is_number_float()) json = std::stod(fmt::format("{:.4g}", json.get<double>()));
+  else if (json.is_structured())
+    for (auto& part : json) round_numbers(part);
+}
+
+/// JSON in a <script> of a page that is XML, too.
+std::string script_json(const nlohmann::ordered_json& json) {
+  std::string out;
+  for (const char c : json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)) {
+    if (c == '<' || c == '>' || c == '&') out += fmt::format("\\u{:04x}", static_cast<int>(c));
+    else out += c;
+  }
+  return out;
+}
+
+/// The heat maps as HTML: the first measure's cells, and what the script needs for the others.
+Block heat_map(const ProbeResults& r) {
+  const std::vector<HeadMeasure> measures = head_measures(r);
+  nlohmann::ordered_json data = probe_json(r), heat = nlohmann::ordered_json::array();
+  HeatMap map;
+  for (const HeadMeasure& measure : measures) {
+    heat.push_back(heat_json(r, measure));
+    map.measures.push_back(
+        {measure.id, measure.group, measure.label, measure.meaning, heat.back()["low"], heat.back()["high"]});
+  }
+  map.rows = r.probe.layers;
+  map.columns = r.probe.heads;
+  map.shades = heat[0]["shades"].get<std::vector<int>>();
+  for (const tasks::HeadProbe& head : r.probe.probes)
+    map.hovers.push_back(fmt::format("layer {}, head {}: {}", head.layer, head.head,
+                                     heat[0]["texts"][map.hovers.size()].get<std::string>()));
+  data["heat"] = std::move(heat);
+  for (auto& head : data["heads"]) head.erase("measures");
+  for (const char* key : {"findings", "limits", "measures", "spans"}) data.erase(key);
+  round_numbers(data);
+  map.json = script_json(data);
+  map.script = "tools/probe/assets/probe.js";
+  Block block;
+  block.kind = Block::Kind::heat_map;
+  block.heat = std::move(map);
+  return block;
 }
 
 }  // namespace
 
 void write_probe_page(const std::filesystem::path& path, const ProbeResults& r) {
+  constexpr size_t lead_findings = 3;  // before the heat map: width, layers, weights
   const std::vector<ProbeFinding> findings = probe_findings(r);
   Document page{
       "Heads of " + r.name,
       {header({paragraph("headroom probe", Role::over), title(r.name), paragraph(probe_subject(r), Role::muted),
                paragraph(fmt::format("{} · {}", r.model, probe_source(r)), Role::muted)})},
       "tools/probe/assets/probe.css"};
-  Blocks lead{paragraph(findings[0].text, Role::headline)};
+  Blocks lead{paragraph(findings[0].text, Role::headline)}, limits;
   for (size_t i = 1; i < lead_findings; ++i) lead.push_back(paragraph(findings[i].text));
-  page.blocks.push_back(section(findings[0].heading, std::move(lead)));
-  page.blocks.push_back(section("Every head", {probe_heat_map(r)}));
+  append(page.blocks, {section(findings[0].heading, std::move(lead)), section("Every head", {heat_map(r)})});
   for (size_t i = lead_findings; i < findings.size(); ++i)
     page.blocks.push_back(section(findings[i].heading, {paragraph(findings[i].text)}));
-  append(page.blocks, {limits_section(r), tables_section(r), source_section(r)});
+  for (const std::string& limit : probe_limits(r)) limits.push_back(item(limit));
+  append(
+      page.blocks,
+      {section("What these measures do not say", std::move(limits)),
+       section("In numbers", {cells_table("Layers", probe_layer_cells(r), {}), paragraph(probe_columns(r), Role::muted),
+                              fold(fmt::format("All {} heads", r.probe.probes.size()),
+                                   {cells_table("Heads", probe_head_cells(r), {})})}),
+       section("Where this comes from", {facts({{"model", {{r.model}}, {}},
+                                                {"text", {{r.text}}, {}},
+                                                {"pieces", {{probe_source(r)}}, {}},
+                                                {"headroom", {{version_text()}}, {}},
+                                                {"time", {{fmt::format("{:.1f} s", r.seconds)}}, {}}})})});
   if (path.has_parent_path()) make_folder(path.parent_path());
   write_file(path, as_html(page));
 }

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <string>
 
-#include "experiments/output/document.h"
 #include "experiments/tools/probe/probe_results.h"
 
 namespace headroom::experiments {
@@ -11,8 +10,5 @@ namespace headroom::experiments {
 /// the head that is chosen there, tables, what the measures do not say. The curves and the choice of a measure need the
 /// page's script; tables and the first heat map do not. Throws Error naming the path when it cannot be written.
 void write_probe_page(const std::filesystem::path& path, const ProbeResults& results);
-
-/// The heat maps as HTML: the first measure's cells, and what the script needs for the others.
-Block probe_heat_map(const ProbeResults& results);
 
 }  // namespace headroom::experiments

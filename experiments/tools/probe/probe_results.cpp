@@ -16,14 +16,6 @@ using Shade = HeadMeasure::Shade;
 using tasks::HeadProbe;
 using tasks::QueryMeasures;
 
-/// A measure of the last, or the middle, query of the longest pieces.
-HeadMeasure at_longest(const char* id, const char* group, std::string label, std::string meaning, Shade shade,
-                       std::vector<QueryMeasures> HeadProbe::*queries, double QueryMeasures::*field) {
-  return {id, group, std::move(label), std::move(meaning), shade, [queries, field](const HeadProbe& head) {
-            return (head.*queries).back().*field;
-          }};
-}
-
 /// max/min of l·‖J_l‖ over the positions of the longest pieces, l from 1.
 double band_of(const std::vector<int64_t>& positions, const HeadProbe& head) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
@@ -34,59 +26,16 @@ double band_of(const std::vector<int64_t>& positions, const HeadProbe& head) {
   return least > 0 ? most / least : std::numeric_limits<double>::quiet_NaN();
 }
 
-void add_jacobian_measures(const ProbeResults& r, std::vector<HeadMeasure>& out) {
-  const char* const group = "Softmax Jacobian";
-  const int64_t first = r.probe.spans.front().length;
-  if (r.probe.spans.size() > 1)
-    out.push_back({"norm_slope", group, "slope of the norm against the length",
-                   fmt::format("Of log ‖J‖ of the last query against log L, L = {} to {}. Theorem 2: -1 where logits "
-                               "are bounded.",
-                               first, r.longest()),
-                   Shade::signed_, [&r](const HeadProbe& head) { return norm_slope(r, head); }});
-  out.push_back(at_longest("norm", group, fmt::format("norm at L = {}", r.longest()),
-                           "‖J‖ of the last query, J = diag(p) - ppᵀ. At most 1/2; near 0 where one token takes all.",
-                           Shade::linear, &HeadProbe::last, &QueryMeasures::jacobian_norm));
-  out.push_back(
-      {"norm_band", group, "band of l·norm over positions",
-       fmt::format("max/min of l·‖J_l‖ over queries l = 2 to {}: 1 where the norm falls as 1/l.", r.longest()),
-       Shade::log, [&r](const HeadProbe& head) { return band_of(r.probe.positions, head); }});
-}
-
-void add_logit_measures(const ProbeResults& r, std::vector<HeadMeasure>& out) {
-  const char* const group = "Logits";
-  const std::string where = fmt::format("Query {} of {}. ", r.longest() / 2, r.longest());
-  const auto add = [&](const char* id, const char* label, const std::string& meaning, auto queries, auto field) {
-    out.push_back(at_longest(id, group, label, meaning, Shade::linear, queries, field));
-  };
-  add("logits_all", "norm / √L, all keys", where + "Of all keys, as before the mask.", &HeadProbe::middle,
-      &QueryMeasures::logits_rms_all);
-  add("logits_causal", "norm / √L, causal", where + "Of the keys that the query sees.", &HeadProbe::middle,
-      &QueryMeasures::logits_rms);
-  add("logits_centred", "norm / √L, centred", where + "Their standard deviation: softmax ignores the mean.",
-      &HeadProbe::middle, &QueryMeasures::logits_deviation);
-  add("largest_logit", "largest logit", fmt::format("Largest |logit| of the last query, L = {}.", r.longest()),
-      &HeadProbe::last, &QueryMeasures::largest_logit);
-}
-
-void add_attention_measures(const ProbeResults& r, std::vector<HeadMeasure>& out) {
-  const char* const group = "Attention";
-  const auto add = [&](const char* id, const char* label, const std::string& meaning, auto field) {
-    out.push_back(at_longest(id, group, label, meaning, Shade::linear, &HeadProbe::last, field));
-  };
-  add("entropy", "entropy",
-      fmt::format("Of the last query's weights, L = {}, in nats; at most {:.2f}.", r.longest(),
-                  std::log(static_cast<double>(r.longest()))),
-      &QueryMeasures::entropy);
-  add("sink_mass", "mass on the first token", fmt::format("Of the last query, L = {}.", r.longest()),
-      &QueryMeasures::sink_mass);
-  add("largest", "largest weight", fmt::format("Of the last query, L = {}.", r.longest()), &QueryMeasures::largest);
+/// A measure of the last, or the middle, query of the longest pieces.
+std::function<double(const HeadProbe&)> at_longest(std::vector<QueryMeasures> HeadProbe::*queries,
+                                                   double QueryMeasures::*field) {
+  return [queries, field](const HeadProbe& head) { return (head.*queries).back().*field; };
 }
 
 void add_rank_measures(const ProbeResults& r, std::vector<HeadMeasure>& out) {
-  using Values = std::vector<double> tasks::HeadSpectra::*;
   struct Kind {
     const char *id, *label, *meaning;
-    Values values;
+    std::vector<double> tasks::HeadSpectra::*values;
   };
   const Kind kinds[] = {
       {"scores", "scores", "the head's scores on this text", &tasks::HeadSpectra::weighted},
@@ -100,25 +49,54 @@ void add_rank_measures(const ProbeResults& r, std::vector<HeadMeasure>& out) {
                      fmt::format("How many of {} singular values hold {} of the energy of {}.", r.head_dim,
                                  percent(*energy), kind.meaning),
                      Shade::linear, [values = kind.values, energy = *energy](const HeadProbe& head) {
-                       return static_cast<double>(tasks::effective_rank(head.spectra.*values, energy));
+                       return effective_rank(head.spectra.*values, energy);
                      }});
 }
 
 }  // namespace
 
-std::vector<HeadMeasure> head_measures(const ProbeResults& results) {
+std::vector<HeadMeasure> head_measures(const ProbeResults& r) {
   std::vector<HeadMeasure> out;
-  add_rank_measures(results, out);
-  add_jacobian_measures(results, out);
-  add_logit_measures(results, out);
-  add_attention_measures(results, out);
+  add_rank_measures(r, out);
+  const int64_t first = r.probe.spans.front().length, longest = r.longest();
+  const std::string last = fmt::format("the last query, L = {}", longest),
+                    middle = fmt::format("Query {} of {}. ", longest / 2, longest);
+  const char* group = "Softmax Jacobian";
+  const auto add = [&](const char* id, const std::string& label, const std::string& meaning, auto value,
+                       Shade shade = Shade::linear) {
+    out.push_back({id, group, label, meaning, shade, std::move(value)});
+  };
+  if (r.probe.spans.size() > 1)
+    add(
+        "norm_slope", "slope of the norm against the length",
+        fmt::format("Of log ‖J‖ of the last query against log L, L = {} to {}. Theorem 2: -1 where logits are bounded.",
+                    first, longest),
+        [&r](const HeadProbe& head) { return norm_slope(r, head); }, Shade::signed_);
+  add("norm", fmt::format("norm at L = {}", longest),
+      "‖J‖ of the last query, J = diag(p) - ppᵀ. At most 1/2; near 0 where one token takes all.",
+      at_longest(&HeadProbe::last, &QueryMeasures::jacobian_norm));
+  add(
+      "norm_band", "band of l·norm over positions",
+      fmt::format("max/min of l·‖J_l‖ over queries l = 2 to {}: 1 where the norm falls as 1/l.", longest),
+      [&r](const HeadProbe& head) { return band_of(r.probe.positions, head); }, Shade::log);
+  group = "Logits";
+  add("logits_all", "norm / √L, all keys", middle + "Of all keys, as before the mask.",
+      at_longest(&HeadProbe::middle, &QueryMeasures::logits_rms_all));
+  add("logits_causal", "norm / √L, causal", middle + "Of the keys that the query sees.",
+      at_longest(&HeadProbe::middle, &QueryMeasures::logits_rms));
+  add("logits_centred", "norm / √L, centred", middle + "Their standard deviation: softmax ignores the mean.",
+      at_longest(&HeadProbe::middle, &QueryMeasures::logits_deviation));
+  add("largest_logit", "largest logit", fmt::format("Largest |logit| of {}.", last),
+      at_longest(&HeadProbe::last, &QueryMeasures::largest_logit));
+  group = "Attention";
+  add("entropy", "entropy",
+      fmt::format("Of the last query's weights, L = {}, in nats; at most {:.2f}.", longest,
+                  std::log(static_cast<double>(longest))),
+      at_longest(&HeadProbe::last, &QueryMeasures::entropy));
+  add("sink_mass", "mass on the first token", fmt::format("Of {}.", last),
+      at_longest(&HeadProbe::last, &QueryMeasures::sink_mass));
+  add("largest", "largest weight", fmt::format("Of {}.", last), at_longest(&HeadProbe::last, &QueryMeasures::largest));
   return out;
-}
-
-std::vector<double> values_of(const ProbeResults& results, const HeadMeasure& measure) {
-  std::vector<double> values;
-  for (const HeadProbe& head : results.probe.probes) values.push_back(measure.value(head));
-  return values;
 }
 
 double norm_slope(const ProbeResults& results, const HeadProbe& head) {
@@ -131,13 +109,20 @@ double norm_slope(const ProbeResults& results, const HeadProbe& head) {
   return fit_line(x, y, 0.05).slope;
 }
 
-double score_rank(const HeadProbe& head, double energy) {
-  return static_cast<double>(tasks::effective_rank(head.spectra.weighted, energy));
+double effective_rank(const std::vector<double>& singular_values, double energy) {
+  return static_cast<double>(tasks::effective_rank(singular_values, energy));
 }
 
 double finite_quantile(std::vector<double> values, double share) {
   std::erase_if(values, [](double value) { return std::isnan(value); });
   return values.empty() ? std::numeric_limits<double>::quiet_NaN() : tasks::quantile(std::move(values), share);
+}
+
+std::vector<double> layer_medians(const ProbeResults& results, const std::vector<double>& values) {
+  std::vector<double> medians;
+  for (auto own = values.begin(); own != values.end(); own += results.probe.heads)
+    medians.push_back(finite_quantile({own, own + results.probe.heads}, 0.5));
+  return medians;
 }
 
 std::string some(int64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }

@@ -15,7 +15,7 @@ struct ProbeResults {
   std::string model, name, family;                               ///< its path, its own name, its family
   std::string text;                                              ///< path
   int64_t tokens = 0;                                            ///< of the text
-  std::optional<int64_t> bos;                                    ///< the token that stands before each piece
+  std::optional<int64_t> bos;                                    ///< the token before each piece
   int64_t kv_heads = 0, head_dim = 0;                            ///< of the first layer; of the widest head
   int64_t least_head_dim = std::numeric_limits<int64_t>::max();  ///< of the narrowest
   bool rotary = false;                                           ///< queries and keys are turned by their positions
@@ -47,18 +47,26 @@ inline constexpr const char* rank_group = "Effective rank";
 /// The measures of a probe, in the order of the page. They keep a reference to `results`.
 std::vector<HeadMeasure> head_measures(const ProbeResults& results);
 
-/// The value of a measure for every head, layer after layer.
-std::vector<double> values_of(const ProbeResults& results, const HeadMeasure& measure);
+/// A value of every head, layer after layer.
+template <class Value>
+std::vector<double> of_heads(const ProbeResults& results, const Value& value) {
+  std::vector<double> values;
+  for (const tasks::HeadProbe& head : results.probe.probes) values.push_back(value(head));
+  return values;
+}
 
 /// The least-squares slope of the logarithm of the last query's mean Jacobian norm against that of the length. NaN for
 /// fewer than two lengths, or a norm of 0.
 double norm_slope(const ProbeResults& results, const tasks::HeadProbe& head);
 
-/// The effective rank of a head's scores: of the activation-weighted product of its queries and keys.
-double score_rank(const tasks::HeadProbe& head, double energy);
+/// tasks::effective_rank() as a number among others.
+double effective_rank(const std::vector<double>& singular_values, double energy);
 
 /// tasks::quantile() of those that are numbers; NaN for none.
 double finite_quantile(std::vector<double> values, double share);
+
+/// The median over the heads of each layer, of a value of every head.
+std::vector<double> layer_medians(const ProbeResults& results, const std::vector<double>& values);
 
 /// "1 layer", "2 layers".
 std::string some(int64_t count, const char* what);

@@ -7,16 +7,13 @@
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
 #include "experiments/output/wrap.h"
-#include "experiments/tools/probe/probe_findings.h"
 #include "experiments/tools/probe/probe_output.h"
 
 namespace headroom::experiments {
 namespace {
 
-constexpr size_t line_width = 100;
-
 /// All lines but the first indented.
-std::string in_short_lines(const std::string& text) { return wrapped(text, line_width, 2) + "\n"; }
+std::string in_short_lines(const std::string& text) { return wrapped(text, 100, 2) + "\n"; }
 
 /// The columns of the table by layer: a measure's id and a short head.
 std::vector<std::pair<std::string, std::string>> short_columns(const ProbeResults& r) {
@@ -47,14 +44,12 @@ Cells probe_layer_cells(const ProbeResults& r) {
   for (int64_t layer = 0; layer < r.probe.layers; ++layer) cells.push_back({std::to_string(layer)});
   cells.push_back({"all"});
   for (const auto& column : short_columns(r)) {
-    const std::string& id = column.first;
-    const auto measure = std::find_if(measures.begin(), measures.end(), [&](const auto& m) { return m.id == id; });
-    const std::vector<double> values = values_of(r, *measure);
+    const auto measure =
+        std::find_if(measures.begin(), measures.end(), [&](const auto& m) { return m.id == column.first; });
     cells[0].push_back(column.second);
-    for (size_t layer = 0; layer < static_cast<size_t>(r.probe.layers); ++layer) {
-      const auto begin = values.begin() + static_cast<int64_t>(layer) * r.probe.heads;
-      cells[layer + 1].push_back(measure_text(*measure, finite_quantile({begin, begin + r.probe.heads}, 0.5)));
-    }
+    const std::vector<double> values = of_heads(r, measure->value), medians = layer_medians(r, values);
+    for (size_t layer = 0; layer < medians.size(); ++layer)
+      cells[layer + 1].push_back(measure_text(*measure, medians[layer]));
     cells.back().push_back(measure_text(*measure, finite_quantile(values, 0.5)));
   }
   return cells;

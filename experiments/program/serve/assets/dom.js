@@ -21,7 +21,7 @@ export function set_text(node, text) {
 const meta = (name) => document.querySelector(`meta[name="headroom-${name}"]`).content;
 export const are_changes_on = meta("changes") === "yes";
 
-// The token stands behind the # of the address that the server printed, so that only who started it can change something:
+// The token comes after the # of the address that the server printed, so that only who started it can change something:
 // no page holds it, and no request for a page. It is kept for further pages and taken out of the address.
 const given = new URLSearchParams(location.hash.slice(1)).get("token");
 if (given) {

@@ -1,18 +1,18 @@
 // One run: its learning curves while they grow, its trials, and what people noted about it.
 import { make, set_text, run_url, file_url, duration, in_column, progress_words, left_words, progress_bar, follow, ask, show_machine, show_error, are_changes_on, may_change } from "./dom.js";
-import { chart } from "./chart.js";
+import { curves_chart } from "./curves.js";
 import { annotations } from "./annotations.js";
 
 const most_lines = 8;
 
-// The curves of trials: live ones as events bring them, those of ended trials as they are asked for.
+// The trials of a run and their curves: live ones as events bring them, those of ended trials as they are asked for.
 function curves_of(run) {
-  const figure = chart();
+  const figure = curves_chart();
   const metric = make("select", { "aria-label": "What the curves show", onchange: () => draw() }, make("option", { value: "train loss", text: "training loss" }));
-  const live = new Map(), ended = new Map();
+  const trials = new Map(), live = new Map(), ended = new Map();
   let wanted = [];
   function draw() {
-    // What all names begin with stands once, above the curves.
+    // What all names begin with is said once, above the curves.
     const series = wanted.length > 1 && wanted.every((trial) => trial.series === wanted[0].series) ? wanted[0].series : "";
     const name = metric.selectedOptions[0].textContent;
     figure.update(series ? `${name}, ${series}` : name, wanted.map((trial, colour) => {
@@ -39,13 +39,21 @@ function curves_of(run) {
   }
   return {
     node: make("section", {}, make("h2", { text: "Learning curves" }), make("div", { class: "tools" }, metric), figure.node),
-    add_live(curves) { for (const [id, points] of Object.entries(curves)) live.set(id, points); },
-    again(id) { ended.delete(id); },
-    show(trials) { wanted = trials; draw(); return fetch_ended(); },
+    trials,
+    // What an event says of trials; one that has ended since, or begun again, has another curve.
+    take(state) {
+      for (const [id, points] of Object.entries(state.live)) live.set(id, points);
+      for (const trial of state.trials) {
+        const before = trials.get(trial.id);
+        if (before && before.phase !== trial.phase) ended.delete(trial.id);
+        trials.set(trial.id, trial);
+      }
+    },
+    show(now) { wanted = now; draw(); return fetch_ended(); },
   };
 }
 
-// The running trials, and the last finished ones of the plan beside them, since a short trial has ended before its live
+// The running trials, and the last finished ones of the plan, since a short trial has ended before its live
 // curve shows much.
 function latest(trials, most) {
   const running = trials.filter((trial) => trial.phase === "running").slice(0, most);
@@ -57,16 +65,11 @@ const events_url = (run) => `/api/events?${new URLSearchParams({ run: `${run.stu
 
 // The latest curves of a run, which go on by themselves.
 export function latest_curves(run) {
-  const curves = curves_of(run), trials = new Map();
+  const curves = curves_of(run);
   follow(events_url(run), (state) => {
     if (state.problem) return;
-    curves.add_live(state.live);
-    for (const trial of state.trials) {
-      const before = trials.get(trial.id);
-      if (before && before.phase !== trial.phase) curves.again(trial.id);
-      trials.set(trial.id, trial);
-    }
-    curves.show(latest([...trials.values()], 5)).catch(() => {});  // a deleted run keeps the curves that it has
+    curves.take(state);
+    curves.show(latest([...curves.trials.values()], 5)).catch(() => {});  // a deleted run keeps the curves that it has
   });
   return curves.node;
 }
@@ -94,8 +97,7 @@ function trial_row(on_choice) {
 }
 
 export function show_run(main, run) {
-  const trials = new Map(), rows = new Map();
-  const curves = curves_of(run);
+  const curves = curves_of(run), { trials } = curves, rows = new Map();
   let has_chosen = false;
   const on_choice = () => { has_chosen = true; show_curves(); };
   const title = make("h1"), words = make("span"), left = make("strong"), bar = progress_bar(), problem = make("div"), links = make("p", { class: "links" });
@@ -146,11 +148,8 @@ export function show_run(main, run) {
       links.dataset.pages = JSON.stringify(state.pages);
       links.replaceChildren(...state.pages.flatMap((page, i) => [i ? " · " : "", make("a", { href: file_url(run, page), text: page === "report.html" ? "report" : page.replace(/\.html$/, "") })]));
     }
-    curves.add_live(state.live);
+    curves.take(state);
     for (const trial of state.trials) {
-      const before = trials.get(trial.id);
-      if (before && before.phase !== trial.phase) curves.again(trial.id);
-      trials.set(trial.id, trial);
       if (!rows.has(trial.id)) rows.set(trial.id, trial_row(on_choice));
       rows.get(trial.id).update(trial);
     }

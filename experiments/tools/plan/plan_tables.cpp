@@ -1,8 +1,15 @@
-#include "experiments/tools/plan/basis.h"
+#include "experiments/tools/plan/plan_tables.h"
 
 #include "experiments/output/number.h"
 
 namespace headroom::experiments {
+
+std::string tables_text(const std::vector<PlanTable>& tables, size_t columns) {
+  std::string out;
+  for (const PlanTable& table : tables)
+    out += "\n" + (table.heading.empty() ? "" : table.heading + "\n") + aligned(table.cells, columns);
+  return out;
+}
 
 std::vector<std::pair<std::string, std::string>> basis_words(bool has_allocation) {
   std::vector<std::pair<std::string, std::string>> words;
