@@ -24,7 +24,7 @@ class FinetuneData {
  public:
   virtual ~FinetuneData() = default;
   virtual const tasks::Objective& objective() const = 0;
-  /// Of a labelled table; none of a text.
+  /// How many classes a labelled table has; none of a text.
   virtual std::optional<int64_t> classes() const { return std::nullopt; }
   /// Tokens of the longest sequence.
   virtual int64_t longest() const = 0;

@@ -116,14 +116,13 @@ void spectrum(const SpectrumArguments& arguments, bool has_times, bool has_rank)
 
 void add_spectrum_command(Command app) {
   const Command command = app.command("spectrum", "print the singular values of a tensor, or of a product of two");
-  const auto arguments = std::make_shared<SpectrumArguments>();
-  command.option("FILE", arguments->file, "a safetensors file").required();
-  command.option("--tensor", arguments->tensor, "the matrix A, by name").required().value_name("NAME");
-  const Option times =
-      command.option("--times", arguments->times, "a second matrix B: the values of AᵀB").value_name("NAME");
-  const Option rank = command.option("--rank", arguments->rank, "print the ranks up to this one").value_name("INT");
-  command.flag("--json", arguments->json, "as a JSON object");
-  command.action([arguments, times, rank] { spectrum(*arguments, times.is_given(), rank.is_given()); });
+  const auto a = std::make_shared<SpectrumArguments>();
+  command.option("FILE", a->file, "a safetensors file").required();
+  command.option("--tensor NAME", a->tensor, "the matrix A, by name").required();
+  const Option times = command.option("--times NAME", a->times, "a second matrix B: the values of AᵀB");
+  const Option rank = command.option("--rank INT", a->rank, "print the ranks up to this one");
+  command.flag("--json", a->json, "as a JSON object");
+  command.action([a, times, rank] { spectrum(*a, times.is_given(), rank.is_given()); });
 }
 
 }  // namespace headroom::experiments
