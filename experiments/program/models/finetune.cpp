@@ -12,7 +12,7 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/progress_line.h"
 #include "experiments/program/command_line/standard_streams.h"
-#include "experiments/program/models/finetune_arguments.h"
+#include "experiments/program/models/finetune.h"
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/version.h"
 #include "models/checkpoints/classifier.h"

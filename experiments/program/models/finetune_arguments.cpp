@@ -1,4 +1,4 @@
-#include "experiments/program/models/finetune_arguments.h"
+#include "experiments/program/models/finetune.h"
 
 #include <fmt/format.h>
 

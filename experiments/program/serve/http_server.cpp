@@ -217,12 +217,6 @@ Response response_of_file(FileToSend& file) {
 
 }  // namespace
 
-FileToSend::~FileToSend() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-int FileToSend::release() { return std::exchange(descriptor_, -1); }
-
 struct HttpServer::Library {
   Library(Handler first, Handler second) : check(std::move(first)), handler(std::move(second)) {}
   ~Library() { end(); }

@@ -1,9 +1,12 @@
 #pragma once
+#include <unistd.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace headroom::experiments {
 
@@ -21,13 +24,15 @@ class FileToSend {
  public:
   /// Takes over `descriptor`, a regular file's, of which `size` bytes are sent.
   FileToSend(int descriptor, uint64_t size) : descriptor_(descriptor), size_(size) {}
-  ~FileToSend();
+  ~FileToSend() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
   FileToSend(const FileToSend&) = delete;
   FileToSend& operator=(const FileToSend&) = delete;
 
   uint64_t size() const { return size_; }
   /// The descriptor, which from now on the caller closes.
-  int release();
+  int release() { return std::exchange(descriptor_, -1); }
 
  private:
   int descriptor_;
