@@ -38,36 +38,13 @@ int run(int argc, char** argv) {
   CommandLine line(
       "headroom", "How many attention heads does a Transformer need, and how wide? Trains, measures, judges and plans.",
       "headroom " + version_text());
-  add_run_command(line.root());
-  add_report_command(line.root());
-  add_verify_command(line.root());
-  add_export_command(line.root());
-  add_import_command(line.root());
-  add_status_command(line.root());
-  add_serve_command(line.root());
-  add_compare_command(line.root());
-  add_tag_command(line.root());
-  add_note_command(line.root());
-  add_rm_command(line.root());
-  add_bench_command(line.root());
-  add_list_command(line.root());
-  add_schema_command(line.root());
-  add_plan_command(line.root());
-  add_ops_command(line.root());
-  add_doctor_command(line.root());
-  add_data_command(line.root());
-  add_tokenize_command(line.root());
-  add_generate_command(line.root());
-  add_chat_command(line.root());
-  add_eval_command(line.root());
-  add_logits_command(line.root());
-  add_compress_command(line.root());
-  add_convert_command(line.root());
-  add_verify_model_command(line.root());
-  add_probe_command(line.root());
-  add_finetune_command(line.root());
-  add_spectrum_command(line.root());
-  add_new_op_command(line.root());
+  for (const auto add :
+       {add_run_command,      add_report_commands,  add_export_commands,  add_status_command,       add_serve_command,
+        add_runs_commands,    add_bench_command,    add_list_commands,    add_plan_command,         add_ops_command,
+        add_doctor_command,   add_data_command,     add_tokenize_command, add_generate_commands,    add_eval_command,
+        add_logits_command,   add_compress_command, add_convert_command,  add_verify_model_command, add_probe_command,
+        add_finetune_command, add_spectrum_command, add_new_op_command})
+    add(line.root());
   add_completion_command(line);
   add_man_command(line);
   add_help_command(line);

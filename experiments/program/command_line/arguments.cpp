@@ -21,44 +21,17 @@
 #include "models/files/output.h"
 
 namespace headroom::experiments {
-
-Option Option::required() const { return Option(option_->required()); }
-Option Option::show_default() const { return Option(option_->capture_default_str()); }
-Option Option::value_name(const char* name) const { return Option(option_->type_name(name)); }
-Option Option::range(int least, int most) const { return Option(option_->check(CLI::Range(least, most))); }
-Option Option::range(double least, double most) const {
-  // Not CLI::Range, which lets NaN pass.
-  const auto check = [least, most](const std::string& text) {
-    double value = 0;
-    const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
-    return fits ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, least, most);
-  };
-  return Option(option_->check(CLI::Validator(check, fmt::format("FLOAT in [{} - {}]", least, most))));
-}
-Option Option::one_of(const std::vector<std::string>& values) const {
-  // The validator's name keeps them for describe(): its own text, "{a,b}", could not be taken apart again.
-  CLI::Validator member = CLI::IsMember(values).name(fmt::format("{}", fmt::join(values, "\n")));
-  const bool has_comma = std::any_of(values.begin(), values.end(),
-                                     [](const std::string& value) { return value.find(',') != std::string::npos; });
-  if (has_comma) member.description(fmt::format("{{{}}}", fmt::join(values, " | ")));
-  return Option(option_->check(member));
-}
 namespace {
 
-// Names of checks that refuse nothing: how an option is known to be an output when the command's action begins.
-constexpr const char* output_mark = "output\n";
-constexpr const char* apart_mark = "output apart\n";
+/// What CLI11 does not know of an option of the one command line that a process has.
+struct OptionExtra {
+  std::vector<std::string> choices;
+  bool is_output = false, must_be_new = false;
+};
 
-CLI::Validator mark(const char* name) {
-  return {[](std::string&) { return std::string(); }, "", name};
-}
-
-bool is_marked(CLI::Option& option, const char* name) {
-  try {
-    return option.get_validator(name) != nullptr;
-  } catch (const CLI::OptionNotFound&) {
-    return false;
-  }
+OptionExtra& extra_of(const CLI::Option* option) {
+  static std::map<const CLI::Option*, OptionExtra> extras;
+  return extras[option];
 }
 
 /// What the user gave, or the default that the help shows.
@@ -73,7 +46,7 @@ void check_outputs(CLI::App& command) {
   std::vector<models::CommandInput> inputs;
   std::vector<CLI::Option*> outputs;
   for (CLI::Option* option : command.get_options(nullptr)) {
-    if (is_marked(*option, output_mark) || is_marked(*option, apart_mark)) outputs.push_back(option);
+    if (extra_of(option).is_output) outputs.push_back(option);
     else
       for (const std::string& value : values_of(*option))
         if (!value.empty())
@@ -85,7 +58,7 @@ void check_outputs(CLI::App& command) {
     if (option->count() == 0) continue;
     const std::filesystem::path path = option->reduced_results().at(0);
     models::check_apart(path, inputs);
-    if (is_marked(*option, output_mark)) models::check_new(path, force != nullptr && force->count() > 0);
+    if (extra_of(option).must_be_new) models::check_new(path, force != nullptr && force->count() > 0);
     std::error_code error;
     const std::filesystem::path place = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
     const auto [other, is_new] = taken.emplace(error ? path : place, option->get_name());
@@ -96,8 +69,35 @@ void check_outputs(CLI::App& command) {
 
 }  // namespace
 
-Option Option::output() const { return Option(option_->check(mark(output_mark))); }
-Option Option::output_apart() const { return Option(option_->check(mark(apart_mark))); }
+Option Option::required() const { return Option(option_->required()); }
+Option Option::show_default() const { return Option(option_->capture_default_str()); }
+Option Option::hide_default() const { return Option(option_->default_str("")); }
+Option Option::range(int least, int most) const { return Option(option_->check(CLI::Range(least, most))); }
+Option Option::range(double least, double most) const {
+  // Not CLI::Range, which lets NaN pass.
+  const auto check = [least, most](const std::string& text) {
+    double value = 0;
+    const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+    return fits ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, least, most);
+  };
+  return Option(option_->check(CLI::Validator(check, fmt::format("FLOAT in [{} - {}]", least, most))));
+}
+Option Option::one_of(const std::vector<std::string>& values) const {
+  extra_of(option_).choices = values;
+  CLI::Validator member = CLI::IsMember(values);
+  const bool has_comma = std::any_of(values.begin(), values.end(),
+                                     [](const std::string& value) { return value.find(',') != std::string::npos; });
+  if (has_comma) member.description(fmt::format("{{{}}}", fmt::join(values, " | ")));
+  return Option(option_->check(member));
+}
+Option Option::output() const {
+  extra_of(option_).must_be_new = true;
+  return output_apart();
+}
+Option Option::output_apart() const {
+  extra_of(option_).is_output = true;
+  return *this;
+}
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
 Option Option::path_by(std::string (*path)(const std::string& name)) const {
   const auto replace = [path](std::string& value) {
@@ -115,8 +115,15 @@ Command Command::command(const char* name, const char* help) const { return Comm
 Command Command::hidden() const { return Command(app_->group("")); }
 
 template <class T>
-Option Command::option(const char* name, T& value, const char* help) const {
-  CLI::Option* option = app_->add_option(name, value, help);
+Option Command::option(const std::string& name, T& value, const std::string& help) const {
+  const size_t space = name.find(' ');
+  CLI::Option* option = app_->add_option(name.substr(0, space), value, help);
+  if (space != std::string::npos) option->type_name(name.substr(space + 1));
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (value > T{} || value < T{}) option->capture_default_str();  // NaN stands for none
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    if (!value.empty()) option->capture_default_str();
+  }
   // CLI11 turns what does not fit into the largest number.
   if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, std::optional<int64_t>>)
     option->check(CLI::Validator(
@@ -129,14 +136,14 @@ Option Command::option(const char* name, T& value, const char* help) const {
   if (heading_ != nullptr) option->group(heading_);
   return Option(option);
 }
-template Option Command::option(const char*, std::string&, const char*) const;
-template Option Command::option(const char*, int&, const char*) const;
-template Option Command::option(const char*, int64_t&, const char*) const;
-template Option Command::option(const char*, double&, const char*) const;
-template Option Command::option(const char*, std::optional<int64_t>&, const char*) const;
-template Option Command::option(const char*, std::vector<std::string>&, const char*) const;
+template Option Command::option(const std::string&, std::string&, const std::string&) const;
+template Option Command::option(const std::string&, int&, const std::string&) const;
+template Option Command::option(const std::string&, int64_t&, const std::string&) const;
+template Option Command::option(const std::string&, double&, const std::string&) const;
+template Option Command::option(const std::string&, std::optional<int64_t>&, const std::string&) const;
+template Option Command::option(const std::string&, std::vector<std::string>&, const std::string&) const;
 
-Option Command::flag(const char* name, bool& value, const char* help) const {
+Option Command::flag(const std::string& name, bool& value, const std::string& help) const {
   CLI::Option* option = app_->add_flag(name, value, help);
   if (heading_ != nullptr) option->group(heading_);
   return Option(option);
@@ -171,7 +178,7 @@ std::string no_command(const CLI::App& app, const std::string& word) {
                      names.empty() ? "" : fmt::format(": there are {}", fmt::join(names, ", ")));
 }
 
-/// The first word that stands where the name of a command should, with the nearest one.
+/// The first word that is where the name of a command should be, with the nearest one.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   for (int i = 1; i < argc; ++i) {
@@ -185,7 +192,7 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   return "";
 }
 
-/// The long option of a command that a mistyped one stands for: one that begins so, or the fewest edits away; "" where
+/// The long option that a mistyped one is meant to be: one that begins so, or the fewest edits away; "" where
 /// none is near.
 std::string option_near(const CLI::App& command, const std::string& word) {
   constexpr size_t least = 5;  // two letters behind the dashes are near to too much
@@ -198,7 +205,7 @@ std::string option_near(const CLI::App& command, const std::string& word) {
   return begins != names.end() && begins->starts_with(word) ? *begins : nearest_path(word, names);
 }
 
-/// The first option that its command does not have but for a slip, with the right one; "" where there is none. It is
+/// The first option that is mistyped, with the right one; "" where there is none. It is
 /// said before what is missing: "--metod plain" lacks --method.
 std::string mistyped_option(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
@@ -258,17 +265,9 @@ ArgumentDescription describe(CLI::Option& option) {
     const std::string type = option.get_type_name();  // "TEXT:{a,b}", "INT:INT in [1 - 4096]"
     argument.value = type.substr(0, type.find(':', type == "A:B" ? 2 : 0));
   }
-  try {
-    std::istringstream names(option.get_validator(0)->get_name());
-    const bool is_output = is_marked(option, output_mark) || is_marked(option, apart_mark);
-    for (std::string name; std::getline(names, name) && !is_output;) argument.choices.push_back(name);
-  } catch (const CLI::OptionNotFound&) {
-    // It takes any value.
-  }
+  argument.choices = extra_of(&option).choices;
   argument.fallback = option.get_default_str();
   argument.help = option.get_description();
-  if (option.get_group() != CLI::OptionDefaults().get_group()) argument.heading = option.get_group();
-  argument.is_required = option.get_required();
   argument.is_list = option.get_items_expected_max() > 1;
   return argument;
 }
@@ -332,7 +331,7 @@ int CommandLine::run_command(int argc, char** argv) {
     return status;
   }
   if (app_->get_subcommands().empty()) {
-    // With options and no command: a word that should have been one stands before them.
+    // With options and no command: a word that should have been one comes before them.
     if (argc > 1) throw UsageError("a command is required");
     std::fputs(app_->help().c_str(), stdout);
   }

@@ -31,12 +31,11 @@ struct ArgumentDescription {
   std::string value;                 ///< the word for its value, "TEXT" or "FILE"; "" of a flag
   std::vector<std::string> choices;  ///< of one_of()
   std::string fallback, help;        ///< its default, where the help shows it; its line
-  std::string heading{};             ///< in the help, of the options that it stands among; "" of those without one
-  bool is_required = false, is_list = false;
+  bool is_list = false;
   bool is_positional() const { return !names[0].starts_with('-'); }
 };
 
-/// What the help says of a command: completions and man pages are made from it. Hidden commands are left out.
+/// What the help says of a command: completions are made from it. Hidden commands are left out.
 struct CommandDescription {
   std::string name, help;
   std::vector<ArgumentDescription> arguments;
@@ -48,10 +47,9 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
   Option required() const;
-  /// Shows the variable's initial value in the help.
+  /// Shows the variable's initial value in the help also where it is 0; hides it where it is not.
   Option show_default() const;
-  /// The word for the value in the help, in place of its type's.
-  Option value_name(const char* name) const;
+  Option hide_default() const;
   /// Refuses values outside [least, most].
   Option range(int least, int most) const;
   Option range(double least, double most) const;
@@ -84,15 +82,16 @@ class Command {
   Command command(const char* name, const char* help) const;
   /// Leaves the command out of help, man pages and completions.
   Command hidden() const;
-  /// The same command, through which options are added that stand under a heading in the help and in the manual.
+  /// The same command, through which options are added under a heading of the help and the manual.
   Command under(const char* heading) const { return Command(app_, heading); }
-  /// An option ("--out") or, without dashes, a positional argument ("STUDY"), read into `value`, which must live as
-  /// long as the command line. T is std::string, int, int64_t, double, std::optional<int64_t> or
-  /// std::vector<std::string>.
+  /// An option ("-o,--out FILE") or, without dashes, a positional argument ("STUDY"), read into `value`, which must
+  /// live as long as the command line. A word behind the names stands for the value in the help, in place of its
+  /// type's. An initial value other than 0 or "" is shown there as the default. T is std::string, int, int64_t, double,
+  /// std::optional<int64_t> or std::vector<std::string>.
   template <class T>
-  Option option(const char* name, T& value, const char* help) const;
+  Option option(const std::string& name, T& value, const std::string& help) const;
   /// An option without a value, which sets `value`.
-  Option flag(const char* name, bool& value, const char* help) const;
+  Option flag(const std::string& name, bool& value, const std::string& help) const;
   /// What the command does, once its arguments are read.
   void action(std::function<void()> run) const;
   /// The command needs one of its own commands.

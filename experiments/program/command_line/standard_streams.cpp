@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/error.h"
+#include "experiments/output/terminal_look.h"
 
 namespace headroom::experiments {
 namespace {
@@ -58,6 +60,23 @@ void note_unchecked(const std::string& store, int64_t count) {
         "--repair' adds {}",
         store, count, count == 1 ? "trial has" : "trials have", count == 1 ? "it" : "them",
         count == 1 ? "one" : "them"));
+}
+
+std::string count_of(int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+size_t output_columns() { return static_cast<size_t>(look_of(STDOUT_FILENO).columns); }
+
+std::atomic<bool>& stop_on_signals() {
+  static std::atomic<bool> is_to_stop{false};
+  static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+  struct sigaction action {};
+  action.sa_handler = [](int) { is_to_stop = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return is_to_stop;
 }
 
 void flush_output() {

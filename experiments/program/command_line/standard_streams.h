@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -24,6 +25,16 @@ void write_note(const std::string& line);
 
 /// Says on standard error that `count` trials of a store have no checksum; nothing when there are none.
 void note_unchecked(const std::string& store, int64_t count);
+
+/// "1 trial", "3 trials".
+std::string count_of(int64_t count, const std::string& noun);
+
+/// Characters of a line of standard output; 0 where it is no terminal.
+size_t output_columns();
+
+/// The flag that the first SIGINT or SIGTERM from now on raises; a second one has its usual effect.
+std::atomic<bool>& stop_on_signals();
+constexpr int interrupted = 130;  ///< the exit status after that: 128 + SIGINT, as shells count
 
 /// Writes what standard output has buffered. Throws Error when that, or anything before, could not be written.
 void flush_output();

@@ -8,6 +8,7 @@
 #include "experiments/output/file.h"
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/program/models/model_arguments.h"
 #include "experiments/tools/bench/bench.h"
 #include "models/files/atomic_file.h"
 #include "models/files/file_size.h"
@@ -59,23 +60,21 @@ void run(const BenchArguments& arguments) {
 
 void add_bench_command(Command app) {
   const Command command = app.command("bench", "time the training steps of a workload");
-  const auto arguments = std::make_shared<BenchArguments>();
-  command.option("workload", arguments->workload, "a table of the file of workloads").required();
-  command.option("--dtype", arguments->dtype, "f32 or f64").show_default();
-  command.option("--precision", arguments->precision, "as train.precision: f32 or bf16").show_default();
-  command.option("--device", arguments->device, "cpu or cuda").show_default();
-  command.flag("--eager", arguments->options.eager, "on cuda: op by op, not as one graph");
-  command.flag("--profile", arguments->options.profiled, "a table of three more steps, op by op");
-  command.option("--trace", arguments->trace, "the same as a trace, which Perfetto (ui.perfetto.dev) opens")
-      .value_name("FILE")
-      .output();
-  command.flag("--force", arguments->force, "with --trace: replace the file that is there");
-  command.option("--threads", arguments->options.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
-  command.option("--seconds", arguments->options.seconds, "how long to time").range(0.001, 86400.0).show_default();
-  command.option("--workloads", arguments->file, "file of workloads").show_default();
-  command.flag("--json", arguments->json, "one line of JSON");
-  command.flag("--forward-only", arguments->options.forward_only, "the loss alone");
-  command.action([arguments] { run(*arguments); });
+  const auto a = std::make_shared<BenchArguments>();
+  command.option("workload", a->workload, "a table of the file of workloads").required();
+  command.option("--dtype", a->dtype, "f32 or f64");
+  command.option("--precision", a->precision, "as train.precision: f32 or bf16");
+  command.option("--device", a->device, "cpu or cuda");
+  command.flag("--eager", a->options.eager, "on cuda: op by op, not as one graph");
+  command.flag("--profile", a->options.profiled, "a table of three more steps, op by op");
+  command.option("--trace FILE", a->trace, "the same as a trace, which Perfetto (ui.perfetto.dev) opens").output();
+  command.flag("--force", a->force, "with --trace: replace the file that is there");
+  add_threads_option(command, a->options.threads);
+  command.option("--seconds", a->options.seconds, "how long to time").range(0.001, 86400.0);
+  command.option("--workloads", a->file, "file of workloads");
+  command.flag("--json", a->json, "one line of JSON");
+  command.flag("--forward-only", a->options.forward_only, "the loss alone");
+  command.action([a] { run(*a); });
 }
 
 }  // namespace headroom::experiments

@@ -127,15 +127,15 @@ void examine_stores(const DoctorArguments& arguments) {
 void add_doctor_command(Command app) {
   const Command command =
       app.command("doctor", "say what was found on this machine; with STORE, check every checksum of run stores");
-  const auto arguments = std::make_shared<DoctorArguments>();
-  command.option("STORE", arguments->stores, "store.sqlite files, or folders of runs, to read and check whole");
-  const Option repair = command.flag("--repair", arguments->repair,
+  const auto a = std::make_shared<DoctorArguments>();
+  command.option("STORE", a->stores, "store.sqlite files, or folders of runs, to read and check whole");
+  const Option repair = command.flag("--repair", a->repair,
                                      "keep what is sound, set what is damaged aside for the next run to train again, "
                                      "add missing checksums");
-  command.action([arguments, repair] {
-    if (repair.is_given() && arguments->stores.empty()) throw UsageError("--repair: needs a STORE");
-    if (arguments->stores.empty()) examine();
-    else examine_stores(*arguments);
+  command.action([a, repair] {
+    if (repair.is_given() && a->stores.empty()) throw UsageError("--repair: needs a STORE");
+    if (a->stores.empty()) examine();
+    else examine_stores(*a);
   });
 }
 

@@ -1,12 +1,16 @@
+#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "autograd/op_suite/registry.h"
 #include "engine/transfer.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/tools/new_op/formulas.h"
+#include "experiments/tools/new_op/new_op.h"
 
 namespace headroom::experiments {
 namespace {
@@ -39,5 +43,25 @@ void list_ops() {
 }  // namespace
 
 void add_ops_command(Command app) { app.command("ops", "list every op with its backends").action(list_ops); }
+
+void add_new_op_command(Command app) {
+  struct NewOpArguments {
+    std::string name, folder;
+  };
+  const auto a = std::make_shared<NewOpArguments>();
+  const Command command = app.command("new-op", "write the files of a new op outside the tree");
+  command.option("name", a->name, "its name, snake_case").required();
+  command.option("--dir", a->folder, "folder to make (default: ./NAME)");
+  command.action([a] {
+    const std::string folder = a->folder.empty() ? a->name : a->folder;
+    for (const std::string& file : write_new_op(a->name, folder)) fmt::print("wrote {}/{}\n", folder, file);
+    const NewOpFormula& formula = new_op_formula(a->name);
+    const std::string functor = fmt::format("{0}/engine/ops/{1}/{1}_functor.h", folder, a->name);
+    if (formula.name.empty())
+      fmt::print("No formula is known for {}: {} computes y = x until yours is put there.\n", a->name, functor);
+    else fmt::print("{} computes y = {}.\n", functor, formula.value);
+    fmt::print("docs/adding-an-op.md says how to build and test.\n");
+  });
+}
 
 }  // namespace headroom::experiments

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -7,15 +6,12 @@
 #include <string>
 #include <tuple>
 
-#include "engine/context.h"
-#include "engine/device_stream.h"
 #include "engine/error.h"
-#include "engine/parallel.h"
-#include "engine/transfer.h"
 #include "experiments/output/text.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/progress_line.h"
 #include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/models/model_arguments.h"
 #include "experiments/tools/compress/accounting.h"
 #include "experiments/tools/compress/divergence.h"
 #include "experiments/tools/compress/make.h"
@@ -157,15 +153,12 @@ void measure_files(const CompressArguments& arguments, const CompressJob& job, e
 }
 
 void compress(CompressArguments& arguments) {
-  const engine::ThreadScope threads(arguments.threads > 0 ? arguments.threads : engine::num_threads());
+  const ModelScope scope(arguments.threads, arguments.device, engine::Activations::exact);
   const CompressJob job = job_of(arguments);
   if (!arguments.json)
     fmt::print("{} as {}: will load in {}\n", arguments.out, arguments.format,
                models::loaded_by(job.format, arguments.out));
   const engine::Device device = engine::device_of(arguments.device);
-  engine::check_device(device);
-  const engine::DeviceStream stream(device);
-  const engine::StreamScope on_stream(stream.handle());
   arguments.training.note = [](const std::string& line) { write_note("headroom: " + line); };
   std::unique_ptr<models::Transformer> base = loaded(*job.base, device, models::Keep::computed);
   CompressedModel made;
@@ -216,67 +209,49 @@ void compress(CompressArguments& arguments) {
 void add_compress_command(Command app) {
   const Command command = app.command("compress", "make the heads of a trained model smaller, and write it");
   const auto a = std::make_shared<CompressArguments>();
-  command.option("MODEL", a->model, "a GGUF file, or a folder with config.json and safetensors")
-      .path_by(tasks::named_model)
-      .required();
+  add_model_argument(command, a->model);
   const Command cut = command.under("What to cut"), texts = command.under("Texts to calibrate and measure on"),
                 refining = command.under("Refinement"), output = command.under("Output"),
                 machine = command.under("Machine");
-  cut.option("--part", a->part, "queries and keys, values and output, or both")
-      .one_of({"qk", "vo", "qk,vo"})
-      .show_default();
-  cut.option("--method", a->method,
+  cut.option("--part", a->part, "queries and keys, values and output, or both").one_of({"qk", "vo", "qk,vo"});
+  cut.option("--method M", a->method,
              fmt::format("qk: {}; vo: {}", fmt::join(tasks::qk_method_names(), ", "),
-                         fmt::join(tasks::vo_method_names(), ", "))
-                 .c_str())
-      .value_name("M")
+                         fmt::join(tasks::vo_method_names(), ", ")))
       .required();
-  cut.option("--vo-method", a->vo_method, "of --part qk,vo, for the values (default: --method)").value_name("M");
-  cut.option("--rank", a->rank, "of every key-value head in these layers").value_name("R");
-  cut.option("--mean-rank", a->mean_rank,
+  cut.option("--vo-method M", a->vo_method, "of --part qk,vo, for the values (default: --method)");
+  cut.option("--rank R", a->rank, "of every key-value head in these layers");
+  cut.option("--mean-rank R", a->mean_rank,
              "in place of --rank: as many parameters as that rank takes, shared out over the heads by their loss on "
-             "--calibrate")
-      .value_name("R");
-  cut.option("--keep", a->keep, "likewise: a share of the parameters of the part in those layers").value_name("S");
-  cut.option("--cache", a->cache, "likewise: a share of the whole key-value cache").value_name("S");
-  cut.option("--kl", a->kl, "likewise: the least that keeps the KL divergence from MODEL within X nats")
-      .value_name("X");
-  cut.option("--vo-rank", a->vo_rank, "of --part qk,vo, for the values (default: --rank)").value_name("R");
-  cut.option("--layers", a->layers, "all, odd, deepest:4, random:4, or numbers and ranges from 0: 0-5,7")
-      .show_default();
-  cut.option("--seed", a->seed, "of random layers").value_name("N").show_default();
-  texts.option("--calibrate", a->calibrate, "the text from which methods that read activations are made")
-      .path_by(tasks::named_text)
-      .value_name("FILE");
-  texts
-      .option("--calibrate-tokens", a->calibrate_tokens,
-              "tokens [A, B) of it, counted as the model's tokenizer does (default: the first 8192)")
-      .value_name("A:B");
-  texts.option("--eval", a->eval, "a text whose perplexity is measured before and after")
-      .path_by(tasks::named_text)
-      .value_name("FILE");
-  texts.option("--eval-tokens", a->eval_tokens, "tokens [A, B) of it (default: the first 8192)").value_name("A:B");
-  texts
-      .option("--context", a->context,
-              "tokens that the model sees at once, in both texts (default: 512, or all that it takes)")
-      .value_name("N");
+             "--calibrate");
+  cut.option("--keep S", a->keep, "likewise: a share of the parameters of the part in those layers");
+  cut.option("--cache S", a->cache, "likewise: a share of the whole key-value cache");
+  cut.option("--kl X", a->kl, "likewise: the least that keeps the KL divergence from MODEL within X nats");
+  cut.option("--vo-rank R", a->vo_rank, "of --part qk,vo, for the values (default: --rank)");
+  cut.option("--layers", a->layers, "all, odd, deepest:4, random:4, or numbers and ranges from 0: 0-5,7");
+  cut.option("--seed N", a->seed, "of random layers").show_default();
+  texts.option("--calibrate FILE", a->calibrate, "the text from which methods that read activations are made")
+      .path_by(tasks::named_text);
+  texts.option("--calibrate-tokens A:B", a->calibrate_tokens,
+               "tokens [A, B) of it, counted as the model's tokenizer does (default: the first 8192)");
+  texts.option("--eval FILE", a->eval, "a text whose perplexity is measured before and after")
+      .path_by(tasks::named_text);
+  texts.option("--eval-tokens A:B", a->eval_tokens, "tokens [A, B) of it (default: the first 8192)");
+  texts.option("--context N", a->context,
+               "tokens that the model sees at once, in both texts (default: 512, or all that it takes)");
   refining.option("--refine", a->refine, "train the smaller heads towards this of MODEL")
       .one_of(tasks::refine_target_names());
-  refining.option("--refine-text", a->refine_text, "on this text (default: that of --calibrate)")
-      .path_by(tasks::named_text)
-      .value_name("FILE");
-  refining.option("--refine-tokens", a->refine_tokens, "tokens [A, B) of it (default: the first 400000)")
-      .value_name("A:B");
-  refining.option("--refine-steps", a->training.steps, "of Adam").value_name("N").show_default();
-  refining.option("--refine-batch", a->training.batch, "windows of a step").value_name("B").show_default();
-  refining.option("--refine-context", a->training.context, "tokens of a window").value_name("N").show_default();
-  refining.option("--refine-lr", a->training.lr, "the largest learning rate").value_name("LR").show_default();
+  refining.option("--refine-text FILE", a->refine_text, "on this text (default: that of --calibrate)")
+      .path_by(tasks::named_text);
+  refining.option("--refine-tokens A:B", a->refine_tokens, "tokens [A, B) of it (default: the first 400000)");
+  refining.option("--refine-steps N", a->training.steps, "of Adam");
+  refining.option("--refine-batch B", a->training.batch, "windows of a step");
+  refining.option("--refine-context N", a->training.context, "tokens of a window");
+  refining.option("--refine-lr LR", a->training.lr, "the largest learning rate");
   refining
-      .option("--checkpoint", a->checkpoint,
+      .option("--checkpoint FILE", a->checkpoint,
               "where refinement is saved now and then: the same command goes on from there, to the same bits")
-      .value_name("FILE")
       .output_apart();
-  output.option("-o,--out", a->out, "FILE.gguf, or the folder to be made").value_name("OUT").required().output_apart();
+  output.option("-o,--out OUT", a->out, "FILE.gguf, or the folder to be made").required().output_apart();
   output
       .option("--format", a->format,
               "compat: full shapes, loads elsewhere; compact: smaller, loads here; plain: narrower heads that load "
@@ -290,9 +265,8 @@ void add_compress_command(Command app) {
   output.flag("--force", a->force, "overwrite what is there");
   output.flag("--no-speed", a->without_speed, "do not measure tokens per second");
   output.flag("--json", a->json, "one JSON object");
-  machine.option("--device", a->device, "cpu or cuda: what runs the models; decompositions are the CPU's")
-      .show_default();
-  machine.option("--threads", a->threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
+  machine.option("--device", a->device, "cpu or cuda: what runs the models; decompositions are the CPU's");
+  add_threads_option(machine, a->threads);
   command.action([a] { compress(*a); });
 }
 

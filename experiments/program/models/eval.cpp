@@ -12,12 +12,12 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/progress_line.h"
 #include "experiments/program/command_line/standard_streams.h"
-#include "experiments/program/models/eval_choices.h"
 #include "experiments/program/models/model_arguments.h"
 #include "experiments/studies/run/memory_limit.h"
 #include "experiments/tools/compress/divergence.h"
 #include "models/write/convert.h"
 #include "tasks/data/locate.h"
+#include "tasks/measure/choice_scores.h"
 #include "tasks/measure/perplexity.h"
 #include "tasks/measure/text_tokens.h"
 
@@ -26,11 +26,64 @@ namespace {
 
 struct EvalArguments {
   ModelArguments model;
-  ChoiceArguments choices;
   std::string text, protocol = "disjoint", against;
   int64_t context = 512, stride = 0, max_tokens = 0;
+  std::string choices, form, label = "label";  ///< form: --template
+  std::vector<std::string> answers;
+  int64_t max_items = 0;
   bool json = false;
 };
+
+/// A template as typed on a command line: \n, \t and \\ are written out.
+std::string unescaped(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
+    const bool is_code = next == 'n' || next == 't' || next == '\\';
+    out += !is_code ? text[i] : next == 'n' ? '\n' : next == 't' ? '\t' : '\\';
+    if (is_code) ++i;
+  }
+  return out;
+}
+
+std::vector<tasks::ChoiceItem> items_of(const EvalArguments& arguments) {
+  const bool is_table = !arguments.form.empty();
+  if (!is_table && !arguments.answers.empty())
+    throw UsageError("--answer goes with --template, which says what a row of the table becomes");
+  std::vector<tasks::ChoiceItem> items;
+  if (is_table) {
+    tasks::ChoiceTable table{unescaped(arguments.form), {}, arguments.label};
+    for (const std::string& answer : arguments.answers) table.answers.push_back(unescaped(answer));
+    items = tasks::read_choice_table(arguments.choices, table);
+  } else {
+    items = tasks::read_choice_lines(arguments.choices);
+  }
+  if (arguments.max_items > 0 && items.size() > static_cast<size_t>(arguments.max_items))
+    items.resize(static_cast<size_t>(arguments.max_items));
+  return items;
+}
+
+nlohmann::ordered_json json_of(const tasks::ChoiceScores& s) {
+  return {{"items", s.items},
+          {"accuracy", s.accuracy},
+          {"stderr", s.stderr_accuracy},
+          {"accuracy_per_byte", s.accuracy_per_byte},
+          {"stderr_per_byte", s.stderr_per_byte},
+          {"log_loss", s.log_loss},
+          {"stderr_log_loss", s.stderr_log_loss},
+          {"commonest", s.commonest},
+          {"chance", s.chance},
+          {"picked", s.picked}};
+}
+
+void print(const tasks::ChoiceScores& s) {
+  fmt::print("{} items\n", s.items);
+  fmt::print("accuracy            {:.4f}  ± {:.4f}\n", s.accuracy, s.stderr_accuracy);
+  fmt::print("accuracy per byte   {:.4f}  ± {:.4f}\n", s.accuracy_per_byte, s.stderr_per_byte);
+  fmt::print("log loss            {:.4f}  ± {:.4f}\n", s.log_loss, s.stderr_log_loss);
+  fmt::print("commonest answer    {:.4f}\n", s.commonest);
+  fmt::print("guessing            {:.4f}\n", s.chance);
+}
 
 /// The first --max-tokens of a text's tokens (0: all), behind a beginning-of-text token where the model's tokenizer
 /// puts one.
@@ -71,8 +124,8 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
 }
 
 void print(const tasks::Perplexity& p, const EvalArguments& arguments, double seconds) {
-  fmt::print("{} tokens scored, {} {} of {} tokens ({}){}\n", p.tokens_scored, p.windows,
-             p.windows == 1 ? "window" : "windows", arguments.context, arguments.protocol,
+  fmt::print("{} tokens scored, {} of {} tokens ({}){}\n", p.tokens_scored, count_of(p.windows, "window"),
+             arguments.context, arguments.protocol,
              arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "");
   // One window says nothing of how windows differ.
   const bool is_one = p.windows < 2;
@@ -84,6 +137,26 @@ void print(const tasks::Perplexity& p, const EvalArguments& arguments, double se
   fmt::print("{:.1f} s, {:.0f} tokens/s\n", seconds, static_cast<double>(p.windows * arguments.context) / seconds);
 }
 
+/// How often the model finds the right choice likeliest.
+void eval_choices(const EvalArguments& arguments) {
+  const std::vector<tasks::ChoiceItem> items = items_of(arguments);
+  const auto files = models::ModelFiles::open(arguments.model.path);
+  const models::ModelDescription& description = files->description();
+  const auto tokenizer = files->tokenizer();
+  const auto model = arguments.model.load(*files);
+  const tasks::ChoiceOptions options{.context = description.longest_text(), .bos = description.text_begin()};
+  tasks::ChoiceScores scores;
+  {
+    ProgressLine line;
+    scores = tasks::measure_choices(*model, *tokenizer, items, options, [&](int64_t done, double accuracy) {
+      line.show(fmt::format("{}/{} items  accuracy {:.4f}", done, items.size(), accuracy),
+                static_cast<double>(done) / static_cast<double>(items.size()));
+    });
+  }
+  if (arguments.json) print_json(json_of(scores));
+  else print(scores);
+}
+
 /// Most models compute beyond the length that they were trained for without complaint.
 void check_context(int64_t context, const models::ModelDescription& model, const char* of_what) {
   const int64_t longest = model.longest_text();
@@ -92,9 +165,9 @@ void check_context(int64_t context, const models::ModelDescription& model, const
 
 void eval(EvalArguments& arguments, bool has_context) {
   const ModelScope scope(arguments.model);
-  if (arguments.text.empty() == arguments.choices.file.empty())
+  if (arguments.text.empty() == arguments.choices.empty())
     throw UsageError("eval needs --text or --choices, one of them");
-  if (!arguments.choices.file.empty()) return eval_choices(arguments.model, arguments.choices, arguments.json);
+  if (!arguments.choices.empty()) return eval_choices(arguments);
   const auto files = models::ModelFiles::open(arguments.model.path);
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
@@ -137,29 +210,35 @@ void eval(EvalArguments& arguments, bool has_context) {
 
 void add_eval_command(Command app) {
   const Command command = app.command("eval", "measure a trained model's perplexity on a text, or its choices");
-  const auto arguments = std::make_shared<EvalArguments>();
-  add_model_options(command, arguments->model);
-  add_exact_option(command, arguments->model);
-  command.option("--text", arguments->text, "a text file, taken as it is")
-      .path_by(tasks::named_text)
-      .value_name("FILE");
-  command.option("--protocol", arguments->protocol, "which tokens are scored, with what before them")
-      .one_of({"disjoint", "hf-strided", "llamacpp"})
-      .show_default();
+  const auto a = std::make_shared<EvalArguments>();
+  add_model_options(command, a->model);
+  add_exact_option(command, a->model);
+  command.option("--text FILE", a->text, "a text file, taken as it is").path_by(tasks::named_text);
+  command.option("--protocol", a->protocol, "which tokens are scored, with what before them")
+      .one_of({"disjoint", "hf-strided", "llamacpp"});
   const Option context =
-      command.option("--context", arguments->context, "tokens that the model sees at once, at most the model's longest")
-          .value_name("N")
-          .show_default();
-  command.option("--stride", arguments->stride, "of hf-strided (default: the context)").value_name("S");
-  command.option("--max-tokens", arguments->max_tokens, "only the first N tokens of the text").value_name("N");
+      command.option("--context N", a->context, "tokens that the model sees at once, at most the model's longest");
+  command.option("--stride S", a->stride, "of hf-strided (default: the context)");
+  command.option("--max-tokens N", a->max_tokens, "only the first N tokens of the text");
   command
-      .option("--against", arguments->against,
+      .option("--against BASE", a->against,
               "a base model: perplexity ratio, KL divergence from it, and how often the two agree")
-      .path_by(tasks::named_model)
-      .value_name("BASE");
-  add_choice_options(command, arguments->choices);
-  command.flag("--json", arguments->json, "as one JSON object; \"stderr\" is that of the NLL over windows");
-  command.action([arguments, context] { eval(*arguments, context.is_given()); });
+      .path_by(tasks::named_model);
+  command
+      .option("--choices FILE", a->choices,
+              "in place of a text: items to choose an answer of by log p, one JSON object a line (prompt, choices, "
+              "answer), or with --template a table with tabs")
+      .path_by(tasks::named_text);
+  command.option("--template TEXT", a->form,
+                 "what a row of the table becomes, with its columns in braces: \"{content}\\nSentiment:\"");
+  command
+      .option("--answer TEXT", a->answers,
+              "an answer of the table's rows; give two or more, in the order of the labels")
+      .one_value_each();
+  command.option("--label COLUMN", a->label, "the table's column with the number of the right answer, from 0");
+  command.option("--max-items N", a->max_items, "only the first N items");
+  command.flag("--json", a->json, "as one JSON object; \"stderr\" is that of the NLL over windows");
+  command.action([a, context] { eval(*a, context.is_given()); });
 }
 
 }  // namespace headroom::experiments

@@ -7,16 +7,13 @@
 #include <string>
 
 #include "engine/allocator.h"
-#include "engine/context.h"
-#include "engine/device_stream.h"
 #include "engine/error.h"
-#include "engine/parallel.h"
-#include "engine/transfer.h"
 #include "experiments/output/file.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/progress_line.h"
 #include "experiments/program/command_line/standard_streams.h"
-#include "experiments/program/models/finetune_arguments.h"
+#include "experiments/program/models/finetune.h"
+#include "experiments/program/models/model_arguments.h"
 #include "experiments/version.h"
 #include "models/checkpoints/classifier.h"
 #include "models/checkpoints/compact_model.h"
@@ -29,35 +26,23 @@
 namespace headroom::experiments {
 namespace {
 
-/// The log: one JSON object a step. Steps that a checkpoint already has are written again, so that nothing of a killed
-/// run's is left in it. It has its name once the model has: a run that is killed before finds no log in its way.
-class StepLog {
- public:
-  StepLog(const FinetuneArguments& arguments, const FinetuneData& data) : arguments_(arguments), data_(data) {
-    if (!arguments.log.empty()) file_.emplace(arguments.log);
-  }
-  void add(const tasks::FinetuneStep& s) {
-    if (!file_) return;
-    const nlohmann::ordered_json line{
-        {"step", s.step},
-        {"loss", s.loss},
-        {"gradient_norm", s.gradient_norm},
-        {"learning_rate", s.learning_rate},
-        {"tokens", s.tokens},
-        {"seconds", s.seconds},
-        {"examples", data_.examples(s.step - 1, arguments_.batch, static_cast<uint64_t>(arguments_.seed))}};
-    const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    file_->write(text.data(), text.size());
-  }
-  void end() {
-    if (file_) file_->commit();
-  }
+/// What --log names. It has its name once the model has: a run that is killed before finds no log in its way.
+using StepLog = std::optional<models::AtomicFile>;
 
- private:
-  const FinetuneArguments& arguments_;
-  const FinetuneData& data_;
-  std::optional<models::AtomicFile> file_;
-};
+/// One JSON object a step. Steps that a checkpoint already has are written again, so that nothing of a killed run's is
+/// left in the log.
+void add_step(StepLog& log, const FinetuneArguments& a, const FinetuneData& data, const tasks::FinetuneStep& s) {
+  if (!log) return;
+  const nlohmann::ordered_json line{{"step", s.step},
+                                    {"loss", s.loss},
+                                    {"gradient_norm", s.gradient_norm},
+                                    {"learning_rate", s.learning_rate},
+                                    {"tokens", s.tokens},
+                                    {"seconds", s.seconds},
+                                    {"examples", data.examples(s.step - 1, a.batch, static_cast<uint64_t>(a.seed))}};
+  const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  log->write(text.data(), text.size());
+}
 
 struct FinetuneResult {
   tasks::Metrics before, after;
@@ -176,13 +161,13 @@ FinetuneResult train(const FinetuneArguments& a, FinetunePlan& plan, StepLog& lo
   result.resumed_at = trainer.steps_done();
   result.before = training.before;
   print_start(a, plan, result);
-  for (const tasks::FinetuneStep& step : training.log()) log.add(step);
+  for (const tasks::FinetuneStep& step : training.log()) add_step(log, a, data, step);
   {
     ProgressLine line;
     training.run(
         plan.steps, a.save_every, [&](int64_t step) { return data.tokens(step, a.batch, seed); },
         [&](const tasks::FinetuneStep& s) {
-          log.add(s);
+          add_step(log, a, data, s);
           line.show(fmt::format("step {}/{}  loss {:.4f}  {:.0f} tokens/s", s.step, plan.steps, s.loss,
                                 static_cast<double>(s.tokens) / s.seconds),
                     static_cast<double>(s.step) / static_cast<double>(plan.steps));
@@ -216,16 +201,12 @@ models::Conversion write_out(const FinetuneArguments& a, const FinetunePlan& pla
 }
 
 void finetune(const FinetuneArguments& a) {
-  const engine::ThreadScope threads(a.threads > 0 ? a.threads : engine::num_threads());
-  const engine::ActivationsScope exact(engine::Activations::exact);
-  const engine::Device device = engine::device_of(a.device);
-  engine::check_device(device);
-  const engine::DeviceStream stream(device);
-  const engine::StreamScope on_stream(stream.handle());
+  const ModelScope scope(a.threads, a.device, engine::Activations::exact);
   FinetunePlan plan = plan_of(a);
-  StepLog log(a, *plan.data);
+  StepLog log;
+  if (!a.log.empty()) log.emplace(a.log);
   FinetuneResult result = train(a, plan, log);
-  engine::empty_cache(device);  // moments and activations, before the new model is read back
+  engine::empty_cache(engine::device_of(a.device));  // moments and activations, before the new model is read back
   if (!a.json) {
     fmt::print("after    {}\n", plan.data->words(result.after));
     fmt::print("loss     {:.4f} to {:.4f} in {} steps, {:.0f} tokens/s\n", result.steps.front().loss,
@@ -233,7 +214,7 @@ void finetune(const FinetuneArguments& a) {
     std::fflush(stdout);
   }
   result.written = write_out(a, plan, result);
-  log.end();
+  if (log) log->commit();
   if (a.json) return print_as_json(a, result);
   for (const std::string& note : result.written.notes) fmt::print("note     {}\n", note);
   fmt::print("written  {}: {}, {}\n", a.out, result.written.written, models::size_text(result.written.bytes));
@@ -243,9 +224,9 @@ void finetune(const FinetuneArguments& a) {
 
 void add_finetune_command(Command app) {
   const Command command = app.command("finetune", "train a trained model further, on a text or on labelled sentences");
-  const auto arguments = std::make_shared<FinetuneArguments>();
-  add_finetune_options(command, *arguments);
-  command.action([arguments] { finetune(*arguments); });
+  const auto a = std::make_shared<FinetuneArguments>();
+  add_finetune_options(command, *a);
+  command.action([a] { finetune(*a); });
 }
 
 }  // namespace headroom::experiments

@@ -1,4 +1,4 @@
-#include "experiments/program/models/finetune_arguments.h"
+#include "experiments/program/models/finetune.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include "engine/transfer.h"
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/models/model_arguments.h"
 #include "experiments/studies/run/memory_limit.h"
 #include "tasks/data/locate.h"
 #include "tasks/measure/model_hash.h"
@@ -89,45 +90,32 @@ tasks::FinetuneSettings settings_of(const FinetuneArguments& a, const FinetuneDa
 namespace {
 
 void add_data_options(Command command, FinetuneDataArguments& data) {
-  command.option("--text", data.text, "a text file to train on: the next token, in windows of --context tokens")
-      .path_by(tasks::named_text)
-      .value_name("FILE");
+  command.option("--text FILE", data.text, "a text file to train on: the next token, in windows of --context tokens")
+      .path_by(tasks::named_text);
   command
-      .option("--table", data.table,
+      .option("--table FILE", data.table,
               "labelled sentences to train a classifier on: a table with tabs, its columns named in the first line")
-      .path_by(tasks::named_text)
-      .value_name("FILE");
-  command.option("--text-column", data.text_column, "of the sentences (default: the only one beside the label's)")
-      .value_name("COLUMN");
-  command.option("--label-column", data.label_column, "of the class numbers, from 0")
-      .value_name("COLUMN")
-      .show_default();
-  command.option("--max-examples", data.max_examples, "train on the first N sentences only").value_name("N");
+      .path_by(tasks::named_text);
+  command.option("--text-column COLUMN", data.text_column,
+                 "of the sentences (default: the only one beside the label's)");
+  command.option("--label-column COLUMN", data.label_column, "of the class numbers, from 0");
+  command.option("--max-examples N", data.max_examples, "train on the first N sentences only");
   command
-      .option("--validate", data.validate,
+      .option("--validate FILE", data.validate,
               "a text or table to measure on before and after (default: the last tenth of the training file, which is "
               "not trained on)")
-      .path_by(tasks::named_text)
-      .value_name("FILE");
-  command
-      .option("--validate-column", data.validate_column,
-              "of the sentences there (default: the only one beside the label's)")
-      .value_name("COLUMN");
-  command.option("--validate-tokens", data.validate_tokens, "of a text, measure on the first N tokens")
-      .value_name("N")
-      .show_default();
-  command
-      .option("--context", data.context,
-              "tokens of a window of the text (default: 256, or the model's where that is shorter)")
-      .value_name("T");
+      .path_by(tasks::named_text);
+  command.option("--validate-column COLUMN", data.validate_column,
+                 "of the sentences there (default: the only one beside the label's)");
+  command.option("--validate-tokens N", data.validate_tokens, "of a text, measure on the first N tokens");
+  command.option("--context T", data.context,
+                 "tokens of a window of the text (default: 256, or the model's where that is shorter)");
 }
 
 }  // namespace
 
 void add_finetune_options(Command command, FinetuneArguments& a) {
-  command.option("MODEL", a.model, "a GGUF file, or a folder with config.json and safetensors")
-      .path_by(tasks::named_model)
-      .required();
+  add_model_argument(command, a.model);
   add_data_options(command.under("Data"), a.data);
   const Command training = command.under("Training"), kept = command.under("Checkpoints and log"),
                 output = command.under("Output"), machine = command.under("Machine");
@@ -135,30 +123,23 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
       .option("--train", a.part,
               "all weights, the matrices (or factors) of queries and keys, or the readout; a classifier's readout is "
               "new, and always trained")
-      .one_of({"all", "heads", "head"})
-      .show_default();
-  const Option epochs =
-      training.option("--epochs", a.epochs, "times through the training file").value_name("E").show_default();
-  training.option("--steps", a.steps, "in place of --epochs").value_name("N").excludes(epochs);
-  training.option("--batch", a.batch, "sequences of a step").value_name("B").show_default();
-  training.option("--accumulate", a.parts, "parts of a batch, one after the other; their gradients add up")
-      .value_name("N")
-      .show_default();
-  training.option("--lr", a.lr, "AdamW's learning rate").show_default();
-  training.option("--schedule", a.schedule, "of the learning rate: cosine falls to 0")
-      .one_of({"constant", "cosine"})
-      .show_default();
-  training.option("--warmup", a.warmup, "first steps, in which the learning rate rises").value_name("N");
+      .one_of({"all", "heads", "head"});
+  const Option epochs = training.option("--epochs E", a.epochs, "times through the training file");
+  training.option("--steps N", a.steps, "in place of --epochs").excludes(epochs);
+  training.option("--batch B", a.batch, "sequences of a step");
+  training.option("--accumulate N", a.parts, "parts of a batch, one after the other; their gradients add up");
+  training.option("--lr", a.lr, "AdamW's learning rate");
+  training.option("--schedule", a.schedule, "of the learning rate: cosine falls to 0").one_of({"constant", "cosine"});
+  training.option("--warmup N", a.warmup, "first steps, in which the learning rate rises");
   training.option("--weight-decay", a.weight_decay, "of matrices").show_default();
-  training.option("--clip", a.clip, "largest norm of the gradient; 0: any").show_default();
+  training.option("--clip", a.clip, "largest norm of the gradient; 0: any");
   training.option("--seed", a.seed, "of the order of examples and of a new readout").show_default();
   training.flag("--recompute", a.recompute, "compute each layer again in the backward pass: less memory, more time");
-  kept.option("--checkpoint", a.checkpoint,
-              "save the training here, and go on from what is here: killed and run again, it ends in the same bits")
-      .value_name("DIR");
-  kept.option("--save-every", a.save_every, "steps between two saves").value_name("N").show_default();
-  kept.option("--log", a.log, "each step as a JSON object on a line, once OUT is there").value_name("FILE").output();
-  output.option("-o,--out", a.out, "FILE.gguf, or the folder to be made").value_name("OUT").required().output_apart();
+  kept.option("--checkpoint DIR", a.checkpoint,
+              "save the training here, and go on from what is here: killed and run again, it ends in the same bits");
+  kept.option("--save-every N", a.save_every, "steps between two saves");
+  kept.option("--log FILE", a.log, "each step as a JSON object on a line, once OUT is there").output();
+  output.option("-o,--out OUT", a.out, "FILE.gguf, or the folder to be made").required().output_apart();
   output
       .option("--format", a.format,
               "compat loads in other software, compact here only (default: compact for a compact MODEL and a folder as "
@@ -166,8 +147,8 @@ void add_finetune_options(Command command, FinetuneArguments& a) {
       .one_of({"compat", "compact", "plain"});
   output.flag("--force", a.force, "replace what has the name of OUT or of --log");
   output.flag("--json", a.json, "the result as one JSON object");
-  machine.option("--device", a.device, "cpu or cuda").show_default();
-  machine.option("--threads", a.threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
+  machine.option("--device", a.device, "cpu or cuda");
+  add_threads_option(machine, a.threads);
 }
 
 }  // namespace headroom::experiments

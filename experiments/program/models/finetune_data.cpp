@@ -1,11 +1,10 @@
-#include "experiments/program/models/finetune_data.h"
+#include "experiments/program/models/finetune.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "engine/error.h"
-#include "experiments/program/command_line/arguments.h"
 #include "experiments/program/models/model_arguments.h"
 #include "tasks/data/sha256.h"
 #include "tasks/finetune/sentence_classification.h"

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "engine/error.h"
 #include "experiments/program/command_line/commands.h"
@@ -42,9 +42,9 @@ struct LoadedModel {
   models::Generator generator;
 };
 
+/// As a generator wants it: goes on.
 bool print_now(std::string_view text) {
-  require(std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0,
-          "standard output cannot be written to");
+  write_output(text);
   return true;
 }
 
@@ -56,16 +56,6 @@ std::string rates_of(const models::Generation& g) {
   return fmt::format("prompt {} tokens, {:.1f}/s; {} new, {:.1f}/s; ended: {}", g.prompt_tokens,
                      rate(g.prompt_tokens, g.prompt_seconds), g.tokens.size(), rate(decoded, g.decode_seconds),
                      models::name_of(g.ending));
-}
-
-std::string json_of(const models::Generation& g) {
-  return nlohmann::ordered_json{{"text", g.text},
-                                {"tokens", g.tokens},
-                                {"ending", models::name_of(g.ending)},
-                                {"prompt_tokens", g.prompt_tokens},
-                                {"prompt_seconds", g.prompt_seconds},
-                                {"decode_seconds", g.decode_seconds}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string prompt_of(const GenerateArguments& arguments, bool has_prompt) {
@@ -87,7 +77,13 @@ void generate(GenerateArguments& arguments, bool has_prompt) {
     model.generator.reset();
     const models::Generation g = arguments.json ? model.generator.generate(prompt, arguments.options)
                                                 : model.generator.generate(prompt, arguments.options, print_now);
-    if (arguments.json) print_now(json_of(g) + "\n");
+    if (arguments.json)
+      print_json({{"text", g.text},
+                  {"tokens", g.tokens},
+                  {"ending", models::name_of(g.ending)},
+                  {"prompt_tokens", g.prompt_tokens},
+                  {"prompt_seconds", g.prompt_seconds},
+                  {"decode_seconds", g.decode_seconds}});
     else if (!g.text.ends_with('\n')) print_now("\n");
     if (arguments.stats) fmt::print(stderr, "{}\n", rates_of(g));
   }
@@ -121,13 +117,12 @@ void chat(GenerateArguments& arguments) {
 
 void add_generation_options(Command command, GenerateArguments& a) {
   models::SamplingOptions& s = a.options.sampling;
-  command.option("--max-tokens", a.options.max_tokens, "new tokens at most").value_name("N").show_default();
+  command.option("--max-tokens N", a.options.max_tokens, "new tokens at most");
   command.option("--temperature", s.temperature, "0: the likeliest token each time").show_default();
-  command.option("--top-k", s.top_k, "only the K likeliest tokens; 0: all").value_name("K").show_default();
-  command.option("--top-p", s.top_p, "only the likeliest tokens that together have this probability").show_default();
+  command.option("--top-k K", s.top_k, "only the K likeliest tokens; 0: all").show_default();
+  command.option("--top-p", s.top_p, "only the likeliest tokens that together have this probability");
   command.option("--min-p", s.min_p, "only tokens of this share of the likeliest's probability").show_default();
-  command.option("--repetition-penalty", s.repetition_penalty, "above 1: tokens that occurred become less likely")
-      .show_default();
+  command.option("--repetition-penalty", s.repetition_penalty, "above 1: tokens that occurred become less likely");
   command.option("--seed", a.seed, "of the random choices").show_default();
   command.option("--stop", a.options.stops, "end before this text (may be given again)").one_value_each();
   command.flag("--stats", a.stats, "tokens per second, on standard error");
@@ -135,35 +130,28 @@ void add_generation_options(Command command, GenerateArguments& a) {
 
 }  // namespace
 
-void add_generate_command(Command app) {
-  const Command command = app.command("generate", "continue a text with a trained model");
-  const auto arguments = std::make_shared<GenerateArguments>();
-  add_model_options(command, arguments->model);
-  add_exact_option(command, arguments->model);
-  const Option prompt = command.option("--prompt", arguments->prompt, "the text; standard input without it")
-                            .value_name("TEXT")
-                            .one_value();
-  command.option("--prompt-file", arguments->prompt_file, "a file that holds the text")
-      .value_name("FILE")
-      .excludes(prompt);
-  add_generation_options(command, *arguments);
-  command.flag("--ignore-eos", arguments->options.ignore_eos, "go on after the model's end token");
-  command.flag("--json", arguments->json, "text, token ids and times as one JSON object, at the end");
-  command.option("--rounds", arguments->rounds, "generate so many times, each from the start: for timing")
-      .value_name("N")
-      .range(1, 1000);
-  command.action([arguments, prompt] { generate(*arguments, prompt.is_given()); });
-}
-
-void add_chat_command(Command app) {
-  const Command command = app.command("chat", "talk with a trained model on the terminal");
-  const auto arguments = std::make_shared<GenerateArguments>();
-  arguments->options.max_tokens = 1024;
-  add_model_options(command, arguments->model);
-  add_exact_option(command, arguments->model);
-  command.option("--system", arguments->system, "the system message (default: the model's own)").value_name("TEXT");
-  add_generation_options(command, *arguments);
-  command.action([arguments] { chat(*arguments); });
+void add_generate_commands(Command app) {
+  const auto g = std::make_shared<GenerateArguments>(), c = std::make_shared<GenerateArguments>();
+  const Command generating = app.command("generate", "continue a text with a trained model"),
+                chatting = app.command("chat", "talk with a trained model on the terminal");
+  for (const auto& [command, arguments] : {std::pair(generating, g), {chatting, c}}) {
+    add_model_options(command, arguments->model);
+    add_exact_option(command, arguments->model);
+  }
+  const Option prompt =
+      generating.option("--prompt TEXT", g->prompt, "the text; standard input without it").one_value();
+  generating.option("--prompt-file FILE", g->prompt_file, "a file that holds the text").excludes(prompt);
+  add_generation_options(generating, *g);
+  generating.flag("--ignore-eos", g->options.ignore_eos, "go on after the model's end token");
+  generating.flag("--json", g->json, "text, token ids and times as one JSON object, at the end");
+  generating.option("--rounds N", g->rounds, "generate so many times, each from the start: for timing")
+      .range(1, 1000)
+      .hide_default();
+  generating.action([g, prompt] { generate(*g, prompt.is_given()); });
+  c->options.max_tokens = 1024;
+  chatting.option("--system TEXT", c->system, "the system message (default: the model's own)");
+  add_generation_options(chatting, *c);
+  chatting.action([c] { chat(*c); });
 }
 
 }  // namespace headroom::experiments

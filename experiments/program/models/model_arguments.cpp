@@ -1,7 +1,5 @@
 #include "experiments/program/models/model_arguments.h"
 
-#include "engine/error.h"
-#include "engine/parallel.h"
 #include "tasks/data/locate.h"
 
 namespace headroom::experiments {
@@ -11,40 +9,41 @@ constexpr const char* how_it_is_run = "How the model is run";
 
 }  // namespace
 
-models::LoadOptions ModelArguments::options() const {
+std::unique_ptr<models::Transformer> ModelArguments::load(const models::ModelFiles& files) const {
+  const engine::DeviceScope scope(engine::device_of(device));
   models::LoadOptions options;
   options.keep = weights == "stored" ? models::Keep::stored
                  : weights == "bf16" ? models::Keep::bf16
                                      : models::Keep::computed;
   options.weights.dtype = engine::dtype_named(dtype);
-  return options;
+  return files.load(options);
 }
 
-std::unique_ptr<models::Transformer> ModelArguments::load(const models::ModelFiles& files) const {
-  const engine::DeviceScope scope(engine::device_of(device));
-  return files.load(options());
-}
-
-int ModelArguments::threads() const { return thread_count > 0 ? thread_count : engine::num_threads(); }
-
-void add_model_options(Command command, ModelArguments& arguments) {
-  command.option("MODEL", arguments.path, "a GGUF file, or a folder with config.json and safetensors")
+void add_model_argument(Command command, std::string& path) {
+  command.option("MODEL", path, "a GGUF file, or a folder with config.json and safetensors")
       .path_by(tasks::named_model)
       .required();
+}
+
+void add_model_options(Command command, ModelArguments& arguments) {
+  add_model_argument(command, arguments.path);
   const Command machine = command.under(how_it_is_run);
   machine
       .option("--weights", arguments.weights,
               "how matrices are kept in memory: as the file has them, as bf16, or in --dtype")
-      .one_of({"stored", "bf16", "computed"})
-      .show_default();
-  machine.option("--dtype", arguments.dtype, "of the computation").one_of({"f32", "f64"}).show_default();
-  machine.option("--device", arguments.device, "cpu or cuda").show_default();
-  machine.option("--threads", arguments.thread_count, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
+      .one_of({"stored", "bf16", "computed"});
+  machine.option("--dtype", arguments.dtype, "of the computation").one_of({"f32", "f64"});
+  machine.option("--device", arguments.device, "cpu or cuda");
+  add_threads_option(machine, arguments.thread_count);
 }
 
 void add_exact_option(Command command, ModelArguments& arguments) {
   command.under(how_it_is_run)
       .flag("--exact", arguments.exact, "activations in f32, not rounded to 8 bits for products with blocks");
+}
+
+void add_threads_option(Command command, int& threads) {
+  command.option("--threads", threads, "default: HEADROOM_THREADS, else all cores").range(1, 4096);
 }
 
 }  // namespace headroom::experiments

@@ -1,11 +1,16 @@
 #pragma once
-#include <cstdint>
+#include <algorithm>
+#include <charconv>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/context.h"
 #include "engine/device_stream.h"
+#include "engine/error.h"
+#include "engine/excerpt.h"
+#include "engine/parallel.h"
 #include "engine/transfer.h"
 #include "experiments/program/command_line/arguments.h"
 #include "models/checkpoints/model_files.h"
@@ -21,22 +26,21 @@ struct ModelArguments {
   int thread_count = 0;
   bool exact = false;
 
-  models::LoadOptions options() const;
   /// The model on --device.
   std::unique_ptr<models::Transformer> load(const models::ModelFiles& files) const;
-  /// Threads of parallel loops: as given, else all.
-  int threads() const;
 };
 
-/// In force while a command runs its model: threads, 8-bit activations unless they are to be exact, and a stream of the
-/// device.
+/// In force while a command runs its model: threads (0: all), how activations are rounded, and a stream of the device.
 class ModelScope {
  public:
-  explicit ModelScope(const ModelArguments& arguments)
-      : threads_(arguments.threads()),
-        activations_(arguments.exact ? engine::Activations::exact : engine::Activations::int8),
-        stream_(engine::device_of(arguments.device)),
+  /// Throws Error where the device cannot be used.
+  ModelScope(int threads, const std::string& device, engine::Activations activations)
+      : threads_(threads > 0 ? threads : engine::num_threads()),
+        activations_(activations),
+        stream_(engine::device_of(device)),
         on_stream_(stream_.handle()) {}
+  explicit ModelScope(const ModelArguments& a)
+      : ModelScope(a.thread_count, a.device, a.exact ? engine::Activations::exact : engine::Activations::int8) {}
 
  private:
   engine::ThreadScope threads_;
@@ -45,9 +49,30 @@ class ModelScope {
   engine::StreamScope on_stream_;
 };
 
+/// MODEL, of which `path` is made.
+void add_model_argument(Command command, std::string& path);
 /// MODEL, --weights, --dtype, --device and --threads.
 void add_model_options(Command command, ModelArguments& arguments);
 /// --exact, of commands that may round.
 void add_exact_option(Command command, ModelArguments& arguments);
+/// --threads, of which 0 is the default.
+void add_threads_option(Command command, int& threads);
+
+/// "4,8,16" as numbers. Throws Error naming `option` and what was `wanted`.
+template <class T>
+std::vector<T> numbers_of(std::string_view text, const std::string& option, const char* wanted) {
+  std::vector<T> numbers;
+  while (true) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view item = text.substr(0, comma);
+    T number{};
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), number);
+    require(!item.empty() && error == std::errc() && end == item.data() + item.size(), "{}: '{}' is not {}", option,
+            excerpt(item, 40), wanted);
+    numbers.push_back(number);
+    if (comma == text.size()) return numbers;
+    text.remove_prefix(comma + 1);
+  }
+}
 
 }  // namespace headroom::experiments

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -9,7 +8,6 @@
 
 #include "engine/error.h"
 #include "experiments/output/file.h"
-#include "experiments/output/terminal_look.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
@@ -99,7 +97,7 @@ void read_study(PlanArguments& arguments) {
   note_unchecked(run.name(), run.unchecked());
   if (!run.problem().empty())
     write_note(fmt::format("headroom: {}: its study cannot be read, only its trials: {}", run.name(), run.problem()));
-  request.decay = decay_of_study(run, arguments.terms, data_roots(arguments.data));
+  request.decay = decay_of_study(run, arguments.terms, tasks::data_roots(arguments.data));
   request.fits = fit_study(run);
   for (MeasuredChoice& measured : measured_choices(run.results()))
     if (measured.choice.series == request.decay.series) arguments.measured.push_back(std::move(measured));
@@ -107,6 +105,13 @@ void read_study(PlanArguments& arguments) {
                                 [&](const StudyFit& fit) { return fit.series == request.decay.series; });
   if (own != request.fits.end()) std::rotate(request.fits.begin(), own, own + 1);
   if (!arguments.width && !request.fits.empty()) arguments.width = request.fits.front().width;
+}
+
+/// The widths of the first layer's heads together.
+int64_t heads_width(const models::TransformerConfig& config) {
+  int64_t width = 0;
+  for (const models::HeadGroup& group : models::first_layer(config).groups) width += group.heads * group.v_dim;
+  return width;
 }
 
 /// The decay of a trained model's heads on a text.
@@ -117,9 +122,7 @@ void read_attention(PlanArguments& arguments) {
   const auto model = files->load();
   arguments.allocation.decay = decay_of_model(*files, *model, tokens, arguments.terms);
   if (arguments.width) return;
-  arguments.width = 0;
-  for (const models::HeadGroup& group : models::first_layer(model->config()).groups)
-    *arguments.width += group.heads * group.v_dim;
+  arguments.width = heads_width(model->config());
 }
 
 /// Fills the decay, from the one source that is given, and what else the source knows. False without a source.
@@ -147,11 +150,7 @@ std::optional<AllocationPlan> allocation_of(PlanArguments& arguments, const std:
     return std::nullopt;
   }
   AllocationRequest& request = arguments.allocation;
-  if (!arguments.width && costs) {
-    arguments.width = 0;
-    for (const models::HeadGroup& group : models::first_layer(costs->request.model.config).groups)
-      *arguments.width += group.heads * group.v_dim;
-  }
+  if (!arguments.width && costs) arguments.width = heads_width(costs->request.model.config);
   if (!arguments.token_dim && request.decay.token_dim > 0) arguments.token_dim = request.decay.token_dim;
   std::vector<const char*> missing;
   if (!arguments.width) missing.push_back("--width, the width of the model, D");
@@ -183,7 +182,7 @@ void say_measured(const PlanArguments& arguments) {
     std::erase_if(found, [&](const MeasuredChoice& one) { return one.choice.width != *arguments.width; });
   if (!arguments.page.empty()) write_measured_page(arguments.page, arguments.task, found, guess);
   if (arguments.is_json) return fmt::print("{}", choices_json(found));
-  const int columns = look_of(STDOUT_FILENO).columns;
+  const int columns = static_cast<int>(output_columns());
   if (guess) fmt::print("{}\n", answer_text(*guess, columns));
   fmt::print("{}", measured_text(found, columns, guess.has_value()));
   say_page(arguments);
@@ -209,9 +208,10 @@ void plan(PlanArguments arguments) {
     fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  const auto columns = static_cast<size_t>(look_of(STDOUT_FILENO).columns);
-  if (answer) fmt::print("{}", answer_text(*answer, static_cast<int>(columns)));
-  else if (costs) fmt::print("{}\n", answer_text(usual_answer(*costs), static_cast<int>(columns)));
+  const size_t columns = output_columns();
+  const auto answer_columns = static_cast<int>(columns);
+  if (answer) fmt::print("{}", answer_text(*answer, answer_columns));
+  else if (costs) fmt::print("{}\n", answer_text(usual_answer(*costs), answer_columns));
   if (allocation && arguments.has_tables) fmt::print("\n{}", allocation_text(*allocation, columns));
   if (costs) fmt::print("{}{}", allocation ? "\n" : "", cost_text(*costs, columns));
   if (costs || arguments.has_tables) fmt::print("\n{}", basis_text(allocation.has_value(), columns));
@@ -219,85 +219,61 @@ void plan(PlanArguments arguments) {
   say_page(arguments);
 }
 
-void add_model_options(Command command, PlanArguments& arguments) {
-  ModelFlags& flags = arguments.flags;
-  CostRequest& costs = arguments.costs;
+}  // namespace
+
+void add_plan_command(Command app) {
+  const Command command = app.command("plan", "how to split a width between heads, what bounds say, what it costs");
+  const auto a = std::make_shared<PlanArguments>();
+  AllocationRequest& allocation = a->allocation;
+  ModelFlags& flags = a->flags;
+  command.option("--width", a->width, "width of the model, D");
+  command.option("--token-dim", a->token_dim, "width of a token, d");
+  command.option("--decay", a->decay,
+                 "norms of the target's memory by lag, r1,r2,..., or a kernel: exponential:A, polynomial:A, "
+                 "n-gram:N, delta:LAG, airy:A");
+  command.option("--ranks", a->ranks,
+                 "ranks of the lags' maps, r1,r2,...: a head of lag m loses nothing once it is rm wide (default: "
+                 "--token-dim)");
+  command.option("--from-text FILE", a->text, "estimate the decay from a text's bytes").path_by(tasks::named_text);
+  command.option("--from-study RUN", a->study,
+                 "take it from the attention of a run's best model, and fit the bound to its curve");
+  command.option("--from-attention MODEL", a->attention, "measure it from a trained model's heads, on --text")
+      .path_by(tasks::named_model);
+  command.option("--text FILE", a->attention_text, "the text that --from-attention reads").path_by(tasks::named_text);
+  command.option("--series", a->series, "the run's series to learn from (default: the best model's)");
+  add_data_option(command, a->data);
+  command.option("--terms", a->terms, "lags of a kernel, a text or a model's attention that are looked at");
+  command.option("--lags", a->lags, "lags that heads may serve: any, or prefix, the first M").one_of({"any", "prefix"});
+  command.flag("--exact-width", allocation.rules.exact_width, "heads fill the width exactly, as the paper asks");
+  command.option("--risk", allocation.risk, "probability with which the concentration term may fail");
   command
-      .option("--config", arguments.config,
-              "a model: config.json, its folder, a GGUF file, or TOML with a [model] table")
-      .path_by(tasks::named_model)
-      .value_name("FILE");
+      .option("--config FILE", a->config, "a model: config.json, its folder, a GGUF file, or TOML with a [model] table")
+      .path_by(tasks::named_model);
   command.option("--layers", flags.layers, "a model by flags, of --width: blocks");
   command.option("--heads", flags.heads, "its attention heads");
   command.option("--kv-heads", flags.kv_heads, "its key-value heads (default: as many)");
   command.option("--head-dim", flags.head_dim, "width of a head (default: width / heads)");
   command.option("--ffn", flags.ffn, "width of its feed-forward networks, 0 for none");
   command.option("--activation", flags.activation, "what they apply between their matrices")
-      .one_of({"swiglu", "silu", "gelu", "gelu_tanh", "relu"})
-      .show_default();
+      .one_of({"swiglu", "silu", "gelu", "gelu_tanh", "relu"});
   command.option("--vocab", flags.vocab, "tokens of its vocabulary");
   command.flag("--tied", flags.is_tied, "its readout is the token embedding");
-  command.option("--context", arguments.context, "tokens of a sequence (default: the model's longest)");
-  command.option("--batch", costs.batch, "sequences at once").show_default();
-  command.option("--dtype", costs.dtype, "f32, bf16 or f16").show_default();
-  command.option("--head-dims", arguments.head_dims, "widths to compare: 32,64 or FROM:TO[:STEP] (doubling)");
-  command.option("--keep", arguments.keep, "what stays as the head width changes: heads, or width, heads x dim")
-      .one_of({"heads", "width"})
-      .show_default();
-  command.option("--on", arguments.machine, "a machine by name, like h100 (default: this one, measured)")
-      .value_name("MACHINE");
-}
-
-}  // namespace
-
-void add_plan_command(Command app) {
-  const Command command = app.command("plan", "how to split a width between heads, what bounds say, what it costs");
-  const auto arguments = std::make_shared<PlanArguments>();
-  AllocationRequest& allocation = arguments->allocation;
-  command.option("--width", arguments->width, "width of the model, D");
-  command.option("--token-dim", arguments->token_dim, "width of a token, d");
-  command.option("--decay", arguments->decay,
-                 "norms of the target's memory by lag, r1,r2,..., or a kernel: exponential:A, polynomial:A, "
-                 "n-gram:N, delta:LAG, airy:A");
-  command.option("--ranks", arguments->ranks,
-                 "ranks of the lags' maps, r1,r2,...: a head of lag m loses nothing once it is rm wide (default: "
-                 "--token-dim)");
-  command.option("--from-text", arguments->text, "estimate the decay from a text's bytes")
-      .path_by(tasks::named_text)
-      .value_name("FILE");
-  command
-      .option("--from-study", arguments->study,
-              "take it from the attention of a run's best model, and fit the bound to its curve")
-      .value_name("RUN");
-  command.option("--from-attention", arguments->attention, "measure it from a trained model's heads, on --text")
-      .path_by(tasks::named_model)
-      .value_name("MODEL");
-  command.option("--text", arguments->attention_text, "the text that --from-attention reads")
-      .path_by(tasks::named_text)
-      .value_name("FILE");
-  command.option("--series", arguments->series, "the run's series to learn from (default: the best model's)");
-  add_data_option(command, arguments->data);
-  command.option("--terms", arguments->terms, "lags of a kernel, a text or a model's attention that are looked at")
-      .show_default();
-  command.option("--lags", arguments->lags, "lags that heads may serve: any, or prefix, the first M")
-      .one_of({"any", "prefix"})
-      .show_default();
-  command.flag("--exact-width", allocation.rules.exact_width, "heads fill the width exactly, as the paper asks");
-  command.option("--risk", allocation.risk, "probability with which the concentration term may fail").show_default();
-  add_model_options(command, *arguments);
-  command
-      .option("--for", arguments->task,
-              "a task, like mlm, ntp or n-gram: what trained models of our studies found for it")
-      .value_name("TASK");
-  command.flag("--tables", arguments->has_tables, "also every bound, split and width behind the answer");
-  command.flag("--json", arguments->is_json, "JSON instead of sentences and tables");
-  command.option("--html", arguments->page, "also write a page: the answer, its curves and tables")
-      .value_name("FILE")
-      .output();
-  command.flag("--force", arguments->force, "with --html: replace the page that is there");
-  command.action([arguments] {
-    if (!arguments->page.empty()) check_file(arguments->page, true);
-    plan(*arguments);
+  command.option("--context", a->context, "tokens of a sequence (default: the model's longest)");
+  command.option("--batch", a->costs.batch, "sequences at once");
+  command.option("--dtype", a->costs.dtype, "f32, bf16 or f16");
+  command.option("--head-dims", a->head_dims, "widths to compare: 32,64 or FROM:TO[:STEP] (doubling)");
+  command.option("--keep", a->keep, "what stays as the head width changes: heads, or width, heads x dim")
+      .one_of({"heads", "width"});
+  command.option("--on MACHINE", a->machine, "a machine by name, like h100 (default: this one, measured)");
+  command.option("--for TASK", a->task,
+                 "a task, like mlm, ntp or n-gram: what trained models of our studies found for it");
+  command.flag("--tables", a->has_tables, "also every bound, split and width behind the answer");
+  command.flag("--json", a->is_json, "JSON instead of sentences and tables");
+  command.option("--html FILE", a->page, "also write a page: the answer, its curves and tables").output();
+  command.flag("--force", a->force, "with --html: replace the page that is there");
+  command.action([a] {
+    if (!a->page.empty()) check_file(a->page, true);
+    plan(*a);
   });
 }
 

@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "engine/error.h"
 #include "engine/excerpt.h"
@@ -40,23 +38,6 @@ struct ProbeArguments {
   int64_t spans = 10, seed = 0, max_tokens = 0;
   bool json = false, force = false;
 };
-
-/// "4,8,16" as numbers of one type; `option` and `wanted` are for the error.
-template <class T>
-std::vector<T> numbers_of(std::string_view text, const char* option, const char* wanted) {
-  std::vector<T> numbers;
-  while (true) {
-    const size_t comma = std::min(text.find(','), text.size());
-    const std::string_view item = text.substr(0, comma);
-    T number{};
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), number);
-    require(!item.empty() && error == std::errc() && end == item.data() + item.size(), "{}: '{}' is not {}", option,
-            excerpt(item, 40), wanted);
-    numbers.push_back(number);
-    if (comma == text.size()) return numbers;
-    text.remove_prefix(comma + 1);
-  }
-}
 
 /// first, 2·first, … up to last.
 std::vector<int64_t> doubling(int64_t first, int64_t last) {
@@ -98,7 +79,7 @@ std::vector<tasks::ProbeSpans> read_spans(const std::string& path) {
   };
   std::vector<tasks::ProbeSpans> spans;
   for (const auto& [key, starts] : json.items()) {
-    const int64_t length = numbers_of<int64_t>(key, path.c_str(), "a length in tokens").at(0);
+    const int64_t length = numbers_of<int64_t>(key, path, "a length in tokens").at(0);
     require(starts.is_array() && std::all_of(starts.begin(), starts.end(), is_place),
             "{}: {}: expected a list of first tokens, counted from 0", path, length);
     spans.push_back({length, starts.template get<std::vector<int64_t>>()});
@@ -207,36 +188,25 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
 
 void add_probe_command(Command app) {
   const Command command = app.command("probe", "measure a trained model's heads: where they have width to spare");
-  const auto arguments = std::make_shared<ProbeArguments>();
-  add_model_options(command, arguments->model);
+  const auto a = std::make_shared<ProbeArguments>();
+  add_model_options(command, a->model);
   const Command measured = command.under("What is measured"), output = command.under("Output");
-  measured.option("--text", arguments->text, "a text file, taken as it is")
-      .path_by(tasks::named_text)
-      .required()
-      .value_name("FILE");
+  measured.option("--text FILE", a->text, "a text file, taken as it is").path_by(tasks::named_text).required();
   const Option lengths =
-      measured
-          .option("--lengths", arguments->lengths, "tokens of a piece: 4,8,16 or FROM:TO, doubling (default: 4:1024)")
-          .value_name("L,…");
-  const Option spans = measured.option("--spans", arguments->spans, "pieces of each length, drawn from the text")
-                           .value_name("N")
-                           .show_default();
-  const Option seed = measured.option("--seed", arguments->seed, "of the draw").show_default();
-  measured.option("--spans-file", arguments->spans_file, "the pieces instead: {\"LENGTH\": [first token, …], …}")
-      .value_name("FILE")
+      measured.option("--lengths L,…", a->lengths, "tokens of a piece: 4,8,16 or FROM:TO, doubling (default: 4:1024)");
+  const Option spans = measured.option("--spans N", a->spans, "pieces of each length, drawn from the text");
+  const Option seed = measured.option("--seed", a->seed, "of the draw").show_default();
+  measured.option("--spans-file FILE", a->spans_file, "the pieces instead: {\"LENGTH\": [first token, …], …}")
       .excludes(lengths)
       .excludes(spans)
       .excludes(seed);
-  measured.option("--max-tokens", arguments->max_tokens, "only the first N tokens of the text").value_name("N");
-  measured.option("--energies", arguments->energies, "of effective ranks: shares of the sum of squared singular values")
-      .value_name("E,…")
-      .show_default();
-  output.flag("--json", arguments->json, "everything as one JSON object");
-  output.option("-o,--html", arguments->page, "also write a page: heat maps of layers and heads, each head's curves")
-      .value_name("FILE")
+  measured.option("--max-tokens N", a->max_tokens, "only the first N tokens of the text");
+  measured.option("--energies E,…", a->energies, "of effective ranks: shares of the sum of squared singular values");
+  output.flag("--json", a->json, "everything as one JSON object");
+  output.option("-o,--html FILE", a->page, "also write a page: heat maps of layers and heads, each head's curves")
       .output();
-  output.flag("--force", arguments->force, "replace the page that is there");
-  command.action([arguments, lengths] { probe(*arguments, lengths.is_given()); });
+  output.flag("--force", a->force, "replace the page that is there");
+  command.action([a, lengths] { probe(*a, lengths.is_given()); });
 }
 
 }  // namespace headroom::experiments

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ using engine::linalg::SvdMethod;
 
 struct SpectrumArguments {
   std::string file, tensor, times;
-  int64_t rank = 0;  ///< 0: all
+  std::optional<int64_t> rank;
   bool json = false;
 };
 
@@ -79,7 +80,7 @@ std::vector<double> values_of(const F& values, size_t last) {
   return values(SvdMethod::accurate).template to_vector<double>();
 }
 
-void spectrum(const SpectrumArguments& arguments, bool has_times, bool has_rank) {
+void spectrum(const SpectrumArguments& arguments, bool has_times) {
   const models::SafetensorsFile file(arguments.file);
   tasks::check_weights(file);
   const Tensor a = matrix_of(file, arguments.tensor);  // (p, m)
@@ -91,8 +92,8 @@ void spectrum(const SpectrumArguments& arguments, bool has_times, bool has_rank)
             arguments.tensor, a.dim(0), arguments.times, b.dim(0));
     count = std::min(count, b.dim(1));
   }
-  const int64_t rank = has_rank ? arguments.rank : count;
-  require(!has_rank || (rank >= 1 && rank <= count), "spectrum: --rank {}: expected 1 to {}", rank, count);
+  const int64_t rank = arguments.rank.value_or(count);
+  require(!arguments.rank || (rank >= 1 && rank <= count), "spectrum: --rank {}: expected 1 to {}", rank, count);
   const auto last =
       static_cast<size_t>(std::max<int64_t>(0, std::min(rank, count - 1)));  // σ_{rank + 1} is printed too
   const std::vector<double> values = values_of(
@@ -116,14 +117,13 @@ void spectrum(const SpectrumArguments& arguments, bool has_times, bool has_rank)
 
 void add_spectrum_command(Command app) {
   const Command command = app.command("spectrum", "print the singular values of a tensor, or of a product of two");
-  const auto arguments = std::make_shared<SpectrumArguments>();
-  command.option("FILE", arguments->file, "a safetensors file").required();
-  command.option("--tensor", arguments->tensor, "the matrix A, by name").required().value_name("NAME");
-  const Option times =
-      command.option("--times", arguments->times, "a second matrix B: the values of AᵀB").value_name("NAME");
-  const Option rank = command.option("--rank", arguments->rank, "print the ranks up to this one").value_name("INT");
-  command.flag("--json", arguments->json, "as a JSON object");
-  command.action([arguments, times, rank] { spectrum(*arguments, times.is_given(), rank.is_given()); });
+  const auto a = std::make_shared<SpectrumArguments>();
+  command.option("FILE", a->file, "a safetensors file").required();
+  command.option("--tensor NAME", a->tensor, "the matrix A, by name").required();
+  const Option times = command.option("--times NAME", a->times, "a second matrix B: the values of AᵀB");
+  command.option("--rank", a->rank, "print the ranks up to this one");
+  command.flag("--json", a->json, "as a JSON object");
+  command.action([a, times] { spectrum(*a, times.is_given()); });
 }
 
 }  // namespace headroom::experiments

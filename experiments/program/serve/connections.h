@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/socket.h>
+
 #include <chrono>
 #include <cstddef>
 #include <mutex>
@@ -16,16 +18,41 @@ class Connections {
   /// `most`: how many there may be.
   explicit Connections(size_t most) : most_(most) {}
 
-  void opened(int socket);
+  void opened(int socket) {
+    const std::lock_guard lock(mutex_);
+    entries_[socket] = {Phase::request, Clock::now()};
+  }
   /// Called before the socket is closed, so that no other file has its number yet.
-  void closed(int socket);
-  void enters(int socket, Phase phase);
+  void closed(int socket) {
+    const std::lock_guard lock(mutex_);
+    entries_.erase(socket);
+  }
+  void enters(int socket, Phase phase) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = entries_.find(socket); found != entries_.end()) found->second = {phase, Clock::now()};
+  }
 
   /// Shuts down what is late: a request that is not whole, an answer that is not read to its end. When most places are
   /// taken, patience is short.
-  void cut_late(Clock::time_point now);
+  void cut_late(Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    const bool is_crowded = entries_.size() > most_ - most_ / 4;
+    for (const auto& [socket, entry] : entries_) {
+      if (entry.phase == Phase::stream) continue;
+      const seconds patience = entry.phase == Phase::request
+                                   ? (is_crowded ? crowded_request_patience : request_patience)
+                                   : (is_crowded ? crowded_answer_patience : answer_patience);
+      // The library notices and closes it: only there is its number free for another.
+      if (now - entry.since > patience) shutdown(socket, SHUT_RDWR);
+    }
+  }
 
  private:
+  using seconds = std::chrono::seconds;
+  /// From the first byte to the last, or from the end of the answer before.
+  static constexpr seconds request_patience{10}, answer_patience{600};
+  static constexpr seconds crowded_request_patience{1}, crowded_answer_patience{10};
+
   struct Entry {
     Phase phase;
     Clock::time_point since;

@@ -11,8 +11,6 @@
 namespace headroom::experiments {
 namespace {
 
-HttpAnswer refuse(int status, const std::string& why) { return {status, "text/plain; charset=utf-8", why + "\n", ""}; }
-
 bool is_ip_address(const std::string& text) {
   in6_addr place{};  // large enough for both
   return inet_pton(AF_INET, text.c_str(), &place) == 1 || inet_pton(AF_INET6, text.c_str(), &place) == 1;
@@ -52,14 +50,15 @@ bool is_same_secret(const std::string& a, const std::string& b) {
 HttpAnswer Guard::check(const HttpRequest& request) const {
   const std::string name = name_in(request.host);
   if (name.empty() || !(name == "localhost" || name == address || is_ip_address(name)))
-    return refuse(403, "the Host header names another machine");
+    return plain_answer(403, "the Host header names another machine");
   if (request.method == "GET" || request.method == "HEAD") return {};
-  if (request.method != "POST") return refuse(405, "only GET, HEAD and POST are answered");
-  if (!allows_changes) return refuse(403, "changes are off, because others can reach this address");
-  if (request.origin != "http://" + request.host) return refuse(403, "a change must come from this server's own page");
+  if (request.method != "POST") return plain_answer(405, "only GET, HEAD and POST are answered");
+  if (!allows_changes) return plain_answer(403, "changes are off, because others can reach this address");
+  if (request.origin != "http://" + request.host)
+    return plain_answer(403, "a change must come from this server's own page");
   if (!is_same_secret(request.token, token))
-    return refuse(403, "the token is not this server's: open the address that it printed");
-  if (!request.content_type.starts_with("application/json")) return refuse(415, "a change needs JSON");
+    return plain_answer(403, "the token is not this server's: open the address that it printed");
+  if (!request.content_type.starts_with("application/json")) return plain_answer(415, "a change needs JSON");
   return {};
 }
 

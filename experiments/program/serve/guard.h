@@ -7,7 +7,7 @@ namespace headroom::experiments {
 
 /// Who may ask what of the live view.
 struct Guard {
-  std::string token;    ///< that a page sends with every change; it stands in the address that `serve` prints
+  std::string token;    ///< that a page sends with every change; the address that `serve` prints holds it
   std::string address;  ///< that it listens on
   bool allows_changes = true;
 

@@ -35,7 +35,7 @@ constexpr unsigned idle_seconds = 5;
 constexpr size_t handler_threads = 4;
 constexpr std::chrono::milliseconds event_pause{400}, look_pause{100};
 
-/// Pages load nothing from elsewhere and stand in no other page's frame.
+/// Pages load nothing from elsewhere, and no other page may frame them.
 constexpr const char* own_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
@@ -52,8 +52,6 @@ int socket_of(MHD_Connection* connection) {
   const MHD_ConnectionInfo* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   return info == nullptr ? -1 : info->connect_fd;
 }
-
-HttpAnswer plain(int status, const std::string& why) { return {status, "text/plain; charset=utf-8", why + "\n", ""}; }
 
 struct ResponseDeleter {
   void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
@@ -86,12 +84,12 @@ struct Headers {
   }
   /// Status 200 where nothing does.
   HttpAnswer problem() const {
-    if (count > most_headers) return plain(431, "a request may have 100 headers");
-    if (hosts > 1 || lengths > 1) return plain(400, "the Host or the Content-Length stands there twice");
-    if (is_chunked) return plain(411, "a body needs its Content-Length");
+    if (count > most_headers) return plain_answer(431, "a request may have 100 headers");
+    if (hosts > 1 || lengths > 1) return plain_answer(400, "the Host or the Content-Length stands there twice");
+    if (is_chunked) return plain_answer(411, "a body needs its Content-Length");
     const auto bytes = lengths == 0 ? 0 : length_in(length);
-    if (!bytes || *bytes > most_body_bytes) return plain(413, "a body may have 65536 bytes");
-    if (*bytes > 0 && request.method != "POST") return plain(400, "only POST has a body");
+    if (!bytes || *bytes > most_body_bytes) return plain_answer(413, "a body may have 65536 bytes");
+    if (*bytes > 0 && request.method != "POST") return plain_answer(400, "only POST has a body");
     return {};
   }
 };
@@ -219,12 +217,6 @@ Response response_of_file(FileToSend& file) {
 
 }  // namespace
 
-FileToSend::~FileToSend() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-int FileToSend::release() { return std::exchange(descriptor_, -1); }
-
 struct HttpServer::Library {
   Library(Handler first, Handler second) : check(std::move(first)), handler(std::move(second)) {}
   ~Library() { end(); }
@@ -255,7 +247,7 @@ void HttpServer::Library::make_ready(MHD_Connection* connection, Exchange& excha
   exchange.is_stream = answer.next_event != nullptr;
   AnswerBodies::Body body;
   if (!answer.next_event && !answer.file && !(body = bodies.hold(std::move(answer.body)))) {
-    answer = plain(503, "too much is being sent; ask again in a few seconds");
+    answer = plain_answer(503, "too much is being sent; ask again in a few seconds");
     body = bodies.hold(answer.body);
   }
   if (answer.next_event) {
@@ -288,7 +280,7 @@ void HttpServer::Library::settle(MHD_Connection* connection, Exchange& exchange,
     try {
       make_ready(connection, exchange, by(exchange.request), false);
     } catch (const std::exception& error) {
-      make_ready(connection, exchange, plain(500, error.what()), true);
+      make_ready(connection, exchange, plain_answer(500, error.what()), true);
     }
   } catch (...) {
     exchange.is_failed = true;  // the connection is closed without an answer

@@ -1,9 +1,12 @@
 #pragma once
+#include <unistd.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace headroom::experiments {
 
@@ -21,13 +24,15 @@ class FileToSend {
  public:
   /// Takes over `descriptor`, a regular file's, of which `size` bytes are sent.
   FileToSend(int descriptor, uint64_t size) : descriptor_(descriptor), size_(size) {}
-  ~FileToSend();
+  ~FileToSend() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
   FileToSend(const FileToSend&) = delete;
   FileToSend& operator=(const FileToSend&) = delete;
 
   uint64_t size() const { return size_; }
   /// The descriptor, which from now on the caller closes.
-  int release();
+  int release() { return std::exchange(descriptor_, -1); }
 
  private:
   int descriptor_;
@@ -39,11 +44,16 @@ struct HttpAnswer {
   int status = 200;
   std::string type = "text/plain; charset=utf-8", body;
   std::string policy;  ///< Content-Security-Policy, where it is not the server's own
-  /// Of a stream of server-sent events, in place of a body: returns, without waiting, what is to be sent, "" for
-  /// nothing. Called every 0.4 seconds, one call at a time, until the client has gone or the server stops.
+  /// In place of a body, a stream of server-sent events: returns, without waiting, what is to be sent, "" for nothing.
+  /// Called every 0.4 seconds, one call at a time, until the client has gone or the server stops.
   std::function<std::string()> next_event{};
   std::shared_ptr<FileToSend> file{};  ///< in place of a body
 };
+
+/// A status with a line of text.
+inline HttpAnswer plain_answer(int status, const std::string& why) {
+  return {status, "text/plain; charset=utf-8", why + "\n", ""};
+}
 
 /// An HTTP/1.1 server on one address (GNU libmicrohttpd, which only its source file sees). What clients may take is
 /// bounded: connections, bytes and number of headers, bytes of a body, bytes of all answers together, and the time for

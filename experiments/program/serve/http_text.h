@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,12 +10,31 @@
 namespace headroom::experiments {
 
 /// Text of an address with each %XX as the byte that it stands for; a % without two hexadecimal digits stays.
-std::string percent_decoded(std::string_view text);
+inline std::string percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char byte = 0;
+    const char* digits = text.data() + i + 1;
+    const bool is_code =
+        text[i] == '%' && i + 2 < text.size() && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
+    decoded += is_code ? static_cast<char>(byte) : text[i];
+    if (is_code) i += 2;
+  }
+  return decoded;
+}
 
 /// The number in a Content-Length header; none when it is not only digits, or has more than ten.
-std::optional<uint64_t> length_in(std::string_view text);
+inline std::optional<uint64_t> length_in(std::string_view text) {
+  uint64_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (text.empty() || text.size() > 10 || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return length;
+}
 
 /// Whether two names of headers are the same, in whatever case.
-bool is_same_name(std::string_view a, std::string_view b);
+inline bool is_same_name(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
 
 }  // namespace headroom::experiments

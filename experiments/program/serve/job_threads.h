@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace headroom::experiments {
@@ -12,18 +13,48 @@ namespace headroom::experiments {
 /// Threads that carry out jobs in the order in which they came. A job throws nothing.
 class JobThreads {
  public:
-  explicit JobThreads(size_t count);
+  explicit JobThreads(size_t count) {
+    for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+  }
   ~JobThreads() { finish(); }
   JobThreads(const JobThreads&) = delete;
   JobThreads& operator=(const JobThreads&) = delete;
 
   /// Does `before` and hands over `job`, unless finish() has been called: then does neither, and returns false.
-  bool add(const std::function<void()>& before, std::function<void()> job);
+  bool add(const std::function<void()>& before, std::function<void()> job) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!takes_more_) return false;
+      jobs_.push_back(std::move(job));
+      before();
+    }
+    changed_.notify_one();
+    return true;
+  }
   /// Takes no more jobs, and waits until all that it has are done.
-  void finish();
+  void finish() {
+    {
+      const std::lock_guard lock(mutex_);
+      takes_more_ = false;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
 
  private:
-  void work();
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return !jobs_.empty() || !takes_more_; });
+      if (jobs_.empty()) return;
+      const std::function<void()> job = std::move(jobs_.front());
+      jobs_.pop_front();
+      lock.unlock();
+      job();
+      lock.lock();
+    }
+  }
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -4,17 +4,19 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "engine/error.h"
 #include "experiments/program/serve/assets.h"
-#include "experiments/program/serve/changes.h"
 #include "experiments/program/serve/run_files.h"
 #include "experiments/program/serve/run_json.h"
 #include "experiments/program/serve/streams.h"
 #include "experiments/studies/compare/comparison.h"
+#include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/run/store.h"
 
 namespace headroom::experiments {
@@ -22,13 +24,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// For what stands beside the stores: it may run its own scripts, but in a place of its own, from where it can ask
-/// nothing of this server.
+/// For files next to the stores: one may run its own scripts, but in a sandbox, from where it can ask nothing of this
+/// server.
 constexpr const char* file_policy =
     "sandbox allow-scripts allow-downloads allow-popups; default-src 'none'; style-src 'unsafe-inline'; "
     "script-src 'unsafe-inline'; img-src 'self' data: blob:; form-action 'none'; base-uri 'none'";
 
-HttpAnswer not_found(const std::string& what) { return {404, "text/plain; charset=utf-8", what + "\n", ""}; }
+HttpAnswer not_found(const std::string& what) { return plain_answer(404, what); }
 
 HttpAnswer json_answer(const Json& json) { return {200, "application/json", json_text(json), ""}; }
 
@@ -77,6 +79,51 @@ HttpAnswer curves(const RunSnapshot& snapshot, const std::string& ids) {
   return json_answer(json);
 }
 
+std::optional<std::string> text_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
+/// Whether `json` asked for anything that there is to do.
+bool change_notes(RunStore& store, const Json& json) {
+  if (const auto text = text_at(json, "add")) return store.add_note(*text), true;
+  const auto id = json.find("remove");
+  if (id == json.end() || !id->is_number_integer()) return false;
+  store.remove_note(id->get<int64_t>());
+  return true;
+}
+
+bool change_tags(RunStore& store, const Json& json) {
+  if (const auto tag = text_at(json, "add")) return store.add_tag(*tag), true;
+  const auto tag = text_at(json, "remove");
+  if (tag) store.remove_tag(*tag);
+  return tag.has_value();
+}
+
+/// Carries out what a page asks of a run, in JSON: `note` {"add": text} or {"remove": id}, `tag` {"add": tag} or
+/// {"remove": tag}, `delete` {"run": "STUDY/PROFILE"}, which must be that run's name. Status 400 when the request is
+/// not as wanted, 409 when it cannot be done.
+HttpAnswer change_run(const StoredRun& run, const std::filesystem::path& out, const std::string& what,
+                      const std::string& body) {
+  const Json json = Json::parse(body, nullptr, false);
+  if (!json.is_object()) return plain_answer(400, "the body is no JSON object");
+  try {
+    if (what == "delete") {
+      if (text_at(json, "run") != run.name()) return plain_answer(400, "a deletion names its run");
+      remove_run(run);
+      if (std::error_code none; std::filesystem::exists(out / "index.html", none)) write_index(out);
+    } else {
+      RunStore store(run.store());
+      const bool is_done = what == "note" ? change_notes(store, json) : change_tags(store, json);
+      if (!is_done) return plain_answer(400, "there is nothing to add or to remove");
+    }
+  } catch (const Error& error) {
+    return plain_answer(409, error.what());
+  }
+  return {200, "application/json", "{}\n", ""};
+}
+
 }  // namespace
 
 HttpAnswer LiveView::answer(const HttpRequest& request) const {
@@ -94,7 +141,7 @@ HttpAnswer LiveView::answer(const HttpRequest& request) const {
     const bool is_view = parts.empty() || (parts.size() == 1 && parts[0] == "compare");
     return is_view ? page(200) : not_found("there is no such page");
   } catch (const Error& error) {
-    return {409, "text/plain; charset=utf-8", std::string(error.what()) + "\n", ""};
+    return plain_answer(409, error.what());
   }
 }
 

@@ -45,7 +45,7 @@ struct Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 };
 
-/// Opens what stands at a path under `root`, neither of which has a link in it. Each step is taken from the folder that
+/// Opens what is at a path under `root`, neither of which has a link in it. Each step is taken from the folder that
 /// the one before has opened, so that no name can become a link in between. -1 when that is not possible.
 int opened_under(const fs::path& root, const fs::path& path) {
   int at = open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -9,7 +9,7 @@
 
 namespace headroom::experiments {
 
-/// A file beside the stores that a browser may have.
+/// A file next to the stores that a browser may have.
 struct ServedFile {
   std::string type;
   std::shared_ptr<FileToSend> file;  ///< null: there is none
@@ -18,11 +18,11 @@ struct ServedFile {
 /// The HTML files of a run's folder: reports, and what `headroom probe` wrote there. The report first.
 std::vector<std::string> pages_of(const StoredRun& run);
 
-/// The HTML files of the folder of all runs, but for its index.
+/// The HTML files of the folder of all runs, except its index.
 std::vector<std::string> pages_in(const std::filesystem::path& out);
 
-/// A regular file that stands in `folder` itself under this name: HTML, SVG, CSV, JSON or TOML, never a store or
-/// weights, nor what a link of that name leads to. `folder` may be reached by links, but lies under `out`.
+/// A regular file in `folder` itself under this name: HTML, SVG, CSV, JSON or TOML, never a store or
+/// weights, nor what a link of that name leads to. `folder` may be reached by links, but is under `out`.
 ServedFile served_file(const std::filesystem::path& out, const std::filesystem::path& folder, const std::string& name);
 
 }  // namespace headroom::experiments

@@ -1,9 +1,12 @@
 #include "experiments/program/serve/run_json.h"
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
-
-#include "experiments/program/serve/machine_load.h"
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
 
 namespace headroom::experiments {
 namespace {
@@ -11,12 +14,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json notes_json(const std::vector<Note>& notes) {
-  Json list = Json::array();
-  for (const Note& note : notes) list.push_back({{"id", note.id}, {"at", note.at}, {"text", note.text}});
-  return list;
-}
 
 }  // namespace
 
@@ -34,7 +31,8 @@ Json run_json(const RunSnapshot& snapshot) {
               {"round", state.round}});
   run["seconds_left"] = state.seconds_left ? number_or_null(*state.seconds_left) : Json(nullptr);
   run["tags"] = state.tags;
-  run["notes"] = notes_json(state.notes);
+  run["notes"] = Json::array();
+  for (const Note& note : state.notes) run["notes"].push_back({{"id", note.id}, {"at", note.at}, {"text", note.text}});
   return run;
 }
 
@@ -77,11 +75,18 @@ Json curves_json(const TrialRecord& record) {
 }
 
 Json machine_json() {
-  const MachineLoad machine = machine_load();
-  return {{"load", machine.load ? Json(*machine.load) : Json(nullptr)},
-          {"cores", machine.cores},
-          {"memory_total", machine.memory_total},
-          {"memory_free", machine.memory_free}};
+  Json machine = {{"load", nullptr},
+                  {"cores", std::max(1U, std::thread::hardware_concurrency())},
+                  {"memory_total", 0},
+                  {"memory_free", 0}};
+  if (double minutes[1]; getloadavg(minutes, 1) == 1) machine["load"] = minutes[0];
+  std::ifstream file("/proc/meminfo");
+  uint64_t kilobytes = 0;
+  for (std::string key, unit; file >> key >> kilobytes; std::getline(file, unit)) {
+    if (key == "MemTotal:") machine["memory_total"] = kilobytes << 10;
+    if (key == "MemAvailable:") machine["memory_free"] = kilobytes << 10;
+  }
+  return machine;
 }
 
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

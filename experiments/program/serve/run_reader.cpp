@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <system_error>
 
 #include "engine/error.h"
@@ -88,7 +87,7 @@ void RunReader::read_store(RunSnapshot& snapshot) {
     values_.clear();
   }
   snapshot.metric = metric_;
-  std::set<std::string> lacking;
+  std::map<std::string, int64_t> lacking;  // trial → attempts
   for (const TrialState& trial : snapshot.state.trials) {
     if (trial.phase == TrialPhase::running && std::isfinite(trial.loss)) {
       auto& curve = snapshot.live[trial.entry.id];  // the lease is a little ahead of the points that are kept
@@ -96,23 +95,19 @@ void RunReader::read_store(RunSnapshot& snapshot) {
     }
     const auto known = values_.find(trial.entry.id);
     if (trial.phase == TrialPhase::finished && (known == values_.end() || known->second.first != trial.attempts))
-      lacking.insert(trial.entry.id);
+      lacking[trial.entry.id] = trial.attempts;
   }
-  const auto keep = [&](const TrialRecord& record, int64_t attempts) {
+  const auto keep = [&](const TrialRecord& record) {
+    const auto own = lacking.find(record.id);
     const auto value = record.test.find(metric_);
-    values_[record.id] = {attempts, value == record.test.end() ? std::nan("") : value->second};
+    if (own != lacking.end())
+      values_[record.id] = {own->second, value == record.test.end() ? std::nan("") : value->second};
   };
-  std::map<std::string, int64_t> attempts;
-  for (const TrialState& trial : snapshot.state.trials) attempts[trial.entry.id] = trial.attempts;
   constexpr size_t few = 40;
-  if (lacking.size() <= few) {
-    for (const std::string& id : lacking)
-      if (const auto record = store.find(id)) keep(*record, attempts[id]);
-  } else {
-    store.each([&](TrialRecord&& record) {
-      if (lacking.count(record.id)) keep(record, attempts[record.id]);
-    });
-  }
+  if (lacking.size() > few) store.each([&](TrialRecord&& record) { keep(record); });
+  else
+    for (const auto& [id, attempts] : lacking)
+      if (const auto record = store.find(id)) keep(*record);
   for (const TrialState& trial : snapshot.state.trials)
     if (const auto known = values_.find(trial.entry.id);
         trial.phase == TrialPhase::finished && known != values_.end() && std::isfinite(known->second.second))

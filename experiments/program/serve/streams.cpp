@@ -52,7 +52,7 @@ class CalmMachine {
 /// page has gone.
 HttpAnswer stream(const std::function<std::string()>& state) {
   const auto place = std::make_shared<Place>();
-  if (!place->is_free()) return {503, "text/plain; charset=utf-8", "too many pages are open\n", ""};
+  if (!place->is_free()) return plain_answer(503, "too many pages are open");
   HttpAnswer answer;
   answer.next_event = [place, state, last = Clock::now()]() mutable -> std::string {
     const std::string data = state();
@@ -64,26 +64,25 @@ HttpAnswer stream(const std::function<std::string()>& state) {
   return answer;
 }
 
-Json index_json(RunReaders& readers) {
+std::string index_text(RunReaders& readers, const Json& machine) {
   std::vector<std::string> unread;
   std::map<std::pair<std::string, std::string>, StudySummary> summaries;
-  for (StudySummary& summary : read_summaries(readers.out(), unread)) {
-    const std::pair<std::string, std::string> key{summary.id, summary.profile};
-    summaries.emplace(key, std::move(summary));
-  }
+  for (const StudySummary& summary : read_summaries(readers.out(), unread))
+    summaries.emplace(std::pair(summary.id, summary.profile), summary);
   Json state = {{"out", readers.out().string()}, {"runs", Json::array()}, {"pages", Json::array()}};
   for (const auto& snapshot : readers.all()) {
     Json run = run_json(*snapshot);
-    const auto summary = summaries.find({snapshot->run.study, snapshot->run.profile});
-    run["paper_claims"] = summary == summaries.end() ? "" : summary->second.paper_tally;
-    run["theorem_claims"] = summary == summaries.end() ? "" : summary->second.theorem_tally;
-    run["finding"] = summary == summaries.end() ? "" : summary->second.finding;
-    run["our_claims"] = summary == summaries.end() ? "" : summary->second.ours_tally;
+    const StudySummary& summary = summaries[{snapshot->run.study, snapshot->run.profile}];  // empty where there is none
+    run["paper_claims"] = summary.paper_tally;
+    run["theorem_claims"] = summary.theorem_tally;
+    run["finding"] = summary.finding;
+    run["our_claims"] = summary.ours_tally;
     state["runs"].push_back(std::move(run));
   }
   for (const std::string& page : pages_in(readers.out()))
     state["pages"].push_back({{"file", page}, {"title", page.substr(0, page.size() - 5)}});
-  return state;
+  state["machine"] = machine;
+  return json_text(state);
 }
 
 /// What one page has been sent of a run.
@@ -94,7 +93,11 @@ class RunChanges {
 
   std::string next() {
     const auto snapshot = readers_->find(study_, profile_);
-    if (!snapshot) return once({{"problem", "this run is not there any more"}, {"machine", machine_.get()}});
+    if (!snapshot) {
+      const std::string text = json_text({{"problem", "this run is not there any more"}, {"machine", machine_.get()}});
+      if (text == frame_) return "";
+      return frame_ = text;
+    }
     Json state = run_json(*snapshot);
     state["metric"] = snapshot->metric;
     state["machine"] = machine_.get();
@@ -125,12 +128,6 @@ class RunChanges {
     sent = std::move(text);
     list.push_back(std::move(json));
   }
-  std::string once(const Json& state) {
-    const std::string text = json_text(state);
-    if (text == frame_) return "";
-    frame_ = text;
-    return text;
-  }
 
   std::shared_ptr<RunReaders> readers_;
   const std::string study_, profile_;
@@ -142,20 +139,13 @@ class RunChanges {
 
 }  // namespace
 
-std::string index_state(RunReaders& readers) {
-  Json state = index_json(readers);
-  state["machine"] = machine_json();
-  return json_text(state);
-}
+std::string index_state(RunReaders& readers) { return index_text(readers, machine_json()); }
 
 HttpAnswer index_stream(const std::shared_ptr<RunReaders>& readers) {
   return stream([readers, machine = std::make_shared<CalmMachine>(), sent = std::make_shared<std::string>()] {
-    Json state = index_json(*readers);
-    state["machine"] = machine->get();
-    std::string text = json_text(state);
+    std::string text = index_text(*readers, machine->get());
     if (text == *sent) return std::string();
-    *sent = text;
-    return text;
+    return *sent = std::move(text);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "models/files/file_size.h"
 #include "models/files/regular_file.h"
 #include "tasks/data/fetch.h"
+#include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 namespace {
@@ -41,19 +42,16 @@ std::vector<DataSet> selected(const DataArguments& arguments) {
   return {tasks::data_set_named(manifest, arguments.name)};
 }
 
-std::string size_of(const DataFile& file) {
-  return file.bytes < 0 ? "size not known" : fmt::format("{} bytes", file.bytes);
-}
-
 void list(const DataArguments& arguments) {
-  const tasks::DataRoots roots = data_roots(arguments.data);
+  const tasks::DataRoots roots = tasks::data_roots(arguments.data);
   for (const DataSet& set : selected(arguments)) {
     fmt::print("{}\n  {}\n  licence: {}\n", set.name, set.title, set.licence);
     if (!set.source.empty()) fmt::print("  source: {}\n", set.source);
     for (const DataFile& file : set.files) {
       const FileReport report = tasks::check_file(file, roots);
       const std::string place = report.path.empty() ? file.url : report.path.string();
-      fmt::print("  {:<22} {}  {}  {}\n", tasks::name_of(report.state), file.path, size_of(file),
+      fmt::print("  {:<22} {}  {}  {}\n", tasks::name_of(report.state), file.path,
+                 file.bytes < 0 ? "size not known" : fmt::format("{} bytes", file.bytes),
                  place.empty() ? "no URL known" : place);
     }
   }
@@ -70,7 +68,7 @@ void show_progress(const std::string& path, int64_t done, int64_t total) {
 
 /// Fetches every file that can be; throws at the end what failed first, so that one gone server blocks no other file.
 void fetch(const DataArguments& arguments) {
-  const tasks::DataRoots roots = data_roots(arguments.data);
+  const tasks::DataRoots roots = tasks::data_roots(arguments.data);
   std::string failures;
   for (const DataSet& set : selected(arguments)) {
     for (const DataFile& file : set.files) {
@@ -88,7 +86,7 @@ void fetch(const DataArguments& arguments) {
 
 /// Missing files fail the check only of a data set that was asked for by name.
 void verify(const DataArguments& arguments) {
-  const tasks::DataRoots roots = data_roots(arguments.data);
+  const tasks::DataRoots roots = tasks::data_roots(arguments.data);
   int wrong = 0, missing = 0;
   for (const DataSet& set : selected(arguments)) {
     for (const DataFile& file : set.files) {
@@ -103,25 +101,23 @@ void verify(const DataArguments& arguments) {
   require(wrong == 0 && (missing == 0 || arguments.name.empty()), "{} wrong, {} missing", wrong, missing);
 }
 
-/// Returns its argument NAME.
-Option add_data_subcommand(Command data, const char* name, const char* help, void (*run)(const DataArguments&)) {
-  const Command command = data.command(name, help);
-  const auto arguments = std::make_shared<DataArguments>();
-  const Option set = command.option("NAME", arguments->name, "one data set (default: all)");
-  add_data_option(command, arguments->data);
-  command.option("--manifest", arguments->manifest, "manifest of your own (JSON)").value_name("FILE");
-  command.action([arguments, run] { run(*arguments); });
-  return set;
-}
-
 }  // namespace
 
 void add_data_command(Command app) {
   const Command data = app.command("data", "data sets: what there is, and getting it");
   data.require_command();
-  add_data_subcommand(data, "list", "every data set with its licence, and where its files are", list);
-  add_data_subcommand(data, "fetch", "download what is missing into the cache, checked by SHA-256", fetch).required();
-  add_data_subcommand(data, "verify", "compare the files at hand with the manifest's sizes and hashes", verify);
+  const auto a = std::make_shared<DataArguments>();
+  const auto add = [&](const char* name, const char* help, void (*run)(const DataArguments&)) {
+    const Command command = data.command(name, help);
+    const Option set = command.option("NAME", a->name, "one data set (default: all)");
+    add_data_option(command, a->data);
+    command.option("--manifest FILE", a->manifest, "manifest of your own (JSON)");
+    command.action([a, run] { run(*a); });
+    return set;
+  };
+  add("list", "every data set with its licence, and where its files are", list);
+  add("fetch", "download what is missing into the cache, checked by SHA-256", fetch).required();
+  add("verify", "compare the files at hand with the manifest's sizes and hashes", verify);
 }
 
 }  // namespace headroom::experiments

@@ -15,7 +15,7 @@ namespace {
 
 struct ExportArguments {
   std::string out = "runs", folder, project;
-  std::vector<std::string> studies;
+  std::vector<std::string> studies, files;
   bool metrics_only = false, findings_only = false;
 
   Clock clock() const { return metrics_only ? Clock::left_out : Clock::kept; }
@@ -38,8 +38,7 @@ void publish(const ExportArguments& arguments) {
        export_trials(arguments.out, study_ids(arguments), arguments.folder, !arguments.findings_only)) {
     const std::string rest =
         one.left_out == 0 ? "" : fmt::format("; {} of another version of the training code left out", one.left_out);
-    fmt::print("{}: {} {} in {}{}\n", one.run, one.trials, one.trials == 1 ? "trial" : "trials", one.file.string(),
-               rest);
+    fmt::print("{}: {} in {}{}\n", one.run, count_of(one.trials, "trial"), one.file.string(), rest);
   }
 }
 
@@ -56,14 +55,14 @@ void check_project(const std::string& name) {
 
 }  // namespace
 
-void add_export_command(Command app) {
+void add_export_commands(Command app) {
   const Command command = app.command("export", "print the runs of studies as csv or json, or write them as files");
   command.require_command();
   const auto arguments = std::make_shared<ExportArguments>();
   const auto add = [&](const char* name, const char* what) {
     const Command format = command.command(name, what);
     format.option("STUDY", arguments->studies, "study files or ids (default: every study that was run)");
-    format.option("--out", arguments->out, "folder of the run stores").show_default();
+    format.option("--out", arguments->out, "folder of the run stores");
     return format;
   };
   const Command csv = add("csv", "one row per number: history, metrics, parameters, FLOPs, seconds");
@@ -73,13 +72,13 @@ void add_export_command(Command app) {
   csv.action([arguments] { export_csv(trials(*arguments), arguments->clock(), write_output); });
   json.action([arguments] { export_json(trials(*arguments), arguments->clock(), write_output); });
   const Command tensorboard = add("tensorboard", "one event file per trial");
-  tensorboard.option("--to", arguments->folder, "folder of the event files").required().value_name("FOLDER");
+  tensorboard.option("--to FOLDER", arguments->folder, "folder of the event files").required();
   tensorboard.action([arguments] {
     const size_t count = export_tensorboard(trials(*arguments), arguments->folder);
     fmt::print("{} trials in {}\n", count, arguments->folder);
   });
   const Command wandb = add("wandb", "one offline run of Weights & Biases per trial, for wandb sync");
-  wandb.option("--to", arguments->folder, "folder that gets a folder wandb").required().value_name("FOLDER");
+  wandb.option("--to FOLDER", arguments->folder, "folder that gets a folder wandb").required();
   wandb.option("--project", arguments->project, "W&B project (default: the study's id)");
   wandb.action([arguments] {
     check_project(arguments->project);
@@ -88,13 +87,19 @@ void add_export_command(Command app) {
     fmt::print("{} trials in {}; wandb sync {}/offline-run-* uploads them\n", count, runs, runs);
   });
   const Command published = add("trials", "a file per run that import takes, to be kept and shared");
-  published.option("--to", arguments->folder, "folder that gets STUDY/PROFILE.jsonl.gz")
-      .required()
-      .value_name("FOLDER");
+  published.option("--to FOLDER", arguments->folder, "folder that gets STUDY/PROFILE.jsonl.gz").required();
   published.flag(
       "--findings-only", arguments->findings_only,
       "an eighth of the bytes: without learning curves and predictions, which findings and claims do not need");
   published.action([arguments] { publish(*arguments); });
-}
+  const Command import = app.command("import", "put trials that export trials wrote into run stores");
+  import.option("FILE", arguments->files, "files STUDY/PROFILE.jsonl.gz, or folders that hold some").required();
+  import.option("--out", arguments->out, "folder of the run stores");
+  import.action([arguments] {
+    for (const Published& one : import_trials(arguments->files, arguments->out))
+      fmt::print("{}: {} added, {} {} there\n", one.run, count_of(one.trials, "trial"), one.there,
+                 one.there == 1 ? "was" : "were");
+});
+}  // namespace headroom::experiments
 
 }  // namespace headroom::experiments

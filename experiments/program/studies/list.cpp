@@ -1,18 +1,24 @@
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/excerpt.h"
 #include "engine/parallel.h"
 #include "experiments/output/text.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
+#include "experiments/studies/config/schema_text.h"
 #include "experiments/studies/config/shipped_files.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/run/rounds.h"
+#include "experiments/studies/toml/complaints.h"
 
 namespace headroom::experiments {
 namespace {
@@ -64,16 +70,37 @@ void list_studies(const std::string& given) {
   if (!problems.empty()) throw ConfigError(std::move(problems));
 }
 
+void show_schema(const std::string& under, bool is_json) {
+  constexpr size_t columns_of_a_log = 100;
+  const Schema& schema = study_schema();
+  if (is_json) {
+    require(under.empty(), "--json covers all keys; omit {}", excerpt(under));
+    return fmt::print("{}", schema_json(schema));
+  }
+  std::set<std::string> paths;
+  for (const Key& key : schema) paths.insert(key.path);
+  if (!under.empty() && !paths.contains(under)) {
+    const std::string near = nearest_path(under, paths);
+    fail("{}: is no table or key of a study{}", excerpt(under),
+         near.empty() ? "" : fmt::format(" (did you mean {}?)", near));
+  }
+  const size_t columns = output_columns();
+  fmt::print("{}", schema_text(schema, under, columns > 0 ? columns : columns_of_a_log));
+}
+
 }  // namespace
 
-void add_list_command(Command app) {
-  const Command command = app.command("list", "the studies of a folder: title, profiles, trials");
-  const auto folder = std::make_shared<std::string>("experiments");
-  command
-      .option("DIR", *folder,
-              "folder of study files; experiments means the installed ones where there is no such folder")
-      .show_default();
-  command.action([folder] { list_studies(*folder); });
+void add_list_commands(Command app) {
+  const auto folder = std::make_shared<std::string>("experiments"), key = std::make_shared<std::string>();
+  const auto is_json = std::make_shared<bool>(false);
+  const Command list = app.command("list", "the studies of a folder: title, profiles, trials");
+  list.option("DIR", *folder,
+              "folder of study files; experiments means the installed ones where there is no such folder");
+  list.action([folder] { list_studies(*folder); });
+  const Command schema = app.command("schema", "every key that a study file may have");
+  schema.option("KEY", *key, "a table, or a key with those below it: train, report.y (default: all)");
+  schema.flag("--json", *is_json, "as JSON Schema, for editors");
+  schema.action([key, is_json] { show_schema(*key, *is_json); });
 }
 
 }  // namespace headroom::experiments

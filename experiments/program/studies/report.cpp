@@ -1,7 +1,9 @@
+#include <fmt/core.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 
 #include "engine/error.h"
@@ -11,6 +13,7 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/study_arguments.h"
+#include "experiments/studies/claims/verdict_file.h"
 #include "experiments/studies/config/shipped_files.h"
 #include "experiments/studies/pages/how_many_heads.h"
 #include "experiments/studies/pages/index_page.h"
@@ -68,18 +71,23 @@ Study study_to_report(const std::string& file, const StudyArguments& arguments) 
   return std::move(run[0]);
 }
 
+struct ReportArguments : StudyArguments {
+  std::vector<std::string> files;
+  bool paper = false, open = false, force = false, json = false;
+  std::string results, guide, choices, also;
+};
+
 /// Every claim of every study under `out`, as it was last judged.
 void list_claims(const std::string& out) {
   const auto all = read_verdicts(out);
   require(!all.empty(), "{}: no study has a report; headroom run STUDY makes one", out);
-  fmt::print("{}", verdict_table(all, static_cast<size_t>(look_of(STDOUT_FILENO).columns)));
+  fmt::print("{}", verdict_table(all, output_columns()));
 }
 
-/// The paper's numbers beside ours, on the terminal and as a page.
+/// The paper's numbers and ours, on the terminal and as a page.
 void compare_with_paper(const std::string& out) {
   const auto all = read_verdicts(out);
-  fmt::print("{}report  {}\n", paper_text(all, static_cast<size_t>(look_of(STDOUT_FILENO).columns)),
-             write_paper_page(all, out).string());
+  fmt::print("{}report  {}\n", paper_text(all, output_columns()), write_paper_page(all, out).string());
 }
 
 void write_choices(const std::vector<StudyResults>& all, const std::string& path) {
@@ -89,29 +97,82 @@ void write_choices(const std::vector<StudyResults>& all, const std::string& path
   write_file(path, choices_json(choices));
 }
 
-struct ReportArguments : StudyArguments {
-  std::vector<std::string> files;
-  bool paper = false, open = false, force = false;
-  std::string results, guide, choices, also;
-};
-
-/// Before studies are read and figures drawn: throws Error for outputs that cannot be written, that are a study's file,
-/// named by its id, or pages of another index.
-void check_report_outputs(const ReportArguments& arguments) {
-  if (!arguments.results.empty()) check_results(arguments.results);
-  if (!arguments.guide.empty()) check_file(arguments.guide);
-  if (!arguments.choices.empty()) check_file(arguments.choices);
-  const bool gathers = !(arguments.results + arguments.guide + arguments.choices).empty();
+/// Before studies are read and figures drawn: throws Error for outputs without a study, that cannot be written, that
+/// are a study's file, named by its id, or pages of another index. Whether there is any output.
+bool check_report_outputs(const ReportArguments& arguments) {
   std::vector<models::CommandInput> studies;
-  for (const std::string& study : arguments.files)
-    if (gathers) studies.push_back({"STUDY", study_file(study)});
-  for (const std::string& path : {arguments.results, arguments.guide, arguments.choices})
-    if (!path.empty()) models::check_apart(path, studies);
-  if (arguments.results.empty() || arguments.force) return;
+  for (const auto& [option, path] :
+       {std::pair{"--results", &arguments.results}, {"--guide", &arguments.guide}, {"--choices", &arguments.choices}}) {
+    if (path->empty()) continue;
+    require(!arguments.files.empty(), "{}: name the studies that it is about", option);
+    if (path == &arguments.results) check_results(*path);
+    else check_file(*path);
+    if (studies.empty())
+      for (const std::string& study : arguments.files) studies.push_back({"STUDY", study_file(study)});
+    models::check_apart(*path, studies);
+  }
+  require(!studies.empty() || arguments.also.empty(), "--also: needs --results, --guide or --choices");
+  if (arguments.results.empty() || arguments.force) return !studies.empty();
   const std::filesystem::path results = arguments.results, pages = results.parent_path() / results.stem();
   std::error_code none;
   require(!std::filesystem::exists(pages, none) || std::filesystem::is_empty(pages, none),
           "{}: its pages go into {}, which holds files; --force replaces them", arguments.results, pages.string());
+  return true;
+}
+
+void report(const ReportArguments& arguments) {
+  const bool gathers = check_report_outputs(arguments);
+  if (arguments.paper) compare_with_paper(arguments.out);
+  else if (arguments.files.empty()) list_claims(arguments.out);
+  std::filesystem::path page = std::filesystem::path(arguments.out) / "index.html";
+  std::vector<StudyResults> all;
+  for (const std::string& file : arguments.files) {
+    const Study study = study_to_report(file, arguments);
+    if (gathers) all.push_back(results_of(study, arguments.out));
+    const bool not_run = !all.empty() && all.back().trials.empty();  // the page says so
+    if (!not_run) page = render_report(study, arguments.out);
+    if (arguments.also.empty()) continue;
+    for (const Study& other : profiles_that_ran(file, arguments.out)) {
+      if (other.profile != arguments.also || other.run == study.run) continue;
+      all.push_back(collect_results(other, arguments.out));
+      page = render_report(other, arguments.out);
+    }
+  }
+  const auto write = [&](const char* what, const std::string& path, const auto& writer) {
+    if (path.empty()) return;
+    writer(all, path);
+    fmt::print("{:<8}{}\n", what, path);
+  };
+  write("results", arguments.results, write_results);
+  write("guide", arguments.guide, write_guide);
+  write("choices", arguments.choices, write_choices);
+  if (arguments.open) open_page(arguments.files.size() == 1 ? page : write_index(arguments.out));
+}
+
+/// What the store says about the claims of one study; without a store, that nothing was run.
+StoredVerdicts verdicts_of(const Study& study, const std::string& out, bool& without_store) {
+  if (has_store(study, out)) {
+    const StudyResults results = collect_results(study, out);
+    note_unchecked(study_name(results), results.unchecked);
+    return stored(results, judge(results));
+  }
+  without_store = true;
+  write_note(fmt::format("headroom: {} · {} has no run store under {}; run it first", study.head.id, study.run, out));
+  StudyResults nothing;
+  nothing.id = study.head.id;
+  nothing.profile = study.run;
+  return stored(nothing, not_judged(study.head.claims, "the study was not run"));
+}
+
+void verify(const ReportArguments& arguments) {
+  std::vector<StoredVerdicts> all;
+  bool bad = false;
+  for (const std::string& file : arguments.files)
+    all.push_back(verdicts_of(load_study(file, arguments.profile, arguments.settings), arguments.out, bad));
+  fmt::print("{}", arguments.json ? verdict_list_json(all) : verdict_table(all, output_columns()));
+  for (const StoredVerdicts& one : all)
+    for (const StoredVerdict& verdict : one.verdicts) bad = bad || verdict.status == name(VerdictStatus::fail);
+  if (bad) throw Exit{1};
 }
 
 }  // namespace
@@ -125,77 +186,38 @@ std::filesystem::path render_report(const Study& study, const std::string& out) 
   return page;
 }
 
-void add_report_command(Command app) {
+void add_report_commands(Command app) {
   const Command command =
       app.command("report", "render the report of finished trials again; without a study, list every claim");
-  const auto arguments = std::make_shared<ReportArguments>();
-  command.option("STUDY", arguments->files, "ids or files of studies");
-  add_study_options(command, *arguments);
-  command.flag("--paper", arguments->paper, "every number of the paper beside ours, as text and as a page");
-  command.flag("--open", arguments->open, "show the report in a browser; the index of all, for several studies");
+  const auto a = std::make_shared<ReportArguments>();
+  command.option("STUDY", a->files, "ids or files of studies");
+  add_study_options(command, *a);
+  command.flag("--paper", a->paper, "every number of the paper beside ours, as text and as a page");
+  command.flag("--open", a->open, "show the report in a browser; the index of all, for several studies");
   command
       .option(
-          "--results", arguments->results,
+          "--results FILE", a->results,
           "also write the findings of these studies as Markdown: an index, and a page each in the folder of its name")
-      .value_name("FILE")
       .output();
   command
       .option(
-          "--guide", arguments->guide,
+          "--guide FILE", a->guide,
           "also write what these studies say to somebody who chooses a number of heads; as HTML for FILE.html, else as "
           "Markdown")
-      .value_name("FILE")
       .output();
   command
-      .option("--choices", arguments->choices,
+      .option("--choices FILE", a->choices,
               "also write which numbers of heads these studies found best, as JSON: what plan --for says")
-      .value_name("FILE")
       .output();
-  command
-      .option("--also", arguments->also,
-              "with --results, --guide and --choices: this profile of the studies, too, where it has run")
-      .value_name("PROFILE");
-  command.flag("--force", arguments->force, "with --results, --guide and --choices: replace what is there");
-  command.action([arguments] {
-    const std::vector<std::string>& files = arguments->files;
-    const bool gathers = !arguments->results.empty() || !arguments->guide.empty() || !arguments->choices.empty();
-    require(gathers || arguments->also.empty(), "--also: needs --results, --guide or --choices");
-    require(!gathers || !files.empty(), "{}: name the studies that it is about",
-            !arguments->results.empty() ? "--results"
-            : !arguments->guide.empty() ? "--guide"
-                                        : "--choices");
-    check_report_outputs(*arguments);
-    if (arguments->paper) compare_with_paper(arguments->out);
-    else if (files.empty()) list_claims(arguments->out);
-    std::filesystem::path page = std::filesystem::path(arguments->out) / "index.html";
-    std::vector<StudyResults> all;
-    for (const std::string& file : files) {
-      const Study study = study_to_report(file, *arguments);
-      if (gathers) all.push_back(results_of(study, arguments->out));
-      const bool not_run = !all.empty() && all.back().trials.empty();  // the page says so
-      if (!not_run) page = render_report(study, arguments->out);
-      if (arguments->also.empty()) continue;
-      for (const Study& other : profiles_that_ran(file, arguments->out)) {
-        if (other.profile != arguments->also || other.run == study.run) continue;
-        all.push_back(collect_results(other, arguments->out));
-        page = render_report(other, arguments->out);
-      }
-    }
-    if (!arguments->results.empty()) {
-      write_results(all, arguments->results);
-      fmt::print("results {}\n", arguments->results);
-    }
-    if (!arguments->guide.empty()) {
-      write_guide(all, arguments->guide);
-      fmt::print("guide   {}\n", arguments->guide);
-    }
-    if (!arguments->choices.empty()) {
-      write_choices(all, arguments->choices);
-      fmt::print("choices {}\n", arguments->choices);
-    }
-    if (!arguments->open) return;
-    open_page(files.size() == 1 ? page : write_index(arguments->out));
-  });
+  command.option("--also PROFILE", a->also,
+                 "with --results, --guide and --choices: this profile of the studies, too, where it has run");
+  command.flag("--force", a->force, "with --results, --guide and --choices: replace what is there");
+  command.action([a] { report(*a); });
+  const Command judging = app.command("verify", "judge the claims of studies; exits 1 when one fails");
+  judging.option("STUDY", a->files, "ids or files of studies").required();
+  add_study_options(judging, *a);
+  judging.flag("--json", a->json, "a JSON list of study, claim, verdict, measured and paper");
+  judging.action([a] { verify(*a); });
 }
 
 }  // namespace headroom::experiments

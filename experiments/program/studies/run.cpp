@@ -1,18 +1,20 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "engine/parallel.h"
 #include "engine/transfer.h"
-#include "experiments/program/command_line/announce.h"
+#include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/studies/study_arguments.h"
@@ -21,25 +23,71 @@
 #include "experiments/studies/pages/index_page.h"
 #include "experiments/studies/pages/report.h"
 #include "experiments/studies/run/dry_run.h"
+#include "experiments/studies/run/known_heads.h"
 #include "experiments/studies/run/rounds.h"
 #include "experiments/studies/run/runner.h"
+#include "experiments/studies/run/store.h"
+#include "experiments/studies/run/trial.h"
+#include "experiments/studies/run/work_pool.h"
+#include "tasks/data/locate.h"
 
 namespace headroom::experiments {
 namespace {
 
-constexpr int interrupted = 130;  ///< 128 + SIGINT, as shells count
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+/// Below ten minutes even where narrow heads train at 2 GFLOP/s a core.
+constexpr double certainly_short = 600 * 2e9;
 
-/// The first signal asks the trials to stop; a second one has its usual effect.
-void stop_on_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { stop_requested = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  // A full disk shows as an error of the write, not as a signal (file size limits).
-  std::signal(SIGXFSZ, SIG_IGN);
+/// The study's first round without the trials that its store knows as finished.
+Study without_finished(const Study& study, const std::filesystem::path& out) {
+  Study left = study;
+  left.later.clear();
+  const std::filesystem::path path = study_folder(study, out) / "store.sqlite";
+  if (!std::filesystem::exists(path)) return left;
+  const RunStore store(path, RunStore::Access::read);
+  find_known_heads(left, store);
+  const auto known = store.known();
+  std::erase_if(left.trials, [&](const PlannedTrial& trial) {
+    const auto found = known.find(trial.id);
+    return found != known.end() && found->second.is_finished;
+  });
+  return left;
+}
+
+/// Sequences that all trials train on: what profiles of one study are compared by.
+double sequences_of(const Study& study) {
+  double sum = 0;
+  for (const PlannedTrial* trial : distinct_trials(study))
+    sum += static_cast<double>(trial->config.train.steps) * static_cast<double>(trial->config.train.batch);
+  return sum;
+}
+
+/// Seconds that the trials which a study still lacks would take, from a few steps of three kinds of them; nothing where
+/// counts alone say that it is less than ten minutes, where only formulas are left, or once `options.stop` was raised.
+std::optional<double> estimate_run(const Study& study, const RunOptions& options) {
+  const Study left = without_finished(study, options.out);
+  WorkPool pool(options.data);
+  double flops = 0;
+  for (const PlannedTrial* trial : distinct_trials(left))
+    flops += training_flops(trial->config, pool.get(trial->config));
+  const int threads = options.threads > 0 ? options.threads : engine::num_threads();
+  if (flops < certainly_short * threads) return std::nullopt;
+  const std::optional<DryRun> result = dry_run(left, options, {.groups = 3, .fewest_steps = 2, .seconds = 0.2});
+  return result ? std::optional(result->seconds) : std::nullopt;
+}
+
+/// The profile of a file that is best tried before a long one: quick, else the one that trains least, where that is
+/// less than `study` does; "" where there is none.
+std::string quicker_profile(const std::string& file, const Study& study) {
+  const double own = sequences_of(study);
+  std::string least;
+  double fewest = own;
+  for (const Study& other : load_profiles(file)) {
+    const double sequences = sequences_of(other);
+    if (sequences >= own) continue;
+    if (other.profile == "quick") return other.profile;
+    if (sequences < fewest) least = other.profile, fewest = sequences;
+  }
+  return least;
 }
 
 struct RunArguments : StudyArguments {
@@ -47,8 +95,6 @@ struct RunArguments : StudyArguments {
   RunOptions options;
   bool is_quiet = false, is_json = false, is_dry = false, is_sure = false, is_live = false;
 };
-
-void print_event(const nlohmann::json& event) { print_json(event); }
 
 /// " · NVIDIA H200, …" where a trial runs on it.
 std::string gpu_of(const Study& study) {
@@ -70,16 +116,21 @@ void announce_run(const RunArguments& arguments, const Study& study) {
   const bool is_asked = isatty(STDIN_FILENO) != 0 && !arguments.is_sure;
   if (arguments.is_quiet && !is_asked) return;
   const std::optional<double> seconds = estimate_run(study, arguments.options);
-  if (stop_requested) throw Exit{interrupted};
+  if (*arguments.options.stop) throw Exit{interrupted};
   if (!seconds || *seconds < worth_a_word) return;
-  const std::string said = announcement(arguments.file, study, *seconds);
+  const std::string quicker = quicker_profile(arguments.file, study),
+                    said = fmt::format("{} · {}: what is left to train takes about {} by estimate{}", study.head.id,
+                                       study.run, seconds_text(*seconds),
+                                       quicker.empty() ? "" : fmt::format("; --profile {} takes less", quicker));
   if (is_asked && *seconds > worth_a_question) throw UsageError(said + "; --yes starts it");
-  if (arguments.is_json) print_event({{"event", "estimate"}, {"seconds", *seconds}});
+  if (arguments.is_json) print_json({{"event", "estimate"}, {"seconds", *seconds}});
   else if (!arguments.is_quiet) write_note("headroom: " + said);
 }
 
 void run(RunArguments& arguments) {
-  stop_on_signals();
+  // A full disk shows as an error of the write, not as a signal (file size limits).
+  std::signal(SIGXFSZ, SIG_IGN);
+  arguments.options.stop = &stop_on_signals();
   if (arguments.is_live && arguments.tensorboard.empty()) throw UsageError("--tensorboard needs the name of a folder");
   Study study = load_study(arguments.file, arguments.profile, arguments.settings);
   if (!arguments.device.empty()) {
@@ -90,8 +141,7 @@ void run(RunArguments& arguments) {
   }
   RunOptions& options = arguments.options;
   options.out = arguments.out;
-  options.stop = &stop_requested;
-  options.data = data_roots(arguments.data);
+  options.data = tasks::data_roots(arguments.data);
   if (arguments.is_quiet) options.output = ProgressOutput::none;
   if (arguments.is_json) options.output = ProgressOutput::events;
   if (arguments.is_dry) {
@@ -102,8 +152,8 @@ void run(RunArguments& arguments) {
   announce_run(arguments, study);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.output == ProgressOutput::text) {
-    fmt::print("{} · {} · {} · {} {} ({}){}\n", study.head.id, study.run, trials_text(study), threads,
-               threads == 1 ? "core" : "cores", engine::name_of(engine::active_isa()), gpu_of(study));
+    fmt::print("{} · {} · {} · {} ({}){}\n", study.head.id, study.run, trials_text(study), count_of(threads, "core"),
+               engine::name_of(engine::active_isa()), gpu_of(study));
     flush_output();  // a full disk shows before the training, not after it
   }
   std::optional<LiveEvents> events;  // the folder is made here: where that fails, nothing has been trained
@@ -116,7 +166,7 @@ void run(RunArguments& arguments) {
     write_note(fmt::format("headroom: stopped with {} of {} trials done; the same command goes on from here",
                            count_trials(results.trials), results.planned));
     if (arguments.is_json)
-      print_event({{"event", "stopped"}, {"done", count_trials(results.trials)}, {"trials", results.planned}});
+      print_json({{"done", count_trials(results.trials)}, {"event", "stopped"}, {"trials", results.planned}});
     throw Exit{interrupted};
   }
   if (!arguments.is_json) {
@@ -126,34 +176,30 @@ void run(RunArguments& arguments) {
   const StudyResults results = collect_results(study, arguments.out);
   const std::filesystem::path page = write_report(results, study_folder(study, arguments.out));
   write_index(arguments.out);
-  print_event({{"event", "end"}, {"report", page.string()}});
+  print_json({{"event", "end"}, {"report", page.string()}});
 }
 
 }  // namespace
 
 void add_run_command(Command app) {
   const Command command = app.command("run", "train what a study still lacks, then report");
-  const auto arguments = std::make_shared<RunArguments>();
-  command.option("STUDY", arguments->file, "id or file of a study").required();
-  add_study_options(command, *arguments);
-  command.option("--jobs", arguments->options.jobs, "trials at once (default: as many as threads)").range(1, 4096);
-  command.option("--threads", arguments->options.threads, "threads of all trials together (default: all cores)")
-      .range(1, 4096);
-  command.option("--device", arguments->device,
+  const auto a = std::make_shared<RunArguments>();
+  command.option("STUDY", a->file, "id or file of a study").required();
+  add_study_options(command, *a);
+  command.option("--jobs", a->options.jobs, "trials at once (default: as many as threads)").range(1, 4096);
+  command.option("--threads", a->options.threads, "threads of all trials together (default: all cores)").range(1, 4096);
+  command.option("--device", a->device,
                  "cpu or cuda, in place of train.device; studies that only compute formulas run on the CPU");
-  const Option live = command
-                          .option("--tensorboard", arguments->tensorboard,
-                                  "folder of event files that grow while trials train: tensorboard --logdir FOLDER")
-                          .value_name("FOLDER");
-  command.flag("--dry-run", arguments->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
-  command.flag("--yes", arguments->is_sure, "start also what takes more than an hour, at a terminal");
-  add_data_option(command, arguments->data);
-  const Option quiet = command.flag("--quiet", arguments->is_quiet, "no progress");
-  command.flag("--json", arguments->is_json, "one event per line on standard output, in place of the table")
-      .excludes(quiet);
-  command.action([arguments, live] {
-    arguments->is_live = live.is_given();
-    run(*arguments);
+  const Option live = command.option("--tensorboard FOLDER", a->tensorboard,
+                                     "folder of event files that grow while trials train: tensorboard --logdir FOLDER");
+  command.flag("--dry-run", a->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
+  command.flag("--yes", a->is_sure, "start also what takes more than an hour, at a terminal");
+  add_data_option(command, a->data);
+  const Option quiet = command.flag("--quiet", a->is_quiet, "no progress");
+  command.flag("--json", a->is_json, "one event per line on standard output, in place of the table").excludes(quiet);
+  command.action([a, live] {
+    a->is_live = live.is_given();
+    run(*a);
   });
 }
 

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -12,11 +11,10 @@
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/serve/live_view.h"
+#include "experiments/program/studies/study_arguments.h"
 
 namespace headroom::experiments {
 namespace {
-
-std::atomic<bool> server_is_to_end{false};
 
 struct ServeArguments {
   std::string out = "runs", host = "127.0.0.1";
@@ -34,11 +32,7 @@ void serve(const ServeArguments& arguments) {
   const LiveView view(arguments.out, {token, arguments.host, is_local});
   HttpServer server([&](const HttpRequest& request) { return view.check(request); },
                     [&](const HttpRequest& request) { return view.answer(request); }, arguments.host, arguments.port);
-  struct sigaction action {};
-  action.sa_handler = [](int) { server_is_to_end = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  const std::atomic<bool>& is_to_end = stop_on_signals();
   const bool is_v6 = arguments.host.find(':') != std::string::npos;
   fmt::print("http://{}:{}/{}\n", is_v6 ? "[" + arguments.host + "]" : arguments.host, server.port(),
              is_local ? "#token=" + token : "");
@@ -47,7 +41,7 @@ void serve(const ServeArguments& arguments) {
     write_note("headroom: anybody who can reach this address can read the runs; notes, tags and deletion are off");
   write_note("headroom: Ctrl-C ends it");
   std::thread answering([&] { server.run(); });
-  while (!server_is_to_end) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  while (!is_to_end) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   server.stop();
   answering.join();
 }
@@ -56,15 +50,13 @@ void serve(const ServeArguments& arguments) {
 
 void add_serve_command(Command app) {
   const Command command = app.command("serve", "show the runs in a browser while they train");
-  const auto arguments = std::make_shared<ServeArguments>();
-  command.option("--out", arguments->out, "folder of stores and reports").show_default();
-  command.option("--port", arguments->port, "port to listen on; 0: any that is free").show_default().range(0, 65535);
-  command
-      .option("--host", arguments->host,
-              "address to listen on; on any but this machine's own (127.0.0.1, ::1) others can read the runs, and "
-              "nothing can be changed")
-      .show_default();
-  command.action([arguments] { serve(*arguments); });
+  const auto a = std::make_shared<ServeArguments>();
+  add_out_option(command, a->out);
+  command.option("--port", a->port, "port to listen on; 0: any that is free").range(0, 65535);
+  command.option("--host", a->host,
+                 "address to listen on; on any but this machine's own (127.0.0.1, ::1) others can read the runs, and "
+                 "nothing can be changed");
+  command.action([a] { serve(*a); });
 }
 
 }  // namespace headroom::experiments

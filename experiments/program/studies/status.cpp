@@ -1,21 +1,30 @@
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/error.h"
+#include "experiments/output/number.h"
 #include "experiments/output/text.h"
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
-#include "experiments/program/studies/status_text.h"
+#include "experiments/program/studies/study_arguments.h"
 #include "experiments/studies/config/study.h"
-#include "experiments/studies/pages/headline.h"
+#include "experiments/studies/run/run_state.h"
+#include "experiments/studies/run/stored_runs.h"
 #include "experiments/studies/toml/complaints.h"
 
 namespace headroom::experiments {
@@ -28,6 +37,30 @@ struct StatusArguments {
   double every = 2;
 };
 
+/// A run's state and the leases of its store.
+struct RunStatus {
+  StoredRun run;
+  RunState state;
+  std::vector<Lease> leases;
+};
+
+/// The runs under --out of these studies (ids, or files "….toml"), or all. Throws Error when there is none.
+std::vector<StoredRun> runs_of(const StatusArguments& arguments) {
+  std::set<std::string> ids;
+  for (const std::string& study : arguments.studies)
+    ids.insert(std::filesystem::path(study).extension() == ".toml" ? load_study(study).head.id : study);
+  std::vector<StoredRun> runs = stored_runs(arguments.out);
+  if (!ids.empty()) std::erase_if(runs, [&](const StoredRun& run) { return !ids.count(run.study); });
+  require(!runs.empty(), "{}: there is no run store{}", arguments.out,
+          ids.empty() ? "" : fmt::format(" of {}", fmt::join(ids, ", ")));
+  return runs;
+}
+
+RunStatus read_status(const StoredRun& run) {
+  const RunStore store(run.store(), RunStore::Access::read);
+  return {run, read_run_state(store), store.leases()};
+}
+
 std::string lease_line(const Lease& lease) {
   const double silence = std::max(0.0, wall_clock() - lease.heartbeat);
   return fmt::format(
@@ -36,8 +69,6 @@ std::string lease_line(const Lease& lease) {
       std::isfinite(lease.loss) ? fmt::format("   loss {:.4g}", lease.loss) : "", lease.owner.pid,
       is_alive(lease) ? fmt::format("seen {:.0f} s ago", silence) : "gone: the next run goes on from here");
 }
-
-std::string name_text(const RunStatus& status) { return status.run.study + " · " + status.run.profile; }
 
 std::string counts_text(const RunState& s) {
   return fmt::format("{} of {} trials finished, {} failed, {} running, {} to do{}", s.finished, s.planned(), s.failed,
@@ -50,47 +81,13 @@ std::string left_text(const RunState& s) {
   return s.running > 0 ? "time left not known yet" : "nobody is training it";
 }
 
-void show(const StatusArguments& arguments) {
-  std::vector<std::string> problems;  // a damaged store hides no other
-  for (const StoredRun& run : runs_of(arguments.studies, arguments.out)) {
-    try {
-      const RunStatus status = read_status(run);
-      if (!arguments.is_json) fmt::print("{}\n{}", status_line(status), status_details(status));
-      else print_json(status_json(status));
-    } catch (const Error& error) {
-      problems.emplace_back(error.what());
-    }
-  }
-  if (!problems.empty()) throw ConfigError(std::move(problems));
-}
-
-}  // namespace
-
-std::vector<StoredRun> runs_of(const std::vector<std::string>& studies, const std::string& out) {
-  std::set<std::string> ids;
-  for (const std::string& study : studies)
-    ids.insert(std::filesystem::path(study).extension() == ".toml" ? load_study(study).head.id : study);
-  std::vector<StoredRun> runs = stored_runs(out);
-  if (!ids.empty()) std::erase_if(runs, [&](const StoredRun& run) { return !ids.count(run.study); });
-  require(!runs.empty(), "{}: there is no run store{}", out,
-          ids.empty() ? "" : fmt::format(" of {}", fmt::join(ids, ", ")));
-  return runs;
-}
-
-RunStatus read_status(const StoredRun& run) {
-  const RunStore store(run.store(), RunStore::Access::read);
-  return {run, read_run_state(store), store.leases()};
-}
-
+/// "wide · quick   12 of 27 trials finished, 0 failed, 2 running, 13 to do · about 4 min left".
 std::string status_line(const RunStatus& status) {
-  return name_text(status) + "   " + counts_text(status.state) +
-         (status.state.seconds_left ? " · " + left_text(status.state) : "");
+  return fmt::format("{} · {}   {}{}", status.run.study, status.run.profile, counts_text(status.state),
+                     status.state.seconds_left ? " · " + left_text(status.state) : "");
 }
 
-std::string status_heading(const RunStatus& status) {
-  return fmt::format("{}   {}\n  {}\n", name_text(status), left_text(status.state), counts_text(status.state));
-}
-
+/// Tags and notes, a line each, then a line for every trial that is being trained.
 std::string status_details(const RunStatus& status) {
   std::string text;
   if (!status.state.tags.empty())
@@ -131,19 +128,129 @@ nlohmann::json status_json(const RunStatus& status) {
   return json;
 }
 
+void show_status(const StatusArguments& arguments) {
+  std::vector<std::string> problems;  // a damaged store hides no other
+  for (const StoredRun& run : runs_of(arguments)) {
+    try {
+      const RunStatus status = read_status(run);
+      if (!arguments.is_json) fmt::print("{}\n{}", status_line(status), status_details(status));
+      else print_json(status_json(status));
+    } catch (const Error& error) {
+      problems.emplace_back(error.what());
+    }
+  }
+  if (!problems.empty()) throw ConfigError(std::move(problems));
+}
+
+using WatchClock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds settled{3};    ///< a run that has a further round begins it sooner
+constexpr std::chrono::seconds forsaken{60};  ///< nobody has trained for so long: nobody will
+
+/// The size of the terminal behind standard output.
+winsize terminal_size() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = 80;
+  if (size.ws_row == 0) size.ws_row = 24;
+  return size;
+}
+
+/// Text on a terminal that is written over. No line of it wraps, so that as many lines go as came.
+class Screen {
+ public:
+  void show(const std::string& text) {
+    const winsize size = terminal_size();
+    std::string shown;
+    size_t lines = 0;
+    for (size_t at = 0; at < text.size() && lines + 1 < size.ws_row; ++lines) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      shown += clip(text.substr(at, end - at), size.ws_col - 1U) + "\033[K\n";
+      at = end + 1;
+    }
+    write_output((lines_ > 0 ? fmt::format("\033[{}A", lines_) : "") + shown + "\033[J");
+    lines_ = lines;
+  }
+
+ private:
+  size_t lines_ = 0;
+};
+
+/// What a look at all runs found.
+struct Look {
+  std::string text;                          ///< of all, for a terminal
+  std::map<std::string, std::string> lines;  ///< of each run
+  bool is_anyone_training = false, is_all_complete = true;
+};
+
+Look look_at(const std::vector<StoredRun>& runs) {
+  Look look;
+  for (const StoredRun& run : runs) {
+    try {
+      const RunStatus status = read_status(run);
+      const RunState& state = status.state;
+      look.lines[run.name()] = status_line(status);
+      // In two lines, the time left in the first: a narrow terminal cuts the end of a line.
+      look.text += fmt::format("{} · {}   {}\n  {}\n{}", run.study, run.profile, left_text(state), counts_text(state),
+                               status_details(status));
+      look.is_anyone_training = look.is_anyone_training || state.running > 0;
+      look.is_all_complete = look.is_all_complete && state.is_complete();
+    } catch (const Error& error) {
+      look.lines[run.name()] = error.what();
+      look.text += std::string(error.what()) + "\n";
+      look.is_all_complete = false;
+    }
+  }
+  return look;
+}
+
+/// Waits, or returns at once when the user wants it to end.
+void wait_between(std::chrono::duration<double> time, const std::atomic<bool>& ends) {
+  const auto end = WatchClock::now() + time;
+  while (!ends && WatchClock::now() < end)
+    std::this_thread::sleep_for(
+        std::min<std::chrono::duration<double>>(end - WatchClock::now(), std::chrono::milliseconds(50)));
+}
+
+/// Shows the runs again and again until each has come to its end, or none of them was trained for a minute. On a
+/// terminal the text is written over; elsewhere a run's line is printed when it has changed. Throws Exit 1 when trials
+/// are left that nobody trains, 130 after Ctrl-C. A store that cannot be read is said to be so.
+void watch_status(const StatusArguments& arguments) {
+  const std::atomic<bool>& is_to_end = stop_on_signals();
+  const bool is_terminal = isatty(STDOUT_FILENO) != 0;
+  Screen screen;
+  std::map<std::string, std::string> printed;
+  auto last_training = WatchClock::now();
+  bool has_seen_training = false;
+  while (true) {
+    const Look look = look_at(runs_of(arguments));
+    if (is_terminal) screen.show(look.text);
+    for (const auto& [name, line] : look.lines)
+      if (!is_terminal && printed[name] != line) write_output((printed[name] = line) + "\n");
+    if (is_to_end) throw Exit{interrupted};
+    if (look.is_anyone_training) last_training = WatchClock::now();
+    has_seen_training = has_seen_training || look.is_anyone_training;
+    const auto idle = WatchClock::now() - last_training;
+    if (look.is_all_complete && !look.is_anyone_training && (!has_seen_training || idle >= settled)) return;
+    if (idle >= forsaken) {
+      write_note("headroom: trials are left, and nobody has trained them for a minute");
+      throw Exit{1};
+    }
+    wait_between(std::chrono::duration<double>(arguments.every), is_to_end);
+    if (is_to_end) throw Exit{interrupted};
+  }
+}
+
+}  // namespace
+
 void add_status_command(Command app) {
   const Command command = app.command("status", "say what is finished, running and left, also while a run goes on");
-  const auto arguments = std::make_shared<StatusArguments>();
-  command.option("STUDY", arguments->studies, "ids or files of studies (default: all)");
-  command.option("--out", arguments->out, "folder of stores and reports").show_default();
-  const Option json = command.flag("--json", arguments->is_json, "one JSON object per store");
-  command.flag("--watch", arguments->watches, "show it again and again until the runs have ended").excludes(json);
-  command.option("--every", arguments->every, "seconds between two looks").show_default().range(0.1, 3600.0);
-  command.action([arguments] {
-    if (!arguments->watches) return show(*arguments);
-    if (const int status = watch_runs(arguments->studies, arguments->out, arguments->every); status != 0)
-      throw Exit{status};
-  });
+  const auto a = std::make_shared<StatusArguments>();
+  command.option("STUDY", a->studies, "ids or files of studies (default: all)");
+  add_out_option(command, a->out);
+  const Option json = command.flag("--json", a->is_json, "one JSON object per store");
+  command.flag("--watch", a->watches, "show it again and again until the runs have ended").excludes(json);
+  command.option("--every", a->every, "seconds between two looks").range(0.1, 3600.0);
+  command.action([a] { a->watches ? watch_status(*a) : show_status(*a); });
 }
 
 }  // namespace headroom::experiments

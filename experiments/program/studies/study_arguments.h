@@ -20,8 +20,8 @@ void add_study_options(Command command, StudyArguments& arguments);
 
 /// --data: the folder that holds data/ and models/.
 void add_data_option(Command command, std::string& data);
-/// Where data sets are looked for: `data`, else HEADROOM_DATA, and the cache that `headroom data fetch` writes.
-tasks::DataRoots data_roots(const std::string& data);
+/// --out: the folder of stores and reports.
+void add_out_option(Command command, std::string& out);
 
 /// Writes the report of what the store has and the index of all reports, and prints the table. Returns the page's path.
 /// Throws Error when no trial has finished.

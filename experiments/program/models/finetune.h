@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "experiments/program/command_line/arguments.h"
 #include "models/checkpoints/model_files.h"
 #include "tasks/finetune/finetune.h"
+#include "tasks/finetune/trained_part.h"
 
 namespace headroom::experiments {
 
@@ -24,7 +26,7 @@ class FinetuneData {
  public:
   virtual ~FinetuneData() = default;
   virtual const tasks::Objective& objective() const = 0;
-  /// Of a labelled table; none of a text.
+  /// How many classes a labelled table has; none of a text.
   virtual std::optional<int64_t> classes() const { return std::nullopt; }
   /// Tokens of the longest sequence.
   virtual int64_t longest() const = 0;
@@ -46,5 +48,29 @@ class FinetuneData {
 std::unique_ptr<FinetuneData> read_finetune_data(const FinetuneDataArguments& arguments,
                                                  const models::ModelFiles& files,
                                                  std::shared_ptr<const models::Tokenizer> tokenizer);
+
+/// What the user asks of `finetune`.
+struct FinetuneArguments {
+  std::string model, out, part = "all", schedule = "cosine", checkpoint, log, format, device = "cpu";
+  FinetuneDataArguments data;
+  std::optional<int64_t> steps;
+  double epochs = 1, lr = 2e-5, weight_decay = 0, clip = 1;
+  int64_t batch = 4, parts = 1, warmup = 0, seed = 0, save_every = 100;
+  bool recompute = false, force = false, json = false;
+  int threads = 0;
+};
+
+/// Throws Error naming the option whose number is out of range.
+void check_numbers(const FinetuneArguments& arguments);
+/// Steps of the training. Throws Error as check_numbers().
+int64_t steps_of(const FinetuneArguments& arguments, const FinetuneData& data);
+tasks::TrainerConfig trainer_config(const FinetuneArguments& arguments, int64_t steps);
+/// Throws Error, with what would fit, where the memory cannot hold the training of sequences of `length` tokens.
+void check_memory(const FinetuneArguments& arguments, const models::TransformerConfig& config, int64_t length);
+/// All that decides the bits of the result; how often it is saved, and what is computed again, is left out.
+tasks::FinetuneSettings settings_of(const FinetuneArguments& arguments, const FinetuneData& data, int64_t steps);
+
+/// Every option of `finetune`.
+void add_finetune_options(Command command, FinetuneArguments& arguments);
 
 }  // namespace headroom::experiments

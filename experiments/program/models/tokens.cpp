@@ -1,25 +1,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/error.h"
 #include "engine/ops/log_softmax/log_softmax.h"
 #include "experiments/program/command_line/commands.h"
+#include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
-#include "models/checkpoints/model_files.h"
 #include "models/files/json.h"
+#include "models/files/regular_file.h"
 #include "models/model_cache.h"
+#include "models/tokenizers/load.h"
 #include "tasks/measure/language_model.h"
 
 namespace headroom::experiments {
 namespace {
+
+struct TokenizeArguments {
+  std::string tokenizer, text, file;
+  bool json = false, plain = false;
+};
+
+/// --text, else the bytes of --text-file, else those of standard input.
+std::string input_of(const TokenizeArguments& arguments, bool has_text) {
+  if (has_text) return arguments.text;
+  if (!arguments.file.empty() && arguments.file != "-")
+    return models::read_file(arguments.file, {"text file", uint64_t{1} << 32});
+  return read_input();
+}
+
+void tokenize(const TokenizeArguments& arguments, bool has_text) {
+  const auto tokenizer = models::load_tokenizer(arguments.tokenizer);
+  const std::vector<int32_t> ids = tokenizer->encode(
+      input_of(arguments, has_text), arguments.plain ? models::Specials::plain : models::Specials::tokens);
+  const std::string list = fmt::format("{}", fmt::join(ids, arguments.json ? ", " : " "));
+  write_output(arguments.json ? "[" + list + "]\n" : list + "\n");
+}
 
 using engine::Tensor;
 
@@ -30,30 +51,19 @@ struct LogitsArguments {
   bool rounded = false, json = false;
 };
 
-/// "1,2,3" as ids of a vocabulary of that size.
-std::vector<int64_t> ids_of(std::string_view text, int64_t vocab) {
-  std::vector<int64_t> ids;
-  while (true) {
-    const size_t comma = std::min(text.find(','), text.size());
-    const std::string_view item = text.substr(0, comma);
-    int64_t id = 0;
-    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), id);
-    require(!item.empty() && error == std::errc() && end == item.data() + item.size(),
-            "--tokens: '{}' is not a token id, as in 1,2,3", item.substr(0, 40));
-    require(id >= 0 && id < vocab, "--tokens: {} is not in the model's vocabulary of {}", id, vocab);
-    ids.push_back(id);
-    if (comma == text.size()) return ids;
-    text.remove_prefix(comma + 1);
-  }
-}
-
 /// The tokens that are asked for; `tokenizer` is null where they are given as ids.
 std::vector<int64_t> tokens_of(const LogitsArguments& arguments, const models::ModelDescription& model,
                                const models::Tokenizer* tokenizer) {
-  if (!tokenizer) return ids_of(arguments.tokens, model.config.vocab);
-  const std::vector<int32_t> ids = model.with_begin(tokenizer->encode(arguments.prompt));
-  require(!ids.empty(), "--prompt: the text has no token");
-  return {ids.begin(), ids.end()};
+  if (tokenizer != nullptr) {
+    const std::vector<int32_t> ids = model.with_begin(tokenizer->encode(arguments.prompt));
+    require(!ids.empty(), "--prompt: the text has no token");
+    return {ids.begin(), ids.end()};
+  }
+  const auto ids = numbers_of<int64_t>(arguments.tokens, "--tokens", "a token id, as in 1,2,3");
+  for (const int64_t id : ids)
+    require(id >= 0 && id < model.config.vocab, "--tokens: {} is not in the model's vocabulary of {}", id,
+            model.config.vocab);
+  return ids;
 }
 
 /// What is predicted after one token.
@@ -126,19 +136,32 @@ void logits(LogitsArguments& arguments) {
 
 }  // namespace
 
+void add_tokenize_command(Command app) {
+  const Command command = app.command("tokenize", "print the token ids of a text");
+  const auto a = std::make_shared<TokenizeArguments>();
+  command
+      .option("--tokenizer PATH", a->tokenizer,
+              "a tokenizer's folder or file (GPT-2's, Llama 2's, Llama 3's, tokenizer.json), a GGUF file, or \"byte\"")
+      .required();
+  const Option text = command.option("--text TEXT", a->text, "the text; standard input without it").one_value();
+  command.option("--text-file FILE", a->file, "a file that holds the text").excludes(text);
+  command.flag("--json", a->json, "as a JSON list");
+  command.flag("--plain", a->plain, "special tokens in the text are ordinary text");
+  command.action([a, text] { tokenize(*a, text.is_given()); });
+}
+
 void add_logits_command(Command app) {
   const Command command = app.command("logits", "print what a trained model predicts after each token");
-  const auto arguments = std::make_shared<LogitsArguments>();
-  add_model_options(command, arguments->model);
-  add_exact_option(command, arguments->model);
-  command.option("--prompt", arguments->prompt, "the text").value_name("TEXT").one_value();
-  command.option("--tokens", arguments->tokens, "its token ids instead, separated by commas").value_name("1,2,3");
-  command.option("--top", arguments->top, "how many of the likeliest tokens are printed").value_name("K");
-  command.flag("--rounded", arguments->rounded,
+  const auto a = std::make_shared<LogitsArguments>();
+  add_model_options(command, a->model);
+  add_exact_option(command, a->model);
+  command.option("--prompt TEXT", a->prompt, "the text").one_value();
+  command.option("--tokens 1,2,3", a->tokens, "its token ids instead, separated by commas");
+  command.option("--top K", a->top, "how many of the likeliest tokens are printed").hide_default();
+  command.flag("--rounded", a->rounded,
                "activations in 8 bits, as generate and eval have them without --exact (default: exact)");
-  command.flag("--json", arguments->json,
-               "one JSON list: {\"token\", \"logsumexp\", \"top\": [[id, logit]]} per position");
-  command.action([arguments] { logits(*arguments); });
+  command.flag("--json", a->json, "one JSON list: {\"token\", \"logsumexp\", \"top\": [[id, logit]]} per position");
+  command.action([a] { logits(*a); });
 }
 
 }  // namespace headroom::experiments
