@@ -29,13 +29,19 @@ sed -i "s/^enum class Positions { .*alibi/&, $(cat positions-value)/" models/con
 sed -i -e '/^constexpr std::array position_table{/e cat positions-formula' -e '/^constexpr std::array position_table{/r positions-row' \
   models/positions.cpp
 
+for part in kind kind-line kind-test; do example adding.md $part; done
+cp kind experiments/studies/claims/kinds/jump.h
+sed -i "/^claim_kinds = /,/^]/ s/^]/$(cat kind-line)\n]/" experiments/studies/claims/meson.build
+sed -i '/^}  \/\/ namespace headroom::experiments/e cat kind-test' tests/experiments/studies/claims/simulation_test.cpp
+
 meson setup build --wrap-mode=nodownload -Doptimization=1 -Dcuda=disabled >setup.log 2>&1 || { cat setup.log; exit 1; }
-ninja -C build tests/op-suite tests/quantized-test tests/models-test tests/convert-test >build.log 2>&1 || {
+ninja -C build tests/op-suite tests/quantized-test tests/models-test tests/convert-test tests/claims-test \
+  tests/claims-simulation-test >build.log 2>&1 || {
   tail -n 50 build.log
   exit 1
 }
-for program in quantized-test models-test convert-test; do
-  build/tests/$program >tests.log 2>&1 || { cat tests.log; exit 1; }
+for tests in quantized-test models-test convert-test claims-test 'claims-simulation-test [jump]'; do
+  build/tests/$tests >tests.log 2>&1 || { cat tests.log; exit 1; }
 done
 build/tests/op-suite softplus,softsign,quantized_linear >suite.log 2>&1 || { cat suite.log; exit 1; }
 sed -n "s/^op-suite: //p" suite.log

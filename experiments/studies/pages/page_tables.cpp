@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/overlay.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/measured.h"
 #include "experiments/studies/pages/page_sections.h"

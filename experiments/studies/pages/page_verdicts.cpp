@@ -34,7 +34,7 @@ VerdictRow verdict_row(const StudyResults& r, const Verdict& v) {
     row.more.push_back(paragraph(fmt::format("Worded after {} had been seen.", v.claim.worded_after)));
   if (!v.claim.because.empty())
     row.more.push_back(paragraph(
-        {{.text = fmt::format("Why {}× is the smallest effect:", exact(*stated_effect(v.claim))), .is_strong = true},
+        {{.text = fmt::format("Why {}× is the smallest effect:", exact(v.claim.keys.factor)), .is_strong = true},
          {" " + v.claim.because + "."}}));
   row.more.push_back(paragraph(claim_name(v.claim), Role::source));
   if (!v.claim.series.empty()) {

@@ -56,7 +56,7 @@ Blocks effects(const std::vector<Verdict>& verdicts) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // each with its claims
   for (const Verdict& v : verdicts) {
     if (v.claim.because.empty()) continue;
-    const std::string reason = fmt::format("{}×: {}", exact(*stated_effect(v.claim)), v.claim.because);
+    const std::string reason = fmt::format("{}×: {}", exact(v.claim.keys.factor), v.claim.because);
     auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& entry) { return entry.first == reason; });
     if (found == reasons.end()) found = reasons.insert(found, {reason, {}});
     const std::string words = fmt::format("“{}”", in_words(v.claim));

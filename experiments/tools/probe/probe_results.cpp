@@ -128,7 +128,7 @@ double norm_slope(const ProbeResults& results, const HeadProbe& head) {
     x.push_back(std::log(static_cast<double>(results.probe.spans[i].length)));
     y.push_back(std::log(head.last[i].jacobian_norm));
   }
-  return fit_line(x, y, 0.05).slope;
+  return line_slope(x, y);
 }
 
 double score_rank(const HeadProbe& head, double energy) {
