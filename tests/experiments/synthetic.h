@@ -49,17 +49,12 @@ inline StudyResults study(const std::vector<double>& xs, const std::vector<std::
   return r;
 }
 
-inline ClaimConfig claim(const std::string& kind) {
+inline ClaimConfig claim(const std::string& kind, ClaimKeys keys = {}) {
   ClaimConfig c;
-  c.kind = claim_kind(kind);
+  c.kind = &claim_kind(kind);
+  c.keys = std::move(keys);
   c.paper = "as the paper says";
   return c;
-}
-
-/// The keys of a claim's kind.
-template <class Kind>
-Kind& keys(ClaimConfig& c) {
-  return std::get<Kind>(c.kind);
 }
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -37,14 +37,20 @@ sed -i '/^#define HEADROOM_TASK_KINDS/r task-row' experiments/studies/config/tas
 sed -i "/^  'tasks\/registry.cpp'/e cat task-source" experiments/studies/config/meson.build
 sed -i "s|files('tasks/classification_test.cpp'|&, 'tasks/recall_test.cpp'|" tests/meson.build
 
+for part in kind kind-line kind-test; do example adding.md $part; done
+cp kind experiments/studies/claims/kinds/jump.h
+sed -i "/^claim_kinds = /,/^]/ s/^]/$(cat kind-line)\n]/" experiments/studies/claims/meson.build
+sed -i '/^}  \/\/ namespace headroom::experiments/e cat kind-test' tests/experiments/studies/claims/simulation_test.cpp
+
 meson setup build --wrap-mode=nodownload -Doptimization=1 -Dcuda=disabled >setup.log 2>&1 || { cat setup.log; exit 1; }
 ninja -C build tests/op-suite tests/quantized-test tests/models-test tests/convert-test tests/tasks-test tests/smoke-test \
-  >build.log 2>&1 || {
+  tests/claims-test tests/claims-simulation-test >build.log 2>&1 || {
   tail -n 50 build.log
   exit 1
 }
 check() { "$@" >tests.log 2>&1 || { cat tests.log; exit 1; }; }
-for program in quantized-test models-test convert-test tasks-test; do check build/tests/$program; done
+for program in quantized-test models-test convert-test tasks-test claims-test; do check build/tests/$program; done
 check build/tests/smoke-test 'smoke of recall'
+check build/tests/claims-simulation-test '[jump]'
 build/tests/op-suite softplus,softsign,quantized_linear >suite.log 2>&1 || { cat suite.log; exit 1; }
 sed -n "s/^op-suite: //p" suite.log

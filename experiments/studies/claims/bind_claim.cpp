@@ -6,7 +6,6 @@
 
 #include "engine/excerpt.h"
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/exclusions.h"
 #include "experiments/studies/claims/reference.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/claims/why.h"
@@ -16,8 +15,6 @@ namespace headroom::experiments {
 namespace {
 
 const std::string condition_start = "with kind = ";
-
-std::string condition_of(const char* kind) { return fmt::format("{}\"{}\"", condition_start, kind); }
 
 /// Where the paper's number is to be found.
 void bind_reference(Reader& in, ClaimConfig& claim) {
@@ -51,14 +48,41 @@ void check_subject(Reader& in, const ClaimConfig& claim, const StudyScope& study
     in.complain("reference", fmt::format("the paper has no number at any {} of the claim", scope.x_name()));
 }
 
+/// Reports an `id` that one of the claims above has, an excluded claim that is none of them, and a pair whose
+/// thresholds would let both be true: an effect of 5 % at least, and none above 10 %.
+void check_exclusions(Reader& in, const ClaimConfig& claim, const std::vector<ClaimConfig>& above) {
+  const auto find = [&](const std::string& id) {
+    return std::find_if(above.begin(), above.end(), [&](const ClaimConfig& other) { return other.id == id; });
+  };
+  if (!claim.id.empty() && find(claim.id) != above.end())
+    in.complain("id", fmt::format("another claim is called \"{}\"", excerpt(claim.id)));
+  for (const std::string& id : claim.excludes) {
+    const auto other = id.empty() ? above.end() : find(id);
+    if (other == above.end()) {
+      in.complain("excludes", fmt::format("no claim above has the id \"{}\"", excerpt(id)));
+      continue;
+    }
+    const bool is_least = claim.kind->effect == Effect::at_least;
+    const ClaimConfig &claims_least = is_least ? claim : *other, &claims_most = is_least ? *other : claim;
+    const double least = claims_least.keys.factor, most = claims_most.keys.factor;
+    if (claims_least.kind->effect == Effect::at_least && claims_most.kind->effect == Effect::at_most && least < most)
+      in.complain("excludes", fmt::format("an effect of {} at least and one of {} at most can both be true: \"{}\" is "
+                                          "excluded where the first is no smaller than the second",
+                                          exact(least), exact(most), excerpt(id)));
+  }
+}
+
 /// An effect that is not the usual one is named in the claim's words, or has its reason.
 void check_effect(Reader& in, const ClaimConfig& claim, const StudyScope& study) {
   const std::string& metric = claim.metric.empty() ? study.y_metric : claim.metric;
-  if (metric.empty() || !needs_reason(claim, metric)) return;
+  const std::string words = claim.paper + claim.theorem + claim.ours;
+  const double factor = claim.keys.factor;
+  if (metric.empty() || words.empty() || !claim.because.empty() || factor == 1) return;
+  if (factor == standard_effect(metric) || names_effect(words, factor)) return;
   in.complain("factor",
               fmt::format("is {0}, where a claim on {1} usually states {2}, and the claim's words do not name it: "
                           "write \"{0} times\" there, or say why in `because`",
-                          exact(*stated_effect(claim)), metric, exact(standard_effect(metric))));
+                          exact(factor), metric, exact(standard_effect(metric))));
 }
 
 }  // namespace
@@ -66,7 +90,9 @@ void check_effect(Reader& in, const ClaimConfig& claim, const StudyScope& study)
 ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<ClaimConfig>& above) {
   ClaimConfig claim;
   const size_t problems = in.problems().size();
-  const std::string name = in.word("kind", std::nullopt, claim_kinds(), "how it is judged");
+  std::vector<std::string> kinds;
+  for (const ClaimKind* kind : claim_kinds()) kinds.emplace_back(kind->name);
+  const std::string name = in.word("kind", std::nullopt, kinds, "how it is judged");
   const bool is_known = in.problems().size() == problems;
   claim.id = in.text("id", "", "what `excludes` of another claim calls it");
   claim.excludes = in.texts("excludes", "ids of claims above that cannot hold where this one holds");
@@ -101,25 +127,27 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
       in.flag("deterministic", claim.deterministic, "values are computed, not sampled: one seed is enough");
   const ClaimScope scope(study, claim.series, claim.metric, claim.from, claim.to);
   check_subject(in, claim, study, scope);
-  for_each_kind([&](auto kind) {
-    in.when(is_known && name == kind.name, condition_of(kind.name), [&] {
-      kind.read(in, scope);
-      claim.kind = std::move(kind);
+  for (const ClaimKind* kind : claim_kinds()) {
+    in.when(is_known && name == kind->name, fmt::format("{}\"{}\"", condition_start, kind->name), [&] {
+      claim.kind = kind;
+      claim.keys = {};  // while a schema is made every kind is read
+      if (kind->least_points > 1) scope.check_count(in, kind->least_points, kind->what);
+      kind->read(claim.keys, in, scope);
     });
-  });
+  }
   if (!is_known) {
     in.skip_rest();
-  } else if (const auto missing = missing_key(claim)) {
-    in.complain(missing->key, fmt::format("missing: {} needs {}", name, missing->purpose));
+    return claim;
   }
-  if (is_known) {
-    check_exclusions(in, claim, above);
-    check_why(in, claim, scope);
-    check_effect(in, claim, study);
-    if (claim.learned_at && (claim.deterministic || !compares(claim)))
-      in.complain("learned_at", "is for claims that compare trained models at several x");
-    if (!claim.single_rate.empty() && (claim.deterministic || !compares(claim)))
-      in.complain("single_rate", "is for claims that compare trained models at several x");
+  if (const auto missing = claim.kind->missing(claim))
+    in.complain(missing->key, fmt::format("missing: {} needs {}", name, missing->purpose));
+  check_exclusions(in, claim, above);
+  check_why(in, claim, scope);
+  check_effect(in, claim, study);
+  if (claim.deterministic || !claim.kind->compares) {
+    const char* const why = "is for claims that compare trained models at several x";
+    if (claim.learned_at) in.complain("learned_at", why);
+    if (!claim.single_rate.empty()) in.complain("single_rate", why);
   }
   return claim;
 }

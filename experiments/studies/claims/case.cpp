@@ -74,6 +74,13 @@ const Point& Case::best(const std::vector<const Point*>& points) const {
   return chosen ? *chosen : *points.front();
 }
 
+Curve Case::rivals() const {
+  const Than& than = claim.keys.than;
+  if (than.series.empty() && than.metric.empty()) return curve;
+  return curve_in_range(results, than.series.empty() ? curve.series : than.series,
+                        than.metric.empty() ? curve.metric : than.metric, claim);
+}
+
 std::vector<const Point*> Case::points(const std::vector<double>& without) const {
   std::vector<const Point*> some;
   for (const Point& p : curve.points)
@@ -92,8 +99,8 @@ Hypothesis Case::at_least(const Point& a, const Point& b, double times, bool str
 }
 
 Hypothesis Case::at_most(const Point& a, const Point& b, double times) const {
-  if (on_logs()) return Hypothesis::at_most(combine({{&a, 1}, {&b, -1}}, true), std::log(times));
-  return Hypothesis::at_most(combine({{&a, 1}, {&b, -times}}), 0);
+  return on_logs() ? Hypothesis::at_most(combine({{&a, 1}, {&b, -1}}, true), std::log(times))
+                   : Hypothesis::at_most(combine({{&a, 1}, {&b, -times}}), 0);
 }
 
 Hypothesis Case::worse(const Point& a, const Point& b, double times) const {
@@ -135,32 +142,9 @@ Curve curve_in_range(const StudyResults& results, const std::string& series, con
   return all;
 }
 
-std::optional<BestOther> compare_with_others(const Case& c, const Point& point, const Hypothesis& says,
-                                             Verdict& verdict) {
-  const std::vector<const Point*> others = c.points({point.x});
-  if (others.empty()) {
-    not_run(verdict, "there is no other value to compare with");
-    return std::nullopt;
-  }
-  const Point& best = c.best(others);
-  const ConfidenceInterval ratio = c.ratio("ratio", point, best, others.size());
-  verdict.numbers = {
-      {"ratio", c.value(point) / c.value(best)}, {"best_x", best.x}, {"seeds", says.seeds().value_or(1)}};
-  verdict.intervals = {ratio};
-  verdict.measured = c.times_worse(point, best);
-  verdict.summary = fmt::format("{} of {}", in_brackets(ratio), exact(best.x));
-  return BestOther{best, ratio};
-}
-
-void not_run(Verdict& verdict, const std::string& reason) {
-  verdict.status = VerdictStatus::not_run;
-  verdict.sentence = "Not judged: " + reason + ".";
-}
-
-std::string in_brackets(const ConfidenceInterval& interval) {
-  const bool is_ratio = !interval.name.ends_with("_difference");
-  std::string text =
-      is_ratio ? rounded(interval.value) + "×" : fmt::format("a difference of {}", rounded(interval.value));
+std::string in_brackets(const ConfidenceInterval& interval, const char* unit) {
+  const bool is_difference = interval.name.ends_with("_difference");
+  std::string text = is_difference ? "a difference of " + rounded(interval.value) : rounded(interval.value) + unit;
   if (!std::isnan(interval.low)) text += fmt::format(" [{}, {}]", rounded(interval.low), rounded(interval.high));
   return text;
 }

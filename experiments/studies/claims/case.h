@@ -37,6 +37,8 @@ struct Case {
 
   /// The best of some points: by the mean on validation where all of them have one, by the test data otherwise.
   const Point& best(const std::vector<const Point*>& points) const;
+  /// What `than` names: its series or metric in the claim's range, or the claim's own curve.
+  Curve rivals() const;
   /// All points but those at `without`.
   std::vector<const Point*> points(const std::vector<double>& without = {}) const;
 
@@ -63,27 +65,13 @@ struct Case {
   std::string at(const Point& p) const;
   /// "error", or the metric's name where larger is better.
   std::string noun() const { return curve.larger_is_better ? curve.metric : "error"; }
-  /// "smallest error", "largest accuracy".
-  std::string best_noun() const { return (curve.larger_is_better ? "largest " : "smallest ") + noun(); }
 };
 
 /// The curve of a series without the x outside the claim's [from, to].
 Curve curve_in_range(const StudyResults& results, const std::string& series, const std::string& metric,
                      const ClaimConfig& claim);
 
-/// Puts the ratio of `point` to the best other point into the numbers and the summary of a verdict that `says` decides,
-/// and returns that point with the ratio's interval; none, and the verdict not run, where there is no other point.
-struct BestOther {
-  const Point& point;
-  ConfidenceInterval ratio;
-};
-std::optional<BestOther> compare_with_others(const Case& c, const Point& point, const Hypothesis& says,
-                                             Verdict& verdict);
-
-/// Gives `verdict` the status not_run, and the reason.
-void not_run(Verdict& verdict, const std::string& reason);
-
 /// "2.95× [2.1, 4.2]"; without an interval "2.95×".
-std::string in_brackets(const ConfidenceInterval& interval);
+std::string in_brackets(const ConfidenceInterval& interval, const char* unit = "×");
 
 }  // namespace headroom::experiments

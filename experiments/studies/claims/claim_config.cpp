@@ -7,22 +7,13 @@
 
 namespace headroom::experiments {
 
-const std::vector<std::string>& claim_kinds() {
-  static const std::vector<std::string> kinds = [] {
-    std::vector<std::string> names;
-    for_each_kind([&](const auto& kind) { names.emplace_back(kind.name); });
-    return names;
-  }();
-  return kinds;
-}
-
-ClaimKind claim_kind(const std::string& name) {
-  std::optional<ClaimKind> found;
-  for_each_kind([&](const auto& kind) {
-    if (name == kind.name) found = kind;
-  });
-  require(found.has_value(), "claim: unknown kind '{}'; known are {}", name, fmt::join(claim_kinds(), ", "));
-  return *found;
+const ClaimKind& claim_kind(const std::string& name) {
+  std::vector<const char*> known;
+  for (const ClaimKind* kind : claim_kinds()) {
+    if (kind->name == name) return *kind;
+    known.push_back(kind->name);
+  }
+  fail("claim: unknown kind '{}'; known are {}", name, fmt::join(known, ", "));
 }
 
 ClaimSource source(const ClaimConfig& claim) {
@@ -40,20 +31,8 @@ std::string in_words(const ClaimConfig& claim) {
   return claim_name(claim);
 }
 
-std::string kind_name(const ClaimConfig& claim) {
-  return std::visit([](const auto& kind) { return kind.name; }, claim.kind);
-}
-
-bool compares(const ClaimConfig& claim) {
-  return std::visit([](const auto& kind) { return kind.compares; }, claim.kind);
-}
-
-std::optional<MissingKey> missing_key(const ClaimConfig& claim) {
-  return std::visit([&](const auto& kind) { return kind.missing(claim); }, claim.kind);
-}
-
 std::string claim_name(const ClaimConfig& claim) {
-  std::string text = kind_name(claim) + std::visit([](const auto& kind) { return kind.details(); }, claim.kind);
+  std::string text = claim.kind->name + claim.kind->details(claim.keys);
   if (claim.from || claim.to)
     text += fmt::format(" on {}…{}", claim.from ? exact(*claim.from) : "", claim.to ? exact(*claim.to) : "");
   if (!claim.metric.empty()) text += " · " + claim.metric;

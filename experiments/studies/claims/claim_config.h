@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/kinds/kinds.h"
+#include "experiments/studies/claims/claim_kind.h"
 
 namespace headroom::experiments {
 
@@ -12,18 +12,19 @@ enum class ClaimSource { paper, theorem, ours };
 
 /// One [[claim]].
 struct ClaimConfig {
-  ClaimKind kind;                     ///< how it is judged, with the keys of that kind
-  std::string id;                     ///< what other claims of the study call it; "" for none
-  std::vector<std::string> excludes;  ///< ids of claims that cannot hold where it holds
-  std::string series;                 ///< the series it judges; "" = the only one
-  std::string metric;                 ///< of the test data; "" = the report's y
-  std::string paper;                  ///< the paper's claim in words
-  std::string theorem;                ///< what a theorem, a lemma or a bound says, in words
-  std::string ours;                   ///< our own claim in words; of these three at most one is there
-  std::string why;                    ///< why it fails, in plain words, with places for numbers (why.h)
-  std::string because;                ///< why `factor` is not the standard effect, where the words do not name it
-  std::string single_rate;            ///< why one learning rate, or one at the end of its grid, is enough; "" where not
-  std::string worded_after;           ///< results that had been seen when the claim was worded; "" for none
+  const ClaimKind* kind = claim_kinds().front();  ///< how it is judged
+  ClaimKeys keys;                                 ///< those of that kind
+  std::string id;                                 ///< what other claims of the study call it; "" for none
+  std::vector<std::string> excludes;              ///< ids of claims that cannot hold where it holds
+  std::string series;                             ///< the series it judges; "" = the only one
+  std::string metric;                             ///< of the test data; "" = the report's y
+  std::string paper;                              ///< the paper's claim in words
+  std::string theorem;                            ///< what a theorem, a lemma or a bound says, in words
+  std::string ours;                               ///< our own claim in words; of these three at most one is there
+  std::string why;                                ///< why it fails, in plain words, with places for numbers (why.h)
+  std::string because;       ///< why `factor` is not the standard effect, where the words do not name it
+  std::string single_rate;   ///< why one learning rate, or one at the end of its grid, is enough; "" where not
+  std::string worded_after;  ///< results that had been seen when the claim was worded; "" for none
   std::vector<std::string> reference;  ///< where the paper's number stands in data/paper_tables.json
   std::optional<double> paper_number;  ///< the same, of a number that stands in no table
   std::optional<double> from, to;      ///< the x that it covers; without: all
@@ -34,12 +35,6 @@ struct ClaimConfig {
   bool deterministic = false;  ///< the values are computed, not sampled: one seed tells all, and a difference is real
 };
 
-/// The names of all kinds.
-const std::vector<std::string>& claim_kinds();
-
-/// The kind of that name, its keys at their defaults. Throws Error when there is none.
-ClaimKind claim_kind(const std::string& name);
-
 /// Whose it is: our own where it has no words.
 ClaimSource source(const ClaimConfig& claim);
 
@@ -48,15 +43,6 @@ const char* name(ClaimSource source);
 
 /// The claim in words: its own, or its name where the study says none.
 std::string in_words(const ClaimConfig& claim);
-
-/// "argmin_in".
-std::string kind_name(const ClaimConfig& claim);
-
-/// Whether its kind compares values at several x, or of several series, by their ratio.
-bool compares(const ClaimConfig& claim);
-
-/// The first key that the claim needs and lacks.
-std::optional<MissingKey> missing_key(const ClaimConfig& claim);
 
 /// What the claim is called in a list: `argmin_in [32]`, `interior_optimum · D 256`.
 std::string claim_name(const ClaimConfig& claim);

@@ -9,7 +9,8 @@
 #include "experiments/output/number.h"
 #include "experiments/output/text.h"
 #include "experiments/studies/claims/case.h"
-#include "experiments/studies/claims/decide.h"
+#include "experiments/studies/claims/hypothesis.h"
+#include "experiments/studies/claims/reservations.h"
 #include "experiments/studies/claims/why.h"
 
 namespace headroom::experiments {
@@ -18,36 +19,27 @@ namespace {
 /// Why the curve cannot be judged at all; "" when it can.
 std::string obstacle(const Case& c) {
   const ClaimConfig& claim = c.claim;
-  if (const auto missing = missing_key(claim)) return fmt::format("{} needs {}", kind_name(claim), missing->purpose);
+  const ClaimKind& kind = *claim.kind;
+  const std::vector<Point>& points = c.curve.points;
+  if (const auto missing = kind.missing(claim)) return fmt::format("{} needs {}", kind.name, missing->purpose);
   const int64_t done = count_trials(c.results.trials);
   if (done < c.results.planned) return fmt::format("{} of {} trials are done", done, c.results.planned);
-  if (c.curve.points.empty()) return claim.from || claim.to ? "no trial is in its range" : "the series has no trials";
-  const auto x = std::visit([](const auto& kind) { return kind.required_x(); }, claim.kind);
-  if (x && !c.curve.at(*x)) return fmt::format("{} = {} is no point of the sweep", c.axis, exact(*x));
-  const bool ratios = !claim.deterministic && std::visit(
-                                                  [&](const auto& kind) {
-                                                    bool is_relative = claim.log_error;
-                                                    if constexpr (requires { kind.factor; })
-                                                      is_relative = is_relative || kind.factor > 1;
-                                                    return kind.compares && is_relative;
-                                                  },
-                                                  claim.kind);
-  for (const Point& p : c.curve.points)
+  if (points.empty()) return claim.from || claim.to ? "no trial is in its range" : "the series has no trials";
+  if (claim.keys.at && !c.curve.at(*claim.keys.at))
+    return fmt::format("{} = {} is no point of the sweep", c.axis, exact(*claim.keys.at));
+  if (points.size() < kind.least_points)
+    return fmt::format("{} needs {} values of {}", kind.what, kind.least_points, c.axis);
+  for (const Point& p : points)
     if (p.values.empty()) return fmt::format("no trial at {} finished", c.at(p));
-  if (!ratios) return "";
-  const std::string series = std::visit([](const auto& kind) { return kind.other_series(); }, claim.kind);
-  const std::string metric = std::visit([](const auto& kind) { return kind.other_metric(); }, claim.kind);
-  std::vector<Curve> compared{c.curve};
-  if (!series.empty() || !metric.empty())
-    compared.push_back(curve_in_range(c.results, series.empty() ? c.curve.series : series,
-                                      metric.empty() ? c.curve.metric : metric, claim));
-  for (const Curve& one : compared)
-    for (const Point& p : one.points)
+  if (claim.deterministic || !kind.compares || !(claim.log_error || claim.keys.factor > 1)) return "";
+  const Curve rivals = c.rivals();
+  for (const Curve* one : {&c.curve, &rivals})
+    for (const Point& p : one->points)
       for (const auto& entry : p.values)
         if (!(entry.second > 0))
           return fmt::format(
               "the claim compares logarithms, and {}{} reached {}: log_error = false compares differences",
-              &one == &compared[0] ? "" : "what it is compared with at ", c.at(p), rounded(entry.second));
+              one == &c.curve ? "" : "what it is compared with at ", c.at(p), rounded(entry.second));
   return "";
 }
 
@@ -72,51 +64,16 @@ void note_weaknesses(const Case& c, Verdict& verdict) {
                                         last_part(choice.first), exact(choice.second)));
 }
 
-/// The best value of the series that a claim compares, where not even that one has learned the target: in words.
-std::optional<std::string> unlearned(const Case& c, const std::string& other) {
-  const std::optional<double>& needed = c.claim.learned_at;
-  if (c.claim.deterministic || !compares(c.claim)) return std::nullopt;
-  std::optional<double> best = unlearned_best(c.curve, needed);
-  if (best && !other.empty()) {
-    const auto others = unlearned_best(curve_in_range(c.results, other, c.claim.metric, c.claim), needed);
-    if (!others) return std::nullopt;
-    if (c.curve.better(*others, *best)) best = others;
-  }
-  if (!best) return std::nullopt;
-  if (!needed)
-    return fmt::format("nothing was learned here, as even the least error leaves {} of the target's variance",
-                       rounded(*best));
-  return fmt::format("nothing was learned here, as even the best {} is {}, and learning takes {}", c.curve.metric,
-                     rounded(*best), exact(*needed));
-}
-
-/// Where a claim compares trained models at values that were not chosen among several for each x, or whose best stands
-/// at an end of those tried: which these are, in words. Another value may then turn the comparison.
-std::optional<std::string> untuned(const Case& c, const std::string& other) {
-  if (c.claim.deterministic || !compares(c.claim) || !c.claim.single_rate.empty()) return std::nullopt;
-  std::set<std::string> alone, at_edge;  // keys
-  const auto look = [&](const Curve& one) {
-    for (const Point& p : one.points) {
-      alone.insert(p.single.begin(), p.single.end());
-      at_edge.insert(p.edges.begin(), p.edges.end());
-    }
-  };
-  look(c.curve);
-  if (!other.empty()) look(curve_in_range(c.results, other, c.claim.metric, c.claim));
-  if (!alone.empty())
-    return fmt::format("only one value of {} was tried, and which is best may depend on {}", last_part(*alone.begin()),
-                       c.axis);
-  if (!at_edge.empty())
-    return fmt::format("the best {} stands at an end of the values tried, and a better one may lie beyond",
-                       last_part(*at_edge.begin()));
-  return std::nullopt;
-}
-
-/// What can be said of a claim before more than seeds has changed.
+/// More seeds alone will not decide it.
 void leave_open(Verdict& verdict, const std::string& because) {
   verdict.status = VerdictStatus::undecided;
   verdict.seeds_needed.reset();
   verdict.sentence = fmt::format("{} Left open all the same: {}.", verdict.comparison(), because);
+}
+
+void not_run(Verdict& verdict, const std::string& reason) {
+  verdict.status = VerdictStatus::not_run;
+  verdict.sentence = "Not judged: " + reason + ".";
 }
 
 /// A verdict with what is known before anything is measured.
@@ -125,6 +82,93 @@ Verdict blank(const ClaimConfig& claim) {
   verdict.claim = claim;
   verdict.paper = claim.paper_number ? claim.paper_number : paper_number(claim.reference);
   return verdict;
+}
+
+VerdictStatus status_of(const Hypothesis::Evidence& evidence, double significance) {
+  if (evidence.p <= significance) return VerdictStatus::pass;
+  return evidence.p_against <= significance ? VerdictStatus::fail : VerdictStatus::undecided;
+}
+
+/// Holm's step at which the first hypothesis was kept: what the largest p-value would have to be below.
+double next_step(const std::vector<double>& adjusted, double significance) {
+  const auto rejected = std::count_if(adjusted.begin(), adjusted.end(), [&](double p) { return p <= significance; });
+  return significance / static_cast<double>(std::max<int64_t>(1, std::ssize(adjusted) - rejected));
+}
+
+std::string in_words(const Verdict& v, const Hypothesis& hypothesis, size_t family) {
+  const std::string holm = family > 1 ? fmt::format(", by Holm over {} claims", family) : "";
+  if (v.status == VerdictStatus::pass) return fmt::format("That holds (p = {}{}).", probability(v.p), holm);
+  if (v.status == VerdictStatus::fail)
+    return fmt::format("It does not hold (p = {}{}).", probability(v.p_against), holm);
+  if (hypothesis.seeds().value_or(2) < 2) return "Fewer than two seeds in common decide nothing.";
+  if (hypothesis.has_no_spread())
+    return "Undecided: it has the same value at every seed, and without a spread there is no test. Values that are "
+           "computed, not sampled, are compared as they are with deterministic = true.";
+  return fmt::format("Undecided: p = {} for a pass, {} for a fail{}; {}.", probability(v.p), probability(v.p_against),
+                     holm,
+                     v.seeds_needed ? fmt::format("about {} seeds would decide", *v.seeds_needed)
+                                    : "1,000 seeds of this spread would not decide");
+}
+
+/// Of claims that exclude each other none passes where both would.
+void exclude(std::vector<Verdict>& verdicts) {
+  std::vector<std::pair<Verdict*, Verdict*>> both;
+  for (Verdict& a : verdicts)
+    for (Verdict& b : verdicts)
+      if (&a != &b && a.status == VerdictStatus::pass && b.status == VerdictStatus::pass && !b.claim.id.empty() &&
+          std::count(a.claim.excludes.begin(), a.claim.excludes.end(), b.claim.id) > 0)
+        both.emplace_back(&a, &b);
+  const auto leave = [](Verdict& v, const std::string& why) {
+    leave_open(v, why);
+    v.margin = Verdict::none;  // no number of seeds decides between the two
+    v.notes.push_back(why);
+  };
+  for (const auto& [a, b] : both) {
+    leave(*a, fmt::format("it excludes the claim \"{}\", which the data support as well", b->claim.id));
+    leave(*b, fmt::format("the claim \"{}\" excludes it, which the data support as well", claim_name(a->claim)));
+  }
+}
+
+/// Gives each verdict of a study its status, p-values and closing words. hypotheses[i] is what decides verdicts[i]:
+/// none where that is decided already. `level` is the share of the claims' significance that may be spent.
+void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypothesis>>& hypotheses, double level) {
+  std::vector<size_t> sampled;
+  std::vector<double> p, p_against;
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    if (!hypotheses[i]) continue;
+    verdicts[i].margin = hypotheses[i]->margin();
+    const Hypothesis::Evidence evidence = hypotheses[i]->evidence();
+    if (!hypotheses[i]->seeds()) {
+      verdicts[i].status = status_of(evidence, 0);
+      verdicts[i].sentence += verdicts[i].status == VerdictStatus::pass   ? " That holds."
+                              : verdicts[i].status == VerdictStatus::fail ? " It does not hold."
+                                                                          : " That cannot be told.";
+      continue;
+    }
+    sampled.push_back(i);
+    p.push_back(evidence.p);
+    p_against.push_back(evidence.p_against);
+  }
+  const std::vector<double> adjusted = holm(p), adjusted_against = holm(p_against);
+  for (size_t j = 0; j < sampled.size(); ++j) {
+    Verdict& v = verdicts[sampled[j]];
+    const Hypothesis& hypothesis = *hypotheses[sampled[j]];
+    const double significance = v.claim.significance * level;
+    v.p = adjusted[j];
+    v.p_against = adjusted_against[j];
+    v.status = status_of({v.p, v.p_against}, significance);
+    if (v.status == VerdictStatus::undecided)
+      v.seeds_needed =
+          seeds_to_decide(hypothesis, next_step(adjusted, significance), next_step(adjusted_against, significance));
+    if (v.status == VerdictStatus::undecided && hypothesis.has_no_spread()) v.summary += ", the same at every seed";
+    else v.summary += fmt::format(", p = {}", probability(v.status == VerdictStatus::fail ? v.p_against : v.p));
+    if (v.status == VerdictStatus::undecided && !hypothesis.has_no_spread())
+      v.summary += fmt::format(" for a pass, {} for a fail", probability(v.p_against));
+    v.sentence += " " + in_words(v, hypothesis, sampled.size());
+    if (!hypothesis.has_parts())
+      v.notes.emplace_back("the interval is over seeds alone: it does not hold the error of the finite test data");
+  }
+  exclude(verdicts);
 }
 
 }  // namespace
@@ -140,34 +184,37 @@ std::vector<Verdict> judge(const StudyResults& results) {
   std::vector<std::optional<Hypothesis>> hypotheses;
   std::vector<std::optional<std::string>> open;  // why a claim stays open whatever its p-values are
   for (const ClaimConfig& claim : results.claims) {
-    std::optional<Hypothesis> hypothesis;
     const std::string series = claim.series.empty() && names.size() == 1 ? names[0] : claim.series;
-    const std::string other = std::visit([](const auto& kind) { return kind.other_series(); }, claim.kind);
+    const std::string& other = claim.keys.than.series;
     for (const std::string& wanted : {series, other.empty() ? series : other})
       require(std::count(names.begin(), names.end(), wanted) > 0, "claim {}: the study has no series '{}'; it has {}",
-              kind_name(claim), wanted, fmt::join(names, ", "));
-    Verdict verdict = blank(claim);
+              claim.kind->name, wanted, fmt::join(names, ", "));
+    Verdict& verdict = verdicts.emplace_back(blank(claim));
+    std::optional<Hypothesis>& hypothesis = hypotheses.emplace_back();
     std::optional<std::string>& reason_to_wait = open.emplace_back();
     try {
       const Case c{results, claim, curve_in_range(results, series, claim.metric, claim),
                    last_part(results.report.x_key)};
-      if (const std::string reason = obstacle(c); !reason.empty()) not_run(verdict, reason);
-      else hypothesis = std::visit([&](const auto& kind) { return kind.judge(c, verdict); }, claim.kind);
-      if (hypothesis) reason_to_wait = unlearned(c, other);
-      verdict.is_learned = !reason_to_wait;
-      if (hypothesis && verdict.is_learned) reason_to_wait = untuned(c, other);
-      verdict.is_tuned = !verdict.is_learned || !reason_to_wait;
+      std::string reason = obstacle(c);
+      if (reason.empty()) reason = claim.kind->measure(c, verdict);
+      if (!reason.empty()) not_run(verdict, reason);
+      else hypothesis = claim.kind->hypothesis(c);
+      if (hypothesis) {
+        verdict.numbers.emplace_back("seeds", hypothesis->seeds().value_or(1));
+        reason_to_wait = unlearned(c);
+        verdict.is_learned = !reason_to_wait;
+        if (!reason_to_wait) reason_to_wait = untuned(c);
+        verdict.is_tuned = !verdict.is_learned || !reason_to_wait;
+      }
       note_weaknesses(c, verdict);
     } catch (const Error& error) {  // a metric that the trials lack leaves one claim open, not the report
       not_run(verdict, error.what());
     }
-    const bool judged = hypothesis || verdict.status != VerdictStatus::not_run;
-    if (judged && !claim.reference.empty() && verdict.beside.empty())
+    if (!hypothesis && verdict.status == VerdictStatus::not_run) continue;
+    if (!claim.reference.empty() && verdict.beside.empty())
       verdict.beside.emplace_back(claim.reference, verdict.measured);
-    if (judged) verdict.why = filled_in(verdict, results, series);
-    if (judged) verdict.sentence = verdict.comparison();
-    verdicts.push_back(std::move(verdict));
-    hypotheses.push_back(std::move(hypothesis));
+    verdict.why = filled_in(verdict, results, series);
+    verdict.sentence = verdict.comparison();
   }
   decide(verdicts, hypotheses, results.level);
   for (size_t i = 0; i < verdicts.size(); ++i)
@@ -185,17 +232,8 @@ std::vector<Verdict> not_judged(const std::vector<ClaimConfig>& claims, const st
 }
 
 const char* name(VerdictStatus status) {
-  switch (status) {
-    case VerdictStatus::pass:
-      return "pass";
-    case VerdictStatus::fail:
-      return "fail";
-    case VerdictStatus::undecided:
-      return "undecided";
-    case VerdictStatus::not_run:
-      return "not run";
-  }
-  return "";
+  static constexpr const char* names[] = {"pass", "fail", "undecided", "not run"};
+  return names[static_cast<size_t>(status)];
 }
 
 }  // namespace headroom::experiments

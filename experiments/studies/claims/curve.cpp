@@ -31,6 +31,12 @@ struct Metric {
   MeanKind kind = MeanKind::arithmetic, choice_kind = MeanKind::arithmetic;
 };
 
+/// A metric that is there and a number.
+std::optional<double> finite(const std::map<std::string, double>& metrics, const std::string& name) {
+  const auto found = metrics.find(name);
+  return found != metrics.end() && std::isfinite(found->second) ? std::optional(found->second) : std::nullopt;
+}
+
 double validation(const TrialRecord& trial, const std::string& name) {
   const auto found = trial.validation.find(name);
   require(found != trial.validation.end(), "trial {}: no validation metric '{}' to report", trial.id, name);
@@ -64,9 +70,9 @@ void add_edges(Point& point, const std::map<Choice, Candidate>& candidates) {
 std::optional<double> validation_mean(const Candidate& candidate, const Metric& metric) {
   std::vector<double> values;
   for (const auto& [seed, trial] : candidate.finished) {
-    const auto found = trial->validation.find(metric.name);
-    if (found == trial->validation.end() || !std::isfinite(found->second)) return std::nullopt;
-    values.push_back(found->second);
+    const std::optional<double> value = finite(trial->validation, metric.name);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
   }
   return values.empty() ? std::nullopt : std::optional(mean(values, metric.kind));
 }
@@ -121,12 +127,11 @@ void sort_series(std::vector<const TrialRecord*>& trials, const std::string& x_k
 
 /// Finished, with finite metrics wherever they are given.
 bool usable(const TrialRecord& trial, const Metric& metric) {
-  const auto finite = [](const std::map<std::string, double>& metrics, const std::string& name) {
-    const auto found = metrics.find(name);
-    return found == metrics.end() || std::isfinite(found->second);
+  const auto is_usable = [](const std::map<std::string, double>& metrics, const std::string& name) {
+    return !metrics.contains(name) || finite(metrics, name);
   };
-  return trial.status == TrialStatus::finished && finite(trial.validation, metric.choice) &&
-         finite(trial.test, metric.name);
+  return trial.status == TrialStatus::finished && is_usable(trial.validation, metric.choice) &&
+         is_usable(trial.test, metric.name);
 }
 
 /// The kind of mean of a metric by its values in trials, on validation and on test.
@@ -136,13 +141,25 @@ MeanKind kind_over(const StudyResults& results, const std::vector<const TrialRec
   for (const TrialRecord* trial : trials) {
     if (trial->status != TrialStatus::finished) continue;
     for (const auto* metrics : {&trial->validation, &trial->test})
-      if (const auto found = metrics->find(name); found != metrics->end() && std::isfinite(found->second))
-        values.push_back(found->second);
+      if (const auto value = finite(*metrics, name)) values.push_back(*value);
   }
   return mean_kind(results, name, values);
 }
 
 }  // namespace
+
+MeanKind mean_kind(const StudyResults& results, const std::string& metric, const std::vector<double>& values) {
+  if (tasks::larger_is_better(metric) || tasks::is_share(metric)) return MeanKind::arithmetic;
+  for (const ClaimConfig& claim : results.claims)
+    if (!claim.log_error && (claim.metric.empty() ? results.report.y_metric : claim.metric) == metric)
+      return MeanKind::arithmetic;
+  const bool all_positive = std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
+  return all_positive ? MeanKind::geometric : MeanKind::arithmetic;
+}
+
+double mean(const std::vector<double>& values, MeanKind kind) {
+  return kind == MeanKind::geometric ? geometric_mean(values) : mean(values);
+}
 
 void summarise(Point& point, bool larger_is_better) {
   std::vector<double> values;
@@ -213,6 +230,19 @@ std::optional<double> measured(const TrialRecord& trial, const std::string& metr
 
 std::vector<std::string> series_names(const StudyResults& results) {
   return results.series.empty() ? std::vector<std::string>{""} : results.series;
+}
+
+const Overlay* overlay_of(const StudyResults& results, const std::string& series) {
+  const bool only_one = series_names(results).size() == 1;
+  for (const Overlay& overlay : results.report.overlays)
+    if (overlay.series == series || (overlay.series.empty() && only_one)) return &overlay;
+  return nullptr;
+}
+
+double overlay_at(const Overlay& overlay, double x) {
+  for (const auto& [at, value] : overlay.points)
+    if (at == x) return value;
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 std::vector<const TrialRecord*> ordered_trials(const StudyResults& results) {

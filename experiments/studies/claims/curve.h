@@ -5,10 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/mean_kind.h"
 #include "experiments/studies/claims/study_results.h"
 
 namespace headroom::experiments {
+
+/// The mean over seeds by which choices are made and which pages show. geometric: of ratios of errors, as verdicts
+/// compare them; one seed that failed to train does not outweigh all others.
+enum class MeanKind { geometric, arithmetic };
+
+/// geometric, but for values that are not all positive, for metrics of which more is better, for shares, and where a
+/// claim on the metric says `log_error = false`.
+MeanKind mean_kind(const StudyResults& results, const std::string& metric, const std::vector<double>& values);
+
+/// That mean; NaN when empty.
+double mean(const std::vector<double>& values, MeanKind kind);
 
 /// What the seeds of one x say about the test metric, at the choice that validation preferred.
 struct Point {
@@ -65,6 +75,12 @@ std::optional<double> unlearned_best(const Curve& curve, const std::optional<dou
 
 /// The names of the study's series: {""} when it has no [[series]].
 std::vector<std::string> series_names(const StudyResults& results);
+
+/// The overlay of a series; nullptr when it has none. An overlay that names no series belongs to the only one.
+const Overlay* overlay_of(const StudyResults& results, const std::string& series);
+
+/// The overlay's value at x; NaN where it has no point there.
+double overlay_at(const Overlay& overlay, double x);
 
 /// The trials, inside `results`, ordered by (series, x, choice, seed, id), so that nothing depends on which trial ended
 /// first. Series stand in the study's order. Throws Error when two trials share series, x, choice and seed.

@@ -21,25 +21,11 @@ Hypothesis Hypothesis::at_most(Estimate number, double threshold, bool strictly)
   return at_least(number, -threshold, strictly);
 }
 
-Hypothesis Hypothesis::all_of(std::vector<Hypothesis> parts) {
-  Hypothesis all;
-  all.kind_ = Kind::all;
-  all.parts_ = std::move(parts);
-  return all;
-}
-
-Hypothesis Hypothesis::any_of(std::vector<Hypothesis> parts) {
-  Hypothesis any;
-  any.kind_ = Kind::any;
-  any.parts_ = std::move(parts);
-  return any;
-}
-
-Hypothesis Hypothesis::opposite_of(Hypothesis whole) {
-  Hypothesis opposite;
-  opposite.kind_ = Kind::opposite;
-  opposite.parts_.push_back(std::move(whole));
-  return opposite;
+Hypothesis Hypothesis::of(Kind kind, std::vector<Hypothesis> parts) {
+  Hypothesis whole;
+  whole.kind_ = kind;
+  whole.parts_ = std::move(parts);
+  return whole;
 }
 
 std::optional<int> Hypothesis::seeds() const {

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "experiments/studies/claims/estimate.h"
@@ -9,14 +10,16 @@ namespace headroom::experiments {
 /// What a claim says, of the numbers that more and more seeds would come to: that one number is at least a threshold,
 /// or that all, or any, of several such hypotheses hold.
 class Hypothesis {
+  enum class Kind { number, all, any, opposite };
+
  public:
   /// That a number is at least `threshold`. Where it was computed, `strictly` says whether a tie is not enough.
   static Hypothesis at_least(const Estimate& number, double threshold, bool strictly = false);
   /// That a number is at most `threshold`.
   static Hypothesis at_most(Estimate number, double threshold, bool strictly = false);
-  static Hypothesis all_of(std::vector<Hypothesis> parts);
-  static Hypothesis any_of(std::vector<Hypothesis> parts);
-  static Hypothesis opposite_of(Hypothesis whole);
+  static Hypothesis all_of(std::vector<Hypothesis> parts) { return of(Kind::all, std::move(parts)); }
+  static Hypothesis any_of(std::vector<Hypothesis> parts) { return of(Kind::any, std::move(parts)); }
+  static Hypothesis opposite_of(Hypothesis whole) { return of(Kind::opposite, {std::move(whole)}); }
 
   /// The fewest seeds of any number in it; none where nothing in it was sampled.
   std::optional<int> seeds() const;
@@ -45,7 +48,7 @@ class Hypothesis {
   Evidence evidence(int seeds) const { return weigh(seeds); }
 
  private:
-  enum class Kind { number, all, any, opposite };
+  static Hypothesis of(Kind kind, std::vector<Hypothesis> parts);
   Evidence weigh(std::optional<int> seeds) const;
 
   Kind kind_ = Kind::number;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
+#include <regex>
 #include <vector>
 
 #include "experiments/output/number.h"
@@ -13,22 +13,12 @@
 namespace headroom::experiments {
 namespace {
 
-/// Whether `words` stand in a text and are no part of longer ones: "3 times" is none of "13 times", "half" none of
-/// "behalf".
-bool stands_in(const std::string& text, const std::string& words) {
-  const auto is_of_number = [&](size_t i) {
-    return std::isdigit(static_cast<unsigned char>(text[i])) || text[i] == '.' || text[i] == ',';
-  };
-  for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
-    const size_t end = at + words.size();
-    const bool goes_on =
-        end + 1 < text.size() && is_of_number(end) && std::isdigit(static_cast<unsigned char>(text[end + 1]));
-    const bool is_digit_next = end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]));
-    const bool is_in_word = (at > 0 && std::isalpha(static_cast<unsigned char>(text[at - 1]))) ||
-                            (end < text.size() && std::isalpha(static_cast<unsigned char>(text[end])));
-    if (!goes_on && !is_digit_next && !is_in_word && (at == 0 || !is_of_number(at - 1))) return true;
-  }
-  return false;
+/// Whether a text holds a form that is no part of longer words or numbers: "3 times" is none of "13 times", "half" none
+/// of "behalf".
+bool stands_in(const std::string& text, const std::string& form) {
+  static const std::regex point("\\.");
+  return std::regex_search(
+      text, std::regex("(^|[^A-Za-z0-9.,])" + std::regex_replace(form, point, "\\.") + "(?![.,]?[0-9]|[A-Za-z])"));
 }
 
 }  // namespace
@@ -37,15 +27,6 @@ double standard_effect(const std::string& metric) {
   const bool is_narrow = metric.starts_with("cross_entropy") || metric == "perplexity" || metric == "bits_per_char" ||
                          metric.ends_with("_loss") || tasks::larger_is_better(metric);
   return is_narrow ? 1.01 : 1.1;
-}
-
-std::optional<double> stated_effect(const ClaimConfig& claim) {
-  return std::visit(
-      [](const auto& kind) -> std::optional<double> {
-        if constexpr (requires { kind.factor; }) return kind.factor;
-        else return std::nullopt;
-      },
-      claim.kind);
 }
 
 bool names_effect(const std::string& text, double factor) {
@@ -60,13 +41,6 @@ bool names_effect(const std::string& text, double factor) {
     forms.insert(forms.end(), {count + " times", "factor of " + count});
   }
   return std::any_of(forms.begin(), forms.end(), [&](const std::string& form) { return stands_in(text, form); });
-}
-
-bool needs_reason(const ClaimConfig& claim, const std::string& metric) {
-  const std::optional<double> factor = stated_effect(claim);
-  const std::string words = claim.paper + claim.theorem + claim.ours;
-  if (!factor || *factor == 1 || words.empty() || !claim.because.empty()) return false;
-  return *factor != standard_effect(metric) && !names_effect(words, *factor);
 }
 
 }  // namespace headroom::experiments

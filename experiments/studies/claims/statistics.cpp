@@ -63,9 +63,8 @@ double t_reach(double degrees, double significance) {
   return boost::math::quantile(boost::math::complement(boost::math::students_t(degrees), significance / 2));
 }
 
-Line fit_line(const std::vector<double>& x, const std::vector<double>& y, double significance) {
-  require(x.size() == y.size(), "fit_line: {} x against {} y", x.size(), y.size());
-  Line line{static_cast<int>(x.size()), kNan, kNan, kNan, kNan};
+double line_slope(const std::vector<double>& x, const std::vector<double>& y) {
+  require(x.size() == y.size(), "line_slope: {} x against {} y", x.size(), y.size());
   const int x_exponent = common_exponent(x), y_exponent = common_exponent(y);
   const std::vector<double> near_x = scaled(x, -x_exponent), near_y = scaled(y, -y_exponent);
   const double mean_x = mean(near_x), mean_y = mean(near_y);
@@ -74,21 +73,7 @@ Line fit_line(const std::vector<double>& x, const std::vector<double>& y, double
     xx += (near_x[i] - mean_x) * (near_x[i] - mean_x);
     xy += (near_x[i] - mean_x) * (near_y[i] - mean_y);
   }
-  if (!(xx > 0)) return line;
-  const double slope = xy / xx, intercept = mean_y - slope * mean_x;
-  line.slope = std::scalbn(slope, y_exponent - x_exponent);
-  line.intercept = std::scalbn(intercept, y_exponent);
-  if (line.points < 3) return line;
-  double residual = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double error = near_y[i] - intercept - slope * near_x[i];
-    residual += error * error;
-  }
-  const int degrees = line.points - 2;
-  const double half = t_reach(degrees, significance) * std::sqrt(residual / degrees / xx);
-  line.low = std::scalbn(slope - half, y_exponent - x_exponent);
-  line.high = std::scalbn(slope + half, y_exponent - x_exponent);
-  return line;
+  return xx > 0 ? std::scalbn(xy / xx, y_exponent - x_exponent) : kNan;
 }
 
 }  // namespace headroom::experiments

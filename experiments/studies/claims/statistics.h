@@ -26,15 +26,8 @@ double geometric_mean(const std::vector<double>& values);
 /// Standard errors on each side of an estimate that its interval at 1 − significance takes: Student's t.
 double t_reach(double degrees, double significance);
 
-/// The least-squares line y = intercept + slope · x, with the confidence interval of its slope from the residuals
-/// (Student's t on n − 2 degrees).
-struct Line {
-  int points = 0;
-  double slope = 0, intercept = 0;
-  double low = 0, high = 0;  ///< of the slope, at 1 − significance, two-sided; NaN for fewer than three points
-};
-
-/// Fits y against x. Everything is NaN for fewer than two different x. Throws Error when the lengths differ.
-Line fit_line(const std::vector<double>& x, const std::vector<double>& y, double significance);
+/// The slope of the least-squares line y = a + slope · x; NaN for fewer than two different x. Throws Error when the
+/// lengths differ.
+double line_slope(const std::vector<double>& x, const std::vector<double>& y);
 
 }  // namespace headroom::experiments

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 /// The fields that decide the verdict, without those that are not set.
 Json claim_json(const ClaimConfig& c) {
   Json out = {
-      {"name", claim_name(c)}, {"kind", kind_name(c)}, {"series", c.series}, {"paper", c.paper}, {"ours", c.ours}};
+      {"name", claim_name(c)}, {"kind", c.kind->name}, {"series", c.series}, {"paper", c.paper}, {"ours", c.ours}};
   if (!c.theorem.empty()) out["theorem"] = c.theorem;
   const auto add = [&](const char* key, const std::optional<double>& value) {
     if (value) out[key] = *value;
@@ -31,24 +31,15 @@ Json claim_json(const ClaimConfig& c) {
   if (!c.single_rate.empty()) out["single_rate"] = c.single_rate;
   if (!c.worded_after.empty()) out["worded_after"] = c.worded_after;
   if (!c.reference.empty()) out["reference"] = c.reference;
-  double factor = 1;
-  std::visit(
-      [&](const auto& kind) {
-        if constexpr (requires { kind.among; })
-          if (!kind.among.empty()) out["among"] = kind.among;
-        if constexpr (requires { kind.at; }) add("at", kind.at);
-        add("from", c.from);
-        add("to", c.to);
-        add("learned_at", c.learned_at);
-        if constexpr (requires { kind.limits; }) {
-          add("low", kind.limits.low);
-          add("high", kind.limits.high);
-        }
-        if constexpr (requires { kind.value; }) add("value", kind.value);
-        if constexpr (requires { kind.factor; }) factor = kind.factor;
-      },
-      c.kind);
-  out.update({{"factor", factor}, {"significance", c.significance}, {"log_error", c.log_error}});
+  if (!c.keys.among.empty()) out["among"] = c.keys.among;
+  add("at", c.keys.at);
+  add("from", c.from);
+  add("to", c.to);
+  add("learned_at", c.learned_at);
+  add("low", c.keys.limits.low);
+  add("high", c.keys.limits.high);
+  add("value", c.keys.value);
+  out.update({{"factor", c.keys.factor}, {"significance", c.significance}, {"log_error", c.log_error}});
   if (c.deterministic) out["deterministic"] = true;
   if (!c.id.empty()) out["id"] = c.id;
   if (!c.excludes.empty()) out["excludes"] = c.excludes;
@@ -83,13 +74,21 @@ StoredVerdict read_verdict(const Json& node) {
   return v;
 }
 
+StoredVerdicts read_study(const Json& node) {
+  StoredVerdicts study{node.at("study").get<std::string>(), node.at("profile").get<std::string>(), {}};
+  for (const Json& verdict : node.at("verdicts")) study.verdicts.push_back(read_verdict(verdict));
+  for (const Json& beside : node.value("beside", Json::array()))
+    study.beside.push_back(
+        {beside.at("path").get<PaperPath>(), number(beside, "value"), beside.at("model").get<std::string>()});
+  return study;
+}
+
 /// The series that a claim speaks of.
 std::string series_of(const ClaimConfig& claim, const StudyResults& results) {
   return claim.series.empty() ? series_names(results).front() : claim.series;
 }
 
-}  // namespace
-
+/// The trained model that each series ran on; no entry for series that train their own.
 std::map<std::string, std::string> models_of(const StudyResults& results) {
   std::map<std::string, std::string> models;
   for (const TrialRecord& trial : results.trials) {
@@ -104,6 +103,7 @@ std::map<std::string, std::string> models_of(const StudyResults& results) {
   return models;
 }
 
+/// The numbers of [[report.beside]]: means over the seeds at each x that the paper's column has.
 std::vector<StoredBeside> numbers_beside(const StudyResults& results) {
   const std::map<std::string, std::string> models = models_of(results);
   std::vector<StoredBeside> numbers;
@@ -125,22 +125,7 @@ std::vector<StoredBeside> numbers_beside(const StudyResults& results) {
   return numbers;
 }
 
-ClaimSource StoredVerdict::source() const {
-  if (!paper_says.empty()) return ClaimSource::paper;
-  return theorem_says.empty() ? ClaimSource::ours : ClaimSource::theorem;
-}
-
-StoredVerdicts stored(const StudyResults& results, const std::vector<Verdict>& verdicts) {
-  StoredVerdicts out{results.id, results.profile, {}, numbers_beside(results)};
-  std::map<std::string, std::string> models = models_of(results);
-  for (const Verdict& v : verdicts)
-    out.verdicts.push_back({claim_name(v.claim), v.claim.paper, v.claim.ours, name(v.status), v.measured, v.p, v.paper,
-                            v.summary, v.sentence, v.beside, models[series_of(v.claim, results)], v.p_against,
-                            v.seeds_needed, v.intervals, v.claim.theorem});
-  return out;
-}
-
-std::string verdicts_json(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+Json study_json(const StudyResults& results, const std::vector<Verdict>& verdicts) {
   Json list = Json::array(), besides = Json::array();
   std::map<std::string, std::string> models = models_of(results);
   for (const StoredBeside& b : numbers_beside(results))
@@ -173,7 +158,22 @@ std::string verdicts_json(const StudyResults& results, const std::vector<Verdict
   }
   Json all = {{"study", results.id}, {"profile", results.profile}, {"verdicts", list}};
   if (!besides.empty()) all["beside"] = besides;
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return all;
+}
+
+}  // namespace
+
+ClaimSource StoredVerdict::source() const {
+  if (!paper_says.empty()) return ClaimSource::paper;
+  return theorem_says.empty() ? ClaimSource::ours : ClaimSource::theorem;
+}
+
+StoredVerdicts stored(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+  return read_study(study_json(results, verdicts));
+}
+
+std::string verdicts_json(const StudyResults& results, const std::vector<Verdict>& verdicts) {
+  return study_json(results, verdicts).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
@@ -184,13 +184,7 @@ std::vector<StoredVerdicts> read_verdicts(const fs::path& out) {
       if (!fs::exists(path)) continue;
       const std::string text = models::read_file(path, {"file of verdicts", uint64_t{1} << 26});
       try {
-        const Json node = Json::parse(text);
-        StoredVerdicts one{node.at("study").get<std::string>(), node.at("profile").get<std::string>(), {}};
-        for (const Json& verdict : node.at("verdicts")) one.verdicts.push_back(read_verdict(verdict));
-        for (const Json& beside : node.value("beside", Json::array()))
-          one.beside.push_back(
-              {beside.at("path").get<PaperPath>(), number(beside, "value"), beside.at("model").get<std::string>()});
-        all.push_back(std::move(one));
+        all.push_back(read_study(Json::parse(text)));
       } catch (const nlohmann::json::exception&) {
         fail("{}: not a file of verdicts as this version writes them; headroom report STUDY writes it again",
              path.string());

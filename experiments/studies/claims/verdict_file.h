@@ -1,7 +1,6 @@
 #pragma once
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,7 +20,7 @@ struct StoredVerdict {
   std::optional<double> paper;  ///< the paper's number
   std::string summary, sentence;
   std::vector<std::pair<PaperPath, double>> beside;  ///< our numbers for those in the paper's tables
-  std::string model{};                               ///< that its series ran on, as models_of() has it
+  std::string model{};  ///< that its series ran on: "SmolLM2-135M-Instruct.Q4_1" of a file; "" where it trained its own
   double p_against = Verdict::none;
   std::optional<int> seeds_needed{};
   std::vector<ConfidenceInterval> intervals{};
@@ -44,13 +43,6 @@ struct StoredVerdicts {
   std::vector<StoredVerdict> verdicts;
   std::vector<StoredBeside> beside{};
 };
-
-/// The trained model that each series ran on, "SmolLM2-135M-Instruct.Q4_1" of a file; no entry for series that train
-/// their own.
-std::map<std::string, std::string> models_of(const StudyResults& results);
-
-/// The numbers of [[report.beside]]: means over the seeds at each x that the paper's column has.
-std::vector<StoredBeside> numbers_beside(const StudyResults& results);
 
 /// What is kept of a study's verdicts.
 StoredVerdicts stored(const StudyResults& results, const std::vector<Verdict>& verdicts);

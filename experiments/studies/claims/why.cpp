@@ -78,9 +78,9 @@ std::string for_people(double value) {
 std::string problem(const PlaceHolder& place, const ClaimConfig& claim, const ClaimScope& scope) {
   if (place.is_wrong) return "expected {number}, {metric @ x} or {metric @ x of series}";
   if (!place.x) {
-    const std::vector<std::string> known = std::visit([](const auto& kind) { return kind.numbers(); }, claim.kind);
+    const std::vector<std::string>& known = claim.kind->numbers;
     if (std::find(known.begin(), known.end(), place.name) != known.end()) return "";
-    return fmt::format("{} has no such number; it has {}", kind_name(claim), fmt::join(known, ", "));
+    return fmt::format("{} has no such number; it has {}", claim.kind->name, fmt::join(known, ", "));
   }
   if (!scope.is_known()) return "";
   if (!place.series.empty() && !scope.has_series(place.series))

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/studies/claims/mean_kind.h"
+#include "experiments/studies/claims/curve.h"
 #include "experiments/studies/run/stored_runs.h"
 
 namespace headroom::experiments {

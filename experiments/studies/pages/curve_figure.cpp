@@ -7,7 +7,6 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/plot/svg.h"
-#include "experiments/studies/claims/overlay.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/figure.h"
 
@@ -147,11 +146,10 @@ void put_over(Curve& c, const Curve& over) {
 std::vector<PlotGuide> paper_guides(const StudyResults& r, const std::optional<std::string>& series, const Axis& x) {
   std::map<double, std::vector<std::string>> by_x;
   for (const ClaimConfig& claim : r.claims) {
-    const auto* argmin = std::get_if<ArgminIn>(&claim.kind);
-    if (!argmin || claim.paper.empty() || argmin->among.size() != 1) continue;
+    if (claim.kind != &claim_kind("argmin_in") || claim.paper.empty() || claim.keys.among.size() != 1) continue;
     if (!claim.metric.empty() && claim.metric != r.report.y_metric) continue;
     if (series && !claim.series.empty() && claim.series != *series) continue;
-    const double best = argmin->among[0];
+    const double best = claim.keys.among[0];
     if (best >= x.low && best <= x.high) by_x[best].push_back(series ? "" : claim.series);
   }
   std::vector<PlotGuide> guides;

@@ -84,15 +84,15 @@ Architecture architecture_of(const StudyResults& r, const std::string& series) {
 }
 
 HeadChoice::Option::Standing standing(const Case& c, const Point& p, double margin) {
-  WithinFactor as_good;
-  WorseThanBest worse;
-  as_good.at = worse.at = p.x;
-  as_good.factor = worse.factor = margin;
-  const auto holds = [&](const Hypothesis& hypothesis) {
-    return hypothesis.evidence().p <= c.claim.significance * c.results.level;
+  ClaimConfig claim = c.claim;
+  claim.keys.at = p.x;
+  claim.keys.factor = margin;
+  const Case at_p{c.results, claim, c.curve, c.axis};
+  const auto holds = [&](const char* kind) {
+    return claim_kind(kind).hypothesis(at_p)->evidence().p <= claim.significance * c.results.level;
   };
-  if (holds(as_good.hypothesis(c))) return HeadChoice::Option::Standing::as_good;
-  if (holds(worse.hypothesis(c))) return HeadChoice::Option::Standing::worse;
+  if (holds("within_factor")) return HeadChoice::Option::Standing::as_good;
+  if (holds("worse_than_best")) return HeadChoice::Option::Standing::worse;
   return HeadChoice::Option::Standing::open;
 }
 

@@ -98,7 +98,7 @@ std::string claim_finding(const StudyResults& results, const Verdict& v) {
 }
 
 std::string subject_in_brackets(const ClaimConfig& claim) {
-  const std::string other = std::visit([](const auto& kind) { return kind.other_series(); }, claim.kind);
+  const std::string& other = claim.keys.than.series;
   if (claim.series.empty()) return "";
   return fmt::format(" ({}{})", claim.series, other.empty() || other == claim.series ? "" : " against " + other);
 }

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "experiments/output/document.h"
-#include "experiments/studies/claims/optimum.h"
 #include "experiments/studies/claims/power_law.h"
 #include "experiments/studies/claims/study_results.h"
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "experiments/output/number.h"
-#include "experiments/studies/claims/overlay.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/centre.h"
 #include "experiments/studies/pages/headline.h"
@@ -36,7 +35,7 @@ VerdictRow verdict_row(const StudyResults& r, const Verdict& v) {
     row.more.push_back(paragraph(fmt::format("Worded after {} had been seen.", v.claim.worded_after)));
   if (!v.claim.because.empty())
     row.more.push_back(paragraph(
-        {{.text = fmt::format("Why {}× is the smallest effect:", exact(*stated_effect(v.claim))), .is_strong = true},
+        {{.text = fmt::format("Why {}× is the smallest effect:", exact(v.claim.keys.factor)), .is_strong = true},
          {" " + v.claim.because + "."}}));
   row.more.push_back(paragraph(claim_name(v.claim), Role::source));
   if (!v.claim.series.empty()) {

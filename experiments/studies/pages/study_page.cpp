@@ -52,7 +52,7 @@ Blocks effects(const std::vector<Verdict>& verdicts) {
   nlohmann::ordered_map<std::string, std::vector<std::string>> reasons;  // each with its claims
   for (const Verdict& v : verdicts) {
     if (v.claim.because.empty()) continue;
-    auto& claims = reasons[fmt::format("{}×: {}", exact(*stated_effect(v.claim)), v.claim.because)];
+    auto& claims = reasons[fmt::format("{}×: {}", exact(v.claim.keys.factor), v.claim.because)];
     const std::string words = fmt::format("“{}”", in_words(v.claim));
     if (std::count(claims.begin(), claims.end(), words) == 0) claims.push_back(words);
   }

@@ -143,7 +143,7 @@ std::set<std::string> undecided_series(const StudyResults& results) {
   for (const Verdict& verdict : judge(results)) {
     if (verdict.status != VerdictStatus::undecided || !verdict.is_learned || !verdict.is_tuned) continue;
     undecided.insert(verdict.claim.series.empty() ? series_names(results)[0] : verdict.claim.series);
-    const std::string other = std::visit([](const auto& kind) { return kind.other_series(); }, verdict.claim.kind);
+    const std::string& other = verdict.claim.keys.than.series;
     if (!other.empty()) undecided.insert(other);
   }
   return undecided;

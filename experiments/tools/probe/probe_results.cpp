@@ -106,7 +106,7 @@ double norm_slope(const ProbeResults& results, const HeadProbe& head) {
     x.push_back(std::log(static_cast<double>(results.probe.spans[i].length)));
     y.push_back(std::log(head.last[i].jacobian_norm));
   }
-  return fit_line(x, y, 0.05).slope;
+  return line_slope(x, y);
 }
 
 double effective_rank(const std::vector<double>& singular_values, double energy) {

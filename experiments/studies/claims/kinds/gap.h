@@ -3,24 +3,91 @@
 
 namespace headroom::experiments {
 
-struct Curve;
-
 /// How many times the error of the series is that of another changes by `factor` at least from the first x to the last:
 /// it gets less where the series "catches_up", more where it "falls_behind", on whichever side of 1 it is. One contrast
 /// of four logarithms, paired over seeds.
-struct Gap : KindBase {
-  static constexpr const char* name = "gap";
-  static constexpr bool compares = true;
-  std::string rival, direction;
-  double factor = 1;
+struct Gap : ClaimKind {
+  Gap()
+      : ClaimKind({.name = "gap",
+                   .numbers = {"ratio", "ratio_first", "ratio_last", "seeds"},
+                   .compares = true,
+                   .least_points = 2,
+                   .what = "a change of a gap"}) {}
 
-  void read(Reader& in, const ClaimScope& scope);
-  std::optional<MissingKey> missing(const ClaimConfig& claim) const;
-  std::string details() const { return " " + direction + " " + rival; }
-  std::string other_series() const { return rival; }
-  static std::vector<std::string> numbers() { return {"ratio", "ratio_first", "ratio_last", "seeds"}; }
-  Hypothesis hypothesis(const Case& c) const;
-  std::optional<Hypothesis> judge(const Case& c, Verdict& verdict) const;
+  void read(ClaimKeys& keys, Reader& in, const ClaimScope& scope) const override {
+    keys.factor = read_factor(in);
+    keys.direction =
+        in.word("direction", {"", "none: required"}, {"catches_up", "falls_behind"},
+                "whether the series catches up with the other (its lead grows, where it leads), or falls behind");
+    std::string& rival = keys.than.series;
+    in.optional_table("than", "the series that it is compared with", [&](Reader& other) {
+      rival = other.text("series", "", "its series");
+      if (!rival.empty()) scope.check_series(other, "series", rival);
+    });
+    if (!rival.empty() && rival == scope.series()) in.complain("than", "is what the claim is about itself");
+    const std::vector<double> own = scope.x(), others = scope.x(rival);
+    if (own.size() > 1 && !others.empty())
+      for (const double x : {own.front(), own.back()}) scope.check_x(in, "than", x, rival);
+  }
+
+  std::optional<MissingKey> missing(const ClaimConfig& claim) const override {
+    if (claim.keys.than.series.empty()) return MissingKey{"than", "the series that it is compared with"};
+    if (claim.keys.direction.empty()) return MissingKey{"direction", "catches_up or falls_behind"};
+    if (!claim.log_error) return MissingKey{"log_error", "logarithms: it compares ratios"};
+    return std::nullopt;
+  }
+
+  std::string details(const ClaimKeys& keys) const override { return " " + keys.direction + " " + keys.than.series; }
+
+  std::optional<Hypothesis> hypothesis(const Case& c) const override {
+    const double factor = c.claim.keys.factor;
+    const Curve other = c.rivals();
+    const Estimate change = Ends(c.curve, other).change(c);
+    return c.claim.keys.direction == "falls_behind" ? Hypothesis::at_least(change, std::log(factor), factor == 1)
+                                                    : Hypothesis::at_most(change, -std::log(factor));
+  }
+
+  std::string measure(const Case& c, Verdict& verdict) const override {
+    const std::string& rival = c.claim.keys.than.series;
+    const Curve other = c.rivals();
+    const Ends ends(c.curve, other);
+    if (!ends.complete()) return fmt::format("{} has not been measured at the first and the last {}", rival, c.axis);
+    const double first = c.times_worse(*ends.first, *ends.other_first),
+                 last = c.times_worse(*ends.last, *ends.other_last);
+    const ConfidenceInterval ratio = exponential(c.interval("ratio", ends.change(c)));
+    verdict.measured = last / first;
+    verdict.numbers = {{"ratio", verdict.measured}, {"ratio_first", first}, {"ratio_last", last}};
+    verdict.intervals = {ratio};
+    verdict.summary = fmt::format("{}× → {}×, {}", rounded(first), rounded(last), in_brackets(ratio));
+    verdict.found = fmt::format(
+        "at {} the {} is {} times as bad as that of {}, and at {} it is {} times: a change by {}", c.at(*ends.first),
+        c.noun(), rounded(first), rival, c.at(*ends.last), rounded(last), in_brackets(ratio));
+    const double factor = c.claim.keys.factor;
+    verdict.claimed = c.claim.keys.direction == "catches_up" ? fmt::format("at most {}×", rounded(1 / factor))
+                                                             : fmt::format("at least {}×", exact(factor));
+    return "";
+  }
+
+ private:
+  /// Two series at the first and the last x that the claim covers.
+  struct Ends {
+    const Point *first, *last, *other_first, *other_last;
+
+    Ends(const Curve& own, const Curve& other)
+        : first(&own.points.front()),
+          last(&own.points.back()),
+          other_first(other.at(first->x)),
+          other_last(other.at(last->x)) {}
+
+    bool complete() const {
+      return other_first && other_last && !other_first->values.empty() && !other_last->values.empty();
+    }
+    /// log of how many times as bad the one series is as the other, at the last x less that at the first.
+    Estimate change(const Case& c) const {
+      const double sign = c.curve.larger_is_better ? -1 : 1;
+      return c.combine({{last, sign}, {other_last, -sign}, {first, -sign}, {other_first, sign}}, true);
+    }
+  };
 };
 
 }  // namespace headroom::experiments

@@ -1,12 +1,6 @@
 #include "experiments/studies/claims/kinds/kind.h"
 
-#include <fmt/format.h>
-
 #include <set>
-
-#include "experiments/output/number.h"
-#include "experiments/studies/claims/claim_scope.h"
-#include "experiments/studies/toml/reader.h"
 
 namespace headroom::experiments {
 
@@ -23,10 +17,14 @@ std::vector<double> read_among(Reader& in, const ClaimScope& scope) {
   return among;
 }
 
-double read_factor(Reader& in, double fallback) {
-  return in.real("factor", fallback, at_least(1),
+double read_factor(Reader& in) {
+  return in.real("factor", 1.0, at_least(1),
                  "the smallest ratio that counts: values that are claimed to differ differ by at least this, those "
                  "claimed to be alike by at most");
+}
+
+double read_percent(Reader& in) {
+  return in.real("percent", 0.0, at_least(0), "how far from the target at most, or from a straight line at least");
 }
 
 Limits read_limits(Reader& in) {
@@ -37,6 +35,15 @@ Limits read_limits(Reader& in) {
   return limits;
 }
 
+std::pair<const Point&, const Point&> ordered(const Case& c, const Point& left, const Point& right) {
+  if (c.claim.keys.direction == "falling") return {left, right};
+  return {right, left};
+}
+
+std::string as_bad(double factor) {
+  return factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse";
+}
+
 std::string interval(const Limits& limits) {
   return fmt::format("[{}, {}]", limits.low ? exact(*limits.low) : "−∞", limits.high ? exact(*limits.high) : "∞");
 }
@@ -45,6 +52,10 @@ std::string list_of(const std::vector<double>& values) {
   std::vector<std::string> texts;
   for (const double x : values) texts.push_back(exact(x));
   return values.empty() ? "" : fmt::format(" [{}]", fmt::join(texts, ", "));
+}
+
+std::string sized(const char* sign, double factor) {
+  return factor > 1 ? fmt::format(" {} {}×", sign, exact(factor)) : "";
 }
 
 }  // namespace headroom::experiments

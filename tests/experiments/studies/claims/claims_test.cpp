@@ -14,31 +14,15 @@ using testing::claim;
 using testing::contains;
 using testing::error_of;
 using testing::failed;
-using testing::keys;
 using testing::number;
 using testing::says;
 using testing::study;
 using testing::u_curve;
 using testing::verdict;
 
-ClaimConfig interior(double factor = 1) {
-  ClaimConfig c = claim("interior_optimum");
-  keys<InteriorOptimum>(c).factor = factor;
-  return c;
-}
-
-ClaimConfig argmin(std::vector<double> among) {
-  ClaimConfig c = claim("argmin_in");
-  keys<ArgminIn>(c).among = std::move(among);
-  return c;
-}
-
-ClaimConfig within(double at, double factor) {
-  ClaimConfig c = claim("within_factor");
-  keys<WithinFactor>(c).at = at;
-  keys<WithinFactor>(c).factor = factor;
-  return c;
-}
+ClaimConfig interior(double factor = 1) { return claim("interior_optimum", {.factor = factor}); }
+ClaimConfig argmin(std::vector<double> among) { return claim("argmin_in", {.among = std::move(among)}); }
+ClaimConfig within(double at, double factor) { return claim("within_factor", {.at = at, .factor = factor}); }
 
 }  // namespace
 
@@ -78,11 +62,7 @@ TEST_CASE("a U that is shallower than claimed fails") {
 }
 
 TEST_CASE("that there is an interior optimum and that there is none are opposites") {
-  const auto none = [](double factor) {
-    ClaimConfig c = claim("no_interior_optimum");
-    keys<NoInteriorOptimum>(c).factor = factor;
-    return c;
-  };
+  const auto none = [](double factor) { return claim("no_interior_optimum", {.factor = factor}); };
   const StudyResults one_arm = study({1, 2, 4}, {{1, 1.1, 0.95}, {0.5, 0.52, 0.49}, {0.52, 0.53, 0.5}});
   for (const StudyResults& r : {u_curve(), one_arm}) {
     for (double factor : {1.01, 1.1, 1.5, 10.0, 15.0, 25.0}) {
@@ -139,7 +119,7 @@ TEST_CASE("one seed decides nothing") {
   const StudyResults r = study({1, 2, 4}, {{1}, {0.1}, {1}});
   for (const ClaimConfig& c : {interior(), argmin({2}), argmin({4}), within(2, 3)}) {
     const Verdict v = verdict(r, c);
-    CAPTURE(kind_name(c));
+    CAPTURE(c.kind->name);
     CHECK(v.status == VerdictStatus::undecided);
     CHECK(says(v, "Fewer than two seeds in common decide nothing"));
     CHECK_FALSE(v.seeds_needed);
@@ -179,10 +159,10 @@ TEST_CASE("two points have no interior") {
 TEST_CASE("errors without a ratio are not judged by one") {
   const StudyResults r = study({1, 2, 4}, {{1, 1.1}, {-0.1, 0.1}, {1, 1.1}});
   CHECK(verdict(r, interior()).status == VerdictStatus::not_run);
-  ClaimConfig plain = claim("interior_optimum");
+  ClaimConfig plain = interior();
   plain.log_error = false;
   CHECK(verdict(r, plain).status != VerdictStatus::not_run);
-  keys<InteriorOptimum>(plain).factor = 2;
+  plain.keys.factor = 2;
   CHECK(verdict(r, plain).status == VerdictStatus::not_run);
 }
 
@@ -323,9 +303,7 @@ TEST_CASE("an arm and its absence by the same factor cannot both pass") {
   for (double end : {0.01, 0.0105, 0.011, 0.0115, 0.012, 0.02}) {
     const StudyResults r =
         study({1, 2, 4}, {{0.1, 0.11, 0.1}, {0.0100, 0.0101, 0.0099}, {end, end * 1.01, end * 0.985}});
-    ClaimConfig worse = claim("worse_than_best");
-    keys<WorseThanBest>(worse).at = 4;
-    keys<WorseThanBest>(worse).factor = 1.1;
+    const ClaimConfig worse = claim("worse_than_best", {.at = 4, .factor = 1.1});
     const bool arm = verdict(r, worse).status == VerdictStatus::pass;
     const bool flat = verdict(r, within(4, 1.1)).status == VerdictStatus::pass;
     CAPTURE(end);

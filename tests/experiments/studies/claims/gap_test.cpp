@@ -9,7 +9,6 @@ namespace headroom::experiments {
 namespace {
 
 using testing::claim;
-using testing::keys;
 using testing::number;
 using testing::says;
 using testing::study;
@@ -39,12 +38,9 @@ StudyResults slow_and_fast() {
 TEST_CASE("a gap closes or opens from the first x to the last, as the ratio of the two series does") {
   const auto gap = [](const char* direction, double factor, double from = 1) {
     StudyResults r = slow_and_fast();
-    ClaimConfig c = claim("gap");
+    ClaimConfig c = claim("gap", {.factor = factor, .direction = direction, .than = {.series = "fast"}});
     c.series = "slow";
     c.from = from;
-    keys<Gap>(c).rival = "fast";
-    keys<Gap>(c).direction = direction;
-    keys<Gap>(c).factor = factor;
     r.claims = {c};
     return judge(r).at(0);
   };
@@ -59,12 +55,9 @@ TEST_CASE("a gap closes or opens from the first x to the last, as the ratio of t
   // For accuracies, which fall where errors grow, the numbers and the interval say the same.
   StudyResults right = slow_and_fast();
   for (TrialRecord& t : right.trials) t.test = {{"accuracy", 0.1 / t.test.at("mse")}};
-  ClaimConfig accuracy = claim("gap");
+  ClaimConfig accuracy = claim("gap", {.factor = 2, .direction = "catches_up", .than = {.series = "fast"}});
   accuracy.series = "slow";
   accuracy.metric = "accuracy";
-  keys<Gap>(accuracy).rival = "fast";
-  keys<Gap>(accuracy).direction = "catches_up";
-  keys<Gap>(accuracy).factor = 2;
   const Verdict more = verdict(right, accuracy);
   CHECK(more.status == VerdictStatus::pass);
   CHECK(number(more, "ratio") == Approx(0.25));
@@ -88,10 +81,7 @@ TEST_CASE("a gap closes or opens from the first x to the last, as the ratio of t
       ratios.trials.push_back(trial(both.trials[i].x, both.trials[i].seed,
                                     both.trials[i].test.at("mse") / both.trials[i + 1].test.at("mse")));
   ratios.planned = std::ssize(ratios.trials);
-  ClaimConfig less = claim("less_than");
-  keys<LessThan>(less).at = 4;
-  keys<LessThan>(less).than.at = 1;
-  keys<LessThan>(less).factor = 2;
+  ClaimConfig less = claim("less_than", {.at = 4, .factor = 2, .than = {.at = 1}});
   ratios.claims = {less};
   CHECK(judge(ratios).at(0).p == Approx(closing.p));
 }

@@ -10,7 +10,6 @@ namespace {
 
 using testing::claim;
 using testing::failed;
-using testing::keys;
 using testing::number;
 using testing::says;
 using testing::study;
@@ -33,32 +32,29 @@ StudyResults two_series() {
 }
 
 ClaimConfig less(const std::string& series, const std::string& than) {
-  ClaimConfig c = claim("less_than");
+  ClaimConfig c = claim("less_than", {.than = {.series = than}});
   c.series = series;
-  keys<LessThan>(c).than.series = than;
   return c;
 }
 
 ClaimConfig within(double percent) {
-  ClaimConfig c = claim("within_percent");
-  keys<WithinPercent>(c).percent = percent;
+  ClaimConfig c = claim("within_percent", {.percent = percent});
   return c;
 }
 
 }  // namespace
 
 TEST_CASE("all means in a band") {
-  ClaimConfig c = claim("band");
-  keys<Band>(c).limits.high = 2;
+  ClaimConfig c = claim("band", {.limits = {.high = 2}});
   const Verdict v = verdict(u_curve(), c);
   CHECK(v.status == VerdictStatus::pass);
   CHECK(v.measured == Approx(3.1 / 3));
   CHECK(v.intervals.at(1).high < 2);
   CHECK(says(v, "The means lie between 0.0102 ["));
   CHECK(says(v, "The claim: at most 2."));
-  keys<Band>(c).limits.high = 1.2;  // 1, 1.2 and 0.9 at the first x
+  c.keys.limits.high = 1.2;  // 1, 1.2 and 0.9 at the first x
   CHECK(verdict(u_curve(), c).status == VerdictStatus::undecided);
-  keys<Band>(c).limits.high = 0.1;
+  c.keys.limits.high = 0.1;
   c.from = 16;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
   CHECK(says(verdict(u_curve(), claim("band")), "band needs low, high or both"));
@@ -67,10 +63,10 @@ TEST_CASE("all means in a band") {
 TEST_CASE("all computed values in a band") {
   ClaimConfig c = claim("band");
   c.deterministic = true;
-  keys<Band>(c).limits.high = 1.2;
+  c.keys.limits.high = 1.2;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
   CHECK(verdict(u_curve(), c).measured == 1.2);
-  keys<Band>(c).limits.low = 0.01;  // one seed has 0.0095
+  c.keys.limits.low = 0.01;  // one seed has 0.0095
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
   CHECK(says(verdict(u_curve(), c),
              "The values lie between 0.00950 at heads = 4 and 1.20 at heads = 1. The claim: between 0.01 and 1.2."));
@@ -80,8 +76,7 @@ TEST_CASE("all computed values in a band") {
 
 TEST_CASE("a flat curve is one whose every two values are shown to be near") {
   const StudyResults r = study({1, 2, 4}, {{1.00, 1.02, 0.99}, {1.01, 1.02, 0.98}, {1.02, 1.03, 1.00}});
-  ClaimConfig c = claim("flat");
-  keys<Flat>(c).factor = 1.1;
+  ClaimConfig c = claim("flat", {.factor = 1.1});
   const Verdict v = verdict(r, c);
   CHECK(v.status == VerdictStatus::pass);
   CHECK(number(v, "largest_x") == 4);
@@ -91,15 +86,14 @@ TEST_CASE("a flat curve is one whose every two values are shown to be near") {
   CHECK(verdict(study({1, 2}, {{1, 1.3, 0.9}, {1.2, 1, 1.1}}), c).status == VerdictStatus::undecided);
   CHECK(says(verdict(r, claim("flat")), "flat needs a factor above 1"));
   c.deterministic = true;
-  keys<Flat>(c).factor = 127;
+  c.keys.factor = 127;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);  // 1.2 / 0.0095 = 126.3
-  keys<Flat>(c).factor = 126;
+  c.keys.factor = 126;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
 }
 
 TEST_CASE("one seed inside a band tells nothing, unless it is computed") {
-  ClaimConfig c = claim("band");
-  keys<Band>(c).limits.high = 2;
+  ClaimConfig c = claim("band", {.limits = {.high = 2}});
   CHECK(verdict(study({1, 2}, {{1}, {1}}), c).status == VerdictStatus::undecided);
   c.deterministic = true;
   CHECK(verdict(study({1, 2}, {{1}, {3}}), c).status == VerdictStatus::fail);
@@ -118,35 +112,31 @@ TEST_CASE("one series is less than another at every x, paired by seed") {
   CHECK(v.p == Approx(0.0004164064093487884).epsilon(1e-3));
   CHECK(verdict(two_series(), less("few", "narrow")).status == VerdictStatus::fail);
   ClaimConfig by = less("narrow", "few");
-  keys<LessThan>(by).factor = 1.3;
+  by.keys.factor = 1.3;
   CHECK(verdict(two_series(), by).status == VerdictStatus::fail);
   CHECK(says(verdict(two_series(), by), "for few: 0.832× ["));
   CHECK(says(verdict(two_series(), by), "The claim: at most 0.769×."));
-  keys<LessThan>(by).factor = 1.1;
+  by.keys.factor = 1.1;
   CHECK(verdict(two_series(), by).status == VerdictStatus::pass);
 }
 
 TEST_CASE("one x is less than another, one metric than another") {
-  ClaimConfig c = claim("less_than");
-  keys<LessThan>(c).at = 4;
-  keys<LessThan>(c).than.at = 2;
+  ClaimConfig c = claim("less_than", {.at = 4, .than = {.at = 2}});
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
-  std::swap(*keys<LessThan>(c).at, *keys<LessThan>(c).than.at);
+  std::swap(*c.keys.at, *c.keys.than.at);
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
-  keys<LessThan>(c).than.at = 3;
+  c.keys.than.at = 3;
   CHECK(says(verdict(u_curve(), c), "there is no heads at which both were measured"));
   StudyResults r = u_curve();
   for (TrialRecord& t : r.trials) t.test["floor"] = t.test["mse"] * (0.9 + 0.001 * static_cast<double>(t.seed));
   ClaimConfig metrics = claim("less_than");
   metrics.metric = "floor";
-  keys<LessThan>(metrics).than.metric = "mse";
+  metrics.keys.than.metric = "mse";
   CHECK(verdict(r, metrics).status == VerdictStatus::pass);
 }
 
 TEST_CASE("a comparison with ties or one seed") {
-  ClaimConfig c = claim("less_than");
-  keys<LessThan>(c).at = 1;
-  keys<LessThan>(c).than.at = 2;
+  ClaimConfig c = claim("less_than", {.at = 1, .than = {.at = 2}});
   CHECK(verdict(study({1, 2}, {{1, 2}, {1, 2}}), c).status == VerdictStatus::undecided);
   CHECK(verdict(study({1, 2}, {{1, 2}, {1, 2}}), c).p == 1);
   CHECK(verdict(study({1, 2}, {{1}, {2}}), c).status == VerdictStatus::undecided);
@@ -159,8 +149,7 @@ TEST_CASE("a bound holds in every trial, or not") {
   StudyResults r = u_curve();
   for (TrialRecord& t : r.trials) t.test["bound"] = 2 * t.test["mse"];
   r.trials[0].test["bound"] = 1.25;  // against 1.0
-  ClaimConfig c = claim("bound_holds");
-  keys<BoundHolds>(c).bound = "bound";
+  ClaimConfig c = claim("bound_holds", {.bound = "bound"});
   const Verdict v = verdict(r, c);
   CHECK(v.status == VerdictStatus::pass);
   CHECK(number(v, "trials") == 15);
@@ -170,14 +159,13 @@ TEST_CASE("a bound holds in every trial, or not") {
   CHECK(verdict(r, c).status == VerdictStatus::fail);
   CHECK(says(verdict(r, c),
              "1 of 15 trials lies above the bound (bound); mse / bound is at most 1.10 (heads = 4 seed 1"));
-  keys<BoundHolds>(c).bound = "other";
+  c.keys.bound = "other";
   CHECK(says(verdict(r, c), "no trial has both mse and other"));
 }
 
 TEST_CASE("a bound that is the overlay holds where the overlay has points") {
   StudyResults r = u_curve();
-  ClaimConfig c = claim("bound_holds");
-  keys<BoundHolds>(c).bound = "overlay";
+  ClaimConfig c = claim("bound_holds", {.bound = "overlay"});
   CHECK(says(verdict(r, c), "the series has no overlay"));
   r.report.overlays = {{"", "theory", {{1, 4.0}, {4, 0.5}}}};
   const Verdict v = verdict(r, c);
@@ -194,44 +182,44 @@ TEST_CASE("a value within a percentage of another metric's") {
   StudyResults r = study({1, 2}, {{1.01, 1.028}, {1.01, 1.012}});
   for (TrialRecord& t : r.trials) t.test["entropy_rate"] = 1;
   ClaimConfig c = within(2);
-  keys<WithinPercent>(c).of = "entropy_rate";
+  c.keys.of = "entropy_rate";
   CHECK(verdict(r, c).status == VerdictStatus::undecided);
   c.deterministic = true;
   const Verdict v = verdict(r, c);
   CHECK(v.status == VerdictStatus::pass);
   CHECK(v.measured == Approx(1.9));
   CHECK(v.summary == "+1.90 %");
-  keys<WithinPercent>(c).percent = 1.5;
+  c.keys.percent = 1.5;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
-  keys<WithinPercent>(c).at = 2;
+  c.keys.at = 2;
   CHECK(verdict(r, c).status == VerdictStatus::pass);
-  keys<WithinPercent>(c).of = "missing";
+  c.keys.of = "missing";
   CHECK(says(verdict(r, c), "no test metric 'missing'"));
 }
 
 TEST_CASE("means are shown to be within a percentage") {
   const StudyResults r = study({1}, {{1.010, 1.012, 1.011}});
   ClaimConfig c = within(2);
-  keys<WithinPercent>(c).value = 1.0;
+  c.keys.value = 1.0;
   CHECK(verdict(r, c).status == VerdictStatus::pass);
-  keys<WithinPercent>(c).value = -1.0;
+  c.keys.value = -1.0;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
-  keys<WithinPercent>(c).value = 1.0;
-  keys<WithinPercent>(c).percent = 0.5;
+  c.keys.value = 1.0;
+  c.keys.percent = 0.5;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
-  keys<WithinPercent>(c).percent = 1.2;
+  c.keys.percent = 1.2;
   CHECK(verdict(r, c).status == VerdictStatus::undecided);
 }
 
 TEST_CASE("a value within a percentage of a number") {
   const StudyResults r = study({1, 2}, {{0.971}, {1.02}});
   ClaimConfig c = within(3);
-  keys<WithinPercent>(c).value = 1.0;
+  c.keys.value = 1.0;
   CHECK(verdict(r, c).status == VerdictStatus::undecided);
   c.deterministic = true;
   CHECK(verdict(r, c).status == VerdictStatus::pass);
   CHECK(verdict(r, c).measured == Approx(-2.9));
-  keys<WithinPercent>(c).percent = 2.8;
+  c.keys.percent = 2.8;
   CHECK(verdict(r, c).status == VerdictStatus::fail);
   CHECK(says(verdict(r, within(1)), "needs of, value or reference"));
 }
@@ -252,8 +240,7 @@ TEST_CASE("a curve within a percentage of the paper's column") {
 }
 
 TEST_CASE("a claim beside the paper's number") {
-  ClaimConfig c = claim("argmin_in");
-  keys<ArgminIn>(c).among = {4};
+  ClaimConfig c = claim("argmin_in", {.among = {4}});
   c.reference = {"ngram-tradeoff", "optimum", "M"};
   const Verdict v = verdict(u_curve(), c);
   CHECK(v.paper == 4.0);
@@ -267,15 +254,13 @@ TEST_CASE("a claim beside the paper's number") {
 }
 
 TEST_CASE("the end of a curve is worse than the best") {
-  ClaimConfig c = claim("worse_than_best");
-  keys<WorseThanBest>(c).at = 16;
-  keys<WorseThanBest>(c).factor = 10;
+  ClaimConfig c = claim("worse_than_best", {.at = 16, .factor = 10});
   CHECK(verdict(u_curve(), c).status == VerdictStatus::pass);
   CHECK(verdict(u_curve(), c).measured == Approx(std::cbrt(20 * 20 * 0.21 / 0.011)));
-  keys<WorseThanBest>(c).factor = 40;
+  c.keys.factor = 40;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
-  keys<WorseThanBest>(c).factor = 1;
-  keys<WorseThanBest>(c).at = 4;
+  c.keys.factor = 1;
+  c.keys.at = 4;
   CHECK(verdict(u_curve(), c).status == VerdictStatus::fail);
   CHECK(number(verdict(u_curve(), c), "best_x") == 8);
 }
@@ -291,24 +276,18 @@ TEST_CASE("claims about a metric of which more is better") {
   CHECK(interior.status == VerdictStatus::pass);
   CHECK(interior.measured == 2);
   CHECK(says(interior, "At heads = 1 the masked_accuracy is 0.630× ["));
-  ClaimConfig c = claim("interior_optimum");
-  keys<InteriorOptimum>(c).factor = 1.25;
+  ClaimConfig c = claim("interior_optimum", {.factor = 1.25});
   CHECK(about(c).status == VerdictStatus::pass);
-  keys<InteriorOptimum>(c).factor = 1.5;
+  c.keys.factor = 1.5;
   CHECK(about(c).status == VerdictStatus::fail);
-  c = claim("argmin_in");
-  keys<ArgminIn>(c).among = {2};
+  c = claim("argmin_in", {.among = {2}});
   CHECK(about(c).status == VerdictStatus::pass);
   CHECK(says(about(c), "The largest masked_accuracy is at heads = 2;"));
-  c = claim("within_factor");
-  keys<WithinFactor>(c).at = 4;
-  keys<WithinFactor>(c).factor = 1.5;
+  c = claim("within_factor", {.at = 4, .factor = 1.5});
   CHECK(about(c).status == VerdictStatus::pass);
-  keys<WithinFactor>(c).at = 1;
+  c.keys.at = 1;
   CHECK(about(c).status == VerdictStatus::fail);
-  c = claim("worse_than_best");
-  keys<WorseThanBest>(c).at = 1;
-  keys<WorseThanBest>(c).factor = 1.5;
+  c = claim("worse_than_best", {.at = 1, .factor = 1.5});
   CHECK(about(c).status == VerdictStatus::pass);
 }
 

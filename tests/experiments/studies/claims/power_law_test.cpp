@@ -4,7 +4,6 @@
 #include <random>
 
 #include "engine/error.h"
-#include "experiments/studies/claims/optimum.h"
 #include "tests/experiments/synthetic.h"
 #include "tests/support/catch.h"
 

@@ -17,7 +17,6 @@ namespace headroom::experiments {
 namespace {
 
 using testing::claim;
-using testing::keys;
 
 constexpr int studies = 10000;
 constexpr double level = 0.05;
@@ -100,13 +99,7 @@ Rates rates(const ClaimConfig& claim, const Truth& truth, int seeds, bool with_p
   Rates counted;
   for (int i = 0; i < studies; ++i) {
     const Case c{results, claim, simulate(truth, seeds, with_parts, normal), "heads"};
-    const auto evidence = std::visit(
-                              [&](const auto& kind) -> Hypothesis {
-                                if constexpr (requires { kind.hypothesis(c); }) return kind.hypothesis(c);
-                                else throw std::logic_error("this kind makes no test");
-                              },
-                              claim.kind)
-                              .evidence();
+    const Hypothesis::Evidence evidence = claim.kind->hypothesis(c)->evidence();
     if (evidence.p <= level) counted.pass += 1.0 / studies;
     if (evidence.p_against <= level) counted.fail += 1.0 / studies;
   }
@@ -116,31 +109,22 @@ Rates rates(const ClaimConfig& claim, const Truth& truth, int seeds, bool with_p
 const std::vector<double> equal(6, 0.05);
 const std::vector<double> unequal{0.2, 0.01, 0.05, 0.1, 0.02, 0.15};
 
-/// The claim of one kind, its keys set by f.
-template <class Kind>
-ClaimConfig with(const std::function<void(Kind&)>& f, bool log_error = true) {
-  ClaimConfig c = claim(Kind::name);
-  f(keys<Kind>(c));
-  c.log_error = log_error;
-  return c;
-}
-
-const ClaimConfig interior = with<InteriorOptimum>([](auto& k) { k.factor = 1; });
-const ClaimConfig interior_by = with<InteriorOptimum>([](auto& k) { k.factor = 1.1; });
-const ClaimConfig no_interior = with<NoInteriorOptimum>([](auto& k) { k.factor = 1.1; });
-const ClaimConfig argmin = with<ArgminIn>([](auto& k) { k.among = {4}; });
-const ClaimConfig argmin_of_two = with<ArgminIn>([](auto& k) { k.among = {4, 8}; });
-const ClaimConfig near_best = with<WithinFactor>([](auto& k) { k.at = 32, k.factor = 1.1; });
-const ClaimConfig worse = with<WorseThanBest>([](auto& k) { k.at = 32; });
-const ClaimConfig worse_by = with<WorseThanBest>([](auto& k) { k.at = 32, k.factor = 1.1; });
-const ClaimConfig falling = with<Monotone>([](auto& k) { k.direction = "falling", k.tolerance = 0.02; });
-const ClaimConfig flat = with<Flat>([](auto& k) { k.factor = 1.1; });
-const ClaimConfig less = with<LessThan>([](auto& k) { k.at = 1, k.than.at = 2; });
-const ClaimConfig slope = with<Slope>([](auto& k) { k.limits = {-1.1, -0.9}; });
-const ClaimConfig saturating = with<Saturates>([](auto& k) { k.fraction = 0.1; });
-const ClaimConfig band = with<Band>([](auto& k) { k.limits = {0.5, 1.5}; });
-const ClaimConfig curved = with<Curved>([](auto& k) { k.percent = 10; });
-const ClaimConfig percent = with<WithinPercent>([](auto& k) { k.percent = 10, k.value = 1; });
+const ClaimConfig interior = claim("interior_optimum");
+const ClaimConfig interior_by = claim("interior_optimum", {.factor = 1.1});
+const ClaimConfig no_interior = claim("no_interior_optimum", {.factor = 1.1});
+const ClaimConfig argmin = claim("argmin_in", {.among = {4}});
+const ClaimConfig argmin_of_two = claim("argmin_in", {.among = {4, 8}});
+const ClaimConfig near_best = claim("within_factor", {.at = 32, .factor = 1.1});
+const ClaimConfig worse = claim("worse_than_best", {.at = 32});
+const ClaimConfig worse_by = claim("worse_than_best", {.at = 32, .factor = 1.1});
+const ClaimConfig falling = claim("monotone", {.tolerance = 0.02, .direction = "falling"});
+const ClaimConfig flat = claim("flat", {.factor = 1.1});
+const ClaimConfig less = claim("less_than", {.at = 1, .than = {.at = 2}});
+const ClaimConfig slope = claim("slope", {.limits = {-1.1, -0.9}});
+const ClaimConfig saturating = claim("saturates", {.fraction = 0.1});
+const ClaimConfig band = claim("band", {.limits = {0.5, 1.5}});
+const ClaimConfig curved = claim("curved", {.percent = 10});
+const ClaimConfig percent = claim("within_percent", {.percent = 10, .value = 1});
 
 const double tenth = std::log(1.1), step = std::log(1.02);
 
@@ -189,7 +173,7 @@ const std::vector<Null> nulls{
 };
 
 /// A truth at which a claim holds, and should be seen to.
-struct Effect {
+struct Alternative {
   const char* name;
   ClaimConfig claim;
   std::vector<double> middle;
@@ -198,7 +182,7 @@ struct Effect {
 
 std::vector<double> arms(double factor) { return {std::log(factor), 0.02, 0, 0, 0.02, std::log(factor)}; }
 
-const std::vector<Effect> effects{
+const std::vector<Alternative> effects{
     {"interior_optimum, ends 10 % worse", interior, arms(1.1)},
     {"interior_optimum, ends 1.5 × worse", interior, arms(1.5)},
     {"interior_optimum, ends 3 × worse", interior, arms(3)},
@@ -258,7 +242,7 @@ TEST_CASE("no judge is wrong more often than its level") {
 
 TEST_CASE("effects are seen the sooner the more seeds there are") {
   print_row("truth: passes, %", {"spread", "3 seeds", "5", "10", "20"});
-  for (const Effect& effect : effects) {
+  for (const Alternative& effect : effects) {
     for (const bool is_equal : {true, false}) {
       if (!is_equal && !prints_table()) continue;
       std::vector<std::string> cells{is_equal ? "equal" : "unequal"};
@@ -312,7 +296,7 @@ TEST_CASE("of five false claims in a study none passes more often than the level
       std::vector<double> p;
       for (int j = 0; j < 5; ++j) {
         const Case c{results, less, simulate(truth_of({0, 0}, false, equal), seeds, false, normal), "heads"};
-        p.push_back(std::get<LessThan>(less.kind).hypothesis(c).evidence().p);
+        p.push_back(less.kind->hypothesis(c)->evidence().p);
       }
       const std::vector<double> adjusted = holm(p);
       any += std::any_of(adjusted.begin(), adjusted.end(), [](double a) { return a <= level; }) ? 1.0 / studies : 0;

@@ -26,7 +26,7 @@ TEST_CASE("mean, standard error and geometric mean by hand") {
   CHECK(std::isnan(geometric_mean({-1, 2})));
 }
 
-TEST_CASE("means, medians, errors and lines of the largest and the smallest doubles") {
+TEST_CASE("means, medians, errors and slopes of the largest and the smallest doubles") {
   CHECK(mean({1.5e308, 1.7e308, 1.6e308}) == Approx(1.6e308));
   CHECK(median({1.5e308, 1.7e308}) == Approx(1.6e308));
   CHECK(mean({5e-324, 5e-324}) == 5e-324);
@@ -35,26 +35,15 @@ TEST_CASE("means, medians, errors and lines of the largest and the smallest doub
   CHECK(standard_error({1.7e308, -1.7e308}) == Approx(1.7e308));
   CHECK(std::isnan(standard_error({INFINITY, 1})));
   CHECK(mean({INFINITY, 1}) == INFINITY);
-  const Line one = fit_line({0, 1, 2}, {0, 2, 1}, 0.1), large = fit_line({0, 1e200, 2e200}, {0, 2e-250, 1e-250}, 0.1);
-  CHECK(std::isfinite(one.low));
-  const Line tall = fit_line({0, 1e-3, 2e-3}, {0, 2e303, 1e303}, 0.1);
-  CHECK(tall.slope == Approx(0.5e306));
-  CHECK(tall.low == Approx(one.low * 1e306));
-  CHECK(large.intercept == Approx(0.5e-250).margin(0));
+  CHECK(line_slope({0, 1e-3, 2e-3}, {0, 2e303, 1e303}) == Approx(0.5e306));
+  CHECK(line_slope({0, 1e200, 2e200}, {0, 2e-100, 1e-100}) == Approx(0.5e-300).margin(0));
 }
 
-TEST_CASE("a least-squares line by hand") {
-  // x 0, 1, 2; y 0, 2, 1: slope 1/2, intercept 1/2, residuals −½, 1, −½, so s² = 3/2 on one degree, SE = √(3/4).
-  const Line line = fit_line({0, 1, 2}, {0, 2, 1}, 0.1);
-  CHECK(line.slope == Approx(0.5));
-  CHECK(line.intercept == Approx(0.5));
-  const double t = 6.313751514675037;  // the 95 % point of Student's t on one degree: tan(0.45 π)
-  CHECK(line.low == Approx(0.5 - t * std::sqrt(0.75)));
-  CHECK(line.high == Approx(0.5 + t * std::sqrt(0.75)));
-  CHECK(fit_line({0, 1}, {1, 3}, 0.05).slope == Approx(2));
-  CHECK(std::isnan(fit_line({0, 1}, {1, 3}, 0.05).low));
-  CHECK(std::isnan(fit_line({1, 1, 1}, {1, 2, 3}, 0.05).slope));
-  CHECK_THROWS_AS(fit_line({1}, {}, 0.05), Error);
+TEST_CASE("the slope of a least-squares line by hand") {
+  CHECK(line_slope({0, 1, 2}, {0, 2, 1}) == Approx(0.5));
+  CHECK(line_slope({0, 1}, {1, 3}) == Approx(2));
+  CHECK(std::isnan(line_slope({1, 1, 1}, {1, 2, 3})));
+  CHECK_THROWS_AS(line_slope({1}, {}), Error);
 }
 
 TEST_CASE("numbers for people") {

@@ -9,22 +9,18 @@ namespace {
 
 using testing::claim;
 using testing::failed;
-using testing::keys;
 using testing::number;
 using testing::says;
 using testing::study;
 using testing::verdict;
 
 ClaimConfig monotone(const std::string& direction) {
-  ClaimConfig c = claim("monotone");
-  keys<Monotone>(c).direction = direction;
+  ClaimConfig c = claim("monotone", {.direction = direction});
   return c;
 }
 
 ClaimConfig slope(double low, double high) {
-  ClaimConfig c = claim("slope");
-  keys<Slope>(c).limits.low = low;
-  keys<Slope>(c).limits.high = high;
+  ClaimConfig c = claim("slope", {.limits = {.low = low, .high = high}});
   return c;
 }
 
@@ -53,7 +49,7 @@ TEST_CASE("a step back breaks a trend unless it is shown to be small") {
   CHECK(number(back, "worst_x") == 4);
   CHECK(number(back, "worst_step") > 1.04);
   ClaimConfig tolerant = monotone("falling");
-  keys<Monotone>(tolerant).tolerance = 0.1;
+  tolerant.keys.tolerance = 0.1;
   CHECK(verdict(r, tolerant).status == VerdictStatus::pass);
   r = study({1, 2, 4}, {{1.0, 1.1, 0.9}, {0.5, 0.501, 0.499}, {0.5, 0.499, 0.501}});
   CHECK(verdict(r, monotone("falling")).status == VerdictStatus::undecided);
@@ -72,9 +68,9 @@ TEST_CASE("a trend may be claimed over part of the curve, and by a factor") {
   ClaimConfig c = monotone("rising");
   c.from = 4;
   CHECK(verdict(testing::u_curve(), c).status == VerdictStatus::pass);
-  keys<Monotone>(c).factor = 30;
+  c.keys.factor = 30;
   CHECK(verdict(testing::u_curve(), c).status == VerdictStatus::fail);
-  keys<Monotone>(c).factor = 1;
+  c.keys.factor = 1;
   c.from = 2;
   CHECK(verdict(testing::u_curve(), c).status == VerdictStatus::fail);
   c.from = 100;
@@ -87,7 +83,7 @@ TEST_CASE("one seed tells no trend, unless nothing is sampled") {
   CHECK(verdict(r, c).status == VerdictStatus::undecided);
   c.deterministic = true;
   CHECK(verdict(r, c).status == VerdictStatus::pass);
-  keys<Monotone>(c).direction = "rising";
+  c.keys.direction = "rising";
   CHECK(verdict(r, c).status == VerdictStatus::fail);
 }
 
@@ -123,19 +119,18 @@ TEST_CASE("the paper's Jacobian norms have the slope that their note states") {
 TEST_CASE("slopes on other axes") {
   ClaimConfig c = slope(1.99, 2.01);
   c.deterministic = true;
-  keys<Slope>(c).axes = "linear";
+  c.keys.axes = "linear";
   CHECK(verdict(study({1, 2, 5}, {{3, 3}, {5, 5}, {11, 11}}), c).status == VerdictStatus::pass);
-  keys<Slope>(c).axes = "semi-log";
+  c.keys.axes = "semi-log";
   CHECK(verdict(study({1, std::exp(1), std::exp(3)}, {{3}, {5}, {9}}), c).status == VerdictStatus::pass);
-  keys<Slope>(c).axes = "log-log";
+  c.keys.axes = "log-log";
   CHECK(says(verdict(study({1, 2, 5}, {{3}, {-5}, {11}}), c), "at heads = 2 seed 0 has -5.00, which has no logarithm"));
   CHECK(verdict(study({1, 2}, {{3}, {5}}), c).status == VerdictStatus::not_run);
   CHECK(says(verdict(study({0, 2, 4}, {{3}, {5}, {7}}), c), "heads = 0 has no logarithm"));
 }
 
 TEST_CASE("a cost is curved, or a straight line") {
-  ClaimConfig c = claim("curved");
-  keys<Curved>(c).percent = 5;
+  ClaimConfig c = claim("curved", {.percent = 5});
   const StudyResults line = study({1, 2, 4}, {{1.0, 1.01, 1.02}, {2.0, 2.01, 2.02}, {4.0, 4.01, 4.02}});
   CHECK(verdict(line, c).status == VerdictStatus::fail);
   const Verdict bent = verdict(study({1, 2, 4}, {{1.0, 1.01, 1.02}, {3.0, 3.01, 3.02}, {4.0, 4.01, 4.02}}), c);
@@ -152,8 +147,7 @@ TEST_CASE("a cost is curved, or a straight line") {
 }
 
 TEST_CASE("a bend of zeros, from zero and of seeds that no point shares") {
-  ClaimConfig c = claim("curved");
-  keys<Curved>(c).percent = 5;
+  ClaimConfig c = claim("curved", {.percent = 5});
   c.log_error = false;
   const Verdict zeros = verdict(study({1, 2, 4}, {{0, 0}, {0, 0}, {0, 0}}), c);
   CHECK(zeros.status == VerdictStatus::undecided);

@@ -10,10 +10,8 @@ inline const PaperPath optimum = {"ngram-tradeoff", "optimum", "heads"};
 /// A study with two claims: one that fails, with a number of the paper, and one of our own that is not run.
 inline StudyResults two_claims() {
   StudyResults r = u_curve();
-  ClaimConfig argmin = claim("argmin_in"), within = claim("within_factor");
-  keys<ArgminIn>(argmin).among = {8};
+  ClaimConfig argmin = claim("argmin_in", {.among = {8}}), within = claim("within_factor", {.at = 3});
   argmin.reference = optimum;
-  keys<WithinFactor>(within).at = 3;
   within.paper = "";
   within.ours = "<near> the best";
   r.claims = {argmin, within};

@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "experiments/output/plot/gnuplot.h"
-#include "experiments/studies/claims/kinds/kinds.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/pages/how_many_heads.h"
 #include "tests/experiments/studies/pages/folder.h"
@@ -154,10 +153,9 @@ TEST_CASE("claims of several series share a row, and a study's own section says 
   r.guide = "Which end is worse?";
   r.question = "Is one head worse?";
   for (const char* const series : {"first", "second"}) {
-    ClaimConfig& claim = r.claims.emplace_back(testing::claim("worse_than_best"));
+    ClaimConfig& claim = r.claims.emplace_back(testing::claim("worse_than_best", {.factor = 1.5}));
     claim.series = series;
-    std::get<WorseThanBest>(claim.kind).at = series == std::string("first") ? 1 : 4;
-    std::get<WorseThanBest>(claim.kind).factor = 1.5;
+    claim.keys.at = series == std::string("first") ? 1 : 4;
     claim.paper = "one end is worse";
   }
   const TemporaryFolder folder;

@@ -25,6 +25,7 @@
 namespace headroom::experiments {
 namespace {
 
+using testing::claim;
 using testing::contains;
 using testing::Environment;
 using testing::error_of;
@@ -359,21 +360,17 @@ TEST_CASE("a report of diverged metrics, of zeros and of numbers that are hardly
   for (const auto& errors : measured) {
     StudyResults r = testing::study({1, 2, 4}, errors);
     for (const bool on_logs : {true, false})
-      for (const char* kind : {"interior_optimum", "argmin_in", "monotone", "flat", "curved", "slope", "saturates",
-                               "band", "within_percent", "within_factor"}) {
-        ClaimConfig& c = r.claims.emplace_back(testing::claim(kind));
+      for (ClaimConfig c :
+           {claim("interior_optimum"), claim("argmin_in", {.among = {2}}), claim("monotone"),
+            claim("flat", {.factor = 1.1}), claim("curved", {.percent = 5}), claim("slope", {.limits = {.low = 0}}),
+            claim("saturates"), claim("band", {.limits = {.low = 0}}), claim("within_percent", {.value = 1}),
+            claim("within_factor", {.at = 2})}) {
         c.log_error = on_logs;
-        if (auto* at = std::get_if<ArgminIn>(&c.kind)) at->among = {2};
-        if (auto* at = std::get_if<Flat>(&c.kind)) at->factor = 1.1;
-        if (auto* at = std::get_if<Curved>(&c.kind)) at->percent = 5;
-        if (auto* at = std::get_if<Slope>(&c.kind)) at->limits.low = 0;
-        if (auto* at = std::get_if<Band>(&c.kind)) at->limits.low = 0;
-        if (auto* at = std::get_if<WithinPercent>(&c.kind)) at->value = 1;
-        if (auto* at = std::get_if<WithinFactor>(&c.kind)) at->at = 2;
+        r.claims.push_back(c);
       }
     INFO(errors[0][0] << ", " << errors[1][0]);
     for (const Verdict& v : judge(r)) {
-      INFO(kind_name(v.claim) << (v.claim.log_error ? " on logs: " : ": ") << v.sentence);
+      INFO(v.claim.kind->name << (v.claim.log_error ? " on logs: " : ": ") << v.sentence);
       CHECK_FALSE(contains(v.sentence + v.summary, "nan"));
       CHECK_FALSE(contains(v.sentence, "p = 0 "));
     }
@@ -592,9 +589,9 @@ TEST_CASE("what trials were trained with, in a line") {
 
 TEST_CASE("what the verdicts are with the second-best rates is said, and which turn") {
   StudyResults r = testing::u_curve();
-  r.claims = {testing::claim("interior_optimum"), testing::claim("argmin_in")};
+  r.claims = {claim("interior_optimum"), claim("argmin_in")};
   r.claims[0].log_error = true;
-  testing::keys<ArgminIn>(r.claims[1]).among = {4};
+  r.claims[1].keys.among = {4};
   CHECK(second_choices(r, judge(r)).empty());
   // Three rates at each x: the smallest trains nothing, the largest is a little worse everywhere than the middle
   // one, and far worse at x = 4.
@@ -626,9 +623,9 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
 
 TEST_CASE("the table on the terminal") {
   StudyResults r = testing::u_curve();
-  r.claims = {testing::claim("interior_optimum"), testing::claim("argmin_in")};
+  r.claims = {claim("interior_optimum"), claim("argmin_in")};
   r.claims[0].log_error = true;
-  testing::keys<ArgminIn>(r.claims[1]).among = {4};
+  r.claims[1].keys.among = {4};
   CHECK(terminal_table(r) ==
         "heads        1        2        4        8       16\n"
         "mse       1.03    0.103   0.0101   0.0300    0.200\n"

@@ -48,13 +48,9 @@ inline StudyResults rich() {
   r.report.x_scale = Scale::log2;
   r.report.y_scale = Scale::log10;
   r.report.overlays = {{"D 256", "bound", {{1, 4.0}, {2, 3.5}, {4, 2.5}, {8, 3}, {16, 3.9}, {32, 4}}}};
-  for (const char* kind : {"interior_optimum", "argmin_in", "within_factor"}) {
-    ClaimConfig c = claim(kind);
-    c.series = "D 256";
-    if (auto* argmin = std::get_if<ArgminIn>(&c.kind)) argmin->among = {8};
-    if (auto* within = std::get_if<WithinFactor>(&c.kind)) within->at = 8, within->factor = 3;
-    r.claims.push_back(c);
-  }
+  r.claims = {claim("interior_optimum"), claim("argmin_in", {.among = {8}}),
+              claim("within_factor", {.at = 8, .factor = 3})};
+  for (ClaimConfig& c : r.claims) c.series = "D 256";
   r.resolved_config = "[study]\nid = \"synthetic\"\n";
   r.provenance = {{"compiler", "g++"}, {"version", "0.1.0"}};
   add_tracks(r);

@@ -17,7 +17,6 @@ namespace {
 
 using testing::claim;
 using testing::contains;
-using testing::keys;
 
 /// Series whose error is a parabola, on logarithms, around 2 · width^0.5 / token_dim^1 heads.
 StudyResults lawful() {
@@ -68,8 +67,7 @@ StudyResults plan_study() {
 
 TEST_CASE("the finding is the first decided claim of the paper, and says that a pilot is one") {
   StudyResults r = testing::u_curve();
-  r.claims = {claim("argmin_in"), claim("interior_optimum")};
-  keys<ArgminIn>(r.claims[0]).among = {4};
+  r.claims = {claim("argmin_in", {.among = {4}}), claim("interior_optimum")};
   r.claims[0].paper = "";
   r.claims[0].theorem = "four are best";
   for (TrialRecord& t : r.trials) t.steps = 10;
@@ -96,16 +94,13 @@ TEST_CASE("the finding is the first decided claim of the paper, and says that a 
 TEST_CASE("what would change a verdict") {
   StudyResults r = testing::study({1, 2}, {{1, 1.1, 1.2}, {2, 2.2, 2.41}});
   for (TrialRecord& t : r.trials) t.steps = 10;
-  ClaimConfig c = claim("less_than");
-  keys<LessThan>(c).at = 1;
-  keys<LessThan>(c).than.at = 2;
-  r.claims = {c};
+  r.claims = {claim("less_than", {.at = 1, .than = {.at = 2}})};
   const Verdict pass = judge(r)[0];
   CHECK(pass.margin > 100);
   const std::string words = what_would_change(r, pass);
   CHECK(words.starts_with(
       fmt::format("{:.0f} standard errors beyond the threshold; the paper’s own set-up", pass.margin)));
-  keys<LessThan>(r.claims[0]).factor = 2.005;  // between the seeds' ratios
+  r.claims[0].keys.factor = 2.005;  // between the seeds' ratios
   r.profile = "paper";
   const Verdict open = judge(r)[0];
   REQUIRE(open.status == VerdictStatus::undecided);
