@@ -71,8 +71,6 @@ ModelDescription describe_folder(const fs::path& folder) {
   model.family = read.model_type;
   model.config = std::move(read.config);
   model.context = model.config.max_length;
-  model.sliding_window = read.sliding_window;
-  model.config.window = read.sliding_window.value_or(0);
   model.not_run = std::move(read.not_run);
   read_folder_specials(folder, config, model);
   return model;

@@ -283,7 +283,7 @@ TEST_CASE("matrices in blocks: kept, and picked rows of them stay in blocks", "[
   ModelEdit edit{testing::with_own_layers(c), {}};
   edit.config.logit_scale = 1 / std::sqrt(8.0);
   LayerConfig& first = edit.config.unequal_layers[0];
-  const std::vector<double> all = rope_frequencies(c, c.groups[0]);
+  const std::vector<double> all = rope_frequencies(c, c.groups[0], 0);
   first.groups.assign(2, {.heads = 2, .qk_dim = 4, .v_dim = 8, .kv_heads = 1, .rope_frequencies = {all[0], all[2]}});
   const auto whole = base->load();
   const auto picked = [&](const Weight& from, int64_t begin, int64_t end, const std::vector<int64_t>& keep) {
