@@ -4,12 +4,6 @@
 #include "models/validate.h"
 
 namespace headroom::models {
-
-int64_t parameter_count(const TransformerConfig& config) {
-  validate(config);
-  return count_parameters<int64_t>(config);
-}
-
 namespace {
 
 /// Keys that a token is multiplied with, on average over layers: what lies beyond a window costs nothing.
@@ -20,6 +14,11 @@ double keys_at_once(const TransformerConfig& c, int64_t length) {
 }
 
 }  // namespace
+
+int64_t parameter_count(const TransformerConfig& config) {
+  validate(config);
+  return count_parameters<int64_t>(config);
+}
 
 double forward_flops(const TransformerConfig& c, int64_t batch, int64_t length) {
   validate(c);
