@@ -16,6 +16,8 @@ struct ModelDescription {
   int64_t context = 0;  ///< longest text of its training, in tokens
   /// What our Transformer would compute otherwise than the model does: such a model is described, and not run.
   std::vector<std::string> not_run;
+  /// What the files say and cannot mean, and what only some uses of the model need: a special token that it lacks.
+  std::vector<std::string> warnings;
   std::optional<int64_t> bos;  ///< begins a text, where add_bos
   std::vector<int64_t> eos;    ///< end an answer
   bool add_bos = false;        ///< the tokenizer puts bos before a text

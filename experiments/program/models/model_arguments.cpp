@@ -1,5 +1,7 @@
 #include "experiments/program/models/model_arguments.h"
 
+#include <fmt/format.h>
+
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "tasks/data/locate.h"
@@ -21,6 +23,8 @@ models::LoadOptions ModelArguments::options() const {
 }
 
 std::unique_ptr<models::Transformer> ModelArguments::load(const models::ModelFiles& files) const {
+  for (const std::string& warning : files.description().warnings)
+    fmt::print(stderr, "headroom: warning: {}\n", warning);
   const engine::DeviceScope scope(engine::device_of(device));
   return files.load(options());
 }

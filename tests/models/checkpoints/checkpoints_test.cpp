@@ -152,6 +152,21 @@ TEST_CASE("a sliding window in a GGUF file hides what lies before it", "[pretrai
   CHECK_FALSE(std::equal(x.begin() + shown, x.begin() + shown + 37, y.begin() + shown));
 }
 
+TEST_CASE("special tokens that a vocabulary lacks are warnings where nothing needs them", "[pretrained]") {
+  const Copy copy("llama2-gqa");
+  copy.set("bos_token_id", 50256);
+  copy.set("eos_token_id", {2, 50256});
+  const ModelDescription model = ModelFiles::open(copy.path())->description();
+  REQUIRE(model.warnings.size() == 2);
+  CHECK_THAT(model.warnings[0], contains("config.json: bos_token_id: 50256 is no token of the vocabulary of 37"));
+  CHECK_THAT(model.warnings[1], contains("eos_token_id: 50256"));
+  CHECK_FALSE(model.bos);
+  CHECK(model.eos == std::vector<int64_t>{2});
+  CHECK(copy.refusal().empty());
+  copy.write("tokenizer_config.json", {{"add_bos_token", true}});
+  CHECK_THAT(copy.refusal(), contains("bos_token_id: 50256") && contains("the tokenizer puts it before every text"));
+}
+
 TEST_CASE("Gemma's files say which layers have a window", "[pretrained]") {
   const ModelDescription folder = ModelFiles::open(checkpoints() / "gemma3")->description(),
                          file = ModelFiles::open(checkpoints() / "gemma3.gguf")->description();
@@ -199,8 +214,9 @@ TEST_CASE("a folder whose files contradict each other is refused by file and fie
   copy.set("rope_parameters", {{"rope_type", "yarn"}, {"rope_theta", 1e4}, {"factor", 2}});
   CHECK_THAT(copy.refusal(), contains("is not run here") && contains("yarn"));
   copy.set("rope_parameters", nullptr);
-  copy.set("eos_token_id", 99);
-  CHECK_THAT(copy.refusal(), contains("config.json: eos_token_id: 99 is no token of the vocabulary of 37"));
+  copy.set("eos_token_id", "none");
+  CHECK_THAT(copy.refusal(),
+             contains("config.json: eos_token_id: ") && contains("is no token of the vocabulary of 37"));
   fs::remove(copy.path() / "config.json");
   CHECK_THAT(copy.refusal(), contains("is not a model's folder: it has no config.json"));
   CHECK_THAT(error_of([&] { ModelFiles::open(copy.path() / "absent"); }), contains("there is no such model"));
