@@ -23,11 +23,12 @@ ProjectionShape head_maps(const TransformerConfig& config, const HeadGroup& grou
 
 }  // namespace
 
-HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, const Tensor& log_slopes,
-                               RopeCache& rope, const WeightScope& scope)
+HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, int64_t layer,
+                               const Tensor& log_slopes, RopeCache& rope, const WeightScope& scope)
     : group_(group),
       causal_(config.causal),
       scale_(config.logit_scale.value_or(1 / std::sqrt(static_cast<double>(group.qk_dim)))),
+      window_(window_of(config, layer)),
       q_proj_(head_maps(config, group, group.heads, group.q_rank, group.q_head_rank, attention_biases(config).q),
               scope.at("q_proj")),
       k_proj_(head_maps(config, group, group.key_value_heads(), group.k_rank, group.k_head_rank,
@@ -54,7 +55,7 @@ HeadGroupLayer::HeadGroupLayer(const TransformerConfig& config, const HeadGroup&
     q_score_ = score("q_score", group.heads);              // (H · score_dim, d_qk)
     k_score_ = score("k_score", group.key_value_heads());  // (H_kv · score_dim, d_qk)
   }
-  if (scheme_of(config).turns()) turns_ = rope.turns_of(rope_frequencies(config, group));
+  if (scheme_of(config).turns()) turns_ = rope.turns_of(rope_frequencies(config, group, layer));
   if (log_slopes.defined())
     log_slopes_ = add_parameter(
         "log_slopes", scope.tensor("log_slopes", log_slopes.shape(), [&](const Initializer&) { return log_slopes; }),
@@ -99,7 +100,7 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
       cache.put(k.value(), v.value(), context.place->length);
       return joined(Var(engine::cached_attention(q.value(), cache.key_memory(), cache.value_memory(),
                                                  slopes.defined() ? slopes.value() : Tensor(), scale_,
-                                                 context.place->length)));  // (B, 1, H, d_v)
+                                                 context.place->length, window_)));  // (B, 1, H, d_v)
     }
     if (context.observer)
       (*context.observer)({.layer = context.layer,
@@ -110,13 +111,18 @@ Var HeadGroupLayer::forward(const Var& x, const AttentionContext& context, size_
                            .q = q.value(),
                            .k = k.value(),
                            .v = v.value(),
-                           .scale = scale_});
+                           .scale = scale_,
+                           .window = window_});
     if (context.caches) {
       KeyValueCache& cache = (*context.caches)[index];
       cache.append(k.value(), v.value());
       k = Var(cache.keys()), v = Var(cache.values());  // (B, Tk, H_kv, d)
     }
-    engine::AttentionOptions options{.causal = causal_, .scale = scale_, .key_mask = context.key_mask};
+    engine::AttentionOptions options{
+        .causal = causal_, .scale = scale_, .key_mask = context.key_mask, .window = window_};
+    // A cache that a window lets forget holds the last keys alone.
+    if (context.caches && options.key_mask.defined())
+      options.key_mask = options.key_mask.slice(1, options.key_mask.dim(1) - k.dim(1), options.key_mask.dim(1));
     if (context.probabilities) context.probabilities->push_back(probabilities(q, k, slopes, options));
     options.dropout = context.dropout;
     if (context.dropout > 0) options.dropout_key = context.dropout_keys[index];
@@ -128,8 +134,8 @@ Var HeadGroupLayer::weights(const Var& x, const AttentionContext& context) const
   const Scored of = scored(x, context, 0);
   return located([&] {
     const Var slopes = log_slopes_.defined() ? autograd::exp(log_slopes_) : Var();  // (H)
-    return autograd::attention_weights(of.q, of.k, slopes,
-                                       {.causal = causal_, .scale = scale_, .key_mask = context.key_mask});
+    return autograd::attention_weights(
+        of.q, of.k, slopes, {.causal = causal_, .scale = scale_, .key_mask = context.key_mask, .window = window_});
   });
 }
 
@@ -153,10 +159,11 @@ std::string HeadGroupLayer::describe() const {
     if (const std::string form = projection->weight().describe(); !form.empty())
       text += fmt::format(", {}:{}", name, form.substr(1));
   if (q_score_.defined()) text += fmt::format(", scores in {}", group_.score_dim);
+  if (window_ > 0) text += fmt::format(", window {}", window_);
   return text + (q_norm_ ? ", q/k norm)" : ")");
 }
 
-Attention::Attention(const TransformerConfig& config, const LayerConfig& layer, RopeCache& rope,
+Attention::Attention(const TransformerConfig& config, const LayerConfig& layer, int64_t index, RopeCache& rope,
                      const WeightScope& scope) {
   std::vector<Tensor> slopes(layer.groups.size());
   if (scheme_of(config).acts_on == ActsOn::scores)
@@ -165,7 +172,7 @@ Attention::Attention(const TransformerConfig& config, const LayerConfig& layer, 
   for (size_t i = 0; i < layer.groups.size(); ++i) {
     const HeadGroup& group = layer.groups[i];
     const std::string name = std::to_string(i);
-    groups_.push_back(std::make_unique<HeadGroupLayer>(config, group, slopes[i], rope, scope.at(name)));
+    groups_.push_back(std::make_unique<HeadGroupLayer>(config, group, index, slopes[i], rope, scope.at(name)));
     add_child(name, *groups_.back());
     values += group.heads * group.v_dim;
   }

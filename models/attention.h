@@ -17,11 +17,12 @@ struct AttentionInputs {
   Tensor q, k;          ///< as they are multiplied
   Tensor v;             ///< (B, T, H_kv, d_v)
   double scale = 1;     ///< of q·k
+  int64_t window = 0;   ///< as AttentionOptions::window
 
   /// The same with all tensors on a device.
   AttentionInputs to(engine::Device device) const {
-    return {layer,        group,        x.to(device), raw_q.to(device), raw_k.to(device), q.to(device),
-            k.to(device), v.to(device), scale};
+    return {layer,        group, x.to(device), raw_q.to(device), raw_k.to(device), q.to(device), k.to(device),
+            v.to(device), scale, window};
   }
 };
 using AttentionObserver = std::function<void(const AttentionInputs&)>;
@@ -34,14 +35,15 @@ struct TokenPlace {
 
 /// What attention needs besides its input.
 struct AttentionContext {
-  Tensor key_mask{};                             ///< bool (B, Tk), true = may be attended; undefined = all
-  int64_t offset = 0;                            ///< the first token's position
-  double dropout = 0.0;                          ///< on the probabilities; 0 unless training
+  Tensor key_mask{};     ///< bool (B, ≥ Tk), of the last Tk keys; undefined = all may be attended
+  int64_t offset = 0;    ///< the first token's position
+  double dropout = 0.0;  ///< on the probabilities; 0 unless training
   std::vector<engine::RngKey> dropout_keys{};    ///< one per group when dropout > 0
   std::vector<Tensor>* probabilities = nullptr;  ///< gets softmax's (B, H, T, T) of each group; not while training
   const AttentionObserver* observer = nullptr;   ///< called once per group
   size_t layer = 0;                              ///< for the observer
-  /// One per group: x's keys and values are appended to what it holds, and all of it is attended. Without gradient.
+  /// One per group: x's keys and values are appended to what it holds, and all of it that the window shows is attended.
+  /// Without gradient.
   std::vector<KeyValueCache>* caches = nullptr;
   /// Where the one token x stands; instead of `offset`, and only with caches, which then have memory for it.
   const TokenPlace* place = nullptr;
@@ -50,9 +52,9 @@ struct AttentionContext {
 /// The heads of one group: projections, positions that act on scores, attention.
 class HeadGroupLayer : public Module {
  public:
-  /// log_slopes (H): first θ of learnable ALiBi slopes e^θ; undefined = none.
-  HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, const Tensor& log_slopes, RopeCache& rope,
-                 const WeightScope& scope);
+  /// Of the layer of that index. log_slopes (H): first θ of learnable ALiBi slopes e^θ; undefined = none.
+  HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, int64_t layer, const Tensor& log_slopes,
+                 RopeCache& rope, const WeightScope& scope);
 
   /// (B, T, D) → (B, T, heads · v_dim), as group `index` of its layer.
   Var forward(const Var& x, const AttentionContext& context, size_t index) const;
@@ -82,7 +84,8 @@ class HeadGroupLayer : public Module {
 
   HeadGroup group_;
   bool causal_;
-  double scale_;  ///< of q·k
+  double scale_;    ///< of q·k
+  int64_t window_;  ///< 0: none
   Projection q_proj_, k_proj_, v_proj_;
   std::unique_ptr<NormLayer> q_norm_, k_norm_;  ///< over a head's width, with qk_norm
   Var q_score_, k_score_;
@@ -93,7 +96,9 @@ class HeadGroupLayer : public Module {
 /// Multi-head self-attention whose heads come in groups of unequal shapes; D/H plays no part.
 class Attention : public Module {
  public:
-  Attention(const TransformerConfig& config, const LayerConfig& layer, RopeCache& rope, const WeightScope& scope);
+  /// Of the layer of that index.
+  Attention(const TransformerConfig& config, const LayerConfig& layer, int64_t index, RopeCache& rope,
+            const WeightScope& scope);
 
   /// (B, T, D) → (B, T, D)
   Var forward(const Var& x, const AttentionContext& context) const;

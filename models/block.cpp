@@ -5,26 +5,37 @@
 
 namespace headroom::models {
 
-Block::Block(const TransformerConfig& config, const LayerConfig& layer, RopeCache& rope, const WeightScope& scope)
-    : pre_norm_(config.norm_place == NormPlace::pre),
+Block::Block(const TransformerConfig& config, const LayerConfig& layer, int64_t index, RopeCache& rope,
+             const WeightScope& scope)
+    : pre_norm_(config.norm_place != NormPlace::post),
       attention_norm_(config.norm, config.width, config.norm_eps, scope.at("attention_norm")),
-      attention_(config, layer, rope, scope.at("attention")) {
+      attention_(config, layer, index, rope, scope.at("attention")) {
+  const auto norm = [&](const char* name) {
+    auto made = std::make_unique<NormLayer>(config.norm, config.width, config.norm_eps, scope.at(name));
+    add_child(name, *made);
+    return made;
+  };
+  const bool is_both = config.norm_place == NormPlace::both;
   add_child("attention_norm", attention_norm_);
   add_child("attention", attention_);
+  if (is_both) attention_out_norm_ = norm("attention_out_norm");
   if (layer.ffn_width == 0) return;
-  ffn_norm_ = std::make_unique<NormLayer>(config.norm, config.width, config.norm_eps, scope.at("ffn_norm"));
-  add_child("ffn_norm", *ffn_norm_);
+  ffn_norm_ = norm("ffn_norm");
   ffn_ = std::make_unique<FeedForward>(config, layer.ffn_width, scope.at("ffn"));
   add_child("ffn", *ffn_);
+  if (is_both) ffn_out_norm_ = norm("ffn_out_norm");
 }
 
 Var Block::forward(const Var& x, const BlockContext& context) const {
   const auto dropped = [&](const Var& y, const engine::RngKey& key) {
     return context.dropout > 0 ? autograd::dropout(y, context.dropout, key) : y;
   };
-  const auto fed = [&](const Var& in) { return dropped(ffn_->forward(in), context.ffn_branch); };  // (B, T, D)
-  const Var y = dropped(attention_.forward(pre_norm_ ? attention_norm_.forward(x) : x, context.attention),
-                        context.attention_branch);  // (B, T, D)
+  const auto normed_by = [](const auto& norm, const Var& y) { return norm ? norm->forward(y) : y; };
+  const auto fed = [&](const Var& in) {
+    return dropped(normed_by(ffn_out_norm_, ffn_->forward(in)), context.ffn_branch);  // (B, T, D)
+  };
+  const Var attended = attention_.forward(pre_norm_ ? attention_norm_.forward(x) : x, context.attention);
+  const Var y = dropped(normed_by(attention_out_norm_, attended), context.attention_branch);  // (B, T, D)
   if (pre_norm_) {
     if (!ffn_) return x + y;
     const auto [h, normed] = ffn_norm_->forward(x, y);
@@ -35,8 +46,9 @@ Var Block::forward(const Var& x, const BlockContext& context) const {
 }
 
 std::string Block::describe() const {
-  return fmt::format("block: {}{}, {}-norm {}", attention_.describe(), ffn_ ? ", " + ffn_->describe() : "",
-                     pre_norm_ ? "pre" : "post", attention_norm_.describe());
+  const char* place = attention_out_norm_ ? "pre- and post" : pre_norm_ ? "pre" : "post";
+  return fmt::format("block: {}{}, {}-norm {}", attention_.describe(), ffn_ ? ", " + ffn_->describe() : "", place,
+                     attention_norm_.describe());
 }
 
 }  // namespace headroom::models

@@ -13,9 +13,12 @@ struct BlockContext {
 };
 
 /// One layer. Pre-norm: x += attention(norm(x)); x += ffn(norm(x)). Post-norm: x = norm(x + attention(x)), and so on.
+/// Both: x += norm(attention(norm(x))), and so on, with a norm of its own each.
 class Block : public Module {
  public:
-  Block(const TransformerConfig& config, const LayerConfig& layer, RopeCache& rope, const WeightScope& scope);
+  /// The layer of that index.
+  Block(const TransformerConfig& config, const LayerConfig& layer, int64_t index, RopeCache& rope,
+        const WeightScope& scope);
 
   /// (B, T, D) → (B, T, D)
   Var forward(const Var& x, const BlockContext& context) const;
@@ -25,6 +28,7 @@ class Block : public Module {
  private:
   bool pre_norm_;
   NormLayer attention_norm_;
+  std::unique_ptr<NormLayer> attention_out_norm_, ffn_out_norm_;  ///< of NormPlace::both
   Attention attention_;
   std::unique_ptr<NormLayer> ffn_norm_;  ///< with ffn_
   std::unique_ptr<FeedForward> ffn_;     ///< absent when the layer's ffn_width is 0

@@ -43,7 +43,9 @@ const char* name_of(Norm norm) {
   return "rms_norm";
 }
 
-const char* name_of(NormPlace place) { return place == NormPlace::pre ? "pre" : "post"; }
+const char* name_of(NormPlace place) {
+  return place == NormPlace::pre ? "pre" : place == NormPlace::post ? "post" : "both";
+}
 
 const char* name_of(Activation activation) {
   switch (activation) {
@@ -57,6 +59,8 @@ const char* name_of(Activation activation) {
       return "silu";
     case Activation::swiglu:
       return "swiglu";
+    case Activation::geglu:
+      return "geglu";
     case Activation::library:
       break;
   }

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,16 +31,22 @@ struct HeadGroup {
 /// One layer: its heads and the widths that may differ from layer to layer.
 struct LayerConfig {
   std::vector<HeadGroup> groups;
-  int64_t ffn_width = 0;  ///< 0: no feed-forward network; swiglu has three matrices of this width
+  int64_t ffn_width = 0;  ///< 0: no feed-forward network; a gated one has three matrices of this width
   int64_t o_rank = 0;     ///< > 0: the output projection is two factors (D, rank) and (rank, values)
   bool operator==(const LayerConfig&) const = default;
 };
 
 enum class Positions { none, sinusoidal, learned, rope, alibi };
 enum class Norm { none, layer_norm, rms_norm };
-enum class NormPlace { pre, post };
-/// `library`: an op of a shared library (models/op_library/op_library.h).
-enum class Activation { relu, gelu, gelu_tanh, silu, swiglu, library };
+/// `both`: before each branch, and once more on what it adds (Gemma).
+enum class NormPlace { pre, post, both };
+/// `swiglu`, `geglu`: gated by silu or by gelu_tanh. `library`: an op of a shared library
+/// (models/op_library/op_library.h).
+enum class Activation { relu, gelu, gelu_tanh, silu, swiglu, geglu, library };
+/// Whether the feed-forward network has a third matrix, of a gate.
+inline bool is_gated(Activation activation) {
+  return activation == Activation::swiglu || activation == Activation::geglu;
+}
 /// What leaves the model: one vector per position, or one per sequence: the mean over the positions that a key mask
 /// keeps, or the last of them (transformers' classifiers of causal models).
 enum class Pooling { none, mean, last };
@@ -72,9 +79,11 @@ struct TransformerConfig {
   std::vector<HeadGroup> groups;  ///< of every layer
   /// Layers of unequal shape, `layers` of them, in place of groups, ffn_width and o_rank; empty: all are alike.
   std::vector<LayerConfig> unequal_layers;
-  int64_t max_length = 64;    ///< longest sequence (learned and sinusoidal positions)
-  int64_t window = 0;         ///< > 0: longer sequences are refused, as the model's positions would not see all of them
-  int64_t vocab = 0;          ///< > 0: token input through an embedding
+  int64_t max_length = 64;           ///< longest sequence (learned and sinusoidal positions)
+  int64_t window = 0;                ///< > 0: a position sees so many of the last, itself among them: a sliding window
+  std::vector<int64_t> full_layers;  ///< those that see every position all the same, ascending
+  int64_t vocab = 0;                 ///< > 0: token input through an embedding
+  double embedding_scale = 1;        ///< what an embedded token is multiplied by; a tied readout is not
   int64_t input_dim = 0;      ///< > 0: real-valued tokens through a Projection; exactly one of vocab, input_dim is set
   int64_t output_dim = 0;     ///< width of the readout; vocab when `tied`
   int64_t readout_width = 0;  ///< > 0: the readout is Projection, GELU, Projection with this width between them
@@ -84,6 +93,7 @@ struct TransformerConfig {
   Positions positions = Positions::learned;
   double rope_base = 10000.0;
   RopeScaling rope_scaling;
+  double window_rope_base = 0;     ///< > 0: of layers with a window, whose frequencies then are not scaled
   bool rope_interleaved = false;   ///< turns the pairs (2i, 2i + 1) of a head, as GGUF's llama rows lie; else halves
   double alibi_slope_first = 4.0;  ///< learnable slopes e^θ start geometrically between first and last over the heads
   double alibi_slope_last = 0.05;
@@ -110,6 +120,11 @@ struct TransformerConfig {
 std::vector<LayerConfig> layers_of(const TransformerConfig& config);
 
 LayerConfig first_layer(const TransformerConfig& config);
+
+/// Keys that a position of the layer sees, itself among them; 0: all.
+inline int64_t window_of(const TransformerConfig& config, int64_t layer) {
+  return std::binary_search(config.full_layers.begin(), config.full_layers.end(), layer) ? 0 : config.window;
+}
 
 /// Whether a layer's heads are as compression leaves them: some matrix, the output projection included, is two factors,
 /// or queries and keys are mapped to a score_dim.

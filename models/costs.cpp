@@ -4,6 +4,16 @@
 #include "models/validate.h"
 
 namespace headroom::models {
+namespace {
+
+/// Keys that a token is multiplied with, on average over layers: what lies beyond a window costs nothing.
+double keys_at_once(const TransformerConfig& c, int64_t length) {
+  if (c.window == 0 || length <= c.window) return static_cast<double>(length);
+  const auto full = static_cast<double>(c.full_layers.size()), layers = static_cast<double>(c.layers);
+  return (full * static_cast<double>(length) + (layers - full) * static_cast<double>(c.window)) / layers;
+}
+
+}  // namespace
 
 int64_t parameter_count(const TransformerConfig& config) {
   validate(config);
@@ -29,11 +39,11 @@ double forward_flops(const TransformerConfig& c, int64_t batch, int64_t length) 
       block += maps(heads, g.q_rank, g.q_head_rank) + maps(kv_heads, g.k_rank, g.k_head_rank) +
                product(width, kv_heads * v, g.v_rank);
       block += (heads + kv_heads) * static_cast<double>(g.score_dim) * qk;
-      block += static_cast<double>(length) * heads * (static_cast<double>(g.key_dim()) + v);  // scores, weighted values
+      block += keys_at_once(c, length) * heads * (static_cast<double>(g.key_dim()) + v);  // scores, weighted values
       values += heads * v;
     }
     block += product(values, width, layer.o_rank);
-    block += width * static_cast<double>(layer.ffn_width) * (c.activation == Activation::swiglu ? 3 : 2);
+    block += width * static_cast<double>(layer.ffn_width) * (is_gated(c.activation) ? 3 : 2);
     blocks += static_cast<double>(times) * block;
   });
   const double readouts = c.pooling != Pooling::none ? static_cast<double>(batch) : tokens;

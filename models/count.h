@@ -21,7 +21,8 @@ N count_parameters(const TransformerConfig& c) {
   const PositionScheme& positions = scheme_of(c);
   N total = 0;
   for_each_layer(c, [&](const LayerConfig& layer, int64_t times) {
-    N block = norm, values = 0;
+    const N norms = c.norm_place == NormPlace::both ? 2 * norm : norm;  // of one branch
+    N block = norms, values = 0;
     for (const HeadGroup& g : layer.groups) {
       const N heads = N(g.heads), kv_heads = N(g.key_value_heads());
       block += heads_of(heads, N(g.qk_dim), bias.q, g.q_rank, g.q_head_rank) +
@@ -35,13 +36,13 @@ N count_parameters(const TransformerConfig& c) {
     block += linear(values, width, bias.o, layer.o_rank);
     const N ffn = N(layer.ffn_width);
     if (layer.ffn_width > 0)
-      block += norm + linear(width, ffn, c.ffn_bias) * (c.activation == Activation::swiglu ? 2 : 1) +
-               linear(ffn, width, c.ffn_bias);
+      block +=
+          norms + linear(width, ffn, c.ffn_bias) * (is_gated(c.activation) ? 2 : 1) + linear(ffn, width, c.ffn_bias);
     total += N(times) * block;
   });
   total += c.vocab > 0 ? N(c.vocab) * width : linear(N(c.input_dim), width, true);
   if (positions.is_learned()) total += N(c.max_length) * width;
-  if (c.final_norm && c.norm_place == NormPlace::pre) total += norm;
+  if (c.final_norm && c.norm_place != NormPlace::post) total += norm;
   const N hidden = N(c.readout_width);
   if (c.readout_width > 0) total += linear(width, hidden, true);
   if (!c.tied) total += linear(c.readout_width > 0 ? hidden : width, N(c.output_dim), c.readout_bias);

@@ -14,7 +14,7 @@ FeedForward::FeedForward(const TransformerConfig& config, int64_t hidden, const 
     return projection;
   };
   if (activation_ == Activation::library) op_ = &library_op(config.op_library, config.library_op);
-  if (activation_ == Activation::swiglu) gate_ = project("gate", width_, hidden_, false);
+  if (is_gated(activation_)) gate_ = project("gate", width_, hidden_, false);
   up_ = project("up", width_, hidden_, false);
   down_ = project("down", hidden_, width_, true);
 }
@@ -30,6 +30,8 @@ Var FeedForward::forward(const Var& x) const {
       return down_->forward(autograd::gelu_tanh(h));
     case Activation::silu:
       return down_->forward(autograd::silu(h));
+    case Activation::geglu:
+      return down_->forward(autograd::gelu_tanh(gate_->forward(x)) * h);
     case Activation::library:
       return down_->forward((*op_)(h));
     case Activation::swiglu:

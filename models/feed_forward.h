@@ -4,7 +4,8 @@
 
 namespace headroom::models {
 
-/// down(f(up(x))), or with swiglu down(silu(gate(x)) · up(x)) (Shazeer, "GLU variants improve Transformer", 2020).
+/// down(f(up(x))), or gated down(silu(gate(x)) · up(x)) with swiglu, down(gelu_tanh(gate(x)) · up(x)) with geglu
+/// (Shazeer, "GLU variants improve Transformer", 2020).
 class FeedForward : public Module {
  public:
   /// `hidden` wide. Loads the library where the activation is an op of one.
@@ -18,7 +19,7 @@ class FeedForward : public Module {
   Activation activation_;
   const LibraryOp* op_ = nullptr;  ///< of Activation::library
   int64_t width_, hidden_;
-  std::unique_ptr<Projection> gate_;  ///< swiglu only
+  std::unique_ptr<Projection> gate_;  ///< of a gated one
   std::unique_ptr<Projection> up_, down_;
 };
 

@@ -1,13 +1,16 @@
 #include "models/model_cache.h"
 
+#include <algorithm>
+
 #include "engine/error.h"
 #include "models/validate.h"
 
 namespace headroom::models {
 
-ModelCache::ModelCache(const TransformerConfig& config) {
+ModelCache::ModelCache(const TransformerConfig& config, bool rolls) {
   validate(config);
   for (const LayerConfig& layer : layers_of(config)) layers_.emplace_back(layer.groups.size());
+  for (int64_t i = 0; i < config.layers; ++i) windows_.push_back(rolls ? window_of(config, i) : 0);
 }
 
 std::vector<KeyValueCache>& ModelCache::layer(size_t i) {
@@ -21,7 +24,10 @@ const KeyValueCache& ModelCache::first() const {
 }
 
 void ModelCache::reserve(int64_t tokens) {
-  each([&](KeyValueCache& cache) { cache.reserve(tokens); });
+  constexpr int64_t at_once = 512;  // tokens of a prompt, which come beside the window
+  for (size_t i = 0; i < layers_.size(); ++i)
+    for (KeyValueCache& cache : layers_[i])
+      cache.reserve(windows_[i] > 0 ? std::min(tokens, windows_[i] + at_once) : tokens);
 }
 void ModelCache::make_room(int64_t tokens) {
   each([&](KeyValueCache& cache) { cache.make_room(tokens); });
@@ -33,8 +39,31 @@ void ModelCache::truncate(int64_t offset) {
   each([&](KeyValueCache& cache) { cache.truncate(offset); });
 }
 void ModelCache::drop_first(int64_t tokens) {
-  each([&](KeyValueCache& cache) { cache.drop_first(tokens); });
+  const int64_t held = length();
+  each([&](KeyValueCache& cache) { cache.drop_first(std::max<int64_t>(0, tokens - (held - cache.length()))); });
 }
+int64_t ModelCache::length() const {
+  int64_t most = first().length();
+  for (const std::vector<KeyValueCache>& layer : layers_) most = std::max(most, layer.front().length());
+  return most;
+}
+
+void ModelCache::forget_hidden() {
+  constexpr int64_t block = 64;  // a tile of keys in attention's kernels
+  for (size_t i = 0; i < layers_.size(); ++i)
+    for (KeyValueCache& cache : layers_[i])
+      if (windows_[i] > 0) cache.drop_first(std::max<int64_t>(0, cache.length() - windows_[i] + 1) / block * block);
+}
+
+bool ModelCache::can_go_back(int64_t offset) const {
+  for (size_t i = 0; i < layers_.size(); ++i)
+    for (const KeyValueCache& cache : layers_[i]) {
+      const int64_t dropped = cache.offset() - cache.length();
+      if (dropped > 0 && dropped > offset - windows_[i] + 1) return false;
+    }
+  return true;
+}
+
 void ModelCache::reset() {
   each([](KeyValueCache& cache) { cache.reset(); });
 }

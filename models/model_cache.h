@@ -5,11 +5,12 @@
 namespace headroom::models {
 
 /// The cache of a whole model that generates: one KeyValueCache per layer and group of heads, all at one position.
+/// Layers with a sliding window may forget what it hides: their memory then does not grow with the text.
 /// Threads: one at a time; several caches may be decoded in parallel by one model.
 class ModelCache {
  public:
-  /// Throws Error when the config is invalid.
-  explicit ModelCache(const TransformerConfig& config);
+  /// `rolls`: layers with a window forget. Throws Error when the config is invalid.
+  explicit ModelCache(const TransformerConfig& config, bool rolls = true);
 
   /// Those of one layer's groups, in order. Throws Error when there is no such layer, as in a cache that was moved
   /// from.
@@ -17,8 +18,8 @@ class ModelCache {
   size_t layers() const { return layers_.size(); }
   /// The position of the next token.
   int64_t offset() const { return first().offset(); }
-  /// Tokens that are held.
-  int64_t length() const { return first().length(); }
+  /// Tokens that are held, by the layer that holds most.
+  int64_t length() const;
 
   /// Tokens that every layer and group has memory for.
   int64_t capacity() const { return first().capacity(); }
@@ -28,8 +29,16 @@ class ModelCache {
   void make_room(int64_t tokens);
   void advance();
   void truncate(int64_t offset);
+  /// The oldest of length(): what a layer has forgotten already counts.
   void drop_first(int64_t tokens);
   void reset();
+
+  /// Forgets the tokens that windows hide from all that is to come, where the cache rolls: whole blocks of 64, so that
+  /// attention cuts what is left as it would cut all of it, and gives the same bits.
+  void forget_hidden();
+  /// Whether a text may go on behind its first `offset` tokens, which are held: no window has forgotten one that it
+  /// shows there.
+  bool can_go_back(int64_t offset) const;
 
  private:
   template <class F>
@@ -40,6 +49,7 @@ class ModelCache {
   const KeyValueCache& first() const;
 
   std::vector<std::vector<KeyValueCache>> layers_;
+  std::vector<int64_t> windows_;  ///< of each layer; 0: it forgets nothing
 };
 
 }  // namespace headroom::models

@@ -24,8 +24,10 @@ double scaled(double f, const RopeScaling& s) {
 
 }  // namespace
 
-std::vector<double> rope_frequencies(const TransformerConfig& config, const HeadGroup& group) {
+std::vector<double> rope_frequencies(const TransformerConfig& config, const HeadGroup& group, int64_t layer) {
   if (!group.rope_frequencies.empty()) return group.rope_frequencies;
+  if (config.window_rope_base > 0 && window_of(config, layer) > 0)
+    return engine::rope_frequencies(group.qk_dim, config.window_rope_base).to_vector<double>();
   std::vector<double> frequencies = engine::rope_frequencies(group.qk_dim, config.rope_base).to_vector<double>();
   for (double& f : frequencies) f = scaled(f, config.rope_scaling);
   return frequencies;

@@ -9,8 +9,9 @@
 
 namespace headroom::models {
 
-/// The inverse frequencies of a group of heads: its own, or base^(-2i/qk_dim) after the config's scaling.
-std::vector<double> rope_frequencies(const TransformerConfig& config, const HeadGroup& group);
+/// The inverse frequencies of a group of heads of a layer: its own, or base^(-2i/qk_dim) after the config's scaling; of
+/// layers with a window those of window_rope_base, where there is one.
+std::vector<double> rope_frequencies(const TransformerConfig& config, const HeadGroup& group, int64_t layer);
 
 /// The turns of heads that share their frequencies: a table of the positions 0, 1, …, which grows as longer sequences
 /// come. Earlier tables stay, at most as many positions in all as the latest has: a recording may read them. May serve

@@ -92,10 +92,10 @@ Transformer::Transformer(const TransformerConfig& config, WeightSource& source)
   layers_ = layers_of(config);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const std::string name = fmt::format("blocks.{}", i);
-    blocks_.push_back(std::make_unique<Block>(config, layers_[i], rope_, scope.at(name)));
+    blocks_.push_back(std::make_unique<Block>(config, layers_[i], static_cast<int64_t>(i), rope_, scope.at(name)));
     add_child(name, *blocks_.back());
   }
-  if (config.final_norm && config.norm_place == NormPlace::pre) {
+  if (config.final_norm && config.norm_place != NormPlace::post) {
     final_norm_ = std::make_unique<NormLayer>(config.norm, config.width, config.norm_eps, scope.at("final_norm"));
     add_child("final_norm", *final_norm_);
   }
@@ -112,6 +112,11 @@ Transformer::Transformer(const TransformerConfig& config, engine::Rng& rng, engi
 
 Transformer::~Transformer() = default;
 
+Var Transformer::embedded(const Tensor& tokens) const {
+  const Var h = tokens_->forward(tokens);
+  return config_.embedding_scale == 1 ? h : config_.embedding_scale * h;
+}
+
 Var Transformer::embed(const Tensor& given, int64_t offset) const {
   const Tensor input = given.defined() ? given.to(device()) : given;
   if (tokens_) {
@@ -124,24 +129,18 @@ Var Transformer::embed(const Tensor& given, int64_t offset) const {
   }
   const int64_t length = input.dim(1);
   // A training in bf16 binds the weights to bf16 copies (ParameterArena); inputs that are not weights follow.
-  const auto embedded = [&] {
-    return tokens_ ? tokens_->forward(input)
-                   : input_->forward(autograd::cast(Var(input), input_->bias().value().dtype()));
-  };
-  const Var h = embedded();  // (B, T, D)
+  const auto projected = [&] { return input_->forward(autograd::cast(Var(input), input_->bias().value().dtype())); };
+  const Var h = tokens_ ? embedded(input) : projected();  // (B, T, D)
   if (!positions_.defined()) return h;
   const int64_t end = offset + length;
-  require_place(end, 0);
+  require_place(end);
   const Var positions = length == config_.max_length ? positions_ : autograd::slice(positions_, 0, offset, end);
   return h + autograd::cast(positions, h.value().dtype());
 }
 
-void Transformer::require_place(int64_t end, int64_t keys) const {
+void Transformer::require_place(int64_t end) const {
   require(!positions_.defined() || end <= config_.max_length,
           "transformer: sequences of {} are longer than max_length, which is {}", end, config_.max_length);
-  require(config_.window == 0 || keys <= config_.window,
-          "transformer: {} tokens are more than the window of {} that each position sees; windows are not computed",
-          keys, config_.window);
 }
 
 Var Transformer::forward(const Tensor& input, const ForwardContext& context) const {
@@ -178,10 +177,10 @@ Tensor Transformer::decode_at(const Tensor& token, ModelCache& state) const {
   require_decodable(state);
   require(tokens_ != nullptr, "transformer: only a model of tokens decodes one by its id");
   require(state.capacity() > state.length(), "transformer: the decode state has no room for a token");
-  require_place(state.offset() + 1, state.length() + 1);
+  require_place(state.offset() + 1);
   const autograd::NoGrad no_grad;
   const TokenPlace place{engine::position_of(token), engine::length_of(token)};
-  Var h = tokens_->forward(engine::token_of(token));  // (1, 1, D)
+  Var h = embedded(engine::token_of(token));  // (1, 1, D)
   if (positions_.defined()) h = h + autograd::embedding(positions_, place.position);
   return readout(through_blocks(h, {}, &state, &place)).value();
 }
@@ -208,11 +207,11 @@ Var Transformer::run(const Tensor& input, const ForwardContext& given, ModelCach
   Var h = embed(input, context.offset);  // (B, T, D)
   const int64_t batch = h.dim(0), length = h.dim(1);
   const int64_t keys = (state ? state->length() : 0) + length;
-  require_place(0, keys);
   require(last >= 0 && last <= length, "transformer: the last {} of {} positions", last, length);
   if (context.key_mask.defined())
     require(context.key_mask.dtype() == engine::DType::boolean && context.key_mask.shape() == Shape{batch, keys},
             "transformer: key_mask must be bool ({}, {}), got {}", batch, keys, context.key_mask.str());
+  if (state) state->forget_hidden();
   h = through_blocks(h, context, state, nullptr);
   if (last > 0) h = autograd::slice(h, 1, length - last, length);                // (B, last, D)
   if (config_.pooling == Pooling::last) h = last_position(h, context.key_mask);  // (B, D)

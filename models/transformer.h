@@ -47,18 +47,17 @@ class Transformer : public Module {
   Var forward(const Tensor& input, const ForwardContext& context = {}) const;
   /// Generation: `input` continues what the state has seen, and the state sees it too. The result is forward()'s for
   /// the same tokens behind those that the state holds, without a gradient, and the earlier tokens are not computed
-  /// again. key_mask is bool (B, tokens held + T). Throws Error when the model is not causal or pools, or when the
-  /// state is another model's or another batch's; the state then is as it was.
-  /// `last` > 0: of only that many last positions, (B, last, output_dim).
+  /// again; layers with a window forget what it hides, where the state rolls. key_mask is bool (B, tokens held + T).
+  /// Throws Error when the model is not causal or pools, or when the state is another model's or another batch's; the
+  /// state then is as it was. `last` > 0: of only that many last positions, (B, last, output_dim).
   Tensor decode(const Tensor& input, ModelCache& state, const Tensor& key_mask = {}, int64_t last = 0) const;
   /// decode() of the one token that `token` names with its place (engine/decoding/token_state.h, on the model's
   /// device), so that nothing is read from the host and the work can be recorded: (1, 1, output_dim). The state must
   /// have room for the token (ModelCache::make_room()) and does not count it: whoever replays the work does, by
   /// advance(), after asking require_place(). The bits are decode()'s where that attends by few queries, as CUDA does.
   Tensor decode_at(const Tensor& token, ModelCache& state) const;
-  /// Throws Error when a sequence of `end` tokens has more than there are positions, or `keys` tokens more than a
-  /// window.
-  void require_place(int64_t end, int64_t keys) const;
+  /// Throws Error when a sequence of `end` tokens has more than there are positions.
+  void require_place(int64_t end) const;
 
   /// The stages of forward(), for those who run a model layer by layer: embed(), then layer() for each, then
   /// readout(). Without dropout and pooling.
@@ -75,7 +74,8 @@ class Transformer : public Module {
 
  private:
   Transformer(const TransformerConfig& config, WeightSource&& source) : Transformer(config, source) {}
-  Var outputs(Var h) const;  ///< the readout without the norm before it
+  Var embedded(const Tensor& tokens) const;  ///< i64 (B, T) → (B, T, D), without positions
+  Var outputs(Var h) const;                  ///< the readout without the norm before it
   /// h (B, T, D) behind the last block. `place`: of the one token that h is, with `state`.
   Var through_blocks(Var h, const ForwardContext& context, ModelCache* state, const TokenPlace* place) const;
   Var run(const Tensor& input, const ForwardContext& context, ModelCache* state, int64_t last) const;

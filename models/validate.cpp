@@ -110,6 +110,20 @@ void validate_rope(const TransformerConfig& c) {
   require_at_least("rope_scaling.original_length", s.original_length, 1);
 }
 
+void validate_window(const TransformerConfig& c) {
+  require_at_least("window", c.window, 0);
+  check(c.window == 0 || c.causal, "window", "is {}; it needs a causal model", c.window);
+  check(c.full_layers.empty() || c.window > 0, "full_layers", "is given; it must be left out without a window");
+  int64_t least = 0;
+  for (const int64_t layer : c.full_layers) {
+    check(layer >= least && layer < c.layers, "full_layers", "holds {}; it must hold ascending layers below {}", layer,
+          c.layers);
+    least = layer + 1;
+  }
+  check(std::isfinite(c.window_rope_base) && c.window_rope_base >= 0, "window_rope_base",
+        "is {}; it must be 0 (that of all layers) or above", c.window_rope_base);
+}
+
 void validate_ends(const TransformerConfig& c) {
   require_at_least("vocab", c.vocab, 0);
   require_at_least("input_dim", c.input_dim, 0);
@@ -132,6 +146,8 @@ void validate(const TransformerConfig& c) {
   validate_layers(c);
   validate_ends(c);
   validate_rope(c);
+  validate_window(c);
+  require_positive("embedding_scale", c.embedding_scale);
   require_positive("alibi_slope_first", c.alibi_slope_first);
   require_positive("alibi_slope_last", c.alibi_slope_last);
   require_positive("norm_eps", c.norm_eps);

@@ -15,6 +15,7 @@ struct AttentionNumbers {
   std::optional<double> scale;
   double dropout;
   engine::RngKey dropout_key;
+  int64_t window;
 };
 
 }  // namespace
@@ -27,8 +28,8 @@ Var attention(const Var& q, const Var& k, const Var& v, const Var& slopes, const
       [](const Tensor& dy, const Needs& needs, const Tensor& kept_q, const Tensor& kept_k, const Tensor& kept_v,
          const Tensor& kept_slopes, const Tensor& kept_key_mask, const Tensor& kept_y, const Tensor& kept_lse,
          const AttentionNumbers& kept_numbers) -> std::vector<Tensor> {
-        const AttentionOptions kept_options{kept_numbers.causal, kept_numbers.scale, kept_numbers.dropout,
-                                            kept_numbers.dropout_key, kept_key_mask};
+        const AttentionOptions kept_options{kept_numbers.causal,      kept_numbers.scale, kept_numbers.dropout,
+                                            kept_numbers.dropout_key, kept_key_mask,      kept_numbers.window};
         auto [dq, dk, dv, dslopes] = engine::attention_grad(product_operand(dy), kept_q, kept_k, kept_v, kept_slopes,
                                                             {kept_y, kept_lse}, kept_options);
         return {needs[0] ? dq : Tensor(), needs[1] ? dk : Tensor(), needs[2] ? dv : Tensor(),
@@ -36,7 +37,7 @@ Var attention(const Var& q, const Var& k, const Var& v, const Var& slopes, const
       },
       saved("q", q_in), saved("k", k_in), saved("v", v_in), saved("slopes", slopes),
       saved("key_mask", options.key_mask), saved("y", forward.y), saved("lse", forward.lse),
-      AttentionNumbers{options.causal, options.scale, options.dropout, options.dropout_key});
+      AttentionNumbers{options.causal, options.scale, options.dropout, options.dropout_key, options.window});
 }
 
 namespace {
@@ -51,6 +52,7 @@ struct Extras {
   std::optional<double> scale{}, key_mask{};  ///< key_mask: probability that a key may be attended
   double dropout = 0;
   uint64_t offset = 0;  ///< of the dropout key
+  int64_t window = 0;
 };
 
 std::vector<Input> inputs(const Sizes& s, const Extras& e) {
@@ -64,7 +66,7 @@ std::vector<Input> inputs(const Sizes& s, const Extras& e) {
 
 auto calls(Var (*op)(const Var&, const Var&, const Var&, const Var&, const AttentionOptions&), const Extras& e) {
   return [=](const std::vector<Var>& in) {
-    AttentionOptions options{.causal = e.causal, .scale = e.scale, .dropout = e.dropout};
+    AttentionOptions options{.causal = e.causal, .scale = e.scale, .dropout = e.dropout, .window = e.window};
     options.dropout_key = {.seed = 11, .stream = 5, .offset = e.offset};
     if (e.key_mask) options.key_mask = in.back().value();
     return op(in[0], in[1], in[2], e.alibi ? in[3] : Var(), options);
@@ -89,6 +91,37 @@ Sample cached(const std::string& label, Sizes sizes, const Extras& extras = {}) 
 
 Sample sample(const std::string& label, const Sizes& sizes, const Extras& extras = {}) {
   return {label, inputs(sizes, extras), calls(attention, extras), calls(attention_composed, extras)};
+}
+
+/// Windows narrower than, as wide as and wider than tiles and chunks, by each kernel.
+std::vector<Sample> window_samples() {
+  const Sizes one{.batch = 1, .heads = 1, .kv_heads = 1};
+  const auto sized = [&](int64_t queries, int64_t keys, int64_t qk_dim, int64_t v_dim) {
+    Sizes s = one;
+    s.queries = queries, s.keys = keys, s.qk_dim = qk_dim, s.v_dim = v_dim;
+    return s;
+  };
+  std::vector<Sample> out{
+      sample("window", {}, {.causal = true, .window = 2}),
+      sample("window of every key", {}, {.causal = true, .window = 5}),
+      sample("window beyond the keys", {.queries = 9, .keys = 4}, {.causal = true, .window = 3}),
+      sample("window, groups, ALiBi, mask and dropout",
+             {.queries = 19, .keys = 23, .heads = 4, .qk_dim = 8, .v_dim = 5},
+             {.causal = true, .alibi = true, .key_mask = 0.8, .dropout = 0.3, .offset = 4, .window = 6}),
+      sample("window, many tiles", sized(201, 201, 3, 2), {.causal = true, .window = 17}),
+      sample("window of a tile", sized(150, 150, 16, 8), {.causal = true, .window = 64}),
+      sample("window across tiles", sized(140, 211, 2, 2), {.causal = true, .window = 70}),
+      sample("window, heads as wide as Gemma's",
+             {.batch = 1, .queries = 70, .keys = 70, .heads = 4, .kv_heads = 1, .qk_dim = 256, .v_dim = 256},
+             {.causal = true, .window = 32}),
+      sample("window, one query", sized(1, 90, 8, 8), {.causal = true, .window = 12}),
+      sample("window, one query, chunks", sized(1, 700, 16, 4), {.causal = true, .window = 300}),
+      sample("window, few queries",
+             {.batch = 2, .queries = 4, .keys = 300, .heads = 6, .kv_heads = 2, .qk_dim = 17, .v_dim = 33},
+             {.causal = true, .alibi = true, .key_mask = 0.7, .window = 5}),
+      cached("window, cache", {.queries = 3, .keys = 18, .heads = 4, .kv_heads = 2}, {.causal = true, .window = 7}),
+  };
+  return out;
 }
 
 /// Few queries against many keys, more than one chunk of them, and keys and values in a cache.
@@ -169,6 +202,7 @@ OpSamples attention_samples() {
       sample("no queries", {.queries = 0}),
       sample("no keys", {.keys = 0}),
   };
+  for (Sample& windowed : window_samples()) out.samples.push_back(std::move(windowed));
   for (Sample& decoding : decoding_samples()) out.samples.push_back(std::move(decoding));
   for (const auto& [qk_dim, v_dim] : std::vector<std::pair<int64_t, int64_t>>{{1, 1},
                                                                               {1, 8},
@@ -205,6 +239,8 @@ OpSamples attention_samples() {
   refuse("mask dtype", {normal("q", x), normal("k", x), normal("v", x), integers("key_mask", {2, 5}, 0, 2)}, {"i64"},
          {.key_mask = 0.5});
   refuse("dropout", inputs({}, {}), {"dropout 1"}, {.dropout = 1.0});
+  refuse("window", inputs({}, {}), {"window of -1"}, {.causal = true, .window = -1});
+  refuse("window, not causal", inputs({}, {}), {"window of 3 without causality"}, {.window = 3});
   refuse("integers", {integers("q", x, 0, 3), normal("k", x), normal("v", x)}, {"i64"});
   return out;
 }

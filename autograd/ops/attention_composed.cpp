@@ -29,8 +29,9 @@ Var attention_weights(const Var& q, const Var& k, const Var& slopes, const Atten
   if (slopes.defined())
     scores = scores - reshape(slopes, {kv_heads, group, 1, 1}) * Var(distances(queries, keys, q.value()));
   // A finite fill, so that a row where all is forbidden stays finite until the second fill makes it zero.
-  const Tensor hidden = engine::hidden_pairs(batch, queries, keys, options.causal, options.key_mask, q.value().device())
-                            .reshape({batch, 1, 1, queries, keys});
+  const Tensor hidden =
+      engine::hidden_pairs(batch, queries, keys, options.causal, options.key_mask, q.value().device(), options.window)
+          .reshape({batch, 1, 1, queries, keys});
   const Var weights = masked_fill(softmax(masked_fill(scores, hidden, -1e30)), hidden, 0);
   return reshape(weights, {batch, heads, queries, keys});
 }

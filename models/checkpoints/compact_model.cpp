@@ -36,7 +36,6 @@ ModelDescription describe_compact(const fs::path& folder, const Json& json, cons
   model.family = read.family;
   model.config = read.config;
   model.context = model.config.max_length;
-  if (model.config.window > 0) model.sliding_window = model.config.window;
   read_folder_specials(folder, json, model);
   return model;
 }

@@ -40,7 +40,8 @@ void scaling_fields(V& v, S& s) {
 template <class V, class C>
 void config_fields(V& v, C& c) {
   v("layers", c.layers), v("width", c.width), v("groups", c.groups), v("unequal_layers", c.unequal_layers);
-  v("max_length", c.max_length), v("window", c.window), v("vocab", c.vocab), v("input_dim", c.input_dim);
+  v("max_length", c.max_length), v("window", c.window), v("full_layers", c.full_layers), v("vocab", c.vocab);
+  v("embedding_scale", c.embedding_scale), v("window_rope_base", c.window_rope_base), v("input_dim", c.input_dim);
   v("output_dim", c.output_dim), v("readout_width", c.readout_width), v("tied", c.tied), v("pooling", c.pooling);
   v("causal", c.causal), v("positions", c.positions), v("rope_base", c.rope_base), v("rope_scaling", c.rope_scaling);
   v("rope_interleaved", c.rope_interleaved), v("alibi_slope_first", c.alibi_slope_first);
@@ -68,9 +69,10 @@ std::vector<std::pair<std::string, E>> words_of() {
   if constexpr (std::is_same_v<E, Positions>)
     for (const PositionScheme& scheme : position_schemes()) all.push_back(scheme.positions);
   if constexpr (std::is_same_v<E, Norm>) all = {Norm::none, Norm::layer_norm, Norm::rms_norm};
-  if constexpr (std::is_same_v<E, NormPlace>) all = {NormPlace::pre, NormPlace::post};
+  if constexpr (std::is_same_v<E, NormPlace>) all = {NormPlace::pre, NormPlace::post, NormPlace::both};
   if constexpr (std::is_same_v<E, Activation>)
-    all = {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::swiglu};
+    all = {Activation::relu, Activation::gelu,   Activation::gelu_tanh,
+           Activation::silu, Activation::swiglu, Activation::geglu};
   if constexpr (std::is_same_v<E, RopeScalingKind>)
     all = {RopeScalingKind::none, RopeScalingKind::linear, RopeScalingKind::llama3};
   std::vector<std::pair<std::string, E>> words;

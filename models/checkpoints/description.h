@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,17 +13,18 @@ struct ModelDescription {
   std::string name;    ///< the file's own, else the folder's
   std::string family;  ///< its name in models/families/family.h
   TransformerConfig config;
-  int64_t context = 0;                    ///< longest text of its training, in tokens
-  std::optional<int64_t> sliding_window;  ///< a position sees so many of the last, itself among them
+  int64_t context = 0;  ///< longest text of its training, in tokens
   /// What our Transformer would compute otherwise than the model does: such a model is described, and not run.
   std::vector<std::string> not_run;
+  /// What the files say and cannot mean, and what only some uses of the model need: a special token that it lacks.
+  std::vector<std::string> warnings;
   std::optional<int64_t> bos;  ///< begins a text, where add_bos
   std::vector<int64_t> eos;    ///< end an answer
   bool add_bos = false;        ///< the tokenizer puts bos before a text
   std::string chat_template;   ///< Jinja, as the file has it; "" = none
 
   /// Longest text, in tokens, that the model computes as it was trained to.
-  int64_t longest_text() const { return std::min(context, sliding_window.value_or(context)); }
+  int64_t longest_text() const { return context; }
   /// The token that stands before every text; none where the tokenizer puts none there.
   std::optional<int64_t> text_begin() const { return add_bos ? bos : std::nullopt; }
   /// The ids of a text as the model sees it: behind text_begin().

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -23,6 +24,19 @@ class ArchitectureKeys {
   int64_t count(const char* name, int64_t otherwise) const { return metadata_.count(asked(name), otherwise); }
   double positive(const char* name) const { return metadata_.positive(asked(name)); }
   double positive(const char* name, double otherwise) const { return metadata_.positive(asked(name), otherwise); }
+  /// Whether each layer has a window: by a list, or by the number of layers from one that has none to the next.
+  std::vector<bool> windows(const char* name, int64_t layers, int64_t otherwise) const {
+    const auto found = metadata_.all().find(asked(name));
+    const bool is_list = found != metadata_.all().end() && found->second.is_array;
+    const std::vector<int64_t> list = is_list ? metadata_.integers(key(name)) : std::vector<int64_t>{};
+    if (is_list && std::ssize(list) != layers)
+      complain(name, fmt::format("has {} entries for {} layers", list.size(), layers));
+    const int64_t every = is_list ? 0 : count(name, otherwise);
+    std::vector<bool> out;
+    for (int64_t i = 0; i < layers; ++i)
+      out.push_back(is_list ? list[static_cast<size_t>(i)] != 0 : (i + 1) % every != 0);
+    return out;
+  }
   std::string text(const char* name, const char* otherwise) const { return metadata_.text(asked(name), otherwise); }
   /// What keeps the model from being run among the keys that nothing asked for.
   std::vector<std::string> doubtful() const { return doubtful_gguf_keys(metadata_, architecture_ + ".", asked_); }
@@ -67,7 +81,7 @@ void read_rope_divisors(const GgufFile& file, TransformerConfig& c) {
       "{}: tensor '{}' is {} {}, expected f32 ({}): one divisor for each pair of numbers of a head, and the {} heads "
       "have a head_dim of {}",
       file.path().string(), name, file.type(name), file.shape(name).str(), group.qk_dim / 2, group.heads, group.qk_dim);
-  group.rope_frequencies = rope_frequencies(c, group);
+  group.rope_frequencies = rope_frequencies(c, group, 0);
   const std::vector<double> values = divisors->to_vector<double>();
   for (size_t i = 0; i < values.size(); ++i) {
     require(values[i] > 0, "{}: tensor '{}': element {} is {}, expected above 0", file.path().string(), name, i,
@@ -106,7 +120,23 @@ void read_llama(const GgufFile& file, const ArchitectureKeys& in, const Family& 
   c.qk_norm = in.has_tensor("blk.0.attn_q_norm.weight");
   read_rope(file, in, model);
   c.rope_interleaved = family.interleaved_in_gguf;
-  if (in.has("attention.sliding_window")) model.sliding_window = c.window = in.count("attention.sliding_window");
+  if (in.has("attention.sliding_window")) c.window = in.count("attention.sliding_window");
+}
+
+/// What Gemma's models have besides Llama's. Source: llama.cpp's models of gemma3: every sixth layer has no window, and
+/// the others turn by a base of 10000; later files name both.
+void read_gemma(const ArchitectureKeys& in, TransformerConfig& c) {
+  c.activation = Activation::geglu;
+  c.norm_place = NormPlace::both;
+  c.embedding_scale = std::sqrt(static_cast<double>(c.width));
+  c.window_rope_base = in.positive("rope.freq_base_swa", 10000);
+  constexpr int64_t layers_of_27b = 62;  // whose queries are scaled by the width of a head as wide as width / heads
+  if (c.layers == layers_of_27b && c.width / c.groups[0].heads != c.groups[0].qk_dim)
+    c.logit_scale = 1 / std::sqrt(static_cast<double>(c.width / c.groups[0].heads));
+  const std::vector<bool> windows = in.windows("attention.sliding_window_pattern", c.layers, 6);
+  for (size_t i = 0; i < windows.size() && c.window > 0; ++i)
+    if (!windows[i]) c.full_layers.push_back(static_cast<int64_t>(i));
+  if (std::ssize(c.full_layers) == c.layers) c.window = 0, c.full_layers.clear();
 }
 
 void read_gpt2(const ArchitectureKeys& in, ModelDescription& model) {
@@ -178,6 +208,7 @@ ModelDescription describe_gguf(const GgufFile& file) {
   c.readout_bias = false;
   if (family->stack == Stack::gpt2) read_gpt2(in, model);
   else read_llama(file, in, *family, model);
+  if (family->stack == Stack::gemma) read_gemma(in, c);
   for (std::string& reason : in.doubtful()) model.not_run.push_back(std::move(reason));
   read_specials(file.metadata(), model);
   try {

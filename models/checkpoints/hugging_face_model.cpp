@@ -37,13 +37,20 @@ bool adds_bos(const fs::path& folder, const Json& tokenizer_config) {
   return !fs::exists(folder / "vocab.json", unreadable) && fs::exists(folder / "tokenizer.model", unreadable);
 }
 
-/// One id or a list of them, appended; null is none.
-void append_ids(const Json& object, const char* key, const fs::path& path, int64_t vocab, std::vector<int64_t>& ids) {
+/// One id or a list of them, appended; null is none. What is no token of the vocabulary goes to the warnings instead.
+void append_ids(const Json& object, const char* key, const fs::path& path, ModelDescription& model,
+                std::vector<int64_t>& ids) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null()) return;
   for (const Json& id : found->is_array() ? *found : Json::array({*found})) {
-    require(id.is_number_integer() && id.get<int64_t>() >= 0 && id.get<int64_t>() < vocab,
-            "{}: {}: {} is no token of the vocabulary of {}", path.string(), key, shown(id), vocab);
+    const int64_t vocab = model.config.vocab;
+    require(id.is_number_integer(), "{}: {}: {} is no token of the vocabulary of {}", path.string(), key, shown(id),
+            vocab);
+    if (id.get<int64_t>() < 0 || id.get<int64_t>() >= vocab) {
+      model.warnings.push_back(
+          fmt::format("{}: {}: {} is no token of the vocabulary of {}", path.string(), key, shown(id), vocab));
+      continue;
+    }
     if (std::find(ids.begin(), ids.end(), id.get<int64_t>()) == ids.end()) ids.push_back(id.get<int64_t>());
   }
 }
@@ -71,8 +78,6 @@ ModelDescription describe_folder(const fs::path& folder) {
   model.family = read.model_type;
   model.config = std::move(read.config);
   model.context = model.config.max_length;
-  model.sliding_window = read.sliding_window;
-  model.config.window = read.sliding_window.value_or(0);
   model.not_run = std::move(read.not_run);
   read_folder_specials(folder, config, model);
   return model;
@@ -106,13 +111,15 @@ class HuggingFaceFolder : public ModelFiles {
 void read_folder_specials(const fs::path& folder, const Json& config, ModelDescription& model) {
   const fs::path path = folder / "config.json", generation = folder / "generation_config.json";
   const Json tokenizer = read_optional_object(folder / "tokenizer_config.json");
-  const int64_t vocab = model.config.vocab;
   std::vector<int64_t> bos;
-  append_ids(config, "bos_token_id", path, vocab, bos);
+  append_ids(config, "bos_token_id", path, model, bos);
+  const bool is_wrong = !model.warnings.empty();
   if (!bos.empty()) model.bos = bos[0];
-  append_ids(read_optional_object(generation), "eos_token_id", generation, vocab, model.eos);
-  append_ids(config, "eos_token_id", path, vocab, model.eos);
-  model.add_bos = model.bos.has_value() && adds_bos(folder, tokenizer);
+  append_ids(read_optional_object(generation), "eos_token_id", generation, model, model.eos);
+  append_ids(config, "eos_token_id", path, model, model.eos);
+  const bool is_needed = (model.bos || is_wrong) && adds_bos(folder, tokenizer);
+  require(!is_needed || !is_wrong, "{}, and the tokenizer puts it before every text", model.warnings[0]);
+  model.add_bos = is_needed;
   model.chat_template = chat_template_of(folder, tokenizer);
 }
 

@@ -15,7 +15,7 @@ struct NameRow {
   const char *ours, *llama, *gpt2, *gguf;
 };
 
-constexpr std::array<NameRow, 16> name_table{{
+constexpr std::array<NameRow, 18> name_table{{
     {"tokens", "model.embed_tokens", "wte", "token_embd"},
     {"positions", "", "wpe", "position_embd"},
     {"blocks.{}.attention_norm", "model.layers.{}.input_layernorm", "h.{}.ln_1", "blk.{}.attn_norm"},
@@ -25,7 +25,9 @@ constexpr std::array<NameRow, 16> name_table{{
     {"blocks.{}.attention.0.q_norm", "model.layers.{}.self_attn.q_norm", "", "blk.{}.attn_q_norm"},
     {"blocks.{}.attention.0.k_norm", "model.layers.{}.self_attn.k_norm", "", "blk.{}.attn_k_norm"},
     {"blocks.{}.attention.o_proj", "model.layers.{}.self_attn.o_proj", "h.{}.attn.c_proj", "blk.{}.attn_output"},
+    {"blocks.{}.attention_out_norm", "", "", "blk.{}.post_attention_norm"},
     {"blocks.{}.ffn_norm", "model.layers.{}.post_attention_layernorm", "h.{}.ln_2", "blk.{}.ffn_norm"},
+    {"blocks.{}.ffn_out_norm", "", "", "blk.{}.post_ffw_norm"},
     {"blocks.{}.ffn.gate", "model.layers.{}.mlp.gate_proj", "", "blk.{}.ffn_gate"},
     {"blocks.{}.ffn.up", "model.layers.{}.mlp.up_proj", "h.{}.mlp.c_fc", "blk.{}.ffn_up"},
     {"blocks.{}.ffn.down", "model.layers.{}.mlp.down_proj", "h.{}.mlp.c_proj", "blk.{}.ffn_down"},
@@ -61,9 +63,19 @@ std::string with_layer(std::string path, const std::string& layer) {
 /// GGUF's name of a fused Q, K, V, whose rows of the table name the three.
 constexpr const char* gguf_fused = "blk.{}.attn_qkv";
 
+/// Gemma's norms behind the branches took the name that Llama's second norm has.
+const char* gemma_column(const NameRow& row) {
+  const std::string_view ours = row.ours;
+  if (ours == "blocks.{}.attention_out_norm") return "model.layers.{}.post_attention_layernorm";
+  if (ours == "blocks.{}.ffn_norm") return "model.layers.{}.pre_feedforward_layernorm";
+  if (ours == "blocks.{}.ffn_out_norm") return "model.layers.{}.post_feedforward_layernorm";
+  return row.llama;
+}
+
 const char* column(const NameRow& row, NameScheme scheme) {
   if (scheme == NameScheme::headroom) return row.ours;
   if (scheme == NameScheme::gguf) return row.gguf;
+  if (scheme == NameScheme::hugging_face_gemma) return gemma_column(row);
   if (scheme == NameScheme::hugging_face_classifier && row.ours == std::string_view("readout")) return "score";
   return scheme == NameScheme::hugging_face_gpt2 ? row.gpt2 : row.llama;
 }
@@ -104,6 +116,10 @@ std::string renamed(NameScheme from, NameScheme to, const std::string& name) {
 
 bool is_transposed(NameScheme scheme, const std::string& name) {
   return scheme == NameScheme::hugging_face_gpt2 && name.ends_with(".weight") && name.find(".c_") != std::string::npos;
+}
+
+double added_to(NameScheme scheme, const std::string& name) {
+  return scheme == NameScheme::hugging_face_gemma && name.ends_with("norm.weight") ? 1 : 0;
 }
 
 RotaryPart rotary_part(NameScheme scheme, const std::string& name) {

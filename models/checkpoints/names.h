@@ -25,6 +25,9 @@ std::string renamed(NameScheme from, NameScheme to, const std::string& name);
 /// Whether a matrix of that name lies as (in, out).
 bool is_transposed(NameScheme scheme, const std::string& name);
 
+/// What is added to a tensor of that name for the weight that it stands for: 1 to Gemma's norms in folders, else 0.
+double added_to(NameScheme scheme, const std::string& name);
+
 /// Weights and biases whose rows are those of heads that turn with the position.
 enum class RotaryPart { none, query, key };
 RotaryPart rotary_part(NameScheme scheme, const std::string& name);

@@ -46,7 +46,7 @@ double logsumexp_of(const float* logits, int64_t vocab) {
 /// Greedy tokens behind what the state has seen, of which `logits` follow the last.
 void continue_greedily(const Transformer& model, ModelCache& state, Tensor logits, ReferenceText& out) {
   const TransformerConfig& c = model.config();
-  const int64_t longest = c.window > 0 ? std::min(c.window, c.max_length) : c.max_length, vocab = logits.dim(-1);
+  const int64_t longest = c.max_length, vocab = logits.dim(-1);
   while (static_cast<int64_t>(out.greedy.size()) < greedy_tokens) {
     const float* last = logits.data<float>() + (logits.dim(0) - 1) * vocab;
     const std::vector<int32_t> best = largest(last, vocab, 2);

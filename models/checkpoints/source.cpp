@@ -2,6 +2,7 @@
 
 #include "engine/context.h"
 #include "engine/error.h"
+#include "engine/ops/elementwise/binary.h"
 #include "models/files/json.h"
 #include "models/gguf/types.h"
 
@@ -95,6 +96,8 @@ Var PretrainedWeights::tensor(const std::string& name, const Shape& shape, const
   const StoredTensor stored = found(name, place, shape);
   const auto* given = std::get_if<Tensor>(&stored);
   Tensor values = values_of(stored, options_.dtype).to(engine::context().device);
+  if (const double added = added_to(scheme_, place.name); added != 0)
+    values = engine::add(values, Tensor::full({1}, added, values.dtype(), values.device()));
   if (given && values.shares_storage(*given)) {
     if (!is_trained) return Var(values, false);
     values = values.clone();

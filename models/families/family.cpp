@@ -38,6 +38,16 @@ const std::array table{
            .qk_norm = true,
            .window = WindowRule::switched,
            .harmless_at = {{"mlp_bias", false}}},
+    Family{.name = "gemma3_text",
+           .gguf = "gemma3",
+           .transformer = "Gemma3ForCausalLM",
+           .stack = Stack::gemma,
+           .tensors = NameScheme::hugging_face_gemma,
+           .biases = BiasRule::said,
+           .qk_norm = true,
+           .window = WindowRule::pattern,
+           .harmless = {"cache_implementation"},
+           .harmless_at = {{"use_bidirectional_attention", false}}},
     // The order and precision of reorder_and_upcast_attn change what rounding does, and no more; only the models with
     // two heads use summary_*.
     Family{.name = "gpt2",

@@ -9,11 +9,20 @@ namespace headroom::models {
 /// Whose names a model's files use for its tensors.
 /// `headroom`: our own, of compact folders.
 /// `hugging_face_classifier`: hugging_face_llama's, but for the readout, which is "score" there and not "lm_head".
-enum class NameScheme { hugging_face_llama, hugging_face_classifier, hugging_face_gpt2, gguf, headroom };
+/// `hugging_face_gemma`: hugging_face_llama's with four norms a layer, whose weights are stored less 1.
+enum class NameScheme {
+  hugging_face_llama,
+  hugging_face_classifier,
+  hugging_face_gemma,
+  hugging_face_gpt2,
+  gguf,
+  headroom
+};
 
 /// What a family's blocks are made of, and what its files call their sizes.
 enum class Stack {
   llama,  ///< RMS norms, RoPE, a network gated by silu; "hidden_size", "num_attention_heads", …
+  gemma,  ///< llama's with norms behind each branch too, gated by gelu_tanh, scaled embeddings, windows in a pattern
   gpt2,   ///< layer norms, learned positions, a bias on every projection; "n_embd", "n_head", …
 };
 
@@ -29,6 +38,7 @@ enum class WindowRule {
   none,      ///< nothing
   always,    ///< sliding_window holds for every layer
   switched,  ///< sliding_window holds where use_sliding_window is true, and not for every layer
+  pattern,   ///< sliding_window holds for all layers but every sixth, or as layer_types says
 };
 
 /// All that tells one family of trained models from the others in its files. The table is in family.cpp: a new family

@@ -38,7 +38,7 @@ Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, const
       tokenizer_(tokenizer),
       ends_(description.eos),
       context_(description.longest_text()),
-      state_(model.config()),
+      state_(model.config(), !engine::Recording::is_possible(model.device())),  // what is recorded keeps its place
       recorded_(model, std::move(note)) {
   require(tokenizer.vocab_size() <= model.config().vocab,
           "the tokenizer {} has {} tokens, the model's vocabulary {}: they do not belong together", tokenizer.name(),
@@ -53,10 +53,12 @@ void Generator::reset() {
 int64_t Generator::held_of(const std::vector<int32_t>& tokens) const {
   const auto [shared, other] = std::mismatch(held_.begin(), held_.end(), tokens.begin(), tokens.end());
   // The last token is computed again even where it is held, for its logits.
-  return std::min<int64_t>(shared - held_.begin(), static_cast<int64_t>(tokens.size()) - 1);
+  const int64_t held = std::min<int64_t>(shared - held_.begin(), static_cast<int64_t>(tokens.size()) - 1);
+  return state_.can_go_back(held) ? held : 0;
 }
 
 void Generator::keep(int64_t tokens) {
+  if (tokens == 0) return reset();
   state_.truncate(tokens);
   held_.resize(static_cast<size_t>(tokens));
 }

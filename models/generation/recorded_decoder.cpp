@@ -33,7 +33,7 @@ void RecordedDecoder::decode(ModelCache& state, const TokenDraw& draw) {
 }
 
 std::optional<int64_t> RecordedDecoder::next(int64_t token, ModelCache& state, const TokenDraw& draw) {
-  model_.require_place(state.offset() + 1, state.length() + 1);
+  model_.require_place(state.offset() + 1);
   state.make_room(1);
   if (!recorder_) {
     recorder_.emplace(model_.device());

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "engine/error.h"
 #include "models/families/family.h"
 #include "models/files/json.h"
+#include "models/hugging_face/fields.h"
 #include "models/hugging_face/known_keys.h"
 #include "models/validate.h"
 
@@ -17,106 +16,22 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t most = int64_t(1) << 40;
-
-/// The fields of a config.json; every message names file and field. It remembers which were asked for.
-class Fields {
- public:
-  Fields(const json& fields, std::string source) : fields_(fields), source_(std::move(source)) {
-    require(fields.is_object(), "{}: expected a JSON object, got {}", source_, shown(fields));
-  }
-  [[noreturn]] void complain(const char* name, const std::string& message) const {
-    fail("{}: {}: {}", source_, name, message);
-  }
-  /// null counts as absent, as transformers reads it.
-  bool has(const char* name) const {
-    asked_.insert(name);
-    return fields_.contains(name) && !fields_[name].is_null();
-  }
-  int64_t count(const char* name) const {
-    if (!has(name)) complain(name, "missing");
-    const json& value = fields_[name];
-    const bool is_count = value.is_number_integer() &&
-                          (value.is_number_unsigned() ? value.get<uint64_t>() <= most : value.get<int64_t>() >= 1);
-    if (!is_count || value.get<int64_t>() < 1 || value.get<int64_t>() > most)
-      complain(name, "expected an integer from 1 to 2^40, got " + shown(value));
-    return value.get<int64_t>();
-  }
-  int64_t count(const char* name, int64_t otherwise) const { return has(name) ? count(name) : otherwise; }
-  bool flag(const char* name, bool otherwise) const {
-    if (!has(name)) return otherwise;
-    if (!fields_[name].is_boolean()) complain(name, "expected true or false, got " + shown(fields_[name]));
-    return fields_[name].get<bool>();
-  }
-  double positive(const char* name, double otherwise) const {
-    if (!has(name)) return otherwise;
-    const json& value = fields_[name];
-    if (!value.is_number() || !(value.get<double>() > 0) || !std::isfinite(value.get<double>()))
-      complain(name, "expected a number above 0, got " + shown(value));
-    return value.get<double>();
-  }
-  /// An object's fields; nothing when it is absent.
-  std::optional<Fields> object(const char* name) const {
-    if (!has(name)) return std::nullopt;
-    if (!fields_[name].is_object()) complain(name, "expected an object, got " + shown(fields_[name]));
-    return Fields(fields_[name], source_ + ": " + name);
-  }
-  /// Two names of one thing, of which a file may give both only with the same value.
-  void agree(const char* one, const char* other) const {
-    if (has(one) && has(other) && fields_[one] != fields_[other])
-      complain(one, fields_[one].is_structured()
-                        ? fmt::format("contradicts {}, another name of it", other)
-                        : fmt::format("{} contradicts {} = {}", shown(fields_[one]), other, shown(fields_[other])));
-  }
-  /// The names of a list that are texts.
-  std::vector<std::string> texts(const char* name) const {
-    std::vector<std::string> all;
-    if (has(name) && fields_[name].is_array())
-      for (const json& each : fields_[name])
-        if (each.is_string()) all.push_back(each.get<std::string>());
-    return all;
-  }
-  /// A whole number from 0.
-  int64_t size(const char* name, int64_t otherwise) const {
-    const bool is_zero = has(name) && fields_[name].is_number_integer() && fields_[name] == 0;
-    return is_zero ? 0 : count(name, otherwise);
-  }
-  int64_t entries(const char* name) const { return has(name) ? static_cast<int64_t>(fields_[name].size()) : 0; }
-  std::string text(const char* name) const {
-    if (!has(name)) complain(name, "missing");
-    if (!fields_[name].is_string()) complain(name, "expected a string, got " + shown(fields_[name]));
-    return fields_[name].get<std::string>();
-  }
-  /// The fields that nothing has asked for, without those that are null.
-  std::map<std::string, json> unread() const {
-    std::map<std::string, json> rest;
-    for (const auto& [name, value] : fields_.items())
-      if (!asked_.contains(name) && !value.is_null()) rest.emplace(name, value);
-    return rest;
-  }
-
- private:
-  const json& fields_;
-  std::string source_;
-  mutable std::set<std::string> asked_;
-};
-
 /// Heads and their width, which must agree with each other.
-HeadGroup heads_of(const Fields& in, int64_t width) {
+HeadGroup heads_of(const ConfigFields& in, int64_t width, bool is_gemma) {
   HeadGroup group;
   group.heads = in.count("num_attention_heads");
-  const int64_t shared = in.count("num_key_value_heads", group.heads);
+  const int64_t shared = in.count("num_key_value_heads", is_gemma ? 4 : group.heads);
   if (group.heads % shared != 0)
     in.complain("num_key_value_heads", fmt::format("{} does not divide num_attention_heads = {}", shared, group.heads));
   group.kv_heads = shared == group.heads ? 0 : shared;
-  if (!in.has("head_dim") && width % group.heads != 0)
+  if (!in.has("head_dim") && !is_gemma && width % group.heads != 0)
     in.complain("num_attention_heads",
                 fmt::format("{} does not divide hidden_size = {}, and head_dim is missing", group.heads, width));
-  group.qk_dim = group.v_dim = in.count("head_dim", std::max<int64_t>(1, width / group.heads));
+  group.qk_dim = group.v_dim = in.count("head_dim", is_gemma ? 256 : std::max<int64_t>(1, width / group.heads));
   return group;
 }
 
-void read_gate(const Fields& in, HuggingFaceModel& model) {
+void read_gate(const ConfigFields& in, HuggingFaceModel& model) {
   const std::string name = in.has("hidden_act") ? in.text("hidden_act") : "silu";
   const bool is_silu = name == "silu" || name == "swish";
   if (!is_silu && name != "gelu" && name != "gelu_new" && name != "gelu_pytorch_tanh")
@@ -125,7 +40,7 @@ void read_gate(const Fields& in, HuggingFaceModel& model) {
   if (!is_silu) model.not_run.push_back(fmt::format("hidden_act: {}; only silu is supported", name));
 }
 
-void read_rope_scaling(const Fields& in, const std::string& kind, RopeScaling& s) {
+void read_rope_scaling(const ConfigFields& in, const std::string& kind, RopeScaling& s) {
   if (kind == "default") return;
   s.kind = kind == "linear" ? RopeScalingKind::linear : RopeScalingKind::llama3;
   if (!in.has("factor")) in.complain("factor", "missing");
@@ -141,13 +56,13 @@ void add_not_run(std::vector<std::string> reasons, const std::string& at, Huggin
 }
 
 /// Newer files have rope_parameters, older ones rope_theta beside rope_scaling.
-void read_rope(const Fields& in, HuggingFaceModel& model) {
+void read_rope(const ConfigFields& in, HuggingFaceModel& model) {
   TransformerConfig& c = model.config;
   c.positions = Positions::rope;
   c.rope_base = in.positive("rope_theta", 10000);
   const char* name = in.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   in.agree("rope_parameters", "rope_scaling");
-  const std::optional<Fields> scaling = in.object(name);
+  const std::optional<ConfigFields> scaling = in.object(name);
   if (!scaling) return;
   c.rope_base = scaling->positive("rope_theta", c.rope_base);
   const char* key = scaling->has("rope_type") ? "rope_type" : "type";
@@ -160,45 +75,101 @@ void read_rope(const Fields& in, HuggingFaceModel& model) {
   add_not_run(doubtful_rope_keys(scaling->unread()), std::string(name) + ": ", model);
 }
 
-/// The window of a model, which switched ones give to their last layers alone: layer_types says of each, and older
-/// files say behind how many (28 where they do not).
-void read_window(const Fields& in, WindowRule rule, HuggingFaceModel& model) {
-  const bool is_switched = rule == WindowRule::switched, is_used = in.flag("use_sliding_window", false);
-  const int64_t whole = is_switched ? in.size("max_window_layers", 28) : 0, layers = model.config.layers;
-  const std::vector<std::string> kinds = is_switched ? in.texts("layer_types") : std::vector<std::string>{};
-  const bool has_window = in.has("sliding_window") && (is_used || !is_switched);
-  int64_t windowed = has_window ? std::max<int64_t>(0, layers - whole) : 0;
-  if (!kinds.empty()) windowed = std::count(kinds.begin(), kinds.end(), "sliding_attention");
-  const auto full = std::count(kinds.begin(), kinds.end(), "full_attention");
-  const int64_t said = in.entries("layer_types");
-  if (is_switched && said > 0 && said != layers)
-    in.complain("layer_types", fmt::format("has {} entries, and num_hidden_layers is {}", said, layers));
-  if (said > 0 && is_switched && windowed + full != said)
-    model.not_run.emplace_back("layer_types: only full_attention and sliding_attention are computed");
-  if (windowed > 0 && !has_window)
-    model.not_run.emplace_back("layer_types: sliding_attention, and use_sliding_window is not true");
-  if (windowed == 0 || !has_window) return;
-  model.sliding_window = in.count("sliding_window");
-  if (windowed < layers)
-    model.not_run.push_back(fmt::format("{}: {} of {} layers have a window of {}, here all have or none",
-                                        kinds.empty() ? "max_window_layers" : "layer_types", windowed, layers,
-                                        *model.sliding_window));
+/// Gemma's: one of the layers that see everything, another of those with a window. Older files have rope_theta and
+/// rope_local_base_freq, and their rope_scaling is of the former; newer ones have rope_parameters of each kind.
+void read_two_ropes(const ConfigFields& in, HuggingFaceModel& model) {
+  TransformerConfig& c = model.config;
+  c.positions = Positions::rope;
+  c.rope_base = in.positive("rope_theta", 1e6);
+  c.window_rope_base = in.positive("rope_local_base_freq", 10000);
+  const auto read = [&](const std::optional<ConfigFields>& fields, const std::string& at, double& base, bool is_full) {
+    if (!fields) return;
+    base = fields->positive("rope_theta", base);
+    const char* key = fields->has("rope_type") ? "rope_type" : "type";
+    const std::string kind = fields->has(key) ? fields->text(key) : "default";
+    if (kind == "linear" && is_full) read_rope_scaling(*fields, kind, c.rope_scaling);
+    else if (kind != "default") model.not_run.push_back(fmt::format("{}: {} is not computed", at, quoted_name(kind)));
+    add_not_run(doubtful_rope_keys(fields->unread()), at + ": ", model);
+  };
+  const std::optional<ConfigFields> both = in.object("rope_parameters");
+  if (!both) return read(in.object("rope_scaling"), "rope_scaling", c.rope_base, true);
+  read(both->object("full_attention"), "rope_parameters: full_attention", c.rope_base, true);
+  read(both->object("sliding_attention"), "rope_parameters: sliding_attention", c.window_rope_base, false);
 }
 
-HuggingFaceModel read_llama(const Fields& in, const Family& family) {
+/// Layers that see everything, by what a file says of each, or by their number where it says nothing of them: older
+/// Qwens have none with a window among the first 28, Gemma has one without at every sixth place.
+std::vector<int64_t> full_layers_of(const ConfigFields& in, WindowRule rule, HuggingFaceModel& model) {
+  const int64_t layers = model.config.layers, said = in.entries("layer_types");
+  const std::vector<std::string> kinds = in.texts("layer_types");
+  if (said > 0 && said != layers)
+    in.complain("layer_types", fmt::format("has {} entries, and num_hidden_layers is {}", said, layers));
+  const int64_t before = rule == WindowRule::switched ? in.size("max_window_layers", 28) : 0;
+  int64_t every = 0;
+  if (rule == WindowRule::pattern)
+    for (const char* key : {"sliding_window_pattern", "_sliding_window_pattern"})
+      every = in.count(key, every > 0 ? every : 6);
+  std::vector<int64_t> full;
+  bool is_known = kinds.empty() || std::ssize(kinds) == layers;
+  for (int64_t i = 0; i < layers; ++i) {
+    const std::string kind = kinds.empty() || !is_known ? "" : kinds[static_cast<size_t>(i)];
+    const bool by_number = i < before || (every > 0 && (i + 1) % every == 0);
+    if (kind.empty() ? by_number : kind == "full_attention") full.push_back(i);
+    is_known = is_known && (kind.empty() || kind == "full_attention" || kind == "sliding_attention");
+  }
+  if (!is_known) model.not_run.emplace_back("layer_types: only full_attention and sliding_attention are computed");
+  return full;
+}
+
+/// The window of a model, and which layers have none.
+void read_window(const ConfigFields& in, WindowRule rule, HuggingFaceModel& model) {
+  TransformerConfig& c = model.config;
+  const bool is_used = in.flag("use_sliding_window", false), is_given = in.has("sliding_window");
+  if (rule == WindowRule::always) {
+    if (is_given) c.window = in.count("sliding_window");
+    return;
+  }
+  const size_t reasons = model.not_run.size();
+  const std::vector<int64_t> full = full_layers_of(in, rule, model);
+  const bool has_window = rule == WindowRule::pattern || (is_used && is_given);
+  if (model.not_run.size() > reasons || std::ssize(full) == c.layers) return;
+  if (!has_window && in.entries("layer_types") > 0)
+    model.not_run.emplace_back("layer_types: sliding_attention, and use_sliding_window is not true");
+  if (!has_window) return;
+  c.window = in.count("sliding_window", 4096);
+  c.full_layers = full;
+}
+
+/// What Gemma's models have besides Llama's.
+void read_gemma(const ConfigFields& in, HuggingFaceModel& model) {
+  TransformerConfig& c = model.config;
+  c.norm_place = NormPlace::both;
+  c.embedding_scale = std::sqrt(static_cast<double>(c.width));
+  const auto scalar = static_cast<double>(in.count("query_pre_attn_scalar", 256));
+  if (scalar != static_cast<double>(c.groups[0].qk_dim)) c.logit_scale = 1 / std::sqrt(scalar);
+  const std::string gate = in.has("hidden_activation") ? in.text("hidden_activation") : "gelu_pytorch_tanh";
+  if (gate != "gelu_pytorch_tanh")
+    model.not_run.push_back(
+        fmt::format("hidden_activation: {}; only gelu_pytorch_tanh is supported", quoted_name(gate)));
+  c.activation = Activation::geglu;
+  read_two_ropes(in, model);
+}
+
+HuggingFaceModel read_llama(const ConfigFields& in, const Family& family) {
   HuggingFaceModel model;
   TransformerConfig& c = model.config;
+  const bool is_gemma = family.stack == Stack::gemma;
   c.layers = in.count("num_hidden_layers");
   c.width = in.count("hidden_size");
-  c.groups = {heads_of(in, c.width)};
+  c.groups = {heads_of(in, c.width, is_gemma)};
   c.ffn_width = in.count("intermediate_size");
   c.vocab = c.output_dim = in.count("vocab_size");
-  c.max_length = in.count("max_position_embeddings", 2048);
-  c.tied = in.flag("tie_word_embeddings", false);
-  read_rope(in, model);
+  c.max_length = in.count("max_position_embeddings", is_gemma ? 131072 : 2048);
+  c.tied = in.flag("tie_word_embeddings", is_gemma);
   c.norm = Norm::rms_norm;
   c.norm_eps = in.positive("rms_norm_eps", 1e-6);
-  read_gate(in, model);
+  if (is_gemma) read_gemma(in, model);
+  else read_rope(in, model), read_gate(in, model);
   c.causal = true;
   c.attention_bias = family.biases == BiasRule::said && in.flag("attention_bias", false);
   c.ffn_bias = family.ffn_bias && in.flag("mlp_bias", false);
@@ -214,7 +185,7 @@ HuggingFaceModel read_llama(const Fields& in, const Family& family) {
   return model;
 }
 
-HuggingFaceModel read_gpt2(const Fields& in) {
+HuggingFaceModel read_gpt2(const ConfigFields& in) {
   HuggingFaceModel model;
   TransformerConfig& c = model.config;
   c.layers = in.count("n_layer");
@@ -239,7 +210,7 @@ HuggingFaceModel read_gpt2(const Fields& in) {
 }
 
 /// A classifier's readout, where the architectures name one: LlamaForSequenceClassification and the like.
-void read_classifier(const Fields& in, const Family& family, HuggingFaceModel& model) {
+void read_classifier(const ConfigFields& in, const Family& family, HuggingFaceModel& model) {
   constexpr const char* key = "architectures";
   for (const std::string& name : in.texts(key)) {
     if (!name.ends_with("ForSequenceClassification")) continue;
@@ -264,7 +235,7 @@ HuggingFaceModel parse_hugging_face(std::string_view text, const std::string& so
 }
 
 HuggingFaceModel read_hugging_face(const json& config, const std::string& source) {
-  const Fields in(config, source);
+  const ConfigFields in(config, source);
   const std::string type = in.text("model_type");
   const Family* family = find_family(type);
   if (!family) in.complain("model_type", fmt::format("expected one of {}, got {}", family_names(), quoted_name(type)));
@@ -273,7 +244,7 @@ HuggingFaceModel read_hugging_face(const json& config, const std::string& source
   in.agree("num_attention_heads", "n_head");
   in.agree("max_position_embeddings", "n_positions");
   in.agree("n_ctx", "n_positions");
-  HuggingFaceModel model = family->stack == Stack::llama ? read_llama(in, *family) : read_gpt2(in);
+  HuggingFaceModel model = family->stack == Stack::gpt2 ? read_gpt2(in) : read_llama(in, *family);
   model.model_type = type;
   read_classifier(in, *family, model);
   add_not_run(doubtful_keys(in.unread(), *family), "", model);

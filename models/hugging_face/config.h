@@ -1,6 +1,5 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +11,7 @@ namespace headroom::models {
 /// What a Hugging Face config.json says of a model.
 struct HuggingFaceModel {
   TransformerConfig config;
-  std::string model_type;                 ///< "llama", …
-  std::optional<int64_t> sliding_window;  ///< a position sees so many of the last, itself among them
+  std::string model_type;  ///< "llama", …
   /// What our Transformer computes otherwise than the file says ("hidden_act: gelu gates, here silu does"): the sizes
   /// are right all the same.
   std::vector<std::string> not_run;

@@ -24,6 +24,12 @@ std::string with_spaces(const CharacterRules& rules, std::string_view text) {
   return out;
 }
 
+std::string with_marks(std::string text) {
+  for (size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 1))
+    text.replace(at, 1, space_mark);
+  return text;
+}
+
 bool needs_space(const CharacterRules& rules, std::string_view words, bool begin) {
   if (!rules.only_missing || words.starts_with(' ')) return false;
   return rules.prefix == CharacterRules::Prefix::every || (rules.prefix == CharacterRules::Prefix::first && begin);

@@ -18,6 +18,9 @@ std::optional<unsigned char> byte_of_piece(std::string_view text);
 /// U+2581 as the space that it stands for, and the space that the Prepend normalizer puts before the text.
 std::string with_spaces(const CharacterRules& rules, std::string_view text);
 
+/// Every space as U+2581.
+std::string with_marks(std::string text);
+
 /// Whether Metaspace puts a space before these words, which `begin` the text or follow an added token.
 bool needs_space(const CharacterRules& rules, std::string_view words, bool begin);
 

@@ -3,6 +3,7 @@
 
 #include "engine/error.h"
 #include "models/files/json.h"
+#include "models/tokenizers/character_rules.h"
 #include "models/tokenizers/loaders.h"
 #include "models/tokenizers/vocabulary.h"
 
@@ -83,8 +84,17 @@ SentencePieceVocabulary sentencepiece_of(const GgufMetadata& metadata, const std
     if (types[i] < 1 || types[i] > 6)
       metadata.complain("tokenizer.ggml.token_type",
                         fmt::format("token {} has type {}, 1 to 6 are known", i, types[i]));
-    model.pieces.push_back({texts[i], static_cast<float>(scores[i]), static_cast<PieceKind>(types[i])});
+    const auto kind = static_cast<PieceKind>(types[i]);
+    // llama.cpp's converter writes these with the spaces that a text has.
+    model.pieces.push_back(
+        {kind == PieceKind::user_defined ? with_marks(texts[i]) : texts[i], static_cast<float>(scores[i]), kind});
   }
+  // Gemma's converter calls the unknown piece a control token; SentencePiece needs one that is it.
+  const bool is_named = std::any_of(model.pieces.begin(), model.pieces.end(),
+                                    [](const SentencePiece& piece) { return piece.kind == PieceKind::unknown; });
+  const std::optional<int64_t> unknown = metadata.integer("tokenizer.ggml.unknown_token_id");
+  if (!is_named && unknown && *unknown >= 0 && *unknown < std::ssize(model.pieces))
+    model.pieces[static_cast<size_t>(*unknown)].kind = PieceKind::unknown;
   try {
     check(model);
   } catch (const Error& error) {

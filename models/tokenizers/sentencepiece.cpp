@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "engine/error.h"
+#include "models/tokenizers/added_tokens.h"
 #include "models/tokenizers/character_rules.h"
 
 namespace headroom::models {
@@ -18,6 +19,15 @@ std::string bytes_of(const SentencePiece& piece, bool escapes) {
   return with_spaces({}, piece.text);
 }
 
+/// Control pieces that are found in a text: none where every stretch between two would get a space of its own.
+std::vector<AddedToken> controls_of(const SentencePieceModel& model) {
+  std::vector<AddedToken> controls;
+  for (size_t id = 0; id < model.pieces.size() && !model.add_dummy_prefix; ++id)
+    if (model.pieces[id].kind == PieceKind::control)
+      controls.push_back({model.pieces[id].text, static_cast<int32_t>(id), true});
+  return controls;
+}
+
 class SentencePieceTokenizer : public Tokenizer {
  public:
   SentencePieceTokenizer(const SentencePieceModel& model, std::string name, std::filesystem::path file)
@@ -25,17 +35,24 @@ class SentencePieceTokenizer : public Tokenizer {
         file_(std::move(file)),
         kind_(model.kind),
         byte_fallback_(model.byte_fallback),
+        controls_(controls_of(model)),
         strips_space_(model.add_dummy_prefix && model.escape_whitespaces && !model.whitespace_as_suffix) {
     const auto status = processor_.LoadFromSerializedProto(serialized(model));
     require(status.ok(), "{}: {}", file_.string(), status.ToString());
     for (const SentencePiece& piece : model.pieces) tokens_.push_back(bytes_of(piece, model.escape_whitespaces));
   }
 
-  std::vector<int32_t> encode(std::string_view text, Specials /*specials*/) const override {
-    std::vector<int> ids;
-    const auto status = processor_.Encode(text, &ids);
-    require(status.ok(), "{}: {}", name_, status.ToString());
-    return {ids.begin(), ids.end()};
+  std::vector<int32_t> encode(std::string_view text, Specials specials) const override {
+    std::vector<int32_t> ids;
+    for (size_t at = 0; at < text.size();) {
+      const AddedTokens::Found next = controls_.find(text, at, specials == Specials::tokens);
+      encode_ordinary(text.substr(at, next.at - at), ids);
+      at = next.at;
+      if (next.token == nullptr) break;
+      ids.push_back(next.token->id);
+      at += next.token->text.size();
+    }
+    return ids;
   }
 
   const std::string& token_bytes(int64_t id) const override {
@@ -59,11 +76,20 @@ class SentencePieceTokenizer : public Tokenizer {
   }
 
  private:
+  void encode_ordinary(std::string_view text, std::vector<int32_t>& ids) const {
+    std::vector<int> own;
+    const auto status = processor_.Encode(text, &own);
+    require(status.ok(), "{}: {}", name_, status.ToString());
+    ids.insert(ids.end(), own.begin(), own.end());
+  }
+
   sentencepiece::SentencePieceProcessor processor_;
   std::string name_;
   std::filesystem::path file_;
   SentencePieceModel::Kind kind_;
-  bool byte_fallback_, strips_space_;
+  bool byte_fallback_;
+  AddedTokens controls_;
+  bool strips_space_;
   std::vector<std::string> tokens_;
 };
 

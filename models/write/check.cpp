@@ -40,8 +40,7 @@ Tensor some_tokens(const ModelFiles& files) {
   if (sample) ids.insert(ids.end(), sample->begin(), sample->end());
   else
     for (int64_t i = 0; i < 12; ++i) ids.push_back((1 + 7919 * i) % c.vocab);
-  const int64_t longest = c.window > 0 ? std::min(c.window, c.max_length) : c.max_length;
-  ids.resize(static_cast<size_t>(std::min(static_cast<int64_t>(ids.size()), longest)));
+  ids.resize(static_cast<size_t>(std::min(static_cast<int64_t>(ids.size()), c.max_length)));
   return Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);
 }
 

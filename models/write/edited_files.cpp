@@ -4,6 +4,7 @@
 
 #include "engine/error.h"
 #include "engine/ops/concat/concat.h"
+#include "engine/ops/elementwise/binary.h"
 #include "models/write/rebuilt.h"
 
 namespace headroom::models {
@@ -15,7 +16,9 @@ class EditedFiles::Store : public TensorStore {
     const FileLayout layout = base.layout();
     for (const auto& [name, tensor] : edit.weights) {
       const WeightPlace place = place_of(layout.scheme, name, fused);
-      const Tensor values = (place.transposed ? tensor.transpose(0, 1) : tensor).contiguous();
+      Tensor values = (place.transposed ? tensor.transpose(0, 1) : tensor).contiguous();
+      if (const double added = added_to(layout.scheme, place.name); added != 0)
+        values = engine::add(values, Tensor::full({1}, -added, values.dtype()));
       const std::string theirs = layout.prefix + place.name;
       const int axis = place.transposed ? 1 : 0;
       changed_[theirs] = place.parts == 1 ? values : with_part(theirs, values, axis, place.part, place.parts);

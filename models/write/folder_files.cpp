@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "engine/error.h"
 #include "models/files/atomic_file.h"
@@ -66,6 +67,29 @@ void add_rope(const TransformerConfig& c, Ordered& json) {
   json["rope_scaling"]["original_max_position_embeddings"] = scaling.original_length;
 }
 
+/// Which layers have the window, where it is not all of them.
+void add_layer_types(const TransformerConfig& c, const Family& family, Ordered& json) {
+  if (c.full_layers.empty() && family.window != WindowRule::pattern) {
+    if (c.window > 0 && family.window == WindowRule::switched) json["max_window_layers"] = 0;
+    return;
+  }
+  require(family.window == WindowRule::pattern || family.window == WindowRule::switched,
+          "{} of {} layers have no window: no config.json of {} says so", c.full_layers.size(), c.layers, family.name);
+  json["layer_types"] = Ordered::array();
+  for (int64_t i = 0; i < c.layers; ++i)
+    json["layer_types"].push_back(window_of(c, i) > 0 ? "sliding_attention" : "full_attention");
+}
+
+/// What Gemma's config.json has besides Llama's. Both generations of transformers read the two bases here.
+void add_gemma(const TransformerConfig& c, Ordered& json) {
+  const double scale = c.logit_scale.value_or(1 / std::sqrt(static_cast<double>(c.groups[0].qk_dim)));
+  json.erase("hidden_act");
+  json["hidden_activation"] = "gelu_pytorch_tanh";
+  json["query_pre_attn_scalar"] = std::llround(1 / (scale * scale));
+  add_rope(c, json);
+  json["rope_local_base_freq"] = shortest(c.window_rope_base > 0 ? c.window_rope_base : c.rope_base);
+}
+
 Ordered llama_config(const ModelDescription& model, const Family& family) {
   const TransformerConfig& c = model.config;
   const HeadGroup& group = c.groups[0];
@@ -94,9 +118,11 @@ Ordered llama_config(const ModelDescription& model, const Family& family) {
                   {"rms_norm_eps", shortest(c.norm_eps)}};
   if (family.biases == BiasRule::said) json["attention_bias"] = all;
   if (family.ffn_bias) json["mlp_bias"] = c.ffn_bias;
-  if (model.sliding_window) json["sliding_window"] = *model.sliding_window;
-  if (model.sliding_window && family.window == WindowRule::switched) json["use_sliding_window"] = true;
-  add_rope(c, json);
+  if (c.window > 0) json["sliding_window"] = c.window;
+  if (c.window > 0 && family.window == WindowRule::switched) json["use_sliding_window"] = true;
+  add_layer_types(c, family, json);
+  if (family.stack == Stack::gemma) add_gemma(c, json);
+  else add_rope(c, json);
   return json;
 }
 
@@ -146,7 +172,7 @@ bool is_model_file(const std::string& name) {
 std::string config_json(const ModelDescription& model, GgufForm form) {
   const TransformerConfig& c = model.config;
   const Family& own = family_named(model.family);
-  const Family& family = model.sliding_window ? family_named(own.with_window) : own;
+  const Family& family = c.window > 0 ? family_named(own.with_window) : own;
   Ordered json = family.stack == Stack::gpt2 ? gpt2_config(model, family) : llama_config(model, family);
   json["vocab_size"] = c.vocab;
   json["tie_word_embeddings"] = c.tied;

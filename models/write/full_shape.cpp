@@ -29,7 +29,7 @@ int64_t fewest_key_heads(const TransformerConfig& edited, int64_t heads) {
   return heads;
 }
 
-void check_group(const TransformerConfig& full, const TransformerConfig& edited, const HeadGroup& group) {
+void check_group(const TransformerConfig& full, const TransformerConfig& edited, const HeadGroup& group, int64_t at) {
   const HeadGroup& whole = full.groups[0];
   require(group.score_dim == 0,
           "queries and keys are mapped to {} numbers after the rotary turn, which other software cannot do: only "
@@ -39,13 +39,14 @@ void check_group(const TransformerConfig& full, const TransformerConfig& edited,
   require(group.v_dim <= whole.v_dim, "values of {} numbers do not fit a head of {}", group.v_dim, whole.v_dim);
   require(!full.qk_norm || group.qk_dim == whole.qk_dim,
           "queries of {} numbers cannot be padded to {}: their norm would be another", group.qk_dim, whole.qk_dim);
-  if (scheme_of(full).turns()) (void)matched_pairs(rope_frequencies(edited, group), rope_frequencies(full, whole));
+  if (scheme_of(full).turns())
+    (void)matched_pairs(rope_frequencies(edited, group, at), rope_frequencies(full, whole, at));
 }
 
-void check_layer(const TransformerConfig& full, const TransformerConfig& edited, const LayerConfig& layer) {
+void check_layer(const TransformerConfig& full, const TransformerConfig& edited, const LayerConfig& layer, int64_t at) {
   int64_t heads = 0;
   for (const HeadGroup& group : layer.groups) {
-    check_group(full, edited, group);
+    check_group(full, edited, group, at);
     heads += group.heads;
   }
   require(heads == full.groups[0].heads, "{} query heads, the base has {}", heads, full.groups[0].heads);
@@ -107,7 +108,7 @@ TransformerConfig full_shape(const TransformerConfig& base, const TransformerCon
   size_t index = 0;
   for_each_layer(edited, [&](const LayerConfig& layer, int64_t) {
     try {
-      check_layer(full, edited, layer);
+      check_layer(full, edited, layer, static_cast<int64_t>(index));
     } catch (const Error& error) {
       if (edited.unequal_layers.empty()) throw;
       fail("layer {}: {}", index, error.what());

@@ -29,6 +29,20 @@ void add_rope(const std::string& at, const TransformerConfig& c, GgufPairs& pair
   pairs.emplace_back(at + "rope.scaling.factor", gguf_f32(c.rope_scaling.factor));
 }
 
+/// What Gemma's readers take for granted is checked; what they look for is written.
+void add_gemma(const std::string& at, const TransformerConfig& c, GgufPairs& pairs) {
+  require(!c.logit_scale, "a scale of scores of {:g}: no GGUF file of gemma3 says so", c.logit_scale.value_or(0));
+  if (c.window == 0) return;
+  const int64_t every = c.full_layers.empty() ? c.layers + 1 : c.full_layers[0] + 1;
+  for (int64_t i = 0; i < c.layers; ++i)
+    require((window_of(c, i) == 0) == ((i + 1) % every == 0),
+            "layer {} {} a window: no GGUF file of gemma3 says so, where every {}. layer has none", i,
+            window_of(c, i) == 0 ? "has not" : "has", every);
+  if (every != 6) pairs.emplace_back(at + "attention.sliding_window_pattern", gguf_u32(every));
+  const double base = c.window_rope_base > 0 ? c.window_rope_base : c.rope_base;
+  if (base != 10000) pairs.emplace_back(at + "rope.freq_base_swa", gguf_f32(base));
+}
+
 /// The architecture's keys.
 void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
   const TransformerConfig& c = model.config;
@@ -52,7 +66,11 @@ void add_sizes(const ModelDescription& model, GgufPairs& pairs) {
   add("attention.layer_norm_rms_epsilon", gguf_f32(c.norm_eps));
   add("attention.key_length", gguf_u32(group.qk_dim));
   add("attention.value_length", gguf_u32(group.v_dim));
-  if (model.sliding_window) add("attention.sliding_window", gguf_u32(*model.sliding_window));
+  if (c.window > 0) add("attention.sliding_window", gguf_u32(c.window));
+  if (family.stack == Stack::gemma) add_gemma(at, c, pairs);
+  else
+    require(c.full_layers.empty(), "{} of {} layers have no window: no GGUF file of {} says so", c.full_layers.size(),
+            c.layers, family.gguf);
   add_rope(at, c, pairs);
 }
 

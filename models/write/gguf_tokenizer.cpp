@@ -36,12 +36,6 @@ struct TokenList {
   }
 };
 
-std::string with_marks(std::string text) {
-  for (size_t at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 1))
-    text.replace(at, 1, space_mark);
-  return text;
-}
-
 /// The tokens of a BPE vocabulary as its own file has them.
 TokenList tokens_of(const BpeVocabulary& vocabulary) {
   TokenList list;
@@ -141,7 +135,8 @@ void add_pieces(const SentencePieceVocabulary& vocabulary, const nlohmann::json&
   want(model.byte_fallback, "a model without byte fallback");
   TokenList list;
   for (const SentencePiece& piece : model.pieces) {
-    list.set(list.texts.size(), piece.text, static_cast<int64_t>(piece.kind));
+    const bool is_user = piece.kind == PieceKind::user_defined;  // as llama.cpp's converter writes them
+    list.set(list.texts.size(), is_user ? with_spaces({}, piece.text) : piece.text, static_cast<int64_t>(piece.kind));
     list.scores.push_back(piece.score);
   }
   const nlohmann::json added = config.value("added_tokens_decoder", nlohmann::json::object());

@@ -61,12 +61,12 @@ std::vector<int64_t> first_rows(int64_t count) {
 
 /// Which rows of a whole head's queries and keys those of a head of the group are.
 std::vector<int64_t> rows_of_head(const TransformerConfig& full, const TransformerConfig& edited,
-                                  const HeadGroup& group) {
+                                  const HeadGroup& group, int64_t layer) {
   const int64_t narrow = group.qk_dim, wide = full.groups[0].qk_dim;
   std::vector<int64_t> rows = first_rows(narrow);
   if (!scheme_of(full).turns()) return rows;
   const std::vector<int64_t> pairs =
-      matched_pairs(rope_frequencies(edited, group), rope_frequencies(full, full.groups[0]));
+      matched_pairs(rope_frequencies(edited, group, layer), rope_frequencies(full, full.groups[0], layer));
   for (int64_t i = 0; i < narrow / 2; ++i) {
     const int64_t pair = pairs[static_cast<size_t>(i)];
     for (const int64_t half : {0, 1}) {
@@ -94,7 +94,7 @@ class AttentionAtFullShape {
         heads_(heads_in_order(layer)),
         bias_(attention_biases(full)) {
     for (const HeadGroup& group : layer.groups) {
-      rows_.push_back(rows_of_head(full, edited, group));
+      rows_.push_back(rows_of_head(full, edited, group, static_cast<int64_t>(index)));
       // Queries carry what the scale of the format lacks.
       const double scale = scale_of(edited, group) / scale_of(full, whole_);
       scales_.push_back(std::abs(scale - 1) < 1e-12 ? 1 : scale);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/ops/elementwise/binary.h"
 #include "engine/quantized/quantize.h"
 #include "models/files/json.h"
 
@@ -135,6 +136,7 @@ std::vector<TensorMove> plan_moves(const ModelFiles& source, const ConvertTarget
     move.to += renamed(from.scheme, target.layout.scheme, name.substr(from.prefix.size()));
     move.transposed = is_transposed(from.scheme, name) != is_transposed(target.layout.scheme, move.to);
     if (move.transposed) move.shape = {move.shape[1], move.shape[0]};
+    move.added = added_to(from.scheme, name) - added_to(target.layout.scheme, move.to);
     const RotaryPart part = rotary_part(from.scheme, name);
     if (turns && part == RotaryPart::query) move.turned_heads = group.heads;
     if (turns && part == RotaryPart::key) move.turned_heads = group.key_value_heads();
@@ -163,13 +165,14 @@ StoredTensor narrowed(const TensorMove& move, const Tensor& values) {
 StoredTensor moved(const TensorStore& store, const TensorMove& move, bool to_interleaved, Rounding& rounding) {
   const StoredTensor stored = store.read(move.from);
   const auto* blocks = std::get_if<QuantizedMatrix>(&stored);
-  if (blocks && move.form == blocks->format() && !move.transposed)
+  if (blocks && move.form == blocks->format() && !move.transposed && move.added == 0)
     return move.turned_heads > 0 ? turned(*blocks, move.turned_heads, to_interleaved) : *blocks;
   Tensor values = blocks ? blocks->dequantize().reshape(store.shape(move.from)) : std::get<Tensor>(stored);
   require(engine::is_floating(values.dtype()), "tensor {}: is {}, expected real numbers", quoted_name(move.from),
           values.str());
   if (move.transposed) values = values.transpose(0, 1);
   if (move.turned_heads > 0) values = turned(values, move.turned_heads, to_interleaved);
+  if (move.added != 0) values = engine::add(values.to(DType::f32), Tensor::full({1}, move.added));
   if (dtype_of(move.form) == values.dtype()) return values.contiguous();
   values = values.to(DType::f32).contiguous();  // of an f64 one, too: it is computed in f32
   if (!move.form) return values;

@@ -23,6 +23,7 @@ struct TensorMove {
   GgufForm form;             ///< in which it is written
   int64_t turned_heads = 0;  ///< > 0: the rows of so many heads go to the other rotary layout
   bool transposed = false;
+  double added = 0;  ///< to every number
 };
 
 /// How the numbers of all moved tensors differ from the source's.

@@ -31,7 +31,8 @@ void observe(LayerMoments& moments, const CalibrationNeeds& needs, const models:
   if (needs.before_turn) moments.before.add(in.raw_q.to(engine::cpu), in.raw_k.to(engine::cpu));
   if (needs.after_turn) moments.after.add(in.q.to(engine::cpu), in.k.to(engine::cpu));
   if (!needs.outputs) return;
-  const Tensor y = engine::attention(in.q, in.k, in.v, {}, {.causal = true, .scale = in.scale}).y;  // (1, T, H, d_v)
+  const Tensor y = engine::attention(in.q, in.k, in.v, {}, {.causal = true, .scale = in.scale, .window = in.window})
+                       .y;  // (1, T, H, d_v)
   add_moments(moments.outputs, y.to(engine::cpu));
 }
 

@@ -243,7 +243,7 @@ void LayerWriter::write_output(const std::vector<ValueMaps>& values, models::Nam
 std::vector<models::HeadGroup> LayerWriter::write(const std::vector<ScoreMaps>& scores,
                                                   const std::vector<ValueMaps>& values, models::NamedTensors& out) {
   const std::vector<double> frequencies =
-      models::scheme_of(base_).turns() ? models::rope_frequencies(base_, head_) : std::vector<double>();
+      models::scheme_of(base_).turns() ? models::rope_frequencies(base_, head_, layer_) : std::vector<double>();
   for (size_t group = 0; group < own_.groups.size(); ++group) {
     write_scores("q_proj", group, queries_of(group, scores), out);
     write_scores("k_proj", group, keys_of(group, scores), out);

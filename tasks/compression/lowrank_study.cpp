@@ -126,9 +126,10 @@ std::shared_ptr<const PerplexityBase> LowRankStudy::base(engine::Device device) 
   const std::string key =
       fmt::format("perplexity {} {} {} {}", config_.text.text, config_.tokens, config_.context, device.str());
   return own.once<PerplexityBase>(key, [&] {
-    std::vector<int32_t> tokens = own.description().with_begin(own.tokens_of(config_.text));
+    std::vector<int32_t> tokens = own.tokens_of(config_.text);
     tokens.resize(static_cast<size_t>(config_.tokens));
-    return PerplexityBase(own.transformer(device), *own.tokenizer(), std::move(tokens), {.context = config_.context});
+    return PerplexityBase(own.transformer(device), *own.tokenizer(), std::move(tokens),
+                          {.context = config_.context, .bos = own.description().text_begin()});
   });
 }
 

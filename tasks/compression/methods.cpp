@@ -108,13 +108,14 @@ ScoreMaps HeadDecompositions::scores_of(int64_t layer, int64_t kv_head, const Ca
   ScoreCovariances covariances{.key = calibration.shrunk(scores.keys()[static_cast<size_t>(kv_head)], is_centred)};
   for (int64_t h = kv_head * shared; h < (kv_head + 1) * shared; ++h)
     covariances.queries.push_back(calibration.shrunk(scores.queries()[static_cast<size_t>(h)], false));
-  if (qk_ == QkMethod::whitened_relative) see_turned(covariances, group, calibration.longest);
+  if (qk_ == QkMethod::whitened_relative) see_turned(covariances, group, layer, calibration.longest);
   return score_maps(qk_, covariances, base_.rope_interleaved);
 }
 
-void HeadDecompositions::see_turned(ScoreCovariances& covariances, const HeadGroup& group, int64_t length) const {
+void HeadDecompositions::see_turned(ScoreCovariances& covariances, const HeadGroup& group, int64_t layer,
+                                    int64_t length) const {
   std::vector<double> frequencies(static_cast<size_t>(group.qk_dim / 2), 0.0);
-  if (models::scheme_of(base_).turns()) frequencies = models::rope_frequencies(base_, group);
+  if (models::scheme_of(base_).turns()) frequencies = models::rope_frequencies(base_, group, layer);
   const auto seen = [&](const Tensor& moment, bool back) {
     return turned_moment(moment, frequencies, base_.rope_interleaved, length, back);  // (d, d)
   };

@@ -55,7 +55,7 @@ class HeadDecompositions {
   const LayerMaps& maps_of(int64_t layer) const;
   ScoreMaps scores_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
   /// Fills in what whitened-relative needs, over distances below `length`.
-  void see_turned(ScoreCovariances& covariances, const models::HeadGroup& group, int64_t length) const;
+  void see_turned(ScoreCovariances& covariances, const models::HeadGroup& group, int64_t layer, int64_t length) const;
   ValueMaps values_of(int64_t layer, int64_t kv_head, const Calibration& calibration) const;
 
   models::TransformerConfig base_;

@@ -275,7 +275,7 @@ TransformerConfig compressed_config(const TransformerConfig& base, const Compres
     config.unequal_layers[at].groups = compressed_layer(base, plan, at).groups;
     if (plan.qk == QkMethod::pairs || plan.qk == QkMethod::pairs_grouped)
       take_first_pairs(config.unequal_layers[at].groups,
-                       models::rope_frequencies(base, models::layers_of(base)[at].groups[0]));
+                       models::rope_frequencies(base, models::layers_of(base)[at].groups[0], layer));
   }
   merge_equal_layers(config);
   if (is_narrower(plan.qk) && !changed.empty())

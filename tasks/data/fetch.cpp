@@ -1,10 +1,14 @@
 #include "tasks/data/fetch.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "engine/error.h"
 #include "models/files/atomic_file.h"
 #include "models/files/regular_file.h"
 #include "tasks/data/locate.h"
 #include "tasks/data/sha256.h"
+#include "tasks/data/zip_member.h"
 
 namespace headroom::tasks {
 namespace {
@@ -51,23 +55,55 @@ FileReport compare(const DataFile& file, const fs::path& path) {
   return {file.sha256.empty() ? FileState::recorded : FileState::good, path, {}};
 }
 
+/// Who sent a file, for messages.
+std::string sender_of(const DataFile& file) {
+  return file.pieces.empty() ? file.url : fmt::format("{} pieces, of {}, …", file.pieces.size(), file.pieces[0].url);
+}
+
 /// What was downloaded to `part` becomes `target`, or is refused.
 void accept(const DataFile& file, const fs::path& part, const fs::path& target) {
   const auto bytes = static_cast<int64_t>(fs::file_size(part));
   // Kept under the name that a further call resumes.
-  require(bytes >= file.bytes, "{}: {} sent {} bytes, {} are expected (truncated?)", file.path, file.url, bytes,
+  require(bytes >= file.bytes, "{}: {} sent {} bytes, {} are expected (truncated?)", file.path, sender_of(file), bytes,
           file.bytes);
   const std::string actual = sha256_of_file(part);
   const bool is_right = (file.bytes < 0 || bytes == file.bytes) && (file.sha256.empty() || actual == file.sha256);
   if (!is_right) {
     const fs::path apart = with_suffix(target, ".wrong");
     fs::rename(part, apart);
-    fail("{}: {} sent {} bytes with SHA-256 {}, expected {} bytes with {}; kept apart as {}", file.path, file.url,
-         bytes, actual, file.bytes < 0 ? "any number of" : std::to_string(file.bytes),
+    fail("{}: {} sent {} bytes with SHA-256 {}, expected {} bytes with {}; kept apart as {}", file.path,
+         sender_of(file), bytes, actual, file.bytes < 0 ? "any number of" : std::to_string(file.bytes),
          file.sha256.empty() ? "any" : file.sha256, apart.string());
   }
   if (file.sha256.empty()) record_hash(target, actual);
   fs::rename(part, target);
+}
+
+/// A piece's archive as a file of its own.
+DataFile archive_of(const DataFile& file, size_t piece) {
+  const DataPiece& own = file.pieces[piece];
+  return {fmt::format("{}.piece{}.zip", file.path, piece), own.url, own.bytes, own.sha256};
+}
+
+/// Fetches the archives that are missing into the cache, and puts their members together in `part`.
+void join_pieces(const DataFile& file, const fs::path& part, const fs::path& cache, const DownloadProgress& progress) {
+  int64_t before = 0, all = 0;
+  for (const DataPiece& piece : file.pieces) all += std::max<int64_t>(0, piece.bytes);
+  std::vector<fs::path> archives;
+  for (size_t i = 0; i < file.pieces.size(); ++i) {
+    archives.push_back(fetch_file(archive_of(file, i), {{}, cache}, [&](int64_t done, int64_t) {
+      if (progress) progress(before + done, all);
+    }));
+    before += std::max<int64_t>(0, file.pieces[i].bytes);
+  }
+  std::error_code absent;
+  fs::remove(part, absent);
+  for (size_t i = 0; i < archives.size(); ++i) append_zip_member(archives[i], file.pieces[i].member, part);
+}
+
+void remove_pieces(const DataFile& file, const fs::path& cache) {
+  std::error_code absent;
+  for (size_t i = 0; i < file.pieces.size(); ++i) fs::remove(cache / archive_of(file, i).path, absent);
 }
 
 }  // namespace
@@ -80,6 +116,8 @@ const char* name_of(FileState state) {
 FileReport check_file(const DataFile& file, const DataRoots& roots) {
   for (const fs::path& folder : data_folders(roots))
     if (is_file(folder / file.path)) return compare(file, folder / file.path);
+  // Models lie beside the given folder's data/.
+  if (!roots.given.empty() && is_file(roots.given / file.path)) return compare(file, roots.given / file.path);
   return {};
 }
 
@@ -103,11 +141,18 @@ fs::path fetch_file(const DataFile& file, const DataRoots& roots, const Download
   const fs::path target = roots.cache / file.path, part = with_suffix(target, ".part");
   require(found.state == FileState::missing || found.path == target, "{}: {}; it is not ours to replace",
           found.path.string(), found.detail);
-  require(!file.url.empty(), "{}: no URL is known that serves it; put the file{} at {} or into --data's data/",
-          file.path, file.sha256.empty() ? "" : " of SHA-256 " + file.sha256, target.string());
+  require(!file.url.empty() || !file.pieces.empty(),
+          "{}: no URL is known that serves it; put the file{} at {} or into --data's data/", file.path,
+          file.sha256.empty() ? "" : " of SHA-256 " + file.sha256, target.string());
   std::error_code failed;
   fs::create_directories(target.parent_path(), failed);
   require(!failed, "{}: cannot be made: {}", target.parent_path().string(), failed.message());
+  if (!file.pieces.empty()) {
+    join_pieces(file, part, roots.cache, progress);
+    accept(file, part, target);
+    remove_pieces(file, roots.cache);
+    return target;
+  }
   if (is_file(part)) {
     const auto bytes = static_cast<int64_t>(fs::file_size(part));
     const bool can_resume = !file.sha256.empty() && (file.bytes < 0 || bytes <= file.bytes);

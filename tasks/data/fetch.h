@@ -35,8 +35,9 @@ void refuse_wrong(const std::filesystem::path& path, const std::string& name);
 
 /// Downloads a file into the cache unless a good one is there: to FILE.part, resumed by a later call, and renamed when
 /// size and hash are the manifest's. Bytes of another hash are kept apart as FILE.wrong and refused. A file without a
-/// hash is never resumed (it could become a mixture), and its hash is recorded. Returns where the file lies. Throws
-/// Error naming the file and both sizes or hashes, or that no URL is known.
+/// hash is never resumed (it could become a mixture), and its hash is recorded. The archives of a file in pieces are
+/// fetched the same way, as FILE.piece0.zip and so on, and removed when the file is whole. Returns where the file lies.
+/// Throws Error naming the file and both sizes or hashes, or that no URL is known.
 std::filesystem::path fetch_file(const DataFile& file, const DataRoots& roots, const DownloadProgress& progress = {});
 
 }  // namespace headroom::tasks

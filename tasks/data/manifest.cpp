@@ -27,20 +27,37 @@ void check_path(const std::string& path) {
           quoted_name(path));
 }
 
+int64_t bytes_of(const Json& json, const std::string& path) {
+  const auto bytes = json.find("bytes");
+  if (bytes == json.end() || bytes->is_null()) return -1;
+  require(bytes->is_number_unsigned() && bytes->get<uint64_t>() <= INT64_MAX, "{}: bytes is {}", path,
+          models::shown(*bytes));
+  return bytes->get<int64_t>();
+}
+
+void check_hash(const std::string& hash, const std::string& path) {
+  const bool is_hash = hash.size() == 64 && hash.find_first_not_of("0123456789abcdef") == std::string::npos;
+  require(hash.empty() || is_hash, "{}: sha256 {} is not 64 lower-case hexadecimal digits", path, quoted_name(hash));
+}
+
 DataFile read_file(const std::string& set, const Json& json) {
   require(json.is_object(), "a file is {}, expected an object", models::shown(json));
   const std::string path = text_of(json, "path");
   check_path(path);
   DataFile file{set + "/" + path, text_of(json, "url"), -1, text_of(json, "sha256")};
-  if (const auto bytes = json.find("bytes"); bytes != json.end() && !bytes->is_null()) {
-    require(bytes->is_number_unsigned() && bytes->get<uint64_t>() <= INT64_MAX, "{}: bytes is {}", file.path,
-            models::shown(*bytes));
-    file.bytes = bytes->get<int64_t>();
+  file.bytes = bytes_of(json, file.path);
+  check_hash(file.sha256, file.path);
+  const auto pieces = json.find("pieces");
+  if (pieces == json.end()) return file;
+  require(pieces->is_array() && file.url.empty() && !file.sha256.empty(),
+          "{}: pieces is {}; expected a list, in a file with a sha256 and without a url", file.path,
+          models::shown(*pieces));
+  for (const Json& piece : *pieces) {
+    require(piece.is_object(), "{}: a piece is {}, expected an object", file.path, models::shown(piece));
+    file.pieces.push_back(
+        {text_of(piece, "url"), text_of(piece, "member"), bytes_of(piece, file.path), text_of(piece, "sha256")});
+    check_hash(file.pieces.back().sha256, file.path);
   }
-  const bool is_hash =
-      file.sha256.size() == 64 && file.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
-  require(file.sha256.empty() || is_hash, "{}: sha256 {} is not 64 lower-case hexadecimal digits", file.path,
-          quoted_name(file.sha256));
   return file;
 }
 

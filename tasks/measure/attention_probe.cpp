@@ -33,21 +33,22 @@ double root_mean_square(const std::vector<double>& z) {
   return std::sqrt(sum / static_cast<double>(z.size()));
 }
 
-/// `all`: of every key; the query at `position` sees those up to itself.
-QueryMeasures measures_of(const std::vector<double>& all, int64_t position) {
-  const std::vector<double> seen(all.begin(), all.begin() + position + 1);
+/// `all`: of every key; the query at `position` sees those up to itself, the last `window` of them where it is not 0.
+QueryMeasures measures_of(const std::vector<double>& all, int64_t position, int64_t window) {
+  const int64_t first = window > 0 ? std::max<int64_t>(0, position + 1 - window) : 0;
+  const std::vector<double> seen(all.begin() + first, all.begin() + position + 1);
   const auto count = static_cast<double>(seen.size());
   const SoftmaxJacobian jacobian = softmax_jacobian(seen);
   QueryMeasures m;
   m.jacobian_norm = jacobian.norm;
   m.entropy = jacobian.entropy;
-  m.sink_mass = jacobian.first;
+  m.sink_mass = first == 0 ? jacobian.first : 0;
   m.largest = jacobian.largest;
   m.largest_logit = jacobian.delta;
   m.logits_rms = root_mean_square(seen);
   m.logits_rms_all = root_mean_square(all);
-  m.violations = broken_inequalities(jacobian, jacobian.delta, position + 1);
-  if (position > 0) {
+  m.violations = broken_inequalities(jacobian, jacobian.delta, std::ssize(seen));
+  if (seen.size() > 1) {
     m.log10_paper = (jacobian.ln_paper - jacobian.ln_norm) / std::numbers::ln10;
     m.log10_spread = (jacobian.ln_spread - jacobian.ln_norm) / std::numbers::ln10;
   }
@@ -84,7 +85,7 @@ std::vector<QueryMeasures> query_measures(const models::AttentionInputs& in, con
     for (int64_t i = begin; i < end; ++i) {
       const int64_t head = i / queries, position = positions[static_cast<size_t>(i % queries)];
       measures[static_cast<size_t>(i)] =
-          measures_of(logits_of(q, k, position, head, head / shared, in.scale), position);
+          measures_of(logits_of(q, k, position, head, head / shared, in.scale), position, in.window);
     }
   });
   return measures;

@@ -48,7 +48,7 @@ HeadMaps head_of_model(StudiedModel& model, const HeadSource& source) {
     maps.rope_base = config.rope_base;
     maps.rope_interleaved = config.rope_interleaved;
     if (config.rope_scaling.kind != models::RopeScalingKind::none || !group.rope_frequencies.empty())
-      maps.rope_frequencies = models::rope_frequencies(config, group);
+      maps.rope_frequencies = models::rope_frequencies(config, group, source.layer);
     return maps;
   }
   fail("{}: layer {} has {} heads, there is no head {}", name, source.layer, source.head - head, source.head);

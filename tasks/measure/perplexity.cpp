@@ -21,19 +21,25 @@ struct TokenScore {
 
 int64_t likeliest(const float* logits, int64_t vocab) { return std::max_element(logits, logits + vocab) - logits; }
 
+/// Tokens that stand before those of a window.
+int64_t before_window(const PerplexityOptions& options) {
+  return options.bos && options.protocol != PerplexityProtocol::llamacpp ? 1 : 0;
+}
+
 /// The tokens of a window as the model gets them.
 std::vector<int64_t> input_of(const ScoredWindow& window, const std::vector<int32_t>& tokens,
                               const PerplexityOptions& options) {
   std::vector<int64_t> ids(tokens.begin() + window.begin, tokens.begin() + window.end);
-  if (options.protocol == PerplexityProtocol::llamacpp && options.bos) ids[0] = *options.bos;
+  if (before_window(options) > 0) ids.insert(ids.begin(), *options.bos);
+  else if (options.bos) ids[0] = *options.bos;
   return ids;
 }
 
-/// Scores of a window's targets, in order.
-std::vector<TokenScore> scores_of(const ScoredWindow& window, const std::vector<int32_t>& tokens,
+/// Scores of a window's targets, in order; `before` tokens stand before the window's.
+std::vector<TokenScore> scores_of(const ScoredWindow& window, int64_t before, const std::vector<int32_t>& tokens,
                                   const models::Transformer& model, const Tensor& hidden,
                                   const models::Transformer* base, const Tensor& base_hidden) {
-  const int64_t vocab = model.config().vocab, first = window.first - window.begin - 1;
+  const int64_t vocab = model.config().vocab, first = window.first - window.begin - 1 + before;
   std::vector<TokenScore> scores(static_cast<size_t>(window.targets()));
   const auto score_at = [&](int64_t row) -> TokenScore& { return scores[static_cast<size_t>(row - first)]; };
   // Some rows of both models at a time: the base's logits are kept until the model's are there.
@@ -47,7 +53,7 @@ std::vector<TokenScore> scores_of(const ScoredWindow& window, const std::vector<
       });
     for_each_logits(model, hidden, from, to, [&](int64_t row, const float* logits) {
       const double norm = engine::log_sum_exp(logits, vocab);
-      const int32_t target = tokens[static_cast<size_t>(window.begin + row + 1)];
+      const int32_t target = tokens[static_cast<size_t>(window.begin + row + 1 - before)];
       TokenScore& score = score_at(row);
       score.nll = norm - logits[target];
       if (!base) return;
@@ -136,8 +142,8 @@ Perplexity measure_perplexity(const models::Transformer& model, const models::To
   require(options.windows_at_once >= 1, "perplexity: {} windows at once", options.windows_at_once);
   for (const int32_t id : tokens)
     require(id >= 0 && id < vocab, "perplexity: token {} is not in the model's vocabulary of {}", id, vocab);
-  const std::vector<ScoredWindow> windows =
-      windows_of(options.protocol, static_cast<int64_t>(tokens.size()), options.context, options.stride);
+  const std::vector<ScoredWindow> windows = windows_of(options.protocol, static_cast<int64_t>(tokens.size()),
+                                                       options.context, options.stride, options.bos.has_value());
   Tally tally;
   double bytes = 0;
   const auto at_once = static_cast<size_t>(options.windows_at_once);
@@ -154,7 +160,8 @@ Perplexity measure_perplexity(const models::Transformer& model, const models::To
     for (size_t i = begin; i < end; ++i) {
       const ScoredWindow& window = windows[i];
       try {
-        tally.add(scores_of(window, tokens, model, hidden[i - begin], base, base_hidden[i - begin]));
+        tally.add(
+            scores_of(window, before_window(options), tokens, model, hidden[i - begin], base, base_hidden[i - begin]));
       } catch (const Error& error) {
         throw error.in(fmt::format("tokens [{}, {}) of the text", window.begin, window.end));
       }

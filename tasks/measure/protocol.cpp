@@ -14,12 +14,13 @@ constexpr std::array<std::pair<PerplexityProtocol, const char*>, 3> protocol_nam
      {PerplexityProtocol::hf_strided, "hf-strided"},
      {PerplexityProtocol::llamacpp, "llamacpp"}}};
 
-std::vector<ScoredWindow> strided_windows(int64_t tokens, int64_t context, int64_t stride) {
+/// `skipped`: first tokens of a window that nothing predicts.
+std::vector<ScoredWindow> strided_windows(int64_t tokens, int64_t context, int64_t stride, int64_t skipped) {
   std::vector<ScoredWindow> windows;
-  int64_t scored = 1;  // nothing predicts a text's first token
+  int64_t scored = skipped;
   for (int64_t begin = 0; scored < tokens; begin += stride) {
     const int64_t end = std::min(begin + context, tokens);
-    windows.push_back({begin, end, std::max(scored, begin + 1)});
+    windows.push_back({begin, end, std::max(scored, begin + skipped)});
     scored = end;
   }
   return windows;
@@ -38,21 +39,22 @@ PerplexityProtocol protocol_named(std::string_view name) {
   fail("unknown protocol '{}'; known: {}", name, known);
 }
 
-std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride) {
+std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride,
+                                     bool has_begin) {
   require(context >= 2, "perplexity: a context of {} has no token to score; expected 2 or more", context);
+  const bool is_llamacpp = protocol == PerplexityProtocol::llamacpp;
+  const int64_t before = has_begin && !is_llamacpp ? 1 : 0, own = context - before;  // tokens of the text in a window
   if (protocol == PerplexityProtocol::hf_strided) {
     require(stride >= 1 && stride <= context, "perplexity: a stride of {} is not between 1 and the context, {}", stride,
             context);
     require(tokens >= 2, "perplexity: a text of {} tokens has none to score", tokens);
-    return strided_windows(tokens, context, stride);
+    return strided_windows(tokens, own, std::min(stride, own), 1 - before);
   }
-  require(tokens >= context, "perplexity: the text has {} tokens, one chunk takes {}: use a smaller context", tokens,
-          context);
-  const int64_t skipped = protocol == PerplexityProtocol::llamacpp ? context / 2 + 1 : 1;
-  require(skipped < context, "perplexity: a context of {} has no second half to score", context);
+  require(tokens >= own, "perplexity: the text has {} tokens, one chunk takes {}: use a smaller context", tokens, own);
+  const int64_t skipped = is_llamacpp ? context / 2 + 1 : 1 - before;
+  require(skipped < own, "perplexity: a context of {} has no second half to score", context);
   std::vector<ScoredWindow> windows;
-  for (int64_t begin = 0; begin + context <= tokens; begin += context)
-    windows.push_back({begin, begin + context, begin + skipped});
+  for (int64_t begin = 0; begin + own <= tokens; begin += own) windows.push_back({begin, begin + own, begin + skipped});
   return windows;
 }
 

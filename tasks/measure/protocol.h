@@ -25,9 +25,12 @@ struct ScoredWindow {
   bool operator==(const ScoredWindow&) const = default;
 };
 
-/// The windows of a text of that many tokens, in order; no token is scored twice. `stride` is hf_strided's. Throws
+/// The windows of a text of that many tokens, in order; no token is scored twice. `stride` is hf_strided's.
+/// `has_begin`: what begins a text stands before each window but llamacpp's, takes one of the context's places and lets
+/// a window's first token be scored. Throws
 /// Error when the context has no token to score, stride is not in [1, context], or the text is too short for one
 /// window.
-std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride);
+std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride,
+                                     bool has_begin = false);
 
 }  // namespace headroom::tasks

@@ -26,7 +26,7 @@ double block_bytes(const TransformerConfig& c, const LayerConfig& layer, const N
     elements += (heads + shared) * static_cast<double>(g.score_dim);
     sums += heads;
   }
-  if (layer.ffn_width > 0) elements += width + ffn * (c.activation == models::Activation::swiglu ? 3 : 2);
+  if (layer.ffn_width > 0) elements += width + ffn * (models::is_gated(c.activation) ? 3 : 2);
   return elements * static_cast<double>(widths.activation) + sums * f32_bytes;
 }
 

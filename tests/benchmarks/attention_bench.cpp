@@ -23,22 +23,34 @@ struct Case {
   int64_t batch, length, heads, dim;
   bool causal;
   double dropout;
+  int64_t window = 0;
 };
 
 constexpr Case cases[] = {
-    {"ntp-h32", 32, 256, 32, 4, true, 0},     {"ngram", 128, 64, 32, 8, true, 0},
-    {"nanogpt-cpu", 12, 64, 4, 32, true, 0},  {"ntp-h4", 32, 256, 4, 32, true, 0},
-    {"mlm-h8", 32, 256, 8, 32, false, 0.1},   {"induction", 64, 128, 8, 32, false, 0},
-    {"eff-d4", 16, 256, 8, 4, false, 0},      {"eff-d16", 16, 256, 8, 16, false, 0},
-    {"eff-d64", 16, 256, 8, 64, false, 0},    {"eff-d128", 16, 256, 8, 128, false, 0},
+    {"ntp-h32", 32, 256, 32, 4, true, 0},
+    {"ngram", 128, 64, 32, 8, true, 0},
+    {"nanogpt-cpu", 12, 64, 4, 32, true, 0},
+    {"ntp-h4", 32, 256, 4, 32, true, 0},
+    {"mlm-h8", 32, 256, 8, 32, false, 0.1},
+    {"induction", 64, 128, 8, 32, false, 0},
+    {"eff-d4", 16, 256, 8, 4, false, 0},
+    {"eff-d16", 16, 256, 8, 16, false, 0},
+    {"eff-d64", 16, 256, 8, 64, false, 0},
+    {"eff-d128", 16, 256, 8, 128, false, 0},
     {"gpt-wikitext", 8, 256, 8, 64, true, 0},
+    {"gemma-full", 1, 2048, 4, 256, true, 0},
+    {"gemma-window", 1, 2048, 4, 256, true, 0, 512},
 };
 
 struct DecodeCase {
   const char* name;
-  int64_t heads, kv_heads, dim;
+  int64_t heads, kv_heads, dim, window = 0;
 };
-constexpr DecodeCase decode_cases[] = {{"smollm2-135m", 9, 3, 64}, {"llama-8b", 32, 8, 128}, {"heads-of-8", 32, 32, 8}};
+constexpr DecodeCase decode_cases[] = {{"smollm2-135m", 9, 3, 64},
+                                       {"llama-8b", 32, 8, 128},
+                                       {"heads-of-8", 32, 32, 8},
+                                       {"gemma-full", 4, 1, 256},
+                                       {"gemma-window", 4, 1, 256, 512}};
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -48,7 +60,7 @@ void time_case(const Case& c, double seconds) {
   const Shape shape{c.batch, c.length, c.heads, c.dim};
   const auto random = [&](uint64_t seed) { return random_normal(shape, 0, 1, {.seed = seed}); };
   const Tensor q = random(1), k = random(2), v = random(3), dy = random(4);  // (B, T, H, D)
-  const AttentionOptions options{.causal = c.causal, .dropout = c.dropout};
+  const AttentionOptions options{.causal = c.causal, .dropout = c.dropout, .window = c.window};
   double forward_ms = std::numeric_limits<double>::infinity(), backward_ms = forward_ms;
   const auto start = std::chrono::steady_clock::now();
   for (int step = 0; step < 3 || milliseconds_since(start) < 1e3 * seconds; ++step) {
@@ -80,7 +92,7 @@ void time_decoding(const DecodeCase& c, int64_t queries, int64_t keys, double se
   const auto microseconds = [&](const Tensor& keys_in, const Tensor& values_in) {
     constexpr int calls = 8;
     const auto before = std::chrono::steady_clock::now();
-    for (int i = 0; i < calls; ++i) attention(q, keys_in, values_in, {}, {.causal = true});
+    for (int i = 0; i < calls; ++i) attention(q, keys_in, values_in, {}, {.causal = true, .window = c.window});
     return 1e3 * milliseconds_since(before) / calls;
   };
   const auto start = std::chrono::steady_clock::now();

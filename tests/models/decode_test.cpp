@@ -129,6 +129,58 @@ TEST_CASE("a decode state goes back and starts anew", "[models]") {
   CHECK(distance(model.decode(x.slice(1, 5, 12).contiguous(), state), want.slice(1, 5, 12)) < 1e-5);
 }
 
+TEST_CASE("decoding with sliding windows equals the full forward pass", "[models]") {
+  for (const Positions positions : {Positions::rope, Positions::alibi, Positions::learned})
+    for (const std::vector<int64_t>& sizes : chunkings)
+      for (const std::vector<int64_t>& full : {std::vector<int64_t>{}, {0}, {1}}) {
+        INFO(name_of(positions) << ", chunks of " << sizes[0] << ", " << full.size() << " full layers");
+        TransformerConfig c = decoder(positions);
+        c.window = 6, c.full_layers = full, c.window_rope_base = 30;
+        c.norm_place = NormPlace::both, c.norm = Norm::rms_norm, c.activation = Activation::geglu;
+        c.embedding_scale = 3;
+        check_decoding(c, tokens(2, longest), sizes);
+      }
+  TransformerConfig c = decoder(Positions::rope);
+  c.window = 6, c.full_layers = {1};
+  const Tensor mask = Tensor::full({2, longest}, 1, DType::boolean);
+  for (const int64_t hidden : {0, 1, 17, 57}) mask.mutable_data<bool>()[hidden] = false;
+  check_decoding(c, tokens(2, longest), {4, 1}, DType::f32, mask);
+}
+
+TEST_CASE("a window hides what lies before it from its own layer alone", "[models]") {
+  TransformerConfig c = decoder(Positions::rope);
+  c.layers = 1, c.window = 5;
+  const Transformer model = build(c);
+  const Tensor x = tokens(1, 12), y = x.clone();
+  y.mutable_data<int64_t>()[0] = (y.data<int64_t>()[0] + 1) % vocab;
+  const Tensor a = model.forward(x).value(), b = model.forward(y).value();
+  CHECK(distance(a.slice(1, 4, 5), b.slice(1, 4, 5)) > 1e-4);
+  CHECK(distance(a.slice(1, 5, 12), b.slice(1, 5, 12)) == 0);
+}
+
+TEST_CASE("a rolling cache gives the bits of one that keeps everything, in bounded memory", "[models]") {
+  TransformerConfig c = decoder(Positions::rope);
+  c.layers = 3, c.window = 70, c.full_layers = {1};
+  const Transformer model = build(c);
+  const Tensor x = tokens(1, 1200);
+  ModelCache rolling(c), whole(c, false);
+  const std::vector<int64_t> sizes{300, 1, 1, 37, 1, 2, 9};
+  for (int64_t begin = 0, step = 0; begin < x.dim(1); ++step) {
+    const int64_t end = std::min(x.dim(1), begin + sizes[static_cast<size_t>(step) % sizes.size()]);
+    const Tensor part = x.slice(1, begin, end).contiguous();
+    CHECK(model.decode(part, rolling).to_vector<float>() == model.decode(part, whole).to_vector<float>());
+    begin = end;
+  }
+  CHECK(rolling.length() == 1200);
+  CHECK(rolling.layer(1)[0].length() == 1200);
+  CHECK(rolling.layer(0)[0].capacity() < 1200);
+  CHECK(rolling.layer(2)[0].length() < 70 + 64 + 300);
+  CHECK(rolling.offset() == 1200);
+  CHECK(rolling.can_go_back(1199));
+  CHECK_FALSE(rolling.can_go_back(600));
+  CHECK(whole.can_go_back(0));
+}
+
 TEST_CASE("a window over the last tokens is attention with the older ones masked", "[models]") {
   for (const Positions positions : {Positions::rope, Positions::alibi}) {
     INFO(name_of(positions));

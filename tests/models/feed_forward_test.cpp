@@ -8,8 +8,8 @@
 namespace headroom::models {
 
 TEST_CASE("a feed-forward network is down(f(up(x))), with swiglu down(silu(gate(x)) up(x))", "[models]") {
-  for (const Activation activation :
-       {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu, Activation::swiglu}) {
+  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu,
+                                      Activation::swiglu, Activation::geglu}) {
     CAPTURE(name_of(activation));
     TransformerConfig config;
     config.width = 5;
@@ -23,7 +23,7 @@ TEST_CASE("a feed-forward network is down(f(up(x))), with swiglu down(silu(gate(
     const FeedForward network(config, config.ffn_width, WeightScope(drawn));
     std::map<std::string, Var> weight;
     for (const Parameter& p : network.parameters()) weight.emplace(p.name, p.var);
-    CHECK(weight.size() == (activation == Activation::swiglu ? 3 : 2));
+    CHECK(weight.size() == (is_gated(activation) ? 3 : 2));
     const Var x(engine::random_normal({4, 5}, 0, 1, rng.take("x", 20), engine::DType::f64));
     const Var h = autograd::linear(x, weight.at("up.weight"));
     const auto activated = [&] {
@@ -36,6 +36,8 @@ TEST_CASE("a feed-forward network is down(f(up(x))), with swiglu down(silu(gate(
           return autograd::gelu_tanh(h);
         case Activation::silu:
           return autograd::silu(h);
+        case Activation::geglu:
+          return autograd::gelu_tanh(autograd::linear(x, weight.at("gate.weight"))) * h;
         case Activation::swiglu:
         case Activation::library:
           break;

@@ -1,6 +1,7 @@
 // What each family's config.json says, and what our Transformer does not compute of it.
 #include "models/hugging_face/config.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "models/costs.h"
@@ -55,7 +56,7 @@ TEST_CASE("Llama 3.2 from its config.json", "[hugging-face]") {
   const TransformerConfig& c = model.config;
   CHECK(model.model_type == "llama");
   CHECK(model.not_run.empty());
-  CHECK_FALSE(model.sliding_window);
+  CHECK(c.window == 0);
   CHECK(parameter_count(c) == 1235814400);  // as transformers counts Llama-3.2-1B
   CHECK(c.groups == std::vector<HeadGroup>{{32, 64, 64, 8}});
   CHECK(c.positions == Positions::rope);
@@ -101,25 +102,72 @@ TEST_CASE("biases, norms and windows of the families", "[hugging-face]") {
   CHECK(biases({{"model_type", "qwen2"}}) == std::vector<bool>{true, true, true, false, false, false});
   CHECK(parse(llama({{"model_type", "qwen3"}})).config.qk_norm);
   CHECK_FALSE(parse(llama({{"model_type", "qwen2"}})).config.qk_norm);
-  CHECK(parse(llama({{"model_type", "mistral"}, {"sliding_window", 4096}})).sliding_window == 4096);
-  CHECK_FALSE(parse(llama({{"model_type", "mistral"}, {"sliding_window", nullptr}})).sliding_window);
-  CHECK_FALSE(parse(llama({{"model_type", "qwen2"}, {"sliding_window", 4096}})).sliding_window);
+  CHECK(parse(llama({{"model_type", "mistral"}, {"sliding_window", 4096}})).config.window == 4096);
+  CHECK(parse(llama({{"model_type", "mistral"}, {"sliding_window", nullptr}})).config.window == 0);
+  CHECK(parse(llama({{"model_type", "qwen2"}, {"sliding_window", 4096}})).config.window == 0);
   json qwen = llama({{"model_type", "qwen2"}, {"sliding_window", 4096}, {"use_sliding_window", true}});
-  CHECK_FALSE(parse(qwen).sliding_window);  // the first 28 layers have none
+  CHECK(parse(qwen).config.window == 0);  // the first 28 layers have none
   qwen["max_window_layers"] = 0;
-  CHECK(parse(qwen).sliding_window == 4096);
+  CHECK(parse(qwen).config.window == 4096);
+  CHECK(parse(qwen).config.full_layers.empty());
   CHECK(parse(qwen).not_run.empty());
   qwen["max_window_layers"] = 12;
-  CHECK(parse(qwen).not_run ==
-        std::vector<std::string>{"max_window_layers: 4 of 16 layers have a window of 4096, here all have or none"});
+  CHECK(parse(qwen).config.window == 4096);
+  CHECK(parse(qwen).config.full_layers == std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   qwen["layer_types"] = std::vector<std::string>(16, "sliding_attention");
+  CHECK(parse(qwen).config.full_layers.empty());
   CHECK(parse(qwen).not_run.empty());
   qwen["layer_types"][3] = "linear_attention";
-  CHECK(parse(qwen).not_run.size() == 2);
+  CHECK(parse(qwen).not_run.size() == 1);
   qwen["layer_types"] = {"full_attention"};
   CHECK(refusal(qwen) == "config.json: layer_types: has 1 entries, and num_hidden_layers is 16");
   CHECK(parse(llama({{"hidden_act", "gelu"}})).not_run.size() == 1);
   CHECK(parse(llama({{"hidden_act", "silu"}})).not_run.empty());
+}
+
+TEST_CASE("Gemma 3 from config.jsons of two generations", "[hugging-face]") {
+  const json older = {{"model_type", "gemma3_text"},
+                      {"num_hidden_layers", 18},
+                      {"hidden_size", 640},
+                      {"intermediate_size", 2048},
+                      {"num_attention_heads", 4},
+                      {"num_key_value_heads", 1},
+                      {"head_dim", 256},
+                      {"vocab_size", 262144},
+                      {"sliding_window", 512},
+                      {"rope_theta", 1e6},
+                      {"rope_local_base_freq", 10000},
+                      {"query_pre_attn_scalar", 256},
+                      {"_sliding_window_pattern", 6},
+                      {"cache_implementation", "hybrid"}};
+  const HuggingFaceModel model = parse(older);
+  CHECK(model.not_run.empty());
+  const TransformerConfig& c = model.config;
+  CHECK(parameter_count(c) == 268098176);  // as transformers counts google/gemma-3-270m
+  CHECK(c.full_layers == std::vector<int64_t>{5, 11, 17});
+  CHECK(c.embedding_scale == std::sqrt(640.0));
+  CHECK(c.rope_base == 1e6);
+  CHECK(c.window_rope_base == 10000);
+  CHECK(c.activation == Activation::geglu);
+  CHECK(c.tied);
+  CHECK_FALSE(c.logit_scale);
+  json newer = older;
+  newer.erase("rope_theta"), newer.erase("rope_local_base_freq"), newer.erase("_sliding_window_pattern");
+  newer["query_pre_attn_scalar"] = 168;
+  newer["layer_types"] = std::vector<std::string>(18, "sliding_attention");
+  newer["layer_types"][4] = "full_attention";
+  newer["rope_parameters"] = {{"full_attention", {{"rope_type", "linear"}, {"factor", 8.0}, {"rope_theta", 5e5}}},
+                              {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 2e4}}}};
+  const HuggingFaceModel other = parse(newer);
+  CHECK(other.not_run.empty());
+  CHECK(other.config.full_layers == std::vector<int64_t>{4});
+  CHECK(other.config.rope_base == 5e5);
+  CHECK(other.config.rope_scaling.factor == 8);
+  CHECK(other.config.window_rope_base == 2e4);
+  CHECK(other.config.logit_scale == 1 / std::sqrt(168.0));
+  newer["rope_parameters"]["sliding_attention"]["rope_type"] = "yarn";
+  newer["attn_logit_softcapping"] = 50.0;
+  CHECK(parse(newer).not_run.size() == 2);
 }
 
 TEST_CASE("GPT-2 from its config.json", "[hugging-face]") {

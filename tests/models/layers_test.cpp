@@ -120,15 +120,15 @@ TEST_CASE("equal layers written out are the short form", "[layers]") {
 TEST_CASE("rotary positions from frequencies, scalings and an offset", "[layers]") {
   TransformerConfig c;
   const HeadGroup group{.heads = 1, .qk_dim = 8, .v_dim = 8};
-  const std::vector<double> plain = rope_frequencies(c, group);
+  const std::vector<double> plain = rope_frequencies(c, group, 0);
   CHECK(plain[0] == 1);
   CHECK(plain[2] == Approx(std::pow(10000.0, -0.5)));
   c.rope_scaling = {.kind = RopeScalingKind::linear, .factor = 4};
-  CHECK(rope_frequencies(c, group)[2] == Approx(plain[2] / 4));
+  CHECK(rope_frequencies(c, group, 0)[2] == Approx(plain[2] / 4));
   // Llama 3.1: 8192 tokens, factor 8, from 1 to 4; transformers gives these for base 500000 and 8 dims.
   c.rope_base = 500000;
   c.rope_scaling = {.kind = RopeScalingKind::llama3, .factor = 8, .low = 1, .high = 4, .original_length = 8192};
-  const std::vector<double> llama = rope_frequencies(c, group);
+  const std::vector<double> llama = rope_frequencies(c, group, 0);
   CHECK(llama[0] == 1);
   CHECK(llama[1] == Approx(std::pow(500000.0, -0.25)));
   const double f = std::pow(500000.0, -0.5), share = (8192 * f / (2 * M_PI) - 1) / 3;

@@ -5,13 +5,14 @@
 namespace headroom::engine::cuda {
 namespace {
 
-int64_t widest(const AttentionProblem& p) { return std::max(p.qk_dim, p.v_dim); }
+/// Kernels for so wide heads, which know no window: "split over keys" and "tiles" take those calls.
+bool fits(const AttentionProblem& p, int64_t width) { return std::max(p.qk_dim, p.v_dim) <= width && p.window == 0; }
 
-bool is_narrow(const AttentionCall& c) { return widest(c.problem) <= narrow_width; }
-bool is_narrow_grad(const AttentionGradCall& c) { return widest(c.problem) <= narrow_width; }
+bool is_narrow(const AttentionCall& c) { return fits(c.problem, narrow_width); }
+bool is_narrow_grad(const AttentionGradCall& c) { return fits(c.problem, narrow_width); }
 
-bool fits_tensor_cores(const AttentionCall& c) { return widest(c.problem) <= tensor_core_width; }
-bool fits_tensor_cores_grad(const AttentionGradCall& c) { return widest(c.problem) <= tensor_core_width; }
+bool fits_tensor_cores(const AttentionCall& c) { return fits(c.problem, tensor_core_width); }
+bool fits_tensor_cores_grad(const AttentionGradCall& c) { return fits(c.problem, tensor_core_width); }
 
 /// Decoding: self-attention over a whole sequence never is, so that a model is trained by one kernel whatever its
 /// length. Queries must fit into a block's shared memory.

@@ -13,6 +13,7 @@ struct AttentionOptions {
   double dropout = 0.0;           ///< on the probabilities
   RngKey dropout_key{};           ///< element (b, h, i, j) takes index ((b·H + h)·Tq + i)·Tk + j
   Tensor key_mask{};              ///< bool (B, Tk), true = may be attended; undefined = all
+  int64_t window = 0;             ///< > 0, and causal: query i sees no key before i + (Tk - Tq) - window + 1
 };
 
 struct Attention {
@@ -29,7 +30,8 @@ struct Attention {
 /// q (B, Tq, H, d_qk), k (B, Tk, H_kv, d_qk), v (B, Tk, H_kv, d_v); head h reads key-value head h / (H / H_kv). d_qk
 /// and d_v are independent and ≥ 1. slopes (H) or undefined is ALiBi (Press et al., 2022). m_ij is dropout: 0 where the
 /// element's random bits are below dropout · 2^32, else 1 / (1 - dropout). A query that may attend nothing gives zeros.
-/// Throws Error naming the shapes that do not fit, or a dropout outside [0, 1).
+/// Keys that a window (Beltagy et al., "Longformer", 2020) hides from all queries of a tile cost nothing. Throws Error
+/// naming the shapes that do not fit, a dropout outside [0, 1), or a window that is negative or not causal.
 Attention attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& slopes,
                     const AttentionOptions& options);
 

@@ -47,7 +47,7 @@ SdpaProblem problem_of(const Call& c) {
 
 template <class Call>
 bool supports(const Call& c) {
-  return sdpa_refusal(problem_of(c)).empty();
+  return c.problem.window == 0 && sdpa_refusal(problem_of(c)).empty();
 }
 
 template <class Call>

@@ -77,6 +77,7 @@ struct AttentionArguments {
   const T* slopes;       ///< (H) or null
   const bool* key_mask;  ///< (B, Tk) or null
   int heads, group;      ///< query heads, and how many of them share a key-value head
+  int window;            ///< 0 = none; the kernels for any width and for few queries know it
   bool causal, dropout;
   C scale, kept;  ///< on q·k; 1 / (1 - dropout)
   uint32_t dropped_below;
@@ -91,6 +92,7 @@ struct AttentionArguments {
         key_mask(p.key_mask.defined() ? p.key_mask.data<bool>() : nullptr),
         heads(static_cast<int>(p.heads)),
         group(static_cast<int>(p.group())),
+        window(static_cast<int>(std::min<int64_t>(p.window, p.keys))),
         causal(p.causal),
         dropout(p.dropout > 0),
         scale(static_cast<C>(p.scale)),
@@ -132,7 +134,7 @@ struct HeadTile {
 template <class T>
 struct HeadRules {
   using C = Compute<T>;
-  int queries, keys, offset;
+  int queries, keys, offset, window;
   bool causal;
   C slope;           ///< 0 without ALiBi
   const bool* mask;  ///< of this sequence's keys, or null
@@ -144,6 +146,7 @@ struct HeadRules {
       : queries(a.q.tokens),
         keys(held),
         offset(held - a.q.tokens),
+        window(a.window),
         causal(a.causal),
         slope(a.slopes ? load(a.slopes[h]) * log2_e<C> : C(0)),
         mask(a.key_mask ? a.key_mask + int64_t{b} * a.k.tokens : nullptr),
@@ -151,12 +154,16 @@ struct HeadRules {
 
   /// Query i sees keys [0, visible(i)) at most.
   __device__ int visible(int i) const { return causal ? smaller(larger(i + offset + 1, 0), keys) : keys; }
+  /// Query i sees no key before this one.
+  __device__ int first_key(int i) const { return window > 0 ? larger(i + offset + 1 - window, 0) : 0; }
+  /// Queries from here on see no key up to j.
+  __device__ int last_query(int j) const { return window > 0 ? smaller(j - offset + window, queries) : queries; }
   /// Queries from here on may see key j.
   __device__ int first_query(int j) const { return causal ? larger(j - offset, 0) : 0; }
   __device__ C distance(int i, int j) const { return static_cast<C>(abs(i + offset - j)); }
   /// s_ij from the product of the scaled q_i and k_j.
   __device__ C score(C product, int i, int j) const {
-    if (j >= visible(i) || (mask && !mask[j])) return -infinity<C>;
+    if (j >= visible(i) || j < first_key(i) || (mask && !mask[j])) return -infinity<C>;
     return slope == 0 ? product : product - slope * distance(i, j);
   }
 };

@@ -38,6 +38,7 @@ AttentionHead head_of(const AttentionProblem& p, const Tensor& q, const Tensor& 
           .v_dim = p.v_dim,
           .group = p.group(),
           .causal = p.causal,
+          .window = p.window,
           .scale = static_cast<float>(p.scale),
           .key_mask = p.mask(b),
           .slopes = slopes.defined() ? slopes.data<float>() + first : nullptr,
@@ -105,15 +106,16 @@ bool few_queries(const AttentionCall& call) {
 void attention_few(AttentionCall& c) {
   lay_out(c);
   const AttentionProblem& p = c.problem;
-  const int64_t chunks = (p.keys + attention_chunk - 1) / attention_chunk, rows = p.group() * p.queries;
+  const int64_t first_key = p.first(0), seen = p.keys - first_key, rows = p.group() * p.queries;
+  const int64_t chunks = (seen + attention_chunk - 1) / attention_chunk;
   const int64_t part = kernel::attention_part(head_of(p, c.q, c.k, c.v, c.slopes, 0, 0));
   const Tensor parts = Tensor::empty({p.batch, p.kv_heads, chunks, part});
   float* const first_part = parts.mutable_data<float>();
-  parallel_ranges(p.batch * p.kv_heads * chunks, tasks_at_once(p, rows, std::min(p.keys, attention_chunk)),
+  parallel_ranges(p.batch * p.kv_heads * chunks, tasks_at_once(p, rows, std::min(seen, attention_chunk)),
                   [&](int64_t begin, int64_t end) {
                     for (int64_t task = begin; task < end; ++task) {
                       const int64_t b = task / chunks / p.kv_heads, kv_head = task / chunks % p.kv_heads;
-                      const int64_t j = task % chunks * attention_chunk;
+                      const int64_t j = first_key + task % chunks * attention_chunk;
                       const AttentionHead head = head_of(p, c.q, c.k, c.v, c.slopes, b, kv_head);
                       kernel::attention_chunk_part(head, j, std::min(j + attention_chunk, p.keys),
                                                    first_part + task * part,

@@ -133,12 +133,12 @@ static void multiply_keys(const AttentionHead& head, const FewLayout& layout, in
 }
 
 /// Row r's probabilities relative to its largest score, which goes to `top`; returns their sum. Keys from `seen` on are
-/// hidden, as are those with bias -inf.
-static float exponentials(const AttentionHead& head, int64_t r, int64_t begin, int64_t seen, int64_t n,
+/// hidden, as are those before `first` and those with bias -inf.
+static float exponentials(const AttentionHead& head, int64_t r, int64_t begin, int64_t first, int64_t seen, int64_t n,
                           const ChunkScratch& s, float* top) {
   float* p = s.scores + r * attention_chunk;
   const int64_t width = whole_vectors(n), i = r % head.queries;
-  const Vec hidden(-__builtin_inff()), last(static_cast<float>(seen));
+  const Vec hidden(-__builtin_inff()), before(static_cast<float>(first)), last(static_cast<float>(seen));
   const Vec position(static_cast<float>(i + head.keys - head.queries));
   const Vec slope(head.slopes ? head.slopes[r / head.queries] * log2_e : 0);
   Vec largest(-1e30f);  // finite, so that hidden scores give 2^-inf = 0 even where every key is hidden
@@ -147,6 +147,7 @@ static float exponentials(const AttentionHead& head, int64_t r, int64_t begin, i
     Vec x = load(p + w);
     if (head.slopes) x = x - slope * abs(position - key);
     if (head.key_mask) x = x + load(s.bias + w);
+    if (begin + w < first) x = select(key < before, hidden, x);
     if (begin + w + lanes > seen) x = select(key < last, x, hidden);
     store(p + w, x);
     largest = maximum(x, largest);
@@ -194,7 +195,8 @@ void attention_chunk_part(const AttentionHead& head, int64_t begin, int64_t end,
     s.bias[j] = j < n && head.key_mask[begin + j] ? 0 : -__builtin_inff();
   for (int64_t r = 0; r < layout.rows; ++r) {
     const int64_t seen = head.causal ? r % head.queries + head.keys - head.queries + 1 : head.keys;
-    totals[r] = exponentials(head, r, begin, smaller(seen, end), n, s, tops + r);
+    const int64_t first = head.window > 0 ? seen - head.window : 0;
+    totals[r] = exponentials(head, r, begin, first, smaller(seen, end), n, s, tops + r);
   }
   multiply_values(head, layout, begin, n, s, part);
 }

@@ -21,6 +21,13 @@ static inline int64_t visible(const AttentionHead& head, int64_t i) {
   return n < 0 ? 0 : smaller(n, head.keys);
 }
 
+/// Query i sees no key before this one.
+static inline int64_t first_seen(const AttentionHead& head, int64_t i) {
+  if (head.window == 0) return 0;
+  const int64_t n = i + head.keys - head.queries + 1 - head.window;
+  return n < 0 ? 0 : smaller(n, head.keys);
+}
+
 static inline uint64_t first_bit(const AttentionHead& head, int64_t g, int64_t i, int64_t j) {
   return head.first_index + static_cast<uint64_t>((g * head.queries + i) * head.keys + j);
 }
@@ -68,7 +75,9 @@ static void adjust_scores(const AttentionHead& head, int64_t g, int64_t i, int64
   const Vec hidden(-__builtin_inff());
   const int64_t shift = head.keys - head.queries;
   // Keys before the diagonal need no look when nothing but the diagonal hides.
-  const int64_t hides_from = i + shift + 1 - j, first = head.slopes || head.key_mask || hides_from < 0 ? 0 : hides_from;
+  const int64_t hides_from = i + shift + 1 - j;
+  const int64_t first = head.slopes || head.key_mask || head.window > 0 || hides_from < 0 ? 0 : hides_from;
+  const Vec window(static_cast<float>(head.window));
   for (int n = 0; n < 2; ++n) {
     const Vec position = index_from(i + shift + n * lanes), slope(head.slopes ? head.slopes[g] * log2_e : 0);
     for (int64_t r = first; r < rows; ++r) {
@@ -76,6 +85,7 @@ static void adjust_scores(const AttentionHead& head, int64_t g, int64_t i, int64
       const Vec key(static_cast<float>(j + r));
       if (head.slopes) store(at, load(at) - slope * abs(position - key));
       if (head.causal) store(at, select(position < key, hidden, load(at)));
+      if (head.window > 0) store(at, select(position - key < window, load(at), hidden));
       if (head.key_mask && !head.key_mask[j + r]) store(at, hidden);
     }
   }
@@ -112,15 +122,16 @@ static void forward_head(const AttentionHead& head, int64_t g, int64_t begin, in
   const int64_t shift = head.keys - head.queries;
   for (int64_t i = begin; i < end; i += W) {
     const int64_t n = smaller(W, end - i), limit = visible(head, i + n - 1);
+    const int64_t hidden = first_seen(head, i + n - 1);  // from the last query, the first keys
     pack_columns(head.q + i * head.q_stride + g * head.q_head_stride, head.q_stride, n, head.qk_dim,
                  head.scale * log2_e, s.q, W, dqk, W);
     fill_zero(s.sum, dv * W);
     // Finite, so that hidden scores (-inf) give 2^-inf = 0 even before any other is seen.
     Vec top0(-1e30f), top1(-1e30f), total0(0.0f), total1(0.0f);
-    for (int64_t j = 0; j < limit; j += key_tile) {
+    for (int64_t j = first_seen(head, i) / key_tile * key_tile; j < limit; j += key_tile) {
       const int64_t rows = smaller(key_tile, limit - j);
       product(s.k + j * dqk, round_up(rows, 4), dqk, s.q, W, W, s.tile, W);
-      if (head.slopes != nullptr || head.key_mask != nullptr || (head.causal && j + rows - 1 > i + shift))
+      if (head.slopes != nullptr || head.key_mask != nullptr || (head.causal && j + rows - 1 > i + shift) || j < hidden)
         adjust_scores(head, g, i, j, rows, s.tile);
       Vec new0 = top0, new1 = top1;
       for (int64_t r = 0; r < rows; ++r) {
@@ -159,8 +170,9 @@ void attention_forward(const AttentionHead& head, int64_t first, int64_t last, i
   Scratch pieces{memory};
   const ForwardScratch s(head, pieces);
   const int64_t all = visible(head, end - 1), dqk = padded(head.qk_dim), dv = padded(head.v_dim);
-  pack_rows(head.k, head.k_stride, all, head.qk_dim, 1, s.k, round_up(all, 4), dqk);
-  pack_rows(head.v, head.v_stride, all, head.v_dim, 1, s.v, all, dv);
+  const int64_t none = first_seen(head, begin) / key_tile * key_tile, n = all - none;  // keys before it are not read
+  pack_rows(head.k + none * head.k_stride, head.k_stride, n, head.qk_dim, 1, s.k + none * dqk, round_up(n, 4), dqk);
+  pack_rows(head.v + none * head.v_stride, head.v_stride, n, head.v_dim, 1, s.v + none * dv, n, dv);
   for (int64_t g = first; g < last; ++g) forward_head(head, g, begin, end, s, y, lse);
 }
 
@@ -235,18 +247,20 @@ static void plain_gradient(int64_t width, float lse, float delta, const float* b
   }
 }
 
-/// The same where the diagonal, a slope or dropout has a say, from key w on. Returns Σ ds · distance per lane.
+/// The same where the diagonal, the window, a slope or dropout has a say, from key w on. Returns Σ ds · distance per
+/// lane.
 static Vec special_gradient(const AttentionHead& head, int64_t g, int64_t i, int64_t j, int64_t w, int64_t width,
                             float lse, float delta, const BackwardScratch& s, float* ds, float* p) {
   const Vec position(static_cast<float>(i + head.keys - head.queries)), zero(0.0f);
   const Vec slope(head.slopes ? head.slopes[g] * log2_e : 0), last(static_cast<float>(visible(head, i)));
+  const Vec first(static_cast<float>(first_seen(head, i)));
   auto* words = reinterpret_cast<uint32_t*>(s.bits);
   if (head.dropout) words += random_words(first_bit(head, g, i, j), width, head.seed, head.stream, words);
   Vec slope_sum = zero;
   for (; w < width; w += lanes) {
     const Vec key = index_from(j + w), distance = abs(position - key);
     const Vec score = load(ds + w) + (load(s.bias + w) + Vec(lse)) - slope * distance;
-    const Vec prob = select(key < last, exp2(score), zero);
+    const Vec prob = select(key < first, zero, select(key < last, exp2(score), zero));
     Vec kept(1.0f);
     if (head.dropout) kept = select(below(words + w, head.dropped_below), zero, Vec(head.kept_scale));
     const Vec gradient = prob * fma(load(p + w), kept, Vec(delta));
@@ -279,7 +293,8 @@ void attention_backward(const AttentionHead& head, const AttentionHeadGrad& grad
         fill_zero(dk, W * s.dqk);
         fill_zero(dv, W * s.dv);
       }
-      for (int64_t i = head.causal && j > shift ? j - shift : 0; i < head.queries; i += s.rows) {
+      const int64_t end = head.window > 0 ? smaller(head.queries, j + n - 1 - shift + head.window) : head.queries;
+      for (int64_t i = head.causal && j > shift ? j - shift : 0; i < end; i += s.rows) {
         const int64_t rows = smaller(s.rows, head.queries - i), rows4 = round_up(rows, 4);
         const int64_t used = smaller(width, round_up(visible(head, i + rows - 1) - j, 2 * lanes));
         product(s.q + i * s.dqk, rows4, s.dqk, s.k, W, used, s.ds, W);
@@ -288,7 +303,8 @@ void attention_backward(const AttentionHead& head, const AttentionHeadGrad& grad
           float *ds = s.ds + r * W, *p = s.p + r * W;
           const float lse = s.lse[i + r], delta = s.delta[i + r];
           const int64_t seen = visible(head, i + r) - j;
-          const int64_t plain = special ? 0 : seen < used ? (seen > 0 ? seen : 0) / lanes * lanes : used;
+          const bool is_special = special || first_seen(head, i + r) > j;
+          const int64_t plain = is_special ? 0 : seen < used ? (seen > 0 ? seen : 0) / lanes * lanes : used;
           plain_gradient(plain, lse, delta, s.bias, ds, p);
           if (plain < used) slope_sum += special_gradient(head, g, i + r, j, plain, used, lse, delta, s, ds, p);
         }

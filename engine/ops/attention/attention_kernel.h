@@ -13,6 +13,7 @@ struct AttentionHead {
   int64_t q_stride, q_head_stride, k_stride, v_stride, y_stride;
   int64_t queries, keys, qk_dim, v_dim, group;
   bool causal;
+  int64_t window;  ///< > 0: query i sees no key before i + keys - queries - window + 1
   float scale;
   const bool* key_mask;  ///< (keys) or null
   const float* slopes;   ///< (group) or null
@@ -44,7 +45,8 @@ HEADROOM_KERNEL_AVX512(void, attention_backward,
 /// So many queries are few: half of what a tile would be padded to. Measured: up to there each of them takes less time
 /// below than in its share of a tile, whatever the widths and the groups.
 HEADROOM_KERNEL_AVX512(int64_t, attention_few_queries, ())
-/// Few queries, many keys: keys are taken in chunks of this many, one after the other or in parallel.
+/// Few queries, many keys: keys are taken in chunks of this many from the first that any query sees, one after the
+/// other or in parallel: how many older ones lie before it changes no bit.
 inline constexpr int64_t attention_chunk = 256;
 /// Floats that one chunk's part of the result takes.
 HEADROOM_KERNEL_AVX512(int64_t, attention_part, (const AttentionHead& head))

@@ -15,9 +15,13 @@ struct AttentionProblem {
   double scale, dropout;
   RngKey dropout_key;
   Tensor key_mask;
+  int64_t window = 0;
 
   int64_t group() const { return heads / kv_heads; }
-  /// Query i may see keys [0, visible(i)).
+  /// Query i may see keys [first(i), visible(i)).
+  int64_t first(int64_t i) const {
+    return window > 0 ? std::clamp<int64_t>(i + keys - queries + 1 - window, 0, keys) : 0;
+  }
   int64_t visible(int64_t i) const { return causal ? std::clamp<int64_t>(i + keys - queries + 1, 0, keys) : keys; }
   /// The ALiBi distance.
   double distance(int64_t i, int64_t j) const { return static_cast<double>(std::abs(i + keys - queries - j)); }

@@ -37,11 +37,12 @@ struct AttentionReference {
   const T* k_row(int64_t b, int64_t j, int64_t h) const { return k + kv_index(b, j, h) * p.qk_dim; }
   const T* v_row(int64_t b, int64_t j, int64_t h) const { return v + kv_index(b, j, h) * p.v_dim; }
 
-  /// s_ij for every j that query i may see; -inf at masked keys.
+  /// s_ij for every j below visible(i); -inf at masked keys and before the window.
   void scores(int64_t b, int64_t h, int64_t i, std::vector<T>& s) const {
     s.resize(static_cast<size_t>(p.visible(i)));
     const bool* mask = p.mask(b);
-    for (int64_t j = 0; j < p.visible(i); ++j) {
+    std::fill(s.begin(), s.end(), lowest);
+    for (int64_t j = p.first(i); j < p.visible(i); ++j) {
       T value = static_cast<T>(p.scale) * row_dot(q_row(b, i, h), k_row(b, j, h), p.qk_dim);
       if (slopes) value -= slopes[h] * static_cast<T>(p.distance(i, j));
       s[static_cast<size_t>(j)] = mask && !mask[j] ? lowest : value;
@@ -56,7 +57,7 @@ struct AttentionReference {
       for (T value : s) top = std::max(top, value);
       T* y_row = y + ((b * p.queries + i) * p.heads + h) * p.v_dim;
       std::fill(y_row, y_row + p.v_dim, T(0));
-      for (int64_t j = 0; j < p.visible(i); ++j) {
+      for (int64_t j = p.first(i); j < p.visible(i); ++j) {
         const T score = s[static_cast<size_t>(j)];
         if (score == lowest) continue;
         const T e = std::exp(score - top);
@@ -80,7 +81,7 @@ struct AttentionReference {
       const T lse_i = lse[(b * p.heads + h) * p.queries + i], delta = row_dot(dy_row, y + row * p.v_dim, p.v_dim);
       if (lse_i == lowest) continue;
       scores(b, h, i, s);
-      for (int64_t j = 0; j < p.visible(i); ++j) {
+      for (int64_t j = p.first(i); j < p.visible(i); ++j) {
         const T prob = std::exp(s[static_cast<size_t>(j)] - lse_i), kept = static_cast<T>(p.kept(b, h, i, j));
         const T ds = prob * (kept * row_dot(dy_row, v_row(b, j, h), p.v_dim) - delta);
         const T scaled = static_cast<T>(p.scale) * ds;

@@ -60,7 +60,10 @@ __global__ void split_part(AttentionArguments<T> a, const int64_t* length, Compu
   const int kv_head = block / chunks / row_blocks % kv_heads, b = block / chunks / row_blocks / kv_heads;
   const int first_row = block / chunks % row_blocks * R, rows = a.group * a.q.tokens;
   const int keys = keys_held(length, a.k.tokens);
-  const int first_key = chunk * split_chunk, count = smaller(split_chunk, keys - first_key);
+  const int first_key = chunk * split_chunk, left = smaller(split_chunk, keys - first_key);
+  // The window hides whole chunks from all queries where it hides them from the first.
+  const int hidden = a.window > 0 ? keys - a.q.tokens + 1 - a.window : 0;
+  const int count = first_key + left <= hidden ? 0 : left;
   const int qk_dim = a.q.width, v_dim = a.v.width;
   C* const q = dynamic_shared<C>();     // (R, d_qk)
   C* const p = q + R * qk_dim;          // (R, chunk)

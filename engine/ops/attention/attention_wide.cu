@@ -22,7 +22,7 @@ __global__ void wide_forward(AttentionArguments<T> a, Heads<T> y, Compute<T>* ls
 #pragma unroll
   for (int r = 0; r < 4; ++r) top[r] = least_top<C>, total[r] = 0;
   const int end = rules.visible(smaller(first + wide_tile, rules.queries) - 1);
-  for (int j0 = 0; j0 < end; j0 += wide_tile) {
+  for (int j0 = rules.first_key(first) / wide_tile * wide_tile; j0 < end; j0 += wide_tile) {
     C s[4][4];
     wide_product(a.q.rows(b, first, h, wide_tile), a.k.rows(b, j0, kv_head, wide_tile), memory, s);
 #pragma unroll

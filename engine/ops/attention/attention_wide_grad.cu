@@ -49,7 +49,7 @@ __global__ void wide_query_grad(AttentionArguments<T> a, AttentionGradArguments<
   dq.clear();
   C dslope = 0;
   const int end = rules.visible(smaller(first + wide_tile, rules.queries) - 1);
-  for (int j0 = 0; j0 < end; j0 += wide_tile) {
+  for (int j0 = rules.first_key(first) / wide_tile * wide_tile; j0 < end; j0 += wide_tile) {
     C s[4][4], ds[4][4];
     const Rows<T> keys = a.k.rows(b, j0, kv_head, wide_tile);
     wide_product(a.q.rows(b, first, h, wide_tile), keys, memory, s);
@@ -82,7 +82,8 @@ __global__ void wide_key_grad(AttentionArguments<T> a, AttentionGradArguments<T>
   const Rows<T> keys = a.k.rows(b, first, kv_head, wide_tile), values = a.v.rows(b, first, kv_head, wide_tile);
   for (int h = kv_head * a.group; h < (kv_head + 1) * a.group; ++h) {
     const HeadRules<T> rules(a, b, h);
-    for (int i0 = rules.first_query(first) / wide_tile * wide_tile; i0 < rules.queries; i0 += wide_tile) {
+    const int end = rules.last_query(smaller(first + wide_tile, rules.keys) - 1);
+    for (int i0 = rules.first_query(first) / wide_tile * wide_tile; i0 < end; i0 += wide_tile) {
       C p[4][4], ds[4][4];
       const Rows<T> queries = a.q.rows(b, i0, h, wide_tile), cotangents = g.dy.rows(b, i0, h, wide_tile);
       wide_product(keys, queries, memory, p);

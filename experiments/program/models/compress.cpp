@@ -31,9 +31,9 @@ void measure(const CompressArguments& arguments, const CompressJob& job, const m
   if (!job.evaluation) return;
   const auto compressed = models::load(base, made.edit);
   std::vector<int32_t> tokens = job.evaluation->tokens;
-  tokens = job.base->description().with_begin(std::move(tokens));
   const auto tokenizer = job.base->tokenizer();
-  const tasks::PerplexityBase measured(base, *tokenizer, std::move(tokens), {.context = arguments.context});
+  const tasks::PerplexityBase measured(base, *tokenizer, std::move(tokens),
+                                       {.context = arguments.context, .bos = job.base->description().text_begin()});
   before.perplexity = measured.uncompressed();
   after.perplexity = measured.measure(*compressed, *job.layers.begin());
 }

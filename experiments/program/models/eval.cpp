@@ -85,11 +85,8 @@ void print(const tasks::ChoiceScores& s) {
   fmt::print("guessing            {:.4f}\n", s.chance);
 }
 
-/// The first --max-tokens of a text's tokens (0: all), behind a beginning-of-text token where the model's tokenizer
-/// puts one.
-std::vector<int32_t> tokens_of(std::vector<int32_t> tokens, const EvalArguments& arguments,
-                               const models::ModelFiles& files) {
-  if (arguments.protocol != "llamacpp") tokens = files.description().with_begin(std::move(tokens));
+/// The first --max-tokens of a text's tokens (0: all).
+std::vector<int32_t> tokens_of(std::vector<int32_t> tokens, const EvalArguments& arguments) {
   if (arguments.max_tokens > 0 && static_cast<int64_t>(tokens.size()) > arguments.max_tokens)
     tokens.resize(static_cast<size_t>(arguments.max_tokens));
   return tokens;
@@ -103,7 +100,9 @@ int64_t windows_at_once(const EvalArguments& arguments, const models::ModelDescr
   return std::max(usual, hidden_bytes / (4 * arguments.context * description.config.width));
 }
 
-nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& arguments, double seconds) {
+/// `begin`: the text of the token before each window; "" where the model was trained without one.
+nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& arguments, const std::string& begin,
+                               double seconds) {
   nlohmann::ordered_json out{{"tokens_scored", p.tokens_scored},
                              {"nll", p.nll},
                              {"ppl", p.ppl},
@@ -115,6 +114,7 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
                              {"protocol", arguments.protocol},
                              {"context", arguments.context}};
   if (arguments.protocol == "hf-strided") out["stride"] = arguments.stride;
+  if (!begin.empty()) out["begins_with"] = begin;
   if (p.against) {
     out["against"] = arguments.against;
     add_divergence(p, out);
@@ -123,10 +123,11 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
   return out;
 }
 
-void print(const tasks::Perplexity& p, const EvalArguments& arguments, double seconds) {
-  fmt::print("{} tokens scored, {} of {} tokens ({}){}\n", p.tokens_scored, count_of(p.windows, "window"),
+void print(const tasks::Perplexity& p, const EvalArguments& arguments, const std::string& begin, double seconds) {
+  fmt::print("{} tokens scored, {} of {} tokens ({}){}{}\n", p.tokens_scored, count_of(p.windows, "window"),
              arguments.context, arguments.protocol,
-             arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "");
+             arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "",
+             begin.empty() ? "" : fmt::format(", each behind {}", begin));
   // One window says nothing of how windows differ.
   const bool is_one = p.windows < 2;
   fmt::print("NLL            {:.7f}  {}{:.4f} over tokens\n", p.nll,
@@ -180,7 +181,7 @@ void eval(EvalArguments& arguments, bool has_context) {
                                          .bos = description.text_begin(),
                                          .windows_at_once = windows_at_once(arguments, description)};
   const std::vector<int32_t> text = tasks::tokens_of_file(arguments.text, *tokenizer);
-  const std::vector<int32_t> tokens = tokens_of(text, arguments, *files);
+  const std::vector<int32_t> tokens = tokens_of(text, arguments);
   const auto model = arguments.model.load(*files);
   std::unique_ptr<models::Transformer> base;
   if (!arguments.against.empty()) {
@@ -202,8 +203,9 @@ void eval(EvalArguments& arguments, bool has_context) {
         });
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (arguments.json) print_json(json_of(result, arguments, seconds));
-  else print(result, arguments, seconds);
+  const std::string begin = options.bos ? tokenizer->token_bytes(*options.bos) : "";
+  if (arguments.json) print_json(json_of(result, arguments, begin, seconds));
+  else print(result, arguments, begin, seconds);
 }
 
 }  // namespace

@@ -47,7 +47,6 @@ class TextData final : public FinetuneData {
     } else {
       validation_ = tasks::tokens_of_file(arguments.validate, *tokenizer_);
     }
-    if (bos_) validation_.insert(validation_.begin(), *bos_);
     validation_.resize(std::min(validation_.size(), static_cast<size_t>(arguments.validate_tokens)));
     const auto train = static_cast<int64_t>(tokens.size()), judged = static_cast<int64_t>(validation_.size());
     require(train > context, "{}: {} tokens to train on; expected a window of --context {} and the token after it",

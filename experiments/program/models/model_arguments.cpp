@@ -1,5 +1,7 @@
 #include "experiments/program/models/model_arguments.h"
 
+#include <fmt/format.h>
+
 #include "tasks/data/locate.h"
 
 namespace headroom::experiments {
@@ -10,6 +12,8 @@ constexpr const char* how_it_is_run = "How the model is run";
 }  // namespace
 
 std::unique_ptr<models::Transformer> ModelArguments::load(const models::ModelFiles& files) const {
+  for (const std::string& warning : files.description().warnings)
+    fmt::print(stderr, "headroom: warning: {}\n", warning);
   const engine::DeviceScope scope(engine::device_of(device));
   models::LoadOptions options;
   options.keep = weights == "stored" ? models::Keep::stored

@@ -1,4 +1,5 @@
 // What decodes one token at a place that only the device knows: the same as where the host knows it.
+#include <algorithm>
 #include <cmath>
 
 #include "engine/context.h"
@@ -71,6 +72,23 @@ TEST_CASE("what lies in a cache behind its tokens is not read, and a length beyo
   }
 }
 
+TEST_CASE("a window over a cache is attention over its last keys alone") {
+  for (const Device device : devices())
+    for (const int64_t window : {1, 7, 130, 400}) {
+      CAPTURE(device.str(), window);
+      const Tensor q = random({2, 1, 6, 8}, 1, DType::f32).to(device);
+      const Tensor k = random({2, 320, 2, 8}, 2, DType::f32).to(device),
+                   v = random({2, 320, 2, 5}, 3, DType::f32).to(device);
+      const int64_t held = 300, first = std::max<int64_t>(0, held - window);
+      const std::vector<float> all = attention(q, k.slice(1, first, held).contiguous(),
+                                               v.slice(1, first, held).contiguous(), {}, {.causal = true, .scale = 0.5})
+                                         .y.to_vector<float>();
+      const std::vector<float> shown =
+          cached_attention(q, k, v, {}, 0.5, length_on(device, held), window).to_vector<float>();
+      for (size_t i = 0; i < all.size(); ++i) CHECK(shown[i] == Approx(all[i]).margin(1e-6));
+    }
+}
+
 TEST_CASE("a token's row goes where the length says, and nowhere when there is no such place") {
   for (const Device device : devices())
     for (const DType dtype : {DType::f32, DType::f64, DType::bf16})
@@ -97,16 +115,18 @@ TEST_CASE("the last position that a mask keeps, and the pairs that attention hid
     CAPTURE(device.str());
     CHECK(last_kept(mask.to(device)).to_vector<int64_t>() == std::vector<int64_t>{3, -1, 10});
     for (const bool causal : {false, true})
-      for (const bool has_mask : {false, true}) {
-        const Tensor hidden = hidden_pairs(3, 2, 5, causal, has_mask ? mask.to(device) : Tensor(), device);
-        const std::vector<uint8_t> got = hidden.to_vector<uint8_t>();
-        for (int64_t b = 0; b < 3; ++b)
-          for (int64_t i = 0; i < 2; ++i)
-            for (int64_t j = 0; j < 5; ++j) {
-              const bool is_out = has_mask && kept[static_cast<size_t>(b * 5 + j)] == 0;
-              CHECK((got[static_cast<size_t>((b * 2 + i) * 5 + j)] != 0) == (is_out || (causal && j > i + 3)));
-            }
-      }
+      for (const int64_t window : {0, 2})
+        for (const bool has_mask : {false, true}) {
+          const Tensor hidden = hidden_pairs(3, 2, 5, causal, has_mask ? mask.to(device) : Tensor(), device, window);
+          const std::vector<uint8_t> got = hidden.to_vector<uint8_t>();
+          for (int64_t b = 0; b < 3; ++b)
+            for (int64_t i = 0; i < 2; ++i)
+              for (int64_t j = 0; j < 5; ++j) {
+                const bool is_out =
+                    (has_mask && kept[static_cast<size_t>(b * 5 + j)] == 0) || (window > 0 && j <= i + 3 - window);
+                CHECK((got[static_cast<size_t>((b * 2 + i) * 5 + j)] != 0) == (is_out || (causal && j > i + 3)));
+              }
+        }
   }
   // Longer than a warp, and the last of it.
   for (const int64_t last : {0, 31, 32, 69}) {

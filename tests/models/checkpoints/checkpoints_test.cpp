@@ -90,13 +90,13 @@ class Copy {
 
 TEST_CASE("every family's logits are those of transformers", "[pretrained]") {
   const Json all = fixtures();
-  REQUIRE(all.size() == 12);
+  REQUIRE(all.size() == 14);
   for (const auto& [name, fixture] : all.items()) check_logits(checkpoints() / name, fixture);
 }
 
 TEST_CASE("GGUF files of the same weights have the same logits", "[pretrained]") {
   const Json all = fixtures();
-  for (const char* name : {"llama2-gqa", "llama3.1", "qwen2", "qwen3", "gpt2"})
+  for (const char* name : {"llama2-gqa", "llama3.1", "qwen2", "qwen3", "gpt2", "gemma3"})
     check_logits(checkpoints() / (std::string(name) + ".gguf"), all[name]);
 }
 
@@ -133,12 +133,7 @@ TEST_CASE("layer by layer is all at once, and an observer sees every head", "[pr
   CHECK(seen[0].q.to_vector<double>() != seen[0].raw_q.to_vector<double>());
 }
 
-TEST_CASE("a sliding window is refused beyond what a position sees", "[pretrained]") {
-  const auto model = ModelFiles::open(checkpoints() / "mistral")->load();
-  CHECK_NOTHROW(model->forward(Tensor::zeros({1, 32}, engine::DType::i64)));
-  CHECK_THROWS_WITH(model->forward(Tensor::zeros({1, 33}, engine::DType::i64)),
-                    contains("33 tokens are more than the window of 32"));
-
+TEST_CASE("a sliding window in a GGUF file hides what lies before it", "[pretrained]") {
   const GgufFile file(checkpoints() / "llama2-gqa.gguf");
   GgufPairs metadata(file.metadata().all().begin(), file.metadata().all().end());
   metadata.push_back({"llama.attention.sliding_window",
@@ -147,10 +142,62 @@ TEST_CASE("a sliding window is refused beyond what a position sees", "[pretraine
   for (const std::string& name : file.names()) tensors.emplace_back(name, file.read(name));
   const testing::TemporaryFolder folder;
   write_gguf(folder / "m.gguf", metadata, tensors);
+  const auto whole = ModelFiles::open(checkpoints() / "llama2-gqa.gguf")->load();
   const auto windowed = ModelFiles::open(folder / "m.gguf")->load();
-  CHECK_NOTHROW(windowed->forward(Tensor::zeros({1, 8}, engine::DType::i64)));
-  CHECK_THROWS_WITH(windowed->forward(Tensor::zeros({1, 9}, engine::DType::i64)),
-                    contains("9 tokens are more than the window of 8"));
+  const Tensor tokens = tokens_of(fixtures()["llama2-gqa"]);
+  const std::vector<double> x = whole->forward(tokens).value().to_vector<double>(),
+                            y = windowed->forward(tokens).value().to_vector<double>();
+  const size_t shown = 8 * 37;
+  CHECK(std::equal(x.begin(), x.begin() + shown, y.begin()));
+  CHECK_FALSE(std::equal(x.begin() + shown, x.begin() + shown + 37, y.begin() + shown));
+}
+
+TEST_CASE("special tokens that a vocabulary lacks are warnings where nothing needs them", "[pretrained]") {
+  const Copy copy("llama2-gqa");
+  copy.set("bos_token_id", 50256);
+  copy.set("eos_token_id", {2, 50256});
+  const ModelDescription model = ModelFiles::open(copy.path())->description();
+  REQUIRE(model.warnings.size() == 2);
+  CHECK_THAT(model.warnings[0], contains("config.json: bos_token_id: 50256 is no token of the vocabulary of 37"));
+  CHECK_THAT(model.warnings[1], contains("eos_token_id: 50256"));
+  CHECK_FALSE(model.bos);
+  CHECK(model.eos == std::vector<int64_t>{2});
+  CHECK(copy.refusal().empty());
+  copy.write("tokenizer_config.json", {{"add_bos_token", true}});
+  CHECK_THAT(copy.refusal(), contains("bos_token_id: 50256") && contains("the tokenizer puts it before every text"));
+}
+
+TEST_CASE("Gemma's files say which layers have a window", "[pretrained]") {
+  const ModelDescription folder = ModelFiles::open(checkpoints() / "gemma3")->description(),
+                         file = ModelFiles::open(checkpoints() / "gemma3.gguf")->description();
+  for (const ModelDescription* model : {&folder, &file}) {
+    const TransformerConfig& c = model->config;
+    CHECK(c.window == 5);
+    CHECK(c.full_layers == std::vector<int64_t>{2});
+    CHECK(c.rope_base == 1e5);
+    CHECK(c.window_rope_base == 100);
+    CHECK(c.norm_place == NormPlace::both);
+    CHECK_FALSE(c.logit_scale);
+    CHECK(model->longest_text() == 64);
+  }
+  const GgufFile gguf(checkpoints() / "gemma3.gguf");
+  GgufPairs metadata;
+  for (const auto& [key, value] : gguf.metadata().all()) metadata.emplace_back(key, value);
+  StoredTensors tensors;
+  for (const std::string& name : gguf.names()) tensors.emplace_back(name, gguf.read(name));
+  const testing::TemporaryFolder copy;
+  const auto with_pattern = [&](const GgufValue& pattern) {
+    for (auto& [key, value] : metadata)
+      if (key == "gemma3.attention.sliding_window_pattern") value = pattern;
+    write_gguf(copy / "m.gguf", metadata, tensors);
+    return ModelFiles::open(copy / "m.gguf")->description().config.full_layers;
+  };
+  const auto list = [](std::vector<int64_t> windows) {
+    return GgufValue{.type = GgufValueType::boolean, .is_array = true, .items = std::move(windows)};
+  };
+  CHECK(with_pattern(list({0, 1, 1, 0})) == std::vector<int64_t>{0, 3});
+  CHECK_THAT(error_of([&] { with_pattern(list({0, 1})); }), contains("has 2 entries for 4 layers"));
+  CHECK_THAT(error_of([&] { with_pattern(list({})); }), contains("sliding_window_pattern"));
 }
 
 TEST_CASE("a folder whose files contradict each other is refused by file and field", "[pretrained]") {
@@ -167,8 +214,9 @@ TEST_CASE("a folder whose files contradict each other is refused by file and fie
   copy.set("rope_parameters", {{"rope_type", "yarn"}, {"rope_theta", 1e4}, {"factor", 2}});
   CHECK_THAT(copy.refusal(), contains("is not run here") && contains("yarn"));
   copy.set("rope_parameters", nullptr);
-  copy.set("eos_token_id", 99);
-  CHECK_THAT(copy.refusal(), contains("config.json: eos_token_id: 99 is no token of the vocabulary of 37"));
+  copy.set("eos_token_id", "none");
+  CHECK_THAT(copy.refusal(),
+             contains("config.json: eos_token_id: ") && contains("is no token of the vocabulary of 37"));
   fs::remove(copy.path() / "config.json");
   CHECK_THAT(copy.refusal(), contains("is not a model's folder: it has no config.json"));
   CHECK_THAT(error_of([&] { ModelFiles::open(copy.path() / "absent"); }), contains("there is no such model"));

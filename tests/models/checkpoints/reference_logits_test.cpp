@@ -55,9 +55,10 @@ TEST_CASE("a model agrees with its own known logits, another does not", "[pretra
   CHECK_THAT(error_of([&] { compare_text(*model, tie, 1e-4); }), contains("token 37 is not in the model's vocabulary"));
 }
 
-TEST_CASE("a window ends the greedy continuation", "[pretrained]") {
-  const auto model = small_model("mistral");  // of 32 tokens
-  CHECK(measure_text(*model, "", std::vector<int32_t>(30, 3)).greedy.size() == 3);
+TEST_CASE("the end of the context ends the greedy continuation, a window does not", "[pretrained]") {
+  const auto model = small_model("mistral");  // of 64 tokens, with a window of 32
+  CHECK(measure_text(*model, "", std::vector<int32_t>(30, 3)).greedy.size() == 20);
+  CHECK(measure_text(*model, "", std::vector<int32_t>(62, 3)).greedy.size() == 3);
 }
 
 TEST_CASE("wrong files of known logits get a line that names file and field", "[pretrained]") {

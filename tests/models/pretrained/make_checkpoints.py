@@ -76,18 +76,30 @@ MODELS = {
             attn_implementation="eager",
         )
     ),
+    "mistral-window": lambda: tf.MistralForCausalLM(
+        tf.MistralConfig(**COMMON, num_attention_heads=4, num_key_value_heads=2, sliding_window=6)
+    ),
+    "gemma3": lambda: tf.Gemma3ForCausalLM(
+        tf.Gemma3TextConfig(**{
+            **COMMON, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 8,
+            "query_pre_attn_scalar": 8, "sliding_window": 5, "sliding_window_pattern": 3,
+            "rope_parameters": {"full_attention": rope(1e5), "sliding_attention": rope(100.0)},
+        })
+    ),
 }
 SHARDED = {"tinyllama-sharded"}
 DTYPES = {"llama1": torch.float32, "llama2-gqa": torch.float16, "qwen2": torch.float32, "gpt2": torch.float32}
-AS_GGUF = ["llama2-gqa", "llama3.1", "qwen2", "qwen3", "gpt2"]
+AS_GGUF = ["llama2-gqa", "llama3.1", "qwen2", "qwen3", "gpt2", "gemma3"]
 
 
 def randomize(model, generator):
-    """Weights large enough that attention is not uniform; norms near 1; rounded to the dtype that is saved."""
+    """Weights large enough that attention is not uniform; norms near 1, which Gemma's files hold less 1; rounded to the
+    dtype that is saved."""
+    middle = 0 if model.config.model_type == "gemma3_text" else 1
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator)
-            p.copy_(1 + 0.2 * noise if p.dim() == 1 and "bias" not in name else 0.25 * noise)
+            p.copy_(middle + 0.2 * noise if p.dim() == 1 and "bias" not in name else 0.25 * noise)
 
 
 def logits_of(model, folder, ids):
@@ -134,12 +146,19 @@ OUTER = {
 }
 
 
-def gguf_name(name):
+GEMMA_LAYER = {
+    **LAYER, "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
+    "post_feedforward_layernorm": "post_ffw_norm",
+}
+
+
+def gguf_name(name, family):
     path, leaf = name.rsplit(".", 1)
+    layers = GEMMA_LAYER if family == "gemma3" else LAYER
     for prefix in ("model.layers.", "transformer.h."):
         if path.startswith(prefix):
             layer, part = path[len(prefix):].split(".", 1)
-            return f"blk.{layer}.{LAYER[part]}.{leaf}"
+            return f"blk.{layer}.{layers[part]}.{leaf}"
     return f"{OUTER[path]}.{leaf}"
 
 
@@ -157,24 +176,32 @@ def write_gguf(path, family, model):
     else:
         writer.add_head_count_kv(c.num_key_value_heads)
         writer.add_layer_norm_rms_eps(c.rms_norm_eps)
-        writer.add_rope_freq_base(c.rope_parameters["rope_theta"])
+        ropes = c.rope_parameters
+        if family == "gemma3":
+            writer.add_sliding_window(c.sliding_window)
+            writer.add_uint32("gemma3.attention.sliding_window_pattern", c.layer_types.index("full_attention") + 1)
+            writer.add_float32("gemma3.rope.freq_base_swa", ropes["sliding_attention"]["rope_theta"])
+            ropes = ropes["full_attention"]
+        writer.add_rope_freq_base(ropes["rope_theta"])
         head_dim = getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads
         writer.add_rope_dimension_count(head_dim)
         writer.add_key_length(head_dim)
         writer.add_value_length(head_dim)
-        if c.rope_parameters["rope_type"] == "llama3":
+        if ropes["rope_type"] == "llama3":
             writer.add_tensor("rope_freqs.weight", llama3_divisors(c))
     for name, tensor in model.state_dict().items():
         if name == "lm_head.weight" and c.tie_word_embeddings:
             continue
         values = tensor.float().numpy()
+        if family == "gemma3" and name.endswith("norm.weight"):
+            values = values + 1
         if is_gpt2 and ".c_" in name and name.endswith("weight"):
             values = values.T
         if family == "llama" and "q_proj" in name:
             values = permuted(values, c.num_attention_heads)
         if family == "llama" and "k_proj" in name:
             values = permuted(values, c.num_key_value_heads)
-        writer.add_tensor(gguf_name(name), numpy.ascontiguousarray(values))
+        writer.add_tensor(gguf_name(name, family), numpy.ascontiguousarray(values))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -23,9 +23,9 @@ using testing::contains;
 using testing::error_of;
 using testing::TemporaryFolder;
 
-constexpr const char* families[] = {"llama1",      "llama2-gqa",   "llama3.1", "llama3.2-tied",
-                                    "linear-rope", "llama-biases", "smollm2",  "tinyllama-sharded",
-                                    "mistral",     "qwen2",        "qwen3",    "gpt2"};
+constexpr const char* families[] = {"llama1",       "llama2-gqa", "llama3.1",          "llama3.2-tied", "linear-rope",
+                                    "llama-biases", "smollm2",    "tinyllama-sharded", "mistral",       "qwen2",
+                                    "qwen3",        "gpt2",       "mistral-window",    "gemma3"};
 
 /// Every tensor of `a` has the same bits in `b`, in f32, and b has no others.
 void check_same_tensors(const fs::path& a, const fs::path& b) {
@@ -53,7 +53,10 @@ void check_same_description(const fs::path& a, const fs::path& b) {
   const ModelDescription x = ModelFiles::open(a)->description(), y = ModelFiles::open(b)->description();
   CHECK(x.family == y.family);
   CHECK(x.context == y.context);
-  CHECK(x.sliding_window == y.sliding_window);
+  CHECK(x.config.window == y.config.window);
+  CHECK(x.config.full_layers == y.config.full_layers);
+  CHECK(x.config.window_rope_base == y.config.window_rope_base);
+  CHECK(x.config.logit_scale == y.config.logit_scale);
   CHECK(x.bos == y.bos);
   CHECK(x.config.norm_eps == y.config.norm_eps);
   CHECK(x.config.rope_base == y.config.rope_base);
@@ -85,7 +88,7 @@ TEST_CASE("folder to GGUF file and back: the same bits and the same model", "[co
 }
 
 TEST_CASE("GGUF files of another converter become the folders that they were made from", "[convert]") {
-  for (const char* family : {"llama2-gqa", "llama3.1", "qwen2", "qwen3", "gpt2"}) {
+  for (const char* family : {"llama2-gqa", "llama3.1", "qwen2", "qwen3", "gpt2", "gemma3"}) {
     INFO(family);
     const TemporaryFolder folder;
     convert_model(checkpoints() / (std::string(family) + ".gguf"), folder / "out");

@@ -89,7 +89,7 @@ inline TransformerConfig with_fewer_pairs(const TransformerConfig& base) {
     HeadGroup& group = layer.groups[0];
     c.logit_scale = 1 / std::sqrt(static_cast<double>(group.qk_dim));
     const std::vector<double> all =
-        base.positions == models::Positions::rope ? rope_frequencies(base, group) : std::vector<double>();
+        base.positions == models::Positions::rope ? rope_frequencies(base, group, 0) : std::vector<double>();
     group.rope_frequencies.clear();
     for (size_t i = 1; i < all.size(); i += 2) group.rope_frequencies.push_back(all[i]);
     group.qk_dim = all.empty() ? group.qk_dim / 2 : 2 * static_cast<int64_t>(group.rope_frequencies.size());
@@ -116,7 +116,7 @@ inline TransformerConfig with_plain_heads(const TransformerConfig& base) {
   TransformerConfig c = base;
   HeadGroup& group = c.groups[0];
   c.logit_scale = 1 / std::sqrt(static_cast<double>(group.qk_dim));
-  const std::vector<double> all = rope_frequencies(base, group);
+  const std::vector<double> all = rope_frequencies(base, group, 0);
   group.rope_frequencies.clear();
   for (size_t i = 0; i < all.size(); i += 2) group.rope_frequencies.push_back(all[i]);
   group.qk_dim = group.v_dim = 2 * static_cast<int64_t>(group.rope_frequencies.size());

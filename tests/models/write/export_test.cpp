@@ -29,9 +29,10 @@ using testing::logits_of;
 using testing::relative_difference;
 using testing::TemporaryFolder;
 
-constexpr const char* families[] = {"llama1",          "llama2-gqa",    "llama3.1", "llama3.2-tied",     "linear-rope",
-                                    "llama-biases",    "smollm2",       "mistral",  "tinyllama-sharded", "qwen2",
-                                    "llama2-gqa.gguf", "llama3.1.gguf", "gpt2",     "gpt2.gguf"};
+constexpr const char* families[] = {
+    "llama1",          "llama2-gqa",    "llama3.1", "llama3.2-tied",     "linear-rope",
+    "llama-biases",    "smollm2",       "mistral",  "tinyllama-sharded", "qwen2",
+    "llama2-gqa.gguf", "llama3.1.gguf", "gpt2",     "gpt2.gguf",         "mistral-window"};
 
 using Change = TransformerConfig (*)(const TransformerConfig&);
 constexpr std::pair<const char*, Change> changes[] = {{"factors", testing::with_head_factors},
@@ -76,13 +77,20 @@ TEST_CASE("every family's edits come back from compat and compact", "[export]") 
 }
 
 TEST_CASE("norms of queries and keys: what can be padded", "[export]") {
-  const auto base = ModelFiles::open(checkpoints() / "qwen3");
-  const TemporaryFolder folder;
-  const ModelEdit factors = edit_of(*base, testing::with_head_factors(base->description().config));
-  CHECK(written_and_read(*base, factors, ExportFormat::compat, folder / "factors") < 1e-5);
-  const TransformerConfig pairs = testing::with_fewer_pairs(base->description().config);
-  CHECK_THAT(refusal_of(ExportFormat::compat, *base, pairs, "x"), contains("their norm would be another"));
-  CHECK(refusal_of(ExportFormat::compact, *base, pairs, "x").empty());
+  for (const char* family : {"qwen3", "gemma3", "gemma3.gguf"}) {
+    INFO(family);
+    const auto base = ModelFiles::open(checkpoints() / family);
+    const TemporaryFolder folder;
+    const ModelEdit factors = edit_of(*base, testing::with_head_factors(base->description().config));
+    CHECK(written_and_read(*base, factors, ExportFormat::compat, folder / "factors") < 1e-5);
+    CHECK(written_and_read(*base, factors, ExportFormat::compact, folder / "compact") < 1e-5);
+    convert_model(folder / "compact", folder / "converted.gguf");
+    CHECK(relative_difference(logits_of(*load(*base, factors)),
+                              logits_of(*ModelFiles::open(folder / "converted.gguf")->load())) < 1e-5);
+    const TransformerConfig pairs = testing::with_fewer_pairs(base->description().config);
+    CHECK_THAT(refusal_of(ExportFormat::compat, *base, pairs, "x"), contains("their norm would be another"));
+    CHECK(refusal_of(ExportFormat::compact, *base, pairs, "x").empty());
+  }
 }
 
 TEST_CASE("narrower heads that turn as such heads do go to other software as they are", "[export]") {
@@ -283,7 +291,7 @@ TEST_CASE("matrices in blocks: kept, and picked rows of them stay in blocks", "[
   ModelEdit edit{testing::with_own_layers(c), {}};
   edit.config.logit_scale = 1 / std::sqrt(8.0);
   LayerConfig& first = edit.config.unequal_layers[0];
-  const std::vector<double> all = rope_frequencies(c, c.groups[0]);
+  const std::vector<double> all = rope_frequencies(c, c.groups[0], 0);
   first.groups.assign(2, {.heads = 2, .qk_dim = 4, .v_dim = 8, .kv_heads = 1, .rope_frequencies = {all[0], all[2]}});
   const auto whole = base->load();
   const auto picked = [&](const Weight& from, int64_t begin, int64_t end, const std::vector<int64_t>& keep) {

@@ -304,7 +304,7 @@ TEST_CASE("whole pairs turn as they did", "[compression]") {
     CHECK(*edit.config.logit_scale == 1 / std::sqrt(8.0));
     const models::LayerConfig layer = edit.config.unequal_layers.at(0);
     REQUIRE(layer.groups.size() == 2);
-    const std::vector<double> all = models::rope_frequencies(config, models::first_layer(config).groups[0]);
+    const std::vector<double> all = models::rope_frequencies(config, models::first_layer(config).groups[0], 0);
     for (size_t kv = 0; kv < 2; ++kv) {
       std::vector<double> energies(4, 0.0);
       const auto keys = pair_energies(calibration.layers[0].before.keys()[kv].moment(false), config.rope_interleaved);
@@ -341,7 +341,7 @@ TEST_CASE("whole pairs turn as they did", "[compression]") {
     const models::TransformerConfig narrow = even.edit(plan).config;
     CHECK(narrow.unequal_layers.empty());
     CHECK(narrow.groups.at(0).qk_dim == 4);
-    const std::vector<double> frequencies = models::rope_frequencies(narrow, narrow.groups[0]);
+    const std::vector<double> frequencies = models::rope_frequencies(narrow, narrow.groups[0], 0);
     CHECK(frequencies.at(0) == Approx(all[0]));
     CHECK(frequencies.at(1) == Approx(all[2]));
   }

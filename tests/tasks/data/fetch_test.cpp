@@ -9,6 +9,7 @@
 
 #include "engine/error.h"
 #include "tasks/data/sha256.h"
+#include "tasks/data/zip_member.h"
 #include "tests/support/catch.h"
 #include "tests/support/environment.h"
 #include "tests/support/folder.h"
@@ -212,6 +213,89 @@ TEST_CASE("two processes do not write to one part", "[data]") {
   CHECK_THAT(f.complaint(), contains("kept apart"));  // "x" is not how the file begins
   CHECK(f.complaint().empty());
   f.check_fetched();
+}
+
+namespace {
+
+std::string little_endian(uint64_t value, int bytes) {
+  std::string out;
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
+  return out;
+}
+
+/// An archive of one member, stored, or deflated by whoever gives `packed`.
+std::string zip_of(const std::string& name, const std::string& text, uint32_t crc, int method = 0,
+                   std::string packed = "") {
+  if (method == 0) packed = text;
+  const std::string sizes = little_endian(crc, 4) + little_endian(packed.size(), 4) + little_endian(text.size(), 4);
+  const std::string header = "PK\x03\x04" + little_endian(20, 2) + little_endian(0, 2) + little_endian(method, 2) +
+                             little_endian(0, 4) + sizes + little_endian(name.size(), 2) + little_endian(0, 2) + name;
+  const std::string entry = "PK\x01\x02" + little_endian(20, 2) + little_endian(20, 2) + little_endian(0, 2) +
+                            little_endian(method, 2) + little_endian(0, 4) + sizes + little_endian(name.size(), 2) +
+                            little_endian(0, 12) + little_endian(0, 4) + name;
+  return header + packed + entry + "PK\x05\x06" + little_endian(0, 4) + little_endian(1, 2) + little_endian(1, 2) +
+         little_endian(entry.size(), 4) + little_endian(header.size() + packed.size(), 4) + little_endian(0, 2);
+}
+
+// CRC-32s by Python's zlib.crc32, and what zlib.compressobj(wbits=-15) makes of the second text.
+const std::string first = "One half of a file, ", second = "and the other half, half, half, half.";
+constexpr uint32_t first_crc = 0xcadee5f, second_crc = 0x8b090eda;
+const std::string deflated("\x4b\xcc\x4b\x51\x28\xc9\x48\x55\xc8\x07\x12\x45\x0a\x19\x89\x39\x69\x3a\x18\xa4\x1e\x00",
+                           22);
+
+}  // namespace
+
+TEST_CASE("a file in pieces is put together from the members of archives", "[data]") {
+  const std::string one = zip_of("a/part0", first, first_crc), two = zip_of("a/part1", second, second_crc, 8, deflated);
+  std::atomic<bool> healthy{true};
+  HttpServer server([&](const HttpRequest& request) {
+    const std::string& all = request.path == "/one.whl" ? one : two;
+    return testing::http_range(request, healthy ? all : all.substr(0, all.size() - 1) + "x");
+  });
+  const testing::TemporaryFolder folder;
+  const testing::Environment no_proxy{"no_proxy", "*"};
+  const DataRoots roots{{}, folder.path()};
+  DataFile file{"set/a.txt", "", static_cast<int64_t>(first.size() + second.size()), sha256(first + second)};
+  file.pieces = {{server.url("/one.whl"), "a/part0", static_cast<int64_t>(one.size()), sha256(one)},
+                 {server.url("/two.whl"), "a/part1", static_cast<int64_t>(two.size()), sha256(two)}};
+  const auto complaint = [&] {
+    try {
+      fetch_file(file, roots);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  healthy = false;
+  CHECK_THAT(complaint(), contains("set/a.txt.piece0.zip") && contains("expected"));
+  fs::remove(folder / "set/a.txt.piece0.zip.wrong");
+  healthy = true;
+  file.pieces[1].member = "a/part2";
+  CHECK_THAT(complaint(), contains("holds no 'a/part2'") && contains("piece1.zip"));
+  file.pieces[1].member = "a/part1";
+  CHECK(complaint().empty());
+  CHECK(read_bytes(folder / "set/a.txt") == first + second);
+  CHECK(check_file(file, roots).state == FileState::good);
+  size_t left = 0;
+  for (const auto& entry : fs::directory_iterator(folder / "set")) left += entry.exists() ? 1 : 0;
+  CHECK(left == 1);
+}
+
+TEST_CASE("an archive that is damaged is refused by name", "[data]") {
+  const testing::TemporaryFolder folder;
+  const auto refused = [&](std::string archive, const std::string& wanted) {
+    write_bytes(folder / "x.whl", archive);
+    CHECK_THROWS_WITH(append_zip_member(folder / "x.whl", "a", folder / "out"), contains(wanted) && contains("x.whl"));
+  };
+  refused("", "");
+  refused("not an archive, but long enough to be one", "is no ZIP archive");
+  refused(zip_of("a", first, first_crc + 1), "CRC-32");
+  refused(zip_of("a", second, second_crc, 8, deflated.substr(0, deflated.size() - 3)), "ends early");
+  refused(zip_of("a", second, second_crc, 9, deflated), "packed by method 9");
+  refused(zip_of("a", first, second_crc, 8, deflated), "longer than its list says");
+  std::string moved = zip_of("a", first, first_crc);
+  moved[moved.size() - 6] = '\x7f';
+  refused(moved, "ends before byte");
 }
 
 }  // namespace headroom::tasks

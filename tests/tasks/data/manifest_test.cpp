@@ -13,7 +13,7 @@ using testing::contains;
 
 TEST_CASE("the manifest that is built in names what the studies need", "[data]") {
   const std::vector<DataSet>& manifest = built_in_manifest();
-  for (const char* name : {"tinyshakespeare", "wikitext-2", "sst-2", "instructions", "tokenizers"}) {
+  for (const char* name : {"tinyshakespeare", "wikitext-2", "sst-2", "instructions", "tokenizers", "models"}) {
     const DataSet& set = data_set_named(manifest, name);
     CHECK_FALSE(set.files.empty());
     CHECK_FALSE(set.licence.empty());
@@ -53,6 +53,15 @@ TEST_CASE("a manifest that is none is refused", "[data]") {
   refused(file(R"("path":"a","bytes":-1)"), "set/a: bytes is -1");
   refused(file(R"("path":"a","url":3)"), "url is 3");
   refused(file(R"("path":"a","sha256":"ABC")"), "sha256 'ABC' is not 64");
+  const std::string hash = R"("path":"a","sha256":")" + std::string(64, '0') + R"(",)";
+  CHECK(parse_manifest(file(hash + R"("pieces":[{"url":"u","member":"m","bytes":3}])"))
+            .at(0)
+            .files.at(0)
+            .pieces.at(0)
+            .bytes == 3);
+  refused(file(R"("path":"a","pieces":[])"), "expected a list, in a file with a sha256");
+  refused(file(hash + R"("pieces":[3])"), "a piece is 3");
+  refused(file(hash + R"("pieces":[{"sha256":"x"}])"), "sha256 'x' is not 64");
 }
 
 }  // namespace headroom::tasks

@@ -50,6 +50,11 @@ TEST_CASE("the windows of each protocol", "[perplexity]") {
   CHECK(windows_of(PerplexityProtocol::hf_strided, 8, 4, 4) == Windows{{0, 4, 1}, {4, 8, 5}});
   CHECK(windows_of(PerplexityProtocol::hf_strided, 3, 4, 1) == Windows{{0, 3, 1}});
   CHECK(windows_of(PerplexityProtocol::llamacpp, 512, 512, 0)[0].targets() == 255);
+  // Behind a token that begins a text, which takes a place of the context's.
+  CHECK(windows_of(PerplexityProtocol::disjoint, 11, 4, 0, true) == Windows{{0, 3, 0}, {3, 6, 3}, {6, 9, 6}});
+  CHECK(windows_of(PerplexityProtocol::hf_strided, 8, 4, 4, true) == Windows{{0, 3, 0}, {3, 6, 3}, {6, 8, 6}});
+  CHECK(windows_of(PerplexityProtocol::hf_strided, 6, 4, 2, true) == Windows{{0, 3, 0}, {2, 5, 3}, {4, 6, 5}});
+  CHECK(windows_of(PerplexityProtocol::llamacpp, 17, 8, 0, true) == Windows{{0, 8, 5}, {8, 16, 13}});
   CHECK_THROWS_WITH(windows_of(PerplexityProtocol::disjoint, 3, 4, 0),
                     contains("the text has 3 tokens, one chunk takes 4"));
   CHECK_THROWS_WITH(windows_of(PerplexityProtocol::disjoint, 9, 1, 0),
@@ -98,6 +103,17 @@ TEST_CASE("perplexity is the mean over the scored tokens, whatever goes together
     second.insert(second.end(), own.begin() + 8, own.end());
   }
   CHECK(measure_perplexity(*model, *bytes, tokens, options).nll == Approx(mean_of(second)).epsilon(1e-6));
+  options = {.context = 16, .bos = 1};
+  std::vector<double> behind;
+  for (int64_t chunk = 0; chunk < 3; ++chunk) {
+    std::vector<int64_t> ids{1};
+    ids.insert(ids.end(), tokens.begin() + 15 * chunk, tokens.begin() + 15 * (chunk + 1));
+    const std::vector<double> own = losses(*model, ids);
+    behind.insert(behind.end(), own.begin(), own.end());
+  }
+  const Perplexity begun = measure_perplexity(*model, *bytes, tokens, options);
+  CHECK(begun.tokens_scored == 45);
+  CHECK(begun.nll == Approx(mean_of(behind)).epsilon(1e-6));
   CHECK_THROWS_WITH(measure_perplexity(*model, *bytes, {40, 1}, {.context = 2}),
                     contains("token 40 is not in the model's"));
 }
