@@ -7,6 +7,7 @@
 #include "autograd/gradcheck.h"
 #include "autograd/op_suite/data.h"
 #include "engine/context.h"
+#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "engine/transfer.h"
@@ -296,7 +297,7 @@ bool has_floating_input(const Sample& sample) {
 
 /// A dtype that the op's table lacks must be refused before anything is read.
 std::string check_no_kernel(const OpEntry& op, const Sample& sample, engine::Device device) {
-  const std::vector<const engine::OpBase*> tables = tables_of(op.name);
+  const std::vector<const engine::OpBase*> tables = engine::tables_of(op.name);
   if (tables.empty() || !has_floating_input(sample)) return "";
   for (const DType dtype : {DType::bf16, DType::f16}) {
     if (tables[0]->has(device.kind, dtype)) continue;
@@ -337,13 +338,6 @@ std::string check_undefined(const OpEntry& op, const Sample& sample) {
 
 }  // namespace
 
-std::vector<const engine::OpBase*> tables_of(const std::string& op) {
-  std::vector<const engine::OpBase*> out;
-  for (const engine::OpBase* table : engine::all_ops())
-    if (table->name() == op || table->name() == op + "_grad") out.push_back(table);
-  return out;
-}
-
 std::string Check::str() const {
   static constexpr const char* words[] = {"pass", "fail", "skip"};
   return fmt::format("{}[{}] {}: {}", op, sample, name,
@@ -375,7 +369,7 @@ static bool has_rows(const engine::OpBase& table, engine::Device::Kind device) {
 
 bool runs_on(const OpEntry& op, engine::Device::Kind device) {
   if (device != engine::Device::Kind::cpu) engine::cuda_status();  // adds the device's rows to the tables
-  const std::vector<const engine::OpBase*> tables = tables_of(op.name);
+  const std::vector<const engine::OpBase*> tables = engine::tables_of(op.name);
   if (!tables.empty())
     return std::all_of(tables.begin(), tables.end(),
                        [&](const engine::OpBase* table) { return has_rows(*table, device); });
@@ -385,7 +379,7 @@ bool runs_on(const OpEntry& op, engine::Device::Kind device) {
 std::vector<Check> check_op(const OpEntry& op, engine::Device device) {
   std::vector<Check> out;
   const OpSamples samples = op.samples();
-  const std::vector<const engine::OpBase*> tables = tables_of(op.name);
+  const std::vector<const engine::OpBase*> tables = engine::tables_of(op.name);
   const bool has_bf16 = !tables.empty() && std::all_of(tables.begin(), tables.end(), [&](const engine::OpBase* table) {
     return table->has(device.kind, DType::bf16);
   });

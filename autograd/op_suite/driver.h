@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/op_suite/registry.h"
+#include "autograd/op_suite/sample.h"
 
 namespace headroom::autograd {
 

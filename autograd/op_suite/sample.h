@@ -68,11 +68,15 @@ struct Refusal {
   bool by_value = false;  ///< about an operand's values: on the CPU only, as a kernel cannot throw
 };
 
-/// What the driver knows about an op. Every op of engine/ops.txt defines `OpSamples NAME_samples()`; a forgotten one is
-/// a link error.
+/// What the driver knows about an op: the result of `OpSamples NAME_samples()`.
 struct OpSamples {
   std::vector<Sample> samples;    ///< among them one with an empty and one with a size-1 input
   std::vector<Refusal> refusals;  ///< at least one
+};
+
+struct OpEntry {
+  std::string name;
+  OpSamples (*samples)();
 };
 
 }  // namespace headroom::autograd

@@ -1,19 +1,11 @@
 #include "engine/ops/argmax/argmax.h"
 
-#include "autograd/op_suite/extremum_samples.h"
 #include "autograd/ops.h"
 
 namespace headroom::autograd {
 
 Tensor argmax(const Var& x, const std::vector<int>& axes, bool keep_axes) {
   return engine::argmax(x.value(), axes, keep_axes);
-}
-
-OpSamples argmax_samples() {
-  const OverAxes positions = [](const Var& x, const std::vector<int>& axes, bool keep) {
-    return Var(argmax(x, axes, keep).to(x.value().dtype()));  // as numbers, which the driver compares
-  };
-  return extremum_samples("argmax", positions, false);
 }
 
 }  // namespace headroom::autograd

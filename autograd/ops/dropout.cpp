@@ -1,6 +1,5 @@
 #include "engine/ops/dropout/dropout.h"
 
-#include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
 
 namespace headroom::autograd {
@@ -13,27 +12,6 @@ Var dropout(const Var& x, double p, const engine::RngKey& key) {
         return {engine::dropout(dy, kept_p, kept_key)};
       },
       p, key);
-}
-
-OpSamples dropout_samples() {
-  const auto with = [](double p, uint64_t offset = 0) {
-    const engine::RngKey key{0x123456789abcdef0u, 77, offset};
-    return [p, key](const std::vector<Var>& in) { return dropout(in[0], p, key); };
-  };
-  OpSamples out;
-  out.samples = {{"typical", {normal("x", {3, 5, 7})}, with(0.3)},
-                 {"long", {normal("x", {2, 1031})}, with(0.1)},
-                 {"several tasks", {normal("x", {35, 1031})}, with(0.5)},
-                 {"later in the stream", {normal("x", {9, 33})}, with(0.5, (uint64_t{1} << 34) - 24)},
-                 {"nothing dropped", {normal("x", {3, 5})}, with(0)},
-                 {"nearly all dropped", {normal("x", {3, 5})}, with(0.99)},
-                 {"size-1", {normal("x", {1})}, with(0.3)},
-                 {"empty", {normal("x", {0, 4})}, with(0.3)}};
-  out.refusals = {{"p of one", {normal("x", {3})}, with(1), {"dropout", "p = 1"}},
-                  {"negative p", {normal("x", {3})}, with(-0.1), {"dropout", "p = -0.1"}},
-                  {"offset", {normal("x", {3})}, with(0.5, 2), {"dropout", "offset 2"}},
-                  {"integers", {integers("x", {3}, 0, 5)}, with(0.5), {"dropout", "i64"}}};
-  return out;
 }
 
 }  // namespace headroom::autograd

@@ -1,6 +1,5 @@
 #include "engine/ops/log_softmax/log_softmax.h"
 
-#include "autograd/op_suite/row_samples.h"
 #include "autograd/ops.h"
 
 namespace headroom::autograd {
@@ -13,12 +12,6 @@ Var log_softmax(const Var& x) {
         return {engine::log_softmax_grad(dy, kept_y)};
       },
       saved("y", y));
-}
-
-OpSamples log_softmax_samples() {
-  const auto twin = [](const std::vector<Var>& in) { return in[0] - log(sum(exp(in[0]), {-1}, true)); };
-  return row_samples(
-      "log_softmax", [](const std::vector<Var>& in) { return log_softmax(in[0]); }, twin);
 }
 
 }  // namespace headroom::autograd

@@ -1,6 +1,5 @@
 #include "engine/ops/max/max.h"
 
-#include "autograd/op_suite/extremum_samples.h"
 #include "autograd/ops.h"
 
 namespace headroom::autograd {
@@ -15,7 +14,5 @@ Var max(const Var& x, const std::vector<int>& axes, bool keep_axes) {
       },
       saved("index", index), x.shape(), axes);
 }
-
-OpSamples max_samples() { return extremum_samples("max", max); }
 
 }  // namespace headroom::autograd

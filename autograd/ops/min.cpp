@@ -1,6 +1,5 @@
 #include "engine/ops/min/min.h"
 
-#include "autograd/op_suite/extremum_samples.h"
 #include "autograd/ops.h"
 
 namespace headroom::autograd {
@@ -15,7 +14,5 @@ Var min(const Var& x, const std::vector<int>& axes, bool keep_axes) {
       },
       saved("index", index), x.shape(), axes);
 }
-
-OpSamples min_samples() { return extremum_samples("min", min); }
 
 }  // namespace headroom::autograd

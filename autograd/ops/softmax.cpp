@@ -1,6 +1,5 @@
 #include "engine/ops/softmax/softmax.h"
 
-#include "autograd/op_suite/row_samples.h"
 #include "autograd/ops.h"
 
 namespace headroom::autograd {
@@ -13,15 +12,6 @@ Var softmax(const Var& x) {
         return {engine::softmax_grad(dy, kept_y)};
       },
       saved("y", y));
-}
-
-OpSamples softmax_samples() {
-  const auto twin = [](const std::vector<Var>& in) {
-    const Var e = exp(in[0]);
-    return e / sum(e, {-1}, true);
-  };
-  return row_samples(
-      "softmax", [](const std::vector<Var>& in) { return softmax(in[0]); }, twin);
 }
 
 }  // namespace headroom::autograd

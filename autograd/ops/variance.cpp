@@ -1,4 +1,3 @@
-#include "autograd/op_suite/sample.h"
 #include "autograd/ops.h"
 #include "engine/error.h"
 
@@ -12,24 +11,6 @@ Var variance(const Var& x, const std::vector<int>& axes, bool keep_axes, int64_t
     fail("variance: {} elements along the axes are too few for correction {}: x {}", n, correction, x.shape().str());
   const Var deviation = x - mean(x, axes, true);
   return sum(deviation * deviation, axes, keep_axes) / static_cast<double>(n - correction);
-}
-
-OpSamples variance_samples() {
-  const auto over = [](const std::vector<int>& axes, bool keep, int64_t correction) {
-    return [=](const std::vector<Var>& in) { return variance(in[0], axes, keep, correction); };
-  };
-  OpSamples out;
-  out.samples = {{"all", {normal("x", {3, 5, 7})}, over({}, false, 1)},
-                 {"last axis", {normal("x", {3, 5, 7})}, over({-1}, false, 0)},
-                 {"outer axes, kept", {normal("x", {3, 5, 2, 7})}, over({0, 2}, true, 1)},
-                 {"far from zero", {uniform("x", {4, 33}, 100, 101)}, over({1}, false, 1)},
-                 {"long rows", {normal("x", {2, 1031})}, over({1}, false, 1)},
-                 {"size-1", {normal("x", {1})}, over({}, false, 0)},
-                 {"empty", {normal("x", {0, 4})}, over({1}, false, 1)}};
-  out.refusals = {{"one element", {normal("x", {3, 1})}, over({1}, false, 1), {"variance", "(3, 1)", "correction 1"}},
-                  {"no elements", {normal("x", {4, 0})}, over({1}, false, 0), {"variance", "(4, 0)"}},
-                  {"axis", {normal("x", {2, 3})}, over({2}, false, 1), {"(2, 3)", "axis 2"}}};
-  return out;
 }
 
 }  // namespace headroom::autograd

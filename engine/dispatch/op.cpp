@@ -74,4 +74,11 @@ std::vector<const OpBase*> all_ops() {
   return ops;
 }
 
+std::vector<const OpBase*> tables_of(const std::string& op) {
+  std::vector<const OpBase*> out;
+  for (const OpBase* table : all_ops())
+    if (table->name() == op || table->name() == op + "_grad") out.push_back(table);
+  return out;
+}
+
 }  // namespace headroom::engine

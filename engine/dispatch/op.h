@@ -72,8 +72,15 @@ class OpBase {
   const char* name_;
 };
 
-/// Every op, by name.
+/// The table of every op and of every gradient that has one, by name.
 std::vector<const OpBase*> all_ops();
+
+/// The names in engine/ops.txt, in its order.
+const std::vector<std::string>& op_names();
+
+/// The tables of an op's forward pass and gradient: those of all_ops() named `op` and `op`_grad. Empty for a view, and
+/// for an op that is made of others.
+std::vector<const OpBase*> tables_of(const std::string& op);
 
 template <class Call>
 class Op final : public OpBase {

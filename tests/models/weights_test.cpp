@@ -1,7 +1,7 @@
 // Weights in each of their forms, and where models get them from.
 #include <map>
 
-#include "autograd/op_suite/quantized_data.h"
+#include "tests/op_suite/quantized_data.h"
 #include "autograd/ops.h"
 #include "models/weights/projection.h"
 #include "models/weights/sources.h"

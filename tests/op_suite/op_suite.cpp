@@ -2,6 +2,7 @@
 // the ops that have a kernel there. HEADROOM_ISA chooses the level of the CPU kernels.
 #include "autograd/op_suite/driver.h"
 #include "engine/transfer.h"
+#include "tests/op_suite/registry.h"
 #include "tests/support/catch.h"
 
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "autograd/op_suite/data.h"
-#include "autograd/op_suite/quantized_data.h"
-#include "autograd/op_suite/registry.h"
+#include "tests/op_suite/quantized_data.h"
+#include "tests/op_suite/registry.h"
 #include "autograd/ops.h"
 #include "engine/error.h"
 #include "engine/ops/elementwise/binary_list.h"

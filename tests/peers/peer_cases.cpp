@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "autograd/op_suite/registry.h"
+#include "tests/op_suite/registry.h"
 #include "engine/error.h"
 #include "engine/rng.h"
 #include "tests/peers/transformers.h"

@@ -13,7 +13,7 @@ tar -cf - --exclude='./build*' --exclude=./runs --exclude=./.git . | tar -xf - -
 cd "$scratch"
 example() { awk -v name="$2" '/^```/ { on = $2 == name; next } on' "docs/$1" >"$2"; }
 
-cp -r examples/softplus/engine examples/softplus/autograd .
+cp -r examples/softplus/engine examples/softplus/autograd examples/softplus/tests .
 example adding-an-op.md softsign
 sed -i '/^}  \/\/ namespace/e cat softsign' engine/ops/elementwise/math_functions.h
 sed -i '/define HEADROOM_UNARY_OPS/a\  X(softsign, Softsign) \\' engine/ops/elementwise/unary_list.h

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/op_suite/registry.h"
+#include "engine/dispatch/op.h"
 #include "engine/transfer.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/tools/new_op/formulas.h"
@@ -24,12 +24,11 @@ std::string row_text(const engine::ImplementationInfo& row) {
 
 void list_ops() {
   engine::cuda_status();  // adds the device's rows to the tables
-  const auto& ops = autograd::op_registry();
   size_t width = 0;
-  for (const autograd::OpEntry& op : ops) width = std::max(width, op.name.size() + std::string("_grad").size());
-  for (const autograd::OpEntry& op : ops) {
-    const std::vector<const engine::OpBase*> tables = autograd::tables_of(op.name);
-    if (tables.empty()) fmt::print("{:<{}}  a view, or made of other ops\n", op.name, width);
+  for (const std::string& op : engine::op_names()) width = std::max(width, op.size() + std::string("_grad").size());
+  for (const std::string& op : engine::op_names()) {
+    const std::vector<const engine::OpBase*> tables = engine::tables_of(op);
+    if (tables.empty()) fmt::print("{:<{}}  a view, or made of other ops\n", op, width);
     for (const engine::OpBase* table : tables) {
       std::string name = table->name();
       for (const engine::ImplementationInfo& row : table->table()) {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "autograd/op_suite/registry.h"
+#include "engine/dispatch/op.h"
 #include "engine/error.h"
 #include "experiments/tools/new_op/formulas.h"
 
@@ -63,8 +63,8 @@ void check_name(const std::string& name) {
   require(is_word && name.find("__") == std::string::npos && name.back() != '_',
           "new-op: '{}' is no name for an op: lower-case letters, digits and single _ between them, a letter first",
           name);
-  for (const autograd::OpEntry& op : autograd::op_registry())
-    if (op.name == name) fail("new-op: there is an op '{}' already: choose another name", name);
+  for (const std::string& op : engine::op_names())
+    if (op == name) fail("new-op: there is an op '{}' already: choose another name", name);
   require(!is_one_of(name, keywords), "new-op: '{}' is a word of C++: choose another name", name);
   for (const std::string& made :
        {name, pascal_case(name), name + "_grad", name + "_forward", name + "_backward", name + "_samples"})

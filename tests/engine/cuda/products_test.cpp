@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "autograd/op_suite/quantized_data.h"
+#include "tests/op_suite/quantized_data.h"
 #include "engine/context.h"
 #include "engine/ops/elementwise/binary.h"
 #include "engine/ops/linear/linear.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "autograd/op_suite/quantized_data.h"
+#include "tests/op_suite/quantized_data.h"
 #include "autograd/ops.h"
 #include "engine/context.h"
 #include "engine/ops/quantized_linear/quantized_linear.h"

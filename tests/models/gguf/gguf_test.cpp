@@ -4,7 +4,7 @@
 #include <cstring>
 #include <random>
 
-#include "autograd/op_suite/quantized_data.h"
+#include "tests/op_suite/quantized_data.h"
 #include "engine/error.h"
 #include "engine/quantized/quantize.h"
 #include "tests/support/catch.h"

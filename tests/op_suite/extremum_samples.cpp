@@ -1,4 +1,4 @@
-#include "autograd/op_suite/extremum_samples.h"
+#include "tests/op_suite/extremum_samples.h"
 
 namespace headroom::autograd {
 

@@ -1,4 +1,4 @@
-#include "autograd/op_suite/quantized_data.h"
+#include "tests/op_suite/quantized_data.h"
 
 #include <cstring>
 #include <memory>

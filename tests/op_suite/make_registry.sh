@@ -3,7 +3,7 @@
 set -eu
 ops=$1 out=$2
 {
-  echo '#include "autograd/op_suite/registry.h"'
+  echo '#include "tests/op_suite/registry.h"'
   echo 'namespace headroom::autograd {'
   while read -r op; do echo "OpSamples ${op}_samples();"; done <"$ops"
   echo 'const std::vector<OpEntry>& op_registry() {'
