@@ -1,0 +1,126 @@
+"""Means of contrasts over seeds and parts of the test data, and hypotheses about them (docs/claims.md, "Verdicts")."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .student import quantile, upper_tail
+
+
+@dataclass
+class Estimate:
+    """A mean with its standard error and degrees of freedom; error is NaN where there is nothing to test."""
+    mean: float
+    error: float
+    df: float
+    seeds: int
+    def interval(self, alpha):
+        """The two-sided interval whose ends are one-sided tests at alpha."""
+        reach = quantile(alpha, self.df) * self.error if self.testable() else math.nan
+        return self.mean - reach, self.mean + reach
+
+    def testable(self):
+        return self.error > 0 and self.df > 0
+
+
+def computed(value):
+    """A number without any error."""
+    return Estimate(value, 0.0, math.inf, 0)
+
+
+def of_values(values, parts=None):
+    """The mean over seeds of S values; parts holds the same numbers' pseudo-values, S x K."""
+    values = np.asarray(values, float)
+    seeds = len(values)
+    mean = float(values.mean()) if seeds else math.nan
+    if seeds < 2:
+        return Estimate(mean, math.nan, 0, max(seeds, 1))
+    same = np.ptp(values) <= 1e-15 * np.abs(values).max()
+    between = 0.0 if same else float(values.var(ddof=1)) / seeds
+    pieces, of_data = [(between, seeds - 1)], 0.0
+    if parts is not None:
+        cells = np.asarray(parts, float)
+        k = cells.shape[1]
+        rows, columns, grand = cells.mean(1, keepdims=True), cells.mean(0, keepdims=True), cells.mean()
+        of_parts = seeds * float(((columns - grand) ** 2).sum()) / (k - 1) / (seeds * k)
+        rest = float(((cells - rows - columns + grand) ** 2).sum()) / ((seeds - 1) * (k - 1)) / (seeds * k)
+        of_data = max(0.0, of_parts - rest)
+        if of_data > 0:
+            pieces += [(of_parts, k - 1), (rest, (seeds - 1) * (k - 1))]
+    variance = between + of_data
+    if variance == 0:
+        return Estimate(mean, 0.0, 0, seeds)
+    return Estimate(mean, math.sqrt(variance), variance**2 / sum(v * v / df for v, df in pieces), seeds)
+
+
+@dataclass
+class AtLeast:
+    """The estimate's mean is at least the threshold (at most, with sign -1); above it where strict."""
+    estimate: Estimate
+    threshold: float
+    sign: int = 1
+    strict: bool = False
+
+    def tail(self, sign):
+        """The one-sided p-value that the data refute the other side; 1 where there is no test."""
+        e = self.estimate
+        if e.seeds == 0:
+            holds = self.holds()
+            return 0.0 if holds == (sign > 0) else 1.0
+        if not e.testable():
+            return 1.0
+        return upper_tail(sign * self.sign * (e.mean - self.threshold) / e.error, e.df)
+
+    def p(self):
+        return self.tail(1)
+
+    def p_against(self):
+        return self.tail(-1)
+
+    def holds(self):
+        distance = self.sign * (self.estimate.mean - self.threshold)
+        return distance > 0 if self.strict else distance >= 0
+
+
+@dataclass
+class All:
+    parts: list
+
+    def p(self):
+        return max(h.p() for h in self.parts)
+
+    def p_against(self):
+        return min(1.0, len(self.parts) * min(h.p_against() for h in self.parts))
+
+
+@dataclass
+class Any:
+    parts: list
+
+    def p(self):
+        return min(1.0, len(self.parts) * min(h.p() for h in self.parts))
+
+    def p_against(self):
+        return max(h.p_against() for h in self.parts)
+
+
+@dataclass
+class Opposite:
+    whole: object
+
+    def p(self):
+        return self.whole.p_against()
+
+    def p_against(self):
+        return self.whole.p()
+
+
+def holm(ps):
+    """Holm's step-down (1979)."""
+    order = sorted(range(len(ps)), key=lambda i: ps[i])
+    adjusted, largest = list(ps), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[i]))
+        adjusted[i] = largest
+    return adjusted

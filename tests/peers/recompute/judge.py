@@ -1,0 +1,122 @@
+"""All claims of a study and profile: looks, guards, Holm's correction, exclusions, verdicts (docs/claims.md)."""
+
+import math
+from dataclasses import dataclass, field
+
+from . import shapes  # noqa: F401, which adds its kinds
+from .bound import bound_from_below
+from .estimate import holm
+from .kinds import KINDS, Case, NotRun
+from .study import Curves, mean
+
+COMPARES = {"interior_optimum", "no_interior_optimum", "argmin_in", "within_factor", "worse_than_best", "flat",
+            "less_than", "monotone", "gap"}
+
+
+@dataclass
+class Verdict:
+    claim: dict
+    status: str = ""
+    p: float = math.nan
+    p_against: float = math.nan
+    intervals: list = field(default_factory=list)  # (name, value, low, high, level)
+    hypothesis: object = None
+    open: str = ""  # why it stays undecided whatever its p-values are
+    series: list = field(default_factory=list)  # that it speaks of
+
+
+class Judge:
+    """Judges the claims on some trials at a share of their significance."""
+
+    def __init__(self, tables, trials, share, paper_tables):
+        self.tables, self.trials, self.share, self.paper_tables = tables, trials, share, paper_tables
+        self.curves = Curves(tables, trials)
+        self.series = [s["name"] for s in tables.get("series", [])] or [""]
+
+    def alpha(self, claim):
+        return claim.get("significance", 0.05) * self.share
+
+    def paper(self, x, claim):
+        """The paper's number for within_percent: stated in the claim, or of a column of its tables."""
+        if "value" in claim or "paper_number" in claim:
+            return claim.get("value", claim.get("paper_number"))
+        node = self.paper_tables
+        for key in claim["reference"][:-1]:
+            node = node[key]
+        xs = next(v for k, v in node.items() if k != "lines" and isinstance(v, list))
+        return dict(zip(xs, node[claim["reference"][-1]])).get(x)
+
+    def first_pass(self, claim):
+        """A verdict before Holm's correction."""
+        series = claim.get("series") or self.series[0]
+        other = claim.get("than", {}).get("series")
+        v = Verdict(claim, series=[series] + ([other] if other else []))
+        case = Case(claim, self.curves, series, self.alpha(claim), self.paper)
+        try:
+            if not case.points or any(not p.values for p in case.points.values()):
+                raise NotRun("nothing finished")
+            if claim["kind"] == "bound_holds":
+                v.status = self.bound_holds(claim, case)
+                return v
+            v.hypothesis, shown = KINDS[claim["kind"]](case)
+            v.intervals = [one.interval(case.alpha) for one in shown]
+            v.open = self.unlearned(case) or self.untuned(case)
+        except NotRun as reason:
+            v.status, v.open = "not run", str(reason)
+        return v
+
+    def bound_holds(self, claim, case):
+        trials = [t for t in self.trials if t.series == case.series and t.finished and t.x in case.points]
+        if claim["bound"] == "overlay":
+            lowest = {t.x: bound_from_below(t.config) for t in trials}
+            return "pass" if all(t.test[case.metric] <= lowest[t.x] for t in trials) else "skipped"
+        pairs = [(t.test[case.metric], t.test[claim["bound"]]) for t in trials]
+        pairs = [(a, b) for a, b in pairs if math.isfinite(a) and not math.isnan(b)]
+        return "not run" if not pairs else "pass" if all(a <= b for a, b in pairs) else "fail"
+
+    def compared(self, case):
+        """The curves that a claim compares."""
+        other = case.claim.get("than", {}).get("series")
+        return [case.points] + ([case.curve(other)] if other else [])
+
+    def unlearned(self, case):
+        needed = case.claim.get("learned_at", 0.5 if case.metric == "relative_mse" else None)
+        if case.exact or case.claim["kind"] not in COMPARES or needed is None:
+            return ""
+        for points in self.compared(case):
+            series = case.series if points is case.points else case.claim["than"]["series"]
+            geometric = self.curves.geometric(series, case.metric)
+            best = min(case.worse * mean(list(p.values.values()), geometric) for p in points.values())
+            if best <= case.worse * needed:
+                return ""
+        return "not learned"
+
+    def untuned(self, case):
+        if case.exact or case.claim["kind"] not in COMPARES or case.claim.get("single_rate"):
+            return ""
+        points = [p for curve in self.compared(case) for p in curve.values()]
+        return "rates not tuned" if any(p.key_alone() or p.key_at_edge() for p in points) else ""
+
+    def all(self):
+        verdicts = [self.first_pass(claim) for claim in self.tables.get("claim", [])]
+        sampled = []
+        for v in verdicts:
+            if v.hypothesis is None:
+                continue
+            if v.claim.get("deterministic"):
+                v.status = "pass" if v.hypothesis.p() == 0 else "fail"
+            else:
+                sampled.append(v)
+        ps, against = holm([v.hypothesis.p() for v in sampled]), holm([v.hypothesis.p_against() for v in sampled])
+        for v, p, q in zip(sampled, ps, against):
+            alpha, v.p, v.p_against = self.alpha(v.claim), p, q
+            v.status = "pass" if p <= alpha else "fail" if q <= alpha else "undecided"
+        passed = [v for v in verdicts if v.status == "pass"]
+        for a in passed:
+            for b in passed:
+                if b.claim.get("id") in a.claim.get("excludes", []):
+                    a.status = b.status = "undecided"
+        for v in sampled:
+            if v.open:
+                v.status = "undecided"
+        return verdicts

@@ -1,0 +1,207 @@
+"""What each kind of claim states, and the intervals that are shown of it (docs/claims.md, "Kinds")."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .estimate import All, Any, AtLeast, Opposite, computed, of_values
+from .study import larger_is_better, mean
+
+KINDS = {}
+
+
+def kind(f):
+    KINDS[f.__name__] = f
+    return f
+
+
+class NotRun(Exception):
+    """Something that a claim is about was not measured."""
+
+
+@dataclass
+class Shown:
+    """A number that a page shows with its interval; on logarithms where log is true."""
+    name: str
+    estimate: object
+    comparisons: int = 1  # of which the data may pick this one: Bonferroni's correction
+    log: bool = False
+
+    def interval(self, alpha):
+        """(name, value, low, high, level); the ends are one-sided tests at alpha."""
+        back, e = math.exp if self.log else float, self.estimate
+        if e.seeds == 0:  # a computed number
+            return self.name, back(e.mean), math.nan, math.nan, math.nan
+        low, high = e.interval(alpha / self.comparisons)
+        return self.name, back(e.mean), back(low), back(high), 1 - 2 * alpha / self.comparisons
+
+
+class Case:
+    """A claim with the points that it compares."""
+
+    def __init__(self, claim, curves, series, alpha, paper):
+        self.claim, self.curves, self.series, self.alpha, self.paper = claim, curves, series, alpha, paper
+        self.metric = curves.metric(claim)
+        self.points = self.curve()
+        self.x = list(self.points)
+        self.factor = claim.get("factor", 1.0)
+        self.exact = claim.get("deterministic", False)
+        self.log = claim.get("log_error", True) and not self.exact
+        self.worse = -1 if larger_is_better(self.metric) else 1
+
+    def curve(self, series=None, metric=None):
+        """The points of the claim's range."""
+        low, high = self.claim.get("from", -math.inf), self.claim.get("to", math.inf)
+        all_points = self.curves.of(series or self.series, metric or self.metric)
+        return {x: p for x, p in all_points.items() if low <= x <= high}
+
+    def value(self, point):
+        return mean(list(point.values.values()), self.log)
+
+    def contrast(self, terms, log=False):
+        """The mean of sum(weight * value) over the seeds that all points have, of logarithms if asked."""
+        seeds = [s for s in terms[0][1].values if all(s in p.values for _, p in terms)]
+        if log and any(p.values[s] <= 0 for _, p in terms for s in seeds):
+            raise NotRun("no logarithm")
+        scale = math.log if log else float
+        values = [math.fsum(w * scale(p.values[s]) for w, p in terms) for s in seeds]
+        if self.exact:
+            return computed(mean(values))
+        if not seeds or not all(s in p.parts for _, p in terms for s in seeds):
+            return of_values(values)
+        return of_values(values, [sum(w * on_scale(p.values[s], p.parts[s], log) for w, p in terms) for s in seeds])
+
+    def limit(self, a, b, times, sign):
+        """That a is at least (sign 1) or at most (-1) `times` b."""
+        if self.log:
+            return AtLeast(self.contrast([(1, a), (-1, b)], True), math.log(times), sign)
+        return AtLeast(self.contrast([(1, a), (-times, b)]), 0.0, sign)
+
+    def as_bad(self, a, b, sign=1):
+        """That a is at least, or at most, `factor` times as bad as b; equal numbers are not worse."""
+        atom = self.limit(a, b, self.factor, sign) if self.worse > 0 else self.limit(b, a, self.factor, sign)
+        atom.strict = sign > 0 and self.factor == 1
+        return atom
+
+    def shown(self, name, a, b, comparisons=1):
+        """The ratio of two points, or their difference where the claim is not on logarithms."""
+        if self.log:
+            return Shown(name, self.contrast([(1, a), (-1, b)], True), comparisons, True)
+        if self.exact:
+            return Shown(name, computed(self.value(a) / self.value(b)))
+        return Shown(name + "_difference", self.contrast([(1, a), (-1, b)]), comparisons)
+
+    def best(self, points):
+        return self.curves.best(self.series, self.metric, list(points))
+
+    def at(self, x):
+        if x not in self.points:
+            raise NotRun(f"x = {x}")
+        return self.points[x]
+
+    def without(self, *xs):
+        return [p for x, p in self.points.items() if x not in xs]
+
+
+def on_scale(value, parts, log):
+    """Pseudo-values of the parts, of the logarithm to first order around the value of all the test data."""
+    parts = np.asarray(parts, float)
+    return math.log(value) + parts / value - 1 if log else parts
+
+
+def optimum(case):
+    ends = [case.points[case.x[0]], case.points[case.x[-1]]]
+    middle = [case.points[x] for x in case.x[1:-1] if x in case.claim.get("among", [x])]
+    if not middle:
+        raise NotRun("no x between the ends")
+    claim = All([Any([case.as_bad(e, p) for p in middle]) for e in ends])
+    best = case.best(middle)
+    return claim, [case.shown(n, e, best, len(middle)) for n, e in zip(("ratio_low", "ratio_high"), ends)]
+
+
+@kind
+def interior_optimum(case):
+    return optimum(case)
+
+
+@kind
+def no_interior_optimum(case):
+    claim, shown = optimum(case)
+    return Opposite(claim), shown
+
+
+@kind
+def argmin_in(case):
+    among, rivals = [case.at(x) for x in case.claim["among"]], case.without(*case.claim["among"])
+    claim = All([Any([case.as_bad(r, a) for a in among]) for r in rivals])
+    return claim, [case.shown("ratio", case.best(rivals), case.best(among), len(rivals) * len(among))]
+
+
+@kind
+def within_factor(case):
+    here, others = case.at(case.claim["at"]), case.without(case.claim["at"])
+    atoms = {p.x: case.as_bad(here, p, -1) for p in others}
+    best, worst = case.best(others), max(others, key=lambda p: atoms[p.x].p())
+    shown = [case.shown("ratio", here, best, len(others))]
+    if not case.exact and atoms[best.x].p() <= case.alpha < atoms[worst.x].p():
+        shown.append(case.shown("ratio_to_open_x", here, worst, len(others)))
+    return All(list(atoms.values())), shown
+
+
+@kind
+def worse_than_best(case):
+    here, others = case.at(case.claim["at"]), case.without(case.claim["at"])
+    return Any([case.as_bad(here, p) for p in others]), [case.shown("ratio", here, case.best(others), len(others))]
+
+
+@kind
+def flat(case):
+    points = list(case.points.values())
+    pairs = [(a, b) for a in points for b in points if a is not b]
+    least, most = min(points, key=case.value), max(points, key=case.value)
+    shown = [case.shown("ratio", most, least, len(pairs))]
+    if case.exact:
+        values = [v for p in points for v in p.values.values()]
+        return AtLeast(computed(case.factor * min(values) - max(values)), 0.0), shown
+    return All([case.limit(a, b, case.factor, -1) for a, b in pairs]), shown
+
+
+@kind
+def less_than(case):
+    than = case.claim["than"]
+    other = case.curve(than.get("series"), than.get("metric"))
+    at = [case.claim["at"]] if "at" in case.claim else case.x
+    pairs = [(case.points[x], other[than.get("at", x)]) for x in at if x in case.points and than.get("at", x) in other]
+    if not pairs:
+        raise NotRun("nothing in common")
+    atoms = [case.limit(b, a, case.factor, 1) for a, b in pairs]
+    for atom in atoms:
+        atom.strict = case.factor == 1
+    own, rival = max(pairs, key=lambda pair: case.value(pair[0]) / case.value(pair[1]))
+    return All(atoms), [case.shown("ratio", own, rival, len(pairs))]
+
+
+@kind
+def monotone(case):
+    points, back = list(case.points.values()), 1 + case.claim.get("tolerance", 0.0)
+    if case.claim["direction"] == "rising":
+        points.reverse()  # as a falling curve, read from its end
+    steps = list(zip(points[1:], points))
+    whole = case.limit(points[0], points[-1], case.factor, 1)
+    whole.strict = case.factor == 1
+    worst = max(steps if case.claim["direction"] == "falling" else reversed(steps),
+                key=lambda step: case.value(step[0]) / case.value(step[1]))
+    return (All([case.limit(a, b, back, -1) for a, b in steps] + [whole]),
+            [case.shown("ratio", points[0], points[-1]), case.shown("worst_step", *worst, len(steps))])
+
+
+@kind
+def gap(case):
+    other, first, last = case.curve(case.claim["than"]["series"]), case.x[0], case.x[-1]
+    if first not in other or last not in other:
+        raise NotRun("the other series")
+    w = case.worse
+    terms = [(w, case.points[last]), (-w, other[last]), (-w, case.points[first]), (w, other[first])]
+    change, sign = case.contrast(terms, True), 1 if case.claim["direction"] == "falls_behind" else -1
+    return AtLeast(change, sign * math.log(case.factor), sign), [Shown("ratio", change, log=True)]

@@ -1,0 +1,46 @@
+"""Which seeds a study that trains "until decided" has: docs/studies.md, "Rounds", replayed on the trials."""
+
+import math
+
+
+def spent(share):
+    """What looks at up to this share of the seeds may spend of the significance (Lan and DeMets, 1983)."""
+    return math.log1p((math.e - 1) * share)
+
+
+class Rounds:
+    """The looks at a study's trials, and what is trained between them."""
+
+    def __init__(self, tables, trials):
+        rule = tables.get("sweep", {}).get("seed")
+        self.grows = isinstance(rule, dict) and rule.get("until") == "decided"
+        self.trials, self.problems = trials, []
+        if self.grows:
+            self.first_seed, most, n = rule["from"], rule.get("at_most", 24), rule.get("first", 3)
+            self.looks = []
+            while n < most:
+                self.looks.append(n)
+                n *= 2
+            self.looks.append(most)
+
+    def replay(self, judge):
+        """The verdicts of the last look, by judge(trials, share of the significance). A look has three seeds of every
+        series, and as many as it asks for of those whose claims were undecided at the look before."""
+        if not self.grows:
+            return judge(self.trials, 1.0)
+        seeds = {t.series: self.looks[0] for t in self.trials}
+        before = 0.0
+        for look, n in enumerate(self.looks):
+            used = [t for t in self.trials if t.seed < self.first_seed + seeds[t.series]]
+            share = spent(n / self.looks[-1]) - before
+            before += share
+            verdicts = judge(used, share)
+            undecided = {s for v in verdicts if v.status == "undecided" and not v.open for s in v.series}
+            if not undecided or look + 1 == len(self.looks):
+                break
+            seeds.update({s: self.looks[look + 1] for s in undecided})
+        for series, n in seeds.items():
+            there = len({t.seed for t in self.trials if t.series == series})
+            if there != n:
+                self.problems.append(f"{series}: the looks call for {n} seeds, and there are {there}")
+        return verdicts

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Recomputes every verdict in docs/results from the published trials, with NumPy alone and none of the program's code:
+
+    python3 tests/peers/verdicts.py build/experiments/headroom [STUDY...] [--keep FOLDER]
+
+The program imports docs/results/trials into a scratch folder and reports each study. Its verdicts.json are compared
+with what recompute/ makes of the same files and of the studies' claims, by docs/claims.md. Estimates, intervals,
+their levels and p-values must agree to 1e-6 of their size, verdicts exactly; and the seeds of each series must be those
+that the looks call for. Exits 1 on a difference, 77 without NumPy."""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # the folder may be one that is only read
+try:
+    import numpy  # noqa: F401
+except ImportError:
+    print("NumPy: not installed")
+    sys.exit(77)
+
+from recompute.judge import Judge
+from recompute.rounds import Rounds
+from recompute.study import load
+from recompute.trials import problems, read
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRIALS, STUDIES = ROOT / "docs/results/trials", ROOT / "experiments"
+TOLERANCE = 1e-6
+
+
+def program_verdicts(program, runs, folder):
+    """{(study, profile): verdicts} of what the program makes of the files."""
+    without_gnuplot = {**os.environ, "PATH": str(folder)}  # figures would take most of the time
+    call = lambda *args: subprocess.run([program, *map(str, args), "--out", folder], check=True, cwd=ROOT,
+                                        env=without_gnuplot, stdout=subprocess.DEVNULL)
+    call("import", *(path for _, _, path in runs))
+    for profile in sorted({p for _, p, _ in runs}):
+        call("report", *(STUDIES / f"{s}.toml" for s, p, _ in runs if p == profile), "--profile", profile)
+    return {(s, p): json.loads((folder / s / p / "verdicts.json").read_text())["verdicts"] for s, p, _ in runs}
+
+
+def recomputed(study, profile, path, paper):
+    """Our verdicts of one file, and what does not fit its plan."""
+    tables, trials = load(STUDIES / f"{study}.toml", profile), read(path)
+    rounds = Rounds(tables, trials)
+    verdicts = rounds.replay(lambda used, share: Judge(tables, used, share, paper).all())
+    return verdicts, problems(tables, trials) + rounds.problems
+
+
+def agree(ours, theirs, least=0.0):
+    """Whether two numbers are the same to TOLERANCE of their size, or of `least`; null is NaN."""
+    a, b = (math.nan if n is None else n for n in (ours, theirs))
+    if math.isfinite(a) and math.isfinite(b):
+        return abs(a - b) <= TOLERANCE * max(abs(b), least)
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+def differences(ours, theirs):
+    """(what, our number, the program's) of one claim."""
+    found = [(what, a, b) for what, a, b in [("p", ours.p, theirs["p"]), ("p against", ours.p_against,
+             theirs["p_against"])] if not agree(a, b)]
+    if ours.status != theirs["status"]:
+        found.append(("verdict", ours.status, theirs["status"]))
+    mine, other = {i[0]: i for i in ours.intervals}, {i["name"]: i for i in theirs["intervals"]}
+    for name in dict.fromkeys([*mine, *other]):
+        if name not in mine or name not in other:
+            found.append((f"interval {name}", *("is there" if name in x else "is missing" for x in (mine, other))))
+            continue
+        for key, a in zip(("value", "low", "high", "level"), mine[name][1:]):
+            if not agree(a, other[name][key], 1e-9):
+                found.append((f"{name} {key}", a, other[name][key]))
+    return found
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("program", type=pathlib.Path)
+    options.add_argument("study", nargs="*", help="ids; without: all")
+    options.add_argument("--keep", type=pathlib.Path, help="folder for the program's runs, which stays")
+    arguments = options.parse_args()
+    runs = [(p.parent.name, p.name.removesuffix(".jsonl.gz"), p) for p in sorted(TRIALS.glob("*/*.jsonl.gz"))]
+    runs = [run for run in runs if not arguments.study or run[0] in arguments.study]
+    paper = json.loads((STUDIES / "data/paper_tables.json").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as scratch:
+        theirs = program_verdicts(arguments.program.resolve(), runs, arguments.keep or pathlib.Path(scratch))
+    passed = failed = skipped = numbers = 0
+    for study, profile, path in runs:
+        ours, wrong = recomputed(study, profile, path, paper)
+        for text in wrong:
+            print(f"{study} {profile}: {text}")
+        failed += len(wrong)
+        if len(ours) != len(theirs[study, profile]):
+            print(f"{study} {profile}: {len(ours)} claims, the program has {len(theirs[study, profile])}")
+            failed += 1
+        for a, b in zip(ours, theirs[study, profile]):
+            if a.status == "skipped":
+                print(f"{study} {profile}: {b['claim']['name']}: skipped")
+                skipped += 1
+                continue
+            found = differences(a, b)
+            for what, own, other in found:
+                print(f"{study} {profile}: {b['claim']['name']}: {what} is {own}, the program says {other}")
+            failed += bool(found)
+            passed += not found
+            numbers += 2 * math.isfinite(a.p) + sum(math.isfinite(n) for i in a.intervals for n in i[1:4])
+    print(f"{len(runs)} files, {numbers} numbers compared")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
