@@ -30,17 +30,15 @@ tasks::Calibration calibration_of(const CompressArguments& arguments, const Comp
 /// The share of the time that measuring the first `done` of `all` heads takes, layer after layer, as often as there are
 /// parts: what changes in a layer is run from there on, so that the first ones take longest.
 double measured_share(const CompressJob& job, int64_t layers, int64_t done, int64_t all) {
+  const std::vector<int64_t> order(job.layers.begin(), job.layers.end());
   const int64_t parts = (job.plan.qk != tasks::QkMethod::none) + (job.plan.vo != tasks::VoMethod::none);
-  const auto heads = all / (parts * std::ssize(job.layers));
+  const int64_t heads = all / (parts * std::ssize(order));
   double sum = 0, whole = 0;
-  int64_t at = 0;
-  for (int64_t part = 0; part < parts; ++part)
-    for (const int64_t layer : job.layers)
-      for (int64_t head = 0; head < heads; ++head, ++at) {
-        const auto runs = static_cast<double>(layers - layer);
-        whole += runs;
-        if (at < done) sum += runs;
-      }
+  for (int64_t at = 0; at < parts * std::ssize(order) * heads; ++at) {
+    const auto runs = static_cast<double>(layers - order[static_cast<size_t>(at / heads) % order.size()]);
+    whole += runs;
+    if (at < done) sum += runs;
+  }
   return sum / whole;
 }
 

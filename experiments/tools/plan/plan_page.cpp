@@ -52,8 +52,8 @@ Plot plot_of(const char* id, const std::string& title, const std::string& descri
   return plot;
 }
 
-/// Axes that show all marks.
-void fit_axes(Plot& plot, Scale x_scale, Scale y_scale) {
+/// Axes that show all marks, with the heads or their width in factors of two.
+void fit_axes(Plot& plot, Scale y_scale) {
   std::vector<double> xs, ys;
   for (const Layer& layer : plot.layers)
     for (const Mark& mark : layer.marks) {
@@ -61,7 +61,7 @@ void fit_axes(Plot& plot, Scale x_scale, Scale y_scale) {
       ys.push_back(mark.y);
       if (mark.high > mark.low) ys.insert(ys.end(), {std::max(mark.low, mark.y / 2), std::min(mark.high, mark.y * 2)});
     }
-  plot.x = fit_axis(x_scale, xs);
+  plot.x = fit_axis(Scale::log2, xs);
   plot.y = fit_axis(y_scale, ys);
 }
 
@@ -83,7 +83,7 @@ Plot tradeoff_plot(const AllocationPlan& plan) {
   for (const EqualHeads* end : {&plan.equal.front(), &plan.equal.back()})
     nothing.marks.push_back({.x = static_cast<double>(end->heads), .y = plan.nothing});
   plot.layers = {std::move(sharper), std::move(paper), std::move(nothing)};
-  fit_axes(plot, Scale::log2, Scale::linear);
+  fit_axes(plot, Scale::linear);
   return plot;
 }
 
@@ -100,7 +100,7 @@ Plot fit_plot(const StudyFit& fit) {
         layer->marks.push_back({.x = static_cast<double>(point.heads),
                                 .y = value,
                                 .hover = fmt::format("{}, {} heads: {}", layer->legend, point.heads, rounded(value))});
-  fit_axes(plot, Scale::log2, Scale::log10);
+  fit_axes(plot, Scale::log10);
   return plot;
 }
 
@@ -124,7 +124,7 @@ Plot cost_plot(const CostPlan& plan) {
   add("FLOPs per token", [](const tasks::ModelCosts& c) { return c.forward_flops; });
   add("KV cache", [](const tasks::ModelCosts& c) { return c.kv_bytes; });
   add("training memory", [](const tasks::ModelCosts& c) { return c.train_bytes(false); });
-  fit_axes(plot, Scale::log2, Scale::linear);
+  fit_axes(plot, Scale::linear);
   return plot;
 }
 
@@ -142,11 +142,8 @@ Block plan_figure(const Plot& plot, const std::string& caption) {
 /// What each kind of number on the page rests on.
 Block basis_section(const Blocks& page) {
   Blocks items;
-  for (const auto& [word, meaning] : basis_words(true)) {
-    if (!mentions(page, word)) continue;
-    Block& one = items.emplace_back(item(""));
-    one.line = {{.text = word, .is_strong = true}, {": " + meaning}};
-  }
+  for (const auto& [word, meaning] : basis_words(true))
+    if (mentions(page, word)) items.push_back(item({{.text = word, .is_strong = true}, {": " + meaning}}));
   return section("What the numbers are based on", std::move(items));
 }
 
@@ -220,7 +217,7 @@ Plot measured_plot(const std::string& task, const std::vector<MeasuredChoice>& m
                              .hover = fmt::format("{}, {} heads of width {}: {} times the best", layer.legend,
                                                   exact(o.heads), exact(o.v_dim), rounded(o.ratio))});
   }
-  fit_axes(plot, Scale::log2, Scale::log10);
+  fit_axes(plot, Scale::log10);
   return plot;
 }
 
