@@ -61,7 +61,7 @@ _headroom() {
       esac
       case $candidate in *=) space=(-S '') ;; esac
     done
-  (($#values)) && _describe headroom values $space
+  (($#values)) && _describe headroom values "${space[@]}"
   $files
 }
 if [ "$funcstack[1]" = _headroom ]; then _headroom "$@"; else compdef _headroom headroom; fi
