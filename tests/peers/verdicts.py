@@ -54,11 +54,10 @@ def recomputed(study, profile, path, paper):
 
 
 def agree(ours, theirs, least=0.0):
-    """Whether two numbers are the same to TOLERANCE of their size, or of `least`; null is NaN."""
-    a, b = (math.nan if n is None else n for n in (ours, theirs))
-    if math.isfinite(a) and math.isfinite(b):
-        return abs(a - b) <= TOLERANCE * max(abs(b), least)
-    return a == b or (math.isnan(a) and math.isnan(b))
+    """Whether two numbers are the same to TOLERANCE of their size, or of `least`; null is what is not finite."""
+    if theirs is None or not math.isfinite(ours):
+        return theirs is None and not math.isfinite(ours)
+    return abs(ours - theirs) <= TOLERANCE * max(abs(theirs), least)
 
 
 def differences(ours, theirs):

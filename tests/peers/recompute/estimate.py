@@ -65,9 +65,8 @@ class AtLeast:
     def tail(self, sign):
         """The one-sided p-value that the data refute the other side; 1 where there is no test."""
         e = self.estimate
-        if e.seeds == 0:
-            holds = self.holds()
-            return 0.0 if holds == (sign > 0) else 1.0
+        if e.seeds == 0 and not math.isnan(e.mean):
+            return 0.0 if self.holds() == (sign > 0) else 1.0
         if not e.testable():
             return 1.0
         return upper_tail(sign * self.sign * (e.mean - self.threshold) / e.error, e.df)

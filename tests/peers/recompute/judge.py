@@ -104,7 +104,8 @@ class Judge:
             if v.hypothesis is None:
                 continue
             if v.claim.get("deterministic"):
-                v.status = "pass" if v.hypothesis.p() == 0 else "fail"
+                p, q = v.hypothesis.p(), v.hypothesis.p_against()
+                v.status = "pass" if p == 0 else "fail" if q == 0 else "undecided"
             else:
                 sampled.append(v)
         ps, against = holm([v.hypothesis.p() for v in sampled]), holm([v.hypothesis.p_against() for v in sampled])

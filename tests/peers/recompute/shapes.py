@@ -54,7 +54,7 @@ def saturates(case):
 
     first = AtLeast(gains(0, -1), 0.0)
     first.strict = True
-    share = gains(1, 0).mean / first.estimate.mean
+    share = gains(1, 0).mean / first.estimate.mean if first.estimate.mean else math.nan
     shown = Shown("share", computed(share))
     if not case.exact and first.estimate.mean > 0 and first.estimate.seeds > 1:
         shown = Share("share", gains, share)
