@@ -58,6 +58,7 @@ class Judge:
             if claim["kind"] == "bound_holds":
                 v.status = self.bound_holds(claim, case)
                 return v
+            self.check_ratios(case)
             v.hypothesis, shown = KINDS[claim["kind"]](case)
             v.intervals = [one.interval(case.alpha) for one in shown]
             v.open = self.unlearned(case) or self.untuned(case)
@@ -73,6 +74,15 @@ class Judge:
         pairs = [(t.test[case.metric], t.test[claim["bound"]]) for t in trials]
         pairs = [(a, b) for a, b in pairs if math.isfinite(a) and not math.isnan(b)]
         return "not run" if not pairs else "pass" if all(a <= b for a, b in pairs) else "fail"
+
+    def check_ratios(self, case):
+        """Ratios need values above 0, at every x of the range."""
+        if case.exact or case.claim["kind"] not in COMPARES or not (case.log or case.factor > 1):
+            return
+        than = case.claim.get("than", {})
+        rivals = case.curve(than.get("series"), than.get("metric")) if {"series", "metric"} & set(than) else {}
+        if any(value <= 0 for p in [*case.points.values(), *rivals.values()] for value in p.values.values()):
+            raise NotRun("a ratio of values that are not positive")
 
     def compared(self, case):
         """The curves that a claim compares."""
