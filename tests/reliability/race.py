@@ -72,7 +72,7 @@ EXPECTED = {
     "status": ["there is no run store"],
     "export": ["there is no run store"],
     "report": ["there is no run store", "no trial has finished yet"],
-    "doctor": ["there is no"],
+    "doctor": ["there is no", "is no run store, and no folder"],
 }
 
 
