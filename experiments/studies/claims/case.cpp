@@ -93,14 +93,30 @@ Estimate Case::combine(const Terms& terms, bool logs) const {
   return claim.deterministic ? Estimate::computed(mean(sample.seeds)) : estimate(sample);
 }
 
+std::vector<Hypothesis::Reservation> Case::reservations(const std::vector<const Point*>& compared) const {
+  std::vector<Hypothesis::Reservation> reasons;
+  for (const Point* p : compared) {
+    if (p->unlearned == 0) continue;
+    const std::string& of = claim.keys.than.series.empty() ? claim.keys.than.metric : claim.keys.than.series;
+    const std::ptrdiff_t seeds = std::ssize(p->values);
+    const std::string who =
+        p->unlearned == seeds ? "no seed" : fmt::format("only {} of {} seeds", seeds - p->unlearned, seeds);
+    const bool is_own = curve.at(p->x) == p;
+    reasons.emplace_back(fmt::format("{}{} learned the target at {}", who, is_own ? "" : " of " + of, axis), p->x);
+  }
+  return reasons;
+}
+
 Hypothesis Case::at_least(const Point& a, const Point& b, double times, bool strictly) const {
-  if (on_logs()) return Hypothesis::at_least(combine({{&a, 1}, {&b, -1}}, true), std::log(times), strictly);
-  return Hypothesis::at_least(combine({{&a, 1}, {&b, -times}}), 0, strictly);
+  const Hypothesis one = on_logs() ? Hypothesis::at_least(combine({{&a, 1}, {&b, -1}}, true), std::log(times), strictly)
+                                   : Hypothesis::at_least(combine({{&a, 1}, {&b, -times}}), 0, strictly);
+  return one.with(reservations({&a, &b}));
 }
 
 Hypothesis Case::at_most(const Point& a, const Point& b, double times) const {
-  return on_logs() ? Hypothesis::at_most(combine({{&a, 1}, {&b, -1}}, true), std::log(times))
-                   : Hypothesis::at_most(combine({{&a, 1}, {&b, -times}}), 0);
+  const Hypothesis one = on_logs() ? Hypothesis::at_most(combine({{&a, 1}, {&b, -1}}, true), std::log(times))
+                                   : Hypothesis::at_most(combine({{&a, 1}, {&b, -times}}), 0);
+  return one.with(reservations({&a, &b}));
 }
 
 Hypothesis Case::worse(const Point& a, const Point& b, double times) const {
@@ -139,6 +155,9 @@ Curve curve_in_range(const StudyResults& results, const std::string& series, con
   Curve all = curve(results, series, metric);
   std::erase_if(all.points,
                 [&](const Point& p) { return (claim.from && p.x < *claim.from) || (claim.to && p.x > *claim.to); });
+  const bool is_own_metric =
+      claim.metric.empty() ? metric.empty() || metric == results.report.y_metric : metric == claim.metric;
+  if (!claim.deterministic) mark_learned(all, is_own_metric ? claim.learned_at : std::nullopt);
   return all;
 }
 

@@ -45,9 +45,12 @@ struct Case {
   /// The estimate of combined_sample(), or the value where the claim is on computed ones.
   Estimate combine(const Terms& terms, bool logs = false) const;
 
-  /// That the metric at `a` is at least, or at most, `times` that at `b`. A computed tie is not enough if `strictly`.
+  /// That the metric at `a` is at least, or at most, `times` that at `b`, with their reservations(). A computed tie is
+  /// not enough if `strictly`.
   Hypothesis at_least(const Point& a, const Point& b, double times, bool strictly = false) const;
   Hypothesis at_most(const Point& a, const Point& b, double times) const;
+  /// Which of some points were not learned at every seed: comparisons with them decide nothing.
+  std::vector<Hypothesis::Reservation> reservations(const std::vector<const Point*>& compared) const;
   /// That `a` is at least `times` as bad as `b`, and more where that is 1; and that it is at most so.
   Hypothesis worse(const Point& a, const Point& b, double times) const;
   Hypothesis not_worse(const Point& a, const Point& b, double times) const;
@@ -67,7 +70,7 @@ struct Case {
   std::string noun() const { return curve.larger_is_better ? curve.metric : "error"; }
 };
 
-/// The curve of a series without the x outside the claim's [from, to].
+/// The curve of a series without the x outside the claim's [from, to], with the seeds marked that learned the target.
 Curve curve_in_range(const StudyResults& results, const std::string& series, const std::string& metric,
                      const ClaimConfig& claim);
 

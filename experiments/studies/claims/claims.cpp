@@ -11,6 +11,8 @@
 #include "experiments/studies/claims/case.h"
 #include "experiments/studies/claims/hypothesis.h"
 #include "experiments/studies/claims/reservations.h"
+#include "experiments/studies/claims/smallest_effect.h"
+#include "experiments/studies/claims/statistics.h"
 #include "experiments/studies/claims/why.h"
 
 namespace headroom::experiments {
@@ -62,6 +64,50 @@ void note_weaknesses(const Case& c, Verdict& verdict) {
   for (const auto& [choice, xs] : single)
     verdict.notes.push_back(fmt::format("at {} = {} the {} is {}, and no other was tried", c.axis, fmt::join(xs, ", "),
                                         last_part(choice.first), exact(choice.second)));
+}
+
+/// The updates that each trial did which the claim compares; none where they differ, and where nothing was trained.
+std::optional<int64_t> steps_of(const std::vector<Curve>& curves) {
+  std::set<int64_t> steps;
+  for (const Curve& one : curves)
+    for (const Point& p : one.points) steps.insert(p.steps.begin(), p.steps.end());
+  return steps.size() == 1 && *steps.begin() > 0 ? std::optional(*steps.begin()) : std::nullopt;
+}
+
+/// "no seed learned the target at heads = 8, 16; only 2 of 3 seeds learned the target at heads = 1"; "" for none.
+std::string reservations_of(const Hypothesis& hypothesis) {
+  std::string text, before;
+  for (const auto& [why, x] : hypothesis.reservations()) {
+    text += why == before ? fmt::format(", {}", exact(x))
+                          : fmt::format("{}{} = {}", text.empty() ? "" : "; ", why, exact(x));
+    before = why;
+  }
+  return text;
+}
+
+/// Where trained models are compared: after how many steps, and which were still getting better.
+void note_training(const Case& c, Verdict& verdict) {
+  if (c.claim.deterministic || !c.claim.kind->compares) return;
+  const std::vector<Curve> curves = compared_curves(c);
+  if (const auto steps = steps_of(curves)) verdict.found = fmt::format("after {} steps, {}", *steps, verdict.found);
+  for (const Curve& one : curves) {
+    const double margin = c.claim.keys.factor > 1 ? c.claim.keys.factor : standard_effect(one.metric);
+    std::vector<std::string> xs;
+    double most = 0;
+    for (const Point& p : one.points) {
+      std::vector<double> gains;
+      for (const auto& entry : p.last_gain) gains.push_back(entry.second);
+      const double gain = geometric_mean(gains);
+      if (!(gain > margin)) continue;
+      xs.push_back(exact(p.x));
+      most = std::max(most, gain);
+    }
+    if (!xs.empty())
+      verdict.notes.push_back(
+          fmt::format("at {} = {}{} the learning curve still {} by up to {}× in the last tenth of the training", c.axis,
+                      fmt::join(xs, ", "), one.series == c.curve.series ? "" : " of " + one.series,
+                      one.larger_is_better ? "rose" : "fell", rounded(most)));
+  }
 }
 
 /// More seeds alone will not decide it.
@@ -129,6 +175,20 @@ void exclude(std::vector<Verdict>& verdicts) {
   }
 }
 
+/// Leaves a verdict open that only comparisons with an x make which some seeds did not learn: those that remain do not
+/// reach the significance, at Holm's step for this claim.
+void require_learning(Verdict& v, const Hypothesis& hypothesis, double significance) {
+  const std::string reasons = reservations_of(hypothesis);
+  if (reasons.empty() || v.status == VerdictStatus::undecided) return;
+  const Hypothesis::Evidence all = hypothesis.evidence(), rest = hypothesis.evidence_of_trusted();
+  const bool passes = v.status == VerdictStatus::pass;
+  const double adjusted = passes ? v.p : v.p_against, p = passes ? all.p : all.p_against;
+  const double remaining = passes ? rest.p : rest.p_against;
+  if (remaining == p || remaining * adjusted <= significance * p) return;
+  v.is_learned = false;
+  leave_open(v, reasons);
+}
+
 /// Gives each verdict of a study its status, p-values and closing words. hypotheses[i] is what decides verdicts[i]:
 /// none where that is decided already. `level` is the share of the claims' significance that may be spent.
 void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypothesis>>& hypotheses, double level) {
@@ -167,6 +227,7 @@ void decide(std::vector<Verdict>& verdicts, const std::vector<std::optional<Hypo
     v.sentence += " " + in_words(v, hypothesis, sampled.size());
     if (!hypothesis.has_parts())
       v.notes.emplace_back("the interval is over seeds alone: it does not hold the error of the finite test data");
+    require_learning(v, hypothesis, significance);
   }
   exclude(verdicts);
 }
@@ -205,6 +266,9 @@ std::vector<Verdict> judge(const StudyResults& results) {
         verdict.is_learned = !reason_to_wait;
         if (!reason_to_wait) reason_to_wait = untuned(c);
         verdict.is_tuned = !verdict.is_learned || !reason_to_wait;
+        note_training(c, verdict);
+        if (const std::string why = reservations_of(*hypothesis); !why.empty())
+          verdict.notes.push_back(why + ": comparisons with such models decide nothing");
       }
       note_weaknesses(c, verdict);
     } catch (const Error& error) {  // a metric that the trials lack leaves one claim open, not the report

@@ -30,15 +30,15 @@ struct Verdict {
 
   ClaimConfig claim;
   VerdictStatus status = VerdictStatus::not_run;
-  double measured = none;           ///< the one number that says most; NaN when not run
-  double p = none;                  ///< that the claim is false would show as much for it; after Holm's correction
-  double p_against = none;          ///< that the claim is true would show as much against it; likewise
-  bool is_learned = true;           ///< false where no x has learned the target: then neither pass nor fail
-  bool is_tuned = true;             ///< false where an x has no rate chosen inside its grid: then neither, too
-  bool has_choice_at_edge = false;  ///< a value was chosen at an end of those tried
-  double margin = none;             ///< Hypothesis::margin(): how far it is from the other verdict
-  std::optional<int> seeds_needed;  ///< that would decide an undecided claim, from the spread seen
-  std::optional<double> paper;      ///< the paper's number, where the claim names one
+  double measured = none;   ///< the one number that says most; NaN when not run
+  double p = none;          ///< that the claim is false would show as much for it; after Holm's correction
+  double p_against = none;  ///< that the claim is true would show as much against it; likewise
+  bool is_learned = true;   ///< false where what it hangs on has not learned the target: then neither pass nor fail
+  bool is_tuned = true;     ///< false where an x has no rate chosen inside its grid: then neither, too
+  bool has_choice_at_edge = false;                      ///< a value was chosen at an end of those tried
+  double margin = none;                                 ///< Hypothesis::margin(): how far it is from the other verdict
+  std::optional<int> seeds_needed;                      ///< that would decide an undecided claim, from the spread seen
+  std::optional<double> paper;                          ///< the paper's number, where the claim names one
   std::vector<std::pair<PaperPath, double>> beside;     ///< our numbers for numbers in the paper's tables
   std::vector<std::pair<std::string, double>> numbers;  ///< exact, in reading order: "best_x", "ratio_low", …
   std::vector<ConfidenceInterval> intervals;            ///< of the ratios, differences and slopes among them
@@ -63,9 +63,10 @@ struct Verdict {
 /// errors says how many times *worse*. What each kind claims: kinds/.
 ///
 /// Where the values are sampled shares of a target's variance, and even the best is above unlearned_share, ratios say
-/// nothing about how many heads the target needs: such a claim is undecided, and more seeds will not change that. So is
-/// a claim that compares x at a single learning rate, or at one that stands at an end of its grid, unless it says why
-/// that is enough (ClaimConfig::single_rate).
+/// nothing about how many heads the target needs: such a claim is undecided, and more seeds will not change that. An x
+/// some of whose seeds are above it decides nothing, though others may. Undecided, too, is a claim that compares x at a
+/// single learning rate, or at one that stands at an end of its grid, unless it says why that is enough
+/// (ClaimConfig::single_rate).
 ///
 /// An x without a finished trial or a sweep that is not complete gives `not_run`, a claim that neither p decides
 /// `undecided`. Throws Error for a series that does not exist.

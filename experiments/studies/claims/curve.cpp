@@ -77,6 +77,22 @@ std::optional<double> validation_mean(const Candidate& candidate, const Metric& 
   return values.empty() ? std::nullopt : std::optional(mean(values, metric.kind));
 }
 
+/// Point::last_gain of one trial.
+std::optional<double> last_gain(const TrialRecord& trial, const std::string& metric) {
+  const bool larger = tasks::larger_is_better(metric);
+  for (const auto& [split, name] : {std::pair{"validation", metric.c_str()}, {"train", "loss"}}) {
+    std::vector<double> before, last;
+    for (const HistoryPoint& p : trial.history) {
+      if (p.split != split || p.metric != name || 10 * p.step <= 8 * trial.steps) continue;
+      (10 * p.step <= 9 * trial.steps ? before : last).push_back(p.value);
+    }
+    if (before.empty() || last.empty()) continue;
+    const double gain = mean(before) / mean(last);
+    return larger && name == metric ? 1 / gain : gain;
+  }
+  return std::nullopt;
+}
+
 Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::set<int64_t>& seeds,
                  const Metric& metric) {
   for (auto& [choice, candidate] : candidates) {
@@ -105,6 +121,8 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
   for (const auto& [seed, trial] : chosen->second.finished) {
     point.values[seed] = test(*trial, metric.name);
     values.push_back(point.values[seed]);
+    point.steps.insert(trial->steps);
+    if (const auto gain = last_gain(*trial, metric.name)) point.last_gain[seed] = *gain;
     if (const auto parts = trial->test_parts.find(metric.name); parts != trial->test_parts.end())
       point.parts[seed] = parts->second;
   }
@@ -211,6 +229,14 @@ std::vector<const Point*> Curve::all_points() const {
 bool is_validated(const std::vector<const Point*>& points) {
   return std::all_of(points.begin(), points.end(),
                      [](const Point* p) { return !std::isfinite(p->mean) || p->validation.has_value(); });
+}
+
+void mark_learned(Curve& curve, const std::optional<double>& learned_at) {
+  if (!learned_at && curve.metric != "relative_mse") return;
+  for (Point& p : curve.points)
+    p.unlearned = static_cast<int>(std::count_if(p.values.begin(), p.values.end(), [&](const auto& entry) {
+      return curve.better(learned_at.value_or(unlearned_share), entry.second);
+    }));
 }
 
 std::optional<double> unlearned_best(const Curve& curve, const std::optional<double>& learned_at) {

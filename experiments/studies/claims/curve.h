@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,15 @@ struct Point {
   std::vector<std::string> single;   ///< keys of `choice` of which one value alone was tried
   std::map<int64_t, double> values;  ///< seed → test metric, of the finished trials
   std::map<int64_t, std::vector<double>> parts;  ///< seed → its pseudo-values over parts of the test data, where it has
-  std::optional<double> validation;     ///< Curve::mean of the same metric on validation, where all trials have it
-  std::vector<int64_t> failed;          ///< seeds of the chosen trials that failed: in none of the means below
-  std::vector<int64_t> missing;         ///< seeds of the series that have no trial here
+  std::optional<double> validation;  ///< Curve::mean of the same metric on validation, where all trials have it
+  std::vector<int64_t> failed;       ///< seeds of the chosen trials that failed: in none of the means below
+  std::vector<int64_t> missing;      ///< seeds of the series that have no trial here
+  int unlearned = 0;                 ///< seeds of `values` that did not learn the target, as mark_learned() counts them
+  std::set<int64_t> steps;           ///< updates that the trials of `values` did
+  /// By how many times the learning curve of a seed was lower in the last tenth of its training than in the tenth
+  /// before: of the metric on validation, or of the training loss where that was not measured often enough; where it
+  /// has either.
+  std::map<int64_t, double> last_gain;
   int failed_elsewhere = 0;             ///< failed trials of the choices that were not taken
   double mean = 0, standard_error = 0;  ///< NaN without (enough) values, like the next two
   double geometric_mean = 0, best = 0;  ///< best: of the best seed
@@ -68,6 +75,10 @@ bool is_validated(const std::vector<const Point*>& points);
 
 /// The share of the target's variance above which an error ("relative_mse") says that the target was not learned.
 constexpr double unlearned_share = 0.5;
+
+/// Counts the seeds of each point that did not learn the target: whose value is worse than `learned_at`, or without one
+/// than unlearned_share of relative_mse. Other metrics have no such limit.
+void mark_learned(Curve& curve, const std::optional<double>& learned_at);
 
 /// The best mean, where it does not reach `learned_at` (unlearned_share where that is none, for relative_mse alone):
 /// then no x has learned the target. None where it does, or where nothing says what learning takes.

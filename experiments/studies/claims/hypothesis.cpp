@@ -21,6 +21,12 @@ Hypothesis Hypothesis::at_most(Estimate number, double threshold, bool strictly)
   return at_least(number, -threshold, strictly);
 }
 
+Hypothesis Hypothesis::with(std::vector<Reservation> reservations) const {
+  Hypothesis one = *this;
+  one.reservations_ = std::move(reservations);
+  return one;
+}
+
 Hypothesis Hypothesis::of(Kind kind, std::vector<Hypothesis> parts) {
   Hypothesis whole;
   whole.kind_ = kind;
@@ -34,6 +40,12 @@ std::optional<int> Hypothesis::seeds() const {
   for (const Hypothesis& part : parts_)
     if (const auto seeds = part.seeds()) fewest = std::min(fewest.value_or(*seeds), *seeds);
   return fewest;
+}
+
+std::set<Hypothesis::Reservation> Hypothesis::reservations() const {
+  std::set<Reservation> all(reservations_.begin(), reservations_.end());
+  for (const Hypothesis& part : parts_) all.merge(part.reservations());
+  return all;
 }
 
 bool Hypothesis::has_parts() const {
@@ -62,25 +74,26 @@ double Hypothesis::margin() const {
   return deciding;
 }
 
-Hypothesis::Evidence Hypothesis::weigh(std::optional<int> seeds) const {
+Hypothesis::Evidence Hypothesis::weigh(const Weighing& how) const {
   const auto known = [](double p) { return std::isnan(p) ? 1 : std::min(p, 1.0); };
   if (kind_ == Kind::number) {
+    if (how.only_trusted && !reservations_.empty()) return {};
     if (number_.is_computed()) {
       if (std::isnan(number_.value)) return {};
       const bool holds = is_strict_ ? number_.value > threshold_ : number_.value >= threshold_;
       return holds ? Evidence{0, 1} : Evidence{1, 0};
     }
-    const Estimate::Sides sides = seeds ? number_.sides(threshold_, *seeds) : number_.sides(threshold_);
+    const Estimate::Sides sides = how.seeds ? number_.sides(threshold_, *how.seeds) : number_.sides(threshold_);
     return {known(sides.above), known(sides.below)};
   }
   if (kind_ == Kind::opposite) {
-    const Evidence whole = parts_[0].weigh(seeds);
+    const Evidence whole = parts_[0].weigh(how);
     return {whole.p_against, whole.p};
   }
   const bool all = kind_ == Kind::all;
   double largest = 0, smallest = 1;  // of what has to be true of every part, and of what one part is enough for
   for (const Hypothesis& part : parts_) {
-    const Evidence one = part.weigh(seeds);
+    const Evidence one = part.weigh(how);
     largest = std::max(largest, all ? one.p : one.p_against);
     smallest = std::min(smallest, all ? one.p_against : one.p);
   }

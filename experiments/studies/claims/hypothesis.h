@@ -1,5 +1,7 @@
 #pragma once
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,13 @@ class Hypothesis {
   /// Whether every number that was sampled has the error of the finite test data in its interval.
   bool has_parts() const;
 
+  /// Why a number is not to be trusted: words that end with an x, and that x.
+  using Reservation = std::pair<std::string, double>;
+  /// The same with reasons not to trust its number.
+  Hypothesis with(std::vector<Reservation> reservations) const;
+  /// Those reasons of all numbers in it, each once, in order.
+  std::set<Reservation> reservations() const;
+
   /// Whether a number in it was sampled and has the same value at every seed: there is no test of it.
   bool has_no_spread() const;
 
@@ -43,19 +52,26 @@ class Hypothesis {
   /// the intersection-union test (Berger, 1982), which needs no correction; that not all do: m times the smallest
   /// p_against (Bonferroni). Any of them holds: the reverse. So both keep their level whatever the parts have in
   /// common, and whichever part the data single out. A p that is not known counts as 1.
-  Evidence evidence() const { return weigh(std::nullopt); }
+  Evidence evidence() const { return weigh({}); }
+  /// The same where numbers with a reservation decide nothing, as if each of their p were 1.
+  Evidence evidence_of_trusted() const { return weigh({.only_trusted = true}); }
   /// What four of five repetitions with `seeds` seeds of the same spread would have at least.
-  Evidence evidence(int seeds) const { return weigh(seeds); }
+  Evidence evidence(int seeds) const { return weigh({.seeds = seeds}); }
 
  private:
   static Hypothesis of(Kind kind, std::vector<Hypothesis> parts);
-  Evidence weigh(std::optional<int> seeds) const;
+  struct Weighing {
+    std::optional<int> seeds{};  ///< none: those measured
+    bool only_trusted = false;
+  };
+  Evidence weigh(const Weighing& how) const;
 
   Kind kind_ = Kind::number;
   Estimate number_;
   double threshold_ = 0;
   bool is_strict_ = false;
   std::vector<Hypothesis> parts_;
+  std::vector<Reservation> reservations_;
 };
 
 /// p-values adjusted by Holm's step-down (1979): the j-th smallest of m is multiplied by m − j + 1, and is no smaller

@@ -10,23 +10,18 @@
 
 namespace headroom::experiments {
 
-namespace {
-
-/// Of two series that are compared the claim's own and the other, of one series that.
-std::vector<Curve> compared(const Case& c) {
+std::vector<Curve> compared_curves(const Case& c) {
   const std::string& other = c.claim.keys.than.series;
   std::vector<Curve> curves{c.curve};
   if (!other.empty()) curves.push_back(curve_in_range(c.results, other, c.claim.metric, c.claim));
   return curves;
 }
 
-}  // namespace
-
 std::optional<std::string> unlearned(const Case& c) {
   const std::optional<double>& needed = c.claim.learned_at;
   if (c.claim.deterministic || !c.claim.kind->compares) return std::nullopt;
   double best = NAN;
-  for (const Curve& one : compared(c)) {
+  for (const Curve& one : compared_curves(c)) {
     const std::optional<double> unlearned = unlearned_best(one, needed);
     if (!unlearned) return std::nullopt;
     if (one.better(*unlearned, best)) best = *unlearned;
@@ -41,7 +36,7 @@ std::optional<std::string> unlearned(const Case& c) {
 std::optional<std::string> untuned(const Case& c) {
   if (c.claim.deterministic || !c.claim.kind->compares || !c.claim.single_rate.empty()) return std::nullopt;
   std::set<std::string> alone, at_edge;  // keys
-  for (const Curve& one : compared(c))
+  for (const Curve& one : compared_curves(c))
     for (const Point& p : one.points) {
       alone.insert(p.single.begin(), p.single.end());
       at_edge.insert(p.edges.begin(), p.edges.end());

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/studies/claims/case.h"
 
@@ -8,6 +9,9 @@ namespace headroom::experiments {
 
 // What leaves a claim that compares trained models open, whatever its p-values: a reason in words, none where there is
 // none.
+
+/// Of two series that are compared the claim's own and the other, of one series that.
+std::vector<Curve> compared_curves(const Case& c);
 
 /// Not even the best value of the series that it compares has learned the target.
 std::optional<std::string> unlearned(const Case& c);

@@ -42,9 +42,12 @@ struct Gap : ClaimKind {
   std::optional<Hypothesis> hypothesis(const Case& c) const override {
     const double factor = c.claim.keys.factor;
     const Curve other = c.rivals();
-    const Estimate change = Ends(c.curve, other).change(c);
-    return c.claim.keys.direction == "falls_behind" ? Hypothesis::at_least(change, std::log(factor), factor == 1)
-                                                    : Hypothesis::at_most(change, -std::log(factor));
+    const Ends ends(c.curve, other);
+    const Estimate change = ends.change(c);
+    const Hypothesis says = c.claim.keys.direction == "falls_behind"
+                                ? Hypothesis::at_least(change, std::log(factor), factor == 1)
+                                : Hypothesis::at_most(change, -std::log(factor));
+    return says.with(c.reservations({ends.first, ends.last, ends.other_first, ends.other_last}));
   }
 
   std::string measure(const Case& c, Verdict& verdict) const override {

@@ -410,7 +410,7 @@ TEST_CASE("where no x has learned the target, nothing is said of the number of h
     r.claims = {claim("interior_optimum")};
     return judge(r).at(0);
   };
-  CHECK(judged(0.8).status == VerdictStatus::pass);
+  CHECK(judged(0.5).status == VerdictStatus::pass);
   const Verdict verdict = judged(1);
   CHECK(verdict.status == VerdictStatus::undecided);
   CHECK_FALSE(verdict.is_learned);
@@ -428,13 +428,13 @@ TEST_CASE("a claim says what learning takes") {
     return judge(r).at(0);
   };
   CHECK(judged("cross_entropy", {}).is_learned);
-  CHECK(judged("cross_entropy", 3.05).is_learned);
+  CHECK(judged("cross_entropy", 3.35).is_learned);
   const Verdict verdict = judged("cross_entropy", 2.5);
   CHECK(verdict.status == VerdictStatus::undecided);
   CHECK_FALSE(verdict.is_learned);
   CHECK(contains(verdict.sentence,
                  "nothing was learned here, as even the best cross_entropy is 3.00, and learning takes 2.5."));
-  CHECK(judged("accuracy", 3.25).is_learned);  // larger is better: 3.3 at heads = 1
+  CHECK(judged("accuracy", 2.95).is_learned);  // larger is better
   CHECK_FALSE(judged("accuracy", 3.4).is_learned);
 }
 
@@ -472,6 +472,112 @@ TEST_CASE("numbers of heads are compared only at rates that were tuned for each"
   CHECK(excused.status == VerdictStatus::pass);
   REQUIRE_FALSE(excused.notes.empty());
   CHECK(excused.notes[0] == "rates not tuned for each x: it was tuned for each in another study");
+}
+
+TEST_CASE("an x that some seeds did not learn decides nothing, and is named") {
+  const auto judged = [](const std::vector<double>& first, ClaimConfig c) {
+    StudyResults r = study({1, 2, 4, 8}, {first, {0.2, 0.21, 0.19}, {0.01, 0.011, 0.0095}, {0.3, 0.31, 0.29}});
+    r.report.y_metric = "relative_mse";
+    for (TrialRecord& t : r.trials) t.validation["relative_mse"] = t.test["relative_mse"] = t.test["mse"];
+    return verdict(r, c);
+  };
+  const std::vector<double> learned{0.3, 0.31, 0.29}, split{0.3, 0.9, 0.29}, none{0.9, 0.91, 0.93};
+  CHECK(judged(learned, interior()).status == VerdictStatus::pass);
+  const Verdict open = judged(split, interior());
+  CHECK(open.status == VerdictStatus::undecided);
+  CHECK_FALSE(open.is_learned);
+  CHECK_FALSE(open.seeds_needed);
+  CHECK(says(open, "Left open all the same: only 2 of 3 seeds learned the target at heads = 1."));
+  CHECK(says(judged(none, interior()), "Left open all the same: no seed learned the target at heads = 1."));
+  // Where others decide, it is named all the same.
+  const Verdict beaten = judged(none, within(8, 2));
+  CHECK(beaten.status == VerdictStatus::fail);
+  CHECK(beaten.notes[0] == "no seed learned the target at heads = 1: comparisons with such models decide nothing");
+  ClaimConfig without = interior();
+  without.from = 2;
+  CHECK(judged(none, without).status == VerdictStatus::pass);
+  CHECK(judged(none, without).is_learned);
+  // What noise leaves undecided is so as before.
+  CHECK(judged(none, within(8, 29)).seeds_needed > 3);
+  CHECK(judged(none, within(8, 29)).is_learned);
+
+  // A claim's own limit is of its own metric, and larger may be better.
+  StudyResults r = study({1, 2}, {{0.5, 0.9, 0.91}, {0.95, 0.96, 0.97}});
+  for (TrialRecord& t : r.trials) t.test["accuracy"] = t.validation["accuracy"] = t.test["mse"];
+  ClaimConfig c = claim("worse_than_best", {.at = 1});
+  c.metric = "accuracy";
+  c.learned_at = 0.6;
+  CHECK(verdict(r, c).notes[0].starts_with("only 2 of 3 seeds learned the target at heads = 1: "));
+  c.metric = "mse";
+  c.learned_at = 0.98;
+  CHECK(verdict(r, c).is_learned);
+}
+
+TEST_CASE("a series or a change of a gap that was not learned decides nothing") {
+  StudyResults r = study({1, 2}, {{0.1, 0.11, 0.12}, {0.1, 0.11, 0.13}});
+  const std::vector<TrialRecord> own = r.trials;
+  for (TrialRecord& t : r.trials) t.series = "own";
+  for (TrialRecord t : own) {
+    t.series = "other";
+    t.id += "-other";
+    t.test["mse"] = t.x == 2 && t.seed == 0 ? 0.8 : 0.3 + 0.01 * static_cast<double>(t.seed * t.seed);
+    r.trials.push_back(t);
+  }
+  for (TrialRecord& t : r.trials) t.test["relative_mse"] = t.validation["relative_mse"] = t.test["mse"];
+  r.series = {"own", "other"};
+  r.report.y_metric = "relative_mse";
+  r.planned = std::ssize(r.trials);
+  ClaimConfig less = claim("less_than", {.than = {.series = "other"}});
+  less.series = "own";
+  CHECK(says(verdict(r, less), "only 2 of 3 seeds of other learned the target at heads = 2."));
+  less.to = 1;
+  CHECK(verdict(r, less).status == VerdictStatus::pass);
+  ClaimConfig gap = claim("gap", {.direction = "falls_behind", .than = {.series = "other"}});
+  gap.series = "own";
+  CHECK(verdict(r, gap).notes[0].starts_with("only 2 of 3 seeds of other learned the target at heads = 2: "));
+}
+
+TEST_CASE("a comparison says after how many steps, where all did as many") {
+  StudyResults r = u_curve();
+  CHECK(verdict(r, interior()).found.starts_with("at heads = 1 the error is"));
+  for (TrialRecord& t : r.trials) t.steps = 400;
+  CHECK(verdict(r, interior()).found.starts_with("after 400 steps, at heads = 1 the error is"));
+  CHECK(says(verdict(r, interior()), "After 400 steps, at heads = 1"));
+  r.trials[0].steps = 300;
+  CHECK(verdict(r, interior()).found.starts_with("at heads = 1 the error is"));
+  ClaimConfig rest = argmin({4});
+  rest.from = 2;
+  CHECK(verdict(r, rest).found.starts_with("after 400 steps, the smallest error is at heads = 4"));
+  ClaimConfig computed = interior();
+  computed.deterministic = true;
+  computed.from = 2;
+  CHECK(verdict(r, computed).found.starts_with("at heads = 2"));
+}
+
+TEST_CASE("a learning curve that still falls in its last tenth is named") {
+  StudyResults r = u_curve();
+  const auto falls = [](const Verdict& v) {
+    for (const std::string& note : v.notes)
+      if (contains(note, "the learning curve")) return note;
+    return std::string();
+  };
+  for (TrialRecord& t : r.trials) {
+    t.steps = 100;
+    for (int64_t step = 5; step <= 100; step += 5)
+      t.history.push_back({step, "train", "loss", step > 90 && t.x <= 2 ? 0.5 : 0.6});
+  }
+  CHECK(falls(verdict(r, interior(1.1))) ==
+        "at heads = 1, 2 the learning curve still fell by up to 1.20× in the last tenth of the training");
+  CHECK(falls(verdict(r, interior(1.25))).empty());
+  CHECK(falls(verdict(r, interior())) != "");  // the usual smallest effect of an error, 1.1
+  // The metric itself, where it was validated often enough.
+  for (TrialRecord& t : r.trials) t.history.push_back({100, "validation", "mse", 0.1});
+  CHECK(falls(verdict(r, interior(1.1))) != "");
+  for (TrialRecord& t : r.trials) t.history.push_back({90, "validation", "mse", 0.1});
+  CHECK(falls(verdict(r, interior(1.1))).empty());
+  for (TrialRecord& t : r.trials) t.history.back().value = t.x == 4 ? 0.13 : 0.1;
+  CHECK(falls(verdict(r, interior(1.1))) ==
+        "at heads = 4 the learning curve still fell by up to 1.30× in the last tenth of the training");
 }
 
 }  // namespace headroom::experiments
