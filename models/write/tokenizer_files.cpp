@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "models/families/family.h"
 #include "models/files/atomic_file.h"
 #include "models/files/json.h"
 #include "models/gguf/gguf.h"
@@ -110,8 +111,11 @@ void write_tokenizer_files(const std::filesystem::path& folder, const ModelFiles
   const auto* bpe = std::get_if<BpeVocabulary>(&vocabulary);
   if (bpe) write_file(folder / "tokenizer.json", tokenizer_json(*bpe, source.description()));
   else write_file(folder / "tokenizer.model", serialized(std::get<SentencePieceVocabulary>(vocabulary).model));
+  // Llama's puts a space before every text.
+  const bool is_gemma = family_named(source.description().family).stack == Stack::gemma;
+  const char* pieces = is_gemma ? "GemmaTokenizer" : "LlamaTokenizer";
   write_file(folder / "tokenizer_config.json",
-             tokenizer_config(source, *source.metadata(), bpe ? "PreTrainedTokenizerFast" : "LlamaTokenizer"));
+             tokenizer_config(source, *source.metadata(), bpe ? "PreTrainedTokenizerFast" : pieces));
 }
 
 }  // namespace headroom::models
