@@ -73,6 +73,7 @@ EXPECTED = {
     "export": ["there is no run store"],
     "report": ["there is no run store", "no trial has finished yet"],
     "doctor": ["there is no", "is no run store, and no folder"],
+    "serve": ["there is no such folder"],
 }
 
 
