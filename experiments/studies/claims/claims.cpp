@@ -39,9 +39,11 @@ std::string obstacle(const Case& c) {
     for (const Point& p : one->points)
       for (const auto& entry : p.values)
         if (!(entry.second > 0))
-          return fmt::format(
-              "the claim compares logarithms, and {}{} reached {}: log_error = false compares differences",
-              one == &c.curve ? "" : "what it is compared with at ", c.at(p), rounded(entry.second));
+          return fmt::format("the claim compares {}, and {}{} reached {}: {}",
+                             claim.log_error ? "logarithms" : "with a factor",
+                             one == &c.curve ? "" : "what it is compared with at ", c.at(p), rounded(entry.second),
+                             claim.log_error ? "log_error = false compares differences"
+                                             : "without the factor it compares differences");
   return "";
 }
 

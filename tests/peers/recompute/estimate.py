@@ -61,21 +61,24 @@ class AtLeast:
     threshold: float
     sign: int = 1
     strict: bool = False
+    learned: bool = True  # at every seed of what it compares
 
-    def tail(self, sign):
+    def tail(self, sign, learned_only):
         """The one-sided p-value that the data refute the other side; 1 where there is no test."""
         e = self.estimate
+        if learned_only and not self.learned:
+            return 1.0
         if e.seeds == 0 and not math.isnan(e.mean):
             return 0.0 if self.holds() == (sign > 0) else 1.0
         if not e.testable():
             return 1.0
         return upper_tail(sign * self.sign * (e.mean - self.threshold) / e.error, e.df)
 
-    def p(self):
-        return self.tail(1)
+    def p(self, learned_only=False):
+        return self.tail(1, learned_only)
 
-    def p_against(self):
-        return self.tail(-1)
+    def p_against(self, learned_only=False):
+        return self.tail(-1, learned_only)
 
     def holds(self):
         distance = self.sign * (self.estimate.mean - self.threshold)
@@ -86,33 +89,33 @@ class AtLeast:
 class All:
     parts: list
 
-    def p(self):
-        return max(h.p() for h in self.parts)
+    def p(self, learned_only=False):
+        return max(h.p(learned_only) for h in self.parts)
 
-    def p_against(self):
-        return min(1.0, len(self.parts) * min(h.p_against() for h in self.parts))
+    def p_against(self, learned_only=False):
+        return min(1.0, len(self.parts) * min(h.p_against(learned_only) for h in self.parts))
 
 
 @dataclass
 class Any:
     parts: list
 
-    def p(self):
-        return min(1.0, len(self.parts) * min(h.p() for h in self.parts))
+    def p(self, learned_only=False):
+        return min(1.0, len(self.parts) * min(h.p(learned_only) for h in self.parts))
 
-    def p_against(self):
-        return max(h.p_against() for h in self.parts)
+    def p_against(self, learned_only=False):
+        return max(h.p_against(learned_only) for h in self.parts)
 
 
 @dataclass
 class Opposite:
     whole: object
 
-    def p(self):
-        return self.whole.p_against()
+    def p(self, learned_only=False):
+        return self.whole.p_against(learned_only)
 
-    def p_against(self):
-        return self.whole.p()
+    def p_against(self, learned_only=False):
+        return self.whole.p(learned_only)
 
 
 def holm(ps):

@@ -72,7 +72,7 @@ class Judge:
             lowest = {t.x: bound_from_below(t.config) for t in trials}
             return "pass" if all(t.test[case.metric] <= lowest[t.x] for t in trials) else "skipped"
         pairs = [(t.test[case.metric], t.test[claim["bound"]]) for t in trials]
-        pairs = [(a, b) for a, b in pairs if math.isfinite(a) and not math.isnan(b)]
+        pairs = [(a, b) for a, b in pairs if not math.isnan(a + b) and not (math.isinf(a) and math.isinf(b))]
         return "not run" if not pairs else "pass" if all(a <= b for a, b in pairs) else "fail"
 
     def check_ratios(self, case):
@@ -107,6 +107,15 @@ class Judge:
         points = [p for curve in self.compared(case) for p in curve.values()]
         return "rates not tuned" if any(p.key_alone() or p.key_at_edge() for p in points) else ""
 
+    @staticmethod
+    def rests_on_learned(v, alpha):
+        """Whether the comparisons of what every seed learned reach the significance, at Holm's step for this claim."""
+        passes = v.status == "pass"
+        adjusted = v.p if passes else v.p_against
+        every = v.hypothesis.p() if passes else v.hypothesis.p_against()
+        rest = v.hypothesis.p(True) if passes else v.hypothesis.p_against(True)
+        return rest == every or rest * adjusted <= alpha * every
+
     def all(self):
         verdicts = [self.first_pass(claim) for claim in self.tables.get("claim", [])]
         sampled = []
@@ -122,6 +131,8 @@ class Judge:
         for v, p, q in zip(sampled, ps, against):
             alpha, v.p, v.p_against = self.alpha(v.claim), p, q
             v.status = "pass" if p <= alpha else "fail" if q <= alpha else "undecided"
+            if v.status != "undecided" and not self.rests_on_learned(v, alpha):
+                v.status = "undecided"
         passed = [v for v in verdicts if v.status == "pass"]
         for a in passed:
             for b in passed:

@@ -43,6 +43,7 @@ class Case:
     def __init__(self, claim, curves, series, alpha, paper):
         self.claim, self.curves, self.series, self.alpha, self.paper = claim, curves, series, alpha, paper
         self.metric = curves.metric(claim)
+        self.failing = set()  # points at which some seed did not learn the target
         self.points = self.curve()
         self.x = list(self.points)
         self.factor = claim.get("factor", 1.0)
@@ -54,7 +55,18 @@ class Case:
         """The points of the claim's range."""
         low, high = self.claim.get("from", -math.inf), self.claim.get("to", math.inf)
         all_points = self.curves.of(series or self.series, metric or self.metric)
-        return {x: p for x, p in all_points.items() if low <= x <= high}
+        inside = {x: p for x, p in all_points.items() if low <= x <= high}
+        own = (metric or self.metric) == self.metric
+        needed = self.claim.get("learned_at") if own else None
+        if needed is None and (metric or self.metric) == "relative_mse":
+            needed = 0.5
+        if needed is not None and not self.claim.get("deterministic", False):
+            worse = -1 if larger_is_better(metric or self.metric) else 1
+            self.failing |= {id(p) for p in inside.values() if any(worse * v > worse * needed for v in p.values.values())}
+        return inside
+
+    def learned(self, *points):
+        return not any(id(p) in self.failing for p in points)
 
     def value(self, point):
         return mean(list(point.values.values()), self.log)
@@ -75,8 +87,8 @@ class Case:
     def limit(self, a, b, times, sign):
         """That a is at least (sign 1) or at most (-1) `times` b."""
         if self.log:
-            return AtLeast(self.contrast([(1, a), (-1, b)], True), math.log(times), sign)
-        return AtLeast(self.contrast([(1, a), (-times, b)]), 0.0, sign)
+            return AtLeast(self.contrast([(1, a), (-1, b)], True), math.log(times), sign, learned=self.learned(a, b))
+        return AtLeast(self.contrast([(1, a), (-times, b)]), 0.0, sign, learned=self.learned(a, b))
 
     def as_bad(self, a, b, sign=1):
         """That a is at least, or at most, `factor` times as bad as b; equal numbers are not worse."""
@@ -204,4 +216,5 @@ def gap(case):
     w = case.worse
     terms = [(w, case.points[last]), (-w, other[last]), (-w, case.points[first]), (w, other[first])]
     change, sign = case.contrast(terms, True), 1 if case.claim["direction"] == "falls_behind" else -1
-    return AtLeast(change, sign * math.log(case.factor), sign), [Shown("ratio", change, log=True)]
+    learned = case.learned(*(p for _, p in terms))
+    return AtLeast(change, sign * math.log(case.factor), sign, learned=learned), [Shown("ratio", change, log=True)]

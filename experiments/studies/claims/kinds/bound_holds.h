@@ -39,7 +39,8 @@ struct BoundHolds : ClaimKind {
       if (trial.series != c.curve.series || trial.status != TrialStatus::finished || !c.curve.at(trial.x)) continue;
       const std::optional<double> value = measured(trial, c.curve.metric);
       const std::optional<double> limit = is_overlay ? overlay_at(*overlay, trial.x) : measured(trial, bound);
-      if (!value || !std::isfinite(*value) || !limit || std::isnan(*limit)) {
+      // An infinite value is above every finite bound.
+      if (!value || std::isnan(*value) || !limit || std::isnan(*limit) || (std::isinf(*value) && std::isinf(*limit))) {
         ++without;
         continue;
       }
@@ -66,7 +67,7 @@ struct BoundHolds : ClaimKind {
                     violations, tightness.size(), violations == 1 ? "lies" : "lie", bound, c.curve.metric,
                     rounded(largest), worst, rounded(middle));
     if (without > 0)
-      verdict.notes.push_back(fmt::format("{} trials have no finite value or no bound, and are not judged", without));
+      verdict.notes.push_back(fmt::format("{} trials have no value or no bound, and are not judged", without));
     verdict.status = violations == 0 ? VerdictStatus::pass : VerdictStatus::fail;
     return "";
   }

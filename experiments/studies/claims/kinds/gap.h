@@ -55,10 +55,9 @@ struct Gap : ClaimKind {
     const Curve other = c.rivals();
     const Ends ends(c.curve, other);
     if (!ends.complete()) return fmt::format("{} has not been measured at the first and the last {}", rival, c.axis);
-    const double first = c.times_worse(*ends.first, *ends.other_first),
-                 last = c.times_worse(*ends.last, *ends.other_last);
+    const double first = ends.ratio(c, ends.first, ends.other_first), last = ends.ratio(c, ends.last, ends.other_last);
     const ConfidenceInterval ratio = exponential(c.interval("ratio", ends.change(c)));
-    verdict.measured = last / first;
+    verdict.measured = ratio.value;
     verdict.numbers = {{"ratio", verdict.measured}, {"ratio_first", first}, {"ratio_last", last}};
     verdict.intervals = {ratio};
     verdict.summary = fmt::format("{}× → {}×, {}", rounded(first), rounded(last), in_brackets(ratio));
@@ -89,6 +88,14 @@ struct Gap : ClaimKind {
     Estimate change(const Case& c) const {
       const double sign = c.curve.larger_is_better ? -1 : 1;
       return c.combine({{last, sign}, {other_last, -sign}, {first, -sign}, {other_first, sign}}, true);
+    }
+    /// How many times as bad `own` is as `other`, over the seeds that all four points have, so that the two ratios give
+    /// the change.
+    double ratio(const Case& c, const Point* own, const Point* other) const {
+      Terms terms{{first, 0}, {last, 0}, {other_first, 0}, {other_last, 0}};
+      const double sign = c.curve.larger_is_better ? -1 : 1;
+      for (auto& [point, weight] : terms) weight = point == own ? sign : point == other ? -sign : 0;
+      return std::exp(c.combine(terms, true).value);
     }
   };
 };

@@ -58,7 +58,8 @@ struct LessThan : ClaimKind {
     const auto& [own, rival] = *std::max_element(
         compared.begin(), compared.end(), [&](const auto& a, const auto& b) { return ratio_of(a) < ratio_of(b); });
     const ConfidenceInterval ratio = c.ratio("ratio", *own, *rival, compared.size());
-    verdict.measured = c.value(*own) / c.value(*rival);
+    // On logarithms over the seeds that both have, as the interval is.
+    verdict.measured = c.on_logs() ? ratio.value : c.value(*own) / c.value(*rival);
     verdict.numbers = {
         {"ratio", verdict.measured}, {"worst_x", own->x}, {"pairs", static_cast<double>(compared.size())}};
     verdict.intervals = {ratio};

@@ -159,6 +159,11 @@ TEST_CASE("a bound holds in every trial, or not") {
   CHECK(verdict(r, c).status == VerdictStatus::fail);
   CHECK(says(verdict(r, c),
              "1 of 15 trials lies above the bound (bound); mse / bound is at most 1.10 (heads = 4 seed 1"));
+  r.trials[7].test["bound"] = 2;
+  r.trials[7].test["mse"] = INFINITY;  // above every finite bound
+  CHECK(verdict(r, c).status == VerdictStatus::fail);
+  r.trials[7].test["bound"] = INFINITY;  // which says nothing
+  CHECK(verdict(r, c).status == VerdictStatus::pass);
   c.keys.bound = "other";
   CHECK(says(verdict(r, c), "no trial has both mse and other"));
 }
@@ -172,7 +177,7 @@ TEST_CASE("a bound that is the overlay holds where the overlay has points") {
   CHECK(v.status == VerdictStatus::pass);
   CHECK(number(v, "trials") == 6);
   CHECK(v.measured == Approx(0.3));
-  CHECK(v.notes == std::vector<std::string>{"9 trials have no finite value or no bound, and are not judged"});
+  CHECK(v.notes == std::vector<std::string>{"9 trials have no value or no bound, and are not judged"});
   r.trials.back() = failed(r.trials.back());
   r.trials.front().test["mse"] = NAN;
   CHECK(number(verdict(r, c), "trials") == 5);
