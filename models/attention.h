@@ -52,7 +52,7 @@ struct AttentionContext {
 /// The heads of one group: projections, positions that act on scores, attention.
 class HeadGroupLayer : public Module {
  public:
-  /// Of the layer of that index. log_slopes (H): first θ of learnable ALiBi slopes e^θ; undefined = none.
+  /// layer: its index. log_slopes (H): first θ of learnable ALiBi slopes e^θ; undefined = none.
   HeadGroupLayer(const TransformerConfig& config, const HeadGroup& group, int64_t layer, const Tensor& log_slopes,
                  RopeCache& rope, const WeightScope& scope);
 
@@ -96,7 +96,7 @@ class HeadGroupLayer : public Module {
 /// Multi-head self-attention whose heads come in groups of unequal shapes; D/H plays no part.
 class Attention : public Module {
  public:
-  /// Of the layer of that index.
+  /// `index`: the layer's.
   Attention(const TransformerConfig& config, const LayerConfig& layer, int64_t index, RopeCache& rope,
             const WeightScope& scope);
 

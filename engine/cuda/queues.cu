@@ -6,7 +6,7 @@
 namespace headroom::engine::cuda {
 namespace {
 
-/// Of this thread; null while it captures nothing.
+/// What this thread captures; null while it captures nothing.
 thread_local std::unique_ptr<Capture> capture;
 
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }

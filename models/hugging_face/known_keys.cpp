@@ -20,8 +20,8 @@ struct KnownKeys {
   std::map<std::string_view, json> harmless_at;  ///< at this value alone
 };
 
-/// Of every family: what transformers' PretrainedConfig writes, of version 4 and 5, and what is found beside it. Keys
-/// of training (dropout), of storage (dtype), of how text is generated, of labels and of the tokenizer.
+/// Keys that any family may have: what transformers' PretrainedConfig writes, in versions 4 and 5, and what others add.
+/// Keys of training (dropout), of storage (dtype), of how text is generated, of labels and of the tokenizer.
 const KnownKeys& known_of_all() {
   static const KnownKeys known{{"_attn_implementation",
                                 "_attn_implementation_autoset",
@@ -116,7 +116,7 @@ const KnownKeys& known_of_all() {
   return known;
 }
 
-/// Of one family, besides those.
+/// The keys that one family adds.
 KnownKeys known_of(const Family& family) {
   return {{family.harmless.begin(), family.harmless.end()}, {family.harmless_at.begin(), family.harmless_at.end()}};
 }

@@ -44,7 +44,7 @@ Tensor some_tokens(const ModelFiles& files) {
   return Tensor::from({1, static_cast<int64_t>(ids.size())}, ids);
 }
 
-/// Of a model that need not stay in memory.
+/// The logits of a model that need not stay in memory.
 std::vector<double> logits_of(std::unique_ptr<Transformer> model, const Tensor& tokens) {
   if (model->config().pooling != Pooling::none) return model->forward(tokens).value().to_vector<double>();  // (1, C)
   ModelCache state(model->config());

@@ -28,8 +28,8 @@ std::string refusal_of(ExportFormat format, const ModelFiles& base, const Transf
 std::string loaded_by(ExportFormat format, const std::filesystem::path& to);
 
 struct ExportOptions {
-  /// Of the edit's matrices, f32 where nothing is said; the base's stay as they are stored. Of all matrices where the
-  /// edit has no weights, and in a Hugging Face folder, which has one dtype.
+  /// The type of the edit's matrices, f32 where nothing is said; the base's stay as they are stored. It is the type of
+  /// all matrices where the edit has no weights, and in a Hugging Face folder, which has one dtype.
   std::optional<WeightType> type{};
   bool force = false;                                 ///< what has the name may be replaced
   std::function<void(size_t, size_t)> progress = {};  ///< told after each tensor: how many are done, of how many

@@ -75,7 +75,7 @@ Conversion staged(const fs::path& to, const ConvertOptions& options,
     conversion.bytes = model_bytes(made);
     if (options.card) write_file(card, options.card(conversion));
   } catch (const Error& error) {
-    // Of the name that is to be, not of the one until then.
+    // The message names what the user asked for, not the temporary file.
     std::string message = error.what();
     for (size_t at = message.find(made.string()); at != std::string::npos; at = message.find(made.string(), at))
       message.replace(at, made.string().size(), to.string());

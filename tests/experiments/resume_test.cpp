@@ -230,6 +230,7 @@ TEST_CASE("a run that was stopped for longer than its lease changes nothing that
     usleep(20000);
     if (!has_checkpoint(folder)) continue;
     stale.signal(SIGSTOP);
+    usleep(100000);  // until each of its threads has stopped: one may be about to begin a transaction
     try {  // its lease ends now; unless it was stopped in a transaction
       Database store(folder / "store.sqlite", false);
       store.run("PRAGMA busy_timeout = 100; UPDATE leases SET heartbeat = 0");
@@ -241,7 +242,9 @@ TEST_CASE("a run that was stopped for longer than its lease changes nothing that
   REQUIRE(is_stopped);
   // With other kernels: weights of the first run would not be those of the second one's rows.
   Program heir(file.folder(), "run study.toml --quiet --threads 1", "HEADROOM_ISA=portable", "heir-");
-  REQUIRE(heir.wait() == 0);
+  const int status = heir.wait();
+  INFO(heir.err());
+  REQUIRE(status == 0);
   const std::string wanted = contents(folder / "store.sqlite");
   const std::map<std::string, std::string> weights = files_in(folder / "weights");
   CHECK(weights.size() == 4);

@@ -71,7 +71,7 @@ class Script {
     return blocks_ +
            fmt::format("plot {}\n", commands_.empty() ? "1/0 notitle" : fmt::format("{}", fmt::join(commands_, ", ")));
   }
-  /// Of gnuplot's plots, in their order.
+  /// The classes of gnuplot's plots, in their order.
   const std::vector<std::string>& classes() const { return classes_; }
 
  private:

@@ -43,7 +43,7 @@ class ClaimScope {
   /// The claim's range holds at least `least` x. `what`: "a slope".
   void check_count(Reader& in, size_t least, const std::string& what) const;
 
-  /// Of a series in the claim's range, growing; none where nothing is known.
+  /// The x of a series in the claim's range, growing; none where nothing is known.
   std::vector<double> x(const std::string& series = "") const;
   bool has_series(const std::string& series) const;
   bool is_known() const { return !study_.known.empty(); }

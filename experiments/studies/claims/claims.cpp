@@ -14,6 +14,7 @@
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/claims/statistics.h"
 #include "experiments/studies/claims/why.h"
+#include "tasks/task.h"
 
 namespace headroom::experiments {
 namespace {
@@ -87,9 +88,10 @@ std::string reservations_of(const Hypothesis& hypothesis) {
   return text;
 }
 
-/// Where trained models are compared: after how many steps, and which were still getting better.
+/// Where trained models are compared: after how many steps, and which were still getting better. How long a step takes
+/// does not depend on how many came before.
 void note_training(const Case& c, Verdict& verdict) {
-  if (c.claim.deterministic || !c.claim.kind->compares) return;
+  if (c.claim.deterministic || !c.claim.kind->compares || tasks::is_clock_metric(c.curve.metric)) return;
   const std::vector<Curve> curves = compared_curves(c);
   if (const auto steps = steps_of(curves)) verdict.found = fmt::format("after {} steps, {}", *steps, verdict.found);
   for (const Curve& one : curves) {
@@ -158,7 +160,7 @@ std::string in_words(const Verdict& v, const Hypothesis& hypothesis, size_t fami
                                     : "1,000 seeds of this spread would not decide");
 }
 
-/// Of claims that exclude each other none passes where both would.
+/// Where two claims that exclude each other would both pass, neither does.
 void exclude(std::vector<Verdict>& verdicts) {
   std::vector<std::pair<Verdict*, Verdict*>> both;
   for (Verdict& a : verdicts)

@@ -65,7 +65,7 @@ struct Curve {
   /// What an x is chosen by: the point's mean on validation, or that on test where not every point has one; NaN for a
   /// point without a mean.
   double chosen_by(const Point& point, bool validated) const;
-  /// Of some points the one to choose, without regard to those that have no mean; nullptr when none has one.
+  /// The point to choose among some, without regard to those that have no mean; nullptr when none has one.
   const Point* choose(const std::vector<const Point*>& among) const;
   std::vector<const Point*> all_points() const;
 };

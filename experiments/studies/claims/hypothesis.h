@@ -48,7 +48,7 @@ class Hypothesis {
     double p = 1;          ///< of the one that the claim is false: small where the data speak for it
     double p_against = 1;  ///< of the one that it is true: small where they speak against it
   };
-  /// Of one number: Student's t, the two sides of one test. All of m hypotheses hold: the largest p of its parts, by
+  /// One number: Student's t, the two sides of one test. All of m hypotheses hold: the largest p of its parts, by
   /// the intersection-union test (Berger, 1982), which needs no correction; that not all do: m times the smallest
   /// p_against (Bonferroni). Any of them holds: the reverse. So both keep their level whatever the parts have in
   /// common, and whichever part the data single out. A p that is not known counts as 1.

@@ -10,7 +10,7 @@ namespace headroom::experiments {
 // What leaves a claim that compares trained models open, whatever its p-values: a reason in words, none where there is
 // none.
 
-/// Of two series that are compared the claim's own and the other, of one series that.
+/// The claim's own series, and the other one where it compares two.
 std::vector<Curve> compared_curves(const Case& c);
 
 /// Not even the best value of the series that it compares has learned the target.

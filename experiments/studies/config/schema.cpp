@@ -31,7 +31,7 @@ Schema make_schema() {
   return schema;
 }
 
-/// Of a list of words that is longer than the most, the first ones stand in for it.
+/// A longer list of words than `most_words` is cut to its first ones.
 constexpr size_t most_words = 24, first_words = 6;
 
 std::string type_text(const Key& key, bool in_full) {

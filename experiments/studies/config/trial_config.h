@@ -24,7 +24,7 @@ struct StepsTo {
   double value = 0;
 };
 
-/// Of a timed trial: steps before the first that counts.
+/// Steps of a timed trial before the first that counts.
 inline constexpr int64_t warm_up_steps = 3;
 
 /// [train]

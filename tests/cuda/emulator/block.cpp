@@ -285,7 +285,7 @@ std::string Block::what_it_does(size_t thread) const {
   return t.state == State::done ? "has returned" : "waits at " + str(t.at);
 }
 
-/// Of the first thread that waits, what for: a lane of its mask, or any thread that is not at a barrier.
+/// What the first thread that waits is waiting for: a lane of its mask, or any thread that is not at a barrier.
 std::string Block::explain_deadlock() const {
   const auto is = [](State state) { return [state](const Thread& t) { return t.state == state; }; };
   const auto at = [&](auto thread) { return static_cast<size_t>(thread - threads_.begin()); };

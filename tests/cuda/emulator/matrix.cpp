@@ -66,13 +66,13 @@ struct Copy {
   const void* global;
   int bytes;
 };
-/// Of one thread: batches that have not landed, and the copies after the last.
+/// A thread's batches that have not landed, and its copies after the last of them.
 struct Copies {
   std::vector<std::vector<Copy>> batches;
   std::vector<Copy> open;
 };
 
-/// Of the block that runs, by thread: kernels run one at a time.
+/// Those of the threads of the block that runs: kernels run one at a time.
 std::vector<Copies> all_copies;
 
 Copies& own_copies() {

@@ -9,7 +9,7 @@
 namespace headroom::engine::cuda {
 namespace {
 
-/// Of the library that is stood in for.
+/// The version of cuDNN that this stands in for.
 constexpr int64_t version = 91900;
 
 int capability() {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Bounds positive = above(0);
 
-/// Of the weights that a head is read from: other weights make another trial. Empty where there are none.
+/// The hash of the weights that a head is read from: other weights make another trial. Empty where there are none.
 std::string hash_of(const tasks::HeadSource& head) {
   try {
     return head.run.empty() ? "" : tasks::sha256_of_file(tasks::trained_weights(head));

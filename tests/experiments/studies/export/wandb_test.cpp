@@ -157,24 +157,27 @@ TEST_CASE("a trial is an offline run of W&B") {
 TEST_CASE("to export again changes nothing; what has changed replaces the folder") {
   TemporaryFolder folder;
   TrialRecord trial = wandb_trial();
-  const auto put_and_export = [&] {
-    RunStore(folder / "runs/study/quick/store.sqlite").put(trial);
+  const auto put = [&] { RunStore(folder / "runs/study/quick/store.sqlite").put(trial); };  // ended now
+  const auto exported = [&] {
     export_wandb(StoredTrials(folder / "runs", {}), folder.path(), "mine");
     return exported_file(folder.path());
   };
   trial.status = TrialStatus::failed;
   trial.message = "failed at step 7";
-  const std::string before = put_and_export();
+  put();
+  const std::string before = exported();
   const auto records = records_of(read_bytes(before));
   CHECK(fields(fields(records[1]).at(17)).at(3) == "mine");
   CHECK(fields(fields(records[5]).at(18)).at(1) == "\x01");
   write_bytes(before + ".synced", "");
-  CHECK(put_and_export() == before);
+  CHECK(exported() == before);
   CHECK(fs::exists(before + ".synced"));
   trial.message = "failed at step 8";
-  CHECK(put_and_export() == before);
-  CHECK_FALSE(fs::exists(before + ".synced"));
+  put();
+  const std::string after = exported();  // of the same name, if put() was in the same second
+  CHECK_FALSE(fs::exists(after + ".synced"));
   trial.status = TrialStatus::finished;  // it was tried again, and begun at another time
   trial.seconds += 3600;
-  CHECK(put_and_export() != before);  // and the other folder is gone
+  put();
+  CHECK(exported() != after);  // and the other folder is gone
 }
