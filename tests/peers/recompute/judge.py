@@ -132,7 +132,7 @@ class Judge:
             alpha, v.p, v.p_against = self.alpha(v.claim), p, q
             v.status = "pass" if p <= alpha else "fail" if q <= alpha else "undecided"
             if v.status != "undecided" and not self.rests_on_learned(v, alpha):
-                v.open = "seeds that did not learn"
+                v.status, v.open = "undecided", "seeds that did not learn"
         passed = [v for v in verdicts if v.status == "pass"]
         for a in passed:
             for b in passed:
