@@ -134,7 +134,7 @@ struct HeadTile {
 template <class T>
 struct HeadRules {
   using C = Compute<T>;
-  int queries, keys, offset, window;
+  int queries, keys, offset;
   bool causal;
   C slope;           ///< 0 without ALiBi
   const bool* mask;  ///< of this sequence's keys, or null
@@ -146,7 +146,6 @@ struct HeadRules {
       : queries(a.q.tokens),
         keys(held),
         offset(held - a.q.tokens),
-        window(a.window),
         causal(a.causal),
         slope(a.slopes ? load(a.slopes[h]) * log2_e<C> : C(0)),
         mask(a.key_mask ? a.key_mask + int64_t{b} * a.k.tokens : nullptr),
@@ -154,17 +153,34 @@ struct HeadRules {
 
   /// Query i sees keys [0, visible(i)) at most.
   __device__ int visible(int i) const { return causal ? smaller(larger(i + offset + 1, 0), keys) : keys; }
-  /// Query i sees no key before this one.
-  __device__ int first_key(int i) const { return window > 0 ? larger(i + offset + 1 - window, 0) : 0; }
-  /// Queries from here on see no key up to j.
-  __device__ int last_query(int j) const { return window > 0 ? smaller(j - offset + window, queries) : queries; }
   /// Queries from here on may see key j.
   __device__ int first_query(int j) const { return causal ? larger(j - offset, 0) : 0; }
   __device__ C distance(int i, int j) const { return static_cast<C>(abs(i + offset - j)); }
   /// s_ij from the product of the scaled q_i and k_j.
   __device__ C score(C product, int i, int j) const {
-    if (j >= visible(i) || j < first_key(i) || (mask && !mask[j])) return -infinity<C>;
+    if (j >= visible(i) || (mask && !mask[j])) return -infinity<C>;
     return slope == 0 ? product : product - slope * distance(i, j);
+  }
+};
+
+/// The same with a window. Apart, as kernels that know none have no registers to spare for it.
+template <class T>
+struct WindowedRules : HeadRules<T> {
+  using C = Compute<T>;
+  int window;  ///< 0 = none
+
+  __device__ WindowedRules(const AttentionArguments<T>& a, int b, int h) : WindowedRules(a, b, h, a.k.tokens) {}
+  __device__ WindowedRules(const AttentionArguments<T>& a, int b, int h, int held)
+      : HeadRules<T>(a, b, h, held), window(a.window) {}
+
+  /// Query i sees no key before this one.
+  __device__ int first_key(int i) const { return window > 0 ? larger(i + this->offset + 1 - window, 0) : 0; }
+  /// Queries from here on see no key up to j.
+  __device__ int last_query(int j) const {
+    return window > 0 ? smaller(j - this->offset + window, this->queries) : this->queries;
+  }
+  __device__ C score(C product, int i, int j) const {
+    return j < first_key(i) ? -infinity<C> : HeadRules<T>::score(product, i, j);
   }
 };
 

@@ -81,7 +81,7 @@ __global__ void split_part(AttentionArguments<T> a, const int64_t* length, Compu
   for (int r = 0; r < R; ++r) {
     const bool is_there = thread < count && first_row + r < rows;
     p[r * split_chunk + thread] =
-        is_there ? HeadRules<T>(a, b, head(r), keys).score(s[r], query(r), first_key + thread) : -infinity<C>;
+        is_there ? WindowedRules<T>(a, b, head(r), keys).score(s[r], query(r), first_key + thread) : -infinity<C>;
   }
   __syncthreads();
   C* const part = parts + block * part_size<R>(v_dim);

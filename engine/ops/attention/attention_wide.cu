@@ -14,7 +14,7 @@ __global__ void wide_forward(AttentionArguments<T> a, Heads<T> y, Compute<T>* ls
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads);
   const int b = at.sequence, h = at.head, kv_head = h / a.group, first = at.tile * wide_tile;
   const int first_column = static_cast<int>(blockIdx.y) * columns;
-  const HeadRules<T> rules(a, b, h);
+  const WindowedRules<T> rules(a, b, h);
   const C to_score = a.score_scale();
   C top[4], total[4];
   WideSum<C, columns> sum;

@@ -9,7 +9,7 @@ namespace {
 /// dslope.
 template <bool is_key_row, class T, class C>
 __device__ inline C wide_probabilities(const AttentionArguments<T>& a, const AttentionGradArguments<T>& g,
-                                       const HeadRules<T>& rules, int first_row, int first_column, C (&s)[4][4],
+                                       const WindowedRules<T>& rules, int first_row, int first_column, C (&s)[4][4],
                                        C (&dp)[4][4]) {
   const C to_score = a.score_scale();
   C dslope = 0;
@@ -44,7 +44,7 @@ __global__ void wide_query_grad(AttentionArguments<T> a, AttentionGradArguments<
   const HeadTile at(static_cast<int>(blockIdx.x), tiles, a.heads);
   const int b = at.sequence, h = at.head, kv_head = h / a.group, first = at.tile * wide_tile;
   const int first_column = static_cast<int>(blockIdx.y) * columns;
-  const HeadRules<T> rules(a, b, h);
+  const WindowedRules<T> rules(a, b, h);
   WideSum<C, columns> dq;
   dq.clear();
   C dslope = 0;
@@ -81,7 +81,7 @@ __global__ void wide_key_grad(AttentionArguments<T> a, AttentionGradArguments<T>
   dk.clear(), dv.clear();
   const Rows<T> keys = a.k.rows(b, first, kv_head, wide_tile), values = a.v.rows(b, first, kv_head, wide_tile);
   for (int h = kv_head * a.group; h < (kv_head + 1) * a.group; ++h) {
-    const HeadRules<T> rules(a, b, h);
+    const WindowedRules<T> rules(a, b, h);
     const int end = rules.last_query(smaller(first + wide_tile, rules.keys) - 1);
     for (int i0 = rules.first_query(first) / wide_tile * wide_tile; i0 < end; i0 += wide_tile) {
       C p[4][4], ds[4][4];
