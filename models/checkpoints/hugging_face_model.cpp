@@ -118,7 +118,7 @@ void read_folder_specials(const fs::path& folder, const Json& config, ModelDescr
   append_ids(read_optional_object(generation), "eos_token_id", generation, model, model.eos);
   append_ids(config, "eos_token_id", path, model, model.eos);
   const bool is_needed = (model.bos || is_wrong) && adds_bos(folder, tokenizer);
-  require(!is_needed || !is_wrong, "{}, and the tokenizer puts it before every text", model.warnings[0]);
+  if (is_needed && is_wrong) fail("{}, and the tokenizer puts it before every text", model.warnings[0]);
   model.add_bos = is_needed;
   model.chat_template = chat_template_of(folder, tokenizer);
 }
