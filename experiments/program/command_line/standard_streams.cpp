@@ -62,10 +62,6 @@ void note_unchecked(const std::string& store, int64_t count) {
         count == 1 ? "one" : "them"));
 }
 
-std::string count_of(int64_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 size_t output_columns() { return static_cast<size_t>(look_of(STDOUT_FILENO).columns); }
 
 std::atomic<bool>& stop_on_signals() {

@@ -26,9 +26,6 @@ void write_note(const std::string& line);
 /// Says on standard error that `count` trials of a store have no checksum; nothing when there are none.
 void note_unchecked(const std::string& store, int64_t count);
 
-/// "1 trial", "3 trials".
-std::string count_of(int64_t count, const std::string& noun);
-
 /// Characters of a line of standard output; 0 where it is no terminal.
 size_t output_columns();
 

@@ -13,6 +13,7 @@
 #include "engine/error.h"
 #include "engine/parallel.h"
 #include "experiments/output/file.h"
+#include "experiments/output/number.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
 #include "experiments/program/models/model_arguments.h"
@@ -103,7 +104,7 @@ void write_reference(const VerifyModelArguments& arguments) {
     reference.texts.push_back(
         models::measure_text(*model, prompt, files->description().with_begin(files->tokenizer()->encode(prompt))));
   models::write_file(arguments.write, json_of(reference));
-  fmt::print("written  {}: {}\n", arguments.write, count_of(std::ssize(reference.texts), "text"));
+  fmt::print("written  {}: {}\n", arguments.write, counted(std::ssize(reference.texts), "text"));
 }
 
 /// Whether the tokenizer cuts the text as the reference has it, with or without a beginning of text.
@@ -147,7 +148,7 @@ void verify_model(const VerifyModelArguments& arguments) {
                    : "");
   }
   fmt::print("{}: {}, tolerance {:g}{}\n", agrees ? "verified" : "NOT verified",
-             count_of(std::ssize(reference.texts), "text"), arguments.tolerance,
+             counted(std::ssize(reference.texts), "text"), arguments.tolerance,
              reference.made_with.empty() ? "" : fmt::format(", against {}", reference.made_with));
   if (!agrees) throw Exit{1};
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "experiments/output/number.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/progress_line.h"
 #include "experiments/program/command_line/standard_streams.h"
@@ -124,7 +125,7 @@ nlohmann::ordered_json json_of(const tasks::Perplexity& p, const EvalArguments& 
 }
 
 void print(const tasks::Perplexity& p, const EvalArguments& arguments, const std::string& begin, double seconds) {
-  fmt::print("{} tokens scored, {} of {} tokens ({}){}{}\n", p.tokens_scored, count_of(p.windows, "window"),
+  fmt::print("{} tokens scored, {} of {} tokens ({}){}{}\n", p.tokens_scored, counted(p.windows, "window"),
              arguments.context, arguments.protocol,
              arguments.protocol == "hf-strided" ? fmt::format(", stride {}", arguments.stride) : "",
              begin.empty() ? "" : fmt::format(", each behind {}", begin));
@@ -145,7 +146,7 @@ void eval_choices(const EvalArguments& arguments) {
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
   const auto model = arguments.model.load(*files);
-  const tasks::ChoiceOptions options{.context = description.longest_text(), .bos = description.text_begin()};
+  const tasks::ChoiceOptions options{.context = description.context, .bos = description.text_begin()};
   tasks::ChoiceScores scores;
   {
     ProgressLine line;
@@ -160,7 +161,7 @@ void eval_choices(const EvalArguments& arguments) {
 
 /// Most models compute beyond the length that they were trained for without complaint.
 void check_context(int64_t context, const models::ModelDescription& model, const char* of_what) {
-  const int64_t longest = model.longest_text();
+  const int64_t longest = model.context;
   require(context <= longest, "--context {} is longer than that of {}, which is {}", context, of_what, longest);
 }
 
@@ -172,7 +173,7 @@ void eval(EvalArguments& arguments, bool has_context) {
   const auto files = models::ModelFiles::open(arguments.model.path);
   const models::ModelDescription& description = files->description();
   const auto tokenizer = files->tokenizer();
-  if (!has_context) arguments.context = std::min(arguments.context, description.longest_text());
+  if (!has_context) arguments.context = std::min(arguments.context, description.context);
   if (arguments.stride == 0) arguments.stride = arguments.context;
   check_context(arguments.context, description, "the model");
   const tasks::PerplexityOptions options{.protocol = tasks::protocol_named(arguments.protocol),

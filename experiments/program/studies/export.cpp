@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/excerpt.h"
+#include "experiments/output/number.h"
 #include "experiments/output/text.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
@@ -38,7 +39,7 @@ void publish(const ExportArguments& arguments) {
        export_trials(arguments.out, study_ids(arguments), arguments.folder, !arguments.findings_only)) {
     const std::string rest =
         one.left_out == 0 ? "" : fmt::format("; {} of another version of the training code left out", one.left_out);
-    fmt::print("{}: {} in {}{}\n", one.run, count_of(one.trials, "trial"), one.file.string(), rest);
+    fmt::print("{}: {} in {}{}\n", one.run, counted(one.trials, "trial"), one.file.string(), rest);
   }
 }
 
@@ -97,7 +98,7 @@ void add_export_commands(Command app) {
   import.option("--out", arguments->out, "folder of the run stores");
   import.action([arguments] {
     for (const Published& one : import_trials(arguments->files, arguments->out))
-      fmt::print("{}: {} added, {} {} there\n", one.run, count_of(one.trials, "trial"), one.there,
+      fmt::print("{}: {} added, {} {} there\n", one.run, counted(one.trials, "trial"), one.there,
                  one.there == 1 ? "was" : "were");
 });
 }  // namespace headroom::experiments

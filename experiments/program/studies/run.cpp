@@ -14,6 +14,7 @@
 #include "engine/isa.h"
 #include "engine/parallel.h"
 #include "engine/transfer.h"
+#include "experiments/output/number.h"
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
@@ -152,7 +153,7 @@ void run(RunArguments& arguments) {
   announce_run(arguments, study);
   const int threads = options.threads > 0 ? options.threads : engine::num_threads();
   if (options.output == ProgressOutput::text) {
-    fmt::print("{} · {} · {} · {} ({}){}\n", study.head.id, study.run, trials_text(study), count_of(threads, "core"),
+    fmt::print("{} · {} · {} · {} ({}){}\n", study.head.id, study.run, trials_text(study), counted(threads, "core"),
                engine::name_of(engine::active_isa()), gpu_of(study));
     flush_output();  // a full disk shows before the training, not after it
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "experiments/output/number.h"
 #include "experiments/output/terminal_look.h"
 #include "experiments/output/text.h"
 #include "experiments/program/command_line/commands.h"
@@ -67,7 +68,7 @@ void note_run(const RunsArguments& arguments) {
 /// "27 finished trials", or that the store cannot be read.
 std::string contents_of(const StoredRun& run) {
   try {
-    return count_of(read_run_state(RunStore(run.store(), RunStore::Access::read)).finished, "finished trial");
+    return counted(read_run_state(RunStore(run.store(), RunStore::Access::read)).finished, "finished trial");
   } catch (const Error&) {
     return "its store cannot be read";
   }
@@ -94,7 +95,7 @@ void remove_runs(const RunsArguments& arguments) {
   for (const StoredRun& run : runs) {
     const RunSize size = size_of(run);
     const std::string what = fmt::format("{} ({}, {}, {})", run.folder.string(), contents_of(run),
-                                         count_of(size.files, "file"), models::size_text(size.bytes));
+                                         counted(size.files, "file"), models::size_text(size.bytes));
     if (!arguments.is_sure && !answers_yes(fmt::format("delete {}?", what))) {
       write_note("headroom: kept " + run.name());
       throw Exit{1};

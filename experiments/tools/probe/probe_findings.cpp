@@ -7,6 +7,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "experiments/output/number.h"
 #include "tasks/theory/softmax_jacobian.h"
 
 namespace headroom::experiments {
@@ -174,7 +175,7 @@ std::vector<std::string> probe_limits(const ProbeResults& results) {
                     "more pieces show more.",
                     tokens, results.head_dim));
   out.push_back(fmt::format("Means over {} of one text at each length: another text gives other numbers.",
-                            some(std::ssize(results.probe.spans.back().starts), "piece")));
+                            counted(std::ssize(results.probe.spans.back().starts), "piece")));
   return out;
 }
 

@@ -125,8 +125,6 @@ std::vector<double> layer_medians(const ProbeResults& results, const std::vector
   return medians;
 }
 
-std::string some(int64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
-
 std::string percent(double share) { return fmt::format("{:g} %", 100 * share); }
 
 }  // namespace headroom::experiments

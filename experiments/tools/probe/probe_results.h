@@ -68,9 +68,6 @@ double finite_quantile(std::vector<double> values, double share);
 /// The median over the heads of each layer, of a value of every head.
 std::vector<double> layer_medians(const ProbeResults& results, const std::vector<double>& values);
 
-/// "1 layer", "2 layers".
-std::string some(int64_t count, const char* what);
-
 /// "90 %", "99.9 %".
 std::string percent(double share);
 

@@ -70,8 +70,8 @@ Cells probe_head_cells(const ProbeResults& r) {
 std::string probe_subject(const ProbeResults& r) {
   const std::string width = r.least_head_dim < r.head_dim ? fmt::format("{} to {}", r.least_head_dim, r.head_dim)
                                                           : std::to_string(r.head_dim);
-  return fmt::format("{} ({}): {} of {} of width {}, {}", r.name, r.family, some(r.probe.layers, "layer"),
-                     some(r.probe.heads, "head"), width, some(r.kv_heads, "key-value head"));
+  return fmt::format("{} ({}): {} of {} of width {}, {}", r.name, r.family, counted(r.probe.layers, "layer"),
+                     counted(r.probe.heads, "head"), width, counted(r.kv_heads, "key-value head"));
 }
 
 std::string probe_source(const ProbeResults& r) {
@@ -83,7 +83,7 @@ std::string probe_source(const ProbeResults& r) {
   }
   return fmt::format("{}, {} tokens; {}{} of each of {} tokens{}", std::filesystem::path(r.text).filename().string(),
                      r.tokens, counts.size() > 1 ? fmt::format("{} to ", *counts.begin()) : "",
-                     some(*counts.rbegin(), "piece"), fmt::join(lengths, ", "),
+                     counted(*counts.rbegin(), "piece"), fmt::join(lengths, ", "),
                      r.bos ? ", the first the beginning-of-text token" : "");
 }
 
