@@ -21,9 +21,9 @@ struct TokenScore {
 
 int64_t likeliest(const float* logits, int64_t vocab) { return std::max_element(logits, logits + vocab) - logits; }
 
-/// Tokens that stand before those of a window.
+/// Tokens before those of a window.
 int64_t before_window(const PerplexityOptions& options) {
-  return options.bos && options.protocol != PerplexityProtocol::llamacpp ? 1 : 0;
+  return places_before(options.protocol, options.bos.has_value());
 }
 
 /// The tokens of a window as the model gets them.

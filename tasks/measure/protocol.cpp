@@ -39,11 +39,14 @@ PerplexityProtocol protocol_named(std::string_view name) {
   fail("unknown protocol '{}'; known: {}", name, known);
 }
 
+int64_t places_before(PerplexityProtocol protocol, bool has_begin) {
+  return has_begin && protocol != PerplexityProtocol::llamacpp ? 1 : 0;
+}
+
 std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride,
                                      bool has_begin) {
   require(context >= 2, "perplexity: a context of {} has no token to score; expected 2 or more", context);
-  const bool is_llamacpp = protocol == PerplexityProtocol::llamacpp;
-  const int64_t before = has_begin && !is_llamacpp ? 1 : 0, own = context - before;  // tokens of the text in a window
+  const int64_t before = places_before(protocol, has_begin), own = context - before;  // tokens of the text in a window
   if (protocol == PerplexityProtocol::hf_strided) {
     require(stride >= 1 && stride <= context, "perplexity: a stride of {} is not between 1 and the context, {}", stride,
             context);
@@ -51,7 +54,7 @@ std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens
     return strided_windows(tokens, own, std::min(stride, own), 1 - before);
   }
   require(tokens >= own, "perplexity: the text has {} tokens, one chunk takes {}: use a smaller context", tokens, own);
-  const int64_t skipped = is_llamacpp ? context / 2 + 1 : 1 - before;
+  const int64_t skipped = protocol == PerplexityProtocol::llamacpp ? context / 2 + 1 : 1 - before;
   require(skipped < own, "perplexity: a context of {} has no second half to score", context);
   std::vector<ScoredWindow> windows;
   for (int64_t begin = 0; begin + own <= tokens; begin += own) windows.push_back({begin, begin + own, begin + skipped});

@@ -25,11 +25,14 @@ struct ScoredWindow {
   bool operator==(const ScoredWindow&) const = default;
 };
 
+/// Places of a window that what begins a text takes before the window's own tokens: 1, or 0 where there is no such
+/// token and in llamacpp's chunks, whose first token it replaces.
+int64_t places_before(PerplexityProtocol protocol, bool has_begin);
+
 /// The windows of a text of that many tokens, in order; no token is scored twice. `stride` is hf_strided's.
-/// `has_begin`: what begins a text stands before each window but llamacpp's, takes one of the context's places and lets
-/// a window's first token be scored. Throws
-/// Error when the context has no token to score, stride is not in [1, context], or the text is too short for one
-/// window.
+/// `has_begin`: what begins a text comes before each window (places_before()), takes one of the context's places and
+/// lets a window's first token be scored. Throws Error when the context has no token to score, stride is not in [1,
+/// context], or the text is too short for one window.
 std::vector<ScoredWindow> windows_of(PerplexityProtocol protocol, int64_t tokens, int64_t context, int64_t stride,
                                      bool has_begin = false);
 
