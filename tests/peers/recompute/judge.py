@@ -90,7 +90,7 @@ class Judge:
         return [case.points] + ([case.curve(other)] if other else [])
 
     def unlearned(self, case):
-        needed = case.claim.get("learned_at", 0.5 if case.metric == "relative_mse" else None)
+        needed = case.needed(case.metric)
         if case.exact or case.claim["kind"] not in COMPARES or needed is None:
             return ""
         for points in self.compared(case):

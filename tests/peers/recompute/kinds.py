@@ -44,26 +44,28 @@ class Case:
         self.claim, self.curves, self.series, self.alpha, self.paper = claim, curves, series, alpha, paper
         self.metric = curves.metric(claim)
         self.failing = set()  # points at which some seed did not learn the target
+        self.exact = claim.get("deterministic", False)
         self.points = self.curve()
         self.x = list(self.points)
         self.factor = claim.get("factor", 1.0)
-        self.exact = claim.get("deterministic", False)
         self.log = claim.get("log_error", True) and not self.exact
         self.worse = -1 if larger_is_better(self.metric) else 1
 
     def curve(self, series=None, metric=None):
         """The points of the claim's range."""
         low, high = self.claim.get("from", -math.inf), self.claim.get("to", math.inf)
-        all_points = self.curves.of(series or self.series, metric or self.metric)
-        inside = {x: p for x, p in all_points.items() if low <= x <= high}
-        own = (metric or self.metric) == self.metric
-        needed = self.claim.get("learned_at") if own else None
-        if needed is None and (metric or self.metric) == "relative_mse":
-            needed = 0.5
-        if needed is not None and not self.claim.get("deterministic", False):
-            worse = -1 if larger_is_better(metric or self.metric) else 1
+        metric = metric or self.metric
+        inside = {x: p for x, p in self.curves.of(series or self.series, metric).items() if low <= x <= high}
+        needed = self.needed(metric)
+        if needed is not None and not self.exact:
+            worse = -1 if larger_is_better(metric) else 1
             self.failing |= {id(p) for p in inside.values() if any(worse * v > worse * needed for v in p.values.values())}
         return inside
+
+    def needed(self, metric):
+        """What a value must reach to count as learned; None where nothing says so."""
+        stated = self.claim.get("learned_at") if metric == self.metric else None
+        return 0.5 if stated is None and metric == "relative_mse" else stated
 
     def learned(self, *points):
         return not any(id(p) in self.failing for p in points)

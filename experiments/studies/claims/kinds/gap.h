@@ -55,7 +55,7 @@ struct Gap : ClaimKind {
     const Curve other = c.rivals();
     const Ends ends(c.curve, other);
     if (!ends.complete()) return fmt::format("{} has not been measured at the first and the last {}", rival, c.axis);
-    const double first = ends.ratio(c, ends.first, ends.other_first), last = ends.ratio(c, ends.last, ends.other_last);
+    const double first = std::exp(ends.log_ratios(c, 1, 0).value), last = std::exp(ends.log_ratios(c, 0, 1).value);
     const ConfidenceInterval ratio = exponential(c.interval("ratio", ends.change(c)));
     verdict.measured = ratio.value;
     verdict.numbers = {{"ratio", verdict.measured}, {"ratio_first", first}, {"ratio_last", last}};
@@ -85,17 +85,12 @@ struct Gap : ClaimKind {
       return other_first && other_last && !other_first->values.empty() && !other_last->values.empty();
     }
     /// log of how many times as bad the one series is as the other, at the last x less that at the first.
-    Estimate change(const Case& c) const {
-      const double sign = c.curve.larger_is_better ? -1 : 1;
-      return c.combine({{last, sign}, {other_last, -sign}, {first, -sign}, {other_first, sign}}, true);
-    }
-    /// How many times as bad `own` is as `other`, over the seeds that all four points have, so that the two ratios give
-    /// the change.
-    double ratio(const Case& c, const Point* own, const Point* other) const {
-      Terms terms{{first, 0}, {last, 0}, {other_first, 0}, {other_last, 0}};
-      const double sign = c.curve.larger_is_better ? -1 : 1;
-      for (auto& [point, weight] : terms) weight = point == own ? sign : point == other ? -sign : 0;
-      return std::exp(c.combine(terms, true).value);
+    Estimate change(const Case& c) const { return log_ratios(c, -1, 1); }
+    /// The logs at the first and the last x with these weights, over the seeds that all four points have, so that what
+    /// is said of either adds up to the change.
+    Estimate log_ratios(const Case& c, double at_first, double at_last) const {
+      const double sign = c.curve.larger_is_better ? -1 : 1, a = sign * at_first, b = sign * at_last;
+      return c.combine({{last, b}, {other_last, -b}, {first, a}, {other_first, -a}}, true);
     }
   };
 };
