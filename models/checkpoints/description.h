@@ -23,8 +23,6 @@ struct ModelDescription {
   bool add_bos = false;        ///< the tokenizer puts bos before a text
   std::string chat_template;   ///< Jinja, as the file has it; "" = none
 
-  /// Longest text, in tokens, that the model computes as it was trained to.
-  int64_t longest_text() const { return context; }
   /// The token that stands before every text; none where the tokenizer puts none there.
   std::optional<int64_t> text_begin() const { return add_bos ? bos : std::nullopt; }
   /// The ids of a text as the model sees it: behind text_begin().

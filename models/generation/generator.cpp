@@ -37,7 +37,7 @@ Generator::Generator(const Transformer& model, const Tokenizer& tokenizer, const
     : model_(model),
       tokenizer_(tokenizer),
       ends_(description.eos),
-      context_(description.longest_text()),
+      context_(description.context),
       state_(model.config(), !engine::Recording::is_possible(model.device())),  // what is recorded keeps its place
       recorded_(model, std::move(note)) {
   require(tokenizer.vocab_size() <= model.config().vocab,

@@ -104,7 +104,7 @@ void LowRankStudy::check() const {
   possible("qk", possible_ranks(config_.qk, config, head.qk_dim));
   possible("vo", possible_ranks(config_.vo, head.v_dim));
   if (config_.layers != every_layer) layers_named(config_.layers, config.layers, 0);
-  const int64_t longest = model().description().longest_text();
+  const int64_t longest = model().description().context;
   require(config_.context <= longest, "context: {} is longer than that of {}, which is {}", config_.context,
           config_.model.model, longest);
   const auto length = std::ssize(model().tokens_of(config_.text));

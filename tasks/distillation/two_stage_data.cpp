@@ -35,7 +35,7 @@ TwoStageData::TwoStageData(const TwoStageSource& source_in, const DataRoots& roo
   const auto tokenizer = files_->tokenizer();
   const models::ModelDescription& description = files_->description();
   SentenceTable table;
-  table.longest = description.longest_text();
+  table.longest = description.context;
   if (const auto begin = description.text_begin()) table.bos = static_cast<int32_t>(*begin);
   LabelledSentences labelled = read_sentences(find_file(source.sentences, roots), table, *tokenizer);
   sentences = std::move(labelled.items);

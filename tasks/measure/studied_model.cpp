@@ -164,7 +164,7 @@ int64_t StudiedModel::start_of(const StudiedTextConfig& text, int64_t tokens, in
 
 std::vector<int64_t> StudiedModel::span(const StudiedTextConfig& text, int64_t length, int64_t index) {
   const models::ModelDescription& model = description();
-  const int64_t longest = model.longest_text();
+  const int64_t longest = model.context;
   require(length >= 1 && length <= longest, "length: {} is longer than the context of {}, which is {}", length,
           config_.model, longest);
   if (is_random(text)) {

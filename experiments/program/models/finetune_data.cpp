@@ -33,7 +33,7 @@ class TextData final : public FinetuneData {
            std::shared_ptr<const models::Tokenizer> tokenizer)
       : arguments_(arguments), tokenizer_(std::move(tokenizer)), bos_(bos_of(files)) {
     tasks::require_language_model(files.description().config);
-    const int64_t longest = files.description().longest_text(),
+    const int64_t longest = files.description().context,
                   context = arguments.context.value_or(std::min<int64_t>(256, longest));
     context_ = context;
     require(context >= 1 && context <= longest, "--context {} is not between 1 and the model's, which is {}", context,
@@ -104,7 +104,7 @@ class TableData final : public FinetuneData {
     tasks::SentenceTable table{.text = arguments.text_column,
                                .label = arguments.label_column,
                                .bos = bos_of(files),
-                               .longest = files.description().longest_text()};
+                               .longest = files.description().context};
     tasks::LabelledSentences read = tasks::read_sentences(arguments.table, table, tokenizer);
     table.classes = classes_ = read.classes;
     if (arguments.validate.empty()) {

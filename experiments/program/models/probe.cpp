@@ -137,7 +137,7 @@ void probe(ProbeArguments& arguments, bool has_lengths) {
   const auto files = models::ModelFiles::open(arguments.model.path);
   const ModelDescription& description = files->description();
   tasks::require_probed(description.config);
-  const int64_t context = description.longest_text();
+  const int64_t context = description.context;
   std::vector<tasks::ProbeSpans> spans = spans_of(arguments, has_lengths, context);
   const auto tokenizer = files->tokenizer();
   std::vector<int32_t> tokens = tasks::tokens_of_file(arguments.text, *tokenizer);

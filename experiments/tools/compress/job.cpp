@@ -148,7 +148,7 @@ CompressJob job_of(CompressArguments& arguments) {
   models::check_target(arguments.model, arguments.out, arguments.force);
   models::check_card(arguments.out, arguments.force);
   if (!arguments.checkpoint.empty()) check_file(arguments.checkpoint);
-  const int64_t longest = description.longest_text();
+  const int64_t longest = description.context;
   if (arguments.context == 0) arguments.context = std::min<int64_t>(512, longest);
   require(arguments.context >= 4 && arguments.context <= longest, "--context {}: expected 4 to the model's {}",
           arguments.context, longest);

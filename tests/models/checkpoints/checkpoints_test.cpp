@@ -178,7 +178,7 @@ TEST_CASE("Gemma's files say which layers have a window", "[pretrained]") {
     CHECK(c.window_rope_base == 100);
     CHECK(c.norm_place == NormPlace::both);
     CHECK_FALSE(c.logit_scale);
-    CHECK(model->longest_text() == 64);
+    CHECK(model->context == 64);
   }
   const GgufFile gguf(checkpoints() / "gemma3.gguf");
   GgufPairs metadata;
