@@ -5,7 +5,9 @@ namespace headroom::experiments {
 
 /// How many times the error of the series is that of another changes by `factor` at least from the first x to the last:
 /// it gets less where the series "catches_up", more where it "falls_behind", on whichever side of 1 it is. One contrast
-/// of four logarithms, paired over seeds.
+/// of four logarithms, paired over seeds. A gap that grows says nothing about capacity: whoever learns more slowly
+/// falls behind, too. What a model cannot represent takes a lower bound on the error of all its weights; how much more
+/// slowly it learns is StepsRatio.
 struct Gap : ClaimKind {
   Gap()
       : ClaimKind({.name = "gap",
