@@ -130,7 +130,8 @@ Estimate estimate(const Sample& sample) {
   if (sample.parts.empty() || sample.parts[0].size() < 2) return out;
   std::vector<std::vector<double>> parts;
   for (const std::vector<double>& row : sample.parts) parts.push_back(scaled(row, -out.exponent));
-  add_parts(parts, out);
+  if (are_equal(scaled(all, -out.exponent))) out.has_parts = true;  // what rounding leaves is no spread
+  else add_parts(parts, out);
   return out;
 }
 

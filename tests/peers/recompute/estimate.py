@@ -46,7 +46,7 @@ def of_values(values, parts=None, free=None):
     between = 0.0 if same else float(values.var(ddof=1)) / seeds
     free = seeds - 1 if free is None else free
     pieces, of_data = [(between, free)], 0.0
-    if parts is not None:
+    if parts is not None and np.ptp([*values, *np.ravel(parts)]) > 1e-15 * np.abs(values).max():
         cells = np.asarray(parts, float)
         k = cells.shape[1]
         rows, columns, grand = cells.mean(1, keepdims=True), cells.mean(0, keepdims=True), cells.mean()

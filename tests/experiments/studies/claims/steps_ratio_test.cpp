@@ -127,6 +127,12 @@ TEST_CASE("a seed that lacks an x, or did not learn by the last, tells no steps"
   CHECK(verdict(stuck, c).status == VerdictStatus::not_run);
 }
 
+TEST_CASE("bounds alone have no spread, and nothing to test") {
+  const Verdict v = verdict(in_parts(slow_and_fast(3000, 50)), ratio_within({.low = 3}));
+  CHECK(v.status == VerdictStatus::undecided);
+  CHECK(v.summary == "≥ 8.00×, the same at every seed");
+}
+
 TEST_CASE("the error of finite test data is in the steps") {
   const StudyResults r = in_parts(slow_and_fast(600, 150));
   const Verdict v = verdict(r, ratio_within({.low = 3}));
