@@ -56,6 +56,9 @@ void note_weaknesses(const Case& c, Verdict& verdict) {
   for (const Point& p : c.curve.points) {
     if (!p.failed.empty())
       verdict.notes.push_back(fmt::format("at {} seed {} failed and is in no mean", c.at(p), list(p.failed)));
+    if (!p.may_be_more.empty())
+      verdict.notes.push_back(fmt::format("at {} {} of {} seeds did not get there: a lower bound for such a seed",
+                                          c.at(p), p.may_be_more.size(), p.values.size()));
     if (!p.missing.empty()) verdict.notes.push_back(fmt::format("at {} seed {} was not run", c.at(p), list(p.missing)));
     for (const std::string& key : p.edges) edges[{key, p.choice.at(key)}].push_back(exact(p.x));
     for (const std::string& key : p.single) single[{key, p.choice.at(key)}].push_back(exact(p.x));

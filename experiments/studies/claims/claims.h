@@ -22,6 +22,7 @@ struct ConfidenceInterval {
   double low = none, high = none;  ///< NaN below two seeds, and where the value was computed
   double level = none;             ///< 0.9: probability that the number lies inside; each end is missed as often
   std::string method{};            ///< "t", "t on logs", "crossed t on logs, Bonferroni over 4", "Fieller"; "" for none
+  std::string sign{};              ///< "≥ " where `value` is a lower bound, "≤ " where an upper one
 };
 
 /// What the measurements say about one claim.

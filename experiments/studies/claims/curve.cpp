@@ -121,6 +121,7 @@ Point make_point(double x, std::map<Choice, Candidate>& candidates, const std::s
   for (const auto& [seed, trial] : chosen->second.finished) {
     point.values[seed] = test(*trial, metric.name);
     values.push_back(point.values[seed]);
+    if (metric.name == "steps_to" && values.back() > static_cast<double>(trial->steps)) point.may_be_more.insert(seed);
     point.steps.insert(trial->steps);
     if (const auto gain = last_gain(*trial, metric.name)) point.last_gain[seed] = *gain;
     if (const auto parts = trial->test_parts.find(metric.name); parts != trial->test_parts.end())

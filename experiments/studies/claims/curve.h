@@ -29,6 +29,8 @@ struct Point {
   std::vector<std::string> single;   ///< keys of `choice` of which one value alone was tried
   std::map<int64_t, double> values;  ///< seed → test metric, of the finished trials
   std::map<int64_t, std::vector<double>> parts;  ///< seed → its pseudo-values over parts of the test data, where it has
+  std::set<int64_t> may_be_more;  ///< seeds whose value is a lower bound: what it counts the steps to was not reached
+  std::set<int64_t> may_be_less;  ///< seeds whose value is an upper bound
   std::optional<double> validation;  ///< Curve::mean of the same metric on validation, where all trials have it
   std::vector<int64_t> failed;       ///< seeds of the chosen trials that failed: in none of the means below
   std::vector<int64_t> missing;      ///< seeds of the series that have no trial here

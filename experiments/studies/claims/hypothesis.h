@@ -40,7 +40,7 @@ class Hypothesis {
 
   /// By how many of its own standard errors the number that decides it lies on the claim's side of its threshold:
   /// below 0 where it lies on the other. Of several that all have to hold the least, of any the largest. Infinite where
-  /// the number was computed, NaN below two seeds and where nothing spreads.
+  /// the number was computed, NaN below two seeds, where nothing spreads, and where a bound may lie on the other side.
   double margin() const;
 
   /// p-values of the two hypotheses that a claim is tested with.

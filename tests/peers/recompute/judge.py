@@ -10,7 +10,7 @@ from .kinds import KINDS, Case, NotRun
 from .study import Curves, mean
 
 COMPARES = {"interior_optimum", "no_interior_optimum", "argmin_in", "within_factor", "worse_than_best", "flat",
-            "less_than", "monotone", "gap"}
+            "less_than", "monotone", "gap", "steps_ratio"}
 
 
 @dataclass

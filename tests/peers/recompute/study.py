@@ -2,7 +2,7 @@
 
 import math
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 WHOLE = {"x", "y"}  # tables in braces, which a profile replaces whole
 
@@ -50,6 +50,8 @@ class Point:
     values: dict
     parts: dict
     validation: dict
+    more: set = field(default_factory=set)  # seeds whose value is a lower bound
+    less: set = field(default_factory=set)  # seeds whose value is an upper bound
 
     def key_at_edge(self):
         return any(len(t) > 1 and self.choice[k] in (min(t), max(t)) for k, t in self.tried.items())
@@ -109,7 +111,8 @@ class Curves:
         return Point(x, dict(choice), {k: {dict(c)[k] for c in candidates} for k in keys},
                      {t.seed: t.test[metric] for t in done},
                      {t.seed: t.parts[metric] for t in done if metric in t.parts},
-                     {t.seed: t.validation[metric] for t in done if metric in t.validation})
+                     {t.seed: t.validation[metric] for t in done if metric in t.validation},
+                     {t.seed for t in done if metric == "steps_to" and t.test[metric] > t.steps})
 
     def best(self, series, metric, points):
         """The best of some points: on validation, on test where not all have been validated."""

@@ -210,6 +210,72 @@ Truth truth_of(const std::vector<double>& middle, bool is_linear, std::vector<do
   return truth;
 }
 
+/// Two series whose errors fall as x^-2 over x = 1, 2, 4, 8, so that the line through the logarithms is true, and the
+/// steps at which each of them reaches 1.
+struct Race {
+  const char* name;
+  Limits limits;
+  double slow, fast;
+  double spread = 0.05;  ///< of the fast series
+};
+
+// A series at 8 e^-0.04 steps is 0.7 deviations of a seed's steps before the last x, where a lower bound that were
+// taken for a number would be worst.
+const double late = 8 * std::exp(-0.04), early = std::exp(0.04);
+const std::vector<Race> even_races{
+    {"steps_ratio ≥ 4, at its limit", {.low = 4}, 6, 1.5},
+    {"steps_ratio ≤ 4, at its limit", {.high = 4}, 6, 1.5},
+    {"steps_ratio ≥ 2, at it, a quarter of the slow not there", {.low = 2}, late, late / 2},
+    {"the same, the fast without noise", {.low = 2}, late, late / 2, 0},
+    {"steps_ratio ≥ 2, at it, half of the slow not there", {.low = 2}, 8, 4},
+    {"steps_ratio ≥ 2, at it, a quarter of the fast there at once", {.low = 2}, 2 * early, early},
+    {"steps_ratio ≤ 1/2, at it, a quarter of the other not there", {.high = 0.5}, late / 2, late},
+};
+const std::vector<Race> races{
+    {"steps_ratio ≥ 2, 2.5 × the steps", {.low = 2}, 3.75, 1.5},
+    {"steps_ratio ≥ 2, 3 × the steps", {.low = 2}, 4.5, 1.5},
+    {"steps_ratio ≥ 2, 3 ×, half of the slow not there", {.low = 2}, 8, 8.0 / 3},
+    {"steps_ratio ≥ 2, 10 ×, the slow never there, a bound of 3 ×", {.low = 2}, 80.0 / 3, 8.0 / 3},
+    {"steps_ratio in 1/1.5 to 1.5, as many steps", {.low = 1 / 1.5, .high = 1.5}, 3, 3},
+};
+
+/// So that two series whose steps are four times apart are read off alike: what noise at the x does to the mean of what
+/// is read off is the same for both.
+const std::vector<double> by_turns{0.2, 0.01, 0.2, 0.01};
+
+Rates rates(const Race& race, bool is_equal, int seeds) {
+  ClaimConfig c = claim("steps_ratio", {.limits = race.limits, .value = 1, .than = {.series = "fast"}});
+  c.series = "slow";
+  StudyResults r = testing::study({}, {});
+  r.series = {"slow", "fast"};
+  std::vector<Truth> truths;
+  for (const std::string& name : r.series) {
+    std::vector<double> middle = power_law(-2);
+    middle.resize(4);
+    for (double& m : middle) m += 2 * std::log(name == "slow" ? race.slow : race.fast);
+    truths.push_back(truth_of(middle, false, is_equal ? equal : by_turns));
+    for (size_t i = 0; i < middle.size(); ++i)
+      for (int s = 0; s < seeds; ++s) {
+        r.trials.push_back(testing::trial(std::exp2(i), s, 1));
+        r.trials.back().series = name;
+      }
+  }
+  if (race.spread == 0) truths[1] = {truths[1].middle, std::vector<double>(4, 0.001), 0.001};
+  Normals normal(1 + static_cast<uint64_t>(seeds));
+  Rates counted;
+  for (int i = 0; i < studies; ++i) {
+    auto trial = r.trials.begin();
+    for (const Truth& truth : truths)
+      for (const Point& p : simulate(truth, seeds, false, normal).points)
+        for (const auto& entry : p.values) (trial++)->test["mse"] = entry.second;
+    const Case one{r, c, curve_in_range(r, "slow", "", c), "steps"};
+    const Hypothesis::Evidence evidence = c.kind->hypothesis(one)->evidence();
+    if (evidence.p <= level) counted.pass += 1.0 / studies;
+    if (evidence.p_against <= level) counted.fail += 1.0 / studies;
+  }
+  return counted;
+}
+
 bool prints_table() { return std::getenv("HEADROOM_TABLE") != nullptr; }
 
 std::string percent_text(double rate) { return fmt::format("{:.1f}", 100 * rate); }
@@ -261,6 +327,25 @@ TEST_CASE("effects are seen the sooner the more seeds there are") {
       print_row(effect.name, cells);
     }
   }
+}
+
+TEST_CASE("the ratio of steps keeps its level where some never get there") {
+  for (const bool is_even : {true, false})
+    for (const Race& race : is_even ? even_races : races)
+      for (const bool is_equal : {true, false}) {
+        std::vector<std::string> cells{is_equal ? "equal" : "unequal"};
+        for (const int seeds : counts_of_seeds) {
+          if (!prints_table() && (!is_equal || seeds == 5 || seeds == 20)) continue;
+          const Rates r = rates(race, is_equal, seeds);
+          CAPTURE(race.name, is_equal, seeds);
+          if (is_even) CHECK(r.pass <= most);
+          if (!is_even && is_equal && seeds >= 10) CHECK(r.pass > 0.5);
+          CHECK(r.fail <= most);
+          cells.push_back(is_even ? fmt::format("{} / {}", percent_text(r.pass), percent_text(r.fail))
+                                  : percent_text(r.pass));
+        }
+        print_row(race.name, cells);
+      }
 }
 
 TEST_CASE("the error of finite test data is in the level") {
