@@ -1,0 +1,45 @@
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "engine/cuda/sdpa.h"
+
+namespace headroom::engine::cuda {
+namespace {
+
+/// Problems at which the library has failed, and the reasons that were told.
+struct Failures {
+  std::mutex mutex;
+  std::map<SdpaProblem, std::string> of;
+  std::set<std::string> told;
+};
+Failures& failures() {
+  static auto* const all = new Failures;
+  return *all;
+}
+
+}  // namespace
+
+std::string sdpa_answer(const SdpaProblem& problem) {
+  {
+    const std::lock_guard lock(failures().mutex);
+    if (const auto known = failures().of.find(problem); known != failures().of.end()) return known->second;
+  }
+  try {
+    return sdpa_refusal(problem);
+  } catch (const std::exception& error) {
+    give_up_sdpa(problem, error.what());
+    return error.what();
+  }
+}
+
+void give_up_sdpa(const SdpaProblem& problem, const std::string& reason) {
+  const std::lock_guard lock(failures().mutex);
+  failures().of[problem] = reason;
+  if (failures().told.insert(reason).second)
+    std::fprintf(stderr, "attention runs on kernels of our own where cuDNN fails: %s\n", reason.c_str());
+}
+
+}  // namespace headroom::engine::cuda
