@@ -14,6 +14,7 @@ namespace headroom::engine::cuda {
 
 /// See sdpa.h; null in a build without cuDNN.
 [[gnu::weak]] const std::string& sdpa_status();
+[[gnu::weak]] bool sdpa_is_off();
 
 namespace {
 
@@ -108,7 +109,8 @@ Facts facts() {
   Facts found{{"CUDA driver", driver == 0 ? std::string("absent") : "for CUDA " + dotted(driver)},
               {"CUDA toolkit", dotted(runtime_version()) + " (built with " + dotted(CUDART_VERSION) + ", code for " +
                                    HEADROOM_GPU_ARCHITECTURES + ")"},
-              {"cuDNN", sdpa_status ? sdpa_status() : "not built in: attention runs on kernels of our own"}};
+              {"cuDNN", sdpa_status ? sdpa_status() + (sdpa_is_off() ? "; off (HEADROOM_CUDNN)" : "")
+                                    : "not built in: attention runs on kernels of our own"}};
   if (has_device(Device::Kind::cuda)) found.emplace_back("cuBLASLt", epilogues());
   return found;
 }

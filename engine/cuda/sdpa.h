@@ -42,7 +42,11 @@ const std::string& sdpa_status();
 /// library throws.
 std::string sdpa_refusal(const SdpaProblem& problem);
 
-/// The same; what the library throws is a refusal, too, and so is what give_up_sdpa() was told. Never throws.
+/// Whether HEADROOM_CUDNN=off keeps attention to our own kernels, for comparing the two.
+bool sdpa_is_off();
+
+/// sdpa_refusal() where the library is on; what it throws is a refusal, too, and so is what give_up_sdpa() was told.
+/// Never throws.
 std::string sdpa_answer(const SdpaProblem& problem);
 
 /// The library has failed at this problem, which it is not asked for again. Each reason is written to standard error

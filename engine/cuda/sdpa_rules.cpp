@@ -11,6 +11,8 @@ std::string sdpa_rule_against(const SdpaProblem& p, int64_t version, int capabil
   if (p.has_slopes) return "ALiBi slopes";
   if (p.has_dropout) return "dropout bits that equal the CPU's";
   if (p.has_key_mask) return "a key mask";
+  // The library computes in tiles at least so wide; f16 has no other kernels.
+  if (p.dtype == DType::bf16 && p.qk_dim < 32 && p.v_dim < 32) return "bf16 heads narrower than 32";
   if (p.qk_dim % 8 != 0 || p.v_dim % 8 != 0) return "a head_dim that is no multiple of 8";
   // Wider heads have a forward pass on some GPUs, and a gradient in a fixed order on none of 8.x.
   const int64_t widest = capability >= 90 ? 256 : 128;

@@ -79,9 +79,9 @@ TEST_CASE("what the GPU's libraries refuse is done by kernels of our own, and sa
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "w.toml") << R"([w]
 layers = 1
-width = 16
+width = 64
 heads = 2
-head_dim = 8
+head_dim = 32
 ffn = 32
 length = 32
 batch = 1
@@ -117,7 +117,14 @@ vocab = 11
     const std::string said = run(bench, refused), line = "attention runs on kernels of our own where cuDNN fails: ";
     CHECK(said.find(line + reason) != std::string::npos);
     CHECK(said.find(line) == said.rfind(line));
+    // Where cuDNN is off it is not asked, and so cannot fail.
+    Program off(folder.path(), bench, std::string("HEADROOM_CUDNN=off HEADROOM_CUDA_REFUSES=") + refused);
+    CHECK(off.wait() == 0);
+    CHECK(off.err().empty());
   }
+  Program off(folder.path(), "doctor", "HEADROOM_CUDNN=off");
+  CHECK(off.wait() == 0);
+  CHECK(off.out().find("; off (HEADROOM_CUDNN)") != std::string::npos);
 }
 
 TEST_CASE("what is wrong with a GPU is said before anything is trained") {

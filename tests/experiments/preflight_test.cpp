@@ -118,9 +118,10 @@ TEST_CASE("memory: what cuDNN's gradient of attention works in counts where cuDN
     const headroom::tasks::Work& work = pool.get(config);
     return memory_need(config, work).activations;
   };
-  const double per_token = activations("16", "8") / 16;  // so few queries are not cuDNN's
-  CHECK(activations("128", "8") == Approx(128 * per_token + 2 * 128 * 128 * 2));
-  CHECK(activations("12800", "8") == Approx(12800 * per_token));  // 625 MiB: our own kernels
+  const double per_token = activations("16", "32") / 16;  // so few queries are not cuDNN's
+  CHECK(activations("128", "32") == Approx(128 * per_token + 2 * 128 * 128 * 2));
+  CHECK(activations("128", "24") == Approx(128 * activations("16", "24") / 16));  // nor are narrow heads
+  CHECK(activations("12800", "32") == Approx(12800 * per_token));                 // 625 MiB: our own kernels
 }
 
 TEST_CASE("the memory limit is the smallest of the machine's and of all control groups around the process") {

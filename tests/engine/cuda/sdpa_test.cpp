@@ -131,6 +131,21 @@ TEST_CASE(
   CHECK(rule(8, 16, 1024).empty());  // 256 MiB
   CHECK(rule(9, 16, 1024).find("256 MiB") != std::string::npos);
   CHECK(rule(8, 16, 4096).find("256 MiB") != std::string::npos);
+  const auto wide = [](DType dtype, int64_t qk_dim, int64_t v_dim) {
+    return sdpa_rule_against({.dtype = dtype,
+                              .batch = 1,
+                              .queries = 64,
+                              .keys = 64,
+                              .heads = 2,
+                              .kv_heads = 2,
+                              .qk_dim = qk_dim,
+                              .v_dim = v_dim},
+                             91900, 90);
+  };
+  CHECK(wide(DType::bf16, 24, 24).find("narrower than 32") != std::string::npos);
+  CHECK(wide(DType::bf16, 32, 32).empty());
+  CHECK(wide(DType::bf16, 24, 64).empty());
+  CHECK(wide(DType::f16, 8, 8).empty());
   CHECK(rule(1, 2, 1000).empty());
   CHECK(rule(1, 2, 1000, 91500).find("multiple of 128") != std::string::npos);
   CHECK(rule(1, 2, 1024, 91500).empty());
