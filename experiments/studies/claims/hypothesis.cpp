@@ -61,6 +61,7 @@ bool Hypothesis::has_no_spread() const {
 
 double Hypothesis::margin() const {
   if (kind_ == Kind::opposite) return -parts_[0].margin();
+  if (kind_ == Kind::pair) return parts_[1].margin() < 0 ? parts_[1].margin() : parts_[0].margin();
   if (kind_ == Kind::number) {
     const double distance = number_.value - threshold_;
     if (distance < 0 ? number_.may_be_more : number_.may_be_less) return std::numeric_limits<double>::quiet_NaN();
@@ -93,6 +94,7 @@ Hypothesis::Evidence Hypothesis::weigh(const Weighing& how) const {
     const Evidence whole = parts_[0].weigh(how);
     return {whole.p_against, whole.p};
   }
+  if (kind_ == Kind::pair) return {parts_[0].weigh(how).p, parts_[1].weigh(how).p_against};
   const bool all = kind_ == Kind::all;
   double largest = 0, smallest = 1;  // of what has to be true of every part, and of what one part is enough for
   for (const Hypothesis& part : parts_) {

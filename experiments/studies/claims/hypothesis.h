@@ -12,7 +12,7 @@ namespace headroom::experiments {
 /// What a claim says, of the numbers that more and more seeds would come to: that one number is at least a threshold,
 /// or that all, or any, of several such hypotheses hold.
 class Hypothesis {
-  enum class Kind { number, all, any, opposite };
+  enum class Kind { number, all, any, opposite, pair };
 
  public:
   /// That a number is at least `threshold`. Where it was computed, `strictly` says whether a tie is not enough.
@@ -22,6 +22,12 @@ class Hypothesis {
   static Hypothesis all_of(std::vector<Hypothesis> parts) { return of(Kind::all, std::move(parts)); }
   static Hypothesis any_of(std::vector<Hypothesis> parts) { return of(Kind::any, std::move(parts)); }
   static Hypothesis opposite_of(Hypothesis whole) { return of(Kind::opposite, {std::move(whole)}); }
+
+  /// What the data support where they support `strict`, and refute only where they refute `lenient`, which is true
+  /// wherever `strict` is: a truth between the two is neither.
+  static Hypothesis between(Hypothesis strict, Hypothesis lenient) {
+    return of(Kind::pair, {std::move(strict), std::move(lenient)});
+  }
 
   /// The fewest seeds of any number in it; none where nothing in it was sampled.
   std::optional<int> seeds() const;

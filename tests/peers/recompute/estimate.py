@@ -127,6 +127,19 @@ class Opposite:
         return self.whole.p(learned_only)
 
 
+@dataclass
+class Between:
+    """Supported where `strict` is, refuted where `lenient` is."""
+    strict: object
+    lenient: object
+
+    def p(self, learned_only=False):
+        return self.strict.p(learned_only)
+
+    def p_against(self, learned_only=False):
+        return self.lenient.p_against(learned_only)
+
+
 def holm(ps):
     """Holm's step-down (1979)."""
     order = sorted(range(len(ps)), key=lambda i: ps[i])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .estimate import All, Any, AtLeast, Opposite, computed, of_values
+from .estimate import All, Any, AtLeast, Between, Opposite, computed, of_values
 from .study import Point, larger_is_better, mean
 
 KINDS = {}
@@ -65,7 +65,9 @@ class Case:
     def needed(self, metric):
         """What a value must reach to count as learned; None where nothing says so."""
         stated = self.claim.get("learned_at") if metric == self.metric else None
-        return 0.5 if stated is None and metric == "relative_mse" else stated
+        if stated is not None:
+            return stated
+        return 0.5 if metric == "relative_mse" else self.curves.floor(self.series, metric)
 
     def learned(self, *points):
         return not any(id(p) in self.failing for p in points)
@@ -98,10 +100,11 @@ class Case:
             return AtLeast(self.contrast([(1, a), (-1, b)], True), math.log(times), sign, learned=self.learned(a, b))
         return AtLeast(self.contrast([(1, a), (-times, b)]), 0.0, sign, learned=self.learned(a, b))
 
-    def as_bad(self, a, b, sign=1):
-        """That a is at least, or at most, `factor` times as bad as b; equal numbers are not worse."""
-        atom = self.limit(a, b, self.factor, sign) if self.worse > 0 else self.limit(b, a, self.factor, sign)
-        atom.strict = sign > 0 and self.factor == 1
+    def as_bad(self, a, b, sign=1, times=None):
+        """That a is at least, or at most, `times` (the factor) as bad as b; equal numbers are not worse."""
+        times = self.factor if times is None else times
+        atom = self.limit(a, b, times, sign) if self.worse > 0 else self.limit(b, a, times, sign)
+        atom.strict = sign > 0 and times == 1
         return atom
 
     def shown(self, name, a, b, comparisons=1):
@@ -154,7 +157,10 @@ def no_interior_optimum(case):
 @kind
 def argmin_in(case):
     among, rivals = [case.at(x) for x in case.claim["among"]], case.without(*case.claim["among"])
-    claim = All([Any([case.as_bad(r, a) for a in among]) for r in rivals])
+    are_worse_by = lambda times: All([Any([case.as_bad(r, a, times=times) for a in among]) for r in rivals])
+    claim = are_worse_by(case.factor)
+    if case.factor > 1:  # what is smaller than the factor does not count against it either
+        claim = Between(claim, are_worse_by(1 / case.factor))
     return claim, [case.shown("ratio", case.best(rivals), case.best(among), len(rivals) * len(among))]
 
 

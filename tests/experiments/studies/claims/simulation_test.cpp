@@ -113,6 +113,7 @@ const ClaimConfig interior = claim("interior_optimum");
 const ClaimConfig interior_by = claim("interior_optimum", {.factor = 1.1});
 const ClaimConfig no_interior = claim("no_interior_optimum", {.factor = 1.1});
 const ClaimConfig argmin = claim("argmin_in", {.among = {4}});
+const ClaimConfig argmin_by = claim("argmin_in", {.among = {4}, .factor = 1.1});
 const ClaimConfig argmin_of_two = claim("argmin_in", {.among = {4, 8}});
 const ClaimConfig near_best = claim("within_factor", {.at = 32, .factor = 1.1});
 const ClaimConfig worse = claim("worse_than_best", {.at = 32});
@@ -152,6 +153,8 @@ const std::vector<Null> nulls{
     {"no_interior_optimum 1.1, one end 10 % above one x", no_interior, {3, 1, 0, 1, 1, tenth}},
     {"argmin_in, all alike", argmin, {0, 0, 0, 0, 0, 0}},
     {"argmin_in, one rival alike", argmin, {1, 1, 0, 1, 0, 1}},
+    {"argmin_in 1.1, one rival 10 % worse", argmin_by, {1, 1, 0, tenth, 1, 1}},
+    {"argmin_in 1.1, one rival 10 % better", argmin_by, {1, 1, 0, -tenth, 1, 1}},
     {"argmin_in two, one rival alike", argmin_of_two, {1, 1, 0, 0, 0, 1}},
     {"within_factor 1.1, 10 % above one x", near_best, {1, 1, 0, 1, 1, tenth}},
     {"within_factor 1.1, 10 % above all", near_best, {0, 0, 0, 0, 0, tenth}},
@@ -392,6 +395,38 @@ TEST_CASE("of five false claims in a study none passes more often than the level
     print_row(fmt::format("five false claims, {} seeds: any passes, %", seeds),
               {percent_text(any), "without Holm " + percent_text(uncorrected)});
   }
+}
+
+// At its own best rate every x is as good as every other, so that there is no U; the best rate of the ends is ten times
+// larger or smaller than that of the middle. At the middle's rate alone the ends look 1.5 times worse.
+TEST_CASE("one rate that favours the middle makes no U") {
+  constexpr int repeated = 300;
+  const auto passes = [](const std::vector<double>& rates, const std::string& excuse) {
+    Normals normal(5);
+    int passed = 0;
+    for (int i = 0; i < repeated; ++i) {
+      StudyResults r = testing::study({}, {});
+      for (int seed = 0; seed < 5; ++seed)
+        for (int x = 0; x < 6; ++x)
+          for (const double rate : rates) {
+            const double best = x == 0 ? -3 : x == 5 ? -1 : -2, off = std::abs(std::log10(rate) - best);
+            const auto error = [&] { return std::exp(-2 + 0.4 * off + 0.05 * normal.next()); };
+            TrialRecord t = testing::trial(std::exp2(x), seed, error());
+            t.validation["mse"] = error();
+            t.choice = {{"train.optimizer.lr", rate}};
+            t.id += fmt::format("-{}", rate);
+            r.trials.push_back(t);
+          }
+      r.planned = std::ssize(r.trials);
+      r.claims = {interior_by};
+      r.claims[0].single_rate = excuse;
+      passed += judge(r)[0].status == VerdictStatus::pass ? 1 : 0;
+    }
+    return passed;
+  };
+  CHECK(passes({1e-2}, "") == 0);
+  CHECK(passes({1e-2}, "without the rule") > 0.9 * repeated);
+  CHECK(passes({1e-4, 1e-3, 1e-2, 1e-1, 1}, "") <= level * repeated);
 }
 
 // One seed in five fails to train at x = 4. What a claim says is of the seeds that learn, whose truth is on its
