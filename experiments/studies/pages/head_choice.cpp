@@ -35,7 +35,6 @@ std::string task_in_words(const Json& task) {
   std::string kind = task.value("kind", "");
   if (kind == "linear-functional") kind += " " + task.value("kernel", Json::object()).value("kind", "");
   static const std::map<std::string, std::string> words{{"linear-functional n-gram", "equal sums of the last tokens"},
-                                                        {"linear-functional delta", "one earlier token"},
                                                         {"volterra", "products of earlier tokens"},
                                                         {"induction-head", "copying and induction"},
                                                         {"next-token", "next token of a text"},
@@ -89,11 +88,21 @@ HeadChoice::Option::Standing standing(const Case& c, const Point& p, double marg
   claim.keys.factor = margin;
   const Case at_p{c.results, claim, c.curve, c.axis};
   const auto holds = [&](const char* kind) {
-    return claim_kind(kind).hypothesis(at_p)->evidence().p <= claim.significance * c.results.level;
+    return claim_kind(kind).hypothesis(at_p)->evidence_of_trusted().p <= claim.significance * c.results.level;
   };
   if (holds("within_factor")) return HeadChoice::Option::Standing::as_good;
   if (holds("worse_than_best")) return HeadChoice::Option::Standing::worse;
   return HeadChoice::Option::Standing::open;
+}
+
+/// What the study's claims on this curve's errors take for learned; none where they do not say.
+std::optional<double> learned_at(const StudyResults& r, const std::string& series) {
+  for (const ClaimConfig& claim : r.claims) {
+    const bool is_on_it = (claim.metric.empty() || claim.metric == r.report.y_metric) &&
+                          (claim.series.empty() || claim.series == series);
+    if (is_on_it && claim.learned_at) return claim.learned_at;
+  }
+  return std::nullopt;
 }
 
 /// One number of heads, with its ratio to the best of the others.
@@ -101,7 +110,7 @@ HeadChoice::Option option_at(const Case& c, const Point& p, const Point& rival, 
   const bool larger = c.curve.larger_is_better;
   const ConfidenceInterval ratio = c.ratio("ratio", larger ? rival : p, larger ? p : rival, c.curve.points.size() - 1);
   const auto& [qk_dim, v_dim] = a.head_dims.at(p.x);
-  return {p.x, qk_dim, v_dim, c.times_worse(p, rival), ratio.low, ratio.high, standing(c, p, margin)};
+  return {p.x, qk_dim, v_dim, c.times_worse(p, rival), ratio.low, ratio.high, standing(c, p, margin), p.unlearned};
 }
 
 /// Whether all heads of a curve have D/H dimensions.
@@ -152,7 +161,8 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
   if (a.widths.size() != 1 || a.positions.size() != 1) return std::nullopt;
   ClaimConfig claim;
   claim.log_error = true;
-  Curve all = curve(r, series);
+  claim.learned_at = learned_at(r, series);
+  Curve all = curve_in_range(r, series, "", claim);
   const std::optional<UpwardSearch> search = search_upward(all);
   std::erase_if(all.points, [&](const Point& p) {
     const bool has_ratio =
@@ -178,7 +188,7 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
   choice.layers = *a.layers.rbegin();
   choice.setting = a.setting;
   choice.best_value = centre(best, c.curve.kind).mean;
-  choice.is_learned = c.curve.metric != "relative_mse" || choice.best_value <= unlearned_share;
+  choice.is_learned = !unlearned_best(c.curve, claim.learned_at);
   for (const Point& p : c.curve.points) {
     choice.is_tuned = choice.is_tuned && p.single.empty();
     choice.seeds = std::min(choice.seeds, p.values.size());
@@ -187,7 +197,7 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
     if (search && p.x == search->found_x) choice.found = option;
     if (is_best) {
       choice.best_standing = option.standing;
-      option = {p.x, option.qk_dim, option.v_dim, c.times_worse(p, best), NAN, NAN, Standing::best};
+      option = {p.x, option.qk_dim, option.v_dim, c.times_worse(p, best), NAN, NAN, Standing::best, p.unlearned};
     }
     choice.options.push_back(option);
   }

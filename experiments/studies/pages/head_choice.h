@@ -17,6 +17,7 @@ struct HeadChoice {
     double ratio = 0;          ///< times worse than the best, of the means
     double low = 0, high = 0;  ///< its interval; NaN where there is none
     enum class Standing { best, as_good, worse, open } standing = Standing::open;
+    int unlearned = 0;  ///< seeds that did not learn the target here: then it decides nothing (mark_learned())
   };
   std::string study, profile, title, series;
   std::string positions;
@@ -32,7 +33,7 @@ struct HeadChoice {
   double token_dim = 0;   ///< 0 where the task has none
   std::string setting{};  ///< what the curve's trials have in common, so that two studies of one setting are known
   double best_value = 0;  ///< the metric at the best, on the test data
-  /// False where the best leaves more than half of the target's variance: which number of heads fails least says little
+  /// False where no number of heads learned the target, as unlearned_best() has it: which of them fails least says little
   /// about one that works.
   bool is_learned = true;
   bool is_tuned = true;  ///< false where one learning rate alone was tried at some number of heads
@@ -58,7 +59,7 @@ std::vector<std::pair<double, size_t>> counts_of_best(const std::vector<const He
 /// best one has the best mean on validation. Another one is as good where it is shown to be at most `margin` times
 /// worse than every other (intersection-union test), worse where it is shown to be at least so much worse than some
 /// other (Bonferroni over those), else open; each at 5 %, or what a look at growing data may spend of it, paired over
-/// seeds, on logarithms.
+/// seeds, on logarithms. As for a claim, a number at which a seed did not learn the target decides nothing.
 std::optional<HeadChoice> head_choice(const StudyResults& results, const std::string& series);
 
 /// Where the guideline's search ends on curves of trained models.

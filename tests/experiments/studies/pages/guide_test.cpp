@@ -59,6 +59,21 @@ TEST_CASE("of the numbers of heads, those that are shown to be worse, as good, a
   CHECK(without->options[0].standing == Standing::worse);
 }
 
+TEST_CASE("a number of heads at which a seed did not learn decides nothing, as in a claim") {
+  StudyResults r = trained({1, 2, 4}, {{0.20, 0.203, 0.202}, {0.10, 0.101, 0.102}, {0.90, 0.91, 0.80}});
+  CHECK(head_choice(r, "")->options[2].standing == Standing::worse);  // an error without a limit of what is learned
+  r.claims = {testing::claim("interior_optimum")};
+  r.claims[0].learned_at = 0.5;
+  const auto choice = head_choice(r, "");
+  CHECK(choice->is_learned);
+  CHECK(choice->options[0].standing == Standing::worse);  // than the best, where every seed learned
+  CHECK(choice->options[2].standing == Standing::open);
+  CHECK(choice->options[2].unlearned == 3);
+  CHECK(choice->best_standing == Standing::open);  // it is not shown to be as good as what was not learned
+  r.claims[0].learned_at = 0.05;
+  CHECK_FALSE(head_choice(r, "")->is_learned);
+}
+
 TEST_CASE("formulas, other axes and mixed widths leave no choice of heads") {
   const std::vector<std::vector<double>> errors{{1, 1.1}, {0.5, 0.6}, {0.7, 0.8}};
   StudyResults r = trained({1, 2, 4}, errors);
