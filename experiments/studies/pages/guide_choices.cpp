@@ -20,12 +20,15 @@ using Curves = std::vector<const HeadChoice*>;
 
 bool is_of_text(const HeadChoice& c) { return c.margin < 1.1; }
 
-/// The curves by task, those of texts first.
+/// The curves by task, those of texts first, then those of many.
 std::vector<Curves> by_task(const Curves& curves) {
-  std::map<std::pair<bool, std::string>, Curves> tasks;
-  for (const HeadChoice* c : curves) tasks[{!is_of_text(*c), c->task}].push_back(c);
+  std::map<std::string, Curves> tasks;
+  for (const HeadChoice* c : curves) tasks[c->task].push_back(c);
   std::vector<Curves> out;
   for (auto& [name, members] : tasks) out.push_back(std::move(members));
+  std::stable_sort(out.begin(), out.end(), [](const Curves& a, const Curves& b) {
+    return std::pair(!is_of_text(*a[0]), b.size()) < std::pair(!is_of_text(*b[0]), a.size());
+  });
   return out;
 }
 
@@ -63,6 +66,12 @@ Cost cost_of_one_head(const Curves& curves) {
   return option_cost(curves, false, [](const HeadChoice::Option& o) { return o.heads == 1; });
 }
 
+Cost cost_of_narrow(const Curves& curves) {
+  return option_cost(curves, true, [](const HeadChoice::Option& o) { return o.qk_dim <= 2; });
+}
+
+std::string cost_cell(const Cost& cost) { return cost.curves == 0 ? "" : rounded(geometric_mean(cost.times)) + "×"; }
+
 /// Links to the pages of the studies that some curves are from.
 Phrase studies_of(const std::vector<Finding>& all, const Curves& curves) {
   std::set<std::string> pages;
@@ -90,12 +99,12 @@ std::vector<Phrase> picker_row(const std::vector<Finding>& all, const std::vecto
     curves.insert(curves.end(), one.curves.begin(), one.curves.end());
   }
   for (const std::string& scheme : schemes_of(curves)) positions.push_back(positions_in_words(scheme));
-  std::string sure = fmt::format("shown good on {} of {}", good, counted(std::ssize(curves), "curve"));
-  if (worse > 0) sure += fmt::format(", worse on {}", worse);
-  const Cost one = cost_of_one_head(curves);
-  std::vector<Phrase> cells = text_cells(
-      {curves[0]->task, fmt::format("{}", fmt::join(positions, ", ")), fmt::format("{}", fmt::join(take, "; ")), sure,
-       one.curves == 0 ? "" : fmt::format("{}×", rounded(geometric_mean(one.times)))});
+  const std::string under = positions.size() > 2 ? "any" : fmt::format("{}", fmt::join(positions, ", "));
+  const std::string against = worse == 0 ? "" : fmt::format(", worse on {}", worse);
+  std::vector<Phrase> cells =
+      text_cells({curves[0]->task, under, fmt::format("{}", fmt::join(take, "; ")),
+                  fmt::format("{} of {}{}", good, counted(std::ssize(curves), "curve"), against),
+                  cost_cell(cost_of_one_head(curves)), cost_cell(cost_of_narrow(curves))});
   cells.push_back(studies_of(all, curves));
   return cells;
 }
@@ -172,9 +181,10 @@ std::string left_out(const std::vector<HeadChoice>& choices, const std::string& 
 Block choice_picker(const std::vector<Finding>& all, const Curves& curves) {
   std::vector<std::vector<Phrase>> rows;
   for (const Curves& task : by_task(curves)) add_rows(rows, all, task);
-  rows.push_back(text_cells({"a text, more than twice as wide", "any", usual_head_dims_text() + " wide",
-                             "not measured: a convention", "", "published decoders"}));
-  return table("What to take", {"task", "positions", "heads × width", "how sure", "one head instead", "rests on"},
+  rows.push_back(text_cells({"a text, more than twice as wide", "any", usual_head_dims_text(), "not measured", "", "",
+                             "published decoders: a convention"}));
+  return table("What to take",
+               {"task", "positions", "heads × width", "shown good on", "one head", "1 or 2 wide", "rests on"},
                std::move(rows));
 }
 
@@ -186,8 +196,7 @@ Blocks choice_rules(const Curves& curves) {
     return some;
   };
   const auto narrow = [&](bool alibi) {
-    return option_cost(where([&](const HeadChoice& c) { return (scheme_of(c) == "alibi") == alibi; }), true,
-                       [](const HeadChoice::Option& o) { return o.qk_dim <= 2; });
+    return cost_of_narrow(where([&](const HeadChoice& c) { return (scheme_of(c) == "alibi") == alibi; }));
   };
   const Curves texts = where(is_of_text), others = where([](const HeadChoice&c) { return !is_of_text(c); });
   const std::string on_texts = texts.empty() ? "" : fmt::format(", on texts on {}", cost_of_one_head(texts).often());

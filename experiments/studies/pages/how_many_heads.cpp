@@ -46,7 +46,9 @@ Plot ratio_panel(const Curves& curves, const std::vector<std::string>& schemes, 
         xs.push_back(o.qk_dim);
         ys.push_back(o.ratio);
       }
-    learned.legend = learned.marks.empty() ? "" : positions_in_words(schemes[i]);
+    learned.legend = learned.marks.empty()  ? ""
+                     : schemes[i] == "none" ? "no positions"
+                                            : positions_in_words(schemes[i]);
     for (Layer* layer : {&learned, &lost})
       if (!layer->marks.empty()) plot.layers.push_back(std::move(*layer));
   }
@@ -60,7 +62,11 @@ Plot ratio_panel(const Curves& curves, const std::vector<std::string>& schemes, 
 Figure guide_figure(const Curves& curves) {
   Curves texts, others;
   for (const HeadChoice* c : curves) (c->margin < 1.1 ? texts : others).push_back(c);
-  const std::vector<std::string> schemes = schemes_of(curves);
+  std::vector<std::string> schemes = schemes_of(curves);
+  const auto count = [&](const std::string& scheme) {
+    return std::count_if(curves.begin(), curves.end(), [&](const HeadChoice* c) { return scheme_of(*c) == scheme; });
+  };
+  std::stable_sort(schemes.begin(), schemes.end(), [&](const auto& a, const auto& b) { return count(a) > count(b); });
   Figure figure;
   Plot& plot = figure.plot;
   plot = ratio_panel(others.empty() ? texts : others, schemes, others.empty() ? "texts" : "other tasks",
@@ -71,7 +77,9 @@ Figure guide_figure(const Curves& curves) {
     for (const HeadChoice* c : curves)
       for (const HeadChoice::Option& o : c->options) xs.push_back(o.qk_dim);
     for (Plot* part : {&plot, &plot.below[0]}) part->x = fit_axis(Scale::log2, xs);
-    for (Layer& layer : plot.below[0].layers) layer.legend = "";  // the panel above names the colours
+    for (Layer& layer : plot.below[0].layers)  // the panel above names the colours that it has
+      if (std::any_of(plot.layers.begin(), plot.layers.end(), [&](const Layer& l) { return l.colour == layer.colour; }))
+        layer.legend = "";
   }
   plot.id = "how-many-heads";
   plot.title = "Error over the best of its curve against the width of a head";
@@ -91,11 +99,11 @@ Blocks how_many_heads_page(const std::vector<Finding>& all, const std::vector<He
     page.push_back(paragraph("No curve of trained models over the number of heads says yet."));
   } else {
     page.push_back(paragraph(
-        "Take the row of your task, tune the learning rate, and only then try twice and half as many heads. All of it "
-        "rests on small models; D is the model’s width."));
+        "Find your task, tune the learning rate first, then try half and twice as many heads. 1.10× is 10 % more error "
+        "than the best; D is the model’s width. All models were small."));
     page.push_back(choice_picker(all, curves));
     const Figure drawn = guide_figure(curves);
-    page.push_back(figure(drawn.plot, drawn.caption, {}, ""));
+    page.push_back(figure(drawn.plot, drawn.plot.title, {}, ""));
     page.push_back(paragraph(drawn.caption));
     page.push_back(heading("What holds throughout"));
     append(page, choice_rules(curves));
@@ -109,10 +117,11 @@ Blocks how_many_heads_page(const std::vector<Finding>& all, const std::vector<He
     page.push_back(paragraph(
         "Each answer is the number of heads that is shown to be worse, or fails to learn, on the smallest share of the "
         "curves of its task and width; of several, the one nearest to the best on average. A scheme of positions has a "
-        "row of its own where that answer is shown to be worse on at least half of its curves. Good: shown at 5 % to "
+        "row of its own where that answer is shown to be worse on at least half of its curves; any: all that were "
+        "measured. Good: shown at 5 % to "
         "be less than 10 % worse (1 % of a cross-entropy or an accuracy) than every other number; worse: shown to be "
-        "more than that worse than some other. One head instead: its error over the best, on average. headroom plan "
-        "--for TASK --width D gives the same answers."));
+        "more than that worse than some other. What one head and narrow heads cost is their error over the best, on "
+        "average. headroom plan --for TASK --width D gives the same answers."));
   }
   page.push_back(paragraph(Phrase{{"Behind this page: "},
                                   {.text = "the paper’s claims, side questions and every curve", .link = details},

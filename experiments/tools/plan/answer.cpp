@@ -121,7 +121,7 @@ std::string other_sums(int64_t width) {
                      heads_text(advice.heads, advice.head_dim));
 }
 
-/// "two schemes": what other schemes of positions than all together would have.
+/// "; under learned positions 64 heads of width 1", of the schemes with an answer of their own.
 std::string schemes_text(const std::vector<const HeadChoice*>& task, const HeadAdvice& joint) {
   std::string out;
   for (const std::string& scheme : schemes_of(joint.curves))
@@ -174,8 +174,8 @@ std::optional<PlanAnswer> measured_answer(const std::vector<const HeadChoice*>& 
                         first.options.size(), first.study, series_text(first), positions_in_words(first.positions),
                         first.steps)
           : fmt::format(
-                "of the numbers tried it speaks the fewest curves against ({} of {}), and its error is {} times "
-                "the best of its curve on average",
+                "fewer curves speak against it than against any other number ({} of {}), and its error is {} times the "
+                "best of its curve on average",
                 advice.worse + advice.unlearned, advice.curves.size(), rounded(advice.times));
   answer.sure = standing_text(advice);
   if (positions.empty()) answer.sure += schemes_text(task, advice);
