@@ -245,7 +245,7 @@ Blocks choice_limits(const std::vector<HeadChoice>& choices, const Curves& curve
   const auto count = [&](const auto& is_out) {
     return counted(std::count_if(choices.begin(), choices.end(), is_out), "curve");
   };
-  return {item(fmt::format("Larger models. The {} are of width D {}, with {} {}, after {} steps{}.",
+  return {item(fmt::format("Larger models. Measured: {} of width D {}, with {} {}, after {} steps{}.",
                            counted(std::ssize(curves), "curve"), range_text(widths), range_text(layers),
                            layers == std::set<int64_t>{1} ? "layer" : "layers", range_text(steps),
                            text_widths.empty() ? "" : "; texts of D " + range_text(text_widths))),

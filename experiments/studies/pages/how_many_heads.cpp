@@ -69,17 +69,21 @@ Figure guide_figure(const Curves& curves) {
   std::stable_sort(schemes.begin(), schemes.end(), [&](const auto& a, const auto& b) { return count(a) > count(b); });
   Figure figure;
   Plot& plot = figure.plot;
-  plot = ratio_panel(others.empty() ? texts : others, schemes, others.empty() ? "texts" : "other tasks",
-                     others.empty() ? Scale::linear : Scale::log10);
-  if (!others.empty() && !texts.empty()) {
-    plot.below.push_back(ratio_panel(texts, schemes, "texts", Scale::linear));
+  plot = texts.empty() ? ratio_panel(others, schemes, "other tasks", Scale::log10)
+                       : ratio_panel(texts, schemes, "texts", Scale::linear);
+  if (!texts.empty() && !others.empty()) {
+    Plot below = ratio_panel(others, schemes, "other tasks", Scale::log10);
     std::vector<double> xs;
     for (const HeadChoice* c : curves)
       for (const HeadChoice::Option& o : c->options) xs.push_back(o.qk_dim);
-    for (Plot* part : {&plot, &plot.below[0]}) part->x = fit_axis(Scale::log2, xs);
-    for (Layer& layer : plot.below[0].layers)  // the panel above names the colours that it has
-      if (std::any_of(plot.layers.begin(), plot.layers.end(), [&](const Layer& l) { return l.colour == layer.colour; }))
-        layer.legend = "";
+    plot.x = below.x = fit_axis(Scale::log2, xs);
+    const auto is_named = [&](const Layer& layer) {
+      return std::any_of(plot.layers.begin(), plot.layers.end(),
+                         [&](const Layer& above) { return above.colour == layer.colour; });
+    };
+    if (std::all_of(below.layers.begin(), below.layers.end(), is_named))
+      for (Layer& layer : below.layers) layer.legend = "";
+    plot.below.push_back(std::move(below));
   }
   plot.id = "how-many-heads";
   plot.title = "Error over the best of its curve against the width of a head";

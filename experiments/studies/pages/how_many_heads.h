@@ -11,8 +11,8 @@
 namespace headroom::experiments {
 
 /// The error over the best of its curve against the width of a head, of all curves that a choice can rest on: a ring
-/// for each number of heads, a cross where a seed did not learn, coloured by the scheme of positions; cross-entropies
-/// in a panel of their own below the other errors, which span decades. Not yet drawn.
+/// for each number of heads, a cross where a seed did not learn, coloured by the scheme of positions; the errors of
+/// tasks other than texts, which span decades, in a panel below. Not yet drawn.
 Figure guide_figure(const std::vector<const HeadChoice*>& curves);
 
 /// How many heads, of what width? What to take, the figure, what holds throughout, how a search does, what is not

@@ -135,7 +135,7 @@ TEST_CASE("the page that answers how many heads") {
   CHECK(contains(page, "| a text, more than twice as wide | any | 64 up to a model width of 2048 and 128 above | "));
   CHECK(contains(page, "- **One head** is shown to be worse than another number on 1 of 1 curve.\n"));
   CHECK_FALSE(contains(page, "Heads 1 or 2 wide"));  // no curve tried them
-  CHECK(contains(page, "The 1 curve are of width D 16, with 1 layer, after 300 steps.\n"));
+  CHECK(contains(page, "Measured: 1 curve of width D 16, with 1 layer, after 300 steps.\n"));
   CHECK(contains(page, "](how-many-details.md)"));
   CHECK_FALSE(contains(page, "both ends"));
   const std::string details = read_bytes(folder / "how-many-details.md");
@@ -255,7 +255,7 @@ TEST_CASE("always heads of one width, beside the guideline's search") {
   CHECK(search.good == 1);
 }
 
-TEST_CASE("the guide's figure has every curve, texts in a panel of their own, and marks what was not learned") {
+TEST_CASE("the guide's figure has every curve, texts above the others, and marks what was not learned") {
   HeadChoice sums =
       choice_of("learned", {{1, 64, 64, 2, 1.5, 3, Standing::worse}, {8, 8, 8, 1, NAN, NAN, Standing::best}});
   HeadChoice text =
@@ -264,14 +264,18 @@ TEST_CASE("the guide's figure has every curve, texts in a panel of their own, an
   sums.options[0].unlearned = 2;
   CHECK(guide_figure({&sums}).plot.below.empty());
   const Plot plot = guide_figure({&sums, &text}).plot;
-  REQUIRE(plot.layers.size() == 2);
-  CHECK(plot.layers[0].legend == "learned");
-  CHECK(plot.layers[1].kind == Layer::Kind::crosses);
-  CHECK(contains(plot.layers[1].marks[0].hover, "1 heads of width 64: 2.00 times the best, 2 seeds did not learn"));
+  REQUIRE(plot.layers.size() == 1);
+  CHECK(plot.layers[0].legend == "no positions");
   REQUIRE(plot.below.size() == 1);
-  REQUIRE(plot.below[0].layers.size() == 1);
-  CHECK(plot.below[0].layers[0].legend == "no positions");  // which the panel above does not have
-  CHECK(plot.below[0].layers[0].colour != plot.layers[0].colour);
+  const std::vector<Layer>& below = plot.below[0].layers;
+  REQUIRE(below.size() == 2);
+  CHECK(below[0].legend == "learned");  // which the panel above does not have
+  CHECK(below[0].colour != plot.layers[0].colour);
+  CHECK(below[1].kind == Layer::Kind::crosses);
+  CHECK(contains(below[1].marks[0].hover, "1 heads of width 64: 2.00 times the best, 2 seeds did not learn"));
+  HeadChoice other = text;
+  other.positions = "learned";
+  CHECK(guide_figure({&sums, &other}).plot.below[0].layers[0].legend.empty());
 }
 
 }  // namespace headroom::experiments
