@@ -32,14 +32,8 @@ Blocks choice_tables(const std::vector<HeadChoice>& choices);
 /// together, and a line for what has not been run.
 Blocks guide_claims(const std::vector<Finding>& all);
 
-/// Where a plan's heads beat equal ones: for each "NAME: the plan" among the series, against the best on validation of
-/// the series "NAME: equal …" at each x, with the interval of the ratio (Bonferroni over all comparisons of the study).
-/// One sentence per NAME: at which x the plan is better, by how much at most, where it is worse and where it is open.
-/// Empty for a study without such series or without two seeds at a common x.
-std::vector<std::string> plan_answers(const StudyResults& results);
-
 /// A section for each heading that studies ask for ([study] guide), in the order in which they come: what each of their
-/// claims came to, how a plan does against equal heads, and the law of the best number.
+/// claims came to, and the law of the best number.
 Blocks guide_sections(const std::vector<Finding>& all);
 
 }  // namespace headroom::experiments

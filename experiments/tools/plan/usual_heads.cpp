@@ -20,7 +20,9 @@ std::string usual_reason() {
       usual_head_dims_text());
 }
 
-bool is_text(const MeasuredChoice& one) { return one.task == "masked" || one.task == "next-token"; }
+bool is_text(const MeasuredChoice& one) {
+  return one.task == "masked" || one.task == "next-token" || one.task == "instructions";
+}
 
 /// "64", "32, 64 and 256".
 std::string list_text(const std::set<int64_t>& numbers) {
@@ -34,24 +36,6 @@ int64_t widest_measured() {
   int64_t widest = 0;
   for (const MeasuredChoice& one : shipped_choices()) widest = std::max(widest, one.choice.width);
   return widest;
-}
-
-/// Which numbers of heads did best on text in the studies here, and at which widths.
-std::string text_findings() {
-  std::set<int64_t> heads, widths;
-  for (const MeasuredChoice& one : shipped_choices()) {
-    if (!is_text(one)) continue;
-    heads.insert(static_cast<int64_t>(one.choice.best().heads));
-    widths.insert(one.choice.width);
-  }
-  if (heads.empty()) return "";
-  constexpr size_t few = 3;
-  const std::string best = heads.size() <= few
-                               ? list_text(heads) + " heads"
-                               : fmt::format("anything from {} to {} heads, by curve", *heads.begin(), *heads.rbegin());
-  return fmt::format(
-      " On text, models of width {} did best with {} (plan --for ntp and --for mlm say how sure that is).",
-      list_text(widths), best);
 }
 
 }  // namespace
@@ -82,7 +66,6 @@ PlanAnswer unmeasured_answer(int64_t width, const std::string& task, const std::
     answer.head_dim = dim;
     answer.advice = fmt::format("start with {}: the usual width of heads", heads_text(width / dim, dim));
     answer.because = usual_reason();
-    answer.sure += text_findings();
   } else {
     answer.basis = "none";
     answer.advice = fmt::format("no advice: nothing was measured for {} near width {}", task, width);
@@ -119,9 +102,9 @@ PlanAnswer usual_answer(const CostPlan& plan) {
           .head_dim = is_usual ? group.v_dim : usual,
           .because = usual_reason(),
           .sure = fmt::format("a convention: sizes alone do not say how many heads are best, and the studies here "
-                              "swept that number at widths up to {}.{} Where single earlier tokens must be fetched the "
+                              "swept that number at widths up to {}. Where single earlier tokens must be fetched the "
                               "number matters far more: add --decay or --from-text.",
-                              widest_measured(), text_findings()),
+                              widest_measured()),
           .costs = cost_answer(plan)};
 }
 
