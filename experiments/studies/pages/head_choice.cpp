@@ -251,7 +251,7 @@ std::optional<HeadChoice> head_choice(const StudyResults& r, const std::string& 
   choice.best_value = centre(best, c.curve.kind).mean;
   choice.is_learned = !unlearned_best(c.curve, claim.learned_at);
   for (const Point& p : c.curve.points) {
-    choice.is_tuned = choice.is_tuned && p.single.empty();
+    choice.is_tuned = choice.is_tuned && p.single.empty() && p.is_held_out;
     choice.seeds = std::min(choice.seeds, p.values.size());
     const bool is_best = &p == &best;
     HeadChoice::Option option = option_at(c, p, is_best ? c.best(c.points({p.x})) : best, a, choice.margin);

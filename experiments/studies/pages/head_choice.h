@@ -39,7 +39,8 @@ struct HeadChoice {
   /// False where no number of heads learned the target, as unlearned_best() has it: which of them fails least says
   /// little about one that works.
   bool is_learned = true;
-  bool is_tuned = true;  ///< false where one learning rate alone was tried at some number of heads
+  bool is_tuned =
+      true;  ///< false where one learning rate alone was tried at some x, or rates were chosen on what is reported
   /// The most that a learning rate of at most four times, and at least a quarter of, the chosen one costs at the best
   /// number: the metric on validation over that of the chosen one. NaN where no other was tried there.
   double rate_off = std::numeric_limits<double>::quiet_NaN();
