@@ -51,7 +51,8 @@ void run_sums(LinearSumsCall& c) {
   if (is_product && c.has_bias && blas_supports(product, operands)) return blas_matmul(product, operands);
   if (c.need_bias) {
     const OpSpan span("linear: bias gradient apart");
-    c.dbias = sum(c.dy, {0}, false);
+    // In the result's dtype: a bf16 sum would be rounded before it reaches an f32 place.
+    copy_inplace(c.dbias, sum(c.dy.to(result), {0}, false));
   }
   if (!c.need_weight) return;
   product.epilogue = BlasEpilogue::none;
