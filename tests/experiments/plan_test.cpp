@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -466,6 +467,21 @@ TEST_CASE("plan, plan --for, the guide, the results and the README have one numb
     best.erase({replaced_all(cells[1], "`", "").substr(1), cells[2], cells[4]});
   }
   CHECK(best.empty());
+}
+
+TEST_CASE("each ratio with an interval in the README is on a page of results") {
+  const std::filesystem::path root = source_root();
+  std::string pages;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "docs" / "results"))
+    if (entry.path().extension() == ".md") pages += read(entry.path());
+  const std::string readme = read(root / "README.md");
+  const std::regex ratio(R"(([\d.]+)\s+times\s+\[([\d.]+),\s+([\d.]+)\])");
+  int found = 0;
+  for (std::sregex_iterator it(readme.begin(), readme.end(), ratio), end; it != end; ++it, ++found) {
+    INFO(it->str());
+    CHECK(contains(pages, fmt::format("{}× \\[{}, {}\\]", it->str(1), it->str(2), it->str(3))));
+  }
+  CHECK(found >= 4);
 }
 
 TEST_CASE("where nothing was measured the usual width of heads is a guess, and is called one") {
