@@ -133,7 +133,8 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   claim.to = in.optional_real("to", {}, "largest x it speaks of");
   claim.learned_at = in.optional_real("learned_at", {},
                                       "value of the metric that the best x must reach for the target "
-                                      "to count as learned (default: 0.5 of relative_mse)");
+                                      "to count as learned (default: 0.5 of relative_mse, and of the cross-entropy of "
+                                      "a text that the studies use what a table of pairs reaches)");
   claim.significance =
       in.real("significance", claim.significance, {.low = 0, .high = 1, .low_open = true, .high_open = true},
               "of a false pass, and of a false fail");

@@ -29,7 +29,7 @@ struct ClaimConfig {
   std::vector<std::string> reference;  ///< where the paper's number stands in data/paper_tables.json
   std::optional<double> paper_number;  ///< the same, of a number that stands in no table
   std::optional<double> from, to;      ///< the x that it covers; without: all
-  /// What the best x must reach for the target to count as learned; without: unlearned_share, for relative_mse alone.
+  /// What the best x must reach for the target to count as learned; without: learned_limit() of its curve.
   std::optional<double> learned_at;
   double significance = 0.05;  ///< of a false pass, and of a false fail
   bool log_error = true;       ///< values that are sampled are compared on logarithms, where the kind compares ratios
