@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "experiments/studies/pages/headline.h"
 
@@ -13,22 +12,28 @@ namespace {
 
 using Variants = std::vector<SentenceVerdict::Variant>;
 
-/// `words: study (series, series), study`, each study a link to its page; a study's series once.
+/// What tells a variant from the others of its study: its series and, where it is not the report's y, its metric.
+std::string variant_name(const ClaimConfig& claim) {
+  if (claim.series.empty() || claim.metric.empty()) return claim.series + claim.metric;
+  return claim.series + ": " + claim.metric;
+}
+
+/// `words: study (variant; variant), study`, each study a link to its page; a variant's name once.
 void add_variants(Phrase& cell, const std::string& words, const Variants& variants, const std::vector<Finding>& all,
                   const std::string& folder) {
   std::vector<std::pair<const Finding*, std::vector<std::string>>> studies;
   for (const auto& [finding, verdict] : variants) {
     if (studies.empty() || studies.back().first != finding) studies.push_back({finding, {}});
-    std::vector<std::string>& series = studies.back().second;
-    const std::string& own = verdict->claim.series;
-    if (!own.empty() && std::find(series.begin(), series.end(), own) == series.end()) series.push_back(own);
+    std::vector<std::string>& names = studies.back().second;
+    const std::string own = variant_name(verdict->claim);
+    if (!own.empty() && std::find(names.begin(), names.end(), own) == names.end()) names.push_back(own);
   }
-  for (const auto& [finding, series] : studies) {
+  for (const auto& [finding, names] : studies) {
     const bool is_first = finding == studies.front().first;
     cell.push_back({is_first ? fmt::format("{}{}: ", cell.empty() ? "" : "; ", words) : ", "});
     const std::string page = page_name(all, *finding);
     cell.push_back({.text = page, .link = fmt::format("{}/{}.md", folder, page)});
-    if (!series.empty()) cell.push_back({fmt::format(" ({})", fmt::join(series, ", "))});
+    if (!names.empty()) cell.push_back({fmt::format(" ({})", fmt::join(names, "; "))});
   }
 }
 

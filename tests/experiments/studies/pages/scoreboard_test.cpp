@@ -52,7 +52,7 @@ TEST_CASE("The scoreboard counts sentences, not claims, and names the variants t
   const std::vector<Finding> all{finding_of(r, {pass, pass, fail})};
   const std::string page = as_markdown(scoreboard(all, "results"));
   CHECK(contains(page, "0 hold, 0 fail, 1 depend on the setting"));
-  CHECK(contains(page, "holds: [synthetic](results/synthetic.md) (series 0, series 1)"));
+  CHECK(contains(page, "holds: [synthetic](results/synthetic.md) (series 0; series 1)"));
   CHECK(contains(page, "fails: [synthetic](results/synthetic.md) (series 2)"));
   CHECK(scoreboard({finding_of(r, {})}, "results").empty());
 }
