@@ -45,6 +45,11 @@ const char* SentenceVerdict::status() const {
   return fails.empty() ? "holds" : "fails";
 }
 
+std::string SentenceVerdict::words() const {
+  const bool is_decided = holds.empty() != fails.empty();
+  return std::string(status()) + (is_decided && !open.empty() ? " so far" : "");
+}
+
 std::vector<SentenceVerdict> sentence_verdicts(const std::vector<Finding>& all) {
   std::vector<SentenceVerdict> out;
   for (const PaperSentence& sentence : paper_sentences()) {
@@ -77,14 +82,14 @@ Blocks scoreboard(const std::vector<Finding>& all, const std::string& folder) {
     add_variants(cell, "undecided", s.open, all, folder);
     if (cell.empty())
       cell.push_back({s.sentence->untested.empty() ? "not run" : "not tested: " + s.sentence->untested});
-    rows.push_back(text_cells({s.sentence->says, s.sentence->where, s.status()}));
+    rows.push_back(text_cells({s.sentence->says, s.sentence->where, s.words()}));
     rows.back()[2][0].is_strong = true;
     rows.back().push_back(std::move(cell));
   }
   return {
       paragraph(fmt::format("The paper’s {} distinct sentences about experiments: {} hold, {} fail, {} depend on the "
                             "setting, {} are open. A sentence holds or fails where all of its variants that are "
-                            "decided do.",
+                            "decided do; so far: others are undecided.",
                             sentences.size(), counts["holds"], counts["fails"], counts["depends"], counts["open"])),
       table("The paper’s sentences", {"the paper says", "where", "verdict", "in which studies and series"},
             std::move(rows))};

@@ -21,6 +21,8 @@ struct SentenceVerdict {
 
   /// "holds" or "fails" where all that are decided agree, "depends" where they do not, "open" where none is decided.
   const char* status() const;
+  /// status(), with "so far" behind it where undecided variants may still turn what holds or fails.
+  std::string words() const;
 };
 
 /// One for each of paper_sentences(), in that order.

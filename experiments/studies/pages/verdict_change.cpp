@@ -30,7 +30,9 @@ std::string deciding_seeds(const std::vector<Verdict>& verdicts) {
   std::set<int> needed;
   bool is_hopeless = false;
   for (const Verdict& v : verdicts) {
-    if (v.status != VerdictStatus::undecided || !v.is_learned || !v.is_tuned || !v.needs.empty() || std::isnan(v.margin)) continue;
+    if (v.status != VerdictStatus::undecided || !v.is_learned || !v.is_tuned || !v.needs.empty() ||
+        std::isnan(v.margin))
+      continue;
     if (v.seeds_needed) needed.insert(*v.seeds_needed);
     else is_hopeless = true;
   }

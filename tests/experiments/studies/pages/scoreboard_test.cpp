@@ -46,6 +46,18 @@ TEST_CASE("A sentence holds or fails where its decided variants agree, and depen
   CHECK(status_of({}) == "open");
 }
 
+TEST_CASE("A verdict that undecided variants may still turn is one so far") {
+  using enum VerdictStatus;
+  const StudyResults r = testing::study({}, {});
+  const auto page = [&](const std::vector<VerdictStatus>& statuses) {
+    return as_markdown(scoreboard({finding_of(r, statuses)}, "results"));
+  };
+  CHECK(contains(page({pass, undecided}), "**holds so far**"));
+  CHECK(contains(page({fail, undecided}), "**fails so far**"));
+  CHECK(contains(page({pass, pass}), "**holds**"));
+  CHECK(contains(page({pass, undecided, fail}), "**depends**"));
+}
+
 TEST_CASE("The scoreboard counts sentences, not claims, and names the variants that decide") {
   using enum VerdictStatus;
   const StudyResults r = testing::study({}, {});
