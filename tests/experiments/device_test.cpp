@@ -142,8 +142,8 @@ TEST_CASE("what is wrong with a GPU is said before anything is trained") {
   CHECK(error("HEADROOM_CUDA_FAULT=old-driver").find("update the driver") != std::string::npos);
   CHECK(error("HEADROOM_CUDA_FAULT=no-device").find("no GPU") != std::string::npos);
   const std::string no_code = error("HEADROOM_CUDA_FAULT=no-code");
-  CHECK(no_code.find(
-            "no GPU that fits: Emulated GPU, compute capability 9.0; this program has code for 8.0, 9.0 and later") !=
+  // Which architectures is the build's own choice.
+  CHECK(no_code.find("no GPU that fits: Emulated GPU, compute capability 9.0; this program has code for ") !=
         std::string::npos);
   CHECK(no_code.find("no kernel image") != std::string::npos);
   CHECK(error("HEADROOM_CUDA_CAPABILITY=7.5").find("compute capability 7.5") != std::string::npos);
