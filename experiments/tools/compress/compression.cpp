@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "engine/transfer.h"
 #include "experiments/output/text.h"
 #include "experiments/tools/compress/divergence.h"
 #include "experiments/tools/compress/size_note.h"
