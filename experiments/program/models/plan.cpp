@@ -19,6 +19,7 @@
 #include "experiments/tools/plan/plan_page.h"
 #include "experiments/tools/plan/study_run.h"
 #include "experiments/tools/plan/usual_heads.h"
+#include "models/positions.h"
 #include "tasks/data/locate.h"
 #include "tasks/measure/text_tokens.h"
 
@@ -281,8 +282,10 @@ void add_plan_command(Command app) {
   command.option("--on MACHINE", a->machine, "a machine by name, like h100 (default: this one, measured)");
   command.option("--for TASK", a->task,
                  "a task, like mlm, ntp or n-gram: what trained models of our studies found for it");
+  std::vector<std::string> schemes;
+  for (const models::PositionScheme& scheme : models::position_schemes()) schemes.emplace_back(scheme.name);
   command.option("--positions", a->positions, "with --for: the scheme of positions, where its answer is another")
-      .one_of({"alibi", "learned", "none", "rope", "sinusoidal"});
+      .one_of(schemes);
   command.flag("--tables", a->has_tables, "also every bound, split and width behind the answer");
   command.flag("--json", a->is_json, "JSON instead of sentences and tables");
   command.option("--html FILE", a->page, "also write a page: the answer, its curves and tables").output();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "engine/excerpt.h"
 #include "experiments/output/number.h"
@@ -11,7 +10,6 @@
 #include "experiments/studies/claims/reference.h"
 #include "experiments/studies/claims/smallest_effect.h"
 #include "experiments/studies/claims/why.h"
-#include "experiments/studies/toml/complaints.h"
 #include "experiments/studies/toml/reader.h"
 
 namespace headroom::experiments {
@@ -88,15 +86,14 @@ void check_effect(Reader& in, const ClaimConfig& claim, const StudyScope& study)
                           exact(factor), metric, exact(standard_effect(metric))));
 }
 
-void check_sentence(Reader& in, const ClaimConfig& claim) {
-  if (claim.paper.empty()) return in.complain("sentence", "only a claim of the paper (paper = ...) tests a sentence");
-  std::set<std::string> known;
-  for (const PaperSentence& s : paper_sentences()) known.insert(s.id);
-  if (known.contains(claim.sentence)) return;
-  const std::string nearest = nearest_path(claim.sentence, known);
-  in.complain("sentence", fmt::format("the paper has no sentence \"{}\"; {}", claim.sentence,
-                                      nearest.empty() ? fmt::format("known are {}", fmt::join(known, ", "))
-                                                      : fmt::format("did you mean \"{}\"?", nearest)));
+std::string bind_sentence(Reader& in, const ClaimConfig& claim) {
+  std::vector<std::string> ids{""};
+  for (const PaperSentence& s : paper_sentences()) ids.push_back(s.id);
+  const std::string sentence =
+      in.word("sentence", "", ids, "the paper's sentence that it tests (data/paper_sentences.json)");
+  if (!sentence.empty() && claim.paper.empty())
+    in.complain("sentence", "only a claim of the paper (paper = ...) tests a sentence");
+  return sentence;
 }
 
 }  // namespace
@@ -114,8 +111,7 @@ ClaimConfig bind_claim(Reader& in, const StudyScope& study, const std::vector<Cl
   claim.metric =
       in.text("metric", {"", "the report's y"}, "a metric of the test data, or parameters, flops or seconds");
   claim.paper = in.text("paper", "", "the paper's claim in words");
-  claim.sentence = in.text("sentence", "", "the paper's sentence that it tests (data/paper_sentences.json)");
-  if (!claim.sentence.empty()) check_sentence(in, claim);
+  claim.sentence = bind_sentence(in, claim);
   claim.theorem = in.text("theorem", "", "what a theorem, a lemma or a bound says, in words: a check of it");
   claim.ours = in.text("ours", "", "a claim of our own in words");
   if (!claim.paper.empty() && !claim.theorem.empty()) in.complain("theorem", "expected one of paper, theorem and ours");

@@ -18,8 +18,6 @@ namespace {
 using Standing = HeadChoice::Option::Standing;
 using Curves = std::vector<const HeadChoice*>;
 
-bool is_of_text(const HeadChoice& c) { return c.margin < 1.1; }
-
 /// The curves by task, those of texts first, then those of many.
 std::vector<Curves> by_task(const Curves& curves) {
   std::map<std::string, Curves> tasks;
@@ -27,7 +25,7 @@ std::vector<Curves> by_task(const Curves& curves) {
   std::vector<Curves> out;
   for (auto& [name, members] : tasks) out.push_back(std::move(members));
   std::stable_sort(out.begin(), out.end(), [](const Curves& a, const Curves& b) {
-    return std::pair(!is_of_text(*a[0]), b.size()) < std::pair(!is_of_text(*b[0]), a.size());
+    return std::pair(!a[0]->is_of_text(), b.size()) < std::pair(!b[0]->is_of_text(), a.size());
   });
   return out;
 }
@@ -123,11 +121,6 @@ void add_rows(std::vector<std::vector<Phrase>>& rows, const std::vector<Finding>
   }
 }
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 /// "12 %", "3.1 times": how much more than 1.
 std::string more_text(double ratio) {
   return ratio < 2 ? rounded(100 * (ratio - 1), 2) + " %" : rounded(ratio, 2) + " times the error";
@@ -145,7 +138,7 @@ std::string rate_sentence(const std::string& of, const Curves& curves) {
   }
   if (rates.empty()) return "";
   return fmt::format(" On {} a rate up to four times off costs {}, the worst number of heads {} (medians of {}).", of,
-                     more_text(median_of(rates)), more_text(median_of(heads)), counted(std::ssize(rates), "curve"));
+                     more_text(median(rates)), more_text(median(heads)), counted(std::ssize(rates), "curve"));
 }
 
 Block strong_item(const std::string& strong, const std::string& rest) {
@@ -198,7 +191,8 @@ Blocks choice_rules(const Curves& curves) {
   const auto narrow = [&](bool alibi) {
     return cost_of_narrow(where([&](const HeadChoice& c) { return (scheme_of(c) == "alibi") == alibi; }));
   };
-  const Curves texts = where(is_of_text), others = where([](const HeadChoice&c) { return !is_of_text(c); });
+  const Curves texts = where([](const HeadChoice& c) { return c.is_of_text(); });
+  const Curves others = where([](const HeadChoice& c) { return !c.is_of_text(); });
   const std::string on_texts = texts.empty() ? "" : fmt::format(", on texts on {}", cost_of_one_head(texts).often());
   const Cost without = narrow(false), with = narrow(true);
   Blocks out{strong_item("One head", fmt::format("is shown to be worse than another number on {}{}.",
@@ -240,7 +234,7 @@ Blocks choice_limits(const std::vector<HeadChoice>& choices, const Curves& curve
     widths.insert(c->width);
     layers.insert(c->layers);
     steps.insert(c->steps);
-    if (is_of_text(*c)) text_widths.insert(c->width);
+    if (c->is_of_text()) text_widths.insert(c->width);
   }
   const auto count = [&](const auto& is_out) {
     return counted(std::count_if(choices.begin(), choices.end(), is_out), "curve");

@@ -13,7 +13,7 @@ using Standing = HeadChoice::Option::Standing;
 using Curves = std::vector<const HeadChoice*>;
 
 void add(HeadAdvice& advice, const HeadChoice& curve, const HeadChoice::Option& option) {
-  const Standing standing = option.standing == Standing::best ? curve.best_standing : option.standing;
+  const Standing standing = curve.tested(option);
   advice.good += standing == Standing::as_good ? 1 : 0;
   advice.open += standing == Standing::open ? 1 : 0;
   advice.worse += standing == Standing::worse ? 1 : 0;

@@ -167,23 +167,23 @@ double rate_off(const StudyResults& r, const Curve& curve, const Point& best) {
 template <class HeadsOf>
 ChoiceTally tally_of(const std::vector<const HeadChoice*>& curves, const HeadsOf& heads_of) {
   ChoiceTally tally;
-  double logs = 0;
+  std::vector<double> times;
   for (const HeadChoice* const c : curves) {
     const std::optional<double> heads = heads_of(*c);
     if (!heads) continue;
     const HeadChoice::Option& option =
         *std::find_if(c->options.begin(), c->options.end(), [&](const auto& o) { return o.heads == *heads; });
     const bool is_best = option.standing == Standing::best;
-    const Standing standing = is_best ? c->best_standing : option.standing;
+    const Standing standing = c->tested(option);
     ++tally.curves;
     tally.best += is_best ? 1 : 0;
     tally.good += standing == Standing::as_good ? 1 : 0;
-    logs += std::log(std::max(option.ratio, 1.0));
+    times.push_back(std::max(option.ratio, 1.0));
     if (standing != Standing::worse) continue;
     ++tally.worse;
     tally.worst = std::max(tally.worst, is_best && c->found ? c->found->ratio : option.ratio);
   }
-  if (tally.curves > 0) tally.times = std::exp(logs / tally.curves);
+  if (!times.empty()) tally.times = geometric_mean(times);
   return tally;
 }
 
@@ -192,6 +192,10 @@ ChoiceTally tally_of(const std::vector<const HeadChoice*>& curves, const HeadsOf
 const HeadChoice::Option& HeadChoice::best() const {
   return *std::find_if(options.begin(), options.end(),
                        [](const Option& o) { return o.standing == Option::Standing::best; });
+}
+
+HeadChoice::Option::Standing HeadChoice::tested(const Option& option) const {
+  return option.standing == Standing::best ? best_standing : option.standing;
 }
 
 std::vector<const HeadChoice*> distinct_learned(const std::vector<HeadChoice>& all) {

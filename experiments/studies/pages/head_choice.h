@@ -39,8 +39,8 @@ struct HeadChoice {
   /// False where no number of heads learned the target, as unlearned_best() has it: which of them fails least says
   /// little about one that works.
   bool is_learned = true;
-  bool is_tuned =
-      true;  ///< false where one learning rate alone was tried at some x, or rates were chosen on what is reported
+  /// False where one learning rate alone was tried at some x, or rates were chosen on what is reported.
+  bool is_tuned = true;
   /// The most that a learning rate of at most four times, and at least a quarter of, the chosen one costs at the best
   /// number: the metric on validation over that of the chosen one. NaN where no other was tried there.
   double rate_off = std::numeric_limits<double>::quiet_NaN();
@@ -49,6 +49,10 @@ struct HeadChoice {
   Option::Standing best_standing = Option::Standing::open;
 
   const Option& best() const;
+  /// What the tests say of an option, the best one included.
+  Option::Standing tested(const Option& option) const;
+  /// Whether its errors are a text's cross-entropies or accuracies, and no share of a target's variance.
+  bool is_of_text() const { return margin < 1.1; }
 };
 
 /// "alibi without scores" → "ALiBi without scores", "none" → "no".

@@ -61,7 +61,7 @@ Plot ratio_panel(const Curves& curves, const std::vector<std::string>& schemes, 
 
 Figure guide_figure(const Curves& curves) {
   Curves texts, others;
-  for (const HeadChoice* c : curves) (c->margin < 1.1 ? texts : others).push_back(c);
+  for (const HeadChoice* c : curves) (c->is_of_text() ? texts : others).push_back(c);
   std::vector<std::string> schemes = schemes_of(curves);
   const auto count = [&](const std::string& scheme) {
     return std::count_if(curves.begin(), curves.end(), [&](const HeadChoice* c) { return scheme_of(*c) == scheme; });
@@ -122,8 +122,8 @@ Blocks how_many_heads_page(const std::vector<Finding>& all, const std::vector<He
         "Each answer is the number of heads that is shown to be worse, or fails to learn, on the smallest share of the "
         "curves of its task and width; of several, the one nearest to the best on average. A scheme of positions has a "
         "row of its own where that answer is shown to be worse on at least half of its curves; any: all that were "
-        "measured. Good: shown at 5 % to "
-        "be less than 10 % worse (1 % of a cross-entropy or an accuracy) than every other number; worse: shown to be "
+        "measured. Good: shown at 5 % to be less than 10 % worse (1 % of a cross-entropy or an accuracy) than every "
+        "other number; worse: shown to be "
         "more than that worse than some other. What one head and narrow heads cost is their error over the best, on "
         "average. headroom plan --for TASK --width D gives the same answers."));
   }
