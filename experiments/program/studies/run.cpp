@@ -65,8 +65,10 @@ double sequences_of(const Study& study) {
 /// Seconds that the trials which a study still lacks would take, from a few steps of three kinds of them; nothing where
 /// counts alone say that it is less than ten minutes, where only formulas are left, or once `options.stop` was raised.
 std::optional<double> estimate_run(const Study& study, const RunOptions& options) {
-  const Study left = without_finished(study, options.out);
+  Study left = without_finished(study, options.out);
   WorkPool pool(options.data);
+  const LeftOut left_out = without_model(distinct_trials(study), pool);
+  std::erase_if(left.trials, [&](const PlannedTrial& trial) { return left_out.trials.contains(trial.id); });
   double flops = 0;
   for (const PlannedTrial* trial : distinct_trials(left))
     flops += training_flops(trial->config, pool.get(trial->config));

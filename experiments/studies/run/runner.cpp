@@ -50,8 +50,9 @@ int wanted_jobs(const std::vector<const PlannedTrial*>& trials, const RunOptions
 }
 
 /// Throws as check_before_training() does for a study that was never begun.
-void check_plan(const Study& study, const RunOptions& options, WorkPool& pool) {
-  const std::vector<const PlannedTrial*> trials = distinct_trials(study);
+void check_plan(std::vector<const PlannedTrial*> trials, const LeftOut& left_out, const RunOptions& options,
+                WorkPool& pool) {
+  std::erase_if(trials, [&](const PlannedTrial* trial) { return left_out.trials.contains(trial->id); });
   const int jobs = std::min(wanted_jobs(trials, options), static_cast<int>(trials.size()));
   check_before_training(trials, pool, jobs, options.jobs > 0, memory_limit());
 }
@@ -60,9 +61,9 @@ void check_plan(const Study& study, const RunOptions& options, WorkPool& pool) {
 /// work on the same store: what they hold is passed over, and looked at again when nothing else is left.
 class Sweeper {
  public:
-  /// Those of `done` are left alone: this run has had them.
-  Sweeper(const Study& study, const std::set<std::string>& done, const RunOptions& options, RunStore& store,
-          WorkPool& pool)
+  /// Those of `done` are left alone: this run has had them, or they are left out.
+  Sweeper(const Study& study, const std::set<std::string>& done, const LeftOut& left_out, const RunOptions& options,
+          RunStore& store, WorkPool& pool)
       : options_(options),
         folder_(study_folder(study, options.out)),
         store_(store),
@@ -70,7 +71,8 @@ class Sweeper {
         leases_(store),
         files_(folder_, store, leases_.owner()),
         pending_(pending_trials(study, done)),
-        progress_(scope_of(study), options.output) {
+        progress_(scope_of(study, left_out), options.output) {
+    for (const std::string& note : left_out.notes) progress_.say(note);
     say_again(KeptWeights::missing, "no weights in {}, which train.keep_weights asks for");
     say_again(KeptWeights::changed, "weights in {} that are not those of their rows (wrong checksum)");
   }
@@ -126,9 +128,10 @@ class Sweeper {
                                 fmt::format(what, (folder_ / "weights").string())));
   }
 
-  ProgressScope scope_of(const Study& study) {
+  ProgressScope scope_of(const Study& study, const LeftOut& left_out) {
     std::set<std::string> ids;
-    for (const PlannedTrial& trial : study.trials) ids.insert(trial.id);
+    for (const PlannedTrial& trial : study.trials)
+      if (!left_out.trials.contains(trial.id)) ids.insert(trial.id);
     const int64_t total = std::ssize(ids);
     ProgressScope scope{.study = study.head.id,
                         .profile = study.run,
@@ -334,17 +337,19 @@ std::filesystem::path study_folder(const Study& study, const std::filesystem::pa
 
 bool run_trials(const Study& written, const RunOptions& options) {
   WorkPool pool(options.data);
+  const std::vector<const PlannedTrial*> trials = distinct_trials(written);
+  const LeftOut left_out = without_model(trials, pool);
   // A study that cannot be trained leaves nothing behind.
-  if (!std::filesystem::exists(store_path(written, options.out))) check_plan(written, options, pool);
+  if (!std::filesystem::exists(store_path(written, options.out))) check_plan(trials, left_out, options, pool);
   RunStore store(store_path(written, options.out));
   Study study = written;
   find_known_heads(study, store);
   copy_finished(study, options.out, store);
-  std::set<std::string> done;
+  std::set<std::string> done = left_out.trials;
   while (true) {
     const Rounds rounds = plan_rounds(study, records_of(study, store));
     keep_plan(rounds, store);
-    if (!Sweeper(rounds.study, done, options, store, pool).run()) return false;
+    if (!Sweeper(rounds.study, done, left_out, options, store, pool).run()) return false;
     const size_t before = done.size();
     for (const PlannedTrial& trial : rounds.study.trials) done.insert(trial.id);
     if (study.later.empty() || done.size() == before) return true;
