@@ -1,13 +1,13 @@
-"""race.py PROGRAM [--kills N] [--stops N] [--stop-seconds S] [--seed N]: whatever is killed or stopped, and whenever, a
-study ends with the metrics and the weights of a run that nobody disturbed.
+"""race.py PROGRAM [--kills N] [--stops N] [--stop-seconds S] [--seed N] [--shared]: whatever is killed or stopped, and
+whenever, a study ends with the metrics and the weights of a run that nobody disturbed.
 
 In each arena, a fresh folder, two `run` of a study in rounds with kept weights race with `report`, `doctor`, `status`,
 `export`, `serve`, with `rm` of another study's run beside it, and with `import` of half of the study's own trials, as
 an undisturbed run exported them: so an import brings what the study is to find anyway, but without weights. All are
 killed at random instants, each of the runs up to forty times. In an arena of a stop a run is stopped for longer than
 its lease, others take over and go on, some of them killed, and then it continues. In the end one run is let finish, and
-everything is compared. What is not killed must succeed, or fail for a reason that the race itself gives it. The last
-line is "N passed, N failed, 0 skipped"."""
+everything is compared. With --shared the folder is one of shards and claims. What is not killed must succeed, or fail
+for a reason that the race itself gives it. The last line is "N passed, N failed, 0 skipped"."""
 import argparse
 import collections
 import gzip
@@ -80,6 +80,7 @@ EXPECTED = {
 class Race:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
+        self.run_words = ["run", "study.toml", "--quiet"] + (["--shared"] if options.shared else [])
         self.lock = threading.Lock()
         self.kills = self.stops = self.passed = self.failed = self.arenas = 0
         self.killed = collections.Counter()
@@ -189,11 +190,11 @@ class Arena:
         finished = 0
         while finished < 2 and self.kills_left > 0 and not self.race.is_enough():
             self.kills_left -= 1
-            finished += not self.run_until_killed(slot, "run", ["run", "study.toml", "--quiet"], 3)
+            finished += not self.run_until_killed(slot, "run", self.race.run_words, 3)
 
     def bystander(self):
         commands = [
-            ("other", ["run", "other.toml", "--quiet"], 1), ("rm", ["rm", "other", "--yes"], 0.2),
+            ("other", ["run", "other.toml"] + self.race.run_words[2:], 1), ("rm", ["rm", "other", "--yes"], 0.2),
             ("import", ["import", "half.jsonl.gz"], 0.2), ("report", ["report", "study.toml"], 0.5),
             ("doctor", ["doctor", "runs"], 0.3), ("status", ["status"], 0.1),
             ("export", ["export", "csv", "race", "--metrics-only"], 0.2), ("serve", ["serve", "--port", "0"], 0.5)]
@@ -204,14 +205,14 @@ class Arena:
             time.sleep(0.05)
 
     def stopped_trainer(self):
-        process = self.race.begin(self.folder, ["run", "study.toml", "--quiet"], "stopped")
+        process = self.race.begin(self.folder, self.race.run_words, "stopped")
         time.sleep(0.05 + self.sometimes(2))
         if process.poll() is None:
             process.send_signal(signal.SIGSTOP)
             # Later ones come to trials that the stopped one had, and so wait for the end of its lease.
             until = time.time() + self.race.options.stop_seconds
             while time.time() < until:
-                heir = self.race.begin(self.folder, ["run", "study.toml", "--quiet"], "heir")
+                heir = self.race.begin(self.folder, self.race.run_words, "heir")
                 is_left_alone = self.number % 2 == 0
                 try:
                     heir.wait(timeout=max(0.1, until - time.time()) if is_left_alone else 0.1 + self.sometimes(20))
@@ -232,7 +233,7 @@ class Arena:
 
     def finish(self, metrics, weights):
         race, name = self.race, self.folder.name
-        for words in (["run", "study.toml", "--quiet"], ["doctor", "runs/race"]):
+        for words in (race.run_words, ["doctor", "runs/race"]):
             done = subprocess.run([race.options.program] + words, cwd=self.folder, capture_output=True, text=True)
             race.check(done.returncode == 0, f"{name}: {words[0]}: {done.stdout[-300:]}{done.stderr[-300:]}")
         race.check(metrics_of(race, self.folder) == metrics, f"{name}: other metrics")
@@ -262,6 +263,7 @@ def main():
     parser.add_argument("--stops", type=int, default=0)
     parser.add_argument("--stop-seconds", type=float, default=90)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shared", action="store_true")
     parser.add_argument("--folder", help="kept there when something fails")
     options = parser.parse_args()
     options.program = str(pathlib.Path(options.program).resolve())

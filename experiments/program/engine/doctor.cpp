@@ -85,6 +85,9 @@ std::vector<std::filesystem::path> stores_in(const std::string& place) {
   for (fs::recursive_directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
     if (entry.depth() > 2) entry.disable_recursion_pending();
     if (entry->path().filename() == "store.sqlite") stores.push_back(entry->path());
+    if (entry->path().filename() == "shards" &&
+        entry->is_directory())  // of a shared folder, whose store is in name only
+      stores.push_back(entry->path().parent_path() / "store.sqlite");
   }
   require(!stores.empty(), "{}: there is no run store", place);
   std::sort(stores.begin(), stores.end());

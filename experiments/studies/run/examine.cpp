@@ -12,6 +12,7 @@
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/store/rows.h"
 #include "experiments/studies/run/store/schema.h"
+#include "experiments/studies/run/store/shared_folder.h"
 #include "models/safetensors/safetensors.h"
 #include "tasks/training/checkpoint.h"
 #include "tasks/training/weights_file.h"
@@ -98,22 +99,8 @@ void check_file(const fs::path& file, Findings& found,
   else ++found.files;
 }
 
-Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f) {
-  Findings found;
-  if (is_empty(database)) return found;  // being made: nothing can lie beside it yet
-  if (const auto broken = error_in([&] { check_structure(database, found); })) found.damage.push_back(*broken);
-  std::map<std::string, std::string> weights;  // trial → checksum
-  each_sound(database, found, [&](TrialRecord&& trial) {
-    if (!trial.weights.empty()) weights[trial.id] = trial.weights;
-    f(std::move(trial));
-  });
-  if (const auto broken = error_in([&] { check_plan(database); })) {
-    found.is_plan_sound = false;
-    found.damage.push_back("the plan and study of its latest run: the next run writes them again");
-  }
-  if (const auto broken = error_in([&] { read_notes(database, Changed::complain); })) found.damage.push_back(*broken);
-  if (const auto broken = error_in([&] { read_tags(database, Changed::complain); })) found.damage.push_back(*broken);
-  const fs::path folder = database.path().parent_path();
+/// `weights`: trial → checksum.
+void check_files(const fs::path& folder, const std::map<std::string, std::string>& weights, Findings& found) {
   for (const fs::path& file : files_in(folder / "weights"))
     check_file(file, found, [&](const models::SafetensorsFile& one) {
       const std::string sum = tasks::check_weights(one);
@@ -129,6 +116,39 @@ Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f
       const auto owner = one.metadata().find("trial");
       tasks::load_checkpoint(file, owner == one.metadata().end() ? "" : owner->second);
     });
+}
+
+Findings examine(Database& database, const std::function<void(TrialRecord&&)>& f) {
+  Findings found;
+  if (is_empty(database)) return found;  // being made: nothing can lie beside it yet
+  if (const auto broken = error_in([&] { check_structure(database, found); })) found.damage.push_back(*broken);
+  std::map<std::string, std::string> weights;  // trial → checksum
+  each_sound(database, found, [&](TrialRecord&& trial) {
+    if (!trial.weights.empty()) weights[trial.id] = trial.weights;
+    f(std::move(trial));
+  });
+  if (const auto broken = error_in([&] { check_plan(database); })) {
+    found.is_plan_sound = false;
+    found.damage.push_back("the plan and study of its latest run: the next run writes them again");
+  }
+  if (const auto broken = error_in([&] { read_notes(database, Changed::complain); })) found.damage.push_back(*broken);
+  if (const auto broken = error_in([&] { read_tags(database, Changed::complain); })) found.damage.push_back(*broken);
+  check_files(database.path().parent_path(), weights, found);
+  return found;
+}
+
+/// Of a shared folder: what is wrong with a line of a shard ends the reading.
+Findings examine_shared(const fs::path& store) {
+  Findings found;
+  std::map<std::string, std::string> weights;
+  const auto broken = error_in([&] {
+    RunStore(store, RunStore::Access::read).each_outcome([&](TrialRecord&& trial) {
+      ++found.sound;
+      if (!trial.weights.empty()) weights[trial.id] = trial.weights;
+    });
+  });
+  if (broken) found.damage.push_back(*broken);
+  else check_files(store.parent_path(), weights, found);
   return found;
 }
 
@@ -176,12 +196,16 @@ fs::path write_anew(const fs::path& path) {
   return old;
 }
 
+Findings examine_file(const fs::path& store) {
+  Database database(store, true);
+  const RunStore readable(store, RunStore::Access::read);  // says what is wrong with its version
+  return examine(database, [](TrialRecord&&) {});
+}
+
 }  // namespace
 
 StoreHealth examine_store(const fs::path& store) {
-  Database database(store, true);
-  const RunStore readable(store, RunStore::Access::read);  // says what is wrong with its version
-  Findings found = examine(database, [](TrialRecord&&) {});
+  Findings found = is_shared(store.parent_path()) ? examine_shared(store) : examine_file(store);
   for (const auto& [file, wrong] : found.broken) found.damage.push_back(wrong);
   return found;
 }
@@ -193,8 +217,7 @@ std::vector<std::string> repair_store(const fs::path& store) {
     for (const Lease& lease : readable.leases())
       require(!is_alive(lease), "{}: process {} trains a trial of it; stop that one before the repair", store.string(),
               lease.owner.pid);
-    Database database(store, true);
-    found = examine(database, [](TrialRecord&&) {});
+    found = is_shared(store.parent_path()) ? examine_shared(store) : examine_file(store);
   }
   std::vector<std::string> done;
   if (!found.damage.empty()) {

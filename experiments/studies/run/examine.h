@@ -22,7 +22,7 @@ StoreHealth examine_store(const std::filesystem::path& store);
 /// Mends what examine_store() finds. A store with damaged trials is written anew with all sound ones, and the old file
 /// stays beside it as store.sqlite.damaged-N; damaged weights stay as NAME.damaged, damaged checkpoints go. The next
 /// run trains what is missing. Trials without checksums get them. Returns what it did, a line each. Throws Error when a
-/// process uses the store.
+/// process uses the store, and for a shard's damaged line, which is the user's to delete.
 std::vector<std::string> repair_store(const std::filesystem::path& store);
 
 }  // namespace headroom::experiments
