@@ -4,6 +4,7 @@
 #include "engine/excerpt.h"
 #include "experiments/studies/config/overrides.h"
 #include "experiments/studies/config/trial_config.h"
+#include "experiments/studies/toml/value.h"
 
 namespace headroom::experiments {
 
