@@ -43,9 +43,9 @@ std::string output_of(const fs::path& folder, const std::string& command) {
 
 /// Sets the wall clock of the program that follows.
 std::string ahead(int seconds) {
-  const char* const library = std::getenv("HEADROOM_WRONG_CLOCK");
+  const char* const library = std::getenv("HEADROOM_FAULTS");
   REQUIRE(library != nullptr);
-  return fmt::format("ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 HEADROOM_CLOCK_AHEAD={} LD_PRELOAD='{}'",
+  return fmt::format("ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 HEADROOM_FAULT=clock:1:{} LD_PRELOAD='{}'",
                      seconds, library);
 }
 
@@ -164,6 +164,9 @@ TEST_CASE("half a line, a damaged line and a store of one host: the next run mak
   Program doctor(folder, "doctor runs");
   CHECK(doctor.wait() == 1);
   CHECK(contains(doctor.out(), "is not what was written (wrong checksum); delete the line"));
+  CHECK(contains(output_of(folder, "doctor --repair runs"), " has its sound lines, 7; "));
+  output_of(folder, "run study.toml --quiet");
+  CHECK(output_of(folder, "export csv small --metrics-only") == metrics);
   std::ofstream(shard) << whole;
   CHECK(contains(output_of(folder, "doctor runs"), ": 8 trials and 8 files are sound"));
 }

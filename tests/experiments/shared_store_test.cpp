@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "experiments/studies/run/examine.h"
 #include "experiments/studies/run/run_state.h"
 #include "experiments/studies/run/store.h"
 #include "experiments/studies/run/store/shared_folder.h"
@@ -138,9 +139,18 @@ TEST_CASE("a line whose bytes changed is an error that names it, once they canno
   CHECK(RunStore(run.store).known().empty());  // the second line is read when the first can be
   SharedRun::age(run.shard(), 61);
   const std::string error = error_of([&] { RunStore store(run.store); });
-  CHECK(contains(error, run.shard().string() + ":1: is not what was written (wrong checksum)"));
-  std::ofstream(run.shard()) << text.substr(text.find('\n') + 1);
+  const fs::path shard = run.shard();
+  CHECK(contains(error, shard.string() + ":1: is not what was written (wrong checksum)"));
+  CHECK(examine_store(run.store).damage == std::vector<std::string>{error});
+  RunStore(run.folder.parent_path() / "whole" / "store.sqlite").put(ended("a", 1));
+  CHECK(repair_store(run.folder.parent_path() / "whole" / "store.sqlite").empty());
+  const std::vector<std::string> done = repair_store(run.store);
+  REQUIRE(done.size() == 1);
+  CHECK(contains(done[0], shard.string() + " has its sound lines, 1; "));
+  CHECK(read_bytes(shard.string() + ".damaged-1") == text);
+  CHECK(read_bytes(shard) == text.substr(text.find('\n') + 1));
   CHECK(RunStore(run.store).known().count("b") == 1);
+  CHECK(repair_store(run.store).empty());
 }
 
 TEST_CASE("a claim keeps others away while the server's clock says that it is fresh") {
@@ -167,6 +177,7 @@ TEST_CASE("a claim keeps others away while the server's clock says that it is fr
     theirs.release("a", other);
     REQUIRE(mine.leases().size() == 1);
     CHECK(mine.leases()[0].owner.name == me.name);
+    CHECK(std::isnan(mine.leases()[0].loss));
     mine.release("a", me);
     CHECK(mine.leases().empty());
   }
@@ -200,6 +211,21 @@ TEST_CASE("a claim without its owner's name is held until it is old; what a clai
   CHECK(state.trials[1].entry.choice.at("lr") == 0.1);
 }
 
+TEST_CASE("whoever was killed as it took an old claim away keeps others from it for as long as a lease") {
+  const SharedRun run;
+  RunStore store(run.store);
+  RunStore(run.store).acquire("a", "", on_other_host("old"), {}, wall_clock());
+  const fs::path claim = run.folder / "claims" / "a", door = run.folder / "claims" / ".a.heir";
+  std::ofstream(door) << "";
+  SharedRun::age(claim, 100);
+  CHECK(store.acquire("a", "", this_process(), {}, wall_clock()) == LeaseResult::held);
+  CHECK(fs::exists(door));
+  SharedRun::age(door, 61);
+  CHECK(store.acquire("a", "", this_process(), {}, wall_clock()) == LeaseResult::held);
+  CHECK(store.acquire("a", "", this_process(), {}, wall_clock()) == LeaseResult::taken);
+  CHECK_FALSE(fs::exists(door));
+}
+
 TEST_CASE("of many that want an old claim one gets it") {
   const SharedRun run;
   for (int round = 0; round < 20; ++round) {
@@ -225,6 +251,12 @@ TEST_CASE("a trial that two computed is no harm where they agree, and an error t
   first.put(ended("a", 1));
   second.put(ended("a", 1));
   CHECK(first.known().at("a").attempts == 2);
+  TrialRecord newer = ended("n", 1);
+  first.put(newer);
+  newer.weights = "5678";
+  newer.code = "0.2";  // which the checksum covers
+  second.put(newer);
+  CHECK(first.find("n")->weights == second.find("n")->weights);
   TrialRecord timed = ended("t", 1);
   timed.config = R"({"train":{"timed":true}})";
   first.put(timed);
@@ -236,9 +268,15 @@ TEST_CASE("a trial that two computed is no harm where they agree, and an error t
   const std::string error = error_of([&] { second.put(ended("b", 2)); });
   CHECK(contains(error, "trial b has two results that differ: test mse "));
   for (const auto& shard : fs::directory_iterator(run.folder / "shards"))
-    CHECK(contains(error, shard.path().string() + ":3 ("));
+    CHECK(contains(error, shard.path().string() + ":4 ("));
   CHECK(error_of([&] { first.known(); }).find("trial b has two results that differ") == 0);
   CHECK(error_of([&] { RunStore store(run.store); }).find("trial b has two results that differ") == 0);
+  const SharedRun weights;
+  RunStore one(weights.store), two(weights.store);
+  one.put(ended("c", 1));
+  TrialRecord other = ended("c", 1);
+  other.weights = "5678";
+  CHECK(contains(error_of([&] { two.put(other); }), "differ: their curves, predictions or weights in "));
 }
 
 TEST_CASE("what is folded does not depend on the order of the shards") {
@@ -316,8 +354,11 @@ TEST_CASE("a store of one host becomes a shared one with all that it has") {
     RunStore before(store);
     before.release("c", before.leases()[0].owner);
   }
+  RunStore late(store);  // of a process that began before
   share_run(store.parent_path());
   share_run(store.parent_path());
+  CHECK(contains(error_of([&] { late.put(ended("d", 1)); }), "other hosts share its folder since this command began"));
+  CHECK(contains(error_of([&] { late.acquire("d", "", this_process(), {}, 0); }), "run it again"));
   CHECK(is_shared(store.parent_path()));
   CHECK_FALSE(fs::exists(store));
   CHECK(contents(store) == wanted);
@@ -341,7 +382,10 @@ TEST_CASE("a shard that cannot be written is an error, and what was kept stays")
     error = error_of([&] { store.put(ended("b", 2)); });
     REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
     CHECK(contains(error, "shards: run store: cannot be written: File too large"));
+    const fs::path first = run.shard();
+    const std::string kept = read_bytes(first);
     store.put(ended("c", 3));
+    CHECK(read_bytes(first) == kept);  // readers may have been further in it
   }
   CHECK(RunStore(run.store).known().size() == 2);
 }

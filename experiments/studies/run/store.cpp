@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "engine/error.h"
 #include "experiments/studies/run/store/digest.h"
@@ -67,7 +68,11 @@ std::string digest_of_results(const TrialRecord& trial) {
     digest.add(metric);
     for (const double value : values) digest.add(value);
   }
-  for (const HistoryPoint& point : trial.history) digest.add(point.step, point.split, point.metric, point.value);
+  std::vector<HistoryPoint> curve = trial.history;  // a database has its own order
+  std::sort(curve.begin(), curve.end(), [](const HistoryPoint& a, const HistoryPoint& b) {
+    return std::tie(a.step, a.split, a.metric) < std::tie(b.step, b.split, b.metric);
+  });
+  for (const HistoryPoint& point : curve) digest.add(point.step, point.split, point.metric, point.value);
   for (const auto& [target, output] : trial.predictions) digest.add(target, output);
   for (const auto& [file, hash] : trial.data) digest.add(file, hash);
   return digest.hex();
@@ -83,7 +88,7 @@ std::string difference(const TrialRecord& a, const TrialRecord& b) {
       if (value != theirs && !(std::isnan(value) && std::isnan(theirs)))
         return fmt::format("{} {} {} and {}", split, metric, value, theirs);
     }
-  return a.data == b.data ? "their curves or predictions" : "the files of their data";
+  return a.data == b.data ? "their curves, predictions or weights" : "the files of their data";
 }
 
 }  // namespace
@@ -120,7 +125,8 @@ void RunStore::fold() const {
   if (!shared_) return;
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
-  shared_->shards.each_new(shared_->claims.now(), [this](ShardLine&& line) { take_line(std::move(line)); });
+  shared_->shards.each_new([this] { return shared_->claims.now(); },
+                           [this](ShardLine&& line) { take_line(std::move(line)); });
   if (const std::optional<RunFacts> facts = shared_->shards.new_facts()) {
     write_plan(database_, facts->facts, facts->plan);
     database_.run("DELETE FROM notes; DELETE FROM tags");
@@ -132,29 +138,40 @@ void RunStore::fold() const {
 }
 
 /// In a transaction of fold()'s. What the database comes to does not depend on the order of the lines: of two results
-/// the one that finished stays, of two that finished the first, of two that failed the last.
+/// the one that finished stays, of two that finished the first, of two that failed the last; the latest weights.
 void RunStore::take_line(ShardLine&& line) const {
   TrialRecord& trial = line.trial;
   const std::string origin = fmt::format("{} ({})", line.where, line.level);
   const std::optional<TrialRecord> here = read_trial(database_, trial.id, Depth::whole);
   if (!here) {
-    origins_[trial.id] = origin;
+    origins_[trial.id] = {origin, trial.ended};
     return write_trial(database_, trial, trial.attempts, trial.ended);
   }
   const bool is_finished = trial.status == TrialStatus::finished, was_finished = here->status == TrialStatus::finished;
-  std::string& there = origins_[trial.id];
+  auto& [there, weights_at] = origins_[trial.id];
+  // The checksum covers the program's version, too.
+  const bool has_other_weights =
+      !trial.weights.empty() && !here->weights.empty() && trial.weights != here->weights && trial.code == here->code;
   if (is_finished && was_finished && !is_timed(trial))
-    require(digest_of_results(trial) == digest_of_results(*here),
+    require(digest_of_results(trial) == digest_of_results(*here) && !has_other_weights,
             "trial {} has two results that differ: {} in {} and in {}; one instruction set on the same data gives the "
             "same bits: delete one of the two lines",
             trial.id, difference(*here, trial), there, origin);
   const bool is_later = std::tie(trial.ended, origin) > std::tie(here->ended, there);
   const bool is_taken = is_finished != was_finished ? is_finished : is_later != is_finished;
-  const std::string weights = trial.weights.empty() ? here->weights : trial.weights;
   TrialRecord kept = is_taken ? trial : *here;
-  kept.weights = weights;
+  // The file of weights is that of whoever wrote it last.
+  if (trial.weights.empty() || (!here->weights.empty() && trial.ended < weights_at)) kept.weights = here->weights;
+  else std::tie(kept.weights, weights_at) = std::tie(trial.weights, trial.ended);
   if (is_taken) there = origin;
   write_trial(database_, kept, here->attempts + trial.attempts, kept.ended);
+}
+
+/// In a transaction on the run's own file, which share_run() waits for: what it has copied would miss what is written
+/// now.
+void RunStore::check_is_alone() const {
+  require(!is_shared(database_.path().parent_path()),
+          "{}: other hosts share its folder since this command began: run it again", database_.path().string());
 }
 
 /// f() of the database, by one thread at a time.
@@ -214,6 +231,7 @@ bool RunStore::put(const TrialRecord& trial, const Owner* owner, const std::func
   }
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
+  check_is_alone();
   if (owner) {
     if (!is_held(database_, trial.id, *owner)) return false;
     Statement(database_, "DELETE FROM leases WHERE trial = ?").bind(trial.id).run();
@@ -261,9 +279,10 @@ std::pair<int64_t, int64_t> RunStore::take_over(const RunFacts& others,
 
 LeaseResult RunStore::acquire(const std::string& id, const std::string& label, const Owner& owner, const Known& known,
                               double now, double steady) {
-  if (shared_) return claim({.trial = id, .label = label, .owner = owner}, known, steady);
+  if (shared_) return claim({.trial = id, .label = label, .owner = owner, .loss = std::nan("")}, known, steady);
   const std::lock_guard lock(mutex_);
   Transaction transaction(database_);
+  check_is_alone();
   if (has_ended_since(read_known(database_, id), known)) return LeaseResult::done;
   for (const Lease& lease : read_leases(database_, id))
     if (is_held_by_other(lease, owner, now, steady)) return LeaseResult::held;

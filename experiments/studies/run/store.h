@@ -145,6 +145,7 @@ class RunStore {
   template <class F, class... Values>
   auto at_one_moment(const F& f, const Values&... values) const;
   void fold() const;
+  void check_is_alone() const;
   void take_line(ShardLine&& line) const;
   LeaseResult claim(const Lease& lease, const Known& known, double steady);
   bool annotate(const std::function<bool(const Database&)>& change);
@@ -158,9 +159,10 @@ class RunStore {
   };
 
   mutable std::mutex mutex_;
-  const std::unique_ptr<SharedFolder> shared_;          ///< null: the store is the database
-  mutable std::map<std::string, std::string> origins_;  ///< of trials that were folded: file, line, instruction set
-  mutable std::atomic<double> folded_at_ = 0;           ///< by steady_clock()
+  const std::unique_ptr<SharedFolder> shared_;  ///< null: the store is the database
+  /// Of trials that were folded: file, line and instruction set, and when the trial ended whose weights are there.
+  mutable std::map<std::string, std::pair<std::string, double>> origins_;
+  mutable std::atomic<double> folded_at_ = 0;  ///< by steady_clock()
   mutable Database database_;
   std::map<std::string, Sight> sights_;  ///< of heartbeats from the future, by trial
 };

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "experiments/studies/run/store/digest.h"
 #include "experiments/studies/run/store/open_file.h"
 
 namespace headroom::experiments {
@@ -86,18 +85,19 @@ bool Claims::take(const Lease& lease, const StillCounts& still_counts) const {
     const std::optional<Lease> there = read(path, lease.trial);
     if (!there) continue;
     if (still_counts(*there, now())) return false;
-    // Of several who see an old claim, the one whose rename finds it goes on. If it has moved one that is new, since
-    // another was faster in all of this, it puts that back.
-    const fs::path aside =
-        folder_ / fmt::format(".{}.{}", lease.trial, Digest().add(lease.owner.name).hex().substr(0, 16));
-    if (rename(path.c_str(), aside.c_str()) != 0) return false;
-    const std::optional<Lease> moved = read(aside, lease.trial);
-    const bool is_the_old =
-        moved && std::tie(moved->owner.name, moved->heartbeat) == std::tie(there->owner.name, there->heartbeat);
-    if (!is_the_old && link(aside.c_str(), path.c_str()) != 0 && errno != EEXIST)
-      rename(aside.c_str(), path.c_str());  // a file system without links
-    unlink(aside.c_str());
-    if (!is_the_old) return false;
+    // Of several who see an old claim one at a time looks again and takes it away: else it might be a new one by then.
+    const fs::path door = folder_ / fmt::format(".{}.heir", lease.trial);
+    const OpenFile heir(door, O_RDWR | O_CREAT | O_EXCL);
+    if (!heir.is_open()) {
+      if (!heir.is_taken()) heir.complain("cannot be made");
+      const OpenFile other(door, O_RDONLY);
+      if (other.is_open() && now() - other.changed_at() > lease_seconds) unlink(door.c_str());  // it was killed here
+      return false;
+    }
+    const std::optional<Lease> again = read(path, lease.trial);
+    if (again && std::tie(again->owner.name, again->heartbeat) == std::tie(there->owner.name, there->heartbeat))
+      unlink(path.c_str());
+    unlink(door.c_str());
   }
   return false;
 }

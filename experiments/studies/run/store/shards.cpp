@@ -103,15 +103,16 @@ void Shards::append(const std::vector<TrialRecord>& trials) {
   const off_t before = own_->status().st_size;
   if (!own_->write(static_cast<size_t>(before), text) || fsync(own_->fd()) != 0) {
     const int reason = errno;
-    // What was begun must not become the beginning of the next line.
-    if (ftruncate(own_->fd(), before) != 0) own_.reset();
-    errno = reason;
+    // This file never grows again: what was begun is no beginning of another line, and who has read lines that were
+    // whole but not synced finds no others in their place.
+    const auto file = std::move(own_);
+    if (ftruncate(file->fd(), before) == 0 && before == 0) unlink(file->path().c_str());
     fail("{}: run store: cannot be written: {}", folder_.string(), std::strerror(reason));
   }
   if (before == 0) sync_folder(folder_);
 }
 
-void Shards::each_new(double now, const std::function<void(ShardLine&&)>& f) {
+void Shards::each_new(const std::function<double()>& now, const std::function<void(ShardLine&&)>& f) {
   std::map<std::string, Place> reached = read_;
   for (const std::string& name : shards_in(folder_)) {
     const OpenFile file(folder_ / name, O_RDONLY);
@@ -129,7 +130,7 @@ void Shards::each_new(double now, const std::function<void(ShardLine&&)>& f) {
         const std::string line = text.substr(begin, end - begin);
         is_readable = is_sealed(line);
         if (!is_readable) {
-          require(now - file.changed_at() < lease_seconds,
+          require(now() - file.changed_at() < lease_seconds,
                   "{}:{}: is not what was written (wrong checksum); delete the line, and the next run trains its trial "
                   "again",
                   file.path().string(), place.lines + 1);
@@ -145,6 +146,29 @@ void Shards::each_new(double now, const std::function<void(ShardLine&&)>& f) {
     }
   }
   read_ = std::move(reached);
+}
+
+std::map<fs::path, std::string> Shards::damaged() const {
+  std::map<fs::path, std::string> files;
+  std::set<std::string> names = shards_in(folder_);
+  names.insert({"plan.json", "notes.json"});
+  for (const std::string& name : names) {
+    const OpenFile file(folder_ / name, O_RDONLY);
+    if (file.is_missing()) continue;
+    if (!file.is_open()) file.complain("cannot be read");
+    const std::string text = file.read(0, static_cast<size_t>(file.status().st_size));
+    std::string sound;
+    bool is_sound = true;
+    size_t begin = 0;
+    for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      const std::string_view line = std::string_view(text).substr(begin, end - begin);
+      if (is_sealed(line)) sound.append(line) += '\n';
+      else is_sound = false;
+    }
+    const bool is_cut = begin < text.size() && !name.ends_with(".jsonl");
+    if (!is_sound || is_cut) files[file.path()] = std::move(sound);
+  }
+  return files;
 }
 
 void Shards::keep_plan(const RunFacts& facts) const {

@@ -28,13 +28,15 @@ class Shards {
   explicit Shards(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// Adds trials that have ended to this object's own file, which it makes, whole and synced. Throws Error naming the
-  /// file; nothing of them is there then.
+  /// folder; nothing of them is there then.
   void append(const std::vector<TrialRecord>& trials);
   /// Calls `f` with every line that is new since the last call that returned. The last line of a file may be cut off: a
   /// process was killed in it, or is writing. One whose checksum does not fit is passed over, with those behind it,
-  /// while its file changed less than lease_seconds before `now`, the server's time, as a network brings bytes in any
+  /// while its file changed less than lease_seconds before `now()`, the server's time, as a network brings bytes in any
   /// order; later that is an Error "FILE:LINE: …".
-  void each_new(double now, const std::function<void(ShardLine&&)>& f);
+  void each_new(const std::function<double()>& now, const std::function<void(ShardLine&&)>& f);
+  /// The files that have bytes which are not what was written, with those lines of each that are.
+  std::map<std::filesystem::path, std::string> damaged() const;
 
   /// Plan and study in place of those that are there.
   void keep_plan(const RunFacts& facts) const;

@@ -33,9 +33,6 @@ constexpr std::array<uint32_t, 12> network_types{
 
 void copy_store(const fs::path& store, const fs::path& shards) {
   const RunStore from(store, RunStore::Access::read);
-  for (const Lease& lease : from.leases())
-    require(!is_alive(lease), "{}: process {} trains a trial of it; stop that one before its folder is shared",
-            store.string(), lease.owner.pid);
   Shards to(shards);
   std::vector<TrialRecord> trials;
   from.each([&](TrialRecord&& trial) { trials.push_back(std::move(trial)); });
@@ -65,19 +62,23 @@ void share_run(const fs::path& run) {
   const fs::path shards = run / "shards", store = run / "store.sqlite";
   std::error_code error;
   if (!fs::exists(store, error)) return make_run_folder(shards);
+  if (is_shared(run)) return fs::rename(store, store.string() + ".before-shards", error);
   const fs::path fresh = run / (".shards-" + Digest().add(this_process().name).hex().substr(0, 16));
   try {
-    if (!is_shared(run)) {
+    RunStore(store, RunStore::Access::read).while_leases_stand([&](const std::vector<Lease>& leases) {
+      for (const Lease& lease : leases)
+        require(!is_alive(lease), "{}: process {} trains a trial of it; stop that one before its folder is shared",
+                store.string(), lease.owner.pid);
       make_run_folder(fresh);
       copy_store(store, fresh);
       fs::rename(fresh, shards, error);
       require(!error, "{}: cannot be made: {}", shards.string(), error.message());
-    }
+      fs::rename(store, store.string() + ".before-shards", error);
+    });
   } catch (const Error&) {
     fs::remove_all(fresh, error);
     if (!is_shared(run)) throw;  // else another process was faster
   }
-  fs::rename(store, store.string() + ".before-shards", error);
 }
 
 }  // namespace headroom::experiments
