@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# slurm.sh PROGRAM: `headroom submit` under a Slurm of its own, on this machine: two nodes, a time limit that interrupts a
-# trial, and a job that goes back to the queue. What two workers leave on the shared folder equals what one run leaves.
-# Needs slurmctld, slurmd, sbatch and munged (Debian: slurm-wlm, munge), no root and no running Slurm; exits with 77
-# where they are not installed. Four minutes, most of which Slurm waits before it starts a job again.
+# slurm.sh PROGRAM: `headroom submit` under a Slurm of its own, on this machine: an array of four workers on two nodes.
+# In the middle of their trials one node dies, with the two workers that it has, and a third is warned as before a time
+# limit; all go back to the queue. What is left on the shared folder, and the report, equal those of one run.
+# Needs slurmctld, slurmd, sbatch and munged (Debian: slurm-wlm, munge), no running Slurm, and on most systems no root;
+# exits with 77 where they are not installed. About five minutes, most of them of Slurm's waiting.
 set -euo pipefail
 program=$(realpath "$1")
 for tool in slurmctld slurmd sbatch munged; do
@@ -51,8 +52,9 @@ SelectTypeParameters=CR_CPU
 MpiDefault=none
 ReturnToService=2
 KillWait=5
-NodeName=node1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((base + 1)) CPUs=1
-NodeName=node2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((base + 2)) CPUs=1
+SlurmdTimeout=10
+NodeName=node1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((base + 1)) CPUs=2
+NodeName=node2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((base + 2)) CPUs=2
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
 export SLURM_CONF=$dir/slurm.conf
@@ -63,6 +65,7 @@ for node in node1 node2; do
   slurmd -D -N "$node" >"$dir/$node.out" 2>&1 &
   pids+=($!)
 done
+node2=$!
 for _ in $(seq 100); do [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = 2 ] && break; sleep 0.2; done
 [ "$(sinfo -h -t idle -o %D)" = 2 ] || { sinfo; tail "$dir"/*.log "$dir"/*.out; exit 1; }
 
@@ -86,40 +89,58 @@ causal = true
 heads = 1
 ffn_width = 16
 [train]
-steps = 350000
+steps = 60000
 batch = 4
-eval_every = 50000
-save_every = 600
+eval_every = 30000
+save_every = 2
 keep_weights = true
 optimizer = { kind = "adamw", lr = 1e-3, beta2 = 0.99 }
 [sweep]
 "model.heads" = [1, 2]
-seed = [1]
+seed = [1, 2]
 [report]
 x = { key = "model.heads", scale = "log2" }
 y = { metric = "relative_mse", scale = "log10" }
 END
 cd "$dir"
+run=queued/queued/own
 "$program" run study.toml --quiet --threads 1 --out whole >whole.out
-"$program" submit study.toml --workers 2 --out queued -- --time=1 --signal=B:USR1@40
+"$program" submit study.toml --workers 4 --out queued
+for _ in $(seq 600); do [ "$(ls "$run"/checkpoints/*.safetensors 2>/dev/null | wc -l)" = 4 ] && break; sleep 0.1; done
+"$program" status --out queued | tee status.log
+grep -q 'workers: 4 on ' status.log || { echo "status counted no four workers"; exit 1; }
+
+warned=$(squeue -h -r -w node1 -o %A | head -1)
+jobs=$(squeue -h -r -w node2 -o %A)
+kill -9 "$node2"
+for job in $jobs; do
+  step=$(pgrep -f "^slurmstepd: \[$job[.]batch\]")
+  scripts=$(pgrep -P "$step")
+  kill -9 "$step"
+  for script in $scripts; do kill -9 -- "-$script"; done
+done
+scancel --signal=USR1 --batch "$warned"
+echo "killed: node2 with jobs" $jobs "· warned: job $warned"
 began=$SECONDS
-until [ -z "$(squeue -h)" ] || [ $((SECONDS - began)) -gt 400 ]; do
+until [ -z "$(squeue -h)" ] || [ $((SECONDS - began)) -gt 500 ]; do
   sleep 3
-  squeue -h -o '%i %T %r' >>queue.log
-  "$program" status --out queued >>status.log
+  scontrol show job >>jobs.log
+  squeue -h -r -o '%i %T %r' >>queue.log
 done
 [ -z "$(squeue -h)" ] || { squeue; exit 1; }
-cat queued/queued/own/slurm/*.log >logs
+for job in $jobs $warned; do
+  sed -n "/JobId=$job /,/^$/p" jobs.log | grep -q 'Restarts=[1-9]' || { echo "job $job did not go back"; exit 1; }
+done
 for out in whole queued; do
   "$program" export csv queued --metrics-only --out "$out" >"$out.csv"
   (cd "$out/queued/own/weights" && sha256sum ./*) >"$out.sums"
+  "$program" report study.toml --out "$out" >"$out.report"
 done
 cmp whole.csv queued.csv
 cmp whole.sums queued.sums
-grep -q 'workers: .* on ' status.log || { echo "status counted no workers"; exit 1; }
-grep -q '_[12] PENDING' queue.log || { echo "no worker went back to the queue"; cat queue.log; exit 1; }
-[ ! -e queued/queued/own/checkpoints ] || { echo "checkpoints are left"; exit 1; }
-ls queued/queued/own/slurm/report-*.log >/dev/null
-grep -q '^report  ' queued/queued/own/slurm/report-*.log
+diff <(grep -v '^report ' whole.report) <(grep -v '^report ' queued.report)
+cmp {whole,queued}/queued/own/results.csv
+[ ! -e "$run/checkpoints" ] || { echo "checkpoints are left"; exit 1; }
+grep -q '^report  ' "$run"/slurm/report-*.log
 "$program" doctor queued
-echo "$(sort -u queue.log | wc -l) states, $(ls queued/queued/own/shards/*.jsonl | wc -l) shards: as one run"
+echo "four workers, $(ls "$run"/shards/*.jsonl | wc -l) shards, $(cat "$run"/shards/*.jsonl | wc -l) lines: as one run"

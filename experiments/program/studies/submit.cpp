@@ -75,7 +75,7 @@ std::string worker_script(const SubmitArguments& arguments, const Study& study, 
       head_of(arguments, "headroom-" + study.head.id, folder / "%A_%a.log",
               fmt::format("#SBATCH --array=1-{}\n#SBATCH --requeue\n#SBATCH --signal=B:USR1@120\n", arguments.workers));
   return head + command_line(arguments, "run") + " " + quoted(more) +
-         R"( ${SLURM_CPUS_PER_TASK:+--threads "$SLURM_CPUS_PER_TASK"} &
+         R"( ${SLURM_CPUS_ON_NODE:+--threads "$SLURM_CPUS_ON_NODE"} &
 run=$! warned=
 # Before the time limit comes USR1, before a preemption TERM: the run writes a checkpoint and ends with 130. After the
 # former the job goes back to the queue; whoever is first, it or another worker, goes on from the checkpoint.
