@@ -45,7 +45,7 @@ class Faults:
             print("FAILED: " + what, flush=True)
 
     def run(self, folder, words, fault="", **more):
-        env = dict(os.environ, HEADROOM_THREADS="1", **more)
+        env = dict(os.environ, HEADROOM_THREADS="1", PATH="", **more)  # without gnuplot: thousands of reports
         if fault or more:
             env |= {"HEADROOM_FAULT": fault, "LD_PRELOAD": self.options.library}
         return subprocess.run([self.options.program] + words, cwd=folder, env=env, stdin=subprocess.DEVNULL,
@@ -99,7 +99,7 @@ class Faults:
         self.metrics, self.weights = metrics_of(self, model), weights_of(model)
         print(done.stderr, end="")
         calls = {kind: int(count) for kind, count in (line.split() for line in counts.read_text().splitlines())}
-        for kind in ("write", "full", "sync", "rename", "open", "read", "malloc"):
+        for kind in ("sync", "rename", "open", "read", "write", "full", "malloc"):
             if self.options.kind not in ("", kind):
                 continue
             self.begin_row(kind)
