@@ -43,7 +43,7 @@ Study without_finished(const Study& study, const std::filesystem::path& out) {
   Study left = study;
   left.later.clear();
   const std::filesystem::path path = study_folder(study, out) / "store.sqlite";
-  if (!std::filesystem::exists(path)) return left;
+  if (!RunStore::exists(path)) return left;
   const RunStore store(path, RunStore::Access::read);
   find_known_heads(left, store);
   const auto known = store.known();
@@ -197,6 +197,9 @@ void add_run_command(Command app) {
                                      "folder of event files that grow while trials train: tensorboard --logdir FOLDER");
   command.flag("--dry-run", a->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
   command.flag("--yes", a->is_sure, "start also what takes more than an hour, at a terminal");
+  command.flag("--shared", a->options.is_shared,
+               "keep trials in files that several hosts may write to, as is done by itself where --out is on NFS or "
+               "the like");
   add_data_option(command, a->data);
   const Option quiet = command.flag("--quiet", a->is_quiet, "no progress");
   command.flag("--json", a->is_json, "one event per line on standard output, in place of the table").excludes(quiet);

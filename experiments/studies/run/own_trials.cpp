@@ -150,6 +150,7 @@ void OwnedFiles::prepare(const std::string& id) {
 
 bool OwnedFiles::keep_checkpoint(const std::string& id, const std::function<void(const fs::path&)>& write) {
   const Staged file(staged(checkpoint(id)));
+  make_run_folder(file.path.parent_path());  // in a shared folder another process's tidy() may just have removed it
   write(file.path);
   return store_.while_held(id, owner_, [&] { move_to(file.path, checkpoint(id)); });
 }
@@ -180,16 +181,19 @@ bool OwnedFiles::keep_outcome(TrialRecord& trial, const models::NamedTensors& we
 
 void OwnedFiles::tidy() {
   const auto known = store_.known();
+  // Listed before the leases: in a shared folder, where those do not stand still, whose file is there has a lease, or
+  // had it and has ended, or is gone.
+  std::vector<fs::path> files;
+  for (const char* kind : {"checkpoints", "weights"})
+    for (fs::path& file : entries_of(folder_ / kind)) files.push_back(std::move(file));
   store_.while_leases_stand([&](const std::vector<Lease>& leases) {
     std::set<std::string> trained;
     for (const Lease& lease : leases)
       if (!is_gone(lease.owner)) trained.insert(lease.trial);
-    for (const char* kind : {"checkpoints", "weights"})
-      for (const fs::path& file : entries_of(folder_ / kind)) {
-        const std::string id = trial_of_unfinished(file);
-        if (!id.empty() && !trained.contains(id)) discard(file);
-      }
-    for (const fs::path& file : entries_of(folder_ / "checkpoints")) {
+    for (const fs::path& file : files) {
+      const std::string id = trial_of_unfinished(file);
+      if (!id.empty() && !trained.contains(id)) discard(file);
+      if (file.parent_path().filename() != "checkpoints") continue;
       const auto found = known.find(file.stem().string());
       const bool is_finished = found != known.end() && found->second.is_finished;
       if (file.extension() == ".safetensors" && is_finished && !trained.contains(found->first)) discard(file);

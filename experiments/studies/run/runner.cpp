@@ -26,6 +26,7 @@
 #include "experiments/studies/run/progress.h"
 #include "experiments/studies/run/rounds.h"
 #include "experiments/studies/run/store.h"
+#include "experiments/studies/run/store/shared_folder.h"
 #include "experiments/studies/run/trial.h"
 #include "experiments/studies/run/work_pool.h"
 #include "experiments/version.h"
@@ -173,7 +174,7 @@ class Sweeper {
         if (held_.empty()) return nullptr;
         if (!std::exchange(has_said_it_waits_, true)) progress_.say("waiting for trials that another run has");
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      std::this_thread::sleep_for(std::chrono::duration<double>(store_.seconds_between_looks()));
     }
     return nullptr;
   }
@@ -289,14 +290,14 @@ std::filesystem::path written_store_path(const Study& study, const std::filesyst
 /// Where results are read from: under settings that train nothing, the store of the study as its file has it.
 std::filesystem::path path_to_read(const Study& study, const std::filesystem::path& out) {
   const std::filesystem::path path = store_path(study, out);
-  return std::filesystem::exists(path) ? path : written_store_path(study, out);
+  return RunStore::exists(path) ? path : written_store_path(study, out);
 }
 
 /// Settings train only what they change: what the study's own store has of the plan is copied, but for trials that are
 /// to keep their weights, which lie in its folder.
 void copy_finished(const Study& study, const std::filesystem::path& out, RunStore& store) {
   const std::filesystem::path written = written_store_path(study, out);
-  if (study.head.overrides.empty() || !std::filesystem::exists(written)) return;
+  if (study.head.overrides.empty() || !RunStore::exists(written)) return;
   const RunStore source(written, RunStore::Access::read);
   const auto there = source.known(), here = store.known();
   for (const auto* trials : {&study.trials, &study.later})
@@ -340,7 +341,8 @@ bool run_trials(const Study& written, const RunOptions& options) {
   const std::vector<const PlannedTrial*> trials = distinct_trials(written);
   const LeftOut left_out = without_model(trials, pool);
   // A study that cannot be trained leaves nothing behind.
-  if (!std::filesystem::exists(store_path(written, options.out))) check_plan(trials, left_out, options, pool);
+  if (!RunStore::exists(store_path(written, options.out))) check_plan(trials, left_out, options, pool);
+  if (options.is_shared) share_run(study_folder(written, options.out));
   RunStore store(store_path(written, options.out));
   Study study = written;
   find_known_heads(study, store);
@@ -376,12 +378,12 @@ StudyResults planned_results(const Study& study) {
 }
 
 bool has_store(const Study& study, const std::filesystem::path& out) {
-  return std::filesystem::exists(path_to_read(study, out));
+  return RunStore::exists(path_to_read(study, out));
 }
 
 StudyResults collect_results(const Study& written, const std::filesystem::path& out) {
   const std::filesystem::path path = path_to_read(written, out);
-  require(std::filesystem::exists(path), "{}: there is no run store; run the study first", path.string());
+  require(RunStore::exists(path), "{}: there is no run store; run the study first", path.string());
   const RunStore store(path, RunStore::Access::read);
   Study study = written;
   find_known_heads(study, store);
