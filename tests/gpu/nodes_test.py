@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """nodes_test.py PROGRAM: the steps of nodes.toml have, when the emulator captures them, exactly the nodes that
-step_kernels.py counts; predict.py's times rest on that."""
+step_kernels.py counts, and their models as many parameters; predict.py's times rest on that."""
 import collections
+import json
 import os
 import pathlib
 import subprocess
@@ -17,18 +18,18 @@ PROGRAM = sys.argv.pop(1)
 
 
 def captured(name, way):
-    """The names of the captured step's nodes."""
+    """The names of the captured step's nodes, and what the program says of it."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "graphs"
         command = [PROGRAM, "bench", name, "--workloads", HERE / "nodes.toml", "--device", "cuda", "--precision", way,
-                   "--seconds", "0.001"]
+                   "--seconds", "0.001", "--json"]
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "HEADROOM_CUDA_GRAPHS": str(path)})
         if done.returncode != 0:
             raise AssertionError(done.stderr)
         graphs = path.read_text().strip().split("\n\n")
     if len(graphs) != 1:
         raise AssertionError(f"{len(graphs)} graphs")
-    return graphs[0].splitlines()
+    return graphs[0].splitlines(), json.loads(done.stdout)
 
 
 class Nodes(unittest.TestCase):
@@ -40,8 +41,10 @@ class Nodes(unittest.TestCase):
         for name, table in tables.items():
             for way in ("f32", "bf16"):
                 with self.subTest(name, way=way):
-                    nodes = captured(name, way)
-                    kernels = Step({**defaults, **table}, way).all()
+                    nodes, said = captured(name, way)
+                    step = Step({**defaults, **table}, way)
+                    kernels = step.all()
+                    self.assertEqual(said["params"], step.parameters)
                     products = sum(bool(kernel.product) for kernel in kernels)
                     counts = collections.Counter(nodes)
                     self.assertEqual(len(nodes), len(kernels), f"launched: {counts}")
