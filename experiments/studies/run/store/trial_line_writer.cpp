@@ -103,6 +103,13 @@ bool is_named(const PublishedRun& run, const std::string& metric) {
   return toml == run.facts.end() || toml->second.find('"' + metric + '"') != std::string::npos;
 }
 
+/// A data file's name below the folder of data or models that held it: where that folder is, is nobody else's business.
+std::string shared_name(const std::string& path) {
+  for (const char* folder : {"/data/", "/models/"})
+    if (const size_t at = path.rfind(folder); at != std::string::npos) return path.substr(path.find('/', at + 1) + 1);
+  return path;
+}
+
 }  // namespace
 
 std::string line_of_run(const PublishedRun& run, const std::set<std::string>& ids) {
@@ -122,6 +129,8 @@ std::string line_of_run(const PublishedRun& run, const std::set<std::string>& id
 
 std::string line_of_trial(const TrialRecord& r, const PublishedRun& run, const std::vector<size_t>& places) {
   const std::string plan = json_array(places, [&](const size_t i) { return json_place(run.plan[i], i); });
+  std::map<std::string, std::string> shared;  // file → SHA-256
+  for (const auto& [path, hash] : r.data) shared[shared_name(path)] = hash;
   std::map<std::string, std::vector<double>> parts = r.test_parts;
   std::erase_if(parts, [&](const auto& of) { return !run.is_whole && !is_named(run, of.first); });
   std::string line = fmt::format(
@@ -129,7 +138,7 @@ std::string line_of_trial(const TrialRecord& r, const PublishedRun& run, const s
       R"("code":{},"data":{},"config":{},"plan":{},"validation":{},"test":{},"test_parts":{})",
       json_text(r.id), json_text(name_of(r.status)), json_text(r.message), static_cast<int64_t>(r.ended),
       digits_of(r.seconds), r.attempts, r.steps, r.parameters, digits_of(r.flops), json_text(r.code),
-      json_table(r.data, json_text), json_text(r.config), plan, json_table(r.validation, digits_of),
+      json_table(shared, json_text), json_text(r.config), plan, json_table(r.validation, digits_of),
       json_table(r.test, digits_of), json_table(parts, json_list));
   if (run.is_whole)
     line += fmt::format(R"(,"history":{},"predictions":{})", json_history(r.history), json_predictions(r.predictions));
