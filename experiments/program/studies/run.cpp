@@ -171,7 +171,7 @@ void run(RunArguments& arguments) {
     throw Exit{interrupted};
   }
   if (!arguments.is_json) {
-    render_report(study, arguments.out);
+    render_report(study, arguments.out, arguments.is_verbose);
     return;
   }
   const StudyResults results = collect_results(study, arguments.out);
@@ -196,6 +196,7 @@ void add_run_command(Command app) {
   command.flag("--dry-run", a->is_dry, "only say what it would cost: a few steps are timed, nothing is kept");
   command.flag("--yes", a->is_sure, "start also what takes more than an hour, at a terminal");
   add_data_option(command, a->data);
+  add_verbose_flag(command, a->is_verbose);
   const Option quiet = command.flag("--quiet", a->is_quiet, "no progress");
   command.flag("--json", a->is_json, "one event per line on standard output, in place of the table").excludes(quiet);
   command.action([a, live] {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -14,6 +16,7 @@
 
 #include "experiments/output/number.h"
 #include "experiments/output/units.h"
+#include "experiments/studies/claims/curve.h"
 
 namespace headroom::experiments {
 
@@ -52,8 +55,68 @@ bool is_pilot(const StudyResults& results) {
   return results.profile != "paper" && !is_own && !is_computed;
 }
 
+namespace {
+
+/// What the first claim on the report's own metric says that learning takes.
+std::optional<double> learning_limit(const StudyResults& results) {
+  for (const ClaimConfig& claim : results.claims)
+    if (claim.learned_at && (claim.metric.empty() || claim.metric == results.report.y_metric)) return claim.learned_at;
+  return std::nullopt;
+}
+
+/// " About 12 seeds would decide 2 of the 3 undecided claims."; "" where more seeds decide nothing.
+std::string seeds_sentence(const std::vector<Verdict>& verdicts) {
+  int64_t undecided = 0, decidable = 0;
+  int seeds = 0;
+  for (const Verdict& v : verdicts) {
+    if (v.status != VerdictStatus::undecided) continue;
+    ++undecided;
+    if (!v.seeds_needed) continue;
+    ++decidable;
+    seeds = std::max(seeds, *v.seeds_needed);
+  }
+  if (decidable == 0) return "";
+  const std::string which = decidable < undecided ? fmt::format("{} of the {} undecided claims", decidable, undecided)
+                            : undecided == 1      ? "the undecided claim"
+                                                  : fmt::format("the {} undecided claims", undecided);
+  return fmt::format(" About {} seeds would decide {}.", seeds, which);
+}
+
+}  // namespace
+
+std::string nothing_learned(const StudyResults& results) {
+  const std::optional<double> limit = learning_limit(results);
+  const Curve* best_of = nullptr;
+  std::vector<Curve> curves;
+  for (const std::string& series : series_names(results)) curves.push_back(curve(results, series));
+  double best = NAN;
+  int64_t steps = 0;
+  for (const Curve& one : curves) {
+    if (!one.best()) continue;
+    const std::optional<double> unlearned = unlearned_best(one, limit);
+    if (!unlearned) return "";
+    for (const Point& p : one.points)
+      if (!p.steps.empty()) steps = std::max(steps, *p.steps.rbegin());
+    if (!best_of || one.better(*unlearned, best)) best_of = &one, best = *unlearned;
+  }
+  if (!best_of || steps == 0) return "";  // what is computed learns nothing
+  const std::string so_far = count_trials(results.trials) < results.planned ? " so far" : "";
+  const std::string reached =
+      limit ? fmt::format("the best {} is {}, and learning takes {}", best_of->metric, rounded(best), exact(*limit))
+            : fmt::format("the best leaves {} % of the variance", rounded(100 * best));
+  const auto has_length = [](const TrialRecord& t) {
+    const auto config = nlohmann::json::parse(t.config, nullptr, false);
+    return config.is_object() && config.contains("task") && config["task"].contains("length");
+  };
+  const bool can_shorten = std::any_of(results.trials.begin(), results.trials.end(), has_length);
+  return fmt::format("No answer yet: no model{} learned the task; {}. Train longer than {} steps{}.", so_far, reached,
+                     steps, can_shorten ? ", or shorten task.length" : "");
+}
+
 std::string headline(const StudyResults& results, const std::vector<Verdict>& verdicts) {
-  std::string all = headline(verdicts);
+  if (std::none_of(verdicts.begin(), verdicts.end(), is_decided))
+    if (const std::string none = nothing_learned(results); !none.empty()) return none;
+  std::string all = headline(verdicts) + seeds_sentence(verdicts);
   if (!is_pilot(results) || verdicts.empty()) return all;
   all[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(all[0])));
   return fmt::format("In a pilot (profile {}), {}", results.profile, all);

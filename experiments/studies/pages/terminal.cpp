@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "engine/excerpt.h"
@@ -83,6 +84,27 @@ std::string coloured_verdict(VerdictStatus status, const std::string& word) {
   return status == VerdictStatus::not_run ? word : fmt::format("\x1b[{}m{}\x1b[0m", colour, word);
 }
 
+/// What was measured for a verdict, each number with what it belongs to; how sure that is only where asked for.
+std::string measured_text(const Verdict& v, bool with_p) {
+  // What is computed or not judged has no p-value, and what more seeds would not decide says why in its sentence.
+  const bool says_why = v.status == VerdictStatus::undecided && !v.seeds_needed;
+  if (with_p || says_why || std::isnan(v.p) || v.comparison().empty()) return v.sentence;
+  std::string text = v.comparison();
+  if (v.has_choice_at_edge) text += " A chosen value is at an end of those tried.";
+  if (v.seeds_needed) text += fmt::format(" About {} seeds would decide.", *v.seeds_needed);
+  return text;
+}
+
+/// The verdict, the claim in its author's words, and below them what was measured.
+std::string verdict_text(const Verdict& v, TerminalLook look) {
+  constexpr size_t status_columns = 9;  // "undecided"
+  const std::string status = name(v.status);
+  const std::string lines = aligned({{left(status, status_columns), in_words(v.claim) + subject_in_brackets(v.claim)},
+                                     {"", measured_text(v, look.is_verbose)}},
+                                    static_cast<size_t>(look.columns));
+  return (look.has_colours ? coloured_verdict(v.status, status) : status) + lines.substr(status.size());
+}
+
 /// What a reader must know before the numbers: a line each.
 std::string notes_on(const StudyResults& r) {
   std::string out;
@@ -99,7 +121,12 @@ std::string notes_on(const StudyResults& r) {
 std::string terminal_table(const StudyResults& results, TerminalLook look) {
   constexpr int columns_of_a_log = 100;
   const auto columns = static_cast<size_t>(look.columns > 0 ? look.columns : columns_of_a_log);
-  std::string out = notes_on(results);
+  const auto sentence = static_cast<size_t>(look.columns);
+  const std::vector<Verdict> verdicts = judge(results);
+  std::string out = aligned({{headline(results, verdicts)}}, sentence) + "\n";
+  for (const Verdict& v : verdicts) out += verdict_text(v, look);
+  if (!verdicts.empty()) out += "\n";
+  out += notes_on(results);
   bool edge = false;
   for (const std::string& series : series_names(results)) {
     const Curve c = curve(results, series);
@@ -116,27 +143,7 @@ std::string terminal_table(const StudyResults& results, TerminalLook look) {
                                  fmt::join(geometric, ", "))}},
                    columns);
   if (edge || !geometric.empty()) out += '\n';
-  const std::vector<Verdict> verdicts = judge(results);
-  size_t names = 0, statuses = 0;
-  for (const Verdict& v : verdicts) {
-    names = std::max(names, display_width(claim_name(v.claim)));
-    statuses = std::max(statuses, display_width(name(v.status)));
-  }
-  // On a terminal a long sentence goes below the claim, since there is no room behind it.
-  const bool is_below = look.columns > 0;
-  for (const Verdict& v : verdicts) {
-    const bool plain = v.summary.empty();  // then the sentence says why
-    const std::string word = left(name(v.status), statuses);
-    std::string said = plain ? v.sentence : v.summary;
-    if (!plain && v.has_choice_at_edge) said += ", with a chosen value at an end of those tried";
-    out += fmt::format("{}   {}", left(claim_name(v.claim), names),
-                       look.has_colours ? coloured_verdict(v.status, word) : word);
-    if (!is_below || names + 3 + statuses + 3 + display_width(said) <= columns) out += fmt::format("   {}\n", said);
-    else out += "\n" + aligned({{"  ", said}}, columns);
-  }
-  const size_t sentence = is_below ? columns : 0;
   if (const Blocks law = law_section(results); !law.empty()) out += as_text(law[0].parts, sentence) + "\n";
-  if (!verdicts.empty()) out += aligned({{headline(results, verdicts)}}, sentence);
   if (const std::string levels = interval_levels(verdicts); !levels.empty())
     out += aligned({{fmt::format("[ ] confidence intervals at {}, as each test needs", levels)}}, sentence);
   if (results.profile.starts_with("smoke"))

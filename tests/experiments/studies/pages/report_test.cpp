@@ -627,23 +627,28 @@ TEST_CASE("the table on the terminal") {
   r.claims = {claim("interior_optimum"), claim("argmin_in")};
   r.claims[0].log_error = true;
   r.claims[1].keys.among = {4};
-  CHECK(terminal_table(r) ==
-        "heads        1        2        4        8       16\n"
-        "mse       1.03    0.103   0.0101   0.0300    0.200\n"
-        "    ±   0.0862  0.00862  4.36e-4  0.00115  0.00577\n"
-        "\n"
-        "± standard error over seeds; geometric means, which claims compare: mse\n"
-        "\n"
-        "interior_optimum   pass   101× [81.2, 126] / 19.7× [18.1, 21.4], p = 0.0002\n"
-        "argmin_in [4]      pass   best heads = 4, 2.95× [1.78, 4.89], p = 0.003\n"
-        "The paper’s claims: 2 hold.\n"
-        "[ ] confidence intervals at 96.7 to 97.5 %, as each test needs\n");
+  const std::string table = terminal_table(r), verbose = terminal_table(r, {.is_verbose = true});
+  CHECK(
+      table.starts_with("In a pilot (profile quick), the paper’s claims: 2 hold.\n\n"
+                        "pass        as the paper says\n"
+                        "            At heads = 1 the error is 101× [81.2, 126] that at heads = 4"));
+  CHECK(
+      table.ends_with("\n\n"
+                      "heads        1        2        4        8       16\n"
+                      "mse       1.03    0.103   0.0101   0.0300    0.200\n"
+                      "    ±   0.0862  0.00862  4.36e-4  0.00115  0.00577\n"
+                      "\n"
+                      "± standard error over seeds; geometric means, which claims compare: mse\n"
+                      "\n"
+                      "[ ] confidence intervals at 96.7 to 97.5 %, as each test needs\n"));
+  CHECK_FALSE(contains(table, "p = "));
+  CHECK(contains(verbose, "That holds (p = 0.003, by Holm over 2 claims)."));
   const std::string narrow = terminal_table(r, {.columns = 30, .has_colours = false});
   for (size_t at = 0, end; (end = narrow.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string line = narrow.substr(at, end - at);
     CHECK(display_width(line) <= 30);
   }
-  CHECK(contains(terminal_table(r, {.columns = 80, .has_colours = true}), "interior_optimum   \x1b[32mpass\x1b[0m"));
+  CHECK(contains(terminal_table(r, {.columns = 80, .has_colours = true}), "\n\x1b[32mpass\x1b[0m        as the paper"));
   const std::string several = terminal_table(rich());
   CHECK(contains(several, "D 64\nheads"));
   CHECK(contains(several, "\naccuracy "));
