@@ -629,7 +629,7 @@ TEST_CASE("the table on the terminal") {
   r.claims[1].keys.among = {4};
   const std::string table = terminal_table(r), verbose = terminal_table(r, {.is_verbose = true});
   CHECK(
-      table.starts_with("In a pilot (profile quick), the paper’s claims: 2 hold.\n\n"
+      table.starts_with("The paper’s claims: 2 hold.\n\n"
                         "pass        as the paper says\n"
                         "            At heads = 1 the error is 101× [81.2, 126] that at heads = 4"));
   CHECK(
