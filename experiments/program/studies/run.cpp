@@ -18,6 +18,7 @@
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/studies/learning_watch.h"
 #include "experiments/program/studies/study_arguments.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/export/live_events.h"
@@ -161,6 +162,11 @@ void run(RunArguments& arguments) {
   if (arguments.is_live) {
     events.emplace(arguments.tensorboard, study.head.id, study.run);
     options.watch = [&events](const auto& trial, const auto& warn) { return events->watch(trial, warn); };
+  }
+  std::optional<LearningWatch> learning;
+  if (!arguments.is_quiet) {
+    learning.emplace(study, arguments.out);
+    options.watch = learning->around(options.watch);
   }
   if (!run_trials(study, options)) {
     const StudyResults results = collect_results(study, arguments.out);

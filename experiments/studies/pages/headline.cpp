@@ -64,6 +64,24 @@ std::optional<double> learning_limit(const StudyResults& results) {
   return std::nullopt;
 }
 
+/// How far the best model is from having learned its task, in the metric's own terms.
+std::string how_near(const std::string& metric, double best, std::optional<double> stated,
+                     std::optional<double> floor) {
+  if (!stated && !floor) return fmt::format("the best leaves {} % of the variance", rounded(100 * best));
+  return fmt::format(
+      "the best {} is {}, and learning takes {}", metric, rounded_beside(best, stated ? stated : floor),
+      stated ? exact(*stated) : fmt::format("less than the {} of a table that sees one token alone", exact(*floor)));
+}
+
+/// Whether some task is made in a length that a shorter one would make easier; a text's context is no such length.
+bool has_task_length(const StudyResults& results) {
+  return std::any_of(results.trials.begin(), results.trials.end(), [](const TrialRecord& trial) {
+    if (!trial.data.empty()) return false;
+    const auto config = nlohmann::json::parse(trial.config, nullptr, false);
+    return config.is_object() && config.contains("task") && config["task"].contains("length");
+  });
+}
+
 /// " About 12 seeds would decide 2 of the 3 undecided claims."; "" where more seeds decide nothing.
 std::string seeds_sentence(const std::vector<Verdict>& verdicts) {
   int64_t undecided = 0, decidable = 0;
@@ -85,32 +103,23 @@ std::string seeds_sentence(const std::vector<Verdict>& verdicts) {
 }  // namespace
 
 std::string nothing_learned(const StudyResults& results) {
-  const std::optional<double> limit = learning_limit(results);
-  const Curve* best_of = nullptr;
-  std::vector<Curve> curves;
-  for (const std::string& series : series_names(results)) curves.push_back(curve(results, series));
-  double best = NAN;
+  const std::optional<double> stated = learning_limit(results);
+  std::optional<double> best, floor;
   int64_t steps = 0;
-  for (const Curve& one : curves) {
+  for (const std::string& series : series_names(results)) {
+    const Curve one = curve(results, series);
     if (!one.best()) continue;
-    const std::optional<double> unlearned = unlearned_best(one, limit);
+    const std::optional<double> unlearned = unlearned_best(one, stated);
     if (!unlearned) return "";
     for (const Point& p : one.points)
       if (!p.steps.empty()) steps = std::max(steps, *p.steps.rbegin());
-    if (!best_of || one.better(*unlearned, best)) best_of = &one, best = *unlearned;
+    if (!best || one.better(*unlearned, *best)) best = unlearned, floor = one.floor;
   }
-  if (!best_of || steps == 0) return "";  // what is computed learns nothing
-  const std::string so_far = count_trials(results.trials) < results.planned ? " so far" : "";
-  const std::string reached =
-      limit ? fmt::format("the best {} is {}, and learning takes {}", best_of->metric, rounded(best), exact(*limit))
-            : fmt::format("the best leaves {} % of the variance", rounded(100 * best));
-  const auto has_length = [](const TrialRecord& t) {
-    const auto config = nlohmann::json::parse(t.config, nullptr, false);
-    return config.is_object() && config.contains("task") && config["task"].contains("length");
-  };
-  const bool can_shorten = std::any_of(results.trials.begin(), results.trials.end(), has_length);
-  return fmt::format("No answer yet: no model{} learned the task; {}. Train longer than {} steps{}.", so_far, reached,
-                     steps, can_shorten ? ", or shorten task.length" : "");
+  if (!best || steps == 0) return "";  // what is computed learns nothing
+  const bool is_done = count_trials(results.trials) >= results.planned;
+  return fmt::format("No answer yet: no model{} learned the task; {}. Train longer than {} steps{}.",
+                     is_done ? "" : " so far", how_near(results.report.y_metric, *best, stated, floor), steps,
+                     has_task_length(results) ? ", or shorten task.length" : "");
 }
 
 std::string headline(const StudyResults& results, const std::vector<Verdict>& verdicts) {

@@ -6,6 +6,8 @@
 
 #include "engine/excerpt.h"
 #include "experiments/output/number.h"
+#include "experiments/output/text.h"
+#include "experiments/output/wrap.h"
 #include "experiments/studies/claims/claims.h"
 #include "experiments/studies/claims/curve.h"
 #include "experiments/studies/pages/centre.h"
@@ -84,25 +86,36 @@ std::string coloured_verdict(VerdictStatus status, const std::string& word) {
   return status == VerdictStatus::not_run ? word : fmt::format("\x1b[{}m{}\x1b[0m", colour, word);
 }
 
-/// What was measured for a verdict, each number with what it belongs to; how sure that is only where asked for.
-std::string measured_text(const Verdict& v, bool with_p) {
-  // What is computed or not judged has no p-value, and what more seeds would not decide says why in its sentence.
-  const bool says_why = v.status == VerdictStatus::undecided && !v.seeds_needed;
-  if (with_p || says_why || std::isnan(v.p) || v.comparison().empty()) return v.sentence;
-  std::string text = v.comparison();
-  if (v.has_choice_at_edge) text += " A chosen value is at an end of those tried.";
-  if (v.seeds_needed) text += fmt::format(" About {} seeds would decide.", *v.seeds_needed);
+/// Parts with dots between them, in lines of at most `columns` characters that end at a dot where parts allow; 0: one.
+std::string dotted(const std::vector<std::string>& parts, size_t columns) {
+  const std::string dot = " · ";
+  std::vector<std::string> lines;
+  for (const std::string& part : parts) {
+    const bool fits =
+        !lines.empty() && (columns == 0 || display_width(lines.back()) + display_width(dot + part) <= columns);
+    if (fits) lines.back() += dot + part;
+    else lines.push_back(part);
+  }
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + wrapped(line, columns);
   return text;
 }
 
-/// The verdict, the claim in its author's words, and below them what was measured.
+/// The verdict, the claim in its author's words, and below them the numbers, each with what it belongs to; with
+/// sentences and p-values where those are asked for.
 std::string verdict_text(const Verdict& v, TerminalLook look) {
-  constexpr size_t status_columns = 9;  // "undecided"
-  const std::string status = name(v.status);
-  const std::string lines = aligned({{left(status, status_columns), in_words(v.claim) + subject_in_brackets(v.claim)},
-                                     {"", measured_text(v, look.is_verbose)}},
-                                    static_cast<size_t>(look.columns));
-  return (look.has_colours ? coloured_verdict(v.status, status) : status) + lines.substr(status.size());
+  constexpr size_t indent = 12;  // behind "undecided"
+  const auto columns = static_cast<size_t>(look.columns);
+  const size_t room = columns == 0 ? 0 : columns > 2 * indent ? columns - indent : indent;
+  const bool has_brief = !look.is_verbose && !v.brief.empty();
+  std::string below = has_brief ? dotted(v.brief, room) : wrapped(v.sentence, room);
+  if (has_brief && !v.open.empty()) below += "\n" + wrapped(capitalized(v.open) + ".", room);
+  const std::string status = name(v.status),
+                    text = wrapped(in_words(v.claim) + subject_in_brackets(v.claim), room) + "\n" + below,
+                    shown = look.has_colours ? coloured_verdict(v.status, status) : status;
+  std::string out = shown + std::string(indent - display_width(status), ' ');
+  for (const char c : text) out += c == '\n' ? "\n" + std::string(indent, ' ') : std::string(1, c);
+  return out + "\n";
 }
 
 /// What a reader must know before the numbers: a line each.

@@ -96,6 +96,24 @@ TEST_CASE(
   CHECK(nothing_learned(r).empty());
 }
 
+TEST_CASE(
+    "that nothing was learned of a text is said against the floor of its data, and no context is to be shortened") {
+  StudyResults r = testing::study({1, 2}, {{2.61, 2.62}, {2.71, 2.72}});
+  r.report.y_metric = "cross_entropy";
+  for (TrialRecord& t : r.trials) {
+    t.steps = 50;
+    t.test["cross_entropy"] = t.test["mse"];
+    t.data = {{"tinyshakespeare.txt", "0"}};
+    t.config = R"({"task": {"kind": "next-token", "source": "tinyshakespeare", "tokenizer": "char", "length": 32}})";
+  }
+  CHECK(
+      nothing_learned(r) ==
+      "No answer yet: no model learned the task; the best cross_entropy is 2.61, and learning takes less than the 2.5 "
+      "of a table that sees one token alone. Train longer than 50 steps.");
+  r.trials[0].test["cross_entropy"] = r.trials[1].test["cross_entropy"] = 2.4;
+  CHECK(nothing_learned(r).empty());
+}
+
 TEST_CASE("the headline says how many seeds would decide") {
   const StudyResults r = testing::study({1}, {{1}});
   std::vector<Verdict> verdicts(3);
