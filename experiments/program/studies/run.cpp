@@ -18,6 +18,7 @@
 #include "experiments/output/units.h"
 #include "experiments/program/command_line/commands.h"
 #include "experiments/program/command_line/standard_streams.h"
+#include "experiments/program/studies/learning_watch.h"
 #include "experiments/program/studies/study_arguments.h"
 #include "experiments/studies/config/study.h"
 #include "experiments/studies/export/live_events.h"
@@ -164,6 +165,11 @@ void run(RunArguments& arguments) {
     events.emplace(arguments.tensorboard, study.head.id, study.run);
     options.watch = [&events](const auto& trial, const auto& warn) { return events->watch(trial, warn); };
   }
+  std::optional<LearningWatch> learning;
+  if (!arguments.is_quiet) {
+    learning.emplace(study, arguments.out);
+    options.watch = learning->around(options.watch);
+  }
   if (!run_trials(study, options)) {
     const StudyResults results = collect_results(study, arguments.out);
     write_note(fmt::format("headroom: stopped with {} of {} trials done; the same command goes on from here",
@@ -173,7 +179,7 @@ void run(RunArguments& arguments) {
     throw Exit{interrupted};
   }
   if (!arguments.is_json) {
-    render_report(study, arguments.out);
+    render_report(study, arguments.out, arguments.is_verbose);
     return;
   }
   const StudyResults results = collect_results(study, arguments.out);
@@ -201,6 +207,7 @@ void add_run_command(Command app) {
                "keep trials in files that several hosts may write to, as is done by itself where --out is on NFS or "
                "the like");
   add_data_option(command, a->data);
+  add_verbose_flag(command, a->is_verbose);
   const Option quiet = command.flag("--quiet", a->is_quiet, "no progress");
   command.flag("--json", a->is_json, "one event per line on standard output, in place of the table").excludes(quiet);
   command.action([a, live] {

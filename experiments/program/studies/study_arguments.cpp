@@ -9,6 +9,10 @@ void add_study_options(Command command, StudyArguments& arguments) {
       .one_value_each();
 }
 
+void add_verbose_flag(Command command, bool& is_verbose) {
+  command.flag("--verbose", is_verbose, "verdicts with their p-values");
+}
+
 void add_data_option(Command command, std::string& data) {
   command.option("--data", data, "folder that holds data/ and models/ (default: HEADROOM_DATA)");
 }

@@ -61,6 +61,11 @@ struct Band : ClaimKind {
                           ? fmt::format("between {} and {}", exact(*limits.low), exact(*limits.high))
                       : limits.low ? fmt::format("at least {}", exact(*limits.low))
                                    : fmt::format("at most {}", exact(*limits.high));
+    verdict.brief = {fmt::format("{}: {}", c.label(*least.point), from)};
+    if (&least != &most) verdict.brief.push_back(fmt::format("{}: {}", c.label(*most.point), to));
+    verdict.brief.push_back("needs " + (limits.low && limits.high ? interval(limits)
+                                        : limits.low              ? "≥ " + exact(*limits.low)
+                                                                  : "≤ " + exact(*limits.high)));
     return "";
   }
 

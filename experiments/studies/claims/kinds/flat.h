@@ -53,6 +53,8 @@ struct Flat : ClaimKind {
         fmt::format("the largest {}, {} at {}, is {} the smallest, {} at {}", c.curve.metric, rounded(c.value(*most)),
                     c.at(*most), in_brackets(ratio), rounded(c.value(*least)), c.at(*least));
     verdict.claimed = fmt::format("at most {} times", exact(c.claim.keys.factor));
+    verdict.brief = {fmt::format("{} {} of {}", c.label(*most), in_brackets(ratio), c.label(*least)),
+                     fmt::format("needs ≤ {}×", exact(c.claim.keys.factor))};
     return "";
   }
 };

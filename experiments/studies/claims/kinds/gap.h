@@ -64,6 +64,11 @@ struct Gap : ClaimKind {
     const double factor = c.claim.keys.factor;
     verdict.claimed = c.claim.keys.direction == "catches_up" ? fmt::format("at most {}×", rounded(1 / factor))
                                                              : fmt::format("at least {}×", exact(factor));
+    verdict.brief = {fmt::format("{} {}×", c.label(*ends.first), rounded(first)),
+                     fmt::format("{} {}×", c.label(*ends.last), rounded(last)), "of " + rival,
+                     "change " + in_brackets(ratio),
+                     c.claim.keys.direction == "catches_up" ? fmt::format("needs ≤ {}×", rounded(1 / factor))
+                                                            : fmt::format("needs ≥ {}×", exact(factor))};
     return "";
   }
 

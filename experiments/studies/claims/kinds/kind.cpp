@@ -54,6 +54,19 @@ std::string as_bad(double factor) {
   return factor > 1 ? fmt::format("at least {} times as bad", exact(factor)) : "worse";
 }
 
+std::string needs_worse(const Case& c) {
+  const double factor = c.claim.keys.factor;
+  if (factor == 1) return c.curve.larger_is_better ? "needs < 1×" : "needs > 1×";
+  return c.curve.larger_is_better ? fmt::format("needs ≤ {}×", rounded(1 / factor))
+                                  : fmt::format("needs ≥ {}×", exact(factor));
+}
+
+std::string needs_near(const Case& c) {
+  const double factor = c.claim.keys.factor;
+  return c.curve.larger_is_better ? fmt::format("needs ≥ {}×", rounded(1 / factor))
+                                  : fmt::format("needs ≤ {}×", exact(factor));
+}
+
 std::string interval(const Limits& limits) {
   return fmt::format("[{}, {}]", limits.low ? exact(*limits.low) : "−∞", limits.high ? exact(*limits.high) : "∞");
 }

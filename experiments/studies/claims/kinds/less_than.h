@@ -73,6 +73,9 @@ struct LessThan : ClaimKind {
                     compared.size() > 1 ? fmt::format(", the least clear of {} comparisons", compared.size()) : "");
     const double factor = c.claim.keys.factor;
     verdict.claimed = factor > 1 ? fmt::format("at most {}×", rounded(1 / factor)) : "less";
+    verdict.brief = {fmt::format("{} {}", c.label(*own), rounded(c.value(*own))),
+                     fmt::format("{} for {}", rounded(c.value(*rival)), of), in_brackets(ratio),
+                     factor > 1 ? fmt::format("needs ≤ {}×", rounded(1 / factor)) : "needs < 1×"};
     return "";
   }
 

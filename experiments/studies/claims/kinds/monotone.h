@@ -72,6 +72,11 @@ struct Monotone : ClaimKind {
     verdict.claimed = fmt::format("{} in all, and at most {}× against it in any step",
                                   factor > 1 ? fmt::format("at least {}×", exact(factor)) : "any change",
                                   exact(1 + c.claim.keys.tolerance));
+    verdict.brief = {fmt::format("{} {}", c.label(first), rounded(c.value(first))),
+                     fmt::format("{} {}", c.label(last), rounded(c.value(last))), in_brackets(total),
+                     fmt::format("worst step, to {}, {}", c.label(points[worst]), in_brackets(step)),
+                     fmt::format("needs {}, steps ≤ {}×", factor > 1 ? fmt::format("≥ {}×", exact(factor)) : "> 1×",
+                                 exact(1 + c.claim.keys.tolerance))};
     return "";
   }
 };

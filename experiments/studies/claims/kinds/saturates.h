@@ -46,6 +46,9 @@ struct Saturates : ClaimKind {
                     rounded(first), exact(p[0].x), exact(p[1].x), rounded(last), exact(p[n - 2].x), exact(p[n - 1].x),
                     verdict.summary);
     verdict.claimed = fmt::format("at most {}", exact(c.claim.keys.fraction));
+    verdict.brief = {fmt::format("gain to {} {}", c.label(p[1]), rounded(first)),
+                     fmt::format("gain to {} {}", c.label(p[n - 1]), rounded(last)), "share " + verdict.summary,
+                     "needs ≤ " + exact(c.claim.keys.fraction)};
     return "";
   }
 

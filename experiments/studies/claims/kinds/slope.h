@@ -49,6 +49,7 @@ struct Slope : ClaimKind {
     verdict.summary = in_brackets(slope, "");
     verdict.found = fmt::format("the slope of {} on {} ({}) is {}", c.curve.metric, c.axis, axes, verdict.summary);
     verdict.claimed = "within " + interval(c.claim.keys.limits);
+    verdict.brief = {"slope " + verdict.summary, "needs " + interval(c.claim.keys.limits)};
     return "";
   }
 

@@ -76,6 +76,11 @@ struct StepsRatio : ClaimKind {
     verdict.claimed = limits.low && limits.high ? "within " + interval(limits)
                       : limits.low              ? fmt::format("at least {}×", exact(*limits.low))
                                                 : fmt::format("at most {}×", exact(*limits.high));
+    verdict.brief = {fmt::format("{} {}{} steps", c.curve.series, steps.sign, rounded(steps.value)),
+                     fmt::format("{} {}{}", other.series, others.sign, rounded(others.value)), in_brackets(ratio),
+                     "needs " + (limits.low && limits.high ? interval(limits)
+                                 : limits.low              ? fmt::format("≥ {}×", exact(*limits.low))
+                                                           : fmt::format("≤ {}×", exact(*limits.high)))};
     for (const auto& [point, series] : {std::pair{&own, &c.curve}, {&rival, &other}}) {
       const auto note = [&](const std::set<int64_t>& seeds, const Point& end, const char* what) {
         if (!seeds.empty())
