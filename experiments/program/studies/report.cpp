@@ -60,13 +60,13 @@ std::vector<Study> profiles_that_ran(const std::string& file, const std::string&
 /// The study under the profile that is asked for; where that is its own keys and they have no run, but one other
 /// profile has, under that one. Throws Error where several others have runs.
 Study study_to_report(const std::string& file, const StudyArguments& arguments) {
-  Study study = load_study(file, arguments.profile, arguments.settings);
-  if (arguments.profile != base_profile || !arguments.settings.empty() || has_store(study, arguments.out)) return study;
+  Study study = load_study(file, profile_of(arguments, file), arguments.settings);
+  if (!arguments.profile.empty() || !arguments.settings.empty() || has_store(study, arguments.out)) return study;
   std::vector<Study> run = profiles_that_ran(file, arguments.out);
   if (run.empty()) return study;
   std::vector<std::string> names;
   for (const Study& other : run) names.push_back(other.run);
-  require(run.size() == 1, "{}: {} has not run; --profile picks one that has: {}", study.head.id, base_profile,
+  require(run.size() == 1, "{}: {} has not run; --profile picks one that has: {}", study.head.id, study.profile,
           fmt::join(names, ", "));
   return std::move(run[0]);
 }
@@ -165,7 +165,7 @@ void verify(const ReportArguments& arguments) {
   std::vector<StoredVerdicts> all;
   bool bad = false;
   for (const std::string& file : arguments.files)
-    all.push_back(verdicts_of(load_study(file, arguments.profile, arguments.settings), arguments.out, bad));
+    all.push_back(verdicts_of(load_study(file, profile_of(arguments, file), arguments.settings), arguments.out, bad));
   fmt::print("{}", arguments.json ? verdict_list_json(all) : verdict_table(all, output_columns()));
   for (const StoredVerdicts& one : all)
     for (const StoredVerdict& verdict : one.verdicts) bad = bad || verdict.status == name(VerdictStatus::fail);

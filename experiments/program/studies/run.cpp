@@ -136,7 +136,7 @@ void run(RunArguments& arguments) {
   std::signal(SIGXFSZ, SIG_IGN);
   arguments.options.stop = &stop_on_signals();
   if (arguments.is_live && arguments.tensorboard.empty()) throw UsageError("--tensorboard needs the name of a folder");
-  Study study = load_study(arguments.file, arguments.profile, arguments.settings);
+  Study study = load_study(arguments.file, profile_of(arguments, arguments.file), arguments.settings);
   if (!arguments.device.empty()) {
     const engine::Device device = engine::device_of(arguments.device);
     for (auto* trials : {&study.trials, &study.later})

@@ -10,11 +10,15 @@ namespace headroom::experiments {
 
 /// The options of every command that works on studies.
 struct StudyArguments {
-  std::string profile = base_profile;
+  std::string profile;  ///< "": see profile_of()
   std::string out = "runs";
   std::vector<std::string> settings;
   bool is_verbose = false;
 };
+
+/// The profile that is meant: the one that was given; else "quick" of a study that is named by its id and has it, so
+/// that a first run takes minutes; else the file's own keys. Throws Error where the study cannot be loaded.
+std::string profile_of(const StudyArguments& arguments, const std::string& study);
 
 /// --profile, --out and --set.
 void add_study_options(Command command, StudyArguments& arguments);

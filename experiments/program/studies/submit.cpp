@@ -133,7 +133,10 @@ void add_submit_command(Command app) {
   command.option("--device", a->device, "as in run");
   add_data_option(command, a->data);
   command.flag("--print", a->prints, "only print the two scripts");
-  command.action([a] { submit(*a); });
+  command.action([a] {
+    a->profile = profile_of(*a, a->file);
+    submit(*a);
+  });
 }
 
 }  // namespace headroom::experiments
