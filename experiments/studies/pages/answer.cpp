@@ -58,9 +58,11 @@ std::map<std::string, std::set<std::string>> task_and_model(const StudyResults& 
     if (std::count(series.begin(), series.end(), t.series) == 0) continue;
     const Json config = Json::parse(t.config, nullptr, false);
     for (const char* part : {"task", "model"})
-      if (config.is_object() && config.contains(part))
-        for (const auto& [path, value] : config[part].flatten().items())
+      if (config.is_object() && config.contains(part)) {
+        const Json flat = config[part].flatten();
+        for (const auto& [path, value] : flat.items())
           values[path].insert(value.is_string() ? value.get<std::string>() : value.dump());
+      }
   }
   return values;
 }
