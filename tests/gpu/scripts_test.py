@@ -14,6 +14,7 @@ import kernels
 import predict
 import read
 import steps
+import workloads
 from runner import Run
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -83,7 +84,7 @@ class Predictions(unittest.TestCase):
         # Three products with 50,257 logits, 0.95 TFLOP each with aligned rows at 643 TFLOP/s, take three times as long.
         self.assertAlmostEqual(ms["gpt2-124m"] - ms["gpt2-124m-50304"], 6, delta=1)
         self.assertGreater(ms["narrow-d4"], ms["narrow-d16"])  # four times the exponentials
-        c = predict.read_workloads()
+        c = workloads.read()
         self.assertAlmostEqual(predict.gain_of_seeds(c["nanogpt-cpu"], "H200", "bf16", 1), 1)
         self.assertGreater(predict.gain_of_seeds(c["nanogpt-cpu"], "H200", "bf16", 8), 4)  # bound by launches
         self.assertLess(predict.gain_of_seeds(c["gpt2-124m"], "H200", "bf16", 8), 1.3)
@@ -109,12 +110,14 @@ class Steps(unittest.TestCase):
 
     def test_commands_side_by_side_fail_alone_and_are_written_at_once(self):
         rows = self.run_.parts({"good": ["true"], "bad": ["sh", "-c", "seq 100; exit 6"], "absent": ["/no/such"],
+                                "misnamed": ["echo", "No test cases matched 'x'"],
                                 "none": ["sh", "-c", "echo skipped: no CUDA device; exit 77"]}, 20, 4)
         self.run_.note_parts("all", rows, 1)
         step = json.loads(self.out.read_text())["steps"][0]
-        self.assertEqual((step["status"], step["why"]), ("failed", "2 of 4"))
-        good, bad, absent, none = step["parts"]
-        self.assertEqual((good["status"], bad["why"], absent["why"]), ("passed", "exit 6", "exit 127"))
+        self.assertEqual((step["status"], step["why"]), ("failed", "3 of 5"))
+        good, bad, absent, misnamed, none = step["parts"]
+        self.assertEqual((good["status"], bad["why"], absent["why"], misnamed["status"]),
+                         ("passed", "exit 6", "exit 127", "failed"))
         self.assertEqual((none["status"], none["why"]), ("skipped", "no CUDA device"))
         self.assertIn("\n40\n... 40 lines ...\n81\n", bad["output"])
         self.assertTrue((self.run_.logs / "bad.txt").read_text().startswith("1\n2\n"))
