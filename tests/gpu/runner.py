@@ -28,7 +28,7 @@ class Run:
         self.logs.mkdir(parents=True, exist_ok=True)
         self.started, self.limit = time.monotonic(), limit
         self.before = []  # what starts the programs where this machine's C library is too old for them
-        self.result = {"steps": [], "workloads": []}
+        self.result = {"machine": {}, "steps": [], "workloads": []}
 
     def left(self):
         return self.limit - (time.monotonic() - self.started)
@@ -80,7 +80,7 @@ class Run:
         def one(item):
             left = end - time.monotonic()
             if left < 1:
-                return {"name": item[0], "status": "failed", "seconds": 0, "why": "no time was left for it"}
+                return {"name": item[0], "status": "skipped", "seconds": 0, "why": "no time was left for it"}
             return self.part(item[0], item[1], left, environment)[0]
 
         with ThreadPoolExecutor(at_once) as pool:

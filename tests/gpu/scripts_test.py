@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import kernel_times
 import kernels
@@ -133,6 +134,33 @@ class Steps(unittest.TestCase):
         self.assertEqual(rows, [{"kernel": "adam_kernel", "calls": 1, "us": 5.0, "memory": 90.0, "multiprocessors": 5.0},
                                 {"kernel": "matrix_forward", "calls": 2, "us": 4.0, "memory": 20.0, "multiprocessors": 30.0}])
         self.assertEqual(kernel_times.read("==ERROR== ERR_NVGPUCTRPERM"), [])
+
+    def test_steps_on_a_card_with_tools_that_are_made_up(self):
+        folder = self.out.parent
+        header = ",".join(f'"{key}"' for key in ("ID", "Kernel Name", kernel_times.TIME, kernel_times.MEMORY,
+                                                 kernel_times.MULTIPROCESSORS))
+        tools = {"headroom": 'echo "{\\"workload\\": \\"$2\\", \\"ms_median\\": 2, \\"said\\": \\"${HEADROOM_CUDNN:-on}\\"}"',
+                 "gpu-test": 'case $1 in --list*) printf "  sum on CUDA\\n  gelu on CUDA\\n" ;; *sum*) echo Xid 31; exit 134 ;; esac',
+                 "ncu": f"echo '{header}'; echo '\"0\",\"adam()\",\"1000\",\"80\",\"5\"'; exit 143",
+                 "compute-sanitizer": '[ "$2" != racecheck ] || { echo "race at $6"; exit 9; }'}
+        for name, body in tools.items():
+            (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+            (folder / name).chmod(0o755)
+        run = Run(folder, folder, self.out, 60)
+        shot = steps.Shot(run, 0.1, False, folder)
+        with unittest.mock.patch.dict("os.environ", {"PATH": f"{folder}:/usr/bin:/bin"}):
+            for name in ("ops", "timings", "kernels", "sanitizers"):
+                getattr(shot, name)(20)
+        result = json.loads(self.out.read_text())
+        ops, timings, counted, sanitizers = result["steps"]
+        self.assertEqual([(p["name"], p["status"]) for p in ops["parts"]], [("sum on CUDA", "failed"), ("gelu on CUDA", "passed")])
+        self.assertEqual(timings["status"], "passed")
+        self.assertEqual({row["said"] for row in result["workloads"] if row.get("switch") == "our attention"}, {"off"})
+        self.assertEqual(len([row for row in result["workloads"] if "switch" not in row]), 2 * len(workloads.read()))
+        self.assertEqual(counted["status"], "passed")
+        self.assertEqual(result["kernels"]["gpt2-124m bf16"][0]["kernel"], "adam")
+        self.assertEqual(sanitizers["why"], f"{len(steps.SANITIZED)} of {4 * len(steps.SANITIZED)}")
+        self.assertIn("- **sanitizers: racecheck sum**: exit 9\n      race at sum on CUDA", read.report(result))
 
     def test_what_is_read_of_a_run_that_was_cut_off(self):
         def row(name, ms, **more):

@@ -221,7 +221,6 @@ class Shot:
             return self.run.note("sanitizers", "skipped", 0, why="the emulator is no GPU" if self.emulated
                                  else "compute-sanitizer is not installed" if not tool else "the program was not built")
         begin = time.monotonic()
-        cases = ",".join(f"{op} on CUDA" for op in SANITIZED)
-        commands = {f"sanitizer {name}": [*self.run.before, tool, "--tool", name, "--error-exitcode", "9", self.suite, cases]
-                    for name in TOOLS}
-        self.run.note_parts("sanitizers", self.run.parts(commands, limit, len(TOOLS)), time.monotonic() - begin)
+        commands = {f"{name} {op}": [tool, "--tool", name, "--error-exitcode", "9", *self.run.before, self.suite,
+                                     f"{op} on CUDA"] for op in SANITIZED for name in TOOLS}
+        self.run.note_parts("sanitizers", self.run.parts(commands, limit, AT_ONCE), time.monotonic() - begin)
