@@ -166,8 +166,9 @@ class Steps(unittest.TestCase):
         def row(name, ms, **more):
             return {"workload": name, "dtype": "bf16", "ms_median": ms, **more}
 
+        speed = {"ceiling": "copy", "value": 2900, "unit": "GB/s"}
         twelve = [one for name in read.TWELVE for one in (row(name, 1, who="headroom"), row(name, 2, who="PyTorch", mode="graphs"))]
-        result = {"machine": {"gpu": "NVIDIA H100 80GB HBM3, 580"}, "steps": [
+        result = {"machine": {"gpu": "NVIDIA H100 80GB HBM3, 580"}, "ceilings": [speed], "steps": [
             {"name": "doctor", "status": "passed", "seconds": 1},
             {"name": "ops", "status": "failed", "seconds": 1, "why": "1 of 2", "parts": [
                 {"name": "gelu on CUDA", "status": "passed"},
@@ -185,6 +186,7 @@ class Steps(unittest.TestCase):
         self.assertIn("the twelve, bf16: at least 1.3 times PyTorch with one CUDA graph, geometric mean: 2.00 of 12", text)
         self.assertIn("narrow-d4, bf16: at least 3 times PyTorch with one CUDA graph: 3.50", text)
         self.assertIn("409600 tokens/s", text)
+        self.assertIn("| copy | 2900 | 2848 | GB/s |", text)
         self.assertIn("| gpt2-124m | bf16 | bias apart | 20.000 | 25.000 | 1.25 |", text)
         guess = predict.predict()["gpt2-124m"]["milliseconds"]["H100 SXM"]["bf16"]
         self.assertIn(f"| gpt2-124m | bf16 | {guess:.2f} | 20.000 |  |  | {20 / guess:.2f} |  |", text)
