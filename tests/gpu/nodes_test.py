@@ -8,9 +8,9 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import tomllib
 import unittest
 
+import workloads
 from step_kernels import Step
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -36,13 +36,11 @@ class Nodes(unittest.TestCase):
     maxDiff = None
 
     def test_as_many_as_are_predicted(self):
-        tables = tomllib.loads((HERE / "nodes.toml").read_text())
-        defaults = tables.pop("defaults")
-        for name, table in tables.items():
+        for name, c in workloads.read(HERE / "nodes.toml").items():
             for way in ("f32", "bf16"):
                 with self.subTest(name, way=way):
                     nodes, said = captured(name, way)
-                    step = Step({**defaults, **table}, way)
+                    step = Step(c, way)
                     kernels = step.all()
                     self.assertEqual(said["params"], step.parameters)
                     products = sum(bool(kernel.product) for kernel in kernels)

@@ -10,15 +10,15 @@ import argparse
 import itertools
 import json
 import math
-import pathlib
 import statistics
 import sys
 import time
-import tomllib
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+
+import workloads
 
 
 class Block(nn.Module):
@@ -158,11 +158,7 @@ def main():
     arguments.add_argument("--modes", default="graphs,eager")
     arguments.add_argument("--device", default="cuda")
     given = arguments.parse_args()
-    tables = {}
-    for path in given.workloads:
-        read = tomllib.loads(pathlib.Path(path).read_text())
-        defaults = read.pop("defaults")
-        tables.update({name: {**defaults, **table} for name, table in read.items()})
+    tables = workloads.read(*given.workloads)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     names = given.only.split(",") if given.only else list(tables)

@@ -14,12 +14,10 @@ import argparse
 import json
 import math
 import pathlib
-import tomllib
 
+import workloads
 from step_kernels import Step
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-FILES = [ROOT / "experiments/tools/bench/workloads.toml", ROOT / "tests/gpu/workloads.toml"]
 # NVIDIA's data sheets: dense rates in FLOP/s, memory in bytes/s, multiprocessors, boost clock in Hz.
 CARDS = {
     "A100 80GB": {"bf16": 312e12, "f32": 19.5e12, "memory": 2.04e12, "sms": 108, "clock": 1.41e9},
@@ -39,15 +37,6 @@ MISALIGNED_MEMORY = 0.5     # of OF_MEMORY: numbers are read one by one
 # is a thread's (narrow heads) or every 16 multiply-adds take two loads from shared memory (wide ones).
 ATTENTION = {"cuDNN": 0.4, "tensor cores": 0.22, "narrow": 0.4, "wide": 0.25}
 EXPS_PER_CLOCK = 16         # of one multiprocessor
-
-
-def read_workloads():
-    out = {}
-    for path in FILES:
-        tables = tomllib.loads(path.read_text())
-        defaults = tables.pop("defaults")
-        out.update({name: {**defaults, **table} for name, table in tables.items()})
-    return out
 
 
 def product_seconds(card, way, kernel, seeds):
@@ -80,10 +69,10 @@ def kernel_seconds(card, way, kernel, seeds=1):
     return max(seconds)
 
 
-def predict(workloads=None):
+def predict():
     """{workload: {parameters, tokens, gflop, kernels and megabytes: {way: …}, milliseconds: {card: {way: …}}}}"""
     out = {}
-    for name, c in (workloads or read_workloads()).items():
+    for name, c in workloads.read().items():
         row = {"tokens": c["batch"] * c["length"], "megabytes": {}, "kernels": {}, "milliseconds": {}}
         for way in WAYS:
             step = Step(c, way)
@@ -118,7 +107,7 @@ def main():
         pathlib.Path(given.json).write_text(json.dumps(rows, indent=1) + "\n")
     for name, row in rows.items():
         if given.seeds:
-            c = read_workloads()[name]
+            c = workloads.read()[name]
             gains = ", ".join(f"{card} " + "/".join(f"{gain_of_seeds(c, card, way, given.seeds):.1f}" for way in WAYS)
                               for card in CARDS)
             print(f"{name:16} {given.seeds} seeds in one step, times faster {'/'.join(WAYS)}: {gains}")

@@ -9,9 +9,10 @@ import pathlib
 import re
 
 import predict
+import workloads
 from steps import LIMITS
 
-TWELVE = [name for name in predict.read_workloads() if "gpt2" not in name and not name.startswith("narrow") and name != "nanogpt"]
+TWELVE = list(workloads.read(workloads.FILES[0]))
 # What tells nothing at the head of a test program's log.
 BANNER = re.compile(r"^(~+|-+|\.+|=+|\s*|gpu-test is a Catch.*|Run with -\? for options.*)$")
 
@@ -124,6 +125,17 @@ def kernels(result, most=12):
     return "\n\n".join(out)
 
 
+def ceilings(result):
+    """What the card reaches at best, and what the predictions took for it."""
+    assumed = {"small kernel in a graph": predict.LAUNCH * 1e6}
+    if card := predict.CARDS.get(card_of(result)):
+        assumed.update({"copy": card["memory"] * predict.OF_MEMORY * 1e-9, "a + b": card["memory"] * predict.OF_MEMORY * 1e-9,
+                        **{f"product {way}": card[way] * predict.OF_PEAK[way] * 1e-12 for way in predict.WAYS}})
+    rows = [[c["ceiling"], c["value"], f"{assumed[c['ceiling']]:.4g}" if c["ceiling"] in assumed else "", c["unit"]]
+            for c in result["ceilings"]]
+    return table(["what", "measured", "assumed", ""], rows)
+
+
 def report(result, lines=6):
     """All of it."""
     where = result["machine"].get("gpu") or "no GPU"
@@ -138,8 +150,7 @@ def report(result, lines=6):
         out.append("## Not run\n\n" + "\n".join(f"- {name}: {why}" for name, why in skipped(result)))
     out.append("## Times\n\n" + measured(result, predict.predict()))
     if result.get("ceilings"):
-        out.append("## Ceilings\n\n" + table(["what", "measured", ""], [[c["ceiling"], c["value"], c["unit"]] for c in result["ceilings"]])
-                   + f"\n\nThe predictions take {predict.LAUNCH * 1e6} us for a small kernel.")
+        out.append("## Ceilings\n\n" + ceilings(result))
     for title, text in (("Switches", switches(result)), ("Kernels of a step", kernels(result))):
         if text:
             out.append(f"## {title}\n\n{text}")

@@ -38,7 +38,8 @@ def main():
     arguments.add_argument("--emulated", action="store_true")
     given = arguments.parse_args()
     run = Run(ROOT, given.programs, given.out, sum(steps.LIMITS.values()))
-    run.result.update(emulated=given.emulated, machine={"system": platform.platform(), "processor": platform.machine()})
+    run.result.update(emulated=given.emulated)
+    run.result["machine"].update(system=platform.platform(), processor=platform.machine())
     with tempfile.TemporaryDirectory(prefix="headroom-gpu-") as scratch:
         shot = steps.Shot(run, given.seconds, given.emulated, pathlib.Path(scratch))
         for name, limit in steps.LIMITS.items():

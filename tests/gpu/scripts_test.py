@@ -8,12 +8,14 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import kernel_times
 import kernels
 import predict
 import read
 import steps
+import workloads
 from runner import Run
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -83,7 +85,7 @@ class Predictions(unittest.TestCase):
         # Three products with 50,257 logits, 0.95 TFLOP each with aligned rows at 643 TFLOP/s, take three times as long.
         self.assertAlmostEqual(ms["gpt2-124m"] - ms["gpt2-124m-50304"], 6, delta=1)
         self.assertGreater(ms["narrow-d4"], ms["narrow-d16"])  # four times the exponentials
-        c = predict.read_workloads()
+        c = workloads.read()
         self.assertAlmostEqual(predict.gain_of_seeds(c["nanogpt-cpu"], "H200", "bf16", 1), 1)
         self.assertGreater(predict.gain_of_seeds(c["nanogpt-cpu"], "H200", "bf16", 8), 4)  # bound by launches
         self.assertLess(predict.gain_of_seeds(c["gpt2-124m"], "H200", "bf16", 8), 1.3)
@@ -109,12 +111,14 @@ class Steps(unittest.TestCase):
 
     def test_commands_side_by_side_fail_alone_and_are_written_at_once(self):
         rows = self.run_.parts({"good": ["true"], "bad": ["sh", "-c", "seq 100; exit 6"], "absent": ["/no/such"],
+                                "misnamed": ["echo", "No test cases matched 'x'"],
                                 "none": ["sh", "-c", "echo skipped: no CUDA device; exit 77"]}, 20, 4)
         self.run_.note_parts("all", rows, 1)
         step = json.loads(self.out.read_text())["steps"][0]
-        self.assertEqual((step["status"], step["why"]), ("failed", "2 of 4"))
-        good, bad, absent, none = step["parts"]
-        self.assertEqual((good["status"], bad["why"], absent["why"]), ("passed", "exit 6", "exit 127"))
+        self.assertEqual((step["status"], step["why"]), ("failed", "3 of 5"))
+        good, bad, absent, misnamed, none = step["parts"]
+        self.assertEqual((good["status"], bad["why"], absent["why"], misnamed["status"]),
+                         ("passed", "exit 6", "exit 127", "failed"))
         self.assertEqual((none["status"], none["why"]), ("skipped", "no CUDA device"))
         self.assertIn("\n40\n... 40 lines ...\n81\n", bad["output"])
         self.assertTrue((self.run_.logs / "bad.txt").read_text().startswith("1\n2\n"))
@@ -131,12 +135,40 @@ class Steps(unittest.TestCase):
                                 {"kernel": "matrix_forward", "calls": 2, "us": 4.0, "memory": 20.0, "multiprocessors": 30.0}])
         self.assertEqual(kernel_times.read("==ERROR== ERR_NVGPUCTRPERM"), [])
 
+    def test_steps_on_a_card_with_tools_that_are_made_up(self):
+        folder = self.out.parent
+        header = ",".join(f'"{key}"' for key in ("ID", "Kernel Name", kernel_times.TIME, kernel_times.MEMORY,
+                                                 kernel_times.MULTIPROCESSORS))
+        tools = {"headroom": 'echo "{\\"workload\\": \\"$2\\", \\"ms_median\\": 2, \\"said\\": \\"${HEADROOM_CUDNN:-on}\\"}"',
+                 "gpu-test": 'case $1 in --list*) printf "  sum on CUDA\\n  gelu on CUDA\\n" ;; *sum*) echo Xid 31; exit 134 ;; esac',
+                 "ncu": f"echo '{header}'; echo '\"0\",\"adam()\",\"1000\",\"80\",\"5\"'; exit 143",
+                 "compute-sanitizer": '[ "$2" != racecheck ] || { echo "race at $6"; exit 9; }'}
+        for name, body in tools.items():
+            (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+            (folder / name).chmod(0o755)
+        run = Run(folder, folder, self.out, 60)
+        shot = steps.Shot(run, 0.1, False, folder)
+        with unittest.mock.patch.dict("os.environ", {"PATH": f"{folder}:/usr/bin:/bin"}):
+            for name in ("ops", "timings", "kernels", "sanitizers"):
+                getattr(shot, name)(20)
+        result = json.loads(self.out.read_text())
+        ops, timings, counted, sanitizers = result["steps"]
+        self.assertEqual([(p["name"], p["status"]) for p in ops["parts"]], [("sum on CUDA", "failed"), ("gelu on CUDA", "passed")])
+        self.assertEqual(timings["status"], "passed")
+        self.assertEqual({row["said"] for row in result["workloads"] if row.get("switch") == "our attention"}, {"off"})
+        self.assertEqual(len([row for row in result["workloads"] if "switch" not in row]), 2 * len(workloads.read()))
+        self.assertEqual(counted["status"], "passed")
+        self.assertEqual(result["kernels"]["gpt2-124m bf16"][0]["kernel"], "adam")
+        self.assertEqual(sanitizers["why"], f"{len(steps.SANITIZED)} of {4 * len(steps.SANITIZED)}")
+        self.assertIn("- **sanitizers: racecheck sum**: exit 9\n      race at sum on CUDA", read.report(result))
+
     def test_what_is_read_of_a_run_that_was_cut_off(self):
         def row(name, ms, **more):
             return {"workload": name, "dtype": "bf16", "ms_median": ms, **more}
 
+        speed = {"ceiling": "copy", "value": 2900, "unit": "GB/s"}
         twelve = [one for name in read.TWELVE for one in (row(name, 1, who="headroom"), row(name, 2, who="PyTorch", mode="graphs"))]
-        result = {"machine": {"gpu": "NVIDIA H100 80GB HBM3, 580"}, "steps": [
+        result = {"machine": {"gpu": "NVIDIA H100 80GB HBM3, 580"}, "ceilings": [speed], "steps": [
             {"name": "doctor", "status": "passed", "seconds": 1},
             {"name": "ops", "status": "failed", "seconds": 1, "why": "1 of 2", "parts": [
                 {"name": "gelu on CUDA", "status": "passed"},
@@ -154,6 +186,7 @@ class Steps(unittest.TestCase):
         self.assertIn("the twelve, bf16: at least 1.3 times PyTorch with one CUDA graph, geometric mean: 2.00 of 12", text)
         self.assertIn("narrow-d4, bf16: at least 3 times PyTorch with one CUDA graph: 3.50", text)
         self.assertIn("409600 tokens/s", text)
+        self.assertIn("| copy | 2900 | 2848 | GB/s |", text)
         self.assertIn("| gpt2-124m | bf16 | bias apart | 20.000 | 25.000 | 1.25 |", text)
         guess = predict.predict()["gpt2-124m"]["milliseconds"]["H100 SXM"]["bf16"]
         self.assertIn(f"| gpt2-124m | bf16 | {guess:.2f} | 20.000 |  |  | {20 / guess:.2f} |  |", text)

@@ -1,5 +1,6 @@
 """The kernels (and copies) of one training step as the code launches them, with what each computes, reads and writes.
-nodes_test.py compares their number with the nodes of the steps that the emulator captures, so a change of either shows."""
+nodes_test.py compares their number with the nodes of the steps that the emulator captures, so whoever changes what a step
+launches changes it here, too, and writes the tables of docs/performance.md anew (tables.py)."""
 import math
 from typing import NamedTuple
 

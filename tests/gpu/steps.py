@@ -7,10 +7,10 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 
 import kernel_times
 import predict
+import workloads
 from runner import end_all_of, json_lines
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -40,8 +40,8 @@ class Shot:
     def __init__(self, run, seconds, emulated, scratch):
         self.run, self.seconds, self.emulated, self.scratch = run, seconds, emulated, scratch
         self.program, self.suite = run.program("headroom"), run.program("gpu-test")
-        self.files = [HERE / "tiny.toml"] if emulated else predict.FILES
-        self.names = [name for path in self.files for name in tomllib.loads(path.read_text()) if name != "defaults"]
+        self.files = [HERE / "tiny.toml"] if emulated else workloads.FILES
+        self.file_of = {name: path for path in self.files for name in workloads.read(path)}
         self.warming = []
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(scratch / "inductor"))
 
@@ -73,7 +73,7 @@ class Shot:
 
     def warm_peer(self):
         """Fills torch.compile's cache on the processor's other cores, while the checks keep the GPU busy."""
-        parts = [self.names[i::4] for i in range(4)]
+        parts = [list(self.file_of)[i::4] for i in range(4)]
         command = [sys.executable, HERE / "peer.py", *self.files, "--seconds", "0", "--modes", "graphs", "--only"]
         self.warming = [subprocess.Popen([*map(str, command), ",".join(part)], stdout=subprocess.DEVNULL,
                                          stderr=subprocess.DEVNULL, start_new_session=True) for part in parts]
@@ -115,8 +115,7 @@ class Shot:
 
     def bench(self, name, dtype, limit, environment=None, mode=""):
         """A row of `workloads`; its key `switch` says which switch was turned."""
-        path = next(path for path in self.files if name in tomllib.loads(path.read_text()))
-        command = [self.program, "bench", name, "--workloads", path, "--device", "cuda", "--precision", dtype, "--seconds",
+        command = [self.program, "bench", name, "--workloads", self.file_of[name], "--device", "cuda", "--precision", dtype, "--seconds",
                    self.seconds, "--json"]
         status, _, text = self.run.call(command, limit, f"bench {name} {dtype} {mode}".strip(), environment)
         rows = json_lines(text) if status == 0 else []
@@ -131,7 +130,7 @@ class Shot:
             return
         begin = time.monotonic()
         switches = EMULATED_SWITCHES if self.emulated else SWITCHES
-        wanted = [(name, dtype, None, "") for name in self.names for dtype in ("bf16", "f32")]
+        wanted = [(name, dtype, None, "") for name in self.file_of for dtype in ("bf16", "f32")]
         wanted += [(name, "bf16", variables, switch) for switch, names, variables in switches for name in names]
         done = 0
         for name, dtype, variables, switch in wanted:
@@ -189,9 +188,8 @@ class Shot:
         counts = predict.predict()
         for name, dtype in PROFILED:
             command = kernel_times.command(tool, counts[name]["kernels"][dtype])
-            path = next(path for path in self.files if name in tomllib.loads(path.read_text()))
-            command += [*self.run.before, self.program, "bench", name, "--workloads", path, "--device", "cuda", "--precision",
-                        dtype, "--eager", "--seconds", "0.001"]
+            command += [*self.run.before, self.program, "bench", name, "--workloads", self.file_of[name], "--device",
+                        "cuda", "--precision", dtype, "--eager", "--seconds", "0.001"]
             row, text = self.run.part(f"kernels {name} {dtype}", command, limit - (time.monotonic() - begin))
             found = kernel_times.read(text)
             if found:
@@ -223,7 +221,6 @@ class Shot:
             return self.run.note("sanitizers", "skipped", 0, why="the emulator is no GPU" if self.emulated
                                  else "compute-sanitizer is not installed" if not tool else "the program was not built")
         begin = time.monotonic()
-        cases = ",".join(f"{op} on CUDA" for op in SANITIZED)
-        commands = {f"sanitizer {name}": [*self.run.before, tool, "--tool", name, "--error-exitcode", "9", self.suite, cases]
-                    for name in TOOLS}
-        self.run.note_parts("sanitizers", self.run.parts(commands, limit, len(TOOLS)), time.monotonic() - begin)
+        commands = {f"{name} {op}": [tool, "--tool", name, "--error-exitcode", "9", *self.run.before, self.suite,
+                                     f"{op} on CUDA"] for op in SANITIZED for name in TOOLS}
+        self.run.note_parts("sanitizers", self.run.parts(commands, limit, AT_ONCE), time.monotonic() - begin)
