@@ -596,7 +596,7 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
   r.claims = {claim("interior_optimum"), claim("optimum_at")};
   r.claims[0].log_error = true;
   r.claims[1].keys.among = {4};
-  CHECK(second_choices(r, judge(r)).empty());
+  CHECK(second_best(r, judge(r)).sentence.empty());
   // Three rates at each x: the smallest trains nothing, the largest is a little worse everywhere than the middle
   // one, and far worse at x = 4.
   const std::vector<TrialRecord> first = r.trials;
@@ -617,12 +617,17 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
   const std::vector<Verdict> verdicts = judge(r);
   REQUIRE(verdicts[0].status == VerdictStatus::pass);
   REQUIRE(verdicts[1].status == VerdictStatus::pass);
-  const std::string said = second_choices(r, verdicts);
+  const SecondBest second = second_best(r, verdicts);
+  const std::string& said = second.sentence;
   CHECK(
       said.starts_with("With the second-best value of lr at every x, 1 of 2 decided verdicts keeps its side of the "
                        "threshold; the other side has “"));
   CHECK(contains(said, in_words(r.claims[1])));
+  REQUIRE(second.turned.size() == 2);
+  CHECK(second.turned[0].empty());
+  CHECK(second.turned[1].starts_with("turns at the second-best lr: "));
   CHECK(contains(files_of(r)["report.html"], "With the second-best value of lr at every x"));
+  CHECK(contains(files_of(r)["report.html"], escape(second.turned[1])));
 }
 
 TEST_CASE("the table on the terminal") {
