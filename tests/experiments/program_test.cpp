@@ -102,7 +102,7 @@ TEST_CASE("a run ends with a table and a report; report renders it again") {
   CHECK(run.wait() == 0);
   CHECK(run.err().empty());
   CHECK(contains(run.out(), "heads"));
-  CHECK(contains(run.out(), "argmin_in [2]"));
+  CHECK(contains(run.out(), "optimum_at [2]"));
   CHECK(contains(run.out(), "report  runs/small/paper/report.html\n"));
   const std::filesystem::path page = study.folder() / "runs/small/paper/report.html";
   CHECK(std::filesystem::exists(page));
@@ -452,7 +452,7 @@ TEST_CASE("every study's smoke profile runs") {
 }
 
 TEST_CASE("claims of a run study are verified, listed and set beside the paper's numbers") {
-  const std::string claim = "kind = \"argmin_in\"\namong = [2]";
+  const std::string claim = "kind = \"optimum_at\"\namong = [2]";
   const StudyFile study(replaced(small_study(), claim,
                                  "kind = \"band\"\nhigh = 100\nreference = [\"ngram-tradeoff\", \"optimum\", \"M\"]"));
   const std::filesystem::path& folder = study.folder();

@@ -45,7 +45,7 @@ const char* name(ClaimSource source);
 /// The claim in words: its own, or its name where the study says none.
 std::string in_words(const ClaimConfig& claim);
 
-/// What the claim is called in a list: `argmin_in [32]`, `interior_optimum · D 256`.
+/// What the claim is called in a list: `optimum_at [32]`, `interior_optimum · D 256`.
 std::string claim_name(const ClaimConfig& claim);
 
 }  // namespace headroom::experiments

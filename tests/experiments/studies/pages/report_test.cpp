@@ -205,7 +205,7 @@ TEST_CASE("figures are drawn, labelled and painted") {
 TEST_CASE("the paper's optimum is marked, a bound has a panel of its own, and both scales are there") {
   StudyResults r = rich();
   const Plot plot = curve_figure(r, "D 256")->plot;
-  REQUIRE(plot.guides.size() == 1);  // argmin_in [8]
+  REQUIRE(plot.guides.size() == 1);  // optimum_at [8]
   CHECK(plot.guides[0].x == 8);
   CHECK(plot.guides[0].label == "paper’s best: 8");
   REQUIRE(plot.below.size() == 1);
@@ -361,7 +361,7 @@ TEST_CASE("a report of diverged metrics, of zeros and of numbers that are hardly
     StudyResults r = testing::study({1, 2, 4}, errors);
     for (const bool on_logs : {true, false})
       for (ClaimConfig c :
-           {claim("interior_optimum"), claim("argmin_in", {.among = {2}}), claim("monotone"),
+           {claim("interior_optimum"), claim("optimum_at", {.among = {2}}), claim("monotone"),
             claim("flat", {.factor = 1.1}), claim("curved", {.percent = 5}), claim("slope", {.limits = {.low = 0}}),
             claim("saturates"), claim("band", {.limits = {.low = 0}}), claim("within_percent", {.value = 1}),
             claim("within_factor", {.at = 2})}) {
@@ -590,7 +590,7 @@ TEST_CASE("what trials were trained with, in a line") {
 
 TEST_CASE("what the verdicts are with the second-best rates is said, and which turn") {
   StudyResults r = testing::u_curve();
-  r.claims = {claim("interior_optimum"), claim("argmin_in")};
+  r.claims = {claim("interior_optimum"), claim("optimum_at")};
   r.claims[0].log_error = true;
   r.claims[1].keys.among = {4};
   CHECK(second_choices(r, judge(r)).empty());
@@ -624,7 +624,7 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
 
 TEST_CASE("the table on the terminal") {
   StudyResults r = testing::u_curve();
-  r.claims = {claim("interior_optimum"), claim("argmin_in")};
+  r.claims = {claim("interior_optimum"), claim("optimum_at")};
   r.claims[0].log_error = true;
   r.claims[1].keys.among = {4};
   const std::string table = terminal_table(r), verbose = terminal_table(r, {.is_verbose = true});

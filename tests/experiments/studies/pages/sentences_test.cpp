@@ -45,7 +45,7 @@ StudyResults lawful() {
 
 TEST_CASE("the finding is the first decided claim of the paper, and says that a pilot is one") {
   StudyResults r = testing::u_curve();
-  r.claims = {claim("argmin_in", {.among = {4}}), claim("interior_optimum")};
+  r.claims = {claim("optimum_at", {.among = {4}}), claim("interior_optimum")};
   r.claims[0].paper = "";
   r.claims[0].theorem = "four are best";
   for (TrialRecord& t : r.trials) t.steps = 10;
@@ -100,7 +100,7 @@ TEST_CASE("the headline says how many seeds would decide") {
   const StudyResults r = testing::study({1}, {{1}});
   std::vector<Verdict> verdicts(3);
   for (Verdict& v : verdicts) {
-    v.claim = claim("argmin_in");
+    v.claim = claim("optimum_at");
     v.status = VerdictStatus::undecided;
     v.seeds_needed = 7;
   }
