@@ -84,6 +84,8 @@ struct OptimumAt : ClaimKind {
                     c.noun(), c.at(best), subject, in_brackets(ratio), c.at(inside));
     verdict.claimed = "every other is " + as_bad(keys.factor);
     if (keys.factor > 1) verdict.claimed += "; it fails where another is better by as much";
+    verdict.brief = {"best: " + c.label(best),
+                     fmt::format("{} {} of {}", c.label(rival), in_brackets(ratio), c.label(inside)), needs_worse(c)};
     return "";
   }
 

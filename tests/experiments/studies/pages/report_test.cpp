@@ -1,3 +1,4 @@
+#include "experiments/output/text.h"
 #include "experiments/studies/pages/report.h"
 
 #include <algorithm>
