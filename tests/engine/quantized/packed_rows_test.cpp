@@ -17,6 +17,7 @@ Tensor normal(const Shape& shape, uint64_t seed) { return random_normal(shape, 0
 }  // namespace
 
 TEST_CASE("packed rows: each number is the nearest of its format, and q8_0 has ggml's blocks") {
+  if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
   const Tensor x = normal({3, 2, 64}, 1);
   for (const BlockFormat format : packed_formats) {
     INFO(traits_of(format).name);
@@ -41,6 +42,7 @@ TEST_CASE("packed rows: each number is the nearest of its format, and q8_0 has g
 }
 
 TEST_CASE("attention over packed rows has the bits of attention over their numbers") {
+  if (!testing::isa_available()) return testing::skip("this CPU lacks the level that HEADROOM_ISA asks for");
   struct Sizes {
     int64_t queries, keys, heads, kv_heads, qk_dim, v_dim;
   };
