@@ -146,7 +146,8 @@ class Race:
                 self.locked += 1
             return self.options.stop_seconds >= 60
         if not any(text in err for text in EXPECTED.get(kind, [])):
-            self.check(False, f"{folder.name}: {kind}: status {process.returncode}: {err[:300]}")
+            out = (folder / (name + ".out")).read_text()
+            self.check(False, f"{folder.name}: {kind}: status {process.returncode}: {out[-300:]}{err[:300]}")
         return False
 
 

@@ -84,7 +84,9 @@ std::vector<std::filesystem::path> stores_in(const std::string& place) {
   std::vector<fs::path> stores;
   std::error_code error;
   for (fs::recursive_directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry.depth() > 2) entry.disable_recursion_pending();
+    // A hidden folder is one that `rm` is deleting.
+    const bool is_hidden = entry->path().filename().string().starts_with(".");
+    if (is_hidden || entry.depth() > 2) entry.disable_recursion_pending();
     if (entry->path().filename() == "store.sqlite") stores.push_back(entry->path());
     // A shared folder's store is in name only.
     if (entry->path().filename() == "shards" && is_shared(entry->path().parent_path()))

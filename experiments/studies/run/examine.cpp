@@ -96,8 +96,8 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 void check_file(const fs::path& file, Findings& found,
                 const std::function<void(const models::SafetensorsFile&)>& check) {
   const auto wrong = error_in([&] { check(models::SafetensorsFile(file)); });
-  if (wrong) found.broken[file.string()] = *wrong;
-  else ++found.files;
+  if (!wrong) ++found.files;
+  else if (fs::exists(file)) found.broken[file.string()] = *wrong;  // else its trial has just ended
 }
 
 /// `weights`: trial → checksum.

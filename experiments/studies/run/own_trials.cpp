@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <exception>
 #include <system_error>
 #include <vector>
 
@@ -79,17 +80,17 @@ bool LeaseKeeper::update(const std::string& trial, int64_t step, int64_t steps, 
 void LeaseKeeper::renew_until_stopped() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::duration<double>(renewal_seconds), [this] { return is_stopped_; })) {
-    std::vector<Lease> leases;
-    for (const auto& [trial, lease] : held_) leases.push_back(lease);
-    lock.unlock();
-    std::vector<std::string> lost;
-    try {
-      if (!leases.empty()) lost = store_.renew(leases, wall_clock());
-    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the next renewal tries again
+    try {  // also where there is no memory: nobody catches what leaves a thread
+      std::vector<Lease> leases;
+      for (const auto& [trial, lease] : held_) leases.push_back(lease);
+      lock.unlock();
+      const auto lost = leases.empty() ? std::vector<std::string>() : store_.renew(leases, wall_clock());
+      lock.lock();
+      for (const std::string& trial : lost)
+        if (held_.contains(trial)) lost_.insert(trial);
+    } catch (const std::exception&) {  // the next renewal tries again
+      if (!lock.owns_lock()) lock.lock();
     }
-    lock.lock();
-    for (const std::string& trial : lost)
-      if (held_.contains(trial)) lost_.insert(trial);
   }
 }
 
@@ -109,7 +110,7 @@ LeaseKeeper::Hold::~Hold() {
   }
   try {
     keeper_.store_.release(trial_, keeper_.owner_);
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): a lease that stays ends by itself
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a lease that stays ends by itself
   }
 }
 
