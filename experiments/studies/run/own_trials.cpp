@@ -187,21 +187,28 @@ void OwnedFiles::tidy() {
   std::vector<fs::path> files;
   for (const char* kind : {"checkpoints", "weights"})
     for (fs::path& file : entries_of(folder_ / kind)) files.push_back(std::move(file));
+  const auto is_finished = [&](const std::string& trial) {
+    const auto found = known.find(trial);
+    return found != known.end() && found->second.is_finished;
+  };
+  std::vector<Lease> left;  // by those who were killed between the end of a trial and its lease's
   store_.while_leases_stand([&](const std::vector<Lease>& leases) {
     std::set<std::string> trained;
-    for (const Lease& lease : leases)
+    for (const Lease& lease : leases) {
       if (!is_gone(lease.owner)) trained.insert(lease.trial);
+      else if (is_finished(lease.trial)) left.push_back(lease);
+    }
     for (const fs::path& file : files) {
       const std::string id = trial_of_unfinished(file);
       if (!id.empty() && !trained.contains(id)) discard(file);
       if (file.parent_path().filename() != "checkpoints") continue;
-      const auto found = known.find(file.stem().string());
-      const bool is_finished = found != known.end() && found->second.is_finished;
-      if (file.extension() == ".safetensors" && is_finished && !trained.contains(found->first)) discard(file);
+      const std::string trial = file.stem().string();
+      if (file.extension() == ".safetensors" && is_finished(trial) && !trained.contains(trial)) discard(file);
     }
     // Those who hold a lease may have found it there, and not yet put anything into it.
     if (trained.empty()) discard(folder_ / "checkpoints");  // only when it is empty
   });
+  for (const Lease& lease : left) store_.release(lease.trial, lease.owner);
 }
 
 }  // namespace headroom::experiments
