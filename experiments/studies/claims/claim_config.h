@@ -36,6 +36,12 @@ struct ClaimConfig {
   bool deterministic = false;  ///< the values are computed, not sampled: one seed tells all, and a difference is real
 };
 
+/// What a study's author says of its claims in a sentence, and which verdicts that supposes.
+struct StudyAnswer {
+  std::string words;                      ///< "" for none
+  std::vector<std::string> holds, fails;  ///< ids of claims
+};
+
 /// Whose it is: our own where it has no words.
 ClaimSource source(const ClaimConfig& claim);
 

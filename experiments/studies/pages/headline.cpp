@@ -25,10 +25,10 @@ const char* plural(ClaimSource source) {
   return source == ClaimSource::theorem ? "Checks of theorems" : "Our own claims";
 }
 
-std::string tally(const std::vector<Verdict>& verdicts, ClaimSource of) {
+std::string tally(const std::vector<Verdict>& verdicts, std::optional<ClaimSource> of) {
   std::map<VerdictStatus, int> counts;
   for (const Verdict& v : verdicts)
-    if (source(v.claim) == of) ++counts[v.status];
+    if (!of || source(v.claim) == *of) ++counts[v.status];
   std::vector<std::string> parts;
   for (const auto& [status, count] : counts) {
     std::string word = name(status);

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ constexpr ClaimSource claim_sources[] = {ClaimSource::paper, ClaimSource::theore
 /// What claims of one source are called: "The paper’s claims", "Checks of theorems", "Our own claims".
 const char* plural(ClaimSource source);
 
-/// How many claims of one source hold: "2 hold, 1 fails, 1 not run"; "" without any.
-std::string tally(const std::vector<Verdict>& verdicts, ClaimSource source);
+/// How many claims of one source, or of all, hold: "2 hold, 1 fails, 1 not run"; "" without any.
+std::string tally(const std::vector<Verdict>& verdicts, std::optional<ClaimSource> source = {});
 
 /// All sources in one line: "The paper’s claims: 2 hold. Checks of theorems: 1 fails."
 std::string headline(const std::vector<Verdict>& verdicts);

@@ -356,6 +356,7 @@ StudyResults planned_results(const Study& study) {
   results.id = study.head.id;
   results.title = study.head.title;
   results.question = study.head.question;
+  results.answer = study.head.answer;
   results.guide = study.head.guide;
   results.paper = study.head.paper;
   results.deviations = study.head.deviations;

@@ -39,6 +39,11 @@ struct ArgminIn : ClaimKind {
     return Hypothesis::between(are_worse_by(keys.factor), are_worse_by(1 / keys.factor));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string& interval, bool larger_is_better) const override {
+    if (interval != "ratio") return {};
+    return larger_is_better ? Limits{.high = 1 / keys.factor} : Limits{.low = keys.factor};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const ClaimKeys& keys = c.claim.keys;
     std::vector<const Point*> claimed;

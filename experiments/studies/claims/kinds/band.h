@@ -28,6 +28,10 @@ struct Band : ClaimKind {
     return Hypothesis::all_of(std::move(sides));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
+    return interval == "least" ? Limits{.low = keys.limits.low} : Limits{.high = keys.limits.high};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const Limits& limits = c.claim.keys.limits;
     const std::vector<Level> all = levels(c);

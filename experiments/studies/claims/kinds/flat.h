@@ -40,6 +40,10 @@ struct Flat : ClaimKind {
     return Hypothesis::all_of(std::move(pairs));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
+    return interval == "ratio" ? Limits{.high = keys.factor} : Limits{};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const auto& points = c.curve.points;
     const auto [least, most] = std::minmax_element(

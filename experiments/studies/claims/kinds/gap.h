@@ -47,6 +47,10 @@ struct Gap : ClaimKind {
     return says.with(c.reservations({ends.first, ends.last, ends.other_first, ends.other_last}));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override {
+    return keys.direction == "catches_up" ? Limits{.high = 1 / keys.factor} : Limits{.low = keys.factor};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const std::string& rival = c.claim.keys.than.series;
     const Curve other = c.rivals();

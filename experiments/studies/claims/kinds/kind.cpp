@@ -4,6 +4,14 @@
 
 namespace headroom::experiments {
 
+Limits ClaimKind::limits(const ClaimKeys& keys, const std::string& interval, bool larger_is_better) const {
+  if (effect == Effect::neither || !interval.starts_with("ratio") || interval.ends_with("_difference")) return {};
+  // A ratio is that of the values: where more is better, the worse one is the smaller.
+  const bool is_lower = (effect == Effect::at_least) != larger_is_better;
+  const double limit = larger_is_better ? 1 / keys.factor : keys.factor;
+  return is_lower ? Limits{.low = limit} : Limits{.high = limit};
+}
+
 std::optional<double> read_at(Reader& in, const ClaimScope& scope) {
   const std::optional<double> at = in.optional_real("at", {}, "the x that is judged");
   if (at) scope.check_x(in, "at", *at);

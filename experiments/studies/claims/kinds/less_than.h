@@ -49,6 +49,10 @@ struct LessThan : ClaimKind {
     return Hypothesis::all_of(std::move(less));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
+    return interval == "ratio" ? Limits{.high = 1 / keys.factor} : Limits{};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const Than& than = c.claim.keys.than;
     const Curve other = c.rivals();

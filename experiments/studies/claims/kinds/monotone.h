@@ -40,6 +40,11 @@ struct Monotone : ClaimKind {
     return Hypothesis::all_of(std::move(parts));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string& interval, bool) const override {
+    if (interval == "ratio") return {.low = keys.factor};
+    return interval == "worst_step" ? Limits{.high = 1 + keys.tolerance} : Limits{};
+  }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const auto& points = c.curve.points;
     const auto against = [&](size_t i) {

@@ -26,6 +26,8 @@ struct Saturates : ClaimKind {
         {Hypothesis::at_most(gains(c, 1, c.claim.keys.fraction), 0), Hypothesis::at_least(gains(c, 0, -1), 0, true)});
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override { return {.high = keys.fraction}; }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const auto& p = c.curve.points;
     const size_t n = p.size();

@@ -34,6 +34,8 @@ struct Slope : ClaimKind {
     return Hypothesis::all_of(std::move(sides));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override { return keys.limits; }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const std::string& axes = c.claim.keys.axes;
     for (const Point& p : c.curve.points) {

@@ -57,6 +57,8 @@ struct StepsRatio : ClaimKind {
     return Hypothesis::all_of(std::move(sides));
   }
 
+  Limits limits(const ClaimKeys& keys, const std::string&, bool) const override { return keys.limits; }
+
   std::string measure(const Case& c, Verdict& verdict) const override {
     const Curve other = c.rivals();
     const Point own = steps_to(c, c.curve), rival = steps_to(c, other);
