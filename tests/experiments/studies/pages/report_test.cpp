@@ -593,7 +593,7 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
   r.claims = {claim("interior_optimum"), claim("argmin_in")};
   r.claims[0].log_error = true;
   r.claims[1].keys.among = {4};
-  CHECK(second_choices(r, judge(r)).empty());
+  CHECK(second_best(r, judge(r)).sentence.empty());
   // Three rates at each x: the smallest trains nothing, the largest is a little worse everywhere than the middle
   // one, and far worse at x = 4.
   const std::vector<TrialRecord> first = r.trials;
@@ -614,11 +614,12 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
   const std::vector<Verdict> verdicts = judge(r);
   REQUIRE(verdicts[0].status == VerdictStatus::pass);
   REQUIRE(verdicts[1].status == VerdictStatus::pass);
-  const std::string said = second_choices(r, verdicts);
-  CHECK(
-      said.starts_with("With the second-best value of lr at every x, 1 of 2 decided verdicts keeps its side of the "
-                       "threshold; the other side has “"));
-  CHECK(contains(said, in_words(r.claims[1])));
+  const SecondBest second = second_best(r, verdicts);
+  CHECK(second.sentence ==
+        "With the second-best value of lr at every x, 1 of 2 decided verdicts keeps its side of the threshold.");
+  CHECK(second.turned[0].empty());
+  CHECK(second.turned[1].starts_with("turns at the second-best lr: "));
+  CHECK(contains(files_of(r)["report.html"], "<span class=\"badge\">turns at the second-best lr: "));
   CHECK(contains(files_of(r)["report.html"], "With the second-best value of lr at every x"));
 }
 
