@@ -1,4 +1,3 @@
-#include "experiments/output/text.h"
 #include "experiments/studies/pages/report.h"
 
 #include <algorithm>
@@ -619,16 +618,12 @@ TEST_CASE("what the verdicts are with the second-best rates is said, and which t
   REQUIRE(verdicts[0].status == VerdictStatus::pass);
   REQUIRE(verdicts[1].status == VerdictStatus::pass);
   const SecondBest second = second_best(r, verdicts);
-  const std::string& said = second.sentence;
-  CHECK(
-      said.starts_with("With the second-best value of lr at every x, 1 of 2 decided verdicts keeps its side of the "
-                       "threshold; the other side has “"));
-  CHECK(contains(said, in_words(r.claims[1])));
-  REQUIRE(second.turned.size() == 2);
+  CHECK(second.sentence ==
+        "With the second-best value of lr at every x, 1 of 2 decided verdicts keeps its side of the threshold.");
   CHECK(second.turned[0].empty());
   CHECK(second.turned[1].starts_with("turns at the second-best lr: "));
+  CHECK(contains(files_of(r)["report.html"], "<span class=\"badge\">turns at the second-best lr: "));
   CHECK(contains(files_of(r)["report.html"], "With the second-best value of lr at every x"));
-  CHECK(contains(files_of(r)["report.html"], escape(second.turned[1])));
 }
 
 TEST_CASE("the table on the terminal") {
